@@ -1,0 +1,177 @@
+"""Input checks shared by every public function.
+
+Each check takes its arguments by keyword, so that the error names the argument as the
+caller knows it, says what it must be and what it got. Nothing is clipped.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dpcp_audit._types import FloatArray, IntArray
+
+_E = TypeVar("_E", bound=StrEnum)
+
+
+def _fail(name: str, must: str, got: object) -> ValueError:
+    return ValueError(f"{name} must {must}, got {_show(got)}")
+
+
+def _show(got: object) -> str:
+    text = repr(got) if not isinstance(got, np.ndarray) else np.array2string(got, threshold=6)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def _number(name: str, value: object) -> float:
+    if isinstance(value, bool | np.bool_ | str | bytes) or value is None:
+        raise _fail(name, "be a number", value)
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise _fail(name, "be a number", value) from None
+    if math.isnan(number):
+        raise _fail(name, "be a number", value)
+    return number
+
+
+def finite(**arguments: object) -> None:
+    """Each argument must be a finite number."""
+    for name, value in arguments.items():
+        if not math.isfinite(_number(name, value)):
+            raise _fail(name, "be finite", value)
+
+
+def positive(**arguments: object) -> None:
+    """Each argument must be a finite number above 0."""
+    for name, value in arguments.items():
+        if not 0 < _number(name, value) < math.inf:
+            raise _fail(name, "be finite and > 0", value)
+
+
+def non_negative(**arguments: object) -> None:
+    """Each argument must be a finite number of at least 0."""
+    for name, value in arguments.items():
+        if not 0 <= _number(name, value) < math.inf:
+            raise _fail(name, "be finite and >= 0", value)
+
+
+def open_unit(**arguments: object) -> None:
+    """Each argument must lie in the open interval (0, 1)."""
+    for name, value in arguments.items():
+        if not 0 < _number(name, value) < 1:
+            raise _fail(name, "lie in (0, 1)", value)
+
+
+def closed_unit(**arguments: object) -> None:
+    """Each argument must lie in the closed interval [0, 1]."""
+    for name, value in arguments.items():
+        if not 0 <= _number(name, value) <= 1:
+            raise _fail(name, "lie in [0, 1]", value)
+
+
+def integer(*, at_least: int, **arguments: object) -> None:
+    """Each argument must be a whole number (not a bool) of at least ``at_least``."""
+    for name, value in arguments.items():
+        if isinstance(value, bool | np.bool_):
+            raise _fail(name, "be an integer", value)
+        try:
+            number = operator.index(value)  # type: ignore[arg-type]
+        except TypeError:
+            raise _fail(name, "be an integer", value) from None
+        if number < at_least:
+            raise _fail(name, f"be an integer >= {at_least}", value)
+
+
+def bounds(value: object, *, name: str = "bounds") -> tuple[float, float]:
+    """Return (a, b), finite with a < b."""
+    try:
+        low, high = value  # type: ignore[misc]
+    except (TypeError, ValueError):
+        raise _fail(name, "be a pair (a, b)", value) from None
+    low, high = _number(name, low), _number(name, high)
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise _fail(name, "be finite with a < b", value)
+    return low, high
+
+
+def choice(kind: type[_E], **arguments: object) -> None:
+    """Each argument must be a member of the enumeration ``kind``."""
+    for name, value in arguments.items():
+        if not isinstance(value, kind):
+            raise _fail(name, f"be a {kind.__name__} ({', '.join(kind)})", value)
+
+
+def array(value: object, *, name: str, ndim: int) -> FloatArray:
+    """Return a finite, non-empty float64 array of ``ndim`` dimensions."""
+    try:
+        result = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise _fail(name, "be an array of numbers", value) from None
+    if result.ndim != ndim:
+        raise _fail(name, f"have {ndim} dimension(s)", f"shape {result.shape}")
+    if result.size == 0:
+        raise _fail(name, "not be empty", value)
+    if not np.isfinite(result).all():
+        raise _fail(name, "hold finite numbers only", result[~np.isfinite(result)][:3])
+    return result
+
+
+def scores(
+    value: object, *, within: tuple[float, float] | None = None, name: str = "scores"
+) -> FloatArray:
+    """Return a score array of shape (n,), finite, and inside ``within`` where that is given."""
+    result = array(value, name=name, ndim=1)
+    if within is not None:
+        outside = result[(result < within[0]) | (result > within[1])]
+        if outside.size:
+            raise _fail(name, f"lie in [{within[0]:g}, {within[1]:g}]", outside[:3])
+    return result
+
+
+def probabilities(value: object, *, name: str = "probabilities") -> FloatArray:
+    """Return a (n, k) array of class probabilities; every row sums to 1 within 1e-6."""
+    result = array(value, name=name, ndim=2)
+    if ((result < 0) | (result > 1)).any():
+        raise _fail(name, "lie in [0, 1]", result[(result < 0) | (result > 1)][:3])
+    sums = result.sum(axis=1)
+    wrong = np.abs(sums - 1) > 1e-6
+    if wrong.any():
+        raise _fail(name, "sum to 1 in every row", f"sums {sums[wrong][:3]}")
+    return result
+
+
+def labels(value: object, *, n_classes: int, name: str = "labels") -> IntArray:
+    """Return an integer array of labels in {0, ..., n_classes-1}, of any shape."""
+    result = np.asarray(value)
+    if result.size == 0:
+        raise _fail(name, "not be empty", value)
+    if not np.issubdtype(result.dtype, np.integer):
+        raise _fail(name, "hold integers", value)
+    if (result < 0).any() or (result >= n_classes).any():
+        raise _fail(name, f"lie in 0..{n_classes - 1}", result)
+    return result.astype(np.int64, copy=False)
+
+
+def generator(rng: object, *, name: str = "rng") -> np.random.Generator:
+    """Return a Generator from a Generator, a seed or None, as SPEC 7 asks of ``rng``."""
+    if isinstance(rng, bool | float | str):
+        raise _fail(name, "be a numpy Generator, an integer seed or None", rng)
+    try:
+        return np.random.default_rng(rng)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise _fail(name, "be a numpy Generator, an integer seed or None", rng) from None
+
+
+def known_keys(given: Mapping[str, Any], allowed: set[str], *, name: str) -> None:
+    """Every key of the mapping must be one of ``allowed``."""
+    unknown = sorted(set(given) - allowed)
+    if unknown:
+        raise _fail(name, f"use only the keys {sorted(allowed)}", unknown)

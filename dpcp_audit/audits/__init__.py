@@ -1,0 +1,1 @@
+"""Audits: exact and sampled privacy audits, their statistics, evidence and verdicts."""

@@ -1,0 +1,1 @@
+"""Mechanisms: the reference implementations, their guarantees, samplers and exact laws."""

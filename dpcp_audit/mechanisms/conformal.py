@@ -1,0 +1,51 @@
+"""Split conformal calibration: the rank, the threshold, and the exact law of its coverage."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcp_audit import _validate
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+
+def conformal_rank(n: int, *, alpha: float) -> int:
+    """Return r = ⌈(1−α)(n+1)⌉, the rank of the threshold among n calibration scores.
+
+    ``alpha`` is read as the decimal it was written as, so that 0.7 with n = 9 gives 3 and
+    not the 4 that binary rounding of 0.3·10 would give. It may be 0, where r = n + 1.
+
+    Examples
+    --------
+    >>> conformal_rank(9, alpha=0.7), conformal_rank(2400, alpha=0.1)
+    (3, 2161)
+    """
+    _validate.integer(n=n, at_least=1)
+    if not 0 <= alpha < 1:
+        raise ValueError(f"alpha must lie in [0, 1), got {alpha!r}")
+    return math.ceil((1 - Fraction(repr(float(alpha)))) * (int(n) + 1))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SplitConformal:
+    """Split conformal prediction (Vovk et al. 2005; Papadopoulos et al. 2002).
+
+    The threshold is the r-th smallest calibration score, or +∞ where r = n + 1.
+    """
+
+    alpha: float
+
+    def __post_init__(self) -> None:
+        _validate.open_unit(alpha=self.alpha)
+
+    def threshold(self, scores: ArrayLike) -> float:
+        """Return the conformal threshold of the scores, shape (n,)."""
+        values = _validate.scores(scores)
+        rank = conformal_rank(values.size, alpha=self.alpha)
+        return math.inf if rank > values.size else float(np.partition(values, rank - 1)[rank - 1])

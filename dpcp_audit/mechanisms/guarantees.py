@@ -1,0 +1,307 @@
+"""Guarantees: what a mechanism promises, and all that the promise still allows.
+
+Every privacy guarantee is a region of event probabilities. If an event has probability
+``q`` on one input, the guarantee allows it a probability of at most ``power(q)`` on a
+neighbour, in both directions. The trade-off function is ``1 - power``, the largest δ(ε)
+is ``sup_q power(q) - e^ε q``, and the largest membership advantage is δ(0).
+
+For ``ZCDP`` and ``RenyiDP`` the region is exact, not a conversion bound: telling an event
+from its complement is post-processing, which cannot raise a Rényi divergence, so the
+largest δ(ε) over all pairs of laws is attained by a pair of Bernoulli laws.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcp_audit import _validate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike
+
+    from dpcp_audit._types import FloatArray
+
+_ORDERS = 1 + np.logspace(-3, 3, 97)
+
+
+class PrivacyGuarantee(ABC):
+    """A promise about the output laws on any two neighbouring inputs."""
+
+    @property
+    @abstractmethod
+    def parameters(self) -> dict[str, float]:
+        """The parameters by name, as the constructor takes them."""
+
+    @abstractmethod
+    def power(self, fpr: ArrayLike) -> FloatArray:
+        """Return the largest probability an event may have where a neighbour gives it ``fpr``.
+
+        Parameters
+        ----------
+        fpr : array_like
+            Event probabilities on the neighbour, in [0, 1], of any shape.
+        """
+
+    def tradeoff(self, fpr: ArrayLike) -> FloatArray:
+        """Return the smallest false-negative rate of any test at false-positive rate ``fpr``."""
+        return 1 - self.power(fpr)
+
+    def delta_at(self, epsilon: float) -> float:
+        """Return the largest δ(ε) that the guarantee allows, for ``epsilon`` >= 0."""
+        _validate.non_negative(epsilon=epsilon)
+        return _concave_maximum(lambda q: self.power(q) - math.exp(epsilon) * q)
+
+    def epsilon_at(self, delta: float) -> float:
+        """Return the smallest ε at which the guarantee implies (ε, ``delta``)-DP."""
+        _validate.closed_unit(delta=delta)
+        return _smallest_epsilon(self.delta_at, delta)
+
+    def advantage(self) -> float:
+        """Return the largest membership advantage, TPR − FPR, of any attack."""
+        return self.delta_at(0.0)
+
+    def allows(self, probability: float, neighbour_probability: float) -> bool:
+        """Tell whether an event may have these probabilities on two neighbours.
+
+        The event and its complement are held to the guarantee in both directions, with
+        1e-12 of slack for rounding.
+        """
+        _validate.closed_unit(probability=probability, neighbour_probability=neighbour_probability)
+        p, q = probability, neighbour_probability
+        pairs = np.array([[p, q], [q, p], [1 - p, 1 - q], [1 - q, 1 - p]])
+        return bool((pairs[:, 0] <= self.power(pairs[:, 1]) + 1e-12).all())
+
+    def __str__(self) -> str:
+        inside = ", ".join(f"{name}={value:.6g}" for name, value in self.parameters.items())
+        return f"{type(self).__name__}({inside})"
+
+
+@dataclass(frozen=True, slots=True)
+class PureDP(PrivacyGuarantee):
+    """ε-DP: P(E) ≤ e^ε Q(E) for every event E (Dwork 2006)."""
+
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        _validate.positive(epsilon=self.epsilon)
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The claimed ε."""
+        return {"epsilon": self.epsilon}
+
+    def power(self, fpr: ArrayLike) -> FloatArray:
+        """Return min(e^ε q, 1 − e^(−ε)(1 − q))."""
+        return _linear_power(fpr, self.epsilon, 0.0)
+
+    def delta_at(self, epsilon: float) -> float:
+        """Return the profile of randomised response, max(0, (e^ε₀ − e^ε)/(1 + e^ε₀))."""
+        return _linear_profile(epsilon, self.epsilon, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class LocalDP(PureDP):
+    """ε-LDP: ε-DP of one user's report, where any two values of that user are neighbours."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApproxDP(PrivacyGuarantee):
+    """(ε, δ)-DP: P(E) ≤ e^ε Q(E) + δ for every event E (Dwork 2006).
+
+    Its largest profile is that of randomised response mixed with a mass δ that reveals
+    everything (Kairouz, Oh and Viswanath 2015).
+    """
+
+    epsilon: float
+    delta: float
+
+    def __post_init__(self) -> None:
+        _validate.non_negative(epsilon=self.epsilon)
+        _validate.closed_unit(delta=self.delta)
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The claimed ε and δ."""
+        return {"epsilon": self.epsilon, "delta": self.delta}
+
+    def power(self, fpr: ArrayLike) -> FloatArray:
+        """Return min(1, e^ε q + δ, 1 − e^(−ε)(1 − δ − q))."""
+        return _linear_power(fpr, self.epsilon, self.delta)
+
+    def delta_at(self, epsilon: float) -> float:
+        """Return δ + (1−δ)·max(0, (e^ε₀ − e^ε)/(1 + e^ε₀))."""
+        return _linear_profile(epsilon, self.epsilon, self.delta)
+
+
+class _RenyiBounded(PrivacyGuarantee):
+    """A guarantee that bounds Rényi divergences, D_α ≤ limit(α) for some orders α."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def _limits(self) -> tuple[FloatArray, FloatArray]:
+        """Return the orders and the largest D_α at each."""
+
+    def power(self, fpr: ArrayLike) -> FloatArray:
+        """Return the largest p for which Bernoulli(p) and Bernoulli(q) keep every D_α in bounds.
+
+        The orders are a grid, which can only enlarge the region: what is refused here is
+        refused by the guarantee.
+        """
+        q = _rates(fpr)
+        orders, limits = self._limits()
+        low, high = q.copy(), np.ones_like(q)
+        for _ in range(52):
+            p = (low + high) / 2
+            inside = _bernoulli_inside(p, q, orders, limits)
+            low, high = np.where(inside, p, low), np.where(inside, high, p)
+        return high
+
+
+@dataclass(frozen=True, slots=True)
+class ZCDP(_RenyiBounded):
+    """ρ-zCDP: D_α(P‖Q) ≤ ρα for every α > 1 (Bun and Steinke 2016, Definition 1.1)."""
+
+    rho: float
+
+    def __post_init__(self) -> None:
+        _validate.positive(rho=self.rho)
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The claimed ρ."""
+        return {"rho": self.rho}
+
+    def _limits(self) -> tuple[FloatArray, FloatArray]:
+        return _ORDERS, self.rho * _ORDERS
+
+    def standard_delta_at(self, epsilon: float) -> float:
+        """Return exp(−(ε−ρ)²/(4ρ)), the textbook conversion (Bun and Steinke 2016, Lemma 3.5)."""
+        _validate.non_negative(epsilon=epsilon)
+        return math.exp(-(max(0.0, epsilon - self.rho) ** 2) / (4 * self.rho))
+
+    def standard_epsilon_at(self, delta: float) -> float:
+        """Return ρ + 2·sqrt(ρ·log(1/δ)), the textbook conversion."""
+        _validate.open_unit(delta=delta)
+        return self.rho + 2 * math.sqrt(self.rho * math.log(1 / delta))
+
+
+@dataclass(frozen=True, slots=True)
+class RenyiDP(_RenyiBounded):
+    """(α, ε)-RDP: D_α(P‖Q) ≤ ε at one order α > 1 (Mironov 2017, Definition 4)."""
+
+    alpha: float
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        if not self.alpha > 1 or math.isinf(self.alpha):
+            raise ValueError(f"alpha must be finite and > 1, got {self.alpha!r}")
+        _validate.non_negative(epsilon=self.epsilon)
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The order α and the claimed ε."""
+        return {"alpha": self.alpha, "epsilon": self.epsilon}
+
+    def _limits(self) -> tuple[FloatArray, FloatArray]:
+        return np.array([self.alpha]), np.array([self.epsilon])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coverage:
+    """at_least ≤ P(Y ∈ C(X)) ≤ at_most, with probability at least ``confidence``."""
+
+    at_least: float
+    at_most: float = 1.0
+    confidence: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not self.at_least <= self.at_most:
+            raise ValueError(
+                f"at_least must not exceed at_most, got {self.at_least!r} and {self.at_most!r}"
+            )
+        _validate.closed_unit(confidence=self.confidence)
+
+    def holds(self, coverage: ArrayLike) -> np.ndarray:
+        """Tell, elementwise, which coverages lie within the bounds."""
+        values = np.asarray(coverage, dtype=np.float64)
+        return (values >= self.at_least) & (values <= self.at_most)
+
+
+def _rates(fpr: ArrayLike) -> FloatArray:
+    q = np.asarray(fpr, dtype=np.float64)
+    if not ((q >= 0) & (q <= 1)).all():
+        raise ValueError(f"fpr must lie in [0, 1], got {fpr!r}")
+    return q
+
+
+def _linear_power(fpr: ArrayLike, epsilon: float, delta: float) -> FloatArray:
+    q = _rates(fpr)
+    with np.errstate(over="ignore", invalid="ignore"):
+        upper = np.where(q > 0, np.exp(np.float64(epsilon)) * q, 0.0) + delta
+    lower = 1 - math.exp(-epsilon) * np.maximum(0.0, 1 - delta - q)
+    return np.minimum(1.0, np.minimum(upper, lower))
+
+
+def _linear_profile(epsilon: float, claimed: float, delta: float) -> float:
+    _validate.non_negative(epsilon=epsilon)
+    extra = -math.expm1(min(0.0, epsilon - claimed)) / (1 + math.exp(-claimed))
+    return delta + (1 - delta) * extra
+
+
+def _bernoulli_inside(
+    p: FloatArray, q: FloatArray, orders: FloatArray, limits: FloatArray
+) -> np.ndarray:
+    """Tell whether Bernoulli(p) and Bernoulli(q) keep D_α within the limits, both ways."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log_p, log_q = np.log(p)[..., None], np.log(q)[..., None]
+        log_np, log_nq = np.log1p(-p)[..., None], np.log1p(-q)[..., None]
+        inside = np.ones(p.shape, dtype=bool)
+        for (a, b), (c, d) in (
+            ((log_p, log_q), (log_np, log_nq)),
+            ((log_q, log_p), (log_nq, log_np)),
+        ):
+            terms = [
+                np.where(np.isneginf(x), -np.inf, orders * x + (1 - orders) * y)
+                for x, y in ((a, b), (c, d))
+            ]
+            divergence = np.logaddexp(*terms) / (orders - 1)
+            inside &= (divergence <= limits).all(axis=-1)
+    return inside | (p <= q)
+
+
+def _concave_maximum(objective: Callable[[FloatArray], FloatArray]) -> float:
+    """Return the maximum over [0, 1] of a concave function that is 0 at q = 0."""
+    grid = np.concatenate([[0.0], np.logspace(-40, -3, 60), np.linspace(2e-3, 1, 40)])
+    best = 0.0
+    for _ in range(7):
+        values = objective(grid)
+        peak = int(np.argmax(values))
+        best = max(best, float(values[peak]))
+        grid = np.linspace(grid[max(0, peak - 1)], grid[min(grid.size - 1, peak + 1)], 17)
+    return best
+
+
+def _smallest_epsilon(profile: Callable[[float], float], delta: float) -> float:
+    """Return the smallest ε >= 0 with profile(ε) <= delta, for a decreasing profile."""
+    from scipy.optimize import brentq  # noqa: PLC0415  (slow to import)
+
+    if profile(0.0) <= delta:
+        return 0.0
+    high = 1.0
+    while profile(high) > delta:
+        high *= 2
+        if high > 700:  # e^ε leaves the doubles
+            return math.inf
+    floor = max(delta, 1e-300)
+    root = brentq(
+        lambda e: math.log(max(profile(e), 1e-300) / floor), 0.0 if high == 1 else high / 2, high
+    )
+    return float(root)

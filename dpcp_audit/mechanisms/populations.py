@@ -1,0 +1,142 @@
+"""Populations: the laws that conformity scores are drawn from.
+
+A population is known by its distribution function, so that the coverage of a threshold q
+is F(q) exactly, with no test set, and so that the number of scores below a point can be
+drawn without drawing the scores.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import betainc, betaincinv
+
+from dpcp_audit import _validate
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from dpcp_audit._types import FloatArray
+
+
+class Population(ABC):
+    """A law of scores on the real line."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """A short name, as it stands in the id of a finding."""
+
+    @abstractmethod
+    def cdf(self, x: FloatArray) -> FloatArray:
+        """Return F(x) = P(S <= x), elementwise: the coverage of the threshold x."""
+
+    def cdf_left(self, x: FloatArray) -> FloatArray:
+        """Return P(S < x), elementwise; F itself unless there are atoms."""
+        return self.cdf(x)
+
+    @abstractmethod
+    def quantile(self, u: FloatArray) -> FloatArray:
+        """Return inf{x : F(x) >= u}, elementwise, for ``u`` in (0, 1)."""
+
+    def sample(
+        self, size: int | tuple[int, ...], *, rng: np.random.Generator | int | None = None
+    ) -> FloatArray:
+        """Draw i.i.d. scores."""
+        generator = _validate.generator(rng)
+        return self.quantile(1 - generator.random(size))
+
+
+@dataclass(frozen=True, slots=True)
+class Uniform(Population):
+    """The uniform law on [0, 1]."""
+
+    @property
+    def name(self) -> str:
+        """``uniform``."""
+        return "uniform"
+
+    def cdf(self, x: FloatArray) -> FloatArray:
+        """Return x, clamped to [0, 1]."""
+        return np.minimum(1.0, np.maximum(0.0, x))
+
+    def quantile(self, u: FloatArray) -> FloatArray:
+        """Return u."""
+        return u
+
+
+@dataclass(frozen=True, slots=True)
+class Beta(Population):
+    """The Beta(a, b) law on [0, 1]; b < 1 heaps its mass near 1."""
+
+    a: float
+    b: float
+
+    def __post_init__(self) -> None:
+        _validate.positive(a=self.a, b=self.b)
+
+    @property
+    def name(self) -> str:
+        """For example ``beta(5,0.2)``."""
+        return f"beta({self.a:g},{self.b:g})"
+
+    def cdf(self, x: FloatArray) -> FloatArray:
+        """Return the regularised incomplete beta function I_x(a, b)."""
+        return betainc(self.a, self.b, np.clip(x, 0.0, 1.0))
+
+    def quantile(self, u: FloatArray) -> FloatArray:
+        """Return the inverse of I_x(a, b)."""
+        return betaincinv(self.a, self.b, u)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pool(Population):
+    """A finite pool of scores taken as the population: F is its ECDF, draws are with replacement.
+
+    Parameters
+    ----------
+    scores : array_like, shape (m,)
+        The pool: real scores, or the atoms of a discrete law.
+    label : str
+        The pool's name.
+    """
+
+    scores: FloatArray
+    label: str
+    _sorted: FloatArray = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scores", _validate.scores(self.scores))
+        object.__setattr__(self, "_sorted", np.sort(self.scores))
+
+    @property
+    def name(self) -> str:
+        """The label."""
+        return self.label
+
+    def cdf(self, x: FloatArray) -> FloatArray:
+        """Return the fraction of the pool at or below x."""
+        return np.searchsorted(self._sorted, x, side="right") / self._sorted.size
+
+    def cdf_left(self, x: FloatArray) -> FloatArray:
+        """Return the fraction of the pool below x."""
+        return np.searchsorted(self._sorted, x, side="left") / self._sorted.size
+
+    def quantile(self, u: FloatArray) -> FloatArray:
+        """Return the pool's order statistic at level u."""
+        index = np.ceil(np.asarray(u) * self._sorted.size).astype(np.int64) - 1
+        return self._sorted[np.clip(index, 0, self._sorted.size - 1)]
+
+
+def atoms(values: ArrayLike, counts: ArrayLike, *, name: str) -> Pool:
+    """Return a discrete population with mass proportional to whole ``counts`` at ``values``."""
+    points = _validate.scores(values, name="values")
+    weights = np.asarray(counts)
+    if weights.shape != points.shape or not np.issubdtype(weights.dtype, np.integer):
+        raise ValueError(f"counts must be integers, one a value, got {counts!r}")
+    if (weights < 0).any() or weights.sum() == 0:
+        raise ValueError(f"counts must be >= 0 with a positive sum, got {counts!r}")
+    return Pool(np.repeat(points, weights), name)

@@ -1,0 +1,1 @@
+"""Reports: the suite, the runner, the command line and the report formats."""

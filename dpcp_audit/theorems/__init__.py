@@ -1,0 +1,1 @@
+"""Theorems: coverage theorems, each with its statement, bound, trial and check."""
