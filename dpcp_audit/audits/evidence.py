@@ -1,0 +1,209 @@
+"""Claims, evidence, verdicts and findings: the words that every storey above shares."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, NoReturn
+
+from dpcp_audit import _validate
+
+PlainData = dict[str, Any]
+"""JSON-ready data: strings, numbers, booleans, None, and lists and dictionaries of these."""
+
+
+class Verdict(StrEnum):
+    """What the evidence says about a claim."""
+
+    REFUTED = "REFUTED"
+    """Evidence excludes the claim."""
+    PROVED = "PROVED"
+    """Exact evidence that covers every case the statement speaks of."""
+    CONSISTENT = "CONSISTENT"
+    """Tried hard and not refuted; the evidence says how close it came."""
+    INCONCLUSIVE = "INCONCLUSIVE"
+    """The budget was too small to say."""
+    ERROR = "ERROR"
+    """The check could not be completed."""
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError("a Verdict has no truth value: 'not refuted' is not 'true'; compare it")
+
+    def contradicts(self, expected: Verdict, *, strict: bool = False) -> bool:
+        """Tell whether this verdict contradicts the expected one.
+
+        PROVED and CONSISTENT both say that a claim holds. INCONCLUSIVE contradicts only when
+        ``strict``; ERROR says nothing about the claim and contradicts nothing.
+        """
+        holds = (Verdict.PROVED, Verdict.CONSISTENT)
+        if self is Verdict.INCONCLUSIVE:
+            return strict
+        if self is Verdict.ERROR:
+            return False
+        return (self in holds) != (expected in holds)
+
+
+class EvidenceKind(StrEnum):
+    """How a number was had."""
+
+    EXACT = "exact"
+    """Computed; the interval is numerical slack."""
+    CERTIFIED = "certified"
+    """Sampled; the interval holds at the stated confidence."""
+    INDICATIVE = "indicative"
+    """A number without a guarantee."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """A number with an interval, and how it was had.
+
+    Parameters
+    ----------
+    kind : EvidenceKind
+        Exact, certified or indicative.
+    quantity : str
+        What the number is, in words or a formula, with its parameters.
+    value, lower, upper : float
+        The number and its interval.
+    claimed : float or None
+        What the claim says of the quantity.
+    confidence : float
+        Probability that the interval is right: 1 where it is exact.
+    n_samples : int or None
+        Number of samples behind it; None where nothing was sampled.
+    """
+
+    kind: EvidenceKind
+    quantity: str
+    value: float
+    lower: float
+    upper: float
+    claimed: float | None = None
+    confidence: float = 1.0
+    n_samples: int | None = None
+
+    @classmethod
+    def exact(
+        cls, quantity: str, value: float, *, claimed: float | None = None, slack: float = 0.0
+    ) -> Evidence:
+        """Build exact evidence; the truth lies in [value, value + slack]."""
+        return cls(
+            kind=EvidenceKind.EXACT,
+            quantity=quantity,
+            value=value,
+            lower=value,
+            upper=value + slack,
+            claimed=claimed,
+        )
+
+
+class FigureKind(StrEnum):
+    """How a figure is drawn."""
+
+    LINES = "lines"
+    HISTOGRAM = "histogram"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Series:
+    """One named curve: x and y of the same length.
+
+    In a histogram, x holds the m+1 bin edges and y the m counts.
+    """
+
+    name: str
+    x: list[float]
+    y: list[float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """A figure as plain data; the reports draw it.
+
+    Parameters
+    ----------
+    marks : dict
+        Vertical reference lines by their label, for example a bound.
+    description : str
+        What the figure shows, in words, for readers who cannot see it.
+    """
+
+    kind: FigureKind
+    title: str
+    x_label: str
+    y_label: str
+    series: list[Series]
+    description: str
+    marks: dict[str, float] = field(default_factory=dict)
+    log_x: bool = False
+    log_y: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Where a claim is made."""
+
+    paper: str
+    section: str
+
+    def __str__(self) -> str:
+        return f"{self.paper}, {self.section}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """A statement about a mechanism, with its source and the verdict that we expect.
+
+    Parameters
+    ----------
+    id : str
+        The ledger's id, with a variant in brackets where there are several.
+    statement, formula : str
+        The claim in words, and as a formula (may be empty).
+    """
+
+    id: str
+    statement: str
+    source: Source
+    expected: Verdict
+    formula: str = ""
+
+    def __post_init__(self) -> None:
+        _validate.choice(Verdict, expected=self.expected)
+        if not self.id or any(c.isspace() for c in self.id):
+            raise ValueError(f"id must be a non-empty word, got {self.id!r}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a check found out.
+
+    Parameters
+    ----------
+    witness : dict
+        Plain data whose keys are the keywords of the API: enough to run the case again.
+    note : str
+        What the number means, in a sentence or two.
+    """
+
+    verdict: Verdict
+    evidence: Evidence
+    witness: PlainData = field(default_factory=dict)
+    note: str = ""
+    figures: tuple[Figure, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """A claim with the outcome of its check; ``error`` stands in for an outcome that failed."""
+
+    claim: Claim
+    outcome: Outcome | None
+    error: str = ""
+    seconds: float = 0.0
+
+    @property
+    def verdict(self) -> Verdict:
+        """The outcome's verdict, or ERROR."""
+        return Verdict.ERROR if self.outcome is None else self.outcome.verdict
