@@ -93,10 +93,9 @@ def integer(*, at_least: int, **arguments: object) -> None:
 def bounds(value: object, *, name: str = "bounds") -> tuple[float, float]:
     """Return (a, b), finite with a < b."""
     try:
-        low, high = value  # type: ignore[misc]
+        low, high = (_number(name, end) for end in value)  # type: ignore[attr-defined]
     except (TypeError, ValueError):
-        raise _fail(name, "be a pair (a, b)", value) from None
-    low, high = _number(name, low), _number(name, high)
+        raise _fail(name, "be a pair (a, b) of numbers", value) from None
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise _fail(name, "be finite with a < b", value)
     return low, high

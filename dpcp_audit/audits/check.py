@@ -59,6 +59,8 @@ class Check(Protocol):
     @property
     def sampled(self) -> bool:
         """Whether the verdict can be wrong by chance, and so takes from the error budget."""
+        ...
 
     def __call__(self, context: Context) -> Outcome:
         """Run the check."""
+        ...

@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray
 
 
-def clopper_pearson(
-    successes: int, trials: int, *, significance: float
-) -> tuple[float, float]:
+def clopper_pearson(successes: int, trials: int, *, significance: float) -> tuple[float, float]:
     """Return the exact two-sided interval of a binomial proportion.
 
     Each side errs with probability at most ``significance``/2 (Clopper and Pearson 1934,
@@ -30,7 +28,9 @@ def clopper_pearson(
     if successes > trials:
         raise ValueError(f"successes must not exceed trials = {trials}, got {successes}")
     _validate.open_unit(significance=significance)
-    low, high = proportion_confint(successes, trials, alpha=significance, method="beta")
+    low, high = np.asarray(
+        proportion_confint(successes, trials, alpha=significance, method="beta"), dtype=np.float64
+    )
     return (float(low) if successes else 0.0), (float(high) if successes < trials else 1.0)
 
 
@@ -42,13 +42,14 @@ def mean_interval(
     Empirical Bernstein (Maurer and Pontil 2009, Theorem 4), each side at
     ``significance``/2, valid for any law on ``bounds``.
     """
-    samples = np.asarray(values, dtype=np.float64)
+    samples = np.atleast_1d(np.asarray(values, dtype=np.float64))
     low, high = _validate.bounds(bounds)
     _validate.open_unit(significance=significance)
     count = samples.shape[-1]
     _validate.integer(n_values=count, at_least=2)
-    if samples.min() < low or samples.max() > high:
-        raise ValueError(f"values must lie in {bounds}, got {samples.min()} to {samples.max()}")
+    outside = samples[~((samples >= low) & (samples <= high))]  # NaN is outside too
+    if outside.size:
+        raise ValueError(f"values must lie in [{low:g}, {high:g}], got {outside[:3]}")
     log_term = math.log(4 / significance)
     spread = samples.var(axis=-1, ddof=1)
     radius = np.sqrt(2 * spread * log_term / count) + 7 * (high - low) * log_term / (
@@ -64,12 +65,16 @@ def detectable_excess(
     """Return the smallest true rate above ``claimed`` that is refuted with the given probability.
 
     The refutation is a Clopper–Pearson lower limit (one side at ``significance``/2) above
-    ``claimed``, on ``trials`` Bernoulli trials.
+    ``claimed``, on ``trials`` Bernoulli trials. Infinity where no outcome refutes.
     """
     from scipy.stats import binom  # noqa: PLC0415  (slow to import)
 
     _validate.closed_unit(claimed=claimed)
+    _validate.integer(trials=trials, at_least=1)
+    _validate.open_unit(significance=significance, detection=detection)
     critical = int(binom.isf(significance / 2, trials, claimed)) + 1
+    if critical > trials:
+        return math.inf
     low, high = claimed, 1.0
     for _ in range(50):
         middle = (low + high) / 2

@@ -27,6 +27,7 @@ def conformal_rank(n: int, *, alpha: float) -> int:
     (3, 2161)
     """
     _validate.integer(n=n, at_least=1)
+    _validate.finite(alpha=alpha)
     if not 0 <= alpha < 1:
         raise ValueError(f"alpha must lie in [0, 1), got {alpha!r}")
     return math.ceil((1 - Fraction(repr(float(alpha)))) * (int(n) + 1))

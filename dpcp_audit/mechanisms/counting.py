@@ -22,6 +22,7 @@ class Counter(Protocol):
 
     def below_rank(self, point: FloatArray, noise: FloatArray) -> BoolArray:
         """Tell whether #{scores <= point} + noise < rank; ``point`` and ``noise`` are (trials,)."""
+        ...
 
 
 class FixedScores:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray
 
 _ORDERS = 1 + np.logspace(-3, 3, 97)
+_LARGEST_EPSILON = 600.0
 
 
 class PrivacyGuarantee(ABC):
@@ -54,12 +55,20 @@ class PrivacyGuarantee(ABC):
         return 1 - self.power(fpr)
 
     def delta_at(self, epsilon: float) -> float:
-        """Return the largest δ(ε) that the guarantee allows, for ``epsilon`` >= 0."""
+        """Return the largest δ(ε) that the guarantee allows, for ``epsilon`` >= 0.
+
+        Beyond ε = 600, where e^ε nears the end of the doubles, δ(600) is returned: an upper
+        bound, since δ decreases.
+        """
         _validate.non_negative(epsilon=epsilon)
-        return _concave_maximum(lambda q: self.power(q) - math.exp(epsilon) * q)
+        factor = math.exp(min(epsilon, _LARGEST_EPSILON))
+        return _concave_maximum(lambda q: self.power(q) - factor * q)
 
     def epsilon_at(self, delta: float) -> float:
-        """Return the smallest ε at which the guarantee implies (ε, ``delta``)-DP."""
+        """Return the smallest ε at which the guarantee implies (ε, ``delta``)-DP.
+
+        Infinity where no ε up to 600 does.
+        """
         _validate.closed_unit(delta=delta)
         return _smallest_epsilon(self.delta_at, delta)
 
@@ -105,6 +114,10 @@ class PureDP(PrivacyGuarantee):
         """Return the profile of randomised response, max(0, (e^ε₀ − e^ε)/(1 + e^ε₀))."""
         return _linear_profile(epsilon, self.epsilon, 0.0)
 
+    def epsilon_at(self, delta: float) -> float:
+        """Return the ε at which that profile falls to ``delta``."""
+        return _linear_epsilon(delta, self.epsilon, 0.0)
+
 
 @dataclass(frozen=True, slots=True)
 class LocalDP(PureDP):
@@ -139,6 +152,10 @@ class ApproxDP(PrivacyGuarantee):
         """Return δ + (1−δ)·max(0, (e^ε₀ − e^ε)/(1 + e^ε₀))."""
         return _linear_profile(epsilon, self.epsilon, self.delta)
 
+    def epsilon_at(self, delta: float) -> float:
+        """Return the ε at which that profile falls to ``delta``; infinity below the claimed δ."""
+        return _linear_epsilon(delta, self.epsilon, self.delta)
+
 
 class _RenyiBounded(PrivacyGuarantee):
     """A guarantee that bounds Rényi divergences, D_α ≤ limit(α) for some orders α."""
@@ -158,11 +175,11 @@ class _RenyiBounded(PrivacyGuarantee):
         q = _rates(fpr)
         orders, limits = self._limits()
         low, high = q.copy(), np.ones_like(q)
-        for _ in range(52):
-            p = (low + high) / 2
+        for _ in range(64):
+            p = np.where(high > 4 * low, np.sqrt(low) * np.sqrt(high), (low + high) / 2)
             inside = _bernoulli_inside(p, q, orders, limits)
             low, high = np.where(inside, p, low), np.where(inside, high, p)
-        return high
+        return np.where(q > 0, high, 0.0)  # mass where a neighbour has none: D_α is infinite
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +218,8 @@ class RenyiDP(_RenyiBounded):
     epsilon: float
 
     def __post_init__(self) -> None:
-        if not self.alpha > 1 or math.isinf(self.alpha):
+        _validate.finite(alpha=self.alpha)
+        if not self.alpha > 1:
             raise ValueError(f"alpha must be finite and > 1, got {self.alpha!r}")
         _validate.non_negative(epsilon=self.epsilon)
 
@@ -223,6 +241,7 @@ class Coverage:
     confidence: float = 1.0
 
     def __post_init__(self) -> None:
+        _validate.finite(at_least=self.at_least, at_most=self.at_most)
         if not self.at_least <= self.at_most:
             raise ValueError(
                 f"at_least must not exceed at_most, got {self.at_least!r} and {self.at_most!r}"
@@ -256,6 +275,15 @@ def _linear_profile(epsilon: float, claimed: float, delta: float) -> float:
     return delta + (1 - delta) * extra
 
 
+def _linear_epsilon(target: float, claimed: float, delta: float) -> float:
+    _validate.closed_unit(delta=target)
+    if target < delta:
+        return math.inf
+    share = (target - delta) / (1 - delta) if delta < 1 else 1.0
+    lost = share * (1 + math.exp(-claimed))
+    return max(0.0, claimed + math.log1p(-lost)) if lost < 1 else 0.0
+
+
 def _bernoulli_inside(
     p: FloatArray, q: FloatArray, orders: FloatArray, limits: FloatArray
 ) -> np.ndarray:
@@ -279,13 +307,13 @@ def _bernoulli_inside(
 
 def _concave_maximum(objective: Callable[[FloatArray], FloatArray]) -> float:
     """Return the maximum over [0, 1] of a concave function that is 0 at q = 0."""
-    grid = np.concatenate([[0.0], np.logspace(-40, -3, 60), np.linspace(2e-3, 1, 40)])
+    grid = np.concatenate([np.logspace(-300, -3, 50), np.linspace(2e-3, 1, 20)])
     best = 0.0
-    for _ in range(7):
+    for _ in range(10):
         values = objective(grid)
         peak = int(np.argmax(values))
         best = max(best, float(values[peak]))
-        grid = np.linspace(grid[max(0, peak - 1)], grid[min(grid.size - 1, peak + 1)], 17)
+        grid = np.geomspace(grid[max(0, peak - 1)], grid[min(grid.size - 1, peak + 1)], 13)
     return best
 
 
@@ -295,13 +323,13 @@ def _smallest_epsilon(profile: Callable[[float], float], delta: float) -> float:
 
     if profile(0.0) <= delta:
         return 0.0
-    high = 1.0
+    low, high = 0.0, 1.0
     while profile(high) > delta:
-        high *= 2
-        if high > 700:  # e^ε leaves the doubles
+        if high == _LARGEST_EPSILON:
             return math.inf
-    floor = max(delta, 1e-300)
-    root = brentq(
-        lambda e: math.log(max(profile(e), 1e-300) / floor), 0.0 if high == 1 else high / 2, high
-    )
-    return float(root)
+        low, high = high, min(2 * high, _LARGEST_EPSILON)
+
+    def excess(epsilon: float) -> float:
+        return math.log(max(profile(epsilon), 1e-300)) - math.log(max(delta, 1e-300))
+
+    return float(brentq(excess, low, high, xtol=1e-11))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -70,7 +71,7 @@ class LawPair(ABC):
 
     @abstractmethod
     def reversed(self) -> LawPair:
-        """The pair (Q, P)."""
+        """Return the pair (Q, P)."""
 
     @abstractmethod
     def delta_at(self, epsilon: float) -> float:
@@ -93,6 +94,8 @@ class LawPair(ABC):
         from scipy.optimize import brentq  # noqa: PLC0415  (slow to import)
 
         _validate.closed_unit(delta=delta)
+        if delta == 0:
+            return max(0.0, self.max_divergence())
         if self.delta_at(0.0) <= delta:
             return 0.0
         high = min(self.max_divergence(), 700.0)
@@ -143,7 +146,7 @@ class FinitePair(LawPair):
             return np.where(np.isneginf(p), -np.inf, p - q)
 
     def reversed(self) -> FinitePair:
-        """The pair (Q, P)."""
+        """Return the pair (Q, P)."""
         return FinitePair(self.neighbour_law, self.law)
 
     def delta_at(self, epsilon: float) -> float:
@@ -193,7 +196,7 @@ class GaussianPair(LawPair):
         _validate.positive(shift=self.shift)
 
     def reversed(self) -> GaussianPair:
-        """The pair itself, by symmetry."""
+        """Return the pair itself, by symmetry."""
         return self
 
     def delta_at(self, epsilon: float) -> float:
@@ -237,7 +240,7 @@ class LaplacePair(LawPair):
             _validate.positive(shifts=shift)
 
     def reversed(self) -> LaplacePair:
-        """The pair itself, by symmetry."""
+        """Return the pair itself, by symmetry."""
         return self
 
     def delta_at(self, epsilon: float) -> float:
@@ -261,7 +264,7 @@ class LaplacePair(LawPair):
                 epsabs=1e-14,
                 epsrel=1e-12,
             )[0]
-            for low, high in zip(edges, edges[1:], strict=False)
+            for low, high in pairwise(edges)
             if high > low
         )
         return atoms + inner

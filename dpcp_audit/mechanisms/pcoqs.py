@@ -58,6 +58,7 @@ class PCOQS:
     resolution: float = 1e-10
 
     def __post_init__(self) -> None:
+        _validate.finite(alpha=self.alpha)
         if not 0 <= self.alpha < 1:
             raise ValueError(f"alpha must lie in [0, 1), got {self.alpha!r}")
         _validate.positive(rho=self.rho, resolution=self.resolution)
@@ -141,7 +142,7 @@ class PCOQS:
         """
         rank, (low, high) = self.rank(n), self.bounds
         if rank > n:
-            raise ValueError(f"n must be at least {math.ceil(1 / self.alpha) - 1}, got {n}")
+            raise ValueError(f"n must be at least 1/alpha - 1 at alpha = {self.alpha!r}, got {n}")
         scores = np.where(np.arange(n) < rank, low, high)
         return scores, np.where(np.arange(n) < rank - 1, low, high)
 
@@ -154,6 +155,7 @@ class PCOQS:
         round. (The last round's midpoint may fall past b on one path of 2^N; it then
         reveals less.)
         """
+        _validate.finite(alpha=alpha)
         if not alpha > 1:
             raise ValueError(f"alpha must be > 1, got {alpha!r}")
         return self.rounds * largest_bit_divergence(self.noise_scale, alpha)
@@ -169,11 +171,15 @@ class PCOQS:
     ) -> SearchTrials:
         """Run the algorithm ``trials`` times, each on n fresh i.i.d. scores.
 
-        The cost of a trial does not grow with n. ``noise``, of shape (N, trials), fixes the
-        standard normal draws of the rounds, for statements that hold given the noise.
+        The cost of a trial does not grow with n, which may be up to 2^53. ``noise``, of shape
+        (N, trials), fixes the standard normal draws of the rounds, for statements that hold
+        given the noise.
         """
         _validate.integer(n=n, at_least=1)
         _validate.integer(trials=trials, at_least=1)
+        if n > 2**53:
+            raise ValueError(f"n must be at most 2^53, where counts are exact, got {n}")
+        self._hold(population)
         generator = _validate.generator(rng)
         if noise is not None and noise.shape != (self.rounds, trials):
             raise ValueError(
@@ -185,6 +191,16 @@ class PCOQS:
             part = None if noise is None else noise[:, start : start + size]
             parts.append(self._trial_chunk(population, n, size, generator, part))
         return SearchTrials(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+    def _hold(self, population: Population) -> None:
+        """Refuse a population with more than 1e-12 of its mass outside the bounds."""
+        low, high = np.array(self.bounds)
+        outside = float(population.cdf_left(low) + 1 - population.cdf(high))
+        if outside > 1e-12:
+            raise ValueError(
+                f"population must lie in [{low:g}, {high:g}], got {population.name} "
+                f"with a mass of {outside:g} outside"
+            )
 
     def _trial_chunk(
         self,
@@ -214,4 +230,5 @@ class PCOQS:
             below = counter.below_rank(mid, self.noise_scale * draw)
             left = np.where(below, mid + self.resolution, left)
             right = np.where(below, right, mid)
-        return (left + right) / 2
+        threshold: FloatArray = (left + right) / 2
+        return threshold

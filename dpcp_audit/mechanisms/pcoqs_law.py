@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -56,10 +57,7 @@ def search_laws(
     nodes = _Nodes(np.array([low]), np.array([high]), np.zeros((len(arrays), 1)))
     outcomes: list[tuple[FloatArray, FloatArray]] = []
     slack = np.zeros(len(arrays))
-
-    def step(nodes: _Nodes, point: FloatArray) -> tuple[FloatArray, FloatArray]:
-        return _log_bits(arrays, ranks, noise_scale, point)
-
+    bits = partial(_log_bits, arrays, ranks, noise_scale)
     for done in range(rounds):
         remaining = rounds - done
         tiny = nodes.log_mass.max(axis=0) < _PRUNE
@@ -69,10 +67,10 @@ def search_laws(
         nodes = nodes.take(~tiny)
         settled = _no_score_ahead(nodes, union, remaining * resolution)
         leaf = nodes.take(settled)
-        outcomes.append(_count_bits(leaf, *step(leaf, (leaf.left + leaf.right) / 2), remaining))
+        outcomes.append(_count_bits(leaf, *bits((leaf.left + leaf.right) / 2), remaining))
         nodes = nodes.take(~settled)
         mid = (nodes.left + nodes.right) / 2
-        below, at_least = step(nodes, mid)
+        below, at_least = bits(mid)
         nodes = _Nodes(
             np.concatenate([mid + resolution, nodes.left]),
             np.concatenate([nodes.right, mid]),
@@ -128,7 +126,8 @@ def _no_score_ahead(nodes: _Nodes, union: FloatArray, drift: float) -> BoolArray
     """
     low = np.minimum(nodes.left, nodes.right)
     high = np.maximum(nodes.left, nodes.right) + drift
-    return np.searchsorted(union, low, side="right") == np.searchsorted(union, high, side="right")
+    seen, to_come = (np.searchsorted(union, end, side="right") for end in (low, high))
+    return np.equal(seen, to_come)
 
 
 def _count_bits(

@@ -17,6 +17,8 @@ from scipy.special import betainc, betaincinv
 from dpcp_audit import _validate
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike
 
     from dpcp_audit._types import FloatArray
@@ -127,8 +129,44 @@ class Pool(Population):
 
     def quantile(self, u: FloatArray) -> FloatArray:
         """Return the pool's order statistic at level u."""
-        index = np.ceil(np.asarray(u) * self._sorted.size).astype(np.int64) - 1
-        return self._sorted[np.clip(index, 0, self._sorted.size - 1)]
+        level, size = np.asarray(u, dtype=np.float64), self._sorted.size
+        rank = np.ceil(level * size)
+        rank -= (rank - 1) / size >= level  # u·m may round up past a whole number,
+        rank += rank / size < level  # or down to one
+        return self._sorted[np.clip(rank.astype(np.int64) - 1, 0, size - 1)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Deferred(Population):
+    """A population that is built when it is first used, for example from a fitted classifier."""
+
+    label: str
+    build: Callable[[], Population]
+    _built: list[Population] = field(default_factory=list, init=False, repr=False)
+
+    @property
+    def name(self) -> str:
+        """The label, known without building."""
+        return self.label
+
+    @property
+    def population(self) -> Population:
+        """The population itself."""
+        if not self._built:
+            self._built.append(self.build())
+        return self._built[0]
+
+    def cdf(self, x: FloatArray) -> FloatArray:
+        """Return F(x) of the built population."""
+        return self.population.cdf(x)
+
+    def cdf_left(self, x: FloatArray) -> FloatArray:
+        """Return P(S < x) of the built population."""
+        return self.population.cdf_left(x)
+
+    def quantile(self, u: FloatArray) -> FloatArray:
+        """Return the quantile of the built population."""
+        return self.population.quantile(u)
 
 
 def atoms(values: ArrayLike, counts: ArrayLike, *, name: str) -> Pool:
