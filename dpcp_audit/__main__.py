@@ -1,0 +1,10 @@
+"""``python -m dpcp_audit``."""
+
+from __future__ import annotations
+
+import sys
+
+from dpcp_audit.reports.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

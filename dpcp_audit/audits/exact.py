@@ -1,0 +1,142 @@
+"""Exact privacy audits: a guarantee against pairs of exact laws."""
+
+from __future__ import annotations
+
+import math
+from functools import singledispatch
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from dpcp_audit.audits.computed import Computation
+from dpcp_audit.audits.evidence import Figure, FigureKind, PlainData, Series
+from dpcp_audit.mechanisms.guarantees import ZCDP, ApproxDP, PureDP, RenyiDP
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dpcp_audit._types import FloatArray
+    from dpcp_audit.mechanisms.guarantees import PrivacyGuarantee
+    from dpcp_audit.mechanisms.laws import LawPair
+
+
+class Measurement(NamedTuple):
+    """The quantity that a guarantee bounds, on one ordered pair of laws."""
+
+    quantity: str
+    value: float
+    claimed: float
+
+
+@singledispatch
+def measure(guarantee: PrivacyGuarantee, pair: LawPair) -> Measurement:  # noqa: ARG001
+    """Return the quantity that ``guarantee`` bounds, for the pair (P, Q) in this direction."""
+    raise ValueError(
+        f"guarantee must be PureDP, LocalDP, ApproxDP, ZCDP or RenyiDP, got {guarantee!r}"
+    )
+
+
+@measure.register
+def _(guarantee: PureDP, pair: LawPair) -> Measurement:
+    return Measurement("largest log-ratio", pair.max_divergence(), guarantee.epsilon)
+
+
+@measure.register
+def _(guarantee: ApproxDP, pair: LawPair) -> Measurement:
+    value = pair.delta_at(guarantee.epsilon)
+    return Measurement(f"δ(ε={guarantee.epsilon:.4g})", value, guarantee.delta)
+
+
+@measure.register
+def _(guarantee: ZCDP, pair: LawPair) -> Measurement:
+    return Measurement("sup over α > 1 of D_α/α", pair.rho(), guarantee.rho)
+
+
+@measure.register
+def _(guarantee: RenyiDP, pair: LawPair) -> Measurement:
+    value = pair.renyi(guarantee.alpha)
+    return Measurement(f"D_α at α={guarantee.alpha:.4g}", value, guarantee.epsilon)
+
+
+def worst_measurement(
+    guarantee: PrivacyGuarantee, pairs: Sequence[LawPair]
+) -> tuple[Measurement, LawPair]:
+    """Return the largest measurement over the pairs, in both directions, and its pair."""
+    directed = [way for pair in pairs for way in (pair, pair.reversed())]
+    if not directed:
+        raise ValueError("pairs must hold at least one pair of laws, got none")
+    return max(((measure(guarantee, pair), pair) for pair in directed), key=lambda m: m[0].value)
+
+
+def hold_against(
+    guarantee: PrivacyGuarantee,
+    pairs: Sequence[LawPair],
+    *,
+    covers: str = "",
+    witness: PlainData | None = None,
+    note: str = "",
+) -> Computation:
+    """Hold a guarantee against exact law pairs, in both directions of each.
+
+    Parameters
+    ----------
+    guarantee : PrivacyGuarantee
+        The claim.
+    pairs : sequence of LawPair
+        The laws on the neighbours to try.
+    covers : str
+        Why these pairs cover all neighbours; empty where they do not.
+    witness : dict
+        The neighbours of the worst pair, as plain data.
+    """
+    measured, pair = worst_measurement(guarantee, pairs)
+    exact_supremum = isinstance(guarantee, ApproxDP) or pair.slack == 0
+    return Computation(
+        quantity=measured.quantity,
+        value=measured.value,
+        claimed=measured.claimed,
+        slack=pair.slack if isinstance(guarantee, ApproxDP) else 0.0,
+        covers=covers if exact_supremum else "",
+        witness=(witness or {}) | {"guarantee": str(guarantee)},
+        note=" ".join(filter(None, [note, _spent(guarantee, measured, pair)])),
+        figures=(profile_figure(guarantee, pair),),
+    )
+
+
+def _spent(guarantee: PrivacyGuarantee, measured: Measurement, pair: LawPair) -> str:
+    share = measured.value / measured.claimed if measured.claimed else math.inf
+    text = f"The worst pair tried spends {share:.4g} times what is claimed"
+    if isinstance(guarantee, PureDP) and share > 1:
+        text += f"; at the claimed ε its δ is {pair.delta_at(guarantee.epsilon):.3g}, not 0"
+    return text + "."
+
+
+def profile_figure(
+    guarantee: PrivacyGuarantee, pair: LawPair, *, epsilons: FloatArray | None = None
+) -> Figure:
+    """Return the privacy profile of the pair, both directions, against the largest allowed."""
+    if epsilons is None:
+        epsilons = np.linspace(0.0, _profile_range(guarantee, pair), 41)
+    exact = [max(pair.delta_at(e), pair.reversed().delta_at(e)) for e in epsilons]
+    allowed = [guarantee.delta_at(e) for e in epsilons]
+    return Figure(
+        kind=FigureKind.LINES,
+        title="Privacy profile: claimed and exact",
+        x_label="ε",
+        y_label="δ(ε)",
+        series=[
+            Series(name=f"largest that {guarantee} allows", x=epsilons.tolist(), y=allowed),
+            Series(name="exact, on the witness", x=epsilons.tolist(), y=exact),
+        ],
+        description=(
+            "δ(ε) of the mechanism on the witness pair, computed exactly, and the largest δ(ε) "
+            "that the claimed guarantee allows. The claim is broken wherever the exact curve "
+            "lies above."
+        ),
+    )
+
+
+def _profile_range(guarantee: PrivacyGuarantee, pair: LawPair) -> float:
+    claimed = guarantee.parameters.get("epsilon", 2.0)
+    reach = min(pair.max_divergence(), 4 * claimed)
+    return float(min(1.05 * max(1.5 * claimed, reach), 20.0))

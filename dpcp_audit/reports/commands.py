@@ -1,0 +1,147 @@
+"""What the commands of the command line do; each returns its exit code."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from dpcp_audit.reports import document as documents
+from dpcp_audit.reports.errors import UsageError
+from dpcp_audit.reports.progress import Progress, print_summary
+from dpcp_audit.reports.runner import (
+    CheckFinished,
+    Profile,
+    RunFinished,
+    RunSettings,
+    check,
+)
+from dpcp_audit.reports.runner import run as run_rows
+from dpcp_audit.reports.suite import row_of, select
+from dpcp_audit.reports.writers import Writer, parse_reports, write_all
+
+if TYPE_CHECKING:
+    import argparse
+
+    from dpcp_audit.audits.evidence import Finding
+
+
+def run(options: argparse.Namespace) -> int:
+    """Put the selected claims to the test, report, and compare with what is expected."""
+    writers = parse_reports(options.report)
+    rows = select(options.only)
+    settings = RunSettings(
+        seed=options.seed,
+        profile=Profile(options.profile),
+        false_alarm=options.false_alarm,
+        strict=options.strict,
+    )
+    started = time.perf_counter()
+    findings: list[Finding] = []
+    complete = False
+    with Progress() as progress:
+        try:
+            for event in run_rows(rows, settings, jobs=options.jobs):
+                progress.show(event)
+                if isinstance(event, CheckFinished):
+                    findings.append(event.finding)
+                elif isinstance(event, RunFinished):
+                    findings, complete = list(event.findings), True
+        except KeyboardInterrupt:
+            progress.note("interrupted; the report holds what was finished")
+    results = documents.to_document(
+        settings, findings, seconds=time.perf_counter() - started, complete=complete
+    )
+    _publish(results, writers)
+    return _exit_code(results)
+
+
+def list(options: argparse.Namespace) -> int:  # noqa: A001  (the command's name)
+    """Print the ids, expected verdicts and sources of the selected claims."""
+    for row in select(options.only):
+        claim = row.claim
+        print(f"{claim.id}\t{claim.expected}\t{claim.source}\t{claim.statement}")
+    return 0
+
+
+def report(options: argparse.Namespace) -> int:
+    """Write reports from a results file."""
+    write_all(documents.load(options.results), parse_reports(options.report))
+    return 0
+
+
+def replay(options: argparse.Namespace) -> int:
+    """Run one finding again with its seed and settings; 0 if the same evidence comes out."""
+    results = documents.load(options.results)
+    recorded = _recorded(results, options.finding_id)
+    row_of(options.finding_id)
+    settings = _settings(results)
+    again = documents.to_document(
+        settings, [check(options.finding_id, settings)], seconds=0.0, complete=True
+    )["findings"][0]
+    print(f"claim     {recorded['id']}: {recorded['statement']}")
+    print(f"witness   {_short(recorded['witness'])}")
+    print(f"recorded  {recorded['verdict']}  {_measured(recorded)}")
+    print(f"replayed  {again['verdict']}  {_measured(again)}")
+    same = recorded["verdict"] == again["verdict"] and _close(recorded, again)
+    print("the finding replays" if same else "the finding does NOT replay")
+    return 0 if same else 1
+
+
+def _publish(results: dict[str, Any], writers: tuple[Writer, ...]) -> None:
+    """Write the reports; the summary goes to stdout unless a report does."""
+    to_stdout = any(writer.path is None for writer in writers)
+    write_all(results, writers)
+    print_summary(results, stream=sys.stderr if to_stdout else sys.stdout)
+
+
+def _exit_code(results: dict[str, Any]) -> int:
+    summary = results["summary"]
+    if summary["contradictions"]:
+        return 1
+    return 3 if summary["ERROR"] or not results["complete"] else 0
+
+
+def _recorded(results: dict[str, Any], finding_id: str) -> dict[str, Any]:
+    for finding in results["findings"]:
+        if finding.get("id") == finding_id:
+            return dict(finding)
+    raise UsageError(f"the results hold no finding {finding_id!r}")
+
+
+def _settings(results: dict[str, Any]) -> RunSettings:
+    try:
+        return RunSettings(
+            seed=results["seed"],
+            profile=Profile(results["profile"]),
+            false_alarm=results["false_alarm"],
+        )
+    except (KeyError, ValueError) as error:
+        raise UsageError(f"the results file does not say how it was run: {error}") from error
+
+
+def _measured(finding: dict[str, Any]) -> str:
+    evidence = finding["evidence"]
+    if evidence is None:
+        return str(finding["error"])
+    return (
+        f"{evidence['quantity']} = {evidence['value']} in [{evidence['lower']}, "
+        f"{evidence['upper']}], claimed {evidence['claimed']}"
+    )
+
+
+def _close(recorded: dict[str, Any], again: dict[str, Any]) -> bool:
+    """Tell whether two findings have the same evidence, up to the rounding of other machines."""
+    first, second = recorded["evidence"], again["evidence"]
+    if first is None or second is None:
+        return first is second
+    return all(
+        math.isclose(float(first[key]), float(second[key]), rel_tol=1e-9, abs_tol=1e-12)
+        for key in ("value", "lower", "upper")
+    )
+
+
+def _short(witness: object) -> str:
+    text = str(witness)
+    return text if len(text) <= 400 else text[:397] + "..."

@@ -1,0 +1,123 @@
+"""The results document: findings as plain JSON data, the source of every report format."""
+
+from __future__ import annotations
+
+import json
+import math
+import platform
+import shlex
+from dataclasses import asdict
+from enum import StrEnum
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcp_audit import __version__
+from dpcp_audit.audits.evidence import Finding, Verdict
+from dpcp_audit.reports.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dpcp_audit.reports.runner import RunSettings
+
+SCHEMA_VERSION = "1.0"
+_LIBRARIES = ("numpy", "scipy", "statsmodels", "scikit-learn")
+
+
+class DocumentError(UsageError):
+    """A results file that cannot be read as one."""
+
+
+def to_document(
+    settings: RunSettings, findings: Sequence[Finding], *, seconds: float, complete: bool
+) -> dict[str, Any]:
+    """Return the results document of a run, ready for ``json.dump``.
+
+    Numbers that JSON lacks become the strings "inf", "-inf" and "nan". Keys whose name
+    contains ``seconds`` are the only ones that differ between runs of the same settings.
+    """
+    verdicts = [finding.verdict for finding in findings]
+    entries = [_entry(finding, settings) for finding in findings]
+    document = {
+        "schema_version": SCHEMA_VERSION,
+        "tool": {"name": "dpcp-audit", "version": __version__},
+        "python": platform.python_version(),
+        "libraries": {name: metadata.version(name) for name in _LIBRARIES},
+        "seed": settings.seed,
+        "profile": settings.profile,
+        "false_alarm": settings.false_alarm,
+        "strict": settings.strict,
+        "complete": complete,
+        "wall_seconds": round(seconds, 3),
+        "summary": {str(v): verdicts.count(v) for v in Verdict}
+        | {"contradictions": sum(entry["contradicts"] for entry in entries)},
+        "findings": entries,
+    }
+    plain = plain_data(document)
+    assert isinstance(plain, dict)  # noqa: S101  (for the type checker)
+    return plain
+
+
+def _entry(finding: Finding, settings: RunSettings) -> dict[str, Any]:
+    claim, outcome = finding.claim, finding.outcome
+    return {
+        "id": claim.id,
+        "statement": claim.statement,
+        "formula": claim.formula,
+        "source": asdict(claim.source),
+        "expected": claim.expected,
+        "verdict": finding.verdict,
+        "contradicts": finding.verdict.contradicts(claim.expected, strict=settings.strict),
+        "evidence": None if outcome is None else asdict(outcome.evidence),
+        "witness": {} if outcome is None else outcome.witness,
+        "note": "" if outcome is None else outcome.note,
+        "figures": [] if outcome is None else [asdict(figure) for figure in outcome.figures],
+        "replay": f"dpcp-audit replay {shlex.quote(claim.id)} RESULTS.json",
+        "error": finding.error,
+        "seconds": round(finding.seconds, 3),
+    }
+
+
+def plain_data(value: object) -> object:
+    """Return the value as JSON-ready data: arrays as lists, infinities and NaN as strings."""
+    if isinstance(value, dict):
+        return {str(key): plain_data(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray):
+        return plain_data(value.tolist())
+    if isinstance(value, list | tuple):
+        return [plain_data(item) for item in value]
+    if isinstance(value, StrEnum):
+        return str(value)
+    if isinstance(value, np.generic):
+        return plain_data(value.item())
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    raise TypeError(f"value must be plain data, got {type(value).__name__}")
+
+
+def dump(document: dict[str, Any]) -> str:
+    """Return the document as JSON text."""
+    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def load(path: Path) -> dict[str, Any]:
+    """Read a results document, refusing other files and unknown major versions."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DocumentError(f"{path}: {error.strerror}") from error
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise DocumentError(f"{path}: not a JSON file ({error})") from error
+    if not isinstance(document, dict) or "schema_version" not in document:
+        raise DocumentError(f"{path}: not a dpcp-audit results file (no schema_version)")
+    version = str(document["schema_version"])
+    if version.split(".")[0] != SCHEMA_VERSION.split(".")[0]:
+        raise DocumentError(f"{path}: schema version {version}, this tool reads {SCHEMA_VERSION}")
+    if not isinstance(document.get("findings"), list):
+        raise DocumentError(f"{path}: findings must be a list")
+    return document

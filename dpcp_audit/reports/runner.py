@@ -1,0 +1,125 @@
+"""The runner: a stream of events, whoever watches them."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from dpcp_audit import _validate
+from dpcp_audit.audits.check import Context
+from dpcp_audit.audits.evidence import Finding
+from dpcp_audit.reports.suite import row_of, suite
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from dpcp_audit.reports.suite.row import Row
+
+
+class Profile(StrEnum):
+    """How much effort a run spends."""
+
+    SMOKE = "smoke"
+    """Seconds: a first look."""
+    CI = "ci"
+    """Minutes: for every commit."""
+    FULL = "full"
+    """The largest samples."""
+
+    @property
+    def effort(self) -> float:
+        """The factor on every sample size."""
+        return {Profile.SMOKE: 0.3, Profile.CI: 1.0, Profile.FULL: 10.0}[self]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSettings:
+    """What identifies a run: the same settings give the same findings."""
+
+    seed: int = 0
+    profile: Profile = Profile.CI
+    false_alarm: float = 1e-3
+    strict: bool = False
+
+    def __post_init__(self) -> None:
+        _validate.integer(seed=self.seed, at_least=0)
+        _validate.choice(Profile, profile=self.profile)
+        _validate.open_unit(false_alarm=self.false_alarm)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunStarted:
+    """A run is about to check these claims."""
+
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckFinished:
+    """A check came to an end."""
+
+    finding: Finding
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFinished:
+    """All checks came to an end; ``findings`` are in the suite's order."""
+
+    findings: tuple[Finding, ...]
+    seconds: float
+
+
+Event = RunStarted | CheckFinished | RunFinished
+
+
+def run(rows: Sequence[Row], settings: RunSettings, *, jobs: int = 1) -> Iterator[Event]:
+    """Check every row and yield events as they come.
+
+    The findings depend on the settings alone, not on ``jobs`` or on which rows run together:
+    a check's random stream is keyed by its id, and its share of the false-alarm probability
+    is that of one sampled check among all of the suite's.
+    """
+    from joblib import Parallel, delayed  # noqa: PLC0415  (slow to import)
+
+    _validate.integer(jobs=jobs, at_least=1)
+    started = time.perf_counter()
+    ids = tuple(row.claim.id for row in rows)
+    yield RunStarted(ids=ids)
+    findings: dict[str, Finding] = {}
+    results = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)(
+        delayed(check)(id_, settings) for id_ in ids
+    )
+    for finding in results:
+        findings[finding.claim.id] = finding
+        yield CheckFinished(finding=finding)
+    yield RunFinished(
+        findings=tuple(findings[id_] for id_ in ids), seconds=time.perf_counter() - started
+    )
+
+
+def share(false_alarm: float) -> float:
+    """Return one sampled check's share of the run's false-alarm probability (Bonferroni)."""
+    return false_alarm / max(1, sum(row.check.sampled for row in suite()))
+
+
+def check(finding_id: str, settings: RunSettings) -> Finding:
+    """Run the check of one row; a check that raises becomes an ERROR finding."""
+    row = row_of(finding_id)
+    context = Context(
+        seed=settings.seed,
+        name=finding_id,
+        significance=share(settings.false_alarm),
+        effort=settings.profile.effort,
+    )
+    started = time.perf_counter()
+    try:
+        outcome, error = row.check(context), ""
+    except Exception as caught:  # noqa: BLE001  (one broken check must not end the run)
+        place = traceback.extract_tb(caught.__traceback__)[-1]
+        outcome, error = None, f"{type(caught).__name__}: {caught} (in {place.name})"
+    return Finding(
+        claim=row.claim, outcome=outcome, error=error, seconds=time.perf_counter() - started
+    )

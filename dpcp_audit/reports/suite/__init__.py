@@ -1,0 +1,52 @@
+"""The suite: every claim that a run puts to the test, as data."""
+
+from __future__ import annotations
+
+import fnmatch
+from functools import cache
+from typing import TYPE_CHECKING
+
+from dpcp_audit.reports.errors import UsageError
+from dpcp_audit.reports.suite import dpskin, ldpcp, pcoqs, quantiles
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dpcp_audit.reports.suite.row import Row
+
+
+@cache
+def suite() -> tuple[Row, ...]:
+    """Return all rows, in the order of the ledger."""
+    rows = (*ldpcp.rows(), *pcoqs.rows(), *quantiles.rows(), *dpskin.rows())
+    ids = [row.claim.id for row in rows]
+    repeated = {id_ for id_ in ids if ids.count(id_) > 1}
+    if repeated:
+        raise ValueError(f"ids must be unique, got {sorted(repeated)} twice")
+    return rows
+
+
+def select(patterns: Sequence[str]) -> list[Row]:
+    """Return the rows whose id matches any of the patterns, in the suite's order.
+
+    ``*`` and ``?`` are wildcards; brackets stand for themselves, as they do in ids. No
+    pattern selects everything.
+    """
+    rows = list(suite())
+    if not patterns:
+        return rows
+    escaped = [pattern.replace("[", "[[]") for pattern in patterns]
+    for given, pattern in zip(patterns, escaped, strict=True):
+        if not any(fnmatch.fnmatchcase(row.claim.id, pattern) for row in rows):
+            raise UsageError(f"--only: no claim matches {given!r}; 'dpcp-audit list' shows all")
+    return [
+        row for row in rows if any(fnmatch.fnmatchcase(row.claim.id, pat) for pat in escaped)
+    ]
+
+
+def row_of(finding_id: str) -> Row:
+    """Return the row with this id."""
+    for row in suite():
+        if row.claim.id == finding_id:
+            return row
+    raise UsageError(f"no claim has the id {finding_id!r}; 'dpcp-audit list' shows all")

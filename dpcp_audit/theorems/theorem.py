@@ -1,0 +1,222 @@
+"""Theorems as objects, and the checks that hold them against simulation."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import numpy as np
+
+from dpcp_audit import _validate
+from dpcp_audit.audits.evidence import (
+    Evidence,
+    EvidenceKind,
+    Figure,
+    FigureKind,
+    Outcome,
+    PlainData,
+    Series,
+    Verdict,
+)
+from dpcp_audit.audits.statistics import clopper_pearson, detectable_excess, mean_interval
+
+if TYPE_CHECKING:
+    from dpcp_audit._types import BoolArray, FloatArray
+    from dpcp_audit.audits.check import Context
+
+_CHUNK = 50_000
+_RESOLUTION = 1.5
+"""A check is CONSISTENT, not INCONCLUSIVE, if it would refute 1.5 times the claimed rate."""
+
+
+class TheoremTrials(NamedTuple):
+    """Independent trials of a theorem's event; every array has shape (trials,).
+
+    ``undecided`` marks trials whose own error leaves open whether they failed: they count
+    as failures in the upper limit of the failure probability, and not in the lower.
+    """
+
+    statistic: FloatArray
+    failed: BoolArray
+    undecided: BoolArray | None = None
+
+
+class Theorem(Protocol):
+    """A statement "with probability at least 1 − δ, the statistic is within its bound"."""
+
+    @property
+    def allowed_failure(self) -> float:
+        """The δ that the theorem allows."""
+
+    @property
+    def statistic(self) -> str:
+        """The name of the statistic, as an axis label."""
+
+    @property
+    def bounds(self) -> dict[str, float]:
+        """The bounds on the statistic, by name."""
+
+    @property
+    def parameters(self) -> PlainData:
+        """Everything that identifies the case, as plain data."""
+
+    def trials(self, count: int, *, rng: np.random.Generator) -> TheoremTrials:
+        """Run ``count`` independent trials."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailureRate:
+    """Hold a theorem's failure probability against its claimed δ.
+
+    The verdict comes from the Clopper–Pearson interval of the failure rate at the check's
+    significance: REFUTED if it lies above δ, CONSISTENT if it lies below δ or if a failure
+    probability of 1.5 δ would have been refuted with probability 0.95, else INCONCLUSIVE.
+    """
+
+    theorem: Theorem
+    n_trials: int = 20_000
+
+    def __post_init__(self) -> None:
+        _validate.integer(n_trials=self.n_trials, at_least=100)
+
+    @property
+    def sampled(self) -> bool:
+        """The verdict takes from the error budget."""
+        return True
+
+    def __call__(self, context: Context) -> Outcome:
+        """Run the trials and judge the failure rate."""
+        count = context.samples(self.n_trials)
+        run = [
+            self.theorem.trials(min(_CHUNK, count - start), rng=context.rng(start // _CHUNK))
+            for start in range(0, count, _CHUNK)
+        ]
+        statistic = np.concatenate([part.statistic for part in run])
+        failures = int(sum(part.failed.sum() for part in run))
+        undecided = int(sum(part.undecided.sum() for part in run if part.undecided is not None))
+        low, high = clopper_pearson(failures, count, significance=context.significance)
+        if undecided:
+            high = clopper_pearson(
+                failures + undecided, count, significance=context.significance
+            )[1]
+        claimed = self.theorem.allowed_failure
+        excess = detectable_excess(claimed, count, significance=context.significance)
+        return Outcome(
+            verdict=_judge_rate(low, high, claimed, excess),
+            evidence=Evidence(
+                kind=EvidenceKind.CERTIFIED,
+                quantity="failure probability",
+                value=failures / count,
+                lower=low,
+                upper=high,
+                claimed=claimed,
+                confidence=1 - context.significance,
+                n_samples=count,
+            ),
+            witness=self.theorem.parameters
+            | {"bounds": self.theorem.bounds, "trials": count, "seed": context.seed},
+            note=(
+                f"Mean {self.theorem.statistic} {statistic.mean():.4g} (standard deviation "
+                f"{statistic.std():.2g}); a failure probability of {excess:.3g} would have been "
+                "refuted with probability 0.95."
+            ),
+            figures=(histogram(statistic, self.theorem),),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeanBound:
+    """Hold the mean of a bounded statistic against claimed bounds.
+
+    Empirical-Bernstein interval at the check's significance: REFUTED if it lies outside of
+    the bounds, CONSISTENT if it lies inside of them up to ``tolerance``.
+
+    Parameters
+    ----------
+    at_least, at_most : float
+        The claimed bounds on the mean.
+    range : tuple of float
+        Bounds that the statistic never leaves.
+    tolerance : float
+        A shortfall that the check may leave open, in units of the statistic.
+    """
+
+    theorem: Theorem
+    at_least: float = -math.inf
+    at_most: float = math.inf
+    range: tuple[float, float] = (0.0, 1.0)
+    tolerance: float = 0.005
+    n_trials: int = 20_000
+
+    def __post_init__(self) -> None:
+        _validate.non_negative(tolerance=self.tolerance)
+        _validate.integer(n_trials=self.n_trials, at_least=100)
+        if math.isinf(self.at_least) == math.isinf(self.at_most):
+            raise ValueError(
+                "exactly one of at_least and at_most must be given, got "
+                f"{self.at_least!r} and {self.at_most!r}"
+            )
+
+    @property
+    def sampled(self) -> bool:
+        """The verdict takes from the error budget."""
+        return True
+
+    def __call__(self, context: Context) -> Outcome:
+        """Run the trials and judge their mean."""
+        count = context.samples(self.n_trials)
+        statistic = self.theorem.trials(count, rng=context.rng()).statistic
+        low, high = (
+            float(end)
+            for end in mean_interval(
+                statistic, bounds=self.range, significance=context.significance
+            )
+        )
+        return Outcome(
+            verdict=self._judge(low, high),
+            evidence=Evidence(
+                kind=EvidenceKind.CERTIFIED,
+                quantity=f"mean {self.theorem.statistic}",
+                value=float(statistic.mean()),
+                lower=low,
+                upper=high,
+                claimed=self.at_least if math.isinf(self.at_most) else self.at_most,
+                confidence=1 - context.significance,
+                n_samples=count,
+            ),
+            witness=self.theorem.parameters | {"trials": count, "seed": context.seed},
+            note=f"A mean outside of the bound by more than {high - low:.2g} would be refuted.",
+            figures=(histogram(statistic, self.theorem),),
+        )
+
+    def _judge(self, low: float, high: float) -> Verdict:
+        if high < self.at_least or low > self.at_most:
+            return Verdict.REFUTED
+        within = low >= self.at_least - self.tolerance and high <= self.at_most + self.tolerance
+        return Verdict.CONSISTENT if within else Verdict.INCONCLUSIVE
+
+
+def histogram(statistic: FloatArray, theorem: Theorem) -> Figure:
+    """Return the histogram of the statistic with the theorem's bounds marked."""
+    counts, edges = np.histogram(statistic, bins=40)
+    return Figure(
+        kind=FigureKind.HISTOGRAM,
+        title=f"{theorem.statistic.capitalize()} over {statistic.size} trials",
+        x_label=theorem.statistic,
+        y_label="trials",
+        series=[Series(name="trials", x=edges.tolist(), y=counts.astype(float).tolist())],
+        marks=dict(theorem.bounds),
+        description=(
+            f"Histogram of the {theorem.statistic} of {statistic.size} independent trials, with "
+            "the bounds of the theorem as vertical lines."
+        ),
+    )
+
+
+def _judge_rate(low: float, high: float, claimed: float, excess: float) -> Verdict:
+    if low > claimed:
+        return Verdict.REFUTED
+    if high <= claimed or excess <= _RESOLUTION * claimed:
+        return Verdict.CONSISTENT
+    return Verdict.INCONCLUSIVE
