@@ -1,0 +1,184 @@
+"""Randomised response: k-ary and binary, their debiased estimates."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcp_audit import _validate
+from dpcp_audit.mechanisms.guarantees import LocalDP
+from dpcp_audit.mechanisms.laws import FiniteLaw
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from dpcp_audit._types import BoolArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class KaryRandomizedResponse:
+    """k-RR: the label with probability e^ε/(k−1+e^ε), else one of the others uniformly.
+
+    LDP-CP paper, Section 2.3 (Warner 1965; Kairouz, Bonawitz and Ramage 2016). The same
+    channel as Eq. (1): a uniform label with probability β, the label itself otherwise.
+
+    Parameters
+    ----------
+    epsilon : float
+        Privacy parameter ε > 0 of local DP.
+    k : int
+        Number of labels, at least 2.
+    """
+
+    epsilon: float
+    k: int
+
+    def __post_init__(self) -> None:
+        _validate.positive(epsilon=self.epsilon)
+        _validate.integer(k=self.k, at_least=2)
+
+    @property
+    def guarantee(self) -> LocalDP:
+        """ε-LDP, with equality."""
+        return LocalDP(self.epsilon)
+
+    @property
+    def keep_probability(self) -> float:
+        """P(report = label) = e^ε/(k−1+e^ε), the best guess's chance over a uniform prior."""
+        return 1 / (1 + (self.k - 1) * math.exp(-self.epsilon))
+
+    @property
+    def beta(self) -> float:
+        """β = k/(k−1+e^ε), the probability of a uniform label in Eq. (1)."""
+        return self.k * math.exp(-self.epsilon) * self.keep_probability
+
+    @property
+    def h(self) -> float:
+        """Theorem 1's h = (1−β)/(1+β), which is (e^ε−1)/(2k−1+e^ε)."""
+        shrunk = math.exp(-self.epsilon)
+        return -math.expm1(-self.epsilon) / (1 + (2 * self.k - 1) * shrunk)
+
+    def laws(self) -> tuple[FiniteLaw, ...]:
+        """Return the exact law of the report on each label 0, ..., k−1."""
+        keep = -math.log1p((self.k - 1) * math.exp(-self.epsilon))
+        log_mass = np.where(np.eye(self.k, dtype=np.bool_), keep, keep - self.epsilon)
+        return tuple(FiniteLaw(row, np.zeros(self.k)) for row in log_mass)
+
+    def sample(
+        self, labels: ArrayLike, *, rng: np.random.Generator | int | None = None
+    ) -> IntArray:
+        """Randomise labels in {0, ..., k−1} of any shape, each on its own."""
+        true = _validate.labels(labels, n_classes=self.k)
+        generator = _validate.generator(rng)
+        kept = generator.random(true.shape) < self.keep_probability
+        moved = (true + generator.integers(1, self.k, size=true.shape)) % self.k
+        return np.where(kept, true, moved)
+
+
+@dataclass(frozen=True, slots=True)
+class BinaryRandomizedResponse:
+    """RR: the bit with probability e^ε/(1+e^ε), its complement otherwise (Warner 1965).
+
+    Parameters
+    ----------
+    epsilon : float
+        Privacy parameter ε > 0 of local DP.
+    """
+
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        _validate.positive(epsilon=self.epsilon)
+
+    @property
+    def guarantee(self) -> LocalDP:
+        """ε-LDP, with equality."""
+        return LocalDP(self.epsilon)
+
+    @property
+    def keep_probability(self) -> float:
+        """P(RR(b) = b) = e^ε/(1+e^ε)."""
+        return 1 / (1 + math.exp(-self.epsilon))
+
+    @property
+    def flip_probability(self) -> float:
+        """P(RR(b) ≠ b) = 1/(1+e^ε), to full relative accuracy."""
+        return math.exp(-self.epsilon) * self.keep_probability
+
+    @property
+    def gain(self) -> float:
+        """(e^ε+1)/(e^ε−1), the factor by which debiasing stretches a mean and its error."""
+        return 1 / math.tanh(self.epsilon / 2)
+
+    def laws(self) -> tuple[FiniteLaw, FiniteLaw]:
+        """Return the exact laws of RR(0) and RR(1) over the reports 0, 1."""
+        keep = -math.log1p(math.exp(-self.epsilon))
+        zero = np.array([keep, keep - self.epsilon])
+        return FiniteLaw(zero, np.zeros(2)), FiniteLaw(zero[::-1], np.zeros(2))
+
+    def sample(self, bits: ArrayLike, *, rng: np.random.Generator | int | None = None) -> BoolArray:
+        """Randomise bits (booleans, or integers 0 and 1) of any shape, each on its own."""
+        values = np.asarray(bits)
+        if values.dtype != np.bool_:
+            values = _validate.labels(values, n_classes=2, name="bits") == 1
+        flipped = _validate.generator(rng).random(values.shape) < self.flip_probability
+        return values ^ flipped
+
+    def sample_counts(
+        self, ones: ArrayLike, zeros: ArrayLike, *, rng: np.random.Generator | int | None = None
+    ) -> IntArray:
+        """Draw how many reports are 1 where ``ones`` users hold 1 and ``zeros`` hold 0.
+
+        Parameters
+        ----------
+        ones, zeros : array_like of int
+            Numbers of users, >= 0; broadcast together.
+        """
+        generator = _validate.generator(rng)
+        kept = generator.binomial(_counts(ones, "ones"), self.keep_probability)
+        return kept + generator.binomial(_counts(zeros, "zeros"), self.flip_probability)
+
+    def report_probability(self, p: ArrayLike) -> FloatArray:
+        """Return P(RR(b) = 1) where P(b = 1) = p, elementwise."""
+        values = _unit(p, "p")
+        return values * self.keep_probability + (1 - values) * self.flip_probability
+
+    def debias(self, mean: ArrayLike) -> FloatArray:
+        """Return (e^ε+1)/(e^ε−1)·mean − 1/(e^ε−1) (LDP-CP paper, Algorithm 3, line 8).
+
+        Over the reports of the users asked, ``mean`` makes it an unbiased estimate of the
+        fraction of ones among their bits.
+        """
+        return self.gain * np.asarray(mean, dtype=np.float64) - (self.gain - 1) / 2
+
+
+def debiased_cdf(noisy: ArrayLike, uniform: ArrayLike, *, beta: float) -> FloatArray:
+    """Return F^c = (F^n − β·F^r)/(1−β), Eq. (2) of the LDP-CP paper solved for F^c.
+
+    Parameters
+    ----------
+    noisy, uniform : array_like
+        Coverage on noisy and on uniform labels; broadcast together.
+    beta : float
+        The probability of a uniform label, in [0, 1).
+    """
+    if not 0 <= beta < 1:
+        raise ValueError(f"beta must lie in [0, 1), got {beta!r}")
+    return (np.asarray(noisy, dtype=np.float64) - beta * np.asarray(uniform)) / (1 - beta)
+
+
+def _counts(value: ArrayLike, name: str) -> IntArray:
+    counts = np.asarray(value)
+    if not np.issubdtype(counts.dtype, np.integer) or (counts < 0).any():
+        raise ValueError(f"{name} must hold integers >= 0, got {value!r}")
+    return counts
+
+
+def _unit(value: ArrayLike, name: str) -> FloatArray:
+    values = np.asarray(value, dtype=np.float64)
+    if not ((values >= 0) & (values <= 1)).all():
+        raise ValueError(f"{name} must lie in [0, 1], got {value!r}")
+    return values
