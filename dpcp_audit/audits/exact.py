@@ -36,23 +36,23 @@ def measure(guarantee: PrivacyGuarantee, pair: LawPair) -> Measurement:  # noqa:
     )
 
 
-@measure.register
+@measure.register(PureDP)
 def _(guarantee: PureDP, pair: LawPair) -> Measurement:
     return Measurement("largest log-ratio", pair.max_divergence(), guarantee.epsilon)
 
 
-@measure.register
+@measure.register(ApproxDP)
 def _(guarantee: ApproxDP, pair: LawPair) -> Measurement:
     value = pair.delta_at(guarantee.epsilon)
     return Measurement(f"δ(ε={guarantee.epsilon:.4g})", value, guarantee.delta)
 
 
-@measure.register
+@measure.register(ZCDP)
 def _(guarantee: ZCDP, pair: LawPair) -> Measurement:
     return Measurement("sup over α > 1 of D_α/α", pair.rho(), guarantee.rho)
 
 
-@measure.register
+@measure.register(RenyiDP)
 def _(guarantee: RenyiDP, pair: LawPair) -> Measurement:
     value = pair.renyi(guarantee.alpha)
     return Measurement(f"D_α at α={guarantee.alpha:.4g}", value, guarantee.epsilon)

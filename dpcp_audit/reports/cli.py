@@ -27,10 +27,10 @@ exit codes of 'run':
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     options = _parser().parse_args(arguments)
-    from dpcp_audit.reports import commands  # noqa: PLC0415  (--help needs none of it)
+    from dpcp_audit.reports.commands import COMMANDS  # noqa: PLC0415  (--help needs none)
 
     try:
-        code: int = getattr(commands, options.command)(options)
+        code = COMMANDS[options.command](options)
         sys.stdout.flush()
     except (UsageError, MissingExtraError) as error:
         print(f"dpcp-audit {options.command}: error: {error}", file=sys.stderr)

@@ -23,6 +23,7 @@ from dpcp_audit.reports.writers import Writer, parse_reports, write_all
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable, Mapping
 
     from dpcp_audit.audits.evidence import Finding
 
@@ -57,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
     return _exit_code(results)
 
 
-def list(options: argparse.Namespace) -> int:  # noqa: A001  (the command's name)
+def list_claims(options: argparse.Namespace) -> int:
     """Print the ids, expected verdicts and sources of the selected claims."""
     for row in select(options.only):
         claim = row.claim
@@ -145,3 +146,11 @@ def _close(recorded: dict[str, Any], again: dict[str, Any]) -> bool:
 def _short(witness: object) -> str:
     text = str(witness)
     return text if len(text) <= 400 else text[:397] + "..."
+
+
+COMMANDS: Mapping[str, Callable[[argparse.Namespace], int]] = {
+    "run": run,
+    "list": list_claims,
+    "report": report,
+    "replay": replay,
+}

@@ -32,7 +32,7 @@ class Profile(StrEnum):
     @property
     def effort(self) -> float:
         """The factor on every sample size."""
-        return {Profile.SMOKE: 0.3, Profile.CI: 1.0, Profile.FULL: 10.0}[self]
+        return {Profile.SMOKE: 0.5, Profile.CI: 2.0, Profile.FULL: 20.0}[self]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

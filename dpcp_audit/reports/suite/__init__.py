@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from dpcp_audit.reports.errors import UsageError
-from dpcp_audit.reports.suite import dpskin, ldpcp, pcoqs, quantiles
+from dpcp_audit.reports.suite import ldpcp, pcoqs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @cache
 def suite() -> tuple[Row, ...]:
     """Return all rows, in the order of the ledger."""
-    rows = (*ldpcp.rows(), *pcoqs.rows(), *quantiles.rows(), *dpskin.rows())
+    rows = (*ldpcp.rows(), *pcoqs.rows())
     ids = [row.claim.id for row in rows]
     repeated = {id_ for id_ in ids if ids.count(id_) > 1}
     if repeated:

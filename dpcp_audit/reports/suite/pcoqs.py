@@ -107,7 +107,7 @@ def _on_digits() -> CoverageTheorem:
         beta=0.1,
         reading=Reading.MARGINAL,
         window_count=8 + 1,
-        population=digits(Classifier.CALIBRATED),
+        population=digits(Classifier.LOGISTIC),
     )
 
 
@@ -222,7 +222,7 @@ def _coverage_rows() -> list[Row]:
         ),
         Row(
             claim=_claim(
-                "pcoqs.theorem-1[coverage=marginal,scores=digits-calibrated]",
+                "pcoqs.theorem-1[coverage=marginal,scores=digits-logistic]",
                 "Theorem 1",
                 Verdict.CONSISTENT,
                 "Theorem 1, coverage over calibration and test data, on scores of a calibrated "
