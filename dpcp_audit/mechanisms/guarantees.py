@@ -181,6 +181,13 @@ class _RenyiBounded(PrivacyGuarantee):
             low, high = np.where(inside, p, low), np.where(inside, high, p)
         return np.where(q > 0, high, 0.0)  # mass where a neighbour has none: D_α is infinite
 
+    def epsilon_at(self, delta: float) -> float:
+        """Return the smallest ε at which the guarantee implies (ε, ``delta``)-DP.
+
+        Infinity where no ε up to 600 does; so at δ = 0, since no log-ratio is excluded.
+        """
+        return math.inf if delta == 0 else PrivacyGuarantee.epsilon_at(self, delta)
+
 
 @dataclass(frozen=True, slots=True)
 class ZCDP(_RenyiBounded):
@@ -330,6 +337,6 @@ def _smallest_epsilon(profile: Callable[[float], float], delta: float) -> float:
         low, high = high, min(2 * high, _LARGEST_EPSILON)
 
     def excess(epsilon: float) -> float:
-        return math.log(max(profile(epsilon), 1e-300)) - math.log(max(delta, 1e-300))
+        return math.log(max(profile(epsilon), 1e-300) / max(delta, 1e-300))
 
     return float(brentq(excess, low, high, xtol=1e-11))

@@ -1,0 +1,50 @@
+"""P-COQS Algorithm 1 written down as plainly as can be, to compare with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import log_ndtr
+
+if TYPE_CHECKING:
+    from dpcp_audit.mechanisms.pcoqs import PCOQS
+    from dpcp_audit.mechanisms.populations import Population
+
+
+def plain_law(mechanism: PCOQS, scores: np.ndarray) -> dict[float, float]:
+    """Return the log-probability of every threshold that can be released, by recursion."""
+    rank, law = mechanism.rank(scores.size), {}
+
+    def search(left: float, right: float, rounds: int, log_mass: float) -> None:
+        if rounds == 0:
+            threshold = (left + right) / 2
+            assert threshold not in law
+            law[threshold] = log_mass
+            return
+        mid = (left + right) / 2
+        z = (rank - int((scores <= mid).sum())) / mechanism.noise_scale
+        search(mid + mechanism.resolution, right, rounds - 1, log_mass + float(log_ndtr(z)))
+        search(left, mid, rounds - 1, log_mass + float(log_ndtr(-z)))
+
+    search(*mechanism.bounds, mechanism.rounds, 0.0)
+    return law
+
+
+def plain_trials(
+    mechanism: PCOQS, population: Population, *, n: int, trials: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return thresholds and rank errors on really drawn scores, all of them counted anew."""
+    rank = mechanism.rank(n)
+    scores = population.sample((trials, n), rng=rng)
+    left, right = (np.full(trials, end) for end in mechanism.bounds)
+
+    def count(point: np.ndarray) -> np.ndarray:
+        return (scores <= point[:, None]).sum(axis=1)
+
+    for _ in range(mechanism.rounds):
+        mid = (left + right) / 2
+        below = count(mid) + mechanism.noise_scale * rng.standard_normal(trials) < rank
+        left, right = np.where(below, mid + mechanism.resolution, left), np.where(below, right, mid)
+    threshold = (left + right) / 2
+    return threshold, np.abs(count(threshold) - rank)

@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.stats import binom, laplace, norm
+
+from dpcp_audit.mechanisms.laws import FiniteLaw, FinitePair, GaussianPair, LaplacePair
+
+
+def finite_pair(p, q) -> FinitePair:
+    return FinitePair(FiniteLaw.from_mass(p), FiniteLaw.from_mass(q))
+
+
+def test_finite_pair_by_hand() -> None:
+    pair = finite_pair([0.5, 0.3, 0.2], [0.25, 0.25, 0.5])
+    assert pair.total_variation() == pytest.approx(0.3)
+    assert pair.delta_at(math.log(1.5)) == pytest.approx(0.5 - 1.5 * 0.25)
+    assert pair.max_divergence() == pytest.approx(math.log(2))
+    assert pair.reversed().max_divergence() == pytest.approx(math.log(2.5))
+    assert pair.renyi(2) == pytest.approx(math.log(0.25 / 0.25 + 0.09 / 0.25 + 0.04 / 0.5))
+    kl = 0.5 * math.log(2) + 0.3 * math.log(1.2) + 0.2 * math.log(0.4)
+    assert pair.renyi(1) == pytest.approx(kl)
+    assert pair.renyi(1 + 1e-9) == pytest.approx(kl, rel=1e-7)
+    assert pair.epsilon_at(0) == pytest.approx(math.log(2))
+    fpr, fnr = pair.tradeoff()
+    assert fpr == pytest.approx([0, 0.25, 0.5, 1])
+    assert fnr == pytest.approx([1, 0.5, 0.2, 0])
+
+
+def test_disjoint_supports_have_infinite_divergence() -> None:
+    pair = finite_pair([0.5, 0.5, 0.0], [0.0, 0.5, 0.5])
+    assert pair.delta_at(50.0) == pytest.approx(0.5)
+    assert pair.renyi(2) == pair.renyi(1) == pair.max_divergence() == pair.rho() == math.inf
+    assert pair.epsilon_at(0.4) == math.inf
+    assert pair.epsilon_at(0.5) == pytest.approx(0, abs=1e-9)
+
+
+def test_equal_laws() -> None:
+    pair = finite_pair([0.5, 0.5, 0.0], [0.5, 0.5, 0.0])
+    assert pair.delta_at(0) == pair.renyi(3) == pair.rho() == pair.epsilon_at(0) == 0
+
+
+def test_multiplicity_does_not_change_divergences() -> None:
+    ones = np.arange(11)
+    law, other = (
+        FiniteLaw(binom.logpmf(ones, 10, p), np.log([math.comb(10, k) for k in ones]))
+        for p in (0.5, 0.6)
+    )
+    bits = FinitePair(FiniteLaw.from_mass([0.5, 0.5]), FiniteLaw.from_mass([0.4, 0.6]))
+    pair = FinitePair(law, other)
+    assert law.total == pytest.approx(1, abs=1e-14)
+    assert pair.renyi(3) == pytest.approx(10 * bits.renyi(3), rel=1e-12)
+    assert pair.max_divergence() == pytest.approx(10 * bits.max_divergence(), rel=1e-12)
+
+
+def test_slack_of_a_pair_is_the_larger() -> None:
+    log_mass = np.log([0.5, 0.5])
+    pair = FinitePair(FiniteLaw(log_mass, np.zeros(2), 1e-9), FiniteLaw(log_mass, np.zeros(2)))
+    assert pair.slack == pair.reversed().slack == 1e-9
+    assert GaussianPair(1.0).slack == 0
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.5, 1.0, 4.0])
+def test_gaussian_profile_by_integration(epsilon) -> None:
+    direct = quad(
+        lambda x: max(0.0, norm.pdf(x, 1.3) - math.exp(epsilon) * norm.pdf(x)),
+        epsilon / 1.3 + 0.65,
+        20,
+    )[0]
+    assert GaussianPair(1.3).delta_at(epsilon) == pytest.approx(direct, abs=1e-9)
+
+
+def test_gaussian_pair() -> None:
+    pair = GaussianPair(1.0)
+    assert pair.reversed() == pair
+    assert pair.rho() == pair.renyi(4) / 4 == 0.5
+    assert pair.max_divergence() == pair.epsilon_at(0) == math.inf
+    assert pair.total_variation() == pytest.approx(2 * norm.cdf(0.5) - 1)
+    assert pair.delta_at(pair.epsilon_at(1e-6)) == pytest.approx(1e-6, rel=1e-6)
+    assert pair.tradeoff(0.05) == pytest.approx(norm.cdf(norm.isf(0.05) - 1))
+
+
+@pytest.mark.parametrize("epsilon", [-2.0, -0.5, 0.0, 0.3, 0.8, 1.5, 3.0])
+@pytest.mark.parametrize("shifts", [(1.0,), (1.0, 0.6), (0.5, 0.5), (0.2, 2.0)])
+def test_laplace_profile_by_its_loss(shifts, epsilon) -> None:
+    """The loss of a coordinate is put on a grid of quantiles; midpoints err by about 1e-3."""
+    grid = laplace.ppf((np.arange(2000) + 0.5) / 2000)
+    losses = [np.abs(grid - shift) - np.abs(grid) for shift in shifts]
+    total = losses[0] if len(shifts) == 1 else losses[0][:, None] + losses[1]
+    direct = np.mean(np.maximum(0, -np.expm1(epsilon - total)))
+    assert LaplacePair(shifts).delta_at(epsilon) == pytest.approx(direct, abs=2e-3)
+
+
+def test_laplace_renyi_by_integration() -> None:
+    for alpha in (1.5, 2.0, 7.0):
+        direct = quad(
+            lambda x, a=alpha: math.exp(a * laplace.logpdf(x) + (1 - a) * laplace.logpdf(x, 0.7)),
+            -40,
+            40,
+            points=[0, 0.7],
+        )[0]
+        assert LaplacePair((0.7,)).renyi(alpha) == pytest.approx(math.log(direct) / (alpha - 1))
+    assert LaplacePair((0.7,)).renyi(1) == pytest.approx(LaplacePair((0.7,)).renyi(1 + 1e-7))
+    assert LaplacePair((0.7, 0.2)).max_divergence() == pytest.approx(0.9)
+    assert LaplacePair((1.0, 1.0)).epsilon_at(0) == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize(
+    ("build", "name"),
+    [
+        (lambda: FiniteLaw.from_mass([0.5, 0.6]), "mass"),
+        (lambda: FiniteLaw.from_mass([1.5, -0.5]), "mass"),
+        (lambda: FiniteLaw.from_mass([]), "mass"),
+        (lambda: finite_pair([1.0], [0.5, 0.5]), "neighbour_law"),
+        (lambda: finite_pair([1.0], [1.0]).renyi(0.5), "alpha"),
+        (lambda: finite_pair([1.0], [1.0]).epsilon_at(-0.1), "delta"),
+        (lambda: GaussianPair(0.0), "shift"),
+        (lambda: LaplacePair(()), "shifts"),
+        (lambda: LaplacePair((1.0, -1.0)), "shifts"),
+    ],
+)
+def test_bad_input_names_the_argument(build, name) -> None:
+    with pytest.raises(ValueError, match=f"^{name} must "):
+        build()
