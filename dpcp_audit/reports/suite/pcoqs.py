@@ -15,6 +15,7 @@ from dpcp_audit.mechanisms.populations import Uniform
 from dpcp_audit.reports.suite.data import digits
 from dpcp_audit.reports.suite.row import Row
 from dpcp_audit.theorems.pcoqs import CoverageTheorem, NoiseBound, RankError, Reading
+from dpcp_audit.theorems.pcoqs_rank import FixedRankError, evenly_spaced
 from dpcp_audit.theorems.pcoqs_remarks import (
     WindowCount,
     remark_2_fine,
@@ -24,6 +25,7 @@ from dpcp_audit.theorems.pcoqs_remarks import (
 from dpcp_audit.theorems.theorem import FailureRate, MeanBound
 
 _DEFAULT = PCOQS(alpha=0.1, rho=0.5)
+_COARSE = PCOQS(alpha=0.496, rho=10.0, resolution=1 / 32)
 _REMARK_7 = PCOQS(alpha=0.1, rho=0.1)
 _REMARK_7_STATED = CoverageTheorem(
     mechanism=_REMARK_7,
@@ -164,6 +166,28 @@ def _coverage_rows() -> list[Row]:
             check=FailureRate(
                 theorem=RankError(mechanism=_DEFAULT, n=2400, beta=0.01), n_trials=40_000
             ),
+        ),
+        *(
+            Row(
+                claim=_claim(
+                    f"pcoqs.proposition-1.rank[resolution=1/32,bound={name}]",
+                    "Proposition 1",
+                    expected,
+                    "At a coarse resolution too, with probability at least 1−β the rank error is "
+                    f"at most {formula}.",
+                    f"τ ≤ {formula}, Δ = 1/32",
+                ),
+                check=FailureRate(
+                    theorem=FixedRankError(
+                        mechanism=_COARSE, scores=evenly_spaced(999), beta=0.01, windows=windows
+                    ),
+                    n_trials=20_000,
+                ),
+            )
+            for windows, name, formula, expected in (
+                (1, "printed", "τ* + M(Δ)", Verdict.REFUTED),
+                (2, "doubled", "τ* + 2·M(Δ)", Verdict.CONSISTENT),
+            )
         ),
         Row(
             claim=_claim(
