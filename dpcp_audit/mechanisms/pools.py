@@ -75,13 +75,17 @@ class ProbabilityPool:
         return self.population(hps)
 
 
-@functools.cache
 def classifier_pool(dataset: Dataset, classifier: Classifier) -> ProbabilityPool:
     """Return the pool of a classifier on a dataset; fitted once a process."""
-    from sklearn.model_selection import train_test_split  # noqa: PLC0415  (slow to import)
-
     _validate.choice(Dataset, dataset=dataset)
     _validate.choice(Classifier, classifier=classifier)
+    return _fitted_pool(dataset, classifier)
+
+
+@functools.cache
+def _fitted_pool(dataset: Dataset, classifier: Classifier) -> ProbabilityPool:
+    from sklearn.model_selection import train_test_split  # noqa: PLC0415  (slow to import)
+
     features, labels = _load(dataset)
     fit_x, pool_x, fit_y, pool_y = train_test_split(
         features, labels, test_size=0.5, stratify=labels, random_state=0

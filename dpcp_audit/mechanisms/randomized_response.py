@@ -152,7 +152,7 @@ class BinaryRandomizedResponse:
         Over the reports of the users asked, ``mean`` makes it an unbiased estimate of the
         fraction of ones among their bits.
         """
-        return self.gain * np.asarray(mean, dtype=np.float64) - (self.gain - 1) / 2
+        return self.gain * _numbers(mean, "mean") - (self.gain - 1) / 2
 
 
 def debiased_cdf(noisy: ArrayLike, uniform: ArrayLike, *, beta: float) -> FloatArray:
@@ -167,7 +167,7 @@ def debiased_cdf(noisy: ArrayLike, uniform: ArrayLike, *, beta: float) -> FloatA
     """
     if not 0 <= beta < 1:
         raise ValueError(f"beta must lie in [0, 1), got {beta!r}")
-    return (np.asarray(noisy, dtype=np.float64) - beta * np.asarray(uniform)) / (1 - beta)
+    return (_numbers(noisy, "noisy") - beta * _numbers(uniform, "uniform")) / (1 - beta)
 
 
 def _counts(value: ArrayLike, name: str) -> IntArray:
@@ -178,7 +178,11 @@ def _counts(value: ArrayLike, name: str) -> IntArray:
 
 
 def _unit(value: ArrayLike, name: str) -> FloatArray:
-    values = np.asarray(value, dtype=np.float64)
-    if not ((values >= 0) & (values <= 1)).all():
+    values = _numbers(value, name)
+    if ((values < 0) | (values > 1)).any():
         raise ValueError(f"{name} must lie in [0, 1], got {value!r}")
     return values
+
+
+def _numbers(value: ArrayLike, name: str) -> FloatArray:
+    return _validate.array(value, name=name, ndim=np.ndim(value))

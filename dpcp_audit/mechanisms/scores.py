@@ -135,7 +135,7 @@ def prediction_sets(scores: ArrayLike, threshold: float) -> BoolArray:
     ndarray of bool, shape (n, k)
     """
     values = _validate.array(scores, name="scores", ndim=2)
-    if np.ndim(threshold) != 0 or np.isnan(threshold):
+    if not isinstance(threshold, int | float) or np.isnan(threshold):
         raise ValueError(f"threshold must be a number, got {threshold!r}")
     return values <= threshold
 
@@ -166,11 +166,10 @@ def _sums_of_larger(p: FloatArray) -> _Sums:
 
 
 def _uniforms(u: ArrayLike, p: FloatArray) -> FloatArray:
-    values = np.asarray(u, dtype=np.float64)
+    values = _validate.array(u, name="u", ndim=2 if np.ndim(u) == 2 else 1)
     if values.shape not in (p.shape, p.shape[:1]):
         raise ValueError(f"u must have shape {p.shape[:1]} or {p.shape}, got shape {values.shape}")
-    if not ((values >= 0) & (values <= 1)).all():
-        raise ValueError(
-            f"u must lie in [0, 1], got {values[~((values >= 0) & (values <= 1))][:3]}"
-        )
+    outside = values[(values < 0) | (values > 1)]
+    if outside.size:
+        raise ValueError(f"u must lie in [0, 1], got {outside[:3]}")
     return values if values.ndim == 2 else values[:, None]
