@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from dpcp_audit import _validate
 from dpcp_audit.audits.evidence import Evidence, Figure, Outcome, PlainData, Verdict
 
 if TYPE_CHECKING:
@@ -38,6 +40,12 @@ class Computation:
     witness: PlainData = field(default_factory=dict)
     note: str = ""
     figures: tuple[Figure, ...] = ()
+
+    def __post_init__(self) -> None:
+        _validate.non_negative(slack=self.slack)
+        for name in ("value", "claimed"):
+            if math.isnan(getattr(self, name)):
+                raise ValueError(f"{name} must be a number, got nan ({self.quantity})")
 
     @property
     def verdict(self) -> Verdict:

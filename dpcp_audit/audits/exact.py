@@ -90,12 +90,13 @@ def hold_against(
         The neighbours of the worst pair, as plain data.
     """
     measured, pair = worst_measurement(guarantee, pairs)
-    exact_supremum = isinstance(guarantee, ApproxDP) or pair.slack == 0
+    pruned = any(other.slack for other in pairs)
+    exact_supremum = isinstance(guarantee, ApproxDP) or not pruned
     return Computation(
         quantity=measured.quantity,
         value=measured.value,
         claimed=measured.claimed,
-        slack=pair.slack if isinstance(guarantee, ApproxDP) else 0.0,
+        slack=_slack(guarantee, pairs, measured.value) if pruned else 0.0,
         covers=covers if exact_supremum else "",
         witness=(witness or {}) | {"guarantee": str(guarantee)},
         note=" ".join(filter(None, [note, _spent(guarantee, measured, pair)])),
@@ -103,8 +104,21 @@ def hold_against(
     )
 
 
+def _slack(guarantee: PrivacyGuarantee, pairs: Sequence[LawPair], value: float) -> float:
+    """Return how much larger than ``value`` the largest δ over all pairs may be.
+
+    Pruned mass bounds δ, not a log-ratio or a Rényi divergence: those may then be anything.
+    """
+    if not isinstance(guarantee, ApproxDP):
+        return 0.0
+    largest = max(worst_measurement(guarantee, [pair])[0].value + pair.slack for pair in pairs)
+    return largest - value
+
+
 def _spent(guarantee: PrivacyGuarantee, measured: Measurement, pair: LawPair) -> str:
-    share = measured.value / measured.claimed if measured.claimed else math.inf
+    if not measured.claimed:
+        return f"The worst pair tried reaches {measured.value:.4g} where 0 is claimed."
+    share = measured.value / measured.claimed
     text = f"The worst pair tried spends {share:.4g} times what is claimed"
     if isinstance(guarantee, PureDP) and share > 1:
         text += f"; at the claimed ε its δ is {pair.delta_at(guarantee.epsilon):.3g}, not 0"
@@ -137,6 +151,6 @@ def profile_figure(
 
 
 def _profile_range(guarantee: PrivacyGuarantee, pair: LawPair) -> float:
-    claimed = guarantee.parameters.get("epsilon", 2.0)
+    claimed = guarantee.parameters.get("epsilon", 2.0) or 1.0
     reach = min(pair.max_divergence(), 4 * claimed)
     return float(min(1.05 * max(1.5 * claimed, reach), 20.0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dpcp_audit.mechanisms.neighbours import Neighbours
 
 _CELLS = 64
+_QUANTITY = "log-ratio of the event's probabilities"
 
 
 class Sampler(Protocol):
@@ -66,6 +67,8 @@ class SampledPrivacy:
     the event's two probabilities by Clopper–Pearson limits, each at half the significance.
     The claim is refuted when the certified probabilities lie outside of what the guarantee
     allows, so a true claim is refuted with probability at most the check's significance.
+    Against ``PureDP`` the evidence is the larger certified log-ratio of the event and of its
+    complement, which exceeds ε exactly where the claim is refuted.
 
     Parameters
     ----------
@@ -83,7 +86,7 @@ class SampledPrivacy:
 
     sample: Sampler
     guarantee: PrivacyGuarantee
-    neighbours: Neighbours
+    neighbours: Neighbours[Any]
     n_samples: int = 20_000
     witness: PlainData = field(default_factory=dict)
 
@@ -109,7 +112,13 @@ class SampledPrivacy:
         return self._judge(event, hits, half, swapped=swapped, context=context)
 
     def _draw(self, value: object, size: int, rng: np.random.Generator) -> FloatArray:
-        outputs = np.asarray(self.sample(value, size, rng=rng), dtype=np.float64)  # type: ignore[arg-type]
+        drawn = self.sample(value, size, rng=rng)  # type: ignore[arg-type]
+        try:
+            outputs = np.asarray(drawn, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"sample must return an array of numbers, got {type(drawn).__name__}"
+            ) from None
         if outputs.shape != (size,):
             raise ValueError(f"sample must return shape ({size},), got shape {outputs.shape}")
         if np.isnan(outputs).any():
@@ -156,8 +165,14 @@ class SampledPrivacy:
         quantity, value, lower, upper = "probability of the event", p, p_low, p_high
         claimed = float(self.guarantee.power(q_high))
         if isinstance(self.guarantee, PureDP):
-            quantity, claimed = "log-ratio of the event's probabilities", self.guarantee.epsilon
-            value, lower, upper = _log_ratio(p, q), _log_ratio(p_low, q_high), math.inf
+            claimed, upper = self.guarantee.epsilon, math.inf
+            (lower, value), quantity = max(
+                ((_log_ratio(p_low, q_high), _log_ratio(p, q)), _QUANTITY),
+                (
+                    (_log_ratio(1 - q_high, 1 - p_low), _log_ratio(1 - q, 1 - p)),
+                    f"{_QUANTITY} (its complement's)",
+                ),
+            )
         return Evidence(
             kind=EvidenceKind.CERTIFIED,
             quantity=quantity,
@@ -214,9 +229,7 @@ def _cuts(pooled: FloatArray) -> FloatArray:
     return values[:-1]
 
 
-def _excess(
-    guarantee: PrivacyGuarantee, p: FloatArray, q: FloatArray, trials: int
-) -> FloatArray:
+def _excess(guarantee: PrivacyGuarantee, p: FloatArray, q: FloatArray, trials: int) -> FloatArray:
     """Return how far p exceeds what q allows, in standard errors."""
     p, q = np.minimum(p, 1.0), np.minimum(q, 1.0)
     error = np.sqrt(np.maximum(q * (1 - q), 1 / trials) / trials)

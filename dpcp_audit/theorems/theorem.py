@@ -71,7 +71,8 @@ class FailureRate:
 
     The verdict comes from the Clopper–Pearson interval of the failure rate at the check's
     significance: REFUTED if it lies above δ, CONSISTENT if it lies below δ or if a failure
-    probability of 1.5 δ would have been refuted with probability 0.95, else INCONCLUSIVE.
+    probability of 1.5 δ would have been refuted with probability 0.95 even if every
+    undecided trial failed, else INCONCLUSIVE.
     """
 
     theorem: Theorem
@@ -102,6 +103,7 @@ class FailureRate:
             )[1]
         claimed = self.theorem.allowed_failure
         excess = detectable_excess(claimed, count, significance=context.significance)
+        excess += undecided / count  # as many failures may hide among the undecided
         return Outcome(
             verdict=_judge_rate(low, high, claimed, excess),
             evidence=Evidence(
@@ -152,9 +154,10 @@ class MeanBound:
     def __post_init__(self) -> None:
         _validate.non_negative(tolerance=self.tolerance)
         _validate.integer(n_trials=self.n_trials, at_least=100)
-        if math.isinf(self.at_least) == math.isinf(self.at_most):
+        given = (self.at_least != -math.inf, self.at_most != math.inf)
+        if sum(given) != 1 or not any(map(math.isfinite, (self.at_least, self.at_most))):
             raise ValueError(
-                "exactly one of at_least and at_most must be given, got "
+                "exactly one of at_least and at_most must be given, a finite number, got "
                 f"{self.at_least!r} and {self.at_most!r}"
             )
 
@@ -202,7 +205,7 @@ def histogram(statistic: FloatArray, theorem: Theorem) -> Figure:
     counts, edges = np.histogram(statistic, bins=40)
     return Figure(
         kind=FigureKind.HISTOGRAM,
-        title=f"{theorem.statistic.capitalize()} over {statistic.size} trials",
+        title=f"{theorem.statistic[:1].upper()}{theorem.statistic[1:]}, {statistic.size} trials",
         x_label=theorem.statistic,
         y_label="trials",
         series=[Series(name="trials", x=edges.tolist(), y=counts.astype(float).tolist())],
