@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,8 @@ from dpcp_audit import _validate
 from dpcp_audit.audits.evidence import Evidence, Figure, Outcome, PlainData, Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dpcp_audit.audits.check import Context
 
 ROUNDING = 1e-9

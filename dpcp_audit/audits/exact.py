@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import singledispatch
 from typing import TYPE_CHECKING, NamedTuple
 

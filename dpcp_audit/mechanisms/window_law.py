@@ -17,8 +17,6 @@ from dpcp_audit import _validate
 from dpcp_audit.mechanisms.variants import OnMiss
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dpcp_audit._types import BoolArray, FloatArray
     from dpcp_audit.mechanisms.ldpcp_scores import LDPCPScores
     from dpcp_audit.mechanisms.populations import Population
@@ -65,12 +63,12 @@ def threshold_law(
     slack = 0.0
     middle = low
     for asked in sizes:
+        if not mass.size:
+            break
         middle = (low + high) / 2
         chance = mechanism.response.report_probability(population.cdf_left(middle))
-        below_at, above_at = (
-            _first_count(lambda k, end=end, keep=keep: keep(_z(mechanism, k, asked, n), end), asked)
-            for end, keep in ((bottom, np.greater_equal), (top, np.greater))
-        )
+        below_at = _reports_at(mechanism, bottom, asked=asked, n=n, strictly=False)
+        above_at = _reports_at(mechanism, top, asked=asked, n=n, strictly=True)
         below = mass * _binomial_below(below_at, asked, chance)
         above = mass * _binomial_from(above_at, asked, chance)
         inside = mass * _binomial_between(below_at, above_at, asked, chance)
@@ -91,16 +89,16 @@ def threshold_law(
     )
 
 
-def _z(mechanism: LDPCPScores, reports: int, asked: int, n: int) -> float:
-    return float(mechanism.debias(reports, asked=asked, n=n))
+def _reports_at(mechanism: LDPCPScores, level: float, *, asked: int, n: int, strictly: bool) -> int:
+    """Return the fewest reports whose estimate Z reaches (or exceeds) a level; asked + 1 if none.
 
-
-def _first_count(reached: Callable[[int], bool], asked: int) -> int:
-    """Return the smallest number of reports at which ``reached`` holds; asked + 1 if none."""
+    The estimate is computed as the mechanism computes it, so that both round alike.
+    """
     low, high = 0, asked + 1
     while low < high:
         middle = (low + high) // 2
-        if reached(middle):
+        z = float(mechanism.debias(middle, asked=asked, n=n))
+        if z > level or (z == level and not strictly):
             high = middle
         else:
             low = middle + 1

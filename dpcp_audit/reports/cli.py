@@ -13,7 +13,7 @@ from dpcp_audit import __version__
 from dpcp_audit.reports.errors import MissingExtraError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 _EXIT_CODES = """\
 exit codes of 'run':
@@ -141,7 +141,7 @@ def _add_report(parser: argparse.ArgumentParser, *, required: bool) -> None:
     )
 
 
-def _whole(at_least: int):  # noqa: ANN202  (an argparse type)
+def _whole(at_least: int) -> Callable[[str], int]:
     def parse(text: str) -> int:
         try:
             value = int(text)

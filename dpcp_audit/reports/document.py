@@ -9,7 +9,6 @@ import shlex
 from dataclasses import asdict
 from enum import StrEnum
 from importlib import metadata
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from dpcp_audit.reports.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from dpcp_audit.reports.runner import RunSettings
 
@@ -81,7 +81,7 @@ def _entry(finding: Finding, settings: RunSettings) -> dict[str, Any]:
     }
 
 
-def plain_data(value: object) -> object:
+def plain_data(value: object) -> object:  # noqa: PLR0911  (one return a type)
     """Return the value as JSON-ready data: arrays as lists, infinities and NaN as strings."""
     if isinstance(value, dict):
         return {str(key): plain_data(item) for key, item in value.items()}
@@ -116,7 +116,7 @@ def load(path: Path) -> dict[str, Any]:
     if not isinstance(document, dict) or "schema_version" not in document:
         raise DocumentError(f"{path}: not a dpcp-audit results file (no schema_version)")
     version = str(document["schema_version"])
-    if version.split(".")[0] != SCHEMA_VERSION.split(".")[0]:
+    if version.split(".", maxsplit=1)[0] != SCHEMA_VERSION.split(".", maxsplit=1)[0]:
         raise DocumentError(f"{path}: schema version {version}, this tool reads {SCHEMA_VERSION}")
     if not isinstance(document.get("findings"), list):
         raise DocumentError(f"{path}: findings must be a list")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -11,9 +10,11 @@ from dpcp_audit.mechanisms.ldpcp_labels import LDPCPLabels, dkw_width
 from dpcp_audit.mechanisms.ldpcp_scores import LDPCPScores, hoeffding_width
 from dpcp_audit.mechanisms.scores import hps
 from dpcp_audit.mechanisms.variants import Blocks, Debiasing, OnMiss
-from dpcp_audit.theorems.theorem import TheoremTrials
+from dpcp_audit.theorems.theorem import ROUNDING, TheoremTrials
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy as np
 
     from dpcp_audit._types import FloatArray
@@ -32,9 +33,9 @@ def _coverage_bounds(search: WindowSearch) -> dict[str, float]:
 
 def _outcome(coverage: FloatArray, bounds: dict[str, float]) -> TheoremTrials:
     lower, *upper = bounds.values()
-    failed = coverage < lower
+    failed = coverage < lower - ROUNDING
     for bound in upper:
-        failed |= coverage > bound
+        failed |= coverage > bound + ROUNDING
     return TheoremTrials(coverage, failed)
 
 
@@ -75,6 +76,11 @@ class ScoreTheorem:
     starred: bool = False
     two_sided: bool = False
     statistic: str = field(default="coverage", init=False)
+
+    def __post_init__(self) -> None:
+        _validate.integer(rounds=self.rounds, at_least=1)
+        _validate.integer(n=self.n, at_least=self.rounds)
+        _validate.open_unit(delta=self.delta)
 
     @property
     def allowed_failure(self) -> float:
@@ -152,6 +158,7 @@ class LabelTheorem:
 
     def __post_init__(self) -> None:
         _validate.integer(n=self.n, at_least=1)
+        _validate.open_unit(delta=self.delta)
 
     @property
     def allowed_failure(self) -> float:

@@ -43,9 +43,7 @@ def exact_failure(theorem: ScoreTheorem) -> Computation:
     )
 
 
-def _coverage_figure(
-    coverage: FloatArray, law: ThresholdLaw, bounds: dict[str, float]
-) -> Figure:
+def _coverage_figure(coverage: FloatArray, law: ThresholdLaw, bounds: dict[str, float]) -> Figure:
     order = np.argsort(coverage)
     points = coverage[order]
     below = np.minimum(1.0, np.cumsum(law.mass[order]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +14,8 @@ from dpcp_audit.mechanisms.ldpcp_scores import LDPCPScores, hoeffding_width
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dpcp_audit._types import FloatArray
     from dpcp_audit.mechanisms.pools import ProbabilityPool
     from dpcp_audit.mechanisms.shuffled import ShuffledBinaryResponse
@@ -56,9 +57,7 @@ def estimate_bias(mechanism: LDPCPScores, *, n: int) -> Computation:
 def blocks_outside(mechanism: LDPCPScores, *, n: int) -> Computation:
     """Count indices that the printed blocks name beyond the n users (Algorithm 3, line 5)."""
     each = n // mechanism.rounds
-    named = [
-        np.arange(j * each + 1, (j + 1) * each + 1) for j in range(1, mechanism.rounds + 1)
-    ]
+    named = [np.arange(j * each + 1, (j + 1) * each + 1) for j in range(1, mechanism.rounds + 1)]
     outside = int(sum((block > n).sum() for block in named))
     return Computation(
         quantity="user indices above n in the blocks U(1), …, U(T)",
@@ -209,9 +208,7 @@ def shuffle_amplification(
                 y_label="δ(ε)",
                 log_y=True,
                 series=[
-                    Series(
-                        name="exact", x=epsilons.tolist(), y=[max(d, 1e-16) for d in exact]
-                    )
+                    Series(name="exact", x=epsilons.tolist(), y=[max(d, 1e-16) for d in exact])
                 ],
                 marks={"claimed ε/√n": effective},
                 description=(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -16,6 +15,8 @@ from dpcp_audit.mechanisms.scores import hps
 from dpcp_audit.theorems.theorem import TheoremTrials
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dpcp_audit._types import FloatArray, IntArray
     from dpcp_audit.audits.evidence import PlainData
     from dpcp_audit.mechanisms.pools import ProbabilityPool
@@ -65,7 +66,7 @@ class CellCounts:
     @property
     def chunk(self) -> int:
         """Trials that fit in memory side by side."""
-        return max(1, _CHUNK_CELLS // self._chances.size)
+        return max(1, _CHUNK_CELLS // int(self._chances.size))
 
     def _cumulate(self, cells: IntArray) -> FloatArray:
         """Return the running sums in the order of the scores, at the last of equal scores."""
@@ -77,10 +78,12 @@ class UniformEvent:
     """Theorem 1's event: sup_q F̂c(q) − F^c(q) ≤ Δ with probability ≥ 1−δ.
 
     That is what "any q with F̂c(q) ≥ 1−α" needs; the preprint's form is two-sided,
-    sup_q |F̂c − F^c|. The proof treats F̂r, an average of |C_q|/k, like an ECDF. It is the
-    mean of an ECDF over uniform labels given the features, so smaller in the convex order,
-    with equality where the k scores of each user are the same: Massart's constant is
-    attained there, and elsewhere the bound is looser.
+    sup_q |F̂c − F^c|.
+
+    The proof treats F̂r, an average of |C_q|/k, as if it were an ECDF. It is the conditional
+    mean of one (of the scores of uniform labels, given the features), so by Jensen's
+    inequality its error is smaller for every convex loss; Massart's constant for tail
+    probabilities does not follow from that alone. The trials show how much room there is.
     """
 
     pool_name: str

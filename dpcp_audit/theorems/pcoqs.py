@@ -12,7 +12,7 @@ from scipy.special import ndtri
 
 from dpcp_audit import _validate
 from dpcp_audit.mechanisms.populations import Population, Uniform
-from dpcp_audit.theorems.theorem import TheoremTrials
+from dpcp_audit.theorems.theorem import ROUNDING, TheoremTrials
 
 if TYPE_CHECKING:
     from dpcp_audit._types import BoolArray, FloatArray
@@ -81,6 +81,12 @@ class RankError:
     population: Population = field(default_factory=Uniform)
     statistic: str = field(default="rank error", init=False)
 
+    def __post_init__(self) -> None:
+        _validate.integer(n=self.n, at_least=1)
+        _validate.integer(window_count=self.window_count, at_least=0)
+        _validate.open_unit(beta=self.beta)
+        _validate.choice(NoiseBound, noise_bound=self.noise_bound)
+
     @property
     def limit(self) -> float:
         """τ* + M(Δ), in ranks."""
@@ -103,7 +109,8 @@ class RankError:
     def parameters(self) -> PlainData:
         """The case, as plain data."""
         return _parameters(self.mechanism, self.n, self.beta, self.population) | {
-            "noise_bound": str(self.noise_bound)
+            "noise_bound": str(self.noise_bound),
+            "window_count": self.window_count,
         }
 
     def trials(self, count: int, *, rng: np.random.Generator) -> TheoremTrials:
@@ -122,6 +129,7 @@ class CoverageTheorem:
     In the marginal reading one trial fixes the noise of all rounds and averages the
     coverage over ``inner`` fresh calibration sets. It fails if the average lies outside of the
     bounds by more than 5 of its standard errors, and is undecided within 5 of a bound.
+    The other reading needs no ``inner`` runs.
     """
 
     mechanism: PCOQS
@@ -137,6 +145,9 @@ class CoverageTheorem:
     def __post_init__(self) -> None:
         _validate.choice(Reading, reading=self.reading)
         _validate.integer(n=self.n, at_least=1)
+        _validate.integer(window_count=self.window_count, at_least=0)
+        _validate.integer(inner=self.inner, at_least=2)
+        _validate.open_unit(beta=self.beta)
 
     @property
     def rank_error(self) -> float:
@@ -163,7 +174,12 @@ class CoverageTheorem:
     def parameters(self) -> PlainData:
         """The case, as plain data."""
         case = _parameters(self.mechanism, self.n, self.beta, self.population)
-        return case | {"reading": str(self.reading), "tau": self.rank_error}
+        return case | {
+            "reading": str(self.reading),
+            "corrected": self.corrected,
+            "window_count": self.window_count,
+            "tau": self.rank_error,
+        }
 
     @property
     def calibrator(self) -> PCOQS:
@@ -198,6 +214,8 @@ class CoverageTheorem:
 
     def _outside(self, coverage: FloatArray, margin: FloatArray | float) -> BoolArray:
         """Tell which coverages lie outside of the bounds by more than ``margin``."""
-        limits = list(self.bounds.values())
-        outside = coverage + margin < limits[0]
-        return outside | (coverage - margin > limits[1]) if len(limits) > 1 else outside
+        lower, *upper = self.bounds.values()
+        outside = coverage + margin < lower - ROUNDING
+        for bound in upper:
+            outside |= coverage - margin > bound + ROUNDING
+        return outside

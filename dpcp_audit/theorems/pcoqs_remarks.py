@@ -9,7 +9,6 @@ import numpy as np
 
 from dpcp_audit.audits.computed import Computation
 from dpcp_audit.audits.evidence import Figure, FigureKind, Series
-from dpcp_audit.mechanisms.populations import Population
 from dpcp_audit.theorems.pcoqs import noise_rank_error
 from dpcp_audit.theorems.theorem import TheoremTrials
 
@@ -17,8 +16,10 @@ if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray, IntArray
     from dpcp_audit.audits.evidence import PlainData
     from dpcp_audit.mechanisms.pcoqs import PCOQS
+    from dpcp_audit.mechanisms.populations import Population
 
 _ORDERS = 1 + np.logspace(-4, 4, 129)
+_CELLS = 2**21
 
 
 def zcdp_supremum(mechanism: PCOQS, *, n: int) -> Computation:
@@ -34,7 +35,7 @@ def zcdp_supremum(mechanism: PCOQS, *, n: int) -> Computation:
         quantity="sup D_α/α over all neighbours, orders up to 10⁴",
         value=max(shares) * mechanism.rho,
         claimed=mechanism.rho,
-        slack=(1 - max(shares)) * mechanism.rho,
+        slack=max(0.0, 1 - max(shares)) * mechanism.rho,
         covers=(
             "given the bits so far the next bit compares counts that differ by at most one, and "
             "every pair of counts around the rank was computed; ρ itself is the limit of high "
@@ -153,9 +154,13 @@ class WindowCount:
 
     def trials(self, count: int, *, rng: np.random.Generator) -> TheoremTrials:
         """Draw score sets and count their fullest windows."""
-        scores = np.sort(self.population.sample((count, self.n), rng=rng), axis=1)
-        windows = np.minimum(largest_windows(scores, self.resolution), self.cap)
-        return TheoremTrials(windows.astype(np.float64), np.zeros(count, dtype=bool))
+        windows = np.empty(count)
+        rows = max(1, _CELLS // self.n)
+        for start in range(0, count, rows):
+            part = windows[start : start + rows]
+            scores = np.sort(self.population.sample((part.size, self.n), rng=rng), axis=1)
+            part[:] = np.minimum(largest_windows(scores, self.resolution), self.cap)
+        return TheoremTrials(windows, np.zeros(count, dtype=bool))
 
 
 def largest_windows(scores: FloatArray, resolution: float) -> IntArray:

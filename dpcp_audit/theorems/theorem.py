@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from dpcp_audit.audits.check import Context
 
 _CHUNK = 50_000
+ROUNDING = 1e-12
+"""By how much a statistic may overstep a bound before it counts: 1 − 0.7 is not quite 0.3."""
 _RESOLUTION = 1.5
 """A check is CONSISTENT, not INCONCLUSIVE, if it would refute 1.5 times the claimed rate."""
 
@@ -98,9 +100,9 @@ class FailureRate:
         undecided = int(sum(part.undecided.sum() for part in run if part.undecided is not None))
         low, high = clopper_pearson(failures, count, significance=context.significance)
         if undecided:
-            high = clopper_pearson(
-                failures + undecided, count, significance=context.significance
-            )[1]
+            high = clopper_pearson(failures + undecided, count, significance=context.significance)[
+                1
+            ]
         claimed = self.theorem.allowed_failure
         excess = detectable_excess(claimed, count, significance=context.significance)
         excess += undecided / count  # as many failures may hide among the undecided

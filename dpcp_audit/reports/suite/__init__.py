@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from dpcp_audit.reports.errors import UsageError
-from dpcp_audit.reports.suite import ldpcp, pcoqs
+from dpcp_audit.reports.suite import dpskin, ldpcp, ldpcp_theorems, pcoqs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @cache
 def suite() -> tuple[Row, ...]:
     """Return all rows, in the order of the ledger."""
-    rows = (*ldpcp.rows(), *pcoqs.rows())
+    rows = (*ldpcp.rows(), *ldpcp_theorems.rows(), *pcoqs.rows(), *dpskin.rows())
     ids = [row.claim.id for row in rows]
     repeated = {id_ for id_ in ids if ids.count(id_) > 1}
     if repeated:
@@ -39,9 +39,7 @@ def select(patterns: Sequence[str]) -> list[Row]:
     for given, pattern in zip(patterns, escaped, strict=True):
         if not any(fnmatch.fnmatchcase(row.claim.id, pattern) for row in rows):
             raise UsageError(f"--only: no claim matches {given!r}; 'dpcp-audit list' shows all")
-    return [
-        row for row in rows if any(fnmatch.fnmatchcase(row.claim.id, pat) for pat in escaped)
-    ]
+    return [row for row in rows if any(fnmatch.fnmatchcase(row.claim.id, pat) for pat in escaped)]
 
 
 def row_of(finding_id: str) -> Row:

@@ -19,6 +19,4 @@ def digits(classifier: Classifier) -> Deferred:
 
 def breast_cancer(classifier: Classifier) -> Deferred:
     """Return the HPS scores of a classifier on scikit-learn's breast-cancer data."""
-    return Deferred(
-        f"breast-cancer-{classifier}", partial(_hps, Dataset.BREAST_CANCER, classifier)
-    )
+    return Deferred(f"breast-cancer-{classifier}", partial(_hps, Dataset.BREAST_CANCER, classifier))

@@ -1,25 +1,21 @@
-"""Rows for LDP-CP: randomised response, Algorithms 1 to 3, Theorems 3 and 4, the shuffler."""
+"""Rows for LDP-CP: randomised response, the scores, Algorithm 3's lines, the shuffler."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
-from dpcp_audit._types import FloatArray
 from dpcp_audit.audits.computed import Computation, Computed
-from dpcp_audit.audits.evidence import Claim, Source, Verdict
+from dpcp_audit.audits.evidence import Verdict
 from dpcp_audit.audits.exact import hold_against
 from dpcp_audit.mechanisms.laws import FinitePair
 from dpcp_audit.mechanisms.ldpcp_scores import LDPCPScores
 from dpcp_audit.mechanisms.pools import Classifier, Dataset, classifier_pool
-from dpcp_audit.mechanisms.populations import Beta, Population, Uniform
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.mechanisms.scores import aps, aps_as_printed
 from dpcp_audit.mechanisms.shuffled import ShuffledBinaryResponse
-from dpcp_audit.mechanisms.variants import Blocks, Debiasing, OnMiss
-from dpcp_audit.reports.suite.data import digits
-from dpcp_audit.reports.suite.row import Row
-from dpcp_audit.theorems.ldpcp import LabelTheorem, ScoreTheorem
+from dpcp_audit.mechanisms.variants import Blocks, Debiasing
+from dpcp_audit.reports.suite.row import Row, claims_of
 from dpcp_audit.theorems.ldpcp_remarks import (
     blocks_outside,
     estimate_bias,
@@ -28,36 +24,24 @@ from dpcp_audit.theorems.ldpcp_remarks import (
     shuffle_amplification,
     width_ratio,
 )
-from dpcp_audit.theorems.theorem import FailureRate
+
+if TYPE_CHECKING:
+    from dpcp_audit._types import FloatArray
 
 _N, _EPSILON, _DELTA, _ROUNDS = 11_080, 4.0, 0.1, 10
-_OVERCONFIDENT = digits(Classifier.GAUSSIAN_NB)
-_NB_POOL = partial(classifier_pool, Dataset.DIGITS, Classifier.GAUSSIAN_NB)
 _LOGISTIC_POOL = partial(classifier_pool, Dataset.DIGITS, Classifier.LOGISTIC)
-
-
-def _claim(id_: str, section: str, expected: Verdict, statement: str, formula: str = "") -> Claim:
-    source = Source(paper="LDP-CP", section=section)
-    return Claim(id=id_, statement=statement, source=source, expected=expected, formula=formula)
+_claim = claims_of("LDP-CP")
 
 
 def rows() -> list[Row]:
     """Return the LDP-CP rows."""
-    return [
-        *_response_rows(),
-        *_algorithm_rows(),
-        *_output_rows(),
-        *_theorem_rows(),
-        *_shuffle_rows(),
-    ]
+    return [*_response_rows(), *_algorithm_rows(), *_shuffle_rows()]
 
 
 def _krr() -> Computation:
     response = KaryRandomizedResponse(2.0, 10)
     laws = response.laws()
-    pairs = [
-        FinitePair(law, other) for i, law in enumerate(laws) for other in laws[i + 1 :]
-    ]
+    pairs = [FinitePair(law, other) for i, law in enumerate(laws) for other in laws[i + 1 :]]
     return hold_against(
         response.guarantee,
         pairs,
@@ -185,117 +169,6 @@ def _algorithm_rows() -> list[Row]:
             ),
             check=Computed(partial(width_ratio, k=8, epsilon=_EPSILON, rounds=7, delta=_DELTA)),
         ),
-    ]
-
-
-_THEOREM_4 = ScoreTheorem(
-    population=Uniform(), n=_N, epsilon=_EPSILON, delta=_DELTA, rounds=_ROUNDS
-)
-
-
-def _rate(theorem: ScoreTheorem) -> FailureRate:
-    return FailureRate(theorem=theorem, n_trials=40_000)
-
-
-def _output_rows() -> list[Row]:
-    """Algorithm 3 as printed (1/n, blocks from n′+1 on) and corrected, on uniform scores."""
-    forms = (
-        ("printed", Debiasing.PRINTED, Blocks.PRINTED, Verdict.REFUTED),
-        ("corrected", Debiasing.CORRECTED, Blocks.CORRECTED, Verdict.CONSISTENT),
-    )
-    return [
-        Row(
-            claim=_claim(
-                f"ldpcp.algorithm-3[form={form}]",
-                "Algorithm 3 and the proof of Theorem 4",
-                expected,
-                f"Algorithm 3 ({form}) returns the (1−α)-quantile: the coverage is within 2Δ_S "
-                "of 1−α with probability at least 1−δ, on uniform scores.",
-                "1−α−Δ_S ≤ coverage ≤ 1−α+2Δ_S",
-            ),
-            check=_rate(
-                replace(
-                    _THEOREM_4, n=10**6, debiasing=debiasing, blocks=blocks, two_sided=True
-                )
-            ),
-        )
-        for form, debiasing, blocks, expected in forms
-    ]
-
-
-def _theorem_rows() -> list[Row]:
-    statement = "LDP-CP-S covers at least 1−α−Δ_S with probability at least 1−δ"
-    formula = "Δ_S = (e^ε+1)/(e^ε−1)·√(T·log(2T/δ)/(2n))"
-    beta = Beta(5, 0.2)
-    cases: list[tuple[Population, OnMiss, Verdict]] = [
-        (Uniform(), OnMiss.LAST_MIDPOINT, Verdict.CONSISTENT),
-        (beta, OnMiss.LAST_MIDPOINT, Verdict.REFUTED),
-        (beta, OnMiss.UPPER_END, Verdict.CONSISTENT),
-        (_OVERCONFIDENT, OnMiss.LAST_MIDPOINT, Verdict.REFUTED),
-        (_OVERCONFIDENT, OnMiss.UPPER_END, Verdict.CONSISTENT),
-        (digits(Classifier.LOGISTIC), OnMiss.LAST_MIDPOINT, Verdict.CONSISTENT),
-    ]
-    return [
-        *(
-            Row(
-                claim=_claim(
-                    f"ldpcp.theorem-4[scores={population.name}{_suffix(on_miss)}]",
-                    "Theorem 4",
-                    expected,
-                    f"{statement}, on {population.name} scores, {_RETURNS[on_miss]}.",
-                    formula,
-                ),
-                check=_rate(replace(_THEOREM_4, population=population, on_miss=on_miss)),
-            )
-            for population, on_miss, expected in cases
-        ),
-        Row(
-            claim=_claim(
-                "ldpcp.starred[scores=uniform]",
-                "Section 2.2 and Table 1, LDP-CP-S*",
-                Verdict.CONSISTENT,
-                "Calibrated at 1−α+Δ_S, LDP-CP-S covers at least 1−α with probability ≥ 1−δ.",
-                "P(coverage ≥ 1−α) ≥ 1−δ",
-            ),
-            check=_rate(replace(_THEOREM_4, starred=True)),
-        ),
-        *_label_rows(),
-    ]
-
-
-_RETURNS = {
-    OnMiss.LAST_MIDPOINT: "returning the last midpoint on a miss, as printed",
-    OnMiss.UPPER_END: "returning the upper end of the bracket on a miss",
-}
-
-
-def _suffix(on_miss: OnMiss) -> str:
-    return "" if on_miss is OnMiss.LAST_MIDPOINT else f",on-miss={on_miss}"
-
-
-def _label_rows() -> list[Row]:
-    pools = (
-        ("digits-logistic", _LOGISTIC_POOL, Verdict.CONSISTENT),
-        ("digits-gaussian-nb", _NB_POOL, Verdict.REFUTED),
-    )
-    return [
-        Row(
-            claim=_claim(
-                f"ldpcp.theorem-3[scores={name}]",
-                "Theorem 3",
-                expected,
-                "LDP-CP-L covers at least 1−α−Δ_L with probability at least 1−δ, on HPS scores "
-                f"of {name}, returning the last midpoint on a miss, as printed.",
-                "Δ_L = √(log(4/δ)/(2nh²)), h = (1−β)/(1+β)",
-            ),
-            check=FailureRate(
-                theorem=LabelTheorem(
-                    pool_name=name, pool=pool, k=10, n=2_000, epsilon=_EPSILON, delta=_DELTA
-                ),
-                n_trials=2_000,
-            ),
-        )
-        for name, pool, expected in pools
     ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from dpcp_audit.audits.computed import Computation, Computed
-from dpcp_audit.audits.evidence import Claim, Source, Verdict
+from dpcp_audit.audits.evidence import Verdict
 from dpcp_audit.audits.exact import hold_against, profile_figure
 from dpcp_audit.mechanisms.guarantees import PureDP
 from dpcp_audit.mechanisms.laws import FinitePair
@@ -13,7 +13,7 @@ from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.mechanisms.pools import Classifier
 from dpcp_audit.mechanisms.populations import Uniform
 from dpcp_audit.reports.suite.data import digits
-from dpcp_audit.reports.suite.row import Row
+from dpcp_audit.reports.suite.row import Row, claims_of
 from dpcp_audit.theorems.pcoqs import CoverageTheorem, NoiseBound, RankError, Reading
 from dpcp_audit.theorems.pcoqs_rank import FixedRankError, evenly_spaced
 from dpcp_audit.theorems.pcoqs_remarks import (
@@ -24,6 +24,7 @@ from dpcp_audit.theorems.pcoqs_remarks import (
 )
 from dpcp_audit.theorems.theorem import FailureRate, MeanBound
 
+_claim = claims_of("P-COQS")
 _DEFAULT = PCOQS(alpha=0.1, rho=0.5)
 _COARSE = PCOQS(alpha=0.496, rho=10.0, resolution=1 / 32)
 _REMARK_7 = PCOQS(alpha=0.1, rho=0.1)
@@ -34,11 +35,6 @@ _REMARK_7_STATED = CoverageTheorem(
     reading=Reading.CONDITIONAL,
     window_count=0,  # τ = τ*, as the stated numbers have it
 )
-
-
-def _claim(id_: str, section: str, expected: Verdict, statement: str, formula: str = "") -> Claim:
-    source = Source(paper="P-COQS", section=section)
-    return Claim(id=id_, statement=statement, source=source, expected=expected, formula=formula)
 
 
 def _epsilon_equivalence() -> Computation:
@@ -271,9 +267,7 @@ def _remark_rows() -> list[Row]:
                 "E[M(Δ)] ≤ LΔn, at Δ = 1/n",
             ),
             check=MeanBound(
-                theorem=WindowCount(
-                    population=Uniform(), density_bound=1.0, n=n, resolution=1 / n
-                ),
+                theorem=WindowCount(population=Uniform(), density_bound=1.0, n=n, resolution=1 / n),
                 at_most=1.0,
                 range=(0.0, 20.0),
                 n_trials=4_000,
@@ -305,7 +299,7 @@ def _remark_rows() -> list[Row]:
                 "pcoqs.remark-7[coverage=conditional]",
                 "Remark 7",
                 Verdict.CONSISTENT,
-                "The coverage stays within [1−α−0.0183, 1−α+0.0186] with probability at least 0.99.",
+                "The coverage stays within [1−α−0.0183, 1−α+0.0186] with probability ≥ 0.99.",
             ),
             check=FailureRate(theorem=_REMARK_7_STATED, n_trials=40_000),
         ),

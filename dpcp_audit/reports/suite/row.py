@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dpcp_audit.audits.evidence import Claim, Source, Verdict
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dpcp_audit.audits.check import Check
-    from dpcp_audit.audits.evidence import Claim
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,3 +19,15 @@ class Row:
 
     claim: Claim
     check: Check
+
+
+def claims_of(paper: str) -> Callable[..., Claim]:
+    """Return a maker of claims of one paper: (id, section, expected, statement, formula)."""
+
+    def claim(
+        id_: str, section: str, expected: Verdict, statement: str, formula: str = ""
+    ) -> Claim:
+        source = Source(paper=paper, section=section)
+        return Claim(id=id_, statement=statement, source=source, expected=expected, formula=formula)
+
+    return claim

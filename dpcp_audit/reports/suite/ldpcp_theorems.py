@@ -1,0 +1,187 @@
+"""Rows for LDP-CP's theorems: Theorems 1, 3 and 4, starred calibration, Algorithm 3's output."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from dpcp_audit.audits.computed import Computed
+from dpcp_audit.audits.evidence import Verdict
+from dpcp_audit.mechanisms.pools import Classifier, Dataset, classifier_pool
+from dpcp_audit.mechanisms.populations import Beta, Population, Uniform
+from dpcp_audit.mechanisms.variants import Blocks, Debiasing, OnMiss
+from dpcp_audit.reports.suite.data import digits
+from dpcp_audit.reports.suite.row import Row, claims_of
+from dpcp_audit.theorems.ldpcp import LabelTheorem, ScoreTheorem
+from dpcp_audit.theorems.ldpcp_exact import exact_failure
+from dpcp_audit.theorems.ldpcp_uniform import UniformEvent
+from dpcp_audit.theorems.theorem import FailureRate
+
+_N, _EPSILON, _DELTA, _ROUNDS = 11_080, 4.0, 0.1, 10
+_OVERCONFIDENT = digits(Classifier.GAUSSIAN_NB)
+_NB_POOL = partial(classifier_pool, Dataset.DIGITS, Classifier.GAUSSIAN_NB)
+_LOGISTIC_POOL = partial(classifier_pool, Dataset.DIGITS, Classifier.LOGISTIC)
+_claim = claims_of("LDP-CP")
+
+
+def rows() -> list[Row]:
+    """Return the rows of LDP-CP's theorems."""
+    return [*_output_rows(), *_uniform_rows(), *_label_rows(), *_score_rows()]
+
+
+_THEOREM_4 = ScoreTheorem(
+    population=Uniform(), n=_N, epsilon=_EPSILON, delta=_DELTA, rounds=_ROUNDS
+)
+
+
+def _rate(theorem: ScoreTheorem) -> FailureRate:
+    return FailureRate(theorem=theorem, n_trials=40_000)
+
+
+def _output_rows() -> list[Row]:
+    """Algorithm 3 as printed (1/n, blocks from n′+1 on) and corrected, on uniform scores."""
+    forms = (
+        ("printed", Debiasing.PRINTED, Blocks.PRINTED, Verdict.REFUTED),
+        ("corrected", Debiasing.CORRECTED, Blocks.CORRECTED, Verdict.CONSISTENT),
+    )
+    return [
+        Row(
+            claim=_claim(
+                f"ldpcp.algorithm-3[form={form}]",
+                "Algorithm 3 and the proof of Theorem 4",
+                expected,
+                f"Algorithm 3 ({form}) returns the (1−α)-quantile: the coverage is within 2Δ_S "
+                "of 1−α with probability at least 1−δ, on uniform scores.",
+                "1−α−Δ_S ≤ coverage ≤ 1−α+2Δ_S",
+            ),
+            check=_rate(
+                replace(_THEOREM_4, n=10**6, debiasing=debiasing, blocks=blocks, two_sided=True)
+            ),
+        )
+        for form, debiasing, blocks, expected in forms
+    ]
+
+
+def _score_rows() -> list[Row]:
+    statement = "LDP-CP-S covers at least 1−α−Δ_S with probability at least 1−δ"
+    formula = "Δ_S = (e^ε+1)/(e^ε−1)·√(T·log(2T/δ)/(2n))"
+    beta = Beta(5, 0.2)
+    cases: list[tuple[Population, OnMiss, Verdict]] = [
+        (Uniform(), OnMiss.LAST_MIDPOINT, Verdict.CONSISTENT),
+        (beta, OnMiss.LAST_MIDPOINT, Verdict.REFUTED),
+        (beta, OnMiss.UPPER_END, Verdict.CONSISTENT),
+        (_OVERCONFIDENT, OnMiss.LAST_MIDPOINT, Verdict.REFUTED),
+        (_OVERCONFIDENT, OnMiss.UPPER_END, Verdict.CONSISTENT),
+        (digits(Classifier.LOGISTIC), OnMiss.LAST_MIDPOINT, Verdict.CONSISTENT),
+    ]
+    return [
+        *(
+            Row(
+                claim=_claim(
+                    f"ldpcp.theorem-4[scores={population.name}{_suffix(on_miss)}]",
+                    "Theorem 4",
+                    expected,
+                    f"{statement}, on {population.name} scores, {_RETURNS[on_miss]}.",
+                    formula,
+                ),
+                check=_rate(replace(_THEOREM_4, population=population, on_miss=on_miss)),
+            )
+            for population, on_miss, expected in cases
+        ),
+        Row(
+            claim=_claim(
+                "ldpcp.starred[scores=uniform]",
+                "Section 2.2 and Table 1, LDP-CP-S*",
+                Verdict.CONSISTENT,
+                "Calibrated at 1−α+Δ_S, LDP-CP-S covers at least 1−α with probability ≥ 1−δ.",
+                "P(coverage ≥ 1−α) ≥ 1−δ",
+            ),
+            check=_rate(replace(_THEOREM_4, starred=True)),
+        ),
+        *_exact_rows(),
+    ]
+
+
+_RETURNS = {
+    OnMiss.LAST_MIDPOINT: "returning the last midpoint on a miss, as printed",
+    OnMiss.UPPER_END: "returning the upper end of the bracket on a miss",
+}
+
+
+def _suffix(on_miss: OnMiss) -> str:
+    return "" if on_miss is OnMiss.LAST_MIDPOINT else f",on-miss={on_miss}"
+
+
+def _exact_rows() -> list[Row]:
+    """Theorem 4 at a δ that sampling could not verify."""
+    theorem = replace(_THEOREM_4, delta=1e-6)
+    return [
+        Row(
+            claim=_claim(
+                "ldpcp.theorem-4[scores=uniform,delta=1e-6]",
+                "Theorem 4",
+                Verdict.PROVED,
+                "LDP-CP-S covers at least 1−α−Δ_S with probability at least 1−δ at δ = 1e-6, on "
+                "uniform scores, as printed but for the division by n′; computed, not sampled.",
+                "Δ_S = (e^ε+1)/(e^ε−1)·√(T·log(2T/δ)/(2n))",
+            ),
+            check=Computed(partial(exact_failure, theorem)),
+        )
+    ]
+
+
+def _uniform_rows() -> list[Row]:
+    return [
+        Row(
+            claim=_claim(
+                f"ldpcp.theorem-1[event=uniform{suffix}]",
+                section,
+                Verdict.CONSISTENT,
+                "With probability at least 1−δ the noise-aware estimate is within Δ_L of the true "
+                f"coverage at every threshold{words}, on HPS scores of digits-logistic.",
+                formula,
+            ),
+            check=FailureRate(
+                theorem=UniformEvent(
+                    pool_name="digits-logistic",
+                    pool=_LOGISTIC_POOL,
+                    k=10,
+                    n=10_000,
+                    epsilon=2.0,
+                    delta=_DELTA,
+                    two_sided=two_sided,
+                ),
+                n_trials=2_000,
+            ),
+        )
+        for two_sided, suffix, section, words, formula in (
+            (False, "", "Theorem 1", " (not above it by more)", "sup_q F̂c(q) − F^c(q) ≤ Δ_L"),
+            (True, ",sides=2", "Theorem 2.1 of the preprint", "", "sup_q |F̂c(q) − F^c(q)| ≤ Δ_L"),
+        )
+    ]
+
+
+def _label_rows() -> list[Row]:
+    pools = (
+        ("digits-logistic", _LOGISTIC_POOL, Verdict.CONSISTENT),
+        ("digits-gaussian-nb", _NB_POOL, Verdict.REFUTED),
+    )
+    return [
+        Row(
+            claim=_claim(
+                f"ldpcp.theorem-3[scores={name}]",
+                "Theorem 3",
+                expected,
+                "LDP-CP-L covers at least 1−α−Δ_L with probability at least 1−δ, on HPS scores "
+                f"of {name}, returning the last midpoint on a miss, as printed.",
+                "Δ_L = √(log(4/δ)/(2nh²)), h = (1−β)/(1+β)",
+            ),
+            check=FailureRate(
+                theorem=LabelTheorem(
+                    pool_name=name, pool=pool, k=10, n=2_000, epsilon=_EPSILON, delta=_DELTA
+                ),
+                n_trials=2_000,
+            ),
+        )
+        for name, pool, expected in pools
+    ]
