@@ -10,7 +10,7 @@ from dpcp_audit.mechanisms.ldpcp_labels import LDPCPLabels, dkw_width
 from dpcp_audit.mechanisms.ldpcp_scores import LDPCPScores, hoeffding_width
 from dpcp_audit.mechanisms.scores import hps
 from dpcp_audit.mechanisms.variants import Blocks, Debiasing, OnMiss
-from dpcp_audit.theorems.theorem import ROUNDING, TheoremTrials
+from dpcp_audit.theorems.theorem import TheoremTrials, outside
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,11 +32,7 @@ def _coverage_bounds(search: WindowSearch) -> dict[str, float]:
 
 
 def _outcome(coverage: FloatArray, bounds: dict[str, float]) -> TheoremTrials:
-    lower, *upper = bounds.values()
-    failed = coverage < lower - ROUNDING
-    for bound in upper:
-        failed |= coverage > bound + ROUNDING
-    return TheoremTrials(coverage, failed)
+    return TheoremTrials(coverage, outside(coverage, bounds))
 
 
 def _search_parameters(search: WindowSearch, n: int, delta: float) -> PlainData:

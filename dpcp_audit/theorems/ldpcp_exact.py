@@ -9,6 +9,7 @@ import numpy as np
 from dpcp_audit.audits.computed import Computation
 from dpcp_audit.audits.evidence import Figure, FigureKind, Series
 from dpcp_audit.mechanisms.window_law import ThresholdLaw, threshold_law
+from dpcp_audit.theorems.theorem import outside
 
 if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray
@@ -23,14 +24,10 @@ def exact_failure(theorem: ScoreTheorem) -> Computation:
     """
     law = threshold_law(theorem.mechanism, theorem.population, n=theorem.n)
     coverage = theorem.population.cdf(law.threshold)
-    lower, *upper = theorem.bounds.values()
-    failed = coverage < lower
-    for bound in upper:
-        failed |= coverage > bound
     mean = float(np.sum(law.mass * coverage))
     return Computation(
         quantity="failure probability",
-        value=law.probability(failed),
+        value=law.probability(outside(coverage, theorem.bounds)),
         claimed=theorem.delta,
         slack=law.slack,
         covers="the law of the threshold was enumerated for this population and n.",

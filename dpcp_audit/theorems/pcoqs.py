@@ -12,7 +12,7 @@ from scipy.special import ndtri
 
 from dpcp_audit import _validate
 from dpcp_audit.mechanisms.populations import Population, Uniform
-from dpcp_audit.theorems.theorem import ROUNDING, TheoremTrials
+from dpcp_audit.theorems.theorem import TheoremTrials, outside
 
 if TYPE_CHECKING:
     from dpcp_audit._types import BoolArray, FloatArray
@@ -214,8 +214,4 @@ class CoverageTheorem:
 
     def _outside(self, coverage: FloatArray, margin: FloatArray | float) -> BoolArray:
         """Tell which coverages lie outside of the bounds by more than ``margin``."""
-        lower, *upper = self.bounds.values()
-        outside = coverage + margin < lower - ROUNDING
-        for bound in upper:
-            outside |= coverage - margin > bound + ROUNDING
-        return outside
+        return outside(coverage, self.bounds, margin=margin)

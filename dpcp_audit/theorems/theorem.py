@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dpcp_audit.audits.check import Context
 
 _CHUNK = 50_000
-ROUNDING = 1e-12
+_ROUNDING = 1e-12
 """By how much a statistic may overstep a bound before it counts: 1 − 0.7 is not quite 0.3."""
 _RESOLUTION = 1.5
 """A check is CONSISTENT, not INCONCLUSIVE, if it would refute 1.5 times the claimed rate."""
@@ -200,6 +200,20 @@ class MeanBound:
             return Verdict.REFUTED
         within = low >= self.at_least - self.tolerance and high <= self.at_most + self.tolerance
         return Verdict.CONSISTENT if within else Verdict.INCONCLUSIVE
+
+
+def outside(
+    statistic: FloatArray, bounds: dict[str, float], *, margin: FloatArray | float = 0.0
+) -> BoolArray:
+    """Tell which values lie outside of the bounds by more than ``margin``.
+
+    ``bounds`` holds a lower bound and, where there is one, an upper bound after it.
+    """
+    lower, *upper = bounds.values()
+    failed = statistic + margin < lower - _ROUNDING
+    for bound in upper:
+        failed |= statistic - margin > bound + _ROUNDING
+    return failed
 
 
 def histogram(statistic: FloatArray, theorem: Theorem) -> Figure:
