@@ -99,7 +99,7 @@ class GaussianMechanism:
 
 def _analytic_multiplier(epsilon: float, delta: float) -> float:
     """Return the smallest σ/Δ₂ whose exact δ(ε) is at most ``delta``, to 1e-12 relative."""
-    from scipy.optimize import brentq  # noqa: PLC0415  (slow to import)
+    from scipy.optimize import root_scalar  # noqa: PLC0415  (slow to import)
 
     def excess(log_multiplier: float) -> float:
         exact = GaussianPair(math.exp(-log_multiplier)).delta_at(epsilon)
@@ -110,7 +110,7 @@ def _analytic_multiplier(epsilon: float, delta: float) -> float:
         low *= 2
     while excess(high) > 0:
         high *= 2
-    root = float(brentq(excess, low, high, xtol=_TOLERANCE, maxiter=500))
+    root = float(root_scalar(excess, bracket=(low, high), xtol=_TOLERANCE, maxiter=500).root)
     while excess(root) > 0:  # the root's safe side
         root += _TOLERANCE
     return math.exp(root)
