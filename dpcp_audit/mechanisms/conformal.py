@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from dpcp_audit import _validate
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
+
+    from dpcp_audit._types import FloatArray
+    from dpcp_audit.mechanisms.populations import Population
 
 
 def conformal_rank(n: int, *, alpha: float) -> int:
@@ -33,6 +36,13 @@ def conformal_rank(n: int, *, alpha: float) -> int:
     return math.ceil((1 - Fraction(repr(float(alpha)))) * (int(n) + 1))
 
 
+class ConformalTrials(NamedTuple):
+    """Thresholds and their coverage on fresh scores; both of shape (trials,)."""
+
+    threshold: FloatArray
+    coverage: FloatArray
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitConformal:
     """Split conformal prediction (Vovk et al. 2005; Papadopoulos et al. 2002).
@@ -50,3 +60,23 @@ class SplitConformal:
         values = _validate.scores(scores)
         rank = conformal_rank(values.size, alpha=self.alpha)
         return math.inf if rank > values.size else float(np.partition(values, rank - 1)[rank - 1])
+
+    def trials(
+        self,
+        population: Population,
+        *,
+        n: int,
+        trials: int,
+        rng: np.random.Generator | int | None = None,
+    ) -> ConformalTrials:
+        """Calibrate ``trials`` times on n fresh i.i.d. scores, drawing one number a trial.
+
+        In terms of U = F(S) the r-th smallest score is Beta(r, n+1−r).
+        """
+        _validate.integer(trials=trials, at_least=1)
+        generator = _validate.generator(rng)
+        rank = conformal_rank(n, alpha=self.alpha)
+        if rank > n:
+            return ConformalTrials(np.full(trials, np.inf), np.ones(trials))
+        threshold = population.quantile(generator.beta(rank, n + 1 - rank, size=trials))
+        return ConformalTrials(threshold, population.cdf(threshold))

@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from dpcp_audit.reports.errors import UsageError
-from dpcp_audit.reports.suite import dpskin, ldpcp, ldpcp_theorems, pcoqs
+from dpcp_audit.reports.suite import dpskin, ldpcp, ldpcp_theorems, pcoqs, quantiles
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +18,13 @@ if TYPE_CHECKING:
 @cache
 def suite() -> tuple[Row, ...]:
     """Return all rows, in the order of the ledger."""
-    rows = (*ldpcp.rows(), *ldpcp_theorems.rows(), *pcoqs.rows(), *dpskin.rows())
+    rows = (
+        *ldpcp.rows(),
+        *ldpcp_theorems.rows(),
+        *pcoqs.rows(),
+        *quantiles.rows(),
+        *dpskin.rows(),
+    )
     ids = [row.claim.id for row in rows]
     repeated = {id_ for id_ in ids if ids.count(id_) > 1}
     if repeated:
