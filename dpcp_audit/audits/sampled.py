@@ -28,7 +28,7 @@ _QUANTITY = "log-ratio of the event's probabilities"
 class Sampler(Protocol):
     """Draws ``size`` independent scalar outputs of a mechanism on one input."""
 
-    def __call__(self, value: ArrayLike, size: int, *, rng: np.random.Generator) -> ArrayLike:
+    def __call__(self, value: Any, size: int, /, *, rng: np.random.Generator) -> ArrayLike:
         """Return an array of shape (size,)."""
 
 
@@ -112,7 +112,7 @@ class SampledPrivacy:
         return self._judge(event, hits, half, swapped=swapped, context=context)
 
     def _draw(self, value: object, size: int, rng: np.random.Generator) -> FloatArray:
-        drawn = self.sample(value, size, rng=rng)  # type: ignore[arg-type]
+        drawn = self.sample(value, size, rng=rng)
         try:
             outputs = np.asarray(drawn, dtype=np.float64)
         except (TypeError, ValueError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import math
 import os
 import sys
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpcp_audit import __version__
-from dpcp_audit.reports.errors import MissingExtraError, UsageError
+from dpcp_audit.reports.errors import IncompleteError, MissingExtraError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,24 +25,43 @@ exit codes of 'run':
 """
 
 
+_LEAST_PROBABILITY = 1e-100  # as runner.LEAST_FALSE_ALARM, which --help need not import
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # claims hold Greek; not every terminal does
+            stream.reconfigure(errors="backslashreplace")
     options = _parser().parse_args(arguments)
     from dpcp_audit.reports.commands import COMMANDS  # noqa: PLC0415  (--help needs none)
 
     try:
         code = COMMANDS[options.command](options)
-        sys.stdout.flush()
+        print(end="", flush=True)
     except (UsageError, MissingExtraError) as error:
-        print(f"dpcp-audit {options.command}: error: {error}", file=sys.stderr)
-        return 2
+        return _fail(options.command, error, 2)
+    except IncompleteError as error:
+        return _fail(options.command, error, 3)
     except BrokenPipeError:  # the reader of stdout has gone
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 3
+        return _abandon_stdout()
+    except OSError as error:  # for example a full disk behind stdout
+        _fail(options.command, error, 3)
+        return _abandon_stdout()
     except KeyboardInterrupt:
-        print("dpcp-audit: interrupted", file=sys.stderr)
-        return 3
+        return _fail(options.command, "interrupted", 3)
     return code
+
+
+def _fail(command: str, error: object, code: int) -> int:
+    print(f"dpcp-audit {command}: error: {error}", file=sys.stderr)
+    return code
+
+
+def _abandon_stdout() -> int:
+    """Send what is still to be flushed nowhere, so that the interpreter ends in peace."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 3
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -159,6 +179,8 @@ def _probability(text: str) -> float:
         value = float(text)
     except ValueError:
         value = math.nan
-    if not 0 < value < 1:
-        raise argparse.ArgumentTypeError(f"must lie in (0, 1), got {text!r}")
+    if not _LEAST_PROBABILITY <= value < 1:
+        raise argparse.ArgumentTypeError(
+            f"must lie in (0, 1), at least {_LEAST_PROBABILITY:g}, got {text!r}"
+        )
     return value

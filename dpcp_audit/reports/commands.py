@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import time
+from concurrent.futures import BrokenExecutor
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.reports import document as documents
@@ -51,6 +52,8 @@ def run(options: argparse.Namespace) -> int:
                     findings, complete = list(event.findings), True
         except KeyboardInterrupt:
             progress.note("interrupted; the report holds what was finished")
+        except BrokenExecutor:
+            progress.note("a worker process died; the report holds what was finished")
     results = documents.to_document(
         settings, findings, seconds=time.perf_counter() - started, complete=complete
     )
@@ -73,7 +76,11 @@ def report(options: argparse.Namespace) -> int:
 
 
 def replay(options: argparse.Namespace) -> int:
-    """Run one finding again with its seed and settings; 0 if the same evidence comes out."""
+    """Run one finding again with its seed and settings; 0 if the same comes out.
+
+    The same is the verdict, all of the evidence and the witness, numbers up to the rounding
+    of other machines.
+    """
     results = documents.load(options.results)
     recorded = _recorded(results, options.finding_id)
     row_of(options.finding_id)
@@ -85,7 +92,7 @@ def replay(options: argparse.Namespace) -> int:
     print(f"witness   {_short(recorded['witness'])}")
     print(f"recorded  {recorded['verdict']}  {_measured(recorded)}")
     print(f"replayed  {again['verdict']}  {_measured(again)}")
-    same = recorded["verdict"] == again["verdict"] and _close(recorded, again)
+    same = all(_same(recorded[key], again[key]) for key in ("verdict", "evidence", "witness"))
     print("the finding replays" if same else "the finding does NOT replay")
     return 0 if same else 1
 
@@ -93,8 +100,10 @@ def replay(options: argparse.Namespace) -> int:
 def _publish(results: dict[str, Any], writers: tuple[Writer, ...]) -> None:
     """Write the reports; the summary goes to stdout unless a report does."""
     to_stdout = any(writer.path is None for writer in writers)
-    write_all(results, writers)
-    print_summary(results, stream=sys.stderr if to_stdout else sys.stdout)
+    try:
+        write_all(results, writers)
+    finally:
+        print_summary(results, stream=sys.stderr if to_stdout else sys.stdout)
 
 
 def _exit_code(results: dict[str, Any]) -> int:
@@ -132,15 +141,15 @@ def _measured(finding: dict[str, Any]) -> str:
     )
 
 
-def _close(recorded: dict[str, Any], again: dict[str, Any]) -> bool:
-    """Tell whether two findings have the same evidence, up to the rounding of other machines."""
-    first, second = recorded["evidence"], again["evidence"]
-    if first is None or second is None:
-        return first is second
-    return all(
-        math.isclose(float(first[key]), float(second[key]), rel_tol=1e-9, abs_tol=1e-12)
-        for key in ("value", "lower", "upper")
-    )
+def _same(first: object, second: object) -> bool:
+    """Tell whether two pieces of plain data agree, floats up to the rounding of other machines."""
+    if isinstance(first, dict) and isinstance(second, dict):
+        return first.keys() == second.keys() and all(_same(first[k], second[k]) for k in first)
+    if isinstance(first, list) and isinstance(second, list):
+        return len(first) == len(second) and all(map(_same, first, second))
+    if isinstance(first, float) and isinstance(second, float):
+        return math.isclose(first, second, rel_tol=1e-9, abs_tol=1e-12)
+    return first == second
 
 
 def _short(witness: object) -> str:

@@ -16,6 +16,7 @@ import numpy as np
 from dpcp_audit import __version__
 from dpcp_audit.audits.evidence import Finding, Verdict
 from dpcp_audit.reports.errors import UsageError
+from dpcp_audit.reports.schema import SchemaError, check_document
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,18 +107,24 @@ def dump(document: dict[str, Any]) -> str:
 
 
 def load(path: Path) -> dict[str, Any]:
-    """Read a results document, refusing other files and unknown major versions."""
+    """Read a results document, refusing other files, unknown major versions and other shapes."""
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = plain_data(json.loads(path.read_text(encoding="utf-8")))
+        if isinstance(document, dict):
+            dump(document).encode()  # what cannot be written again is refused here
     except OSError as error:
-        raise DocumentError(f"{path}: {error.strerror}") from error
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise DocumentError(f"{path}: {error.strerror or error}") from error
+    except RecursionError as error:
+        raise DocumentError(f"{path}: not a results file (nested too deeply)") from error
+    except ValueError as error:  # of the decoder, or text that is not Unicode
         raise DocumentError(f"{path}: not a JSON file ({error})") from error
     if not isinstance(document, dict) or "schema_version" not in document:
         raise DocumentError(f"{path}: not a dpcp-audit results file (no schema_version)")
     version = str(document["schema_version"])
     if version.split(".", maxsplit=1)[0] != SCHEMA_VERSION.split(".", maxsplit=1)[0]:
         raise DocumentError(f"{path}: schema version {version}, this tool reads {SCHEMA_VERSION}")
-    if not isinstance(document.get("findings"), list):
-        raise DocumentError(f"{path}: findings must be a list")
+    try:
+        check_document(document)
+    except SchemaError as error:
+        raise DocumentError(f"{path}: {error}") from error
     return document

@@ -7,6 +7,10 @@ class UsageError(ValueError):
     """The command was called with something it cannot use (exit code 2)."""
 
 
+class IncompleteError(RuntimeError):
+    """Something could not be completed, for example a report not written (exit code 3)."""
+
+
 class MissingExtraError(RuntimeError):
     """An optional dependency is not installed; the message says how to get it (exit code 2)."""
 

@@ -31,7 +31,7 @@ class Progress:
     def __init__(self) -> None:
         self._console = Console(stderr=True)
         self._bar = bars.Progress(
-            bars.TextColumn("{task.description}"),
+            bars.TextColumn("{task.description}", markup=False),  # ids hold brackets
             bars.BarColumn(),
             bars.MofNCompleteColumn(),
             bars.TimeElapsedColumn(),

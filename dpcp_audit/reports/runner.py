@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from dpcp_audit.reports.suite.row import Row
 
 
+LEAST_FALSE_ALARM = 1e-100
+"""Below it the intervals' own arithmetic gives out."""
+
+
 class Profile(StrEnum):
     """How much effort a run spends."""
 
@@ -48,6 +52,10 @@ class RunSettings:
         _validate.integer(seed=self.seed, at_least=0)
         _validate.choice(Profile, profile=self.profile)
         _validate.open_unit(false_alarm=self.false_alarm)
+        if self.false_alarm < LEAST_FALSE_ALARM:
+            raise ValueError(
+                f"false_alarm must be at least {LEAST_FALSE_ALARM:g}, got {self.false_alarm!r}"
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,9 +86,9 @@ Event = RunStarted | CheckFinished | RunFinished
 def run(rows: Sequence[Row], settings: RunSettings, *, jobs: int = 1) -> Iterator[Event]:
     """Check every row and yield events as they come.
 
-    The findings depend on the settings alone, not on ``jobs`` or on which rows run together:
-    a check's random stream is keyed by its id, and its share of the false-alarm probability
-    is that of one sampled check among all of the suite's.
+    The findings depend on the settings alone, not on ``jobs`` or on which of the suite's rows
+    run together: a check's random stream is keyed by its id, and its share of the false-alarm
+    probability is that of one sampled check among all of the suite's.
     """
     from joblib import Parallel, delayed  # noqa: PLC0415  (slow to import)
 
@@ -89,8 +97,10 @@ def run(rows: Sequence[Row], settings: RunSettings, *, jobs: int = 1) -> Iterato
     ids = tuple(row.claim.id for row in rows)
     yield RunStarted(ids=ids)
     findings: dict[str, Finding] = {}
-    results = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)(
-        delayed(check)(id_, settings) for id_ in ids
+    significance = share(settings.false_alarm, rows)
+    workers = min(jobs, max(1, len(rows)))
+    results = Parallel(n_jobs=workers, return_as="generator_unordered", batch_size=1)(
+        delayed(check_row)(row, settings, significance=significance) for row in rows
     )
     for finding in results:
         findings[finding.claim.id] = finding
@@ -100,18 +110,27 @@ def run(rows: Sequence[Row], settings: RunSettings, *, jobs: int = 1) -> Iterato
     )
 
 
-def share(false_alarm: float) -> float:
-    """Return one sampled check's share of the run's false-alarm probability (Bonferroni)."""
-    return false_alarm / max(1, sum(row.check.sampled for row in suite()))
+def share(false_alarm: float, rows: Sequence[Row] = ()) -> float:
+    """Return one sampled check's share of the run's false-alarm probability (Bonferroni).
+
+    Among the suite's sampled checks, or among those of ``rows`` where these are more.
+    """
+    counts = [sum(row.check.sampled for row in among) for among in (suite(), rows)]
+    return false_alarm / max(1, *counts)
 
 
 def check(finding_id: str, settings: RunSettings) -> Finding:
-    """Run the check of one row; a check that raises becomes an ERROR finding."""
+    """Run the check of one of the suite's rows."""
     row = row_of(finding_id)
+    return check_row(row, settings, significance=share(settings.false_alarm))
+
+
+def check_row(row: Row, settings: RunSettings, *, significance: float) -> Finding:
+    """Run the check of a row; a check that raises becomes an ERROR finding."""
     context = Context(
         seed=settings.seed,
-        name=finding_id,
-        significance=share(settings.false_alarm),
+        name=row.claim.id,
+        significance=significance,
         effort=settings.profile.effort,
     )
     started = time.perf_counter()

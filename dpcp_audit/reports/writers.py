@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from dpcp_audit.reports import document as documents
-from dpcp_audit.reports.errors import MissingExtraError, UsageError
+from dpcp_audit.reports.errors import IncompleteError, MissingExtraError, UsageError
 
 Render = Callable[[dict[str, Any]], str]
 
@@ -43,9 +44,15 @@ def parse_reports(arguments: Sequence[str]) -> tuple[Writer, ...]:
     """Return the writers that ``FORMAT=PATH`` arguments name.
 
     Everything that can be known to fail is refused here, before any long work: unknown
-    formats, missing extras, folders that do not exist.
+    formats, missing extras, folders that do not exist or cannot be written to, one file or
+    stdout named twice.
     """
-    return tuple(_parse(argument) for argument in arguments)
+    writers = tuple(_parse(argument) for argument in arguments)
+    paths = [writer.path for writer in writers]
+    for path in paths:
+        if paths.count(path) > 1:
+            raise UsageError(f"--report: {path or 'stdout'} is named more than once")
+    return writers
 
 
 def _parse(argument: str) -> Writer:
@@ -60,21 +67,42 @@ def _parse(argument: str) -> Writer:
     if target == "-":
         return Writer(render=_FORMATS[name], path=None)
     path = Path(target)
-    if path.is_dir():
-        raise UsageError(f"--report: {target} is a folder")
-    if not path.parent.is_dir():
-        raise UsageError(f"--report: the folder {path.parent} does not exist")
+    try:
+        _refuse(path)
+    except (OSError, ValueError) as error:  # too long, or no path at all
+        reason = getattr(error, "strerror", None) or error
+        raise UsageError(f"--report: {target}: {reason}") from error
     return Writer(render=_FORMATS[name], path=path)
 
 
+def _refuse(path: Path) -> None:
+    """Raise ``UsageError`` where nothing can be written to the path."""
+    if path.is_dir():
+        raise UsageError(f"--report: {path} is a folder")
+    if not path.parent.is_dir():
+        raise UsageError(f"--report: the folder {path.parent} does not exist")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise UsageError(f"--report: {path} cannot be written to")
+
+
+def _stdout() -> TextIO:
+    stream: TextIO | None = sys.stdout  # None where the caller closed it
+    if stream is None:
+        raise IncompleteError("--report: stdout is closed")
+    return stream
+
+
 def write_all(document: dict[str, Any], writers: Sequence[Writer]) -> None:
-    """Render and write every report."""
+    """Render and write every report; what could not be written is told once all were tried."""
+    failures = []
     for writer in writers:
         text = writer.render(document)
         if writer.path is None:
-            sys.stdout.write(text)
+            _stdout().write(text)
             continue
         try:
             writer.path.write_text(text, encoding="utf-8")
         except OSError as error:
-            raise UsageError(f"--report: {writer.path}: {error.strerror}") from error
+            failures.append(f"{writer.path}: {error.strerror}")
+    if failures:
+        raise IncompleteError(f"--report: {'; '.join(failures)}")
