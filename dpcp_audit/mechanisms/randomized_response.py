@@ -138,8 +138,9 @@ class BinaryRandomizedResponse:
             Numbers of users, >= 0; broadcast together.
         """
         generator = _validate.generator(rng)
-        kept = generator.binomial(_counts(ones, "ones"), self.keep_probability)
-        return kept + generator.binomial(_counts(zeros, "zeros"), self.flip_probability)
+        ones, zeros = np.broadcast_arrays(_counts(ones, "ones"), _counts(zeros, "zeros"))
+        kept = generator.binomial(ones, self.keep_probability)
+        return kept + generator.binomial(zeros, self.flip_probability)
 
     def report_probability(self, p: ArrayLike) -> FloatArray:
         """Return P(RR(b) = 1) where P(b = 1) = p, elementwise."""
