@@ -74,26 +74,25 @@ class IIDScores:
         # Gaussian noise exceeds 12 standard deviations with probability below 1e-32.
         self._far = max(24 * noise_scale, 340.0)
         self._pivot = (
-            rng.beta(rank, n + 1 - rank, size=trials) if rank <= n else np.full(trials, np.inf)
+            rng.beta(rank, n + 1 - rank, size=trials) if rank <= n else np.full(trials, 2.0)
         )
+        # The nearest points judged below and not below the rank, with their counts. Selection is
+        # done in arithmetic: a mask times a number, under a maximum or minimum that absorbs it
+        # where the mask is false. It takes a fifth of the time of np.where on random masks.
         self._low_u, self._low_count = np.zeros(trials), np.zeros(trials)
         self._high_u, self._high_count = np.ones(trials), np.full(trials, float(n))
-        self._history: list[tuple[IntArray, FloatArray, FloatArray]] = []
+        self._history: list[tuple[FloatArray, FloatArray, BoolArray]] = []
 
     def below_rank(self, point: FloatArray, noise: FloatArray) -> BoolArray:
         """Tell whether the noisy count at each point is below the rank, and remember counts."""
         u = self._cdf(point)
         above = u >= self._pivot
         low_count, members, fraction = self._split(u, above)
-        distance = members * np.where(above, fraction, 1 - fraction)
-        near = np.flatnonzero(distance < self._far)
-        below = ~above
-        if near.size:
-            count = low_count[near] + self._rng.binomial(
-                members[near].astype(np.int64), fraction[near]
-            )
-            below[near] = count + noise[near] < self._rank
-            self._remember(near, u[near], count, below[near])
+        distance = members * np.abs(fraction - ~above)
+        near = distance < self._far
+        count = low_count + self._rng.binomial((members * near).astype(np.int64), fraction)
+        below = (near & (count + noise < self._rank)) | ~(near | above)
+        self._remember(u, count, near, below)
         return below
 
     def count(self, point: FloatArray) -> FloatArray:
@@ -113,10 +112,10 @@ class IIDScores:
     def _bracket(self, u: FloatArray, above: BoolArray) -> tuple[FloatArray, ...]:
         """Return the nearest known points on either side of u, with their counts."""
         low_u, low_count, high_u, high_count = (
-            np.where(above, np.maximum(self._low_u, self._pivot), self._low_u),
-            np.where(above, np.maximum(self._low_count, self._rank), self._low_count),
-            np.where(above, self._high_u, np.minimum(self._high_u, self._pivot)),
-            np.where(above, self._high_count, np.minimum(self._high_count, self._rank - 1)),
+            np.maximum(self._low_u, self._pivot * above),
+            np.maximum(self._low_count, self._rank * above),
+            np.minimum(self._high_u, self._pivot + above),
+            np.minimum(self._high_count, self._rank - 1 + self._n * above),
         )
         # With left ← mid + Δ and a coarse Δ, the last midpoint may leave the bracket.
         strays = np.flatnonzero((u < self._low_u) | (u > self._high_u))
@@ -127,34 +126,28 @@ class IIDScores:
 
     def _search_history(self, trials: IntArray, u: FloatArray) -> tuple[FloatArray, ...]:
         """Return the bracket of u among all points ever counted in these trials."""
-        size = trials.size
-        points = [
-            (np.zeros(size), np.zeros(size), np.zeros(size)),
-            (np.ones(size), np.full(size, self._n), np.full(size, self._n)),
-            (self._pivot[trials], np.full(size, self._rank - 1), np.full(size, self._rank)),
-        ]
-        for known_trials, known_u, known_count in self._history:
-            at = np.minimum(np.searchsorted(known_trials, trials), known_trials.size - 1)
-            hit = known_trials[at] == trials
-            count = known_count[at]
-            points.append((np.where(hit, known_u[at], np.nan), count, count))
-        places = np.stack([p[0] for p in points])
-        left = np.where(places <= u, places, -np.inf).argmax(axis=0)
-        right = np.where(places >= u, places, np.inf).argmin(axis=0)
-        just_below = np.stack([p[1] for p in points])
-        at_or_below = np.stack([p[2] for p in points])
-        rows = np.arange(size)
-        return (
-            places[left, rows],
-            at_or_below[left, rows],
-            places[right, rows],
-            just_below[right, rows],
-        )
+        low_u, low_count = np.zeros(trials.size), np.zeros(trials.size)
+        high_u, high_count = np.ones(trials.size), np.full(trials.size, self._n)
+        pivot = self._pivot[trials]
+        at_pivot = np.full(trials.size, self._rank)
+        known = [(pivot, at_pivot - 1, at_pivot, np.ones(trials.size, dtype=bool))]
+        for places, counts, drawn in self._history:
+            known.append((places[trials], counts[trials], counts[trials], drawn[trials]))
+        for place, just_below, at_or_below, drawn in known:
+            lower, higher = drawn & (place <= u), drawn & (place >= u)
+            low_u = np.maximum(low_u, place * lower)
+            low_count = np.maximum(low_count, at_or_below * lower)
+            high_u = np.minimum(high_u, place + ~higher)
+            high_count = np.minimum(high_count, just_below + self._n * ~higher)
+        return low_u, low_count, high_u, high_count
 
     def _remember(
-        self, trials: IntArray, u: FloatArray, count: FloatArray, below: BoolArray
+        self, u: FloatArray, count: FloatArray, drawn: BoolArray, below: BoolArray
     ) -> None:
-        low, high = trials[below], trials[~below]
-        self._low_u[low], self._low_count[low] = u[below], count[below]
-        self._high_u[high], self._high_count[high] = u[~below], count[~below]
-        self._history.append((trials, u, count))
+        """Keep the counts that were drawn."""
+        low, not_high = drawn & below, ~drawn | below
+        self._low_u = np.maximum(self._low_u, u * low)
+        self._low_count = np.maximum(self._low_count, count * low)
+        self._high_u = np.minimum(self._high_u, u + not_high)
+        self._high_count = np.minimum(self._high_count, count + self._n * not_high)
+        self._history.append((u, count, drawn))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dpcp_audit.mechanisms.laws import FiniteLaw
     from dpcp_audit.mechanisms.populations import Population
 
-_CHUNK = 8192
+_CHUNK = 4096
 
 
 class SearchTrials(NamedTuple):

@@ -27,9 +27,7 @@ def disagreeing_cells(
     return np.flatnonzero(too_many | too_few)
 
 
-def differing_cells(
-    first: ArrayLike, second: ArrayLike, *, cells: int, level: float
-) -> np.ndarray:
+def differing_cells(first: ArrayLike, second: ArrayLike, *, cells: int, level: float) -> np.ndarray:
     """Return the cells in which two samples of one law differ too much.
 
     The cells are cut at quantiles of the pooled sample; given that, the first sample's count in
@@ -39,9 +37,9 @@ def differing_cells(
     first, second = np.asarray(first), np.asarray(second)
     pooled = np.concatenate([first, second])
     edges = np.unique(np.quantile(pooled, np.linspace(0, 1, cells + 1), method="inverted_cdf"))
-    left, both = (np.bincount(np.searchsorted(edges, x), minlength=edges.size) for x in (
-        first, pooled
-    ))
+    left, both = (
+        np.bincount(np.searchsorted(edges, x), minlength=edges.size) for x in (first, pooled)
+    )
     side = level / edges.size / 2
     law = hypergeom(pooled.size, both, first.size)
     return np.flatnonzero((law.sf(left - 1) < side) | (law.cdf(left) < side))

@@ -142,7 +142,7 @@ def test_trials_at_the_ends_of_n(n) -> None:
         (lambda: FINE.sample([0.5, 1.5], 1), "scores"),
         (lambda: FINE.sample([], 1), "scores"),
         (lambda: FINE.sample([0.5], 0), "size"),
-        (lambda: FINE.laws(), "inputs"),
+        (FINE.laws, "inputs"),
         (lambda: FINE.laws([0.5], [2.0]), r"inputs\[1\]"),
         (lambda: FINE.worst_pair(5), "n"),
         (lambda: PCOQS(alpha=0.0, rho=1.0).worst_pair(5), "n"),

@@ -29,7 +29,13 @@ def test_pool_is_its_ecdf() -> None:
     x = np.array([0.0, 0.1, 0.3, 0.5, 0.9, 1.0])
     assert POOL.cdf(x).tolist() == [0, 0.25, 0.25, 0.75, 1, 1]
     assert POOL.cdf_left(x).tolist() == [0, 0, 0.25, 0.25, 0.75, 1]
-    assert POOL.quantile(np.array([0.01, 0.25, 0.26, 0.75, 1.0])).tolist() == [0.1, 0.1, 0.5, 0.5, 0.9]
+    assert POOL.quantile(np.array([0.01, 0.25, 0.26, 0.75, 1.0])).tolist() == [
+        0.1,
+        0.1,
+        0.5,
+        0.5,
+        0.9,
+    ]
 
 
 def test_pool_quantile_inverts_the_ecdf_at_every_size() -> None:
