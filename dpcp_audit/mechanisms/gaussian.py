@@ -111,6 +111,7 @@ def _analytic_multiplier(epsilon: float, delta: float) -> float:
     while excess(high) > 0:
         high *= 2
     root = float(root_scalar(excess, bracket=(low, high), xtol=_TOLERANCE, maxiter=500).root)
-    while excess(root) > 0:  # the root's safe side
-        root += _TOLERANCE
-    return math.exp(root)
+    multiplier = math.exp(root)
+    while GaussianPair(1 / multiplier).delta_at(epsilon) > delta:  # the root's safe side
+        multiplier *= 1 + _TOLERANCE
+    return multiplier
