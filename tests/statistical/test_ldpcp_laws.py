@@ -113,10 +113,11 @@ def test_releases_from_fixed_scores_agree_with_algorithm_3_report_by_report(
 
 
 @pytest.mark.parametrize("on_miss", OnMiss)
-def test_label_trials_agree_with_runs_on_users_really_drawn(on_miss: OnMiss) -> None:
+@pytest.mark.parametrize("step", [1e-9, 0.125], ids=["spread", "on-midpoints"])
+def test_label_trials_agree_with_runs_on_users_really_drawn(on_miss: OnMiss, step: float) -> None:
     """False alarm: at most 1e-6."""
     rng = np.random.default_rng(7)
-    scores = hps(rng.dirichlet([0.6, 0.5, 0.4], size=40))
+    scores = np.round(hps(rng.dirichlet([0.6, 0.5, 0.4], size=40)) / step) * step
     labels = rng.integers(0, 3, size=40)
     mechanism = LDPCPLabels(
         alpha=0.3, epsilon=1.0, k=3, rounds=5, window_width=0.1, on_miss=on_miss
