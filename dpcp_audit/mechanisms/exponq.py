@@ -112,12 +112,12 @@ class ExponQ:
     def log_ratio_bound(self, n: int) -> float:
         """Return (ε/2)·c/(q̃(1−q̃)), which no log-ratio of two neighbours on n scores exceeds.
 
-        A substitution changes the two counts at an edge by at most one each, in opposite
-        directions or one of them alone, so each w_j rises by at most 1/min(q̃, 1−q̃), falls by
-        at most as much, and the rises and falls of one substitution lie within an interval of
-        length 1/q̃ + 1/(1−q̃): moving a score up, w_j rises by at most 1/(1−q̃) and falls by
-        at most 1/q̃. A log-ratio is (ε/2)·c times the change of w_j against an average of the
-        changes. CORRECTED has ε/(2·max(q̃, 1−q̃)) <= ε, so it is ε-DP.
+        Move one score up (down is the same pair, reversed). At any edge the count below falls
+        by one or stays, and the count above rises by one or stays, so w_j falls by at most
+        1/q̃ and rises by at most 1/(1−q̃). The log-ratio of an edge is (ε/2)·c times the
+        difference between its own change and an average of the changes of all edges, and
+        both lie in [−1/q̃, 1/(1−q̃)], which has length 1/(q̃(1−q̃)). CORRECTED has
+        ε/(2·max(q̃, 1−q̃)) <= ε, so it is ε-DP.
         """
         scale = self.normalisation(n)
         if scale == 0:
