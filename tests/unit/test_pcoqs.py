@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from scipy.stats import binom, norm
+from support.plain_pcoqs import plain_law
 
 from dpcp_audit.mechanisms.laws import FinitePair, GaussianPair
 from dpcp_audit.mechanisms.pcoqs import PCOQS
@@ -99,6 +100,17 @@ def test_law_of_a_large_input_sums_to_one() -> None:
     for law in FINE.laws(scores, neighbour):
         assert law.total == pytest.approx(1, abs=1e-10)
         assert 0 <= law.slack < 1e-12
+
+
+def test_law_sees_a_score_just_past_a_midpoint() -> None:
+    """With Δ = 0.01 the last midpoint can pass ``right`` = 1/2 by 0.0019, and meet 0.501 there."""
+    mechanism = PCOQS(alpha=0.5, rho=20.0, resolution=0.01)
+    scores = np.full(9, 0.501)
+    (law,) = mechanism.laws(scores)
+    plain = np.array(list(plain_law(mechanism, scores).values()))
+    assert np.exp(2 * law.log_mass - law.log_multiplicity).sum() == pytest.approx(
+        np.exp(2 * plain).sum(), rel=1e-9
+    )
 
 
 def test_law_does_not_depend_on_the_order_of_scores() -> None:
