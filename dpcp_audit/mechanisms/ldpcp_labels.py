@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcp_audit import _validate
+from dpcp_audit.mechanisms.cell_counts import CellCounts
 from dpcp_audit.mechanisms.guarantees import LocalDP
 from dpcp_audit.mechanisms.populations import Pool
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse, debiased_cdf
@@ -135,7 +136,8 @@ class LDPCPLabels(WindowSearch):
         """Run the algorithm ``trials`` times, each on n users drawn from a pool.
 
         Users are drawn with replacement: the pool is the population, and coverage is the
-        fraction of its true-label scores at or below the threshold.
+        fraction of its true-label scores at or below the threshold. A trial costs O(mk)
+        whatever n is.
 
         Parameters
         ----------
@@ -148,27 +150,20 @@ class LDPCPLabels(WindowSearch):
         _validate.integer(n=n, at_least=1)
         _validate.integer(trials=trials, at_least=1)
         generator = _validate.generator(rng)
-        parts = [self._trial_chunk(values, true, n, runs, generator) for runs in _chunks(trials, n)]
+        pool = CellCounts(values, true, self.response)
+        parts = []
+        for start in range(0, trials, pool.chunk):
+            runs = min(pool.chunk, trials - start)
+            parts.append(self._trial_chunk(pool, pool.estimates(n, runs, rng=generator)))
         threshold, missed = (np.concatenate(column) for column in zip(*parts, strict=True))
         coverage = Pool(true_label_scores(values, true), "pool").cdf(threshold)
         return LDPTrials(threshold, coverage, missed)
 
-    def _trial_chunk(
-        self, values: FloatArray, true: IntArray, n: int, runs: int, rng: np.random.Generator
-    ) -> SearchResult:
-        pool = true.size
-        users = rng.integers(pool, size=(runs, n))
-        noisy = self.response.sample(true[users], rng=rng)
-        cells = users + pool * np.arange(runs)[:, None]
-        drawn = np.bincount(cells.ravel(), minlength=runs * pool).reshape(runs, pool)
+    def _trial_chunk(self, pool: CellCounts, estimates: FloatArray) -> SearchResult:
+        def estimate(_: int, q: FloatArray, which: IntArray) -> FloatArray:
+            return pool.at(estimates, which, q)
 
-        def uniform(q: FloatArray, which: IntArray) -> FloatArray:
-            points, at = np.unique(q, return_inverse=True)
-            sizes = np.stack([(values <= point).sum(axis=1) for point in points])
-            covered: IntArray = np.einsum("ij,ij->i", drawn[which], sizes[at])
-            return covered / (n * self.k)
-
-        return self._aggregate(values[users, noisy], uniform)
+        return self.search(estimate, runs=estimates.shape[0])
 
     def _aggregate(
         self, noisy_scores: FloatArray, uniform: Callable[[FloatArray, IntArray], FloatArray]

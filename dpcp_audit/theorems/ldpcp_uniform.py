@@ -9,68 +9,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcp_audit import _validate
+from dpcp_audit.mechanisms.cell_counts import CellCounts
 from dpcp_audit.mechanisms.ldpcp_labels import dkw_width
-from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse, debiased_cdf
+from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.mechanisms.scores import hps
 from dpcp_audit.theorems.theorem import TheoremTrials
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit._types import FloatArray, IntArray
     from dpcp_audit.audits.evidence import PlainData
     from dpcp_audit.mechanisms.pools import ProbabilityPool
-
-_CHUNK_CELLS = 4_000_000
-
-
-class CellCounts:
-    """n users drawn from a pool with k-RR labels, as counts over its (user, label) cells.
-
-    LDP-CP-L sees nothing of its data but how many reports lie at or below a score, so n
-    users are one multinomial draw over the m·k cells of the pool: the cost of a trial is
-    O(mk) whatever n is.
-
-    Parameters
-    ----------
-    scores : ndarray, shape (m, k)
-        Scores of every label.
-    labels : ndarray, shape (m,)
-        True labels.
-    """
-
-    def __init__(
-        self, scores: FloatArray, labels: IntArray, response: KaryRandomizedResponse
-    ) -> None:
-        self._users, self._k = scores.shape
-        self._beta = response.beta
-        flat = scores.ravel()
-        self._order = np.argsort(flat, kind="stable")
-        ranked = flat[self._order]
-        self._last = np.append(ranked[1:] != ranked[:-1], [True])
-        self.points = ranked[self._last]
-        channel = np.exp(np.stack([law.log_mass for law in response.laws()]))
-        self._chances = (channel[labels] / self._users).ravel()
-        self._chances /= self._chances.sum()
-        true = np.sort(scores[np.arange(self._users), labels])
-        self.true_cdf = np.searchsorted(true, self.points, side="right") / self._users
-
-    def estimates(self, n: int, trials: int, *, rng: np.random.Generator) -> FloatArray:
-        """Return F̂c at every distinct score, shape (trials, points), for n users a trial."""
-        cells = rng.multinomial(n, self._chances, size=trials)
-        users = cells.reshape(trials, self._users, self._k).sum(axis=2)
-        noisy = self._cumulate(cells) / n
-        uniform = self._cumulate(np.repeat(users, self._k, axis=1)) / (n * self._k)
-        return debiased_cdf(noisy, uniform, beta=self._beta)
-
-    @property
-    def chunk(self) -> int:
-        """Trials that fit in memory side by side."""
-        return max(1, _CHUNK_CELLS // int(self._chances.size))
-
-    def _cumulate(self, cells: IntArray) -> FloatArray:
-        """Return the running sums in the order of the scores, at the last of equal scores."""
-        return np.cumsum(cells[:, self._order], axis=1, dtype=np.float64)[:, self._last]
 
 
 @dataclass(frozen=True, kw_only=True)
