@@ -110,8 +110,6 @@ def test_law_sees_a_score_just_past_a_midpoint() -> None:
     plain = np.array(list(plain_law(mechanism, scores).values()))
     sum_of_squares = np.exp(2 * law.log_mass - law.log_multiplicity).sum()
     assert sum_of_squares == pytest.approx(np.exp(2 * plain).sum(), rel=1e-9)
-        np.exp(2 * plain).sum(), rel=1e-9
-    )
 
 
 def test_law_does_not_depend_on_the_order_of_scores() -> None:
