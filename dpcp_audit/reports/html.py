@@ -1,0 +1,84 @@
+"""The HTML report: one self-contained page, without scripts, that escapes what it prints."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dpcp_audit.audits.evidence import Verdict
+from dpcp_audit.reports.errors import MissingExtraError
+from dpcp_audit.reports.figures import figure_svg
+from dpcp_audit.reports.reading import LIMITS, read, run_facts
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import jinja2
+    import markupsafe
+
+_GLYPHS = {
+    Verdict.REFUTED: "✕",
+    Verdict.ERROR: "!",
+    Verdict.INCONCLUSIVE: "?",
+    Verdict.CONSISTENT: "≈",
+    Verdict.PROVED: "✓",
+}
+
+
+def render_html(document: Mapping[str, Any]) -> str:
+    """Render a results document as one HTML page.
+
+    Parameters
+    ----------
+    document : mapping
+        The results document, as :func:`dpcp_audit.reports.document.load` returns it.
+
+    Returns
+    -------
+    str
+        The page; it asks nothing of the network and is the same for the same document.
+
+    Raises
+    ------
+    MissingExtraError
+        If jinja2 or matplotlib is not installed.
+    ValueError
+        If the document is of another schema version, or a figure cannot be drawn.
+    """
+    template = _environment().get_template("report.html.jinja")
+    reading = read(document)
+    return template.render(
+        document=document,
+        reading=reading,
+        papers=_listed(reading.papers),
+        glyphs=_GLYPHS,
+        limits=LIMITS,
+        run=run_facts(document),
+        draw=_figure,
+    )
+
+
+def _environment() -> jinja2.Environment:
+    try:
+        import jinja2  # noqa: PLC0415
+    except ImportError as error:
+        raise MissingExtraError("jinja2", "report") from error
+    return jinja2.Environment(
+        loader=jinja2.PackageLoader("dpcp_audit.reports"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        keep_trailing_newline=True,
+    )
+
+
+def _figure(figure: Mapping[str, Any], anchor: str, place: int) -> markupsafe.Markup:
+    import markupsafe  # noqa: PLC0415
+
+    # The SVG writer has escaped the figure's texts; they must not be escaped twice.
+    svg = figure_svg(figure, prefix=f"{anchor}-figure-{place}")
+    return markupsafe.Markup(svg)  # noqa: S704
+
+
+def _listed(names: Sequence[str]) -> str:
+    if len(names) < 2:
+        return names[0] if names else "no paper"
+    return f"{', '.join(names[:-1])} and {names[-1]}"
