@@ -70,6 +70,7 @@ class SampledPrivacy:
     the event's two probabilities by Clopper–Pearson limits, each at half the significance.
     The claim is refuted when the certified probabilities lie outside of what the guarantee
     allows, so a true claim is refuted with probability at most the check's significance.
+    It is INCONCLUSIVE only where no outcome of so few samples could have refuted the claim.
     Against ``PureDP`` the evidence is the larger certified log-ratio of the event and of its
     complement, which exceeds ε exactly where the claim is refuted.
 
@@ -136,9 +137,9 @@ class SampledPrivacy:
         allowed = float(self.guarantee.power(q_high))
         if p_low > allowed:
             verdict = Verdict.REFUTED
-        elif allowed < clopper_pearson(trials, trials, significance=context.significance)[0]:
+        elif self._could_refute(trials, context.significance):
             verdict = Verdict.CONSISTENT
-        else:  # not even an event of probability 1 would have been refuted
+        else:
             verdict = Verdict.INCONCLUSIVE
         return Outcome(
             verdict=verdict,
@@ -159,6 +160,12 @@ class SampledPrivacy:
                 f"claim allows at most {allowed:.4g} where the neighbour has {q_high:.4g}."
             ),
         )
+
+    def _could_refute(self, trials: int, significance: float) -> bool:
+        """Tell whether an event that one input always gives, and the other never, would refute."""
+        never = clopper_pearson(0, trials, significance=significance)[1]
+        always = clopper_pearson(trials, trials, significance=significance)[0]
+        return always > float(self.guarantee.power(never))
 
     def _evidence(
         self, hits: list[int], trials: int, limits: tuple[float, float, float], context: Context

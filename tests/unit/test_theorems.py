@@ -224,7 +224,8 @@ def test_widths_depend_on_classes_not_on_n() -> None:
     few, many = (width_ratio(k=k, epsilon=4.0, rounds=7, delta=0.1) for k in (8, 100))
     assert few.verdict is Verdict.REFUTED
     assert many.verdict is Verdict.CONSISTENT
-    assert few.value > 2 > 1 > many.value
+    assert few.value > 2
+    assert many.value < 1
 
 
 @pytest.mark.parametrize(("epsilon", "k"), [(0.1, 2), (2.0, 10), (8.0, 100)])
