@@ -29,8 +29,8 @@ class Verdict(StrEnum):
     def __bool__(self) -> NoReturn:
         raise TypeError("a Verdict has no truth value: 'not refuted' is not 'true'; compare it")
 
-    def contradicts(self, expected: Verdict, *, strict: bool = False) -> bool:
-        """Tell whether this verdict contradicts the expected one.
+    def contradicts(self, expected: Verdict | None, *, strict: bool = False) -> bool:
+        """Tell whether this verdict contradicts the expected one; nothing contradicts None.
 
         PROVED and CONSISTENT both say that a claim holds. INCONCLUSIVE contradicts only when
         ``strict``; ERROR says nothing about the claim and contradicts nothing.
@@ -38,7 +38,7 @@ class Verdict(StrEnum):
         holds = (Verdict.PROVED, Verdict.CONSISTENT)
         if self is Verdict.INCONCLUSIVE:
             return strict
-        if self is Verdict.ERROR:
+        if self is Verdict.ERROR or expected is None:
             return False
         return (self in holds) != (expected in holds)
 
@@ -166,11 +166,12 @@ class Claim:
     id: str
     statement: str
     source: Source
-    expected: Verdict
+    expected: Verdict | None
     formula: str = ""
 
     def __post_init__(self) -> None:
-        _validate.choice(Verdict, expected=self.expected)
+        if self.expected is not None:
+            _validate.choice(Verdict, expected=self.expected)
         if not self.id or any(c.isspace() for c in self.id):
             raise ValueError(f"id must be a non-empty word, got {self.id!r}")
 

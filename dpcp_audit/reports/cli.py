@@ -136,6 +136,13 @@ def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
 
 def _add_only(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
+        "--suite",
+        choices=("papers", "theorems"),
+        default="papers",
+        help="the papers' claims, or every theorem over score laws and sizes "
+        "(default: %(default)s)",
+    )
+    parser.add_argument(
         "--only",
         action="append",
         default=[],

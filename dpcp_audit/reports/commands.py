@@ -19,7 +19,7 @@ from dpcp_audit.reports.runner import (
     check,
 )
 from dpcp_audit.reports.runner import run as run_rows
-from dpcp_audit.reports.suite import row_of, select
+from dpcp_audit.reports.suite import Suite, row_of, select
 from dpcp_audit.reports.writers import Writer, parse_reports, write_all
 
 if TYPE_CHECKING:
@@ -32,12 +32,13 @@ if TYPE_CHECKING:
 def run(options: argparse.Namespace) -> int:
     """Put the selected claims to the test, report, and compare with what is expected."""
     writers = parse_reports(options.report)
-    rows = select(options.only)
+    rows = select(options.only, Suite(options.suite))
     settings = RunSettings(
         seed=options.seed,
         profile=Profile(options.profile),
         false_alarm=options.false_alarm,
         strict=options.strict,
+        suite=Suite(options.suite),
     )
     started = time.perf_counter()
     findings: list[Finding] = []
@@ -63,9 +64,9 @@ def run(options: argparse.Namespace) -> int:
 
 def list_claims(options: argparse.Namespace) -> int:
     """Print the ids, expected verdicts and sources of the selected claims."""
-    for row in select(options.only):
+    for row in select(options.only, Suite(options.suite)):
         claim = row.claim
-        print(f"{claim.id}\t{claim.expected}\t{claim.source}\t{claim.statement}")
+        print(f"{claim.id}\t{'-' if claim.expected is None else claim.expected}\t{claim.source}\t{claim.statement}")
     return 0
 
 
@@ -83,8 +84,8 @@ def replay(options: argparse.Namespace) -> int:
     """
     results = documents.load(options.results)
     recorded = _recorded(results, options.finding_id)
-    row_of(options.finding_id)
     settings = _settings(results)
+    row_of(options.finding_id, settings.suite)
     again = documents.to_document(
         settings, [check(options.finding_id, settings)], seconds=0.0, complete=True
     )["findings"][0]
@@ -126,6 +127,7 @@ def _settings(results: dict[str, Any]) -> RunSettings:
             seed=results["seed"],
             profile=Profile(results["profile"]),
             false_alarm=results["false_alarm"],
+            suite=Suite(results["suite"]),
         )
     except (KeyError, ValueError) as error:
         raise UsageError(f"the results file does not say how it was run: {error}") from error

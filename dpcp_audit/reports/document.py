@@ -47,6 +47,7 @@ def to_document(
         "tool": {"name": "dpcp-audit", "version": __version__},
         "python": platform.python_version(),
         "libraries": {name: metadata.version(name) for name in _LIBRARIES},
+        "suite": settings.suite,
         "seed": settings.seed,
         "profile": settings.profile,
         "false_alarm": settings.false_alarm,

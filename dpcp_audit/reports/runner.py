@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from dpcp_audit import _validate
 from dpcp_audit.audits.check import Context
 from dpcp_audit.audits.evidence import Finding
-from dpcp_audit.reports.suite import row_of, suite
+from dpcp_audit.reports.suite import Suite, row_of, suite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -47,8 +47,10 @@ class RunSettings:
     profile: Profile = Profile.CI
     false_alarm: float = 1e-3
     strict: bool = False
+    suite: Suite = Suite.PAPERS
 
     def __post_init__(self) -> None:
+        _validate.choice(Suite, suite=self.suite)
         _validate.integer(seed=self.seed, at_least=0)
         _validate.choice(Profile, profile=self.profile)
         _validate.open_unit(false_alarm=self.false_alarm)
@@ -97,7 +99,7 @@ def run(rows: Sequence[Row], settings: RunSettings, *, jobs: int = 1) -> Iterato
     ids = tuple(row.claim.id for row in rows)
     yield RunStarted(ids=ids)
     findings: dict[str, Finding] = {}
-    significance = share(settings.false_alarm, rows)
+    significance = share(settings, rows)
     workers = min(jobs, max(1, len(rows)))
     results = Parallel(n_jobs=workers, return_as="generator_unordered", batch_size=1)(
         delayed(check_row)(row, settings, significance=significance) for row in rows
@@ -110,19 +112,19 @@ def run(rows: Sequence[Row], settings: RunSettings, *, jobs: int = 1) -> Iterato
     )
 
 
-def share(false_alarm: float, rows: Sequence[Row] = ()) -> float:
+def share(settings: RunSettings, rows: Sequence[Row] = ()) -> float:
     """Return one sampled check's share of the run's false-alarm probability (Bonferroni).
 
     Among the suite's sampled checks, or among those of ``rows`` where these are more.
     """
-    counts = [sum(row.check.sampled for row in among) for among in (suite(), rows)]
-    return false_alarm / max(1, *counts)
+    counts = [sum(row.check.sampled for row in among) for among in (suite(settings.suite), rows)]
+    return settings.false_alarm / max(1, *counts)
 
 
 def check(finding_id: str, settings: RunSettings) -> Finding:
     """Run the check of one of the suite's rows."""
-    row = row_of(finding_id)
-    return check_row(row, settings, significance=share(settings.false_alarm))
+    row = row_of(finding_id, settings.suite)
+    return check_row(row, settings, significance=share(settings))
 
 
 def check_row(row: Row, settings: RunSettings, *, significance: float) -> Finding:

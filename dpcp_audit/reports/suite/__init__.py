@@ -1,13 +1,22 @@
-"""The suite: every claim that a run puts to the test, as data."""
+"""The suites: every claim that a run puts to the test, as data."""
 
 from __future__ import annotations
 
 import fnmatch
+from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING
 
 from dpcp_audit.reports.errors import UsageError
-from dpcp_audit.reports.suite import dpskin, ldpcp, ldpcp_theorems, pcoqs, quantiles
+from dpcp_audit.reports.suite import (
+    dpskin,
+    ldpcp,
+    ldpcp_theorems,
+    pcoqs,
+    pcoqs_coverage,
+    quantiles,
+    theorem_grid,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,16 +24,19 @@ if TYPE_CHECKING:
     from dpcp_audit.reports.suite.row import Row
 
 
+class Suite(StrEnum):
+    """Which claims a run puts to the test."""
+
+    PAPERS = "papers"
+    """What the papers claim, at the parameters that matter most."""
+    THEOREMS = "theorems"
+    """Every coverage theorem over score laws, sizes and privacy parameters."""
+
+
 @cache
-def suite() -> tuple[Row, ...]:
-    """Return all rows, in the order of the ledger."""
-    rows = (
-        *ldpcp.rows(),
-        *ldpcp_theorems.rows(),
-        *pcoqs.rows(),
-        *quantiles.rows(),
-        *dpskin.rows(),
-    )
+def suite(which: Suite = Suite.PAPERS) -> tuple[Row, ...]:
+    """Return all rows of a suite, in the order of the ledger."""
+    rows = _rows(which)
     ids = [row.claim.id for row in rows]
     repeated = {id_ for id_ in ids if ids.count(id_) > 1}
     if repeated:
@@ -32,13 +44,26 @@ def suite() -> tuple[Row, ...]:
     return rows
 
 
-def select(patterns: Sequence[str]) -> list[Row]:
+def _rows(which: Suite) -> tuple[Row, ...]:
+    if which is Suite.THEOREMS:
+        return tuple(theorem_grid.rows())
+    return (
+        *ldpcp.rows(),
+        *ldpcp_theorems.rows(),
+        *pcoqs.rows(),
+        *pcoqs_coverage.rows(),
+        *quantiles.rows(),
+        *dpskin.rows(),
+    )
+
+
+def select(patterns: Sequence[str], which: Suite = Suite.PAPERS) -> list[Row]:
     """Return the rows whose id matches any of the patterns, in the suite's order.
 
     ``*`` and ``?`` are wildcards; brackets stand for themselves, as they do in ids. No
     pattern selects everything.
     """
-    rows = list(suite())
+    rows = list(suite(which))
     if not patterns:
         return rows
     escaped = [pattern.replace("[", "[[]") for pattern in patterns]
@@ -48,9 +73,9 @@ def select(patterns: Sequence[str]) -> list[Row]:
     return [row for row in rows if any(fnmatch.fnmatchcase(row.claim.id, pat) for pat in escaped)]
 
 
-def row_of(finding_id: str) -> Row:
+def row_of(finding_id: str, which: Suite = Suite.PAPERS) -> Row:
     """Return the row with this id."""
-    for row in suite():
+    for row in suite(which):
         if row.claim.id == finding_id:
             return row
     raise UsageError(f"no claim has the id {finding_id!r}; 'dpcp-audit list' shows all")

@@ -1,4 +1,4 @@
-"""Rows for P-COQS: Proposition 1, Theorem 1, Corollary 1, the remarks and the ε-equivalence."""
+"""Rows for P-COQS: privacy (Proposition 1, the ε-equivalence, Remark 5), Remarks 2 and 7."""
 
 from __future__ import annotations
 
@@ -10,12 +10,9 @@ from dpcp_audit.audits.exact import hold_against, profile_figure
 from dpcp_audit.mechanisms.guarantees import PureDP
 from dpcp_audit.mechanisms.laws import FinitePair
 from dpcp_audit.mechanisms.pcoqs import PCOQS
-from dpcp_audit.mechanisms.pools import Classifier
 from dpcp_audit.mechanisms.populations import Uniform
-from dpcp_audit.reports.suite.data import digits
 from dpcp_audit.reports.suite.row import Row, claims_of
-from dpcp_audit.theorems.pcoqs import CoverageTheorem, NoiseBound, RankError, Reading
-from dpcp_audit.theorems.pcoqs_rank import FixedRankError, evenly_spaced
+from dpcp_audit.theorems.pcoqs import CoverageTheorem, Reading
 from dpcp_audit.theorems.pcoqs_remarks import (
     WindowCount,
     remark_2_fine,
@@ -26,7 +23,6 @@ from dpcp_audit.theorems.theorem import FailureRate, MeanBound
 
 _claim = claims_of("P-COQS")
 _DEFAULT = PCOQS(alpha=0.1, rho=0.5)
-_COARSE = PCOQS(alpha=0.496, rho=10.0, resolution=1 / 32)
 _REMARK_7 = PCOQS(alpha=0.1, rho=0.1)
 _REMARK_7_STATED = CoverageTheorem(
     mechanism=_REMARK_7,
@@ -80,38 +76,9 @@ def _membership() -> Computation:
     )
 
 
-def _theorem_1(reading: Reading, *, corrected: bool = False) -> FailureRate:
-    """Theorem 1 or Corollary 1 on uniform scores; the marginal reading costs inner runs."""
-    if reading is Reading.MARGINAL:
-        theorem = CoverageTheorem(
-            mechanism=_DEFAULT, n=500, beta=0.1, reading=reading, corrected=corrected
-        )
-        return FailureRate(theorem=theorem, n_trials=800)
-    theorem = CoverageTheorem(
-        mechanism=_DEFAULT, n=2400, beta=0.01, reading=reading, corrected=corrected
-    )
-    return FailureRate(theorem=theorem, n_trials=40_000)
-
-
-def _on_digits() -> CoverageTheorem:
-    """Theorem 1 on real scores, drawn with replacement: duplicates make M(Δ) exceed 1.
-
-    At n = 500 from a pool of about 900, a score is drawn nine times with probability below
-    1e-4 in all, so M(Δ) is taken as 8, plus the rank that unbroken ties cost.
-    """
-    return CoverageTheorem(
-        mechanism=_DEFAULT,
-        n=500,
-        beta=0.1,
-        reading=Reading.MARGINAL,
-        window_count=8 + 1,
-        population=digits(Classifier.LOGISTIC),
-    )
-
-
 def rows() -> list[Row]:
     """Return the P-COQS rows."""
-    return [*_privacy_rows(), *_coverage_rows(), *_remark_rows()]
+    return [*_privacy_rows(), *_remark_rows()]
 
 
 def _privacy_rows() -> list[Row]:
@@ -145,111 +112,6 @@ def _privacy_rows() -> list[Row]:
                 "TPR − FPR ≤ sup δ(0) of ρ-zCDP",
             ),
             check=Computed(_membership),
-        ),
-    ]
-
-
-def _coverage_rows() -> list[Row]:
-    return [
-        Row(
-            claim=_claim(
-                "pcoqs.proposition-1.rank",
-                "Proposition 1",
-                Verdict.CONSISTENT,
-                "With probability at least 1−β the rank error is at most τ* + M(Δ).",
-                "τ* = √((N/ρ)·log(2N/β))",
-            ),
-            check=FailureRate(
-                theorem=RankError(mechanism=_DEFAULT, n=2400, beta=0.01), n_trials=40_000
-            ),
-        ),
-        *(
-            Row(
-                claim=_claim(
-                    f"pcoqs.proposition-1.rank[resolution=1/32,bound={name}]",
-                    "Proposition 1",
-                    expected,
-                    "At a coarse resolution too, with probability at least 1−β the rank error is "
-                    f"at most {formula}.",
-                    f"τ ≤ {formula}, Δ = 1/32",
-                ),
-                check=FailureRate(
-                    theorem=FixedRankError(
-                        mechanism=_COARSE, scores=evenly_spaced(999), beta=0.01, windows=windows
-                    ),
-                    n_trials=20_000,
-                ),
-            )
-            for windows, name, formula, expected in (
-                (1, "printed", "τ* + M(Δ)", Verdict.REFUTED),
-                (2, "doubled", "τ* + 2·M(Δ)", Verdict.CONSISTENT),
-            )
-        ),
-        Row(
-            claim=_claim(
-                "pcoqs.remark-3",
-                "Remark 3",
-                Verdict.CONSISTENT,
-                "The sharper Gaussian-quantile form of τ* bounds the rank error too.",
-                "τ* = σ·Φ⁻¹(1 − β/(2N))",
-            ),
-            check=FailureRate(
-                theorem=RankError(
-                    mechanism=_DEFAULT, n=2400, beta=0.01, noise_bound=NoiseBound.GAUSSIAN
-                ),
-                n_trials=40_000,
-            ),
-        ),
-        *(
-            Row(
-                claim=_claim(
-                    f"{name}[coverage={reading}]",
-                    section,
-                    expected,
-                    f"{statement} Read as coverage {over}.",
-                    formula,
-                ),
-                check=_theorem_1(reading, corrected=corrected),
-            )
-            for name, section, corrected, statement, formula in (
-                (
-                    "pcoqs.theorem-1",
-                    "Theorem 1",
-                    False,
-                    "With probability at least 1−β the coverage lies within τ/(n+1) of 1−α.",
-                    "1−α−τ/(n+1) ≤ P(Y ∈ C) ≤ 1−α+(τ+1)/(n+1)",
-                ),
-                (
-                    "pcoqs.corollary-1",
-                    "Corollary 1",
-                    True,
-                    "Run at α*, P-COQS covers at least 1−α with probability at least 1−β.",
-                    "α* = max(0, α − τ/(n+1))",
-                ),
-            )
-            for reading, expected, over in (
-                (
-                    Reading.MARGINAL,
-                    Verdict.CONSISTENT,
-                    "over calibration and test data, given the noise",
-                ),
-                (
-                    Reading.CONDITIONAL,
-                    Verdict.REFUTED,
-                    "of the one calibrated set that a user holds",
-                ),
-            )
-        ),
-        Row(
-            claim=_claim(
-                "pcoqs.theorem-1[coverage=marginal,scores=digits-logistic]",
-                "Theorem 1",
-                Verdict.CONSISTENT,
-                "Theorem 1, coverage over calibration and test data, on scores of a calibrated "
-                "classifier of digits; ties are not broken, which costs one rank.",
-                "1−α−(τ+1)/(n+1) ≤ P(Y ∈ C) ≤ 1−α+(τ+1)/(n+1)",
-            ),
-            check=FailureRate(theorem=_on_digits(), n_trials=800),
         ),
     ]
 

@@ -25,7 +25,7 @@ def claims_of(paper: str) -> Callable[..., Claim]:
     """Return a maker of claims of one paper: (id, section, expected, statement, formula)."""
 
     def claim(
-        id_: str, section: str, expected: Verdict, statement: str, formula: str = ""
+        id_: str, section: str, expected: Verdict | None, statement: str, formula: str = ""
     ) -> Claim:
         source = Source(paper=paper, section=section)
         return Claim(id=id_, statement=statement, source=source, expected=expected, formula=formula)

@@ -1,0 +1,60 @@
+"""Which score laws Theorem 4 of LDP-CP admits, and the τ and T that it names."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcp_audit import _validate
+from dpcp_audit.mechanisms.populations import Deferred, Pool
+
+if TYPE_CHECKING:
+    from dpcp_audit._types import FloatArray
+    from dpcp_audit.mechanisms.populations import Population
+
+_GRID = 2**16
+
+
+def largest_interval_mass(population: Population, length: float) -> float:
+    """Return sup_x P(x ≤ S ≤ x + length) for scores in [0, 1].
+
+    Exact for a pool of scores. For other laws the supremum is taken over 2¹⁶ positions, so
+    it may be low by the mass of an interval of length 2^(−16).
+    """
+    _validate.positive(length=length)
+    starts = _starts(population, length)
+    mass = population.cdf(starts + length) - population.cdf_left(starts)
+    return float(mass.max())
+
+
+def admissible_rounds(population: Population, *, width: float, most: int = 60) -> int | None:
+    """Return T = ⌈log2(1/τ)⌉ for the largest τ = 2^(−T) that holds at most ``width`` of mass.
+
+    Theorems 3 and 4 of LDP-CP ask for an a-priori bound τ on the length of an interval that
+    can hold Δ of probability mass. None means that no interval is short enough: the law has
+    an atom above ``width``, or one that ``most`` rounds cannot resolve.
+    """
+    _validate.positive(width=width)
+    _validate.integer(most=most, at_least=1)
+    for rounds in range(1, most + 1):
+        if largest_interval_mass(population, 2.0**-rounds) <= width:
+            return rounds
+    return None
+
+
+def is_admissible(population: Population, *, rounds: int, width: float) -> bool:
+    """Tell whether no interval of length 2^(−``rounds``) holds more than ``width`` of mass."""
+    _validate.integer(rounds=rounds, at_least=1)
+    return largest_interval_mass(population, 2.0**-rounds) <= width
+
+
+def _starts(population: Population, length: float) -> FloatArray:
+    if isinstance(population, Deferred):
+        return _starts(population.population, length)
+    if isinstance(population, Pool):
+        return population.scores
+    ends = np.array([0.0, 1.0 - length])
+    step = min(length / 4, 1 / _GRID)
+    return np.concatenate([ends, np.linspace(0.0, 1.0, min(2**20, math.ceil(1 / step)) + 1)])

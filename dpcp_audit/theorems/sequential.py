@@ -1,0 +1,218 @@
+"""Theorem checks that stop as soon as the answer is clear, and checks along n."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcp_audit import _validate
+from dpcp_audit.audits.evidence import (
+    Evidence,
+    EvidenceKind,
+    Figure,
+    FigureKind,
+    Outcome,
+    Series,
+    Verdict,
+)
+from dpcp_audit.audits.sequential import RateSequence
+from dpcp_audit.audits.statistics import clopper_pearson
+from dpcp_audit.theorems.theorem import histogram
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpcp_audit._types import FloatArray
+    from dpcp_audit.audits.check import Context
+    from dpcp_audit.theorems.theorem import Theorem
+
+_FIRST_LOOK = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SequentialRate:
+    """Hold a theorem's failure probability against δ, with as few trials as it takes.
+
+    Looks are taken after 500, 1000, 2000, … trials at an anytime-valid interval
+    (``RateSequence``), so stopping early costs no error probability: REFUTED once the
+    interval lies above δ, CONSISTENT once it lies below, INCONCLUSIVE if ``n_trials`` do not
+    settle it.
+    """
+
+    theorem: Theorem
+    n_trials: int = 64_000
+
+    def __post_init__(self) -> None:
+        _validate.integer(n_trials=self.n_trials, at_least=100)
+
+    @property
+    def sampled(self) -> bool:
+        """The verdict takes from the error budget."""
+        return True
+
+    def __call__(self, context: Context) -> Outcome:
+        """Run trials until the failure rate is settled or the budget is spent."""
+        budget = context.samples(self.n_trials)
+        sequence = self.sequence(context.significance)
+        statistics: list[FloatArray] = []
+        failures = undecided = done = 0
+        low, high = 0.0, 1.0
+        verdict = Verdict.INCONCLUSIVE
+        while verdict is Verdict.INCONCLUSIVE and done < budget:
+            count = min(max(_FIRST_LOOK, done), budget - done)
+            part = self.theorem.trials(count, rng=context.rng(len(statistics)))
+            statistics.append(part.statistic)
+            failures += int(part.failed.sum())
+            undecided += 0 if part.undecided is None else int(part.undecided.sum())
+            done += count
+            low = sequence.interval(failures, done)[0]
+            high = sequence.interval(failures + undecided, done)[1]
+            verdict = self._judge(low, high)
+        return Outcome(
+            verdict=verdict,
+            evidence=Evidence(
+                kind=EvidenceKind.CERTIFIED,
+                quantity="failure probability",
+                value=failures / done,
+                lower=low,
+                upper=high,
+                claimed=self.theorem.allowed_failure,
+                confidence=1 - context.significance,
+                n_samples=done,
+            ),
+            witness=self.theorem.parameters
+            | {"bounds": self.theorem.bounds, "trials": done, "seed": context.seed},
+            note=self._note(np.concatenate(statistics), budget),
+            figures=(histogram(np.concatenate(statistics), self.theorem),),
+        )
+
+    def sequence(self, significance: float) -> RateSequence:
+        """Return the confidence sequence, tuned to rates near δ."""
+        return RateSequence(
+            significance=significance, expected_rate=self.theorem.allowed_failure, strength=1.0
+        )
+
+    def _judge(self, low: float, high: float) -> Verdict:
+        if low > self.theorem.allowed_failure:
+            return Verdict.REFUTED
+        if high <= self.theorem.allowed_failure:
+            return Verdict.CONSISTENT
+        return Verdict.INCONCLUSIVE
+
+    def _note(self, statistic: FloatArray, budget: int) -> str:
+        return (
+            f"Mean {self.theorem.statistic} {statistic.mean():.4g} (standard deviation "
+            f"{statistic.std():.2g}); settled after {statistic.size} of at most {budget} trials."
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlongN:
+    """Hold a theorem's failure probability against δ at several n; the worst decides.
+
+    Parameters
+    ----------
+    theorem_at : callable
+        Returns the theorem at a given n.
+    sizes : tuple of int
+        The n to try; each has an equal share of the significance.
+    """
+
+    theorem_at: Callable[[int], Theorem]
+    sizes: tuple[int, ...]
+    n_trials: int = 4_000
+
+    def __post_init__(self) -> None:
+        _validate.integer(n_trials=self.n_trials, at_least=100)
+        if not self.sizes:
+            raise ValueError("sizes must not be empty, got ()")
+
+    @property
+    def sampled(self) -> bool:
+        """The verdict takes from the error budget."""
+        return True
+
+    def __call__(self, context: Context) -> Outcome:
+        """Run the trials at every n."""
+        count = context.samples(self.n_trials)
+        significance = context.significance / len(self.sizes)
+        theorems = [self.theorem_at(n) for n in self.sizes]
+        statistics, limits, rates = [], [], []
+        for chunk, theorem in enumerate(theorems):
+            run = theorem.trials(count, rng=context.rng(chunk))
+            failures = int(run.failed.sum())
+            open_ = 0 if run.undecided is None else int(run.undecided.sum())
+            low = clopper_pearson(failures, count, significance=significance)[0]
+            high = clopper_pearson(failures + open_, count, significance=significance)[1]
+            statistics.append(run.statistic)
+            limits.append((low, high))
+            rates.append(failures / count)
+        worst = int(np.argmax([low for low, _ in limits]))
+        claimed = theorems[worst].allowed_failure
+        verdict = Verdict.CONSISTENT
+        if limits[worst][0] > claimed:
+            verdict = Verdict.REFUTED
+        elif max(high for _, high in limits) > claimed:
+            verdict = Verdict.INCONCLUSIVE
+        else:
+            worst = int(np.argmax([high for _, high in limits]))
+        return Outcome(
+            verdict=verdict,
+            evidence=Evidence(
+                kind=EvidenceKind.CERTIFIED,
+                quantity="largest failure probability over n",
+                value=rates[worst],
+                lower=limits[worst][0],
+                upper=limits[worst][1],
+                claimed=claimed,
+                confidence=1 - context.significance,
+                n_samples=count * len(self.sizes),
+            ),
+            witness=theorems[worst].parameters
+            | {"bounds": theorems[worst].bounds, "trials": count, "seed": context.seed},
+            note=f"Worst at n = {self.sizes[worst]}.",
+            figures=(self._figure(statistics, theorems), self._rate_figure(rates, claimed)),
+        )
+
+    def _figure(self, statistics: list[FloatArray], theorems: list[Theorem]) -> Figure:
+        x = [float(n) for n in self.sizes]
+        bands = {"1 % quantile": 0.01, "mean": None, "99 % quantile": 0.99}
+        series = [
+            Series(
+                name=name,
+                x=x,
+                y=[float(s.mean() if q is None else np.quantile(s, q)) for s in statistics],
+            )
+            for name, q in bands.items()
+        ]
+        series += [
+            Series(name=name, x=x, y=[t.bounds[name] for t in theorems])
+            for name in theorems[0].bounds
+        ]
+        label = theorems[0].statistic
+        return Figure(
+            kind=FigureKind.LINES,
+            title=f"{label.capitalize()} against n",
+            x_label="n",
+            y_label=label,
+            log_x=True,
+            series=series,
+            description=f"Mean and 98 % band of the {label} with the theorem's bounds, along n.",
+        )
+
+    def _rate_figure(self, rates: list[float], claimed: float) -> Figure:
+        x = [float(n) for n in self.sizes]
+        return Figure(
+            kind=FigureKind.LINES,
+            title="Failure probability against n",
+            x_label="n",
+            y_label="failure probability",
+            log_x=True,
+            series=[
+                Series(name="claimed: at most", x=[x[0], x[-1]], y=[claimed, claimed]),
+                Series(name="measured", x=x, y=rates),
+            ],
+            description="The rate at which the bound is missed, along n, against the claimed δ.",
+        )
