@@ -13,7 +13,6 @@ import json
 import math
 import textwrap
 import warnings
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +23,8 @@ from dpcp_audit.reports.svg import INK, inline
 from dpcp_audit.reports.wording import number, to_float
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from matplotlib.axes import Axes
 
     from dpcp_audit._types import FloatArray
@@ -43,7 +44,7 @@ _STYLE: Mapping[Any, Any] = {
 }
 # Inches; the SVG's user unit is 1/72 of one.
 _WIDTH, _LEFT, _RIGHT, _PLOT, _BOTTOM, _ROW = 5.6, 0.8, 0.15, 2.4, 0.5, 0.21
-_MOST_POINTS = 800
+_MOST_POINTS = 1200
 _MOST_BINS = 200
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -176,17 +177,20 @@ def _lines(
     if bad.any():
         label += f" ({np.count_nonzero(bad)} of {bad.size} points off the scale)"
     marker = "o" if 0 < x.size <= 12 else None
-    axes.plot(*_thinned(x, y), label=label, marker=marker, markersize=4, **style)
+    limit = _MOST_POINTS // len(figure["series"])
+    axes.plot(*_thinned(x, y, limit=limit), label=label, marker=marker, markersize=4, **style)
 
 
-def _thinned(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Keep the lowest and the highest point of each stretch, where there are too many to see."""
-    if x.size <= _MOST_POINTS:
+def _thinned(x: FloatArray, y: FloatArray, *, limit: int) -> tuple[FloatArray, FloatArray]:
+    """Keep of each stretch the lowest and the highest point, and a gap where there is one."""
+    if x.size <= limit:
         return x, y
-    kept: list[int] = [0, x.size - 1]
-    for stretch in np.array_split(np.arange(x.size), _MOST_POINTS // 2):
-        values = np.nan_to_num(y[stretch], nan=0.0)
-        kept += [int(stretch[values.argmin()]), int(stretch[values.argmax()])]
+    kept = [0, x.size - 1]
+    for stretch in np.array_split(np.arange(x.size), max(limit // 3, 1)):
+        gap = np.isnan(y[stretch])
+        low = np.where(gap, np.inf, y[stretch]).argmin()
+        high = np.where(gap, -np.inf, y[stretch]).argmax()
+        kept += [int(stretch[place]) for place in (low, high, gap.argmax())]
     chosen = np.unique(kept)
     return x[chosen], y[chosen]
 

@@ -10,7 +10,7 @@ from dpcp_audit.reports.figures import figure_svg
 from dpcp_audit.reports.reading import LIMITS, read, run_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     import jinja2
     import markupsafe
@@ -49,7 +49,6 @@ def render_html(document: Mapping[str, Any]) -> str:
     return template.render(
         document=document,
         reading=reading,
-        papers=_listed(reading.papers),
         glyphs=_GLYPHS,
         limits=LIMITS,
         run=run_facts(document),
@@ -76,9 +75,3 @@ def _figure(figure: Mapping[str, Any], anchor: str, place: int) -> markupsafe.Ma
     # The SVG writer has escaped the figure's texts; they must not be escaped twice.
     svg = figure_svg(figure, prefix=f"{anchor}-figure-{place}")
     return markupsafe.Markup(svg)  # noqa: S704
-
-
-def _listed(names: Sequence[str]) -> str:
-    if len(names) < 2:
-        return names[0] if names else "no paper"
-    return f"{', '.join(names[:-1])} and {names[-1]}"

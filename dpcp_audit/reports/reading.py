@@ -66,7 +66,7 @@ class Entry:
     paper: str
     section: str
     verdict: Verdict
-    expected: Verdict
+    expected: str
     contradicts: bool
     note: str
     error: str
@@ -91,7 +91,7 @@ class Reading:
     """A results document, read: its entries worst first and the sentences of the banner."""
 
     entries: tuple[Entry, ...]
-    papers: tuple[str, ...]
+    papers: str
     counts: Mapping[Verdict, int]
     contradicting: tuple[Entry, ...]
     false_alarm: str
@@ -105,7 +105,7 @@ class Reading:
             return "No claim was put to the test"
         if refuted == total > 1:
             return f"All {total} claims are refuted"
-        return f"{refuted or 'None'} of {_count(total, 'claim')} {_is(refuted)} refuted"
+        return f"{refuted or 'None'} of {_count(total, 'claim')} {_is(refuted or 1)} refuted"
 
     @property
     def holding(self) -> int:
@@ -120,6 +120,21 @@ class Reading:
             return "No verdict contradicts what was expected."
         verb = "contradicts" if count == 1 else "contradict"
         return f"{_count(count, 'verdict')} {verb} what was expected."
+
+    @property
+    def tally(self) -> tuple[tuple[Verdict, int], ...]:
+        """The verdicts that occur, worst first, each with its number."""
+        return tuple(
+            (verdict, self.counts[verdict]) for verdict in WORST_FIRST if self.counts[verdict]
+        )
+
+    @property
+    def assurance(self) -> str:
+        """What the run's false-alarm probability says."""
+        return (
+            "If every tested claim were true, the probability that this run refutes any of them "
+            f"is at most {self.false_alarm}."
+        )
 
     @property
     def meaning(self) -> str:
@@ -140,12 +155,12 @@ class Reading:
         proved, consistent = self.counts[Verdict.PROVED], self.counts[Verdict.CONSISTENT]
         if not self.holding:
             return "No claim can be said to hold."
-        return (
-            f"{_count(self.holding, 'claim')} {_is(self.holding, 'holds', 'hold')}: "
-            f"{proved} by exact evidence that covers every case, "
-            f"{consistent} in that a search as hard as this run's did not refute "
-            f"{'it' if consistent == 1 else 'them'}."
-        )
+        parts = [
+            f"{proved} {_is(proved)} proved by exact evidence that covers every case",
+            f"{consistent} withstood this run's attempts to refute {_is(consistent, 'it', 'them')}",
+        ]
+        said = ", ".join(part for part in parts if not part.startswith("0 "))
+        return f"{_count(self.holding, 'claim')} {_is(self.holding, 'holds', 'hold')}: {said}."
 
 
 def read(document: Mapping[str, Any]) -> Reading:
@@ -164,7 +179,7 @@ def read(document: Mapping[str, Any]) -> Reading:
     entries = tuple(_entry(f, a) for f, a in zip(findings, anchors, strict=True))
     return Reading(
         entries=entries,
-        papers=tuple(sorted({entry.paper for entry in entries})),
+        papers=_listed(sorted({entry.paper for entry in entries})),
         counts=Counter(entry.verdict for entry in entries),
         contradicting=tuple(entry for entry in entries if entry.contradicts),
         false_alarm=number(document.get("false_alarm")),
@@ -213,7 +228,7 @@ def _entry(finding: Mapping[str, Any], anchor: str) -> Entry:
         paper=str(finding["source"]["paper"]),
         section=str(finding["source"]["section"]),
         verdict=Verdict(finding["verdict"]),
-        expected=Verdict(finding["expected"]),
+        expected=str(finding["expected"] or "open"),
         contradicts=bool(finding["contradicts"]),
         note=str(finding.get("note") or ""),
         error=str(finding.get("error") or ""),
@@ -250,3 +265,9 @@ def _count(count: int, noun: str) -> str:
 
 def _is(count: int, one: str = "is", many: str = "are") -> str:
     return one if count == 1 else many
+
+
+def _listed(names: Sequence[str]) -> str:
+    if len(names) < 2:
+        return names[0] if names else "no paper"
+    return f"{', '.join(names[:-1])} and {names[-1]}"

@@ -118,12 +118,14 @@ def _key(key: object) -> str:
 
 def _list(items: list[Any], indent: int) -> str:
     shown = items if len(items) <= _SHOWN_ITEMS else items[: _SHOWN_ITEMS // 2]
-    more = [f"… {len(items) - len(shown):,} more"] if len(shown) < len(items) else []
+    hidden = len(items) - len(shown)
+    more = [f"… {hidden:,} more"] if hidden else []
     if any(isinstance(item, dict | list) for item in shown):
         return _block("[", [*(plain(item, indent=indent + 2) for item in shown), *more])
-    text = ", ".join([*(json.dumps(item, ensure_ascii=False) for item in shown), *more])
-    lines = textwrap.wrap(text, _WIDTH - indent, break_long_words=False, break_on_hyphens=False)
-    return "[\n" + textwrap.indent("\n".join(lines), "  ") + "\n]"
+    text = ", ".join(json.dumps(item, ensure_ascii=False) for item in shown)
+    width = _WIDTH - indent
+    lines = textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
+    return "[\n" + textwrap.indent("\n".join([*lines, *more]), "  ") + "\n]"
 
 
 def _block(opening: str, parts: list[str]) -> str:

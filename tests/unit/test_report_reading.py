@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from support.report_document import document, evidence, finding
+
+from dpcp_audit.reports.reading import read
+from dpcp_audit.reports.wording import confidence, interval, number, plain, telling_digits
+
+
+def test_contradictions_stand_first_then_the_worst_verdicts_then_the_ids() -> None:
+    reading = read(
+        document(
+            finding("p", "PROVED", "PROVED"),
+            finding("c", "CONSISTENT", "PROVED"),
+            finding("r2", "REFUTED", "REFUTED"),
+            finding("e", "ERROR", "PROVED", evidence=None),
+            finding("i", "INCONCLUSIVE", "PROVED"),
+            finding("r1", "REFUTED", "REFUTED"),
+            finding("x", "PROVED", "REFUTED", contradicts=True),
+        )
+    )
+    assert [entry.id for entry in reading.entries] == ["x", "e", "r1", "r2", "i", "c", "p"]
+
+
+def test_ids_that_look_alike_get_anchors_of_their_own() -> None:
+    names = ["a[b]", "a-b", "a.b", "A-B", "a-b-2"]
+    reading = read(document(*(finding(name, "PROVED", "PROVED") for name in names)))
+    anchors = [entry.anchor for entry in reading.entries]
+    assert len(set(anchors)) == len(names)
+    assert not any(character.isspace() for anchor in anchors for character in anchor)
+
+
+def test_the_banner_counts_findings() -> None:
+    reading = read(document())
+    assert reading.headline == "2 of 6 claims are refuted"
+    assert reading.standing == "1 verdict contradicts what was expected."
+    assert reading.holding == 2
+    assert reading.meaning.count(". ") == 1
+    assert "0.001" in reading.assurance
+
+
+@pytest.mark.parametrize(
+    ("findings", "headline"),
+    [
+        ([finding("a", "PROVED", "PROVED")], "None of 1 claim is refuted"),
+        ([finding("a", "REFUTED", "REFUTED")], "1 of 1 claim is refuted"),
+        ([finding(n, "REFUTED", "REFUTED") for n in "ab"], "All 2 claims are refuted"),
+        ([finding(n, "PROVED", "PROVED") for n in "ab"], "None of 2 claims is refuted"),
+    ],
+)
+def test_the_headline_is_grammatical(findings: list[dict[str, object]], headline: str) -> None:
+    assert read(document(*findings)).headline == headline
+
+
+def test_an_empty_run_says_so() -> None:
+    assert read(document() | {"findings": []}).headline == "No claim was put to the test"
+
+
+@pytest.mark.parametrize("version", ["2.0", "10.1", None])
+def test_another_schema_is_refused(version: str | None) -> None:
+    with pytest.raises(ValueError, match=r"document must have schema_version 1\.x, got"):
+        read(document(schema_version=version))
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (None, "–"),
+        (0, "0"),
+        (-0.0, "0"),
+        (2.0, "2"),
+        (0.0641372, "0.06414"),
+        (1.3e-5, "1.3e-05"),
+        (11080, "11,080"),
+        (11080.4, "11,080"),
+        (1e12, "1,000,000,000,000"),
+        (1.23456e18, "1.235e+18"),
+        ("inf", "∞"),
+        ("-inf", "-∞"),
+        ("nan", "not a number"),
+    ],
+)
+def test_numbers_are_short(value: object, shown: str) -> None:
+    assert number(value) == shown
+
+
+@pytest.mark.parametrize("value", [True, [], "two", {}])
+def test_what_is_no_number_is_refused(value: object) -> None:
+    with pytest.raises(ValueError, match="value must be a number, got"):
+        number(value)
+
+
+def test_a_confidence_near_one_does_not_read_as_one() -> None:
+    assert confidence(1 - 5e-5) == "1 - 5e-05"
+    assert confidence(1.0) == "1"
+
+
+def test_measured_and_claimed_numbers_that_differ_look_different() -> None:
+    close = evidence(value=1.00004, lower=1.00004, upper=1.00004, claimed=1.0)
+    (entry,) = read(document(finding("a", "REFUTED", "REFUTED", evidence=close))).entries
+    assert (entry.measured, entry.claimed) == ("1.00004", "1")
+
+
+def test_rounding_errors_do_not_lengthen_numbers() -> None:
+    assert telling_digits(evidence(value=1 + 1e-13, lower=1.0, upper=1 + 1e-13)) == 4
+
+
+def test_an_interval_of_one_point_is_not_shown() -> None:
+    assert not interval(evidence())
+    assert interval(evidence(lower=1.5, upper="inf")) == "[1.5, ∞]"
+
+
+def test_a_witness_of_short_lists_is_json() -> None:
+    witness = {"scores": [i / 7 for i in range(40)], "event": {"at_most": 0.5, "name": "x" * 90}}
+    assert json.loads(plain(witness)) == witness
+
+
+def test_a_long_list_says_how_much_it_leaves_out() -> None:
+    text = plain({"scores": list(range(100_000))})
+    assert "… 99,980 more" in text
+    assert len(text) < 400
