@@ -65,6 +65,12 @@ class CellCounts:
         uniform = self._cumulate(np.repeat(users, self._k, axis=1)) / (n * self._k)
         return debiased_cdf(noisy, uniform, beta=self._response.beta)
 
+    def expected_estimate(self) -> FloatArray:
+        """Return E[F̂c] at ``points``, over users and randomised labels, shape (points,)."""
+        noisy = self._cumulate(self._chances[None, :])[0]
+        uniform = self._cumulate(np.full((1, self._chances.size), 1 / self._chances.size))[0]
+        return debiased_cdf(noisy, uniform, beta=self._response.beta)
+
     def at(self, estimates: FloatArray, which: IntArray, q: FloatArray) -> FloatArray:
         """Return the estimates of the trials ``which`` at the thresholds ``q``, both (active,)."""
         place = np.searchsorted(self.points, q, side="right") - 1
@@ -80,6 +86,6 @@ class CellCounts:
         cells = users * self._k + reported + size * np.arange(trials)[:, None]
         return np.bincount(cells.ravel(), minlength=trials * size).reshape(trials, size)
 
-    def _cumulate(self, cells: IntArray) -> FloatArray:
+    def _cumulate(self, cells: IntArray | FloatArray) -> FloatArray:
         """Return the running sums in the order of the scores, at the last of equal scores."""
         return np.cumsum(cells[:, self._order], axis=1, dtype=np.float64)[:, self._last]

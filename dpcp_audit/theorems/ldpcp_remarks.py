@@ -9,9 +9,11 @@ import numpy as np
 
 from dpcp_audit.audits.computed import Computation
 from dpcp_audit.audits.evidence import Figure, FigureKind, Series
+from dpcp_audit.mechanisms.cell_counts import CellCounts
 from dpcp_audit.mechanisms.ldpcp_labels import dkw_width
 from dpcp_audit.mechanisms.ldpcp_scores import LDPCPScores, hoeffding_width
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
+from dpcp_audit.mechanisms.scores import hps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -128,7 +130,10 @@ def width_ratio(*, k: int, epsilon: float, rounds: int, delta: float) -> Computa
             "Both widths scale as 1/√n, so their ratio does not depend on n: from n = 100 to 10¹² "
             f"it moves by {max(ratios) - min(ratios):.1g}. It depends on k, ε and T."
         ),
-        figures=(_ratio_figure(epsilon, rounds, delta, sizes),),
+        figures=(
+            _ratio_figure(epsilon, rounds, delta, sizes),
+            informative_region(rounds=rounds, alpha=0.1, delta=delta),
+        ),
     )
 
 
@@ -152,6 +157,60 @@ def _ratio_figure(epsilon: float, rounds: int, delta: float, sizes: list[int]) -
         log_y=True,
         series=series,
         description="The ratio of the two widths is flat in n for every number of classes.",
+    )
+
+
+def informative_region(*, rounds: int, alpha: float, delta: float) -> Figure:
+    """Return the smallest n at which Δ_L and Δ_S fall below α, against ε.
+
+    Both widths are a constant over √n, so that n = (width at n = 1 / α)².
+    """
+    epsilons = np.linspace(0.5, 8.0, 31)
+    series = [
+        Series(
+            name=f"Δ_S, T = {rounds}",
+            x=epsilons.tolist(),
+            y=[
+                (hoeffding_width(n=1, epsilon=e, rounds=rounds, delta=delta) / alpha) ** 2
+                for e in epsilons
+            ],
+        )
+    ]
+    for k in (2, 10, 100, 1000):
+        widths = [
+            dkw_width(n=1, beta=KaryRandomizedResponse(e, k).beta, delta=delta) for e in epsilons
+        ]
+        series.append(
+            Series(name=f"Δ_L, k = {k}", x=epsilons.tolist(), y=[(w / alpha) ** 2 for w in widths])
+        )
+    return Figure(
+        kind=FigureKind.LINES,
+        title=f"Smallest n at which a bound says anything (Δ < α = {alpha:g})",
+        x_label="ε",
+        y_label="n",
+        log_y=True,
+        series=series,
+        description=(
+            "Above its curve a bound is informative. LDP-CP-L needs fewer users for few classes "
+            "or large ε; LDP-CP-S does not depend on the number of classes."
+        ),
+    )
+
+
+def noise_model_error(
+    pool: Callable[[], ProbabilityPool], response: KaryRandomizedResponse
+) -> Computation:
+    """Compute max_q |E[F̂c(q)] − F^c(q)| over a pool (Eq. (2), and F̂c's unbiasedness)."""
+    data = pool()
+    cells = CellCounts(hps(data.probabilities), data.labels, response)
+    error = float(np.abs(cells.expected_estimate() - cells.true_cdf).max())
+    return Computation(
+        quantity="max over q of |E[F̂c(q)] − F^c(q)|",
+        value=error if error > 1e-12 else 0.0,
+        claimed=0.0,
+        covers="every threshold at which the pool's coverage changes was computed.",
+        witness={"epsilon": response.epsilon, "k": response.k, "population": data.name},
+        note="F^n = (1−β)F^c + βF^r at every threshold, so the estimate has no bias.",
     )
 
 

@@ -9,11 +9,13 @@ from dpcp_audit.audits.computed import Computed
 from dpcp_audit.audits.evidence import Verdict
 from dpcp_audit.mechanisms.pools import Classifier, Dataset, classifier_pool
 from dpcp_audit.mechanisms.populations import Beta, Population, Uniform
+from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.mechanisms.variants import Blocks, Debiasing, OnMiss
 from dpcp_audit.reports.suite.data import digits
 from dpcp_audit.reports.suite.row import Row, claims_of
 from dpcp_audit.theorems.ldpcp import LabelTheorem, ScoreTheorem
 from dpcp_audit.theorems.ldpcp_exact import exact_failure
+from dpcp_audit.theorems.ldpcp_remarks import noise_model_error
 from dpcp_audit.theorems.ldpcp_uniform import UniformEvent
 from dpcp_audit.theorems.theorem import FailureRate
 
@@ -66,13 +68,13 @@ def _score_rows() -> list[Row]:
     statement = "LDP-CP-S covers at least 1−α−Δ_S with probability at least 1−δ"
     formula = "Δ_S = (e^ε+1)/(e^ε−1)·√(T·log(2T/δ)/(2n))"
     beta = Beta(5, 0.2)
-    cases: list[tuple[Population, OnMiss, Verdict]] = [
-        (Uniform(), OnMiss.LAST_MIDPOINT, Verdict.CONSISTENT),
-        (beta, OnMiss.LAST_MIDPOINT, Verdict.REFUTED),
-        (beta, OnMiss.UPPER_END, Verdict.CONSISTENT),
-        (_OVERCONFIDENT, OnMiss.LAST_MIDPOINT, Verdict.REFUTED),
-        (_OVERCONFIDENT, OnMiss.UPPER_END, Verdict.CONSISTENT),
-        (digits(Classifier.LOGISTIC), OnMiss.LAST_MIDPOINT, Verdict.CONSISTENT),
+    cases: list[tuple[Population, OnMiss, Verdict, int]] = [
+        (Uniform(), OnMiss.LAST_MIDPOINT, Verdict.CONSISTENT, _N),
+        (beta, OnMiss.LAST_MIDPOINT, Verdict.REFUTED, _N),
+        (beta, OnMiss.UPPER_END, Verdict.CONSISTENT, _N),
+        (_OVERCONFIDENT, OnMiss.LAST_MIDPOINT, Verdict.REFUTED, 10**6),
+        (_OVERCONFIDENT, OnMiss.UPPER_END, Verdict.CONSISTENT, 10**6),
+        (digits(Classifier.LOGISTIC), OnMiss.LAST_MIDPOINT, Verdict.CONSISTENT, _N),
     ]
     return [
         *(
@@ -84,9 +86,9 @@ def _score_rows() -> list[Row]:
                     f"{statement}, on {population.name} scores, {_RETURNS[on_miss]}.",
                     formula,
                 ),
-                check=_rate(replace(_THEOREM_4, population=population, on_miss=on_miss)),
+                check=_rate(replace(_THEOREM_4, population=population, on_miss=on_miss, n=n)),
             )
-            for population, on_miss, expected in cases
+            for population, on_miss, expected, n in cases
         ),
         Row(
             claim=_claim(
@@ -113,20 +115,32 @@ def _suffix(on_miss: OnMiss) -> str:
 
 
 def _exact_rows() -> list[Row]:
-    """Theorem 4 at a δ that sampling could not verify."""
-    theorem = replace(_THEOREM_4, delta=1e-6)
+    """Theorem 4 at a δ that sampling could not verify, and at the T that its τ asks for."""
+    cases = (
+        (
+            "scores=uniform,delta=1e-6",
+            replace(_THEOREM_4, delta=1e-6),
+            "at δ = 1e-6, on uniform scores",
+        ),
+        (
+            "scores=beta(5,0.2),rounds=25",
+            replace(_THEOREM_4, population=Beta(5, 0.2), rounds=25),
+            "at T = 25 = ⌈log2(1/τ)⌉, on beta(5,0.2) scores, which T = 10 does not admit",
+        ),
+    )
     return [
         Row(
             claim=_claim(
-                "ldpcp.theorem-4[scores=uniform,delta=1e-6]",
+                f"ldpcp.theorem-4[{variant}]",
                 "Theorem 4",
                 Verdict.PROVED,
-                "LDP-CP-S covers at least 1−α−Δ_S with probability at least 1−δ at δ = 1e-6, on "
-                "uniform scores, as printed but for the division by n′; computed, not sampled.",
+                f"LDP-CP-S covers at least 1−α−Δ_S with probability at least 1−δ, {words}; "
+                "computed, not sampled.",
                 "Δ_S = (e^ε+1)/(e^ε−1)·√(T·log(2T/δ)/(2n))",
             ),
             check=Computed(partial(exact_failure, theorem)),
         )
+        for variant, theorem, words in cases
     ]
 
 
@@ -162,6 +176,44 @@ def _uniform_rows() -> list[Row]:
 
 
 def _label_rows() -> list[Row]:
+    starred = LabelTheorem(
+        pool_name="digits-logistic",
+        pool=_LOGISTIC_POOL,
+        k=10,
+        n=50_000,
+        epsilon=_EPSILON,
+        delta=_DELTA,
+        starred=True,
+    )
+    return [
+        *_theorem_3_rows(),
+        Row(
+            claim=_claim(
+                "ldpcp.starred[scores=digits-logistic]",
+                "Section 2.2 and Table 1, LDP-CP-L*",
+                Verdict.CONSISTENT,
+                "Calibrated at 1−α+Δ_L, LDP-CP-L covers at least 1−α with probability ≥ 1−δ.",
+                "P(coverage ≥ 1−α) ≥ 1−δ",
+            ),
+            check=FailureRate(theorem=starred, n_trials=2_000),
+        ),
+        Row(
+            claim=_claim(
+                "ldpcp.equation-2",
+                "Equation (2)",
+                Verdict.PROVED,
+                "The noise-aware estimate F̂c is unbiased, since F^n = (1−β)F^c + βF^r; on HPS "
+                "scores of digits-logistic.",
+                "E[F̂c(q)] = F^c(q)",
+            ),
+            check=Computed(
+                partial(noise_model_error, _LOGISTIC_POOL, KaryRandomizedResponse(2.0, 10))
+            ),
+        ),
+    ]
+
+
+def _theorem_3_rows() -> list[Row]:
     pools = (
         ("digits-logistic", _LOGISTIC_POOL, Verdict.CONSISTENT),
         ("digits-gaussian-nb", _NB_POOL, Verdict.REFUTED),
@@ -178,7 +230,7 @@ def _label_rows() -> list[Row]:
             ),
             check=FailureRate(
                 theorem=LabelTheorem(
-                    pool_name=name, pool=pool, k=10, n=2_000, epsilon=_EPSILON, delta=_DELTA
+                    pool_name=name, pool=pool, k=10, n=50_000, epsilon=_EPSILON, delta=_DELTA
                 ),
                 n_trials=2_000,
             ),
