@@ -32,7 +32,9 @@ def test_the_same_figure_gives_the_same_text(figure: dict[str, Any]) -> None:
 
 def test_the_users_matplotlib_settings_change_nothing_and_are_kept() -> None:
     plain = figure_svg(PROFILE)
-    with mpl.rc_context({"font.size": 30, "axes.grid": False, "svg.fonttype": "path"}):
+    with mpl.rc_context(
+        {"font.size": 30, "xtick.direction": "in", "svg.fonttype": "path", "axes.linewidth": 9}
+    ):
         before = dict(mpl.rcParams)
         assert figure_svg(PROFILE) == plain
         assert dict(mpl.rcParams) == before

@@ -67,6 +67,12 @@ def test_a_statement_is_a_paragraph(statement: str) -> None:
     assert f"<p>{html.escape(statement.strip())}</p>" in rendered(text)
 
 
+def test_backticks_do_not_end_a_block() -> None:
+    error = "```\n# x\n````\n<b>"
+    text = render_markdown(document(finding("x", "ERROR", "PROVED", evidence=None, error=error)))
+    assert f"<pre><code>{html.escape(error)}\n</code></pre>" in rendered(text)
+
+
 def test_infinities_and_missing_numbers_are_shown(text: str) -> None:
     assert "∞ \\[1.5, ∞\\]" in text
     assert "| – | – | – |" in text
