@@ -192,6 +192,7 @@ def run_facts(document: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     tool, libraries = document["tool"], document.get("libraries") or {}
     return (
         ("Tool", f"{tool['name']} {tool['version']}"),
+        ("Suite", str(document.get("suite", DASH))),
         ("Profile", str(document.get("profile", DASH))),
         ("Seed", str(document.get("seed", DASH))),
         ("False-alarm probability", number(document.get("false_alarm"))),

@@ -79,6 +79,7 @@ def document(*findings: dict[str, Any], **changes: Any) -> dict[str, Any]:
         "tool": {"name": "dpcp-audit", "version": "0.1.0"},
         "libraries": {"numpy": "2.4.6", "scipy": "1.17.1"},
         "python": "3.11.7",
+        "suite": "papers",
         "seed": 0,
         "profile": "smoke",
         "false_alarm": 0.001,
