@@ -143,6 +143,13 @@ def _add_only(parser: argparse.ArgumentParser) -> None:
         "(default: %(default)s)",
     )
     parser.add_argument(
+        "--pool",
+        action="append",
+        default=[],
+        metavar="FILE.npz",
+        help="hold the theorems against saved probabilities and labels too; repeatable",
+    )
+    parser.add_argument(
         "--only",
         action="append",
         default=[],

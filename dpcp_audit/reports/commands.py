@@ -27,18 +27,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from dpcp_audit.audits.evidence import Finding
+    from dpcp_audit.reports.suite.row import Row
 
 
 def run(options: argparse.Namespace) -> int:
     """Put the selected claims to the test, report, and compare with what is expected."""
     writers = parse_reports(options.report)
-    rows = select(options.only, Suite(options.suite))
+    rows = _selected(options)
     settings = RunSettings(
         seed=options.seed,
         profile=Profile(options.profile),
         false_alarm=options.false_alarm,
         strict=options.strict,
         suite=Suite(options.suite),
+        pools=tuple(options.pool),
     )
     started = time.perf_counter()
     findings: list[Finding] = []
@@ -64,10 +66,20 @@ def run(options: argparse.Namespace) -> int:
 
 def list_claims(options: argparse.Namespace) -> int:
     """Print the ids, expected verdicts and sources of the selected claims."""
-    for row in select(options.only, Suite(options.suite)):
+    for row in _selected(options):
         claim = row.claim
-        print(f"{claim.id}\t{'-' if claim.expected is None else claim.expected}\t{claim.source}\t{claim.statement}")
+        expected = "-" if claim.expected is None else claim.expected
+        print(f"{claim.id}\t{expected}\t{claim.source}\t{claim.statement}")
     return 0
+
+
+def _selected(options: argparse.Namespace) -> list[Row]:
+    try:
+        return select(options.only, Suite(options.suite), tuple(options.pool))
+    except UsageError:
+        raise
+    except ValueError as error:  # of a pool's file
+        raise UsageError(f"--pool: {error}") from error
 
 
 def report(options: argparse.Namespace) -> int:
@@ -85,7 +97,7 @@ def replay(options: argparse.Namespace) -> int:
     results = documents.load(options.results)
     recorded = _recorded(results, options.finding_id)
     settings = _settings(results)
-    row_of(options.finding_id, settings.suite)
+    row_of(options.finding_id, settings.suite, settings.pools)
     again = documents.to_document(
         settings, [check(options.finding_id, settings)], seconds=0.0, complete=True
     )["findings"][0]
@@ -128,6 +140,7 @@ def _settings(results: dict[str, Any]) -> RunSettings:
             profile=Profile(results["profile"]),
             false_alarm=results["false_alarm"],
             suite=Suite(results["suite"]),
+            pools=tuple(results["pools"]),
         )
     except (KeyError, ValueError) as error:
         raise UsageError(f"the results file does not say how it was run: {error}") from error

@@ -48,6 +48,7 @@ def to_document(
         "python": platform.python_version(),
         "libraries": {name: metadata.version(name) for name in _LIBRARIES},
         "suite": settings.suite,
+        "pools": list(settings.pools),
         "seed": settings.seed,
         "profile": settings.profile,
         "false_alarm": settings.false_alarm,

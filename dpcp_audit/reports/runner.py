@@ -48,6 +48,7 @@ class RunSettings:
     false_alarm: float = 1e-3
     strict: bool = False
     suite: Suite = Suite.PAPERS
+    pools: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _validate.choice(Suite, suite=self.suite)
@@ -117,13 +118,16 @@ def share(settings: RunSettings, rows: Sequence[Row] = ()) -> float:
 
     Among the suite's sampled checks, or among those of ``rows`` where these are more.
     """
-    counts = [sum(row.check.sampled for row in among) for among in (suite(settings.suite), rows)]
+    counts = [
+        sum(row.check.sampled for row in among)
+        for among in (suite(settings.suite, settings.pools), rows)
+    ]
     return settings.false_alarm / max(1, *counts)
 
 
 def check(finding_id: str, settings: RunSettings) -> Finding:
     """Run the check of one of the suite's rows."""
-    row = row_of(finding_id, settings.suite)
+    row = row_of(finding_id, settings.suite, settings.pools)
     return check_row(row, settings, significance=share(settings))
 
 

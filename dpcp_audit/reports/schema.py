@@ -107,6 +107,7 @@ _DOCUMENT: Mapping[str, _Test] = {
     "python": _TEXT,
     "libraries": _OBJECT,
     "suite": _TEXT,
+    "pools": _LIST,
     "seed": _COUNT,
     "profile": _TEXT,
     "false_alarm": _NUMBER,

@@ -34,9 +34,15 @@ class Suite(StrEnum):
 
 
 @cache
-def suite(which: Suite = Suite.PAPERS) -> tuple[Row, ...]:
-    """Return all rows of a suite, in the order of the ledger."""
-    rows = _rows(which)
+def suite(which: Suite = Suite.PAPERS, pools: tuple[str, ...] = ()) -> tuple[Row, ...]:
+    """Return all rows of a suite, in the order of the ledger.
+
+    Parameters
+    ----------
+    pools : tuple of str
+        Files of saved pools, for the theorem suite (see ``load_pool``).
+    """
+    rows = _rows(which, pools)
     ids = [row.claim.id for row in rows]
     repeated = {id_ for id_ in ids if ids.count(id_) > 1}
     if repeated:
@@ -44,9 +50,11 @@ def suite(which: Suite = Suite.PAPERS) -> tuple[Row, ...]:
     return rows
 
 
-def _rows(which: Suite) -> tuple[Row, ...]:
+def _rows(which: Suite, pools: tuple[str, ...]) -> tuple[Row, ...]:
     if which is Suite.THEOREMS:
-        return tuple(theorem_grid.rows())
+        return tuple(theorem_grid.rows(pools))
+    if pools:
+        raise UsageError("--pool goes with --suite theorems")
     return (
         *ldpcp.rows(),
         *ldpcp_theorems.rows(),
@@ -57,13 +65,15 @@ def _rows(which: Suite) -> tuple[Row, ...]:
     )
 
 
-def select(patterns: Sequence[str], which: Suite = Suite.PAPERS) -> list[Row]:
+def select(
+    patterns: Sequence[str], which: Suite = Suite.PAPERS, pools: tuple[str, ...] = ()
+) -> list[Row]:
     """Return the rows whose id matches any of the patterns, in the suite's order.
 
     ``*`` and ``?`` are wildcards; brackets stand for themselves, as they do in ids. No
     pattern selects everything.
     """
-    rows = list(suite(which))
+    rows = list(suite(which, pools))
     if not patterns:
         return rows
     escaped = [pattern.replace("[", "[[]") for pattern in patterns]
@@ -73,9 +83,9 @@ def select(patterns: Sequence[str], which: Suite = Suite.PAPERS) -> list[Row]:
     return [row for row in rows if any(fnmatch.fnmatchcase(row.claim.id, pat) for pat in escaped)]
 
 
-def row_of(finding_id: str, which: Suite = Suite.PAPERS) -> Row:
+def row_of(finding_id: str, which: Suite = Suite.PAPERS, pools: tuple[str, ...] = ()) -> Row:
     """Return the row with this id."""
-    for row in suite(which):
+    for row in suite(which, pools):
         if row.claim.id == finding_id:
             return row
     raise UsageError(f"no claim has the id {finding_id!r}; 'dpcp-audit list' shows all")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -19,10 +19,10 @@ from dpcp_audit.mechanisms.exponq import ExponQ, optimal_gamma
 from dpcp_audit.mechanisms.histlap import HistLap
 from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.mechanisms.piecewise import PiecewiseConstant
-from dpcp_audit.mechanisms.pools import Classifier, Dataset, classifier_pool
-from dpcp_audit.mechanisms.populations import Beta, Population, Uniform, atoms
+from dpcp_audit.mechanisms.pools import Classifier, Dataset, classifier_pool, load_pool
+from dpcp_audit.mechanisms.populations import Beta, Deferred, Population, Uniform, atoms
 from dpcp_audit.mechanisms.variants import OnMiss
-from dpcp_audit.reports.suite.data import breast_cancer, digits
+from dpcp_audit.reports.suite.data import digits
 from dpcp_audit.reports.suite.row import Row, claims_of
 from dpcp_audit.theorems.admissible import is_admissible
 from dpcp_audit.theorems.calibrators import Calibrator, MarginalCoverage
@@ -34,7 +34,9 @@ from dpcp_audit.theorems.sequential import SequentialRate
 from dpcp_audit.theorems.theorem import MeanBound
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
+
+    from dpcp_audit.mechanisms.pools import ProbabilityPool
 
 _ldpcp_claim = claims_of("LDP-CP")
 _pcoqs_claim = claims_of("P-COQS")
@@ -62,28 +64,60 @@ def _continuous() -> tuple[Population, ...]:
     return (Uniform(), Beta(2, 5), Beta(5, 0.2))
 
 
-def _all_laws() -> tuple[Population, ...]:
+class _Pool(NamedTuple):
+    """A pool of a classifier's probabilities, built when it is first used."""
+
+    name: str
+    load: Callable[[], ProbabilityPool]
+
+    def population(self) -> Population:
+        """Return the HPS scores of the true labels."""
+        return self.load().hps_population()
+
+    @property
+    def k(self) -> int:
+        """The number of classes."""
+        return int(self.load().probabilities.shape[1])
+
+
+def _shipped_pools() -> tuple[_Pool, ...]:
+    return tuple(
+        _Pool(f"{dataset}-{classifier}", partial(classifier_pool, dataset, classifier))
+        for dataset in Dataset
+        for classifier in Classifier
+    )
+
+
+def _all_laws(pools: Sequence[_Pool]) -> tuple[Population, ...]:
     return (
         *_continuous(),
         near_one(),
         mixture(),
         votes(),
-        digits(Classifier.LOGISTIC),
-        digits(Classifier.GAUSSIAN_NB),
-        breast_cancer(Classifier.LOGISTIC),
-        breast_cancer(Classifier.GAUSSIAN_NB),
+        *(Deferred(pool.name, pool.population) for pool in pools),
     )
 
 
-def rows() -> list[Row]:
-    """Return the rows of the theorem suite."""
+def rows(pool_files: Sequence[str] = ()) -> list[Row]:
+    """Return the rows of the theorem suite.
+
+    Parameters
+    ----------
+    pool_files : sequence of str
+        Saved pools to hold the theorems against as well (see ``load_pool``).
+    """
+    pools = (
+        *_shipped_pools(),
+        *(_Pool(load_pool(f).name, partial(load_pool, f)) for f in pool_files),
+    )
+    laws = _all_laws(pools)
     return [
-        *_score_rows(),
-        *_label_rows(),
-        *_uniform_rows(),
+        *_score_rows(laws),
+        *_label_rows(pools),
+        *_uniform_rows(pools),
         *_rank_rows(),
         *_coverage_rows(),
-        *_marginal_rows(),
+        *_marginal_rows(laws),
     ]
 
 
@@ -91,9 +125,9 @@ def _without_figures(theorem: ScoreTheorem) -> Computation:
     return replace(exact_failure(theorem), figures=())
 
 
-def _score_rows() -> Iterator[Row]:
+def _score_rows(laws: Sequence[Population]) -> Iterator[Row]:
     """Theorem 4, exactly, on every law: as printed, and with the upper end on a miss."""
-    for population in _all_laws():
+    for population in laws:
         for n, epsilon in ((2_400, 4.0), (11_080, 1.0), (11_080, 4.0), (10**9, 4.0)):
             for on_miss in OnMiss:
                 theorem = ScoreTheorem(
@@ -126,56 +160,51 @@ def _score_row(theorem: ScoreTheorem) -> Row:
     )
 
 
-def _label_rows() -> Iterator[Row]:
+def _label_rows(pools: Sequence[_Pool]) -> Iterator[Row]:
     """Theorem 3 on real pools, L and L*."""
-    for dataset, k in ((Dataset.DIGITS, 10), (Dataset.BREAST_CANCER, 2)):
-        for classifier in Classifier:
-            name = f"{dataset}-{classifier}"
-            pool = partial(classifier_pool, dataset, classifier)
-            for n, starred in ((2_400, False), (2_400, True), (10**6, False)):
-                theorem = LabelTheorem(
-                    pool_name=name, pool=pool, k=k, n=n, epsilon=4.0, delta=0.1, starred=starred
-                )
-                scores = pool().hps_population()
-                admitted = is_admissible(
-                    scores, rounds=theorem.rounds, width=theorem.mechanism.window_width
-                )
-                yield Row(
-                    claim=_ldpcp_claim(
-                        f"grid.ldpcp.theorem-3[scores={name},n={n},starred={starred}]",
-                        "Theorem 3",
-                        Verdict.CONSISTENT if admitted else None,
-                        f"LDP-CP-L covers at least {'1−α' if starred else '1−α−Δ_L'} with "
-                        f"probability at least 1−δ, on {name} scores "
-                        f"({'admissible' if admitted else 'not admissible'}).",
-                    ),
-                    check=SequentialRate(theorem=theorem, n_trials=2_000),
-                )
+    for pool in pools:
+        for n, starred in ((2_400, False), (2_400, True), (10**6, False)):
+            theorem = LabelTheorem(
+                pool_name=pool.name,
+                pool=pool.load,
+                k=pool.k,
+                n=n,
+                epsilon=4.0,
+                delta=0.1,
+                starred=starred,
+            )
+            admitted = is_admissible(
+                pool.population(), rounds=theorem.rounds, width=theorem.mechanism.window_width
+            )
+            yield Row(
+                claim=_ldpcp_claim(
+                    f"grid.ldpcp.theorem-3[scores={pool.name},n={n},starred={starred}]",
+                    "Theorem 3",
+                    Verdict.CONSISTENT if admitted else None,
+                    f"LDP-CP-L covers at least {'1−α' if starred else '1−α−Δ_L'} with probability "
+                    f"at least 1−δ, on {pool.name} scores "
+                    f"({'admissible' if admitted else 'not admissible'}).",
+                ),
+                check=SequentialRate(theorem=theorem, n_trials=2_000),
+            )
 
 
-def _uniform_rows() -> Iterator[Row]:
-    for dataset, k in ((Dataset.DIGITS, 10), (Dataset.BREAST_CANCER, 2)):
-        for classifier in Classifier:
-            name = f"{dataset}-{classifier}"
-            for n in _SIZES:
-                theorem = UniformEvent(
-                    pool_name=name,
-                    pool=partial(classifier_pool, dataset, classifier),
-                    k=k,
-                    n=n,
-                    epsilon=2.0,
-                    delta=0.1,
-                )
-                yield Row(
-                    claim=_ldpcp_claim(
-                        f"grid.ldpcp.theorem-1[scores={name},n={n}]",
-                        "Theorem 1",
-                        Verdict.CONSISTENT,
-                        "The noise-aware estimate exceeds the true coverage by at most Δ_L at "
-                        f"every threshold, with probability at least 1−δ, on {name} scores.",
-                    ),
-                    check=SequentialRate(theorem=theorem, n_trials=2_000),
-                )
+def _uniform_rows(pools: Sequence[_Pool]) -> Iterator[Row]:
+    for pool in pools:
+        for n in _SIZES:
+            theorem = UniformEvent(
+                pool_name=pool.name, pool=pool.load, k=pool.k, n=n, epsilon=2.0, delta=0.1
+            )
+            yield Row(
+                claim=_ldpcp_claim(
+                    f"grid.ldpcp.theorem-1[scores={pool.name},n={n}]",
+                    "Theorem 1",
+                    Verdict.CONSISTENT,
+                    "The noise-aware estimate exceeds the true coverage by at most Δ_L at every "
+                    f"threshold, with probability at least 1−δ, on {pool.name} scores.",
+                ),
+                check=SequentialRate(theorem=theorem, n_trials=2_000),
+            )
 
 
 def _rank_rows() -> Iterator[Row]:
@@ -251,9 +280,9 @@ def _coverage_rows() -> Iterator[Row]:
             )
 
 
-def _marginal_rows() -> Iterator[Row]:
+def _marginal_rows(laws: Sequence[Population]) -> Iterator[Row]:
     """Mean coverage of every calibrator; HistLap has no theorem, so nothing is expected of it."""
-    for population in _all_laws():
+    for population in laws:
         for n in (500, 2_400, 10**6):
             calibrators: tuple[tuple[str, Calibrator, Verdict | None], ...] = (
                 ("conformal.split", SplitConformal(alpha=0.1), Verdict.CONSISTENT),
