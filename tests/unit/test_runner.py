@@ -1,0 +1,240 @@
+"""The runner: the same findings whatever runs beside them, errors that end nothing, exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from dpcp_audit.audits.computed import Computation, Computed
+from dpcp_audit.audits.evidence import Claim, Source, Verdict
+from dpcp_audit.reports import commands
+from dpcp_audit.reports.cli import main
+from dpcp_audit.reports.document import to_document
+from dpcp_audit.reports.runner import (
+    CheckFinished,
+    Profile,
+    RunFinished,
+    RunSettings,
+    RunStarted,
+    check,
+    run,
+)
+from dpcp_audit.reports.suite import select
+from dpcp_audit.reports.suite.row import Row
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from dpcp_audit.audits.check import Context
+    from dpcp_audit.audits.evidence import Finding, Outcome
+
+SMOKE = RunSettings(profile=Profile.SMOKE, seed=7)
+SOME = ["ldpcp.krr", "ldpcp.theorem-4[scores=uniform]", "pcoqs.remark-3", "pcoqs.remark-7*"]
+
+
+def findings(rows: Sequence[Row], settings: RunSettings = SMOKE, jobs: int = 1) -> list[Finding]:
+    *_, last = run(rows, settings, jobs=jobs)
+    assert isinstance(last, RunFinished)
+    return list(last.findings)
+
+
+def timeless(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: timeless(v) for key, v in value.items() if "seconds" not in key}
+    return [timeless(item) for item in value] if isinstance(value, list) else value
+
+
+def document(rows: Sequence[Row], jobs: int = 1, settings: RunSettings = SMOKE) -> dict[str, Any]:
+    found = findings(rows, settings, jobs)
+    shown = to_document(settings, found, seconds=float(jobs), complete=True)
+    return timeless(json.loads(json.dumps(shown)))  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True)
+class Raises:
+    """A check that comes to no end."""
+
+    error: str
+    sampled: bool = False
+
+    def __call__(self, context: Context) -> Outcome:
+        raise {"value": ValueError, "memory": MemoryError, "zero": ZeroDivisionError}[self.error](
+            "planted"
+        )
+
+
+@dataclass(frozen=True)
+class Dies:
+    """A check that takes its process with it."""
+
+    sampled: bool = False
+
+    def __call__(self, context: Context) -> Outcome:
+        os._exit(9)
+
+
+def within(value: float) -> Computation:
+    return Computation(quantity="x", value=value, claimed=1.0)
+
+
+def holds() -> Computation:
+    return within(0.5)
+
+
+def breaks() -> Computation:
+    return within(2.0)
+
+
+def row(id_: str, check_: Any, expected: Verdict = Verdict.CONSISTENT) -> Row:
+    source = Source(paper="P", section="1")
+    return Row(claim=Claim(id=id_, statement="s", source=source, expected=expected), check=check_)
+
+
+def test_workers_do_not_change_the_document() -> None:
+    assert document(select(SOME), jobs=1) == document(select(SOME), jobs=2)
+
+
+def test_company_does_not_change_a_finding() -> None:
+    rows = select(SOME)
+    alone = [document([row_])["findings"][0] for row_ in rows]
+    assert alone == document(rows)["findings"]
+    assert alone[::-1] == document(rows[::-1])["findings"]
+
+
+def test_the_seed_does() -> None:
+    rows = select(["pcoqs.remark-7*"])
+    other = RunSettings(profile=Profile.SMOKE, seed=8)
+    assert document(rows)["findings"] != document(rows, settings=other)["findings"]
+
+
+def test_check_of_an_id_is_the_run_of_its_row() -> None:
+    (finding,) = findings(select(["pcoqs.remark-3"]))
+    again = check("pcoqs.remark-3", SMOKE)
+    assert (again.outcome, again.claim) == (finding.outcome, finding.claim)
+
+
+def test_events_come_in_order() -> None:
+    events = list(run(select(["ldpcp.krr", "ldpcp.blocks"]), SMOKE))
+    assert isinstance(events[0], RunStarted)
+    assert events[0].ids == ("ldpcp.krr", "ldpcp.blocks")
+    assert all(isinstance(event, CheckFinished) for event in events[1:3])
+    assert isinstance(events[3], RunFinished)
+    assert len(events) == 4
+
+
+def test_no_rows_make_an_empty_run() -> None:
+    assert findings([]) == []
+
+
+def test_rows_of_ones_own_are_run_as_given() -> None:
+    """Also where their id is one of the suite's."""
+    (finding,) = findings([row("ldpcp.krr", Computed(breaks))])
+    assert finding.verdict is Verdict.REFUTED
+
+
+@pytest.mark.parametrize("error", ["value", "memory", "zero"])
+def test_a_check_that_raises_is_an_error_and_ends_nothing(error: str) -> None:
+    rows = [row("bad", Raises(error)), row("good", Computed(holds))]
+    bad, good = findings(rows)
+    assert (bad.verdict, good.verdict) == (Verdict.ERROR, Verdict.CONSISTENT)
+    assert bad.outcome is None
+    assert "planted (in __call__)" in bad.error
+
+
+@pytest.mark.parametrize("jobs", [0, -1, 1.5, True])
+def test_bad_numbers_of_jobs_are_refused(jobs: Any) -> None:
+    with pytest.raises(ValueError, match="jobs"):
+        list(run([], SMOKE, jobs=jobs))
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"seed": -1},
+        {"seed": 1.5},
+        {"profile": "ci"},
+        {"false_alarm": 0.0},
+        {"false_alarm": 1.0},
+        {"false_alarm": 1e-320},
+        {"false_alarm": float("nan")},
+    ],
+)
+def test_bad_settings_are_refused_by_name(bad: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=next(iter(bad))):
+        RunSettings(**bad)
+
+
+def exit_code(monkeypatch: pytest.MonkeyPatch, rows: list[Row], *options: str) -> int:
+    monkeypatch.setattr(commands, "select", lambda *_: rows)
+    return main(["run", "--jobs", "1", "--profile", "smoke", *options])
+
+
+@dataclass(frozen=True)
+class Undecided:
+    """A check whose budget is too small, whatever the budget."""
+
+    sampled: bool = False
+
+    def __call__(self, context: Context) -> Outcome:
+        return replace(Computed(holds)(context), verdict=Verdict.INCONCLUSIVE)
+
+
+HOLDS = row("holds", Computed(holds))
+FALSE = row("known-false", Computed(breaks), Verdict.REFUTED)
+SURPRISE = row("surprise", Computed(breaks))
+NOT_BROKEN = row("not-broken", Computed(holds), Verdict.REFUTED)
+RAISES = row("raises", Raises("value"))
+OPEN = row("open", Undecided())
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "code"),
+    [
+        ([HOLDS], [], 0),
+        ([HOLDS, FALSE], [], 0),
+        ([HOLDS, SURPRISE], [], 1),
+        ([NOT_BROKEN], [], 1),
+        ([HOLDS, RAISES], [], 3),
+        ([SURPRISE, RAISES], [], 1),
+        ([OPEN], [], 0),
+        ([OPEN], ["--strict"], 1),
+        ([HOLDS, FALSE], ["--strict"], 0),
+        ([RAISES], ["--strict"], 3),
+    ],
+)
+def test_exit_codes(
+    monkeypatch: pytest.MonkeyPatch, rows: list[Row], options: list[str], code: int
+) -> None:
+    assert exit_code(monkeypatch, rows, *options) == code
+
+
+def test_an_interrupted_run_reports_what_was_finished(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(rows: Sequence[Row], settings: RunSettings, *, jobs: int) -> Any:
+        yield from list(run(rows[:1], settings, jobs=jobs))[:-1]
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(commands, "run_rows", interrupted)
+    path = tmp_path / "r.json"
+    assert exit_code(monkeypatch, [HOLDS, FALSE], "--report", f"json={path}") == 3
+    results = json.loads(path.read_text())
+    assert results["complete"] is False
+    assert [finding["id"] for finding in results["findings"]] == ["holds"]
+    assert "interrupted" in capsys.readouterr().err
+
+
+def test_a_dead_worker_is_told_of_and_nothing_is_lost(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [HOLDS, row("dies", Dies()), FALSE]
+    monkeypatch.setattr(commands, "select", lambda *_: rows)
+    assert main(["run", "--jobs", "2", "--profile", "smoke"]) == 3
+    captured = capsys.readouterr()
+    assert "a worker process died" in captured.err
+    assert "Traceback" not in captured.err
