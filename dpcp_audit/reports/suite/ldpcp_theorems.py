@@ -13,6 +13,7 @@ from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.mechanisms.variants import Blocks, Debiasing, OnMiss
 from dpcp_audit.reports.suite.data import digits
 from dpcp_audit.reports.suite.row import Row, claims_of
+from dpcp_audit.theorems.adversary import DistributionSearch
 from dpcp_audit.theorems.ldpcp import LabelTheorem, ScoreTheorem
 from dpcp_audit.theorems.ldpcp_exact import exact_failure
 from dpcp_audit.theorems.ldpcp_remarks import noise_model_error
@@ -101,6 +102,7 @@ def _score_rows() -> list[Row]:
             check=_rate(replace(_THEOREM_4, starred=True)),
         ),
         *_exact_rows(),
+        *_searched_rows(),
     ]
 
 
@@ -142,6 +144,31 @@ def _exact_rows() -> list[Row]:
         )
         for variant, theorem, words in cases
     ]
+
+
+def _searched_rows() -> list[Row]:
+    """Theorem 4 against a search over score laws, for either thing to return on a miss."""
+    return [
+        Row(
+            claim=_claim(
+                f"ldpcp.theorem-4[scores=searched{_suffix(on_miss)}]",
+                "Theorem 4",
+                expected,
+                "LDP-CP-S covers at least 1−α−Δ_S with probability at least 1−δ on any scores, "
+                f"{_RETURNS[on_miss]}; a search over score laws looks for the worst.",
+                "Δ_S = (e^ε+1)/(e^ε−1)·√(T·log(2T/δ)/(2n))",
+            ),
+            check=DistributionSearch(theorem_factory=partial(_theorem_on, on_miss)),
+        )
+        for on_miss, expected in (
+            (OnMiss.LAST_MIDPOINT, Verdict.REFUTED),
+            (OnMiss.UPPER_END, Verdict.CONSISTENT),
+        )
+    ]
+
+
+def _theorem_on(on_miss: OnMiss, population: Population) -> ScoreTheorem:
+    return replace(_THEOREM_4, population=population, on_miss=on_miss)
 
 
 def _uniform_rows() -> list[Row]:
