@@ -61,6 +61,7 @@ def test_largest_mass() -> None:
     assert MIXED.largest_mass(0.25) == pytest.approx(0.4)
     assert MIXED.largest_mass(0.375) == pytest.approx(0.6)  # both atoms, and nothing between
     assert MIXED.largest_mass(1) == 1
+    assert PiecewiseConstant(cells=(1,), atoms=((1, 1),)).largest_mass(0.5) == 0.75
     assert PiecewiseConstant(cells=(1,)).largest_mass(2**-10) == 2**-10
 
 
