@@ -14,6 +14,7 @@ import numpy as np
 from scipy.special import betaln, xlog1py, xlogy
 
 from dpcp_audit import _validate
+from dpcp_audit.audits.statistics import fewest_trials, rate_reaching
 
 _STEPS = 60
 
@@ -41,7 +42,7 @@ class RateSequence:
         _validate.open_unit(significance=self.significance, expected_rate=self.expected_rate)
         _validate.positive(strength=self.strength)
 
-    def log_evidence(self, rate: float, successes: int, trials: int) -> float:
+    def log_evidence(self, rate: float, successes: int, trials: float) -> float:
         """Return the log of the mixture likelihood ratio against ``rate``."""
         a = self.strength * self.expected_rate
         b = self.strength - a
@@ -58,6 +59,41 @@ class RateSequence:
         low = 0.0 if successes == 0 else self._boundary(0.0, mean, successes, trials)
         high = 1.0 if successes == trials else self._boundary(1.0, mean, successes, trials)
         return low, high
+
+    def excludes(self, rate: float, successes: int, trials: float) -> bool:
+        """Tell whether ``rate`` lies below the interval after ``successes`` in ``trials``."""
+        above = successes > rate * trials
+        return above and self.log_evidence(rate, successes, trials) >= -np.log(self.significance)
+
+    def detectable_excess(self, claimed: float, trials: int, *, detection: float = 0.95) -> float:
+        """Return a rate above ``claimed`` that is excluded with the given probability.
+
+        It is the smallest such rate for one look after ``trials``; looks before that can only
+        add to the probability. Infinity where no outcome excludes ``claimed``.
+        """
+        _validate.closed_unit(claimed=claimed)
+        _validate.integer(trials=trials, at_least=1)
+        _validate.open_unit(detection=detection)
+        low, high = 0, trials + 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            excluded = self.excludes(claimed, middle, trials)
+            low, high = (low, middle) if excluded else (middle, high)
+        return rate_reaching(high, trials, detection=detection, at_least=claimed)
+
+    def trials_needed(self, claimed: float, rate: float, *, detection: float = 0.95) -> int:
+        """Return the fewest trials at which one look excludes ``claimed`` under a larger ``rate``.
+
+        With looks before that, the probability is at least ``detection``.
+        """
+        _validate.closed_unit(claimed=claimed, rate=rate)
+        _validate.open_unit(detection=detection)
+        return fewest_trials(
+            lambda failures, trials: self.excludes(claimed, failures, trials),
+            claimed=claimed,
+            rate=rate,
+            detection=detection,
+        )
 
     def _boundary(self, outside: float, inside: float, successes: int, trials: int) -> float:
         """Bisect between an excluded end and the mean; return the side that is still excluded."""

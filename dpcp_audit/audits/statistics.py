@@ -6,10 +6,13 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import betainc
 
 from dpcp_audit import _validate
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike
 
     from dpcp_audit._types import FloatArray
@@ -73,11 +76,99 @@ def detectable_excess(
     _validate.integer(trials=trials, at_least=1)
     _validate.open_unit(significance=significance, detection=detection)
     critical = int(binom.isf(significance / 2, trials, claimed)) + 1
-    if critical > trials:
+    return rate_reaching(critical, trials, detection=detection, at_least=claimed)
+
+
+def trials_needed(
+    claimed: float, rate: float, *, significance: float, detection: float = 0.95
+) -> int:
+    """Return the fewest trials at which a true ``rate`` above ``claimed`` is refuted.
+
+    The inverse of ``detectable_excess``: the refutation is a Clopper–Pearson lower limit above
+    ``claimed``, and is to have at least the probability ``detection``. Since counts are whole
+    numbers, a few more trials can have a slightly smaller power.
+    """
+    _validate.closed_unit(claimed=claimed, rate=rate)
+    _validate.open_unit(significance=significance, detection=detection)
+
+    def refutes(failures: int, trials: float) -> bool:
+        return binomial_tail(failures, trials, claimed) <= significance / 2
+
+    return fewest_trials(refutes, claimed=claimed, rate=rate, detection=detection)
+
+
+def rate_reaching(successes: int, trials: int, *, detection: float, at_least: float) -> float:
+    """Return the smallest rate above ``at_least`` with P(Binomial >= successes) >= detection.
+
+    Infinity where ``successes`` exceeds ``trials``.
+    """
+    if successes > trials:
         return math.inf
-    low, high = claimed, 1.0
+    low, high = at_least, 1.0
     for _ in range(50):
         middle = (low + high) / 2
-        reached = binom.sf(critical - 1, trials, middle) >= detection
+        reached = binomial_tail(successes, trials, middle) >= detection
         low, high = (low, middle) if reached else (middle, high)
+    return high
+
+
+def fewest_trials(
+    refutes: Callable[[int, float], bool], *, claimed: float, rate: float, detection: float
+) -> int:
+    """Return the fewest trials at which a rule refutes with probability >= ``detection``.
+
+    Parameters
+    ----------
+    refutes : callable
+        ``refutes(failures, trials)``: the rule, for any real number of trials. More failures
+        among as many trials, or as many among fewer trials, must refute all the more.
+    claimed, rate : float
+        The rate that is refuted and the true one, which must be larger.
+
+    Notes
+    -----
+    c failures refute at up to H(c) trials, and occur with probability ``detection`` from L(c)
+    trials on. Both grow with c, so the answer is ⌈L(c)⌉ at the first c with ⌈L(c)⌉ <= H(c).
+    It is looked for from the first c with L(c) <= H(c) on, which H(c) − L(c) growing in c makes
+    quick to find.
+    """
+    if not rate > claimed:
+        raise ValueError(f"rate must be > claimed = {claimed!r}, got {rate!r}")
+
+    def enough(failures: int) -> float:
+        return _trials_reaching(failures, rate, detection=detection)
+
+    failures = _first(lambda count: refutes(count, enough(count)))
+    while not refutes(failures, math.ceil(enough(failures))):
+        failures += 1
+    return math.ceil(enough(failures))
+
+
+def binomial_tail(successes: int, trials: float, rate: float) -> float:
+    """Return P(Binomial(trials, rate) >= successes), for 1 <= successes <= trials."""
+    return float(betainc(successes, trials - successes + 1, rate))
+
+
+def _trials_reaching(successes: int, rate: float, *, detection: float) -> float:
+    """Return the real number of trials at which the binomial tail reaches ``detection``."""
+    low, high = float(successes), float(successes)
+    while binomial_tail(successes, high, rate) < detection:
+        low, high = high, 2 * high
+    for _ in range(100):
+        middle = (low + high) / 2
+        if middle in {low, high}:
+            break
+        reached = binomial_tail(successes, middle, rate) >= detection
+        low, high = (low, middle) if reached else (middle, high)
+    return high
+
+
+def _first(holds: Callable[[int], bool]) -> int:
+    """Return the first whole number >= 1 for which a condition that rises holds."""
+    low, high = 0, 1
+    while not holds(high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
     return high

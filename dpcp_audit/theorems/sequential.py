@@ -84,9 +84,25 @@ class SequentialRate:
             ),
             witness=self.theorem.parameters
             | {"bounds": self.theorem.bounds, "trials": done, "seed": context.seed},
-            note=self._note(np.concatenate(statistics), budget),
+            note=self._note(np.concatenate(statistics), budget, self.detectable(context)),
             figures=(histogram(np.concatenate(statistics), self.theorem),),
         )
+
+    def detectable(self, context: Context) -> float:
+        """Return a failure probability that the full budget refutes with probability >= 0.95.
+
+        The smallest one for a single look at the end; infinity where no outcome refutes.
+        """
+        return self.sequence(context.significance).detectable_excess(
+            self.theorem.allowed_failure, context.samples(self.n_trials)
+        )
+
+    def trials_needed(self, rate: float, *, significance: float) -> int:
+        """Return a budget at which a failure probability of ``rate`` > δ is refuted.
+
+        With probability at least 0.95, already by the look at the end.
+        """
+        return self.sequence(significance).trials_needed(self.theorem.allowed_failure, rate)
 
     def sequence(self, significance: float) -> RateSequence:
         """Return the confidence sequence, tuned to rates near δ."""
@@ -101,10 +117,12 @@ class SequentialRate:
             return Verdict.CONSISTENT
         return Verdict.INCONCLUSIVE
 
-    def _note(self, statistic: FloatArray, budget: int) -> str:
+    def _note(self, statistic: FloatArray, budget: int, excess: float) -> str:
         return (
             f"Mean {self.theorem.statistic} {statistic.mean():.4g} (standard deviation "
-            f"{statistic.std():.2g}); settled after {statistic.size} of at most {budget} trials."
+            f"{statistic.std():.2g}); {statistic.size} of at most {budget} trials were run, and "
+            f"all of them would have refuted a failure probability of {excess:.3g} with "
+            "probability 0.95."
         )
 
 
@@ -138,7 +156,7 @@ class AlongN:
         """Run the trials at every n."""
         count = context.samples(self.n_trials)
         significance = context.significance / len(self.sizes)
-        theorems = [self.theorem_at(n) for n in self.sizes]
+        theorems, claimed = self._theorems()
         statistics, limits, rates = [], [], []
         for chunk, theorem in enumerate(theorems):
             run = theorem.trials(count, rng=context.rng(chunk))
@@ -149,15 +167,12 @@ class AlongN:
             statistics.append(run.statistic)
             limits.append((low, high))
             rates.append(failures / count)
-        worst = int(np.argmax([low for low, _ in limits]))
-        claimed = theorems[worst].allowed_failure
-        verdict = Verdict.CONSISTENT
-        if limits[worst][0] > claimed:
-            verdict = Verdict.REFUTED
-        elif max(high for _, high in limits) > claimed:
-            verdict = Verdict.INCONCLUSIVE
-        else:
-            worst = int(np.argmax([high for _, high in limits]))
+        lows, highs = np.transpose(limits)
+        verdict, worst = Verdict.INCONCLUSIVE, int(np.argmax(highs))
+        if lows.max() > claimed:
+            verdict, worst = Verdict.REFUTED, int(np.argmax(lows))
+        elif highs[worst] <= claimed:
+            verdict = Verdict.CONSISTENT
         return Outcome(
             verdict=verdict,
             evidence=Evidence(
@@ -175,6 +190,14 @@ class AlongN:
             note=f"Worst at n = {self.sizes[worst]}.",
             figures=(self._figure(statistics, theorems), self._rate_figure(rates, claimed)),
         )
+
+    def _theorems(self) -> tuple[list[Theorem], float]:
+        """Return the theorem at every n, and the δ that all of them allow."""
+        theorems = [self.theorem_at(n) for n in self.sizes]
+        allowed = {theorem.allowed_failure for theorem in theorems}
+        if len(allowed) > 1:
+            raise ValueError(f"theorem_at must allow one failure probability, got {allowed}")
+        return theorems, allowed.pop()
 
     def _figure(self, statistics: list[FloatArray], theorems: list[Theorem]) -> Figure:
         x = [float(n) for n in self.sizes]
@@ -194,7 +217,7 @@ class AlongN:
         label = theorems[0].statistic
         return Figure(
             kind=FigureKind.LINES,
-            title=f"{label.capitalize()} against n",
+            title=f"{label[:1].upper()}{label[1:]} against n",
             x_label="n",
             y_label=label,
             log_x=True,

@@ -19,7 +19,12 @@ from dpcp_audit.audits.evidence import (
     Series,
     Verdict,
 )
-from dpcp_audit.audits.statistics import clopper_pearson, detectable_excess, mean_interval
+from dpcp_audit.audits.statistics import (
+    clopper_pearson,
+    detectable_excess,
+    mean_interval,
+    trials_needed,
+)
 
 if TYPE_CHECKING:
     from dpcp_audit._types import BoolArray, FloatArray
@@ -104,8 +109,9 @@ class FailureRate:
                 1
             ]
         claimed = self.theorem.allowed_failure
-        excess = detectable_excess(claimed, count, significance=context.significance)
-        excess += undecided / count  # as many failures may hide among the undecided
+        excess = (
+            self.detectable(context) + undecided / count
+        )  # as many failures may hide among the undecided
         return Outcome(
             verdict=_judge_rate(low, high, claimed, excess),
             evidence=Evidence(
@@ -127,6 +133,24 @@ class FailureRate:
             ),
             figures=(histogram(statistic, self.theorem),),
         )
+
+    def detectable(self, context: Context) -> float:
+        """Return the smallest failure probability that is refuted with probability 0.95.
+
+        Trials that may be undecided are not counted in; infinity where no outcome refutes.
+        """
+        return detectable_excess(
+            self.theorem.allowed_failure,
+            context.samples(self.n_trials),
+            significance=context.significance,
+        )
+
+    def trials_needed(self, rate: float, *, significance: float) -> int:
+        """Return the fewest trials at which a failure probability of ``rate`` > δ is refuted.
+
+        With probability at least 0.95; trials that may be undecided are not counted in.
+        """
+        return trials_needed(self.theorem.allowed_failure, rate, significance=significance)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
