@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpcp_audit import _validate
+from dpcp_audit.mechanisms.piecewise import PiecewiseConstant
 from dpcp_audit.mechanisms.populations import Deferred, Pool
 
 if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray
     from dpcp_audit.mechanisms.populations import Population
 
-_GRID = 2**16
+_LEVELS = 2**14
 
 
 def largest_interval_mass(population: Population, length: float) -> float:
     """Return sup_x P(x ≤ S ≤ x + length) for scores in [0, 1].
 
-    Exact for a pool of scores. For other laws the supremum is taken over 2¹⁶ positions, so
-    it may be low by the mass of an interval of length 2^(−16).
+    Exact for a pool of scores and for a piecewise-constant law. For other laws the interval
+    starts at one of 2¹⁴ quantiles, so the mass may be up to 2^(−14) too small.
     """
     _validate.positive(length=length)
-    starts = _starts(population, length)
+    if isinstance(population, Deferred):
+        return largest_interval_mass(population.population, length)
+    if isinstance(population, PiecewiseConstant):
+        return population.largest_mass(min(length, 1.0))
+    starts = _starts(population)
     mass = population.cdf(starts + length) - population.cdf_left(starts)
     return float(mass.max())
 
@@ -50,11 +54,8 @@ def is_admissible(population: Population, *, rounds: int, width: float) -> bool:
     return largest_interval_mass(population, 2.0**-rounds) <= width
 
 
-def _starts(population: Population, length: float) -> FloatArray:
-    if isinstance(population, Deferred):
-        return _starts(population.population, length)
+def _starts(population: Population) -> FloatArray:
+    """Return points such that some best interval starts less than 2^(−14) of mass before one."""
     if isinstance(population, Pool):
         return population.scores
-    ends = np.array([0.0, 1.0 - length])
-    step = min(length / 4, 1 / _GRID)
-    return np.concatenate([ends, np.linspace(0.0, 1.0, min(2**20, math.ceil(1 / step)) + 1)])
+    return np.append(0.0, population.quantile(np.arange(1, _LEVELS) / _LEVELS))

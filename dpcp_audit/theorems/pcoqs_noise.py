@@ -45,15 +45,15 @@ def noise_bound_growth(mechanism: PCOQS, *, beta: float) -> Computation:
     """Compute the growth of τ* in log u, against Remark 4's bound and its Θ.
 
     Remark 4 replaces ⌈log2 u⌉ by log2 u + 1; τ*²·ρ/(log u·log log u) must then stay bounded
-    as u = (b−a)/Δ grows.
+    as u = (b−a)/Δ grows. The bound is closest where log2 u is just above a whole number.
     """
-    exponents = [2.0**power for power in range(1, 11)]  # log2 u
+    exponents = [2.0**power + 1e-6 for power in range(1, 11)]  # log2 u
     shares, ratios = [], []
     for log2_u in exponents:
         tau_sq = _tau_squared(log2_u, beta)
         shares.append(math.sqrt(tau_sq / ((log2_u + 1) * math.log(2 * (log2_u + 1) / beta))))
         log_u = log2_u * math.log(2)
-        ratios.append(math.sqrt(tau_sq * math.log(2) / (log_u * math.log(max(log_u, 1.01)))))
+        ratios.append(math.sqrt(tau_sq * math.log(2) / (log_u * math.log(log_u))))
     return Computation(
         quantity="largest τ*/(Remark 4's bound)",
         value=max(shares),
@@ -83,4 +83,3 @@ def _tau_squared(log2_u: float, beta: float) -> float:
     """Return ρτ*² = N·log(2N/β) for N = ⌈log2 u⌉."""
     rounds = math.ceil(log2_u)
     return rounds * math.log(2 * rounds / beta)
-
