@@ -1,0 +1,134 @@
+"""Report files, and what a terminal shows."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from dpcp_audit.audits.evidence import Claim, Finding, Source, Verdict
+from dpcp_audit.reports import writers
+from dpcp_audit.reports.document import dump, to_document
+from dpcp_audit.reports.errors import IncompleteError, MissingExtraError, UsageError
+from dpcp_audit.reports.progress import Progress, print_summary, summary_line
+from dpcp_audit.reports.runner import CheckFinished, RunSettings, RunStarted, check
+from dpcp_audit.reports.writers import Writer, parse_reports, write_all
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+IDS = ("ldpcp.shuffle[n=2452]", "ldpcp.krr", "histlap.privacy[scale=1/epsilon]")
+
+
+def failed(id_: str, error: str = "ValueError: planted") -> Finding:
+    claim = Claim(
+        id=id_, statement="s", source=Source(paper="P", section="1"), expected=Verdict.PROVED
+    )
+    return Finding(claim=claim, outcome=None, error=error)
+
+
+@pytest.fixture(scope="module")
+def document() -> dict[str, Any]:
+    settings = RunSettings()
+    found = [*(check(id_, settings) for id_ in IDS), failed("a.error")]
+    return to_document(settings, found, seconds=1.0, complete=True)
+
+
+def test_writers_are_parsed(tmp_path: Path) -> None:
+    path = tmp_path / "r=1.json"
+    assert parse_reports([f"json={path}", "json=-"]) == (
+        Writer(render=dump, path=path),
+        Writer(render=dump, path=None),
+    )
+    assert parse_reports([]) == ()
+
+
+def test_a_missing_extra_says_how_to_get_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(writers, "find_spec", lambda _: None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'dpcp-audit\[report\]'"):
+        parse_reports([f"html={tmp_path / 'a.html'}"])
+
+
+def test_every_report_is_tried_before_a_failure_is_told(
+    document: dict[str, Any], tmp_path: Path
+) -> None:
+    good = tmp_path / "good.json"
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    paths = parse_reports([f"json={gone / 'a.json'}", f"json={good}"])
+    gone.rmdir()
+    with pytest.raises(IncompleteError, match=r"gone/a\.json: No such file"):
+        write_all(document, paths)
+    assert good.read_text(encoding="utf-8") == dump(document)
+
+
+def test_folders_that_are_read_only_are_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("os.access", lambda *_: False)
+    with pytest.raises(UsageError, match="cannot be written to"):
+        parse_reports([f"json={tmp_path / 'a.json'}"])
+
+
+def test_summary_is_worst_first(document: dict[str, Any]) -> None:
+    stream = io.StringIO()
+    print_summary(document, stream=stream)
+    lines = stream.getvalue().splitlines()
+    verdicts = [line.split()[0] for line in lines[1:-1] if not line.startswith(" ")]
+    assert verdicts == ["ERROR", "REFUTED", "REFUTED", "PROVED"]
+    assert all(any(id_ in line for line in lines) for id_ in IDS)
+    assert "4 claims: 1 error, 2 refuted, 1 proved; no verdict contradicts" in lines[-1]
+
+
+def test_contradictions_come_first_and_are_said(document: dict[str, Any]) -> None:
+    surprised = document | {
+        "findings": [f | {"contradicts": f["id"] == "ldpcp.krr"} for f in document["findings"]],
+        "summary": document["summary"] | {"contradictions": 1},
+    }
+    stream = io.StringIO()
+    print_summary(surprised, stream=stream)
+    assert stream.getvalue().splitlines()[1].startswith("PROVED (unexpected)")
+    assert "1 verdict(s) CONTRADICT" in summary_line(surprised)
+
+
+def test_markup_in_a_document_is_text(document: dict[str, Any]) -> None:
+    finding = document["findings"][1] | {"id": "a[bold]b[/]"}
+    stream = io.StringIO()
+    print_summary(document | {"findings": [finding]}, stream=stream)
+    assert "a[bold]b[/]" in stream.getvalue()
+
+
+class Terminal(io.StringIO):
+    """A stream that says that it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def show(id_: str) -> None:
+    with Progress() as progress:
+        progress.show(RunStarted(ids=(id_,)))
+        progress.show(CheckFinished(finding=failed(id_)))
+
+
+@pytest.mark.parametrize("id_", [*IDS, "a[/b]"])
+def test_a_bar_shows_ids_with_their_brackets(id_: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("NO_COLOR", "CI", "TTY_COMPATIBLE", "FORCE_COLOR"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "160")
+    with contextlib.redirect_stderr(Terminal()) as terminal:
+        show(id_)
+    assert id_ in terminal.getvalue()
+    assert "1/1" in terminal.getvalue()
+
+
+def test_lines_stand_for_the_bar_elsewhere(capsys: pytest.CaptureFixture[str]) -> None:
+    show(IDS[0])
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err == f"[1/1] {IDS[0]}: ERROR (0.0 s)\n"
