@@ -48,6 +48,11 @@ class TheoremTrials(NamedTuple):
     failed: BoolArray
     undecided: BoolArray | None = None
 
+    @property
+    def undecided_only(self) -> int:
+        """The number of undecided trials that are not marked as failed as well."""
+        return 0 if self.undecided is None else int((self.undecided & ~self.failed).sum())
+
 
 class Theorem(Protocol):
     """A statement "with probability at least 1 − δ, the statistic is within its bound"."""
@@ -102,7 +107,7 @@ class FailureRate:
         ]
         statistic = np.concatenate([part.statistic for part in run])
         failures = int(sum(part.failed.sum() for part in run))
-        undecided = int(sum(part.undecided.sum() for part in run if part.undecided is not None))
+        undecided = sum(part.undecided_only for part in run)
         low, high = clopper_pearson(failures, count, significance=context.significance)
         if undecided:
             high = clopper_pearson(failures + undecided, count, significance=context.significance)[
