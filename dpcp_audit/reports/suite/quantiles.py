@@ -206,6 +206,19 @@ def _histlap_rows() -> list[Row]:
             ),
             check=_released_quantile(),
         ),
+        Row(
+            claim=_histlap_claim(
+                "histlap.coverage[scores=digits-gaussian-nb]",
+                "Section 5 and Tables 1 to 14, HistLap",
+                Verdict.REFUTED,
+                "HistLap's sets target coverage 1−α; no theorem says so, the tables suggest it. "
+                "Here on scores of an over-confident classifier of digits.",
+                "P(Y ∈ C(X)) ≥ 1−α",
+            ),
+            check=_coverage(
+                HistLap(alpha=0.1, epsilon=1.0), digits(Classifier.GAUSSIAN_NB), n=2_400
+            ),
+        ),
     ]
 
 
