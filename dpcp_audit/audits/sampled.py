@@ -33,6 +33,7 @@ class Sampler(Protocol):
 
     def __call__(self, value: Any, size: int, /, *, rng: np.random.Generator) -> ArrayLike:
         """Return an array of shape (size,)."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -220,7 +221,12 @@ def choose_event(
     best: tuple[float, Event, bool] | None = None
     for swapped, (p, q) in ((False, masses), (True, masses[::-1])):
         for order in (np.argsort(-p / q), np.arange(p.size), np.arange(p.size)[::-1]):
-            excess = _excess(allowed, np.cumsum(p[order]), np.cumsum(q[order]), outputs.size)
+            excess = _excess(
+                allowed,
+                np.cumsum(p[order], dtype=np.float64),
+                np.cumsum(q[order], dtype=np.float64),
+                outputs.size,
+            )
             taken = int(np.argmax(excess[:-1])) + 1 if p.size > 1 else 1
             if best is None or excess[taken - 1] > best[0]:
                 inside = np.zeros(p.size, dtype=bool)

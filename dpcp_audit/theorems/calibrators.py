@@ -22,6 +22,7 @@ class CalibratorTrials(Protocol):
     @property
     def coverage(self) -> FloatArray:
         """F(q) of each run's threshold q."""
+        ...
 
 
 class Calibrator(Protocol):
@@ -30,6 +31,7 @@ class Calibrator(Protocol):
     @property
     def alpha(self) -> float:
         """The miscoverage level."""
+        ...
 
     def trials(
         self,
@@ -40,6 +42,7 @@ class Calibrator(Protocol):
         rng: np.random.Generator | int | None = None,
     ) -> CalibratorTrials:
         """Run ``trials`` times on n fresh scores."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -60,21 +60,26 @@ class Theorem(Protocol):
     @property
     def allowed_failure(self) -> float:
         """The δ that the theorem allows."""
+        ...
 
     @property
     def statistic(self) -> str:
         """The name of the statistic, as an axis label."""
+        ...
 
     @property
     def bounds(self) -> dict[str, float]:
         """The bounds on the statistic, by name."""
+        ...
 
     @property
     def parameters(self) -> PlainData:
         """Everything that identifies the case, as plain data."""
+        ...
 
     def trials(self, count: int, *, rng: np.random.Generator) -> TheoremTrials:
         """Run ``count`` independent trials."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
