@@ -58,6 +58,13 @@ def threshold_law(
     _validate.closed_unit(prune=prune)
     sizes = mechanism.block_sizes(n)
     bottom, top = mechanism.limits
+    counts = {  # of reports, from which an estimate reaches, or exceeds, the window
+        asked: (
+            _reports_at(mechanism, bottom, asked=asked, n=n, strictly=False),
+            _reports_at(mechanism, top, asked=asked, n=n, strictly=True),
+        )
+        for asked in set(sizes)
+    }
     low, high, mass = np.array([0.0]), np.array([1.0]), np.array([1.0])
     stopped: list[tuple[FloatArray, FloatArray]] = []
     slack = 0.0
@@ -67,8 +74,7 @@ def threshold_law(
             break
         middle = (low + high) / 2
         chance = mechanism.response.report_probability(population.cdf_left(middle))
-        below_at = _reports_at(mechanism, bottom, asked=asked, n=n, strictly=False)
-        above_at = _reports_at(mechanism, top, asked=asked, n=n, strictly=True)
+        below_at, above_at = counts[asked]
         below = mass * _binomial_below(below_at, asked, chance)
         above = mass * _binomial_from(above_at, asked, chance)
         inside = mass * _binomial_between(below_at, above_at, asked, chance)

@@ -14,6 +14,7 @@ from dpcp_audit.mechanisms.variants import Blocks, Debiasing, OnMiss
 from dpcp_audit.reports.suite.data import digits
 from dpcp_audit.reports.suite.row import Row, claims_of
 from dpcp_audit.theorems.adversary import DistributionSearch
+from dpcp_audit.theorems.law_space import BoundedWindows, LawSpace
 from dpcp_audit.theorems.ldpcp import LabelTheorem, ScoreTheorem
 from dpcp_audit.theorems.ldpcp_exact import exact_failure
 from dpcp_audit.theorems.ldpcp_remarks import noise_model_error
@@ -147,23 +148,34 @@ def _exact_rows() -> list[Row]:
 
 
 def _searched_rows() -> list[Row]:
-    """Theorem 4 against a search over score laws, for either thing to return on a miss."""
+    """Theorem 4 against a search over score laws: any, without atoms, or the admissible ones."""
+    admissible = BoundedWindows(rounds=_ROUNDS, mass=_THEOREM_4.mechanism.window_width)
+    last, upper = OnMiss.LAST_MIDPOINT, OnMiss.UPPER_END
+    cases = (
+        ("", "any scores", last, LawSpace(), Verdict.REFUTED),
+        (",atoms=none", "any scores without atoms", last, LawSpace(most_atoms=0), Verdict.REFUTED),
+        (
+            ",admissible",
+            "any admissible scores",
+            last,
+            LawSpace(admits=admissible),
+            Verdict.CONSISTENT,
+        ),
+        (_suffix(upper), "any scores", upper, LawSpace(), Verdict.CONSISTENT),
+    )
     return [
         Row(
             claim=_claim(
-                f"ldpcp.theorem-4[scores=searched{_suffix(on_miss)}]",
+                f"ldpcp.theorem-4[scores=searched{variant}]",
                 "Theorem 4",
                 expected,
-                "LDP-CP-S covers at least 1−α−Δ_S with probability at least 1−δ on any scores, "
+                f"LDP-CP-S covers at least 1−α−Δ_S with probability at least 1−δ on {words}, "
                 f"{_RETURNS[on_miss]}; a search over score laws looks for the worst.",
                 "Δ_S = (e^ε+1)/(e^ε−1)·√(T·log(2T/δ)/(2n))",
             ),
-            check=DistributionSearch(theorem_factory=partial(_theorem_on, on_miss)),
+            check=DistributionSearch(theorem_factory=partial(_theorem_on, on_miss), space=space),
         )
-        for on_miss, expected in (
-            (OnMiss.LAST_MIDPOINT, Verdict.REFUTED),
-            (OnMiss.UPPER_END, Verdict.CONSISTENT),
-        )
+        for variant, words, on_miss, space, expected in cases
     ]
 
 

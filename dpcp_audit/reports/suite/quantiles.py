@@ -125,7 +125,7 @@ def _exponq_rows() -> list[Row]:
     ]
 
 
-def _coverage(calibrator: ExponQ, population: Population, *, n: int) -> MeanBound:
+def _coverage(calibrator: ExponQ | HistLap, population: Population, *, n: int) -> MeanBound:
     theorem = MarginalCoverage(
         calibrator=calibrator,
         population=population,

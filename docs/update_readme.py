@@ -1,0 +1,66 @@
+"""Write the README's table of findings from a results file.
+
+Usage: python docs/update_readme.py results.json [README.md]
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from dpcp_audit.reports.document import load
+
+_START, _END = "<!-- findings -->", "<!-- /findings -->"
+
+
+def findings_table(document: dict[str, Any]) -> str:
+    """Return the refuted claims as a Markdown table, with a line on the rest."""
+    findings = document["findings"]
+    refuted = [f for f in findings if f["verdict"] == "REFUTED"]
+    lines = ["| refuted claim | source | claimed | found |", "|---|---|---|---|"]
+    lines += [_row(finding) for finding in refuted]
+    counts = document["summary"]
+    summary = (
+        f"Of {len(findings)} claims, {counts['REFUTED']} are refuted, {counts['PROVED']} proved "
+        f"and {counts['CONSISTENT']} not refuted (profile `{document['profile']}`, seed "
+        f"{document['seed']}, false-alarm probability {document['false_alarm']:g})."
+    )
+    lines += ["", summary]
+    return "\n".join(lines)
+
+
+def _row(finding: dict[str, Any]) -> str:
+    evidence = finding["evidence"]
+    found = f"{evidence['quantity']}: {_number(evidence['value'])}"
+    if evidence["kind"] != "exact":
+        found += f" [{_number(evidence['lower'])}, {_number(evidence['upper'])}]"
+    cells = (
+        f"`{finding['id']}`: {finding['statement']}",
+        f"{finding['source']['paper']}, {finding['source']['section']}",
+        _number(evidence["claimed"]),
+        found,
+    )
+    return "| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |"
+
+
+def _number(value: float | str) -> str:
+    number = float(value)
+    return "∞" if number == float("inf") else f"{number:.4g}"
+
+
+def main(arguments: list[str]) -> int:
+    """Replace what stands between the README's markers."""
+    if len(arguments) not in (1, 2):
+        print(__doc__, file=sys.stderr)
+        return 2
+    readme = Path(arguments[1] if len(arguments) == 2 else "README.md")
+    head, rest = readme.read_text(encoding="utf-8").split(_START)
+    tail = rest.split(_END)[1]
+    table = findings_table(load(Path(arguments[0])))
+    readme.write_text(f"{head}{_START}\n{table}\n{_END}{tail}", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
