@@ -14,7 +14,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
     ("name", "verdicts"),
     [("audit_my_quantile", ["REFUTED", "CONSISTENT"]), ("check_coverage", ["REFUTED"])],
 )
-def test_an_example_reaches_its_verdicts(name, verdicts, capsys):
+def test_an_example_reaches_its_verdicts(name, verdicts, capsys) -> None:
     runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == len(verdicts)
@@ -22,5 +22,5 @@ def test_an_example_reaches_its_verdicts(name, verdicts, capsys):
         assert verdict in line
 
 
-def test_every_example_is_run():
+def test_every_example_is_run() -> None:
     assert {path.stem for path in EXAMPLES.glob("*.py")} == {"audit_my_quantile", "check_coverage"}
