@@ -154,6 +154,14 @@ def test_other_versions_are_named(tmp_path: Path) -> None:
         load(path)
 
 
+def test_text_that_is_not_unicode_is_refused(results: dict[str, Any], tmp_path: Path) -> None:
+    """JSON can write half a surrogate pair, which no file or terminal can show."""
+    broken = copy.deepcopy(results)
+    broken["findings"][0]["note"] = "\ud800"
+    with pytest.raises(DocumentError, match="surrogates not allowed"):
+        load(write(tmp_path / "r.json", broken))
+
+
 def test_later_minor_versions_and_unknown_keys_are_read(
     results: dict[str, Any], tmp_path: Path
 ) -> None:

@@ -137,6 +137,21 @@ def test_rows_of_ones_own_are_run_as_given() -> None:
     assert finding.verdict is Verdict.REFUTED
 
 
+@dataclass(frozen=True)
+class Draws:
+    """A check whose number is the first of its random stream."""
+
+    sampled: bool = True
+
+    def __call__(self, context: Context) -> Outcome:
+        return Computed(lambda: within(float(context.rng().random())))(context)
+
+
+def test_every_check_draws_from_a_stream_of_its_own() -> None:
+    one, other = findings([row("one", Draws()), row("other", Draws())])
+    assert one.outcome != other.outcome
+
+
 @pytest.mark.parametrize("error", ["value", "memory", "zero"])
 def test_a_check_that_raises_is_an_error_and_ends_nothing(error: str) -> None:
     rows = [row("bad", Raises(error)), row("good", Computed(holds))]

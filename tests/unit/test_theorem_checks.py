@@ -72,6 +72,19 @@ def test_trials_in_chunks_are_all_counted() -> None:
     assert sum(outcome.figures[0].series[0].y) == 120_000
 
 
+def test_chunks_of_trials_are_independent() -> None:
+    """Streams that repeated from chunk to chunk would double every rate's weight."""
+
+    class Recorded(Coin):
+        def trials(self, count: int, *, rng: np.random.Generator) -> TheoremTrials:
+            firsts.append(rng.random())
+            return Coin.trials(self, count, rng=rng)
+
+    firsts: list[float] = []
+    rate(Recorded(), 150_000)(context(0))
+    assert len(firsts) == len(set(firsts)) == 3
+
+
 def test_the_witness_names_the_case() -> None:
     witness = rate(Coin(rate=0.3), 200)(context(5)).witness
     assert witness == {"rate": 0.3, "bounds": {"bound": 0.5}, "trials": 200, "seed": 5}
