@@ -31,7 +31,7 @@ def exact_failure(theorem: ScoreTheorem) -> Computation:
         claimed=theorem.delta,
         slack=law.slack,
         covers="the law of the threshold was enumerated for this population and n.",
-        witness=theorem.parameters | {"bounds": theorem.bounds},
+        witness=theorem.parameters | {"limits": theorem.bounds},
         note=(
             f"Mean coverage {mean:.4g}; the search misses its window with probability "
             f"{law.probability(law.missed):.3g}."

@@ -83,7 +83,7 @@ class SequentialRate:
                 n_samples=done,
             ),
             witness=self.theorem.parameters
-            | {"bounds": self.theorem.bounds, "trials": done, "seed": context.seed},
+            | {"limits": self.theorem.bounds, "trials": done, "seed": context.seed},
             note=self._note(np.concatenate(statistics), budget, self.detectable(context)),
             figures=(histogram(np.concatenate(statistics), self.theorem),),
         )
@@ -186,7 +186,7 @@ class AlongN:
                 n_samples=count * len(self.sizes),
             ),
             witness=theorems[worst].parameters
-            | {"bounds": theorems[worst].bounds, "trials": count, "seed": context.seed},
+            | {"limits": theorems[worst].bounds, "trials": count, "seed": context.seed},
             note=f"Worst at n = {self.sizes[worst]}.",
             figures=(self._figure(statistics, theorems), self._rate_figure(rates, claimed)),
         )

@@ -135,7 +135,7 @@ class FailureRate:
                 n_samples=count,
             ),
             witness=self.theorem.parameters
-            | {"bounds": self.theorem.bounds, "trials": count, "seed": context.seed},
+            | {"limits": self.theorem.bounds, "trials": count, "seed": context.seed},
             note=(
                 f"Mean {self.theorem.statistic} {statistic.mean():.4g} (standard deviation "
                 f"{statistic.std():.2g}); a failure probability of {excess:.3g} would have been "

@@ -15,6 +15,8 @@ from dpcp_audit.audits.check import Check
 from dpcp_audit.audits.evidence import Verdict
 from dpcp_audit.audits.sequential import RateSequence
 from dpcp_audit.audits.statistics import clopper_pearson, detectable_excess, trials_needed
+from dpcp_audit.mechanisms.pcoqs import PCOQS
+from dpcp_audit.theorems.pcoqs import RankError
 from dpcp_audit.theorems.sequential import AlongN, SequentialRate
 from dpcp_audit.theorems.theorem import FailureRate
 
@@ -210,3 +212,13 @@ def test_unequal_claims_along_n_are_refused() -> None:
 def test_bad_settings_are_refused(build) -> None:
     with pytest.raises(ValueError, match="n_trials must|sizes must"):
         build()
+
+
+@pytest.mark.parametrize("kind", [FailureRate, SequentialRate])
+def test_a_witness_keeps_the_mechanism_bounds_beside_the_theorem_limits(
+    kind: type[FailureRate | SequentialRate],
+) -> None:
+    theorem = RankError(mechanism=PCOQS(alpha=0.1, rho=0.5, bounds=(0.0, 2.0)), n=100, beta=0.1)
+    witness = kind(theorem=theorem, n_trials=100)(context(0)).witness
+    assert witness["bounds"] == [0.0, 2.0]
+    assert witness["limits"] == theorem.bounds

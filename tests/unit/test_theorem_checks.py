@@ -87,7 +87,7 @@ def test_chunks_of_trials_are_independent() -> None:
 
 def test_the_witness_names_the_case() -> None:
     witness = rate(Coin(rate=0.3), 200)(context(5)).witness
-    assert witness == {"rate": 0.3, "bounds": {"bound": 0.5}, "trials": 200, "seed": 5}
+    assert witness == {"rate": 0.3, "limits": {"bound": 0.5}, "trials": 200, "seed": 5}
 
 
 @pytest.mark.parametrize(
