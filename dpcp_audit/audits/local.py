@@ -1,0 +1,324 @@
+"""Local-DP audits of any randomiser over a finite domain, over all pairs of inputs.
+
+Exact where the channel matrix is known. Otherwise by three sampled tests, each at a third of
+the significance: the event that a pilot found to speak loudest, on fresh samples; a box that
+holds every entry of the channel at once; and the best guess of the input from the report.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import numpy as np
+
+from dpcp_audit import _validate
+from dpcp_audit.audits.computed import Computation
+from dpcp_audit.audits.evidence import Evidence, EvidenceKind, Outcome, PlainData, Verdict
+from dpcp_audit.audits.statistics import clopper_pearson
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from dpcp_audit._types import FloatArray, IntArray
+    from dpcp_audit.audits.check import Context
+    from dpcp_audit.mechanisms.guarantees import LocalDP
+
+_SHARES = 3
+_CHUNK = 2**20
+
+
+class Randomizer(Protocol):
+    """Reports one output for each input, every input on its own."""
+
+    def __call__(self, values: IntArray, /, *, rng: np.random.Generator) -> ArrayLike:
+        """Return integers of the shape of ``values``."""
+        ...
+
+
+class LogRatio(NamedTuple):
+    """The largest log-ratio of a channel, and where it is attained."""
+
+    value: float
+    inputs: tuple[int, int]
+    output: int
+
+
+class ChosenEvent(NamedTuple):
+    """A set of outputs, and the ordered pair of inputs on which its probabilities differ."""
+
+    inputs: tuple[int, int]
+    outputs: IntArray
+
+
+def channel_log_ratio(channel: ArrayLike) -> LogRatio:
+    """Return the largest log P(y|x)/P(y|x′) over all pairs of inputs and all outputs.
+
+    Over sets of outputs it is no larger: a ratio of sums lies below the largest ratio.
+
+    Parameters
+    ----------
+    channel : array_like, shape (k, m)
+        P(y|x), an input a row; at least two rows, each summing to 1 within 1e-6.
+
+    Examples
+    --------
+    >>> channel_log_ratio([[0.75, 0.25], [0.5, 0.5]])
+    LogRatio(value=0.6931471805599453, inputs=(1, 0), output=1)
+    """
+    mass = _channel(channel)
+    high, low = mass.argmax(axis=0), mass.argmin(axis=0)
+    outputs = np.arange(mass.shape[1])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = np.log(mass[high, outputs]) - np.log(mass[low, outputs])
+    worst = int(np.nanargmax(ratios))
+    return LogRatio(float(ratios[worst]), (int(high[worst]), int(low[worst])), worst)
+
+
+def guess_success(channel: ArrayLike) -> float:
+    """Return the chance of the best guess of a uniform input, Σ_y max_x P(y|x)/k.
+
+    Parameters
+    ----------
+    channel : array_like, shape (k, m)
+        P(y|x), an input a row.
+    """
+    mass = _channel(channel)
+    return float(mass.max(axis=0).sum() / mass.shape[0])
+
+
+def guess_bound(epsilon: float, k: int) -> float:
+    """Return e^ε/(e^ε+k−1), the largest chance of a guess that ε-LDP allows.
+
+    The input is uniform over k values; the posterior of one is at most e^ε times that of any
+    other, whatever the report.
+    """
+    _validate.positive(epsilon=epsilon)
+    _validate.integer(k=k, at_least=2)
+    return 1 / (1 + (k - 1) * math.exp(-epsilon))
+
+
+def hold_channel(
+    guarantee: LocalDP, channel: ArrayLike, *, witness: PlainData | None = None
+) -> Computation:
+    """Hold ε-LDP against a known channel matrix, shape (k, m), over all pairs of inputs."""
+    mass = _channel(channel)
+    worst = channel_log_ratio(mass)
+    return Computation(
+        quantity="largest log-ratio",
+        value=worst.value,
+        claimed=guarantee.epsilon,
+        covers="all pairs of inputs and all outputs were computed.",
+        witness=(witness or {})
+        | {
+            "epsilon": guarantee.epsilon,
+            "value": worst.inputs[0],
+            "neighbour": worst.inputs[1],
+            "event": [worst.output],
+        },
+        note=(
+            f"Output {worst.output} has probability {mass[worst.inputs[0], worst.output]:.4g} on "
+            f"input {worst.inputs[0]} and {mass[worst.inputs[1], worst.output]:.4g} on input "
+            f"{worst.inputs[1]}. The best guess of a uniform input succeeds with probability "
+            f"{guess_success(mass):.4g}; ε-LDP allows "
+            f"{guess_bound(guarantee.epsilon, mass.shape[0]):.4g}."
+        ),
+    )
+
+
+def _channel(channel: ArrayLike) -> FloatArray:
+    mass = _validate.probabilities(channel, name="channel")
+    if mass.shape[0] < 2:
+        raise ValueError(f"channel must have at least two rows, got shape {mass.shape}")
+    return mass
+
+
+def choose_pair(counts: IntArray, *, epsilon: float) -> ChosenEvent:
+    """Choose the pair and the event whose log-ratio exceeds ε by most standard errors.
+
+    Parameters
+    ----------
+    counts : ndarray, shape (k, m)
+        Pilot outputs by input; equally many a row.
+
+    Notes
+    -----
+    Candidates are, for every ordered pair, the outputs of largest likelihood ratio, as many of
+    them as one likes. A loop over the first inputs keeps the work in memory, O(km) at a time.
+    """
+    n = counts.sum(axis=1)[0]
+    rates = (counts + 0.5) / (n + 0.5 * counts.shape[1])
+    best = (-math.inf, ChosenEvent((0, 1), np.array([0])))
+    for first, p in enumerate(rates):
+        order = np.argsort(rates / p, axis=1, kind="stable")
+        likely = np.cumsum(p[order], axis=1, dtype=np.float64)[:, :-1]
+        unlikely = np.cumsum(np.take_along_axis(rates, order, axis=1), axis=1)[:, :-1]
+        error = np.sqrt((1 / likely + 1 / unlikely - 2) / n)
+        excess = (np.log(likely / unlikely) - epsilon) / error
+        excess[first] = -math.inf
+        second, taken = np.unravel_index(int(np.argmax(excess)), excess.shape)
+        if excess[second, taken] > best[0]:
+            chosen = ChosenEvent((first, int(second)), np.sort(order[second, : taken + 1]))
+            best = (float(excess[second, taken]), chosen)
+    return best[1]
+
+
+class Certified(NamedTuple):
+    """A number with a certified lower limit, what ε-LDP allows, and where it is attained."""
+
+    quantity: str
+    value: float
+    lower: float
+    claimed: float
+    witness: PlainData
+    upper: float = math.inf
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalPrivacy:
+    """Hold ε-LDP against samples of a randomiser on every one of its inputs.
+
+    A true claim is refuted with probability at most the check's significance, of which a third
+    each goes to the pilot's event, to the box around the channel, and to the guess.
+    INCONCLUSIVE only where no outcome of so few samples could have refuted the claim.
+
+    Parameters
+    ----------
+    randomizer : Randomizer
+        The mechanism of one user.
+    guarantee : LocalDP
+        The claim.
+    n_inputs, n_outputs : int
+        Inputs are 0, ..., n_inputs−1, and outputs 0, ..., n_outputs−1; at least two of each.
+    n_samples : int
+        Outputs drawn on each input at effort 1, pilot included.
+    witness : dict
+        Parameters of the mechanism, as plain data.
+    """
+
+    randomizer: Randomizer
+    guarantee: LocalDP
+    n_inputs: int
+    n_outputs: int
+    n_samples: int = 20_000
+    witness: PlainData = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        _validate.integer(n_inputs=self.n_inputs, n_outputs=self.n_outputs, at_least=2)
+        _validate.integer(n_samples=self.n_samples, at_least=200)
+
+    @property
+    def sampled(self) -> bool:
+        """The verdict takes from the error budget."""
+        return True
+
+    def __call__(self, context: Context) -> Outcome:
+        """Choose on pilot samples, certify on fresh ones."""
+        half = context.samples(self.n_samples) // 2
+        share = context.significance / _SHARES
+        pilot = self._counts(half, context.rng(0))
+        event = choose_pair(pilot, epsilon=self.guarantee.epsilon)
+        counts = self._counts(half, context.rng(1))
+        results = [
+            self._event(event, counts, half, share),
+            self._box(counts, half, share),
+            self._guess(pilot.argmax(axis=0), half * self.n_inputs, share, context.rng(2)),
+        ]
+        shown = next((r for r in results if r.lower > r.claimed), results[0])
+        refuted = shown.lower > shown.claimed
+        return Outcome(
+            verdict=self._verdict(half, share, refuted=refuted),
+            evidence=Evidence(
+                kind=EvidenceKind.CERTIFIED,
+                quantity=shown.quantity,
+                value=shown.value,
+                lower=shown.lower,
+                upper=shown.upper,
+                claimed=shown.claimed,
+                confidence=1 - context.significance,
+                n_samples=3 * half * self.n_inputs,
+            ),
+            witness=self.witness
+            | {"epsilon": self.guarantee.epsilon, "seed": context.seed}
+            | shown.witness,
+            note=" ".join(
+                f"{r.quantity[0].upper()}{r.quantity[1:]}: {r.value:.4g}, certified above "
+                f"{r.lower:.4g}; claimed at most {r.claimed:.4g}."
+                for r in results
+            ),
+        )
+
+    def _verdict(self, trials: int, share: float, *, refuted: bool) -> Verdict:
+        always = clopper_pearson(trials, trials, significance=share)[0]
+        never = clopper_pearson(0, trials, significance=share)[1]
+        if refuted:
+            return Verdict.REFUTED
+        enough = math.log(always / never) > self.guarantee.epsilon
+        return Verdict.CONSISTENT if enough else Verdict.INCONCLUSIVE
+
+    def _event(self, event: ChosenEvent, counts: IntArray, n: int, share: float) -> Certified:
+        p, q = (int(counts[x, event.outputs].sum()) for x in event.inputs)
+        p_low = clopper_pearson(p, n, significance=share)[0]
+        q_high = clopper_pearson(q, n, significance=share)[1]
+        quantity = "log-ratio of the event's probabilities"
+        case = _case(*event.inputs, event.outputs.tolist())
+        return Certified(quantity, _log(p, q), _log(p_low, q_high), self.guarantee.epsilon, case)
+
+    def _box(self, counts: IntArray, n: int, share: float) -> Certified:
+        """Bound every log-ratio at once: two limits for each of the k·m entries."""
+        from scipy.stats import beta  # noqa: PLC0415  (slow to import)
+
+        side = share / (2 * counts.size)
+        with np.errstate(divide="ignore"):
+            low = np.where(counts > 0, beta.ppf(side, np.maximum(counts, 1), n - counts + 1), 0.0)
+            high = np.where(counts < n, beta.isf(side, counts + 1, np.maximum(n - counts, 1)), 1.0)
+            lower = np.log(low.max(axis=0)) - np.log(high.min(axis=0))
+        worst = int(np.argmax(lower))
+        first, second = int(low[:, worst].argmax()), int(high[:, worst].argmin())
+        value = _log(int(counts[first, worst]), int(counts[second, worst]))
+        quantity = "largest log-ratio over all pairs and outputs"
+        case = _case(first, second, [worst])
+        return Certified(quantity, value, float(lower[worst]), self.guarantee.epsilon, case)
+
+    def _guess(
+        self, guesses: IntArray, n: int, share: float, rng: np.random.Generator
+    ) -> Certified:
+        """Guess uniform inputs from their reports by a rule of shape (m,)."""
+        right = 0
+        for start in range(0, n, _CHUNK):
+            inputs = rng.integers(self.n_inputs, size=min(_CHUNK, n - start))
+            right += int((guesses[self._report(inputs, rng)] == inputs).sum())
+        low, high = clopper_pearson(right, n, significance=share)
+        bound = guess_bound(self.guarantee.epsilon, self.n_inputs)
+        rule: PlainData = {"guesses": guesses.tolist()}
+        return Certified("success of the best guess", right / n, low, bound, rule, high)
+
+    def _counts(self, size: int, rng: np.random.Generator) -> IntArray:
+        """Draw ``size`` outputs on each input and count them, shape (k, m)."""
+        rows = []
+        for value in range(self.n_inputs):  # an input at a time bounds the memory
+            outputs = self._report(np.full(size, value), rng)
+            rows.append(np.bincount(outputs, minlength=self.n_outputs))
+        return np.stack(rows)
+
+    def _report(self, values: IntArray, rng: np.random.Generator) -> IntArray:
+        outputs = np.asarray(self.randomizer(values, rng=rng))
+        if outputs.shape != values.shape:
+            raise ValueError(
+                f"randomizer must return shape {values.shape}, got shape {outputs.shape}"
+            )
+        if outputs.dtype == np.bool_:
+            outputs = outputs.astype(np.int64)
+        return _validate.labels(outputs, n_classes=self.n_outputs, name="randomizer's outputs")
+
+
+def _case(value: int, neighbour: int, event: list[int]) -> PlainData:
+    return {"value": value, "neighbour": neighbour, "event": event}
+
+
+def _log(p: float, q: float) -> float:
+    """Return log(p/q); minus infinity where p is 0."""
+    if p <= 0:
+        return -math.inf
+    return math.log(p / q) if q > 0 else math.inf
