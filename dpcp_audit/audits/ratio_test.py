@@ -25,10 +25,10 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import bdtrc, gammaln, logit, xlog1py, xlogy
+from scipy.special import bdtrc, expit, gammaln, logit, ndtri, xlog1py, xlogy
 
 from dpcp_audit import _validate
 from dpcp_audit.audits.statistics import clopper_pearson
@@ -38,9 +38,18 @@ if TYPE_CHECKING:
 
 _TAIL = 36.0
 _SLACK = 2 * math.exp(-_TAIL)
-_STEP = 0.25
+_STEP = 1.0
+_REFINEMENTS = 6
+_TOLERANCE = 0.005
 _BISECTIONS = 55
 _LARGEST_EPSILON = 50.0
+
+
+class Region(NamedTuple):
+    """A set {x ≥ critical(y)} over consecutive counts y; both arrays have shape (m,)."""
+
+    counts: FloatArray
+    critical: FloatArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,19 +124,22 @@ class RatioTest:
         least[certain] = np.where(y[certain] <= self._last_count(t), self.n, self.n + 1.0)
         return np.minimum(np.maximum(least, 0.0), self.n + 1.0)
 
-    def rejection_probability(self, t: float, p: FloatArray, p_prime: FloatArray) -> FloatArray:
-        """Return upper bounds, tight to 1e-15, of P(T ≥ ``t``) at pairs of rates."""
-        mean = self.n_prime * p_prime
-        spread = _TAIL / 3 + np.sqrt(_TAIL**2 / 9 + 2 * mean * (1 - p_prime) * _TAIL)
-        first = np.maximum(0.0, np.floor(mean - spread))
-        last = np.minimum(float(self.n_prime), np.ceil(mean + spread))
+    def region(self, t: float, low: float, high: float) -> Region:
+        """Return the set T ≥ ``t`` > 0, where y matters at some rate p′ in [low, high]."""
+        first, last = self._window(np.array([low, high]))
         counts = np.arange(first.min(), last.max() + 1)
-        critical = self.critical_counts(t, counts)
+        return Region(counts, self.critical_counts(t, counts))
+
+    def rejection_probability(
+        self, region: Region, p: FloatArray, p_prime: FloatArray
+    ) -> FloatArray:
+        """Return upper bounds, tight to 1e-15, of the region's probability at pairs of rates."""
+        first, last = self._window(p_prime) - region.counts[0]
         total = np.empty(p.shape)
         for i, (rate, rate_prime) in enumerate(zip(p, p_prime, strict=True)):
-            window = slice(int(first[i] - first.min()), int(last[i] - first.min()) + 1)
-            mass = _binomial_mass(counts[window], self.n_prime, float(rate_prime))
-            total[i] = mass @ _upper_tail(critical[window], self.n, float(rate))
+            window = slice(max(0, int(first[i])), int(last[i]) + 1)
+            mass = _binomial_mass(region.counts[window], self.n_prime, float(rate_prime))
+            total[i] = mass @ _upper_tail(region.critical[window], self.n, float(rate))
         return total + _SLACK
 
     def boundary(self, p_prime: FloatArray) -> FloatArray:
@@ -135,48 +147,54 @@ class RatioTest:
         return np.minimum(1.0, self.ratio * p_prime + self.delta)
 
     def _supremum(self, t: float, low: float, high: float) -> float:
-        """Bound P(T ≥ t) over the boundary with p′ in [low, high]."""
-        rates, ends = self._grid(low, high)
-        if rates.size == 0:  # a sliver: the corner bounds it
-            return float(self.rejection_probability(t, self.boundary(ends[1:]), ends[:1])[0])
-        p = self.boundary(rates)
-        values = self.rejection_probability(
-            t, np.append(p, self.boundary(ends[1::2])), np.append(rates, ends[::2])
-        )
-        inner = values[: rates.size]
-        gaps = self._chord_gap(p, self.n) + self._chord_gap(rates, self.n_prime)
-        between = np.maximum(inner[1:], inner[:-1]) * np.exp(gaps)
-        return float(max(between.max(initial=0.0), values.max()))
-
-    def _grid(self, low: float, high: float) -> tuple[FloatArray, FloatArray]:
-        """Return rates inside (0, largest), and the slivers [a, b] left at the two ends."""
+        """Bound P(T ≥ t) over the boundary with p′ in [low, high], by branch and bound."""
+        region = self.region(t, low, high)
         first = max(low, 1e-4 / (self.n_prime + self.ratio * self.n))
         last = min(high, self.largest_rate * (1 - 1e-4 / (self.n + self.n_prime)))
-        if not first < last:
-            return np.empty(0), np.array([low, high])
-        parts = []
+        if not first < last:  # a sliver: its corner bounds it
+            return self._corner(region, low, high)
+        rates = self._grid(first, last)
+        values = self.rejection_probability(region, self.boundary(rates), rates)
+        for _ in range(_REFINEMENTS):
+            between = np.maximum(values[1:], values[:-1]) * np.exp(self._dip(rates))
+            wide = between > (1 + _TOLERANCE) * values.max()
+            if not wide.any():
+                break
+            middles = expit((logit(rates[1:]) + logit(rates[:-1]))[wide] / 2)
+            added = self.rejection_probability(region, self.boundary(middles), middles)
+            order = np.argsort(np.concatenate([rates, middles]), kind="stable")
+            rates = np.concatenate([rates, middles])[order]
+            values = np.concatenate([values, added])[order]
+        inside = float((np.maximum(values[1:], values[:-1]) * np.exp(self._dip(rates))).max())
+        slivers = [(a, b) for a, b in ((low, first), (last, high)) if a < b]
+        return max([inside, *(self._corner(region, a, b) for a, b in slivers)])
+
+    def _corner(self, region: Region, low: float, high: float) -> float:
+        """Bound the probability for p′ in [low, high] by the largest p with the least p′."""
+        corner = self.boundary(np.array([high])), np.array([low])
+        return float(self.rejection_probability(region, *corner)[0])
+
+    def _grid(self, first: float, last: float) -> FloatArray:
+        """Return rates from ``first`` to ``last`` at which neither count's law moves much."""
+        parts = [np.array([first, last])]
         for scale, shift, trials in ((1.0, 0.0, self.n_prime), (self.ratio, self.delta, self.n)):
             a, b = (math.asin(math.sqrt(min(1.0, scale * q + shift))) for q in (first, last))
             steps = 2 + math.ceil((b - a) * 2 * math.sqrt(trials) / _STEP)
             parts.append((np.sin(np.linspace(a, b, steps)) ** 2 - shift) / scale)
-        inner = np.concatenate(parts)
-        inner = inner[(inner > first) & (inner < last)]
-        return np.unique(np.concatenate([[first], inner, [last]])), np.array(
-            [min(low, first), first, last, high]
-        )
+        rates = np.unique(np.concatenate(parts))
+        return rates[(rates >= first) & (rates <= last)]
 
-    @staticmethod
-    def _chord_gap(rates: FloatArray, trials: int) -> FloatArray:
-        """Return how far the log-partition dips below its chords between neighbouring rates.
+    def _dip(self, rates: FloatArray) -> FloatArray:
+        """Bound how far the joint log-partition dips below its chords on the boundary."""
+        p = self.boundary(rates)
+        return self.n * _chord_dip(p) + self.n_prime * _chord_dip(rates)
 
-        A(η) = trials·log(1 + e^η) is furthest below a chord where its derivative is the slope.
-        """
-        eta, partition = logit(rates), -np.log1p(-rates)
-        rise = np.diff(eta)
-        slope = np.divide(np.diff(partition), rise, out=rates[1:].copy(), where=rise > 1e-9)
-        slope = np.clip(slope, rates[:-1], rates[1:])
-        dip = partition[:-1] + slope * (logit(slope) - eta[:-1]) + np.log1p(-slope)
-        return np.asarray(trials * np.maximum(dip, 0.0))
+    def _window(self, rates: FloatArray) -> FloatArray:
+        """Return the first and last y that matter at each rate (Bernstein's inequality)."""
+        mean = self.n_prime * rates
+        spread = _TAIL / 3 + np.sqrt(_TAIL**2 / 9 + 2 * mean * (1 - rates) * _TAIL)
+        first = np.maximum(0.0, np.floor(mean - spread))
+        return np.stack([first, np.minimum(float(self.n_prime), np.ceil(mean + spread))])
 
     def _last_count(self, t: float) -> int:
         """Return the largest y with T(n, y) >= t, or −1: T falls with y."""
@@ -256,26 +274,51 @@ def epsilon_lower_bound(
 
     if not refuted(0):
         return -math.inf
-    low, high = 0, _guess(x, n, y, n_prime, delta=delta, resolution=resolution)
     largest = int(_LARGEST_EPSILON / resolution)
-    while high < largest and refuted(high):
-        low, high = high, min(largest, 2 * high)
+    guess = min(largest - 1, _guess(x, n, y, n_prime, delta, significance, resolution))
+    low, high, stride = 0, largest, 2
+    while guess > low and not refuted(guess):
+        guess, high, stride = guess - stride, guess, 4 * stride
+    low, stride = max(guess, 0), 2
+    while low + stride < high and refuted(low + stride):
+        low, stride = low + stride, 4 * stride
+    high = min(high, low + stride)
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if refuted(middle) else (low, middle)
     return low * resolution
 
 
-def _guess(x: int, n: int, y: int, n_prime: int, *, delta: float, resolution: float) -> int:
-    """Return a number of steps near which the bound is looked for."""
-    estimate = math.log(max(x / n - delta, 1 / n)) - math.log((y + 1) / n_prime)
-    return max(1, math.ceil(min(estimate, _LARGEST_EPSILON) / resolution))
+def _guess(  # noqa: PLR0917  (in the order of the public function)
+    x: int, n: int, y: int, n_prime: int, delta: float, significance: float, resolution: float
+) -> int:
+    """Return the steps at which T is the normal quantile, from where the bound is looked for."""
+    low, high = 0.0, _LARGEST_EPSILON
+    quantile = -float(ndtri(significance))
+    while high - low > resolution:
+        middle = (low + high) / 2
+        test = RatioTest(n=n, n_prime=n_prime, epsilon=middle, delta=delta)
+        low, high = (middle, high) if test.statistic(x, y) > quantile else (low, middle)
+    return max(1, math.floor(low / resolution))
 
 
 def _check_counts(x: int, n: int, y: int, n_prime: int) -> None:
     _validate.integer(x=x, y=y, at_least=0)
     if x > n or y > n_prime:
         raise ValueError(f"x and y must be at most n and n_prime, got {x} of {n}, {y} of {n_prime}")
+
+
+def _chord_dip(rates: FloatArray) -> FloatArray:
+    """Return how far A(η) = log(1 + e^η) dips below its chords between neighbouring rates.
+
+    It is furthest below a chord where its derivative, the rate, is the chord's slope.
+    """
+    eta, partition = logit(rates), -np.log1p(-rates)
+    rise = np.diff(eta)
+    slope = np.divide(np.diff(partition), rise, out=rates[1:].copy(), where=rise > 1e-9)
+    slope = np.clip(slope, rates[:-1], rates[1:])
+    dip = partition[:-1] + slope * (logit(slope) - eta[:-1]) + np.log1p(-slope)
+    return np.asarray(np.maximum(dip, 0.0))
 
 
 def _binomial_mass(counts: FloatArray, trials: int, rate: float) -> FloatArray:
