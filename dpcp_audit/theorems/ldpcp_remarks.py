@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcp_audit import _validate
 from dpcp_audit.audits.computed import Computation
 from dpcp_audit.audits.evidence import Figure, FigureKind, Series
 from dpcp_audit.mechanisms.cell_counts import CellCounts
@@ -56,10 +57,12 @@ def estimate_bias(mechanism: LDPCPScores, *, n: int) -> Computation:
     )
 
 
-def blocks_outside(mechanism: LDPCPScores, *, n: int) -> Computation:
+def blocks_outside(*, n: int, rounds: int) -> Computation:
     """Count indices that the printed blocks name beyond the n users (Algorithm 3, line 5)."""
-    each = n // mechanism.rounds
-    named = [np.arange(j * each + 1, (j + 1) * each + 1) for j in range(1, mechanism.rounds + 1)]
+    _validate.integer(rounds=rounds, at_least=1)
+    _validate.integer(n=n, at_least=rounds)
+    each = n // rounds
+    named = [np.arange(j * each + 1, (j + 1) * each + 1) for j in range(1, rounds + 1)]
     outside = int(sum((block > n).sum() for block in named))
     return Computation(
         quantity="user indices above n in the blocks U(1), …, U(T)",
@@ -67,7 +70,7 @@ def blocks_outside(mechanism: LDPCPScores, *, n: int) -> Computation:
         claimed=0.0,
         witness={
             "n": n,
-            "rounds": mechanism.rounds,
+            "rounds": rounds,
             "last_block": [int(named[-1][0]), int(named[-1][-1])],
             "users_never_asked": [1, each],
         },

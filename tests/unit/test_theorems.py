@@ -20,7 +20,7 @@ from dpcp_audit.mechanisms.populations import Beta, Population, Uniform, atoms
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.mechanisms.scores import aps, aps_as_printed
 from dpcp_audit.mechanisms.shuffled import ShuffledBinaryResponse
-from dpcp_audit.mechanisms.variants import Blocks, Debiasing, OnMiss
+from dpcp_audit.mechanisms.variants import Debiasing, OnMiss
 from dpcp_audit.theorems.ldpcp import LabelTheorem, ScoreTheorem
 from dpcp_audit.theorems.ldpcp_exact import exact_failure
 from dpcp_audit.theorems.ldpcp_remarks import (
@@ -221,10 +221,7 @@ def test_bias_of_the_estimate(debiasing: Debiasing, verdict: Verdict, n: int) ->
 
 
 def test_printed_blocks_run_past_the_users() -> None:
-    mechanism = LDPCPScores(
-        alpha=0.1, epsilon=1.0, rounds=10, window_width=0.05, blocks=Blocks.PRINTED
-    )
-    result = blocks_outside(mechanism, n=1000)
+    result = blocks_outside(n=1000, rounds=10)
     assert (result.value, result.verdict) == (100.0, Verdict.REFUTED)
     assert result.witness["last_block"] == [1001, 1100]
 

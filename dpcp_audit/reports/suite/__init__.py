@@ -33,7 +33,6 @@ class Suite(StrEnum):
     """Every coverage theorem over score laws, sizes and privacy parameters."""
 
 
-@cache
 def suite(which: Suite = Suite.PAPERS, pools: tuple[str, ...] = ()) -> tuple[Row, ...]:
     """Return all rows of a suite, in the order of the ledger.
 
@@ -42,6 +41,11 @@ def suite(which: Suite = Suite.PAPERS, pools: tuple[str, ...] = ()) -> tuple[Row
     pools : tuple of str
         Files of saved pools, for the theorem suite (see ``load_pool``).
     """
+    return _suite(which, pools)
+
+
+@cache
+def _suite(which: Suite, pools: tuple[str, ...]) -> tuple[Row, ...]:
     rows = _rows(which, pools)
     ids = [row.claim.id for row in rows]
     repeated = {id_ for id_ in ids if ids.count(id_) > 1}

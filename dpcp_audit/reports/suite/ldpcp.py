@@ -14,7 +14,7 @@ from dpcp_audit.mechanisms.pools import Classifier, Dataset, classifier_pool
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.mechanisms.scores import aps, aps_as_printed
 from dpcp_audit.mechanisms.shuffled import ShuffledBinaryResponse
-from dpcp_audit.mechanisms.variants import Blocks, Debiasing
+from dpcp_audit.mechanisms.variants import Debiasing
 from dpcp_audit.reports.suite.row import Row, claims_of
 from dpcp_audit.theorems.ldpcp_remarks import (
     blocks_outside,
@@ -114,9 +114,6 @@ def _romano_aps(probabilities: FloatArray, u: FloatArray) -> FloatArray:
 
 
 def _algorithm_rows() -> list[Row]:
-    printed = LDPCPScores(
-        alpha=0.1, epsilon=_EPSILON, rounds=_ROUNDS, window_width=0.05, blocks=Blocks.PRINTED
-    )
     return [
         Row(
             claim=_claim(
@@ -126,7 +123,7 @@ def _algorithm_rows() -> list[Row]:
                 "The blocks U(1), …, U(T) are disjoint subsets of the n users.",
                 "U(j) = {j·n′+1, …, (j+1)·n′} ⊆ {1, …, n}",
             ),
-            check=Computed(partial(blocks_outside, printed, n=_N)),
+            check=Computed(partial(blocks_outside, n=_N, rounds=_ROUNDS)),
         ),
         Row(
             claim=_claim(
