@@ -222,3 +222,12 @@ def test_a_witness_keeps_the_mechanism_bounds_beside_the_theorem_limits(
     witness = kind(theorem=theorem, n_trials=100)(context(0)).witness
     assert witness["bounds"] == [0.0, 2.0]
     assert witness["limits"] == theorem.bounds
+
+
+def test_a_sequential_verdict_is_that_of_the_sequence_at_the_significance_given() -> None:
+    check = SequentialRate(theorem=Coin(rate=0.11), n_trials=1500)
+    evidence = check(context(0, significance=0.01)).evidence
+    sequence = RateSequence(significance=0.01, expected_rate=0.1)
+    failures = round(evidence.value * evidence.n_samples)
+    assert (evidence.lower, evidence.upper) == sequence.interval(failures, evidence.n_samples)
+    assert evidence.confidence == 0.99
