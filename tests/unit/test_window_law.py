@@ -134,9 +134,11 @@ def test_users_at_the_midpoint_do_not_count_as_below() -> None:
     law = threshold_law(mechanism, half, n=100)
     missed = (law.threshold == 0.75) & law.missed
     assert law.probability(missed) == pytest.approx(1.0, abs=1e-12)
-    wider = threshold_law(replace(mechanism, window_width=0.1), half, n=100)
-    hit = (wider.threshold == 0.75) & ~wider.missed
-    assert wider.probability(hit) == pytest.approx(1.0, abs=1e-12)
+    for starred in (False, True):  # 1 is the upper end of the window, then its lower end
+        ending = replace(mechanism, window_width=0.1, starred=starred)
+        law = threshold_law(ending, half, n=100)
+        hit = (law.threshold == 0.75) & ~law.missed
+        assert law.probability(hit) == pytest.approx(1.0, abs=1e-12)
 
 
 @pytest.mark.parametrize("prune", [1e-25, 1e-6, 1e-2, 0.3])
