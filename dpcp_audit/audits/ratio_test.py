@@ -92,7 +92,7 @@ class RatioTest:
         """Return T, negative where the counts agree with the null."""
         _check_counts(x, self.n, y, self.n_prime)
         excess = x / self.n - self.ratio * y / self.n_prime - self.delta
-        scale = float(self._scale(np.array(self._restricted_rate(x, y))))
+        scale = float(self._scale(np.array(self.restricted_rate(x, y))))
         return excess / scale if scale > 0 else math.copysign(math.inf, excess) if excess else 0.0
 
     def p_value(self, x: int, y: int, *, nuisance_error: float = 1e-6) -> float:
@@ -221,7 +221,7 @@ class RatioTest:
             self.n_prime * rate - lift * self.ratio * rate * (1 - rate),
         )
 
-    def _restricted_rate(self, x: int, y: int) -> float:
+    def restricted_rate(self, x: float, y: float) -> float:
         """Return p̃′: where the log-likelihood on the boundary, concave in p′, has slope 0."""
         low, high = 0.0, self.largest_rate
         for _ in range(200):

@@ -43,7 +43,7 @@ def test_the_restricted_estimate_maximises_the_likelihood(
             method="bounded",
             options={"xatol": 1e-10},
         )
-        assert test._restricted_rate(x, y) == pytest.approx(best.x, abs=1e-6)
+        assert test.restricted_rate(x, y) == pytest.approx(best.x, abs=1e-6)
 
 
 @pytest.mark.parametrize(("n", "m", "epsilon", "delta"), DESIGNS)

@@ -1,0 +1,213 @@
+"""Certificates: from an event's counts on two neighbours to a verdict with evidence."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+from dpcp_audit.audits.evidence import Evidence, EvidenceKind, Verdict
+from dpcp_audit.audits.ratio_power import detectable_epsilon
+from dpcp_audit.audits.ratio_test import RatioTest, epsilon_lower_bound
+from dpcp_audit.audits.statistics import clopper_pearson, detectable_excess
+from dpcp_audit.mechanisms.guarantees import ApproxDP, PureDP
+
+if TYPE_CHECKING:
+    from dpcp_audit.mechanisms.guarantees import PrivacyGuarantee
+
+LOG_RATIO = "log-ratio of the event's probabilities"
+_LARGEST_EPSILON = 50.0
+_DETECTION = 0.95
+
+
+class Certificate(StrEnum):
+    """How the counts of an event are held against a claim."""
+
+    SCORE = "score"
+    """The exactly calibrated score test, for ε-DP and (ε, δ)-DP: it spends the whole level."""
+    CLOPPER_PEARSON = "clopper-pearson"
+    """A Clopper–Pearson box of both probabilities, for every guarantee."""
+
+    def fits(self, guarantee: PrivacyGuarantee) -> bool:
+        """Tell whether the certificate can judge the guarantee."""
+        return self is Certificate.CLOPPER_PEARSON or _linear(guarantee) is not None
+
+
+class Hits(NamedTuple):
+    """Counts of an event among ``trials`` outputs of each of two neighbours."""
+
+    successes: int
+    neighbour_successes: int
+    trials: int
+
+    def complement(self) -> Hits:
+        """Return the counts of the complement, which is likelier on the other input."""
+        return Hits(
+            self.trials - self.neighbour_successes, self.trials - self.successes, self.trials
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """A verdict with its evidence, and what else could have been detected."""
+
+    verdict: Verdict
+    evidence: Evidence
+    note: str
+
+
+def certify(
+    guarantee: PrivacyGuarantee,
+    hits: Hits,
+    *,
+    significance: float,
+    certificate: Certificate = Certificate.SCORE,
+    complement: bool = False,
+) -> Judgement:
+    """Judge a claim by the counts of an event that was chosen before they were drawn.
+
+    A true claim is refuted with probability at most ``significance``. Guarantees that the
+    score test does not fit are judged by Clopper–Pearson limits.
+
+    Parameters
+    ----------
+    complement : bool
+        Whether the score test looks at the event's complement; chosen beforehand, too.
+    """
+    linear = _linear(guarantee)
+    if certificate is Certificate.CLOPPER_PEARSON or linear is None:
+        return _by_limits(guarantee, hits, significance)
+    return _by_score(linear, hits, significance, complement=complement)
+
+
+def complement_speaks_louder(guarantee: PrivacyGuarantee, pilot: Hits) -> bool:
+    """Tell, from pilot counts, which of the event and its complement to test."""
+    linear = _linear(guarantee)
+    if linear is None:
+        return False
+    test = RatioTest(
+        n=pilot.trials, n_prime=pilot.trials, epsilon=linear.epsilon, delta=linear.delta
+    )
+    other = pilot.complement()
+    return test.statistic(other.successes, other.neighbour_successes) > test.statistic(
+        pilot.successes, pilot.neighbour_successes
+    )
+
+
+def _linear(guarantee: PrivacyGuarantee) -> ApproxDP | None:
+    """Return the (ε, δ) that the guarantee is, where the score test can judge it."""
+    if isinstance(guarantee, PureDP):
+        guarantee = ApproxDP(guarantee.epsilon, 0.0)
+    if not isinstance(guarantee, ApproxDP) or guarantee.delta == 1:
+        return None
+    return guarantee if guarantee.epsilon <= _LARGEST_EPSILON else None
+
+
+def _verdict(*, refuted: bool, could_refute: bool) -> Verdict:
+    if refuted:
+        return Verdict.REFUTED
+    return Verdict.CONSISTENT if could_refute else Verdict.INCONCLUSIVE
+
+
+def _by_score(claim: ApproxDP, hits: Hits, significance: float, *, complement: bool) -> Judgement:
+    x, y, trials = hits.complement() if complement else hits
+    test = RatioTest(n=trials, n_prime=trials, epsilon=claim.epsilon, delta=claim.delta)
+    spent = significance / 1000
+    refuted = test.p_value(x, y, nuisance_error=spent) <= significance
+    could = refuted or test.p_value(trials, 0, nuisance_error=spent) <= significance
+    bound = epsilon_lower_bound(x, trials, y, trials, delta=claim.delta, significance=significance)
+    inside = math.nextafter(claim.epsilon, math.inf)
+    quantity = LOG_RATIO if claim.delta == 0 else f"log((p − δ)/p′) at δ = {claim.delta:.4g}"
+    return Judgement(
+        verdict=_verdict(refuted=refuted, could_refute=could),
+        evidence=Evidence(
+            kind=EvidenceKind.CERTIFIED,
+            quantity=f"{quantity} (its complement's)" if complement else quantity,
+            value=_log_ratio(x / trials - claim.delta, y / trials),
+            lower=max(bound, inside) if refuted else min(bound, claim.epsilon),
+            upper=math.inf,
+            claimed=claim.epsilon,
+            confidence=1 - significance,
+            n_samples=2 * trials,
+        ),
+        note=_detectable(claim, (y + 0.5) / (trials + 1), trials, significance),
+    )
+
+
+def _detectable(claim: ApproxDP, rate: float, trials: int, significance: float) -> str:
+    smallest = detectable_epsilon(
+        rate,
+        trials,
+        epsilon=claim.epsilon,
+        delta=claim.delta,
+        significance=significance,
+        detection=_DETECTION,
+    )
+    if math.isinf(smallest):
+        return "No violation at this event would have been refuted with probability 0.95."
+    times = f" ({smallest / claim.epsilon:.3g} times the claim)" if claim.epsilon > 0 else ""
+    return (
+        f"A true ε of {smallest:.4g}{times} at this event would have been refuted with "
+        f"probability about {_DETECTION:g}."
+    )
+
+
+def _by_limits(guarantee: PrivacyGuarantee, hits: Hits, significance: float) -> Judgement:
+    x, y, trials = hits
+    p_low, p_high = clopper_pearson(x, trials, significance=significance)
+    q_high = clopper_pearson(y, trials, significance=significance)[1]
+    allowed = float(guarantee.power(q_high))
+    never = clopper_pearson(0, trials, significance=significance)[1]
+    always = clopper_pearson(trials, trials, significance=significance)[0]
+    could = always > float(guarantee.power(never))
+    smallest = detectable_excess(min(1.0, allowed), trials, significance=significance)
+    note = f"The claim allows at most {allowed:.4g} where the neighbour has {q_high:.4g}."
+    if math.isfinite(smallest):
+        note += f" A probability of {smallest:.4g} would have been refuted with probability 0.95."
+    return Judgement(
+        verdict=_verdict(refuted=p_low > allowed, could_refute=could),
+        evidence=_box_evidence(
+            guarantee, hits, (p_low, p_high, q_high), allowed, significance=significance
+        ),
+        note=note,
+    )
+
+
+def _box_evidence(
+    guarantee: PrivacyGuarantee,
+    hits: Hits,
+    limits: tuple[float, float, float],
+    allowed: float,
+    *,
+    significance: float,
+) -> Evidence:
+    p_low, p_high, q_high = limits
+    p, q = hits.successes / hits.trials, hits.neighbour_successes / hits.trials
+    quantity, value, lower, upper = "probability of the event", p, p_low, p_high
+    claimed = allowed
+    if isinstance(guarantee, PureDP):
+        claimed, upper = guarantee.epsilon, math.inf
+        (lower, value), quantity = max(
+            ((_log_ratio(p_low, q_high), _log_ratio(p, q)), LOG_RATIO),
+            (
+                (_log_ratio(1 - q_high, 1 - p_low), _log_ratio(1 - q, 1 - p)),
+                f"{LOG_RATIO} (its complement's)",
+            ),
+        )
+    return Evidence(
+        kind=EvidenceKind.CERTIFIED,
+        quantity=quantity,
+        value=value,
+        lower=lower,
+        upper=upper,
+        claimed=claimed,
+        confidence=1 - significance,
+        n_samples=2 * hits.trials,
+    )
+
+
+def _log_ratio(p: float, q: float) -> float:
+    if p <= 0:
+        return -math.inf
+    return math.log(p) - math.log(q) if q > 0 else math.inf
