@@ -146,8 +146,8 @@ def test_integers_and_booleans_are_numbers() -> None:
     ("output", "message"),
     [
         (
-            lambda size: np.zeros((size, 2)),
-            r"sample must return shape \(2000,\), got shape \(2000, 2",
+            lambda size: np.zeros((size, 2, 2)),
+            r"must return shape \(2000,\) or \(2000, d\), got shape \(2000, 2",
         ),
         (lambda size: np.zeros(size - 1), r"got shape \(1999,\)"),
         (lambda size: 0.5, r"got shape \(\)"),

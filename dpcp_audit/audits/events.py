@@ -1,0 +1,372 @@
+"""Event search: the set of outputs that speaks loudest against a guarantee, on pilot samples.
+
+Every search turns outputs into one number each (``features``), cuts that number's range into
+cells, and takes half-lines of cells and unions of cells in order of their likelihood ratio.
+All of it happens on pilot samples. Whatever is chosen is certified on fresh ones, so that a
+poor choice costs power and never the level.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+from scipy.special import expit
+
+from dpcp_audit import _validate
+from dpcp_audit.audits.features import (
+    Coordinate,
+    Feature,
+    Ones,
+    Quadratic,
+    Rank,
+    Value,
+    feature_from_data,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpcp_audit._types import BoolArray, FloatArray
+    from dpcp_audit.mechanisms.guarantees import PrivacyGuarantee
+
+_CELLS = 64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Event:
+    """A set of outputs: the chosen cells of a partition of the line, (−∞, c₁], (c₁, c₂], … .
+
+    Parameters
+    ----------
+    cuts : ndarray, shape (m,)
+        Increasing right ends of the first m cells.
+    inside : ndarray, shape (m+1,)
+        Which cells belong to the event.
+    feature : Feature
+        The number that is looked up in the cells: the output itself, unless said otherwise.
+    """
+
+    cuts: FloatArray
+    inside: BoolArray
+    feature: Feature = field(default_factory=Value)
+
+    def contains(self, outputs: FloatArray) -> BoolArray:
+        """Tell which outputs lie in the event, shape (size,)."""
+        return self.inside[np.searchsorted(self.cuts, self.feature(outputs), side="left")]
+
+    def as_intervals(self) -> list[list[float]]:
+        """Return the feature's values as half-open intervals (low, high], neighbours merged."""
+        edges = np.concatenate([[-np.inf], self.cuts, [np.inf]])
+        steps = np.diff(np.concatenate([[0], self.inside.astype(int), [0]]))
+        starts, ends = np.flatnonzero(steps == 1), np.flatnonzero(steps == -1)
+        return [[float(edges[a]), float(edges[b])] for a, b in zip(starts, ends, strict=True)]
+
+    def as_data(self) -> Any:
+        """Return the event as plain data: intervals, and the feature where there is one."""
+        if isinstance(self.feature, Value):
+            return self.as_intervals()
+        return {"feature": self.feature.as_data(), "intervals": self.as_intervals()}
+
+    @classmethod
+    def from_data(cls, data: Any) -> Event:
+        """Build the event that ``as_data`` wrote; an interval from −∞ includes −∞."""
+        scalar = isinstance(data, list)
+        intervals = [(float(a), float(b)) for a, b in (data if scalar else data["intervals"])]
+        ends = {a for a, _ in intervals if a > -np.inf} | {b for _, b in intervals if b < np.inf}
+        cuts = np.array(sorted(ends))
+        inside = [
+            any((low < right or low == -np.inf) and right <= high for low, high in intervals)
+            for right in (*cuts, np.inf)
+        ]
+        feature = Value() if scalar else feature_from_data(data["feature"])
+        return cls(cuts, np.array(inside), feature)
+
+
+class Choice(NamedTuple):
+    """An event, its direction, and what the pilot promises of it.
+
+    ``swapped`` tells whether the event is likelier on the neighbour than the guarantee would
+    allow; ``excess`` is how far its probability exceeds what is allowed, in standard errors of
+    the certification.
+    """
+
+    event: Event
+    swapped: bool
+    excess: float
+
+
+class EventSearch(Protocol):
+    """Chooses an event from pilot outputs on two neighbours."""
+
+    def __call__(
+        self, guarantee: PrivacyGuarantee, outputs: FloatArray, neighbour_outputs: FloatArray, /
+    ) -> Choice:
+        """Return the choice; the outputs have shape (size,) or (size, d) on either input."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LikelihoodRatio:
+    """For scalars: unions of cells of the line, by their likelihood ratio, and half-lines.
+
+    Every distinct output is a cell where there are at most ``cells``; else pooled quantiles are
+    the cuts.
+    """
+
+    cells: int = _CELLS
+
+    def __post_init__(self) -> None:
+        _validate.integer(cells=self.cells, at_least=2)
+
+    def __call__(
+        self, guarantee: PrivacyGuarantee, outputs: FloatArray, neighbour_outputs: FloatArray, /
+    ) -> Choice:
+        """Return the best event of the outputs' values."""
+        return _best_cells(guarantee, Value(), (outputs, neighbour_outputs), cells=self.cells)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Discrete:
+    """For outputs from a finite set, vectors too: sets of outputs by their likelihood ratio.
+
+    The ``values`` most frequent pilot outputs stand alone; all others are one cell.
+    """
+
+    values: int = 256
+
+    def __post_init__(self) -> None:
+        _validate.integer(values=self.values, at_least=1)
+
+    def __call__(
+        self, guarantee: PrivacyGuarantee, outputs: FloatArray, neighbour_outputs: FloatArray, /
+    ) -> Choice:
+        """Return the best set of outputs."""
+        pooled = np.concatenate([outputs, neighbour_outputs])
+        listed, counts = np.unique(pooled, axis=0, return_counts=True)
+        frequent = np.sort(np.argsort(-counts, kind="stable")[: self.values])
+        return _best_cells(
+            guarantee,
+            Rank(listed[frequent]),
+            (outputs, neighbour_outputs),
+            cells=self.values + 1,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DyadicBits:
+    """For scalars that a bisection has found: the number of ones among the bits.
+
+    All bits are counted, the first half and the second half; the value itself, whose cells
+    are the leading bits, is tried beside them. P-COQS's worst pair differs in the number of
+    ones, which no threshold on the value sees.
+
+    Parameters
+    ----------
+    bounds, rounds, resolution
+        As in ``Ones``.
+    """
+
+    bounds: tuple[float, float]
+    rounds: int
+    resolution: float = 0.0
+
+    def __post_init__(self) -> None:
+        Ones(bounds=self.bounds, rounds=self.rounds, resolution=self.resolution)
+
+    def __call__(
+        self, guarantee: PrivacyGuarantee, outputs: FloatArray, neighbour_outputs: FloatArray, /
+    ) -> Choice:
+        """Return the best event of the counts of ones, or of the value."""
+        half = self.rounds // 2
+        spans = [(0, self.rounds), (0, half), (half, self.rounds)] if half else [(0, 1)]
+        features: list[Feature] = [
+            Ones(
+                bounds=self.bounds,
+                rounds=self.rounds,
+                resolution=self.resolution,
+                start=start,
+                stop=stop,
+            )
+            for start, stop in spans
+        ]
+        return _best_feature(guarantee, [*features, Value()], (outputs, neighbour_outputs))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Classifier:
+    """For vectors: the score of a logistic regression on the coordinates and their products.
+
+    It is fitted on every other pilot output; the event is cut out of the score on the rest.
+
+    Parameters
+    ----------
+    penalty : float
+        Weight of the ridge penalty.
+    """
+
+    penalty: float = 1.0
+
+    def __post_init__(self) -> None:
+        _validate.positive(penalty=self.penalty)
+
+    def __call__(
+        self, guarantee: PrivacyGuarantee, outputs: FloatArray, neighbour_outputs: FloatArray, /
+    ) -> Choice:
+        """Return the best event of the classifier's score."""
+        samples = (outputs, neighbour_outputs)
+        score = self._fit(*(sample[::2] for sample in samples))
+        held_out = (outputs[1::2], neighbour_outputs[1::2])
+        return _best_cells(guarantee, score, held_out, trials=len(outputs))
+
+    def _fit(self, outputs: FloatArray, neighbour_outputs: FloatArray) -> Quadratic:
+        from sklearn.linear_model import LogisticRegression  # noqa: PLC0415  (slow to import)
+
+        pooled = np.concatenate([outputs, neighbour_outputs])
+        origin = np.arange(len(pooled)) < len(outputs)
+        low, centre, high = np.quantile(pooled, [0.25, 0.5, 0.75], axis=0, method="inverted_cdf")
+        with np.errstate(invalid="ignore"):
+            spread = high - low
+        scale = np.where(np.isfinite(spread) & (spread > 0), spread, 1.0)
+        shell = Quadratic(
+            centre=np.where(np.isfinite(centre), centre, 0.0), scale=scale, weights=np.empty(0)
+        )
+        model = LogisticRegression(C=1 / self.penalty, max_iter=1000)
+        model.fit(shell.terms(pooled), origin)
+        return Quadratic(centre=shell.centre, scale=scale, weights=model.coef_[0])
+
+
+@dataclass(frozen=True, slots=True)
+class BestOf:
+    """The search, of several, whose event promises most on the pilot; ties go to the first."""
+
+    searches: tuple[EventSearch, ...]
+
+    def __post_init__(self) -> None:
+        if not self.searches:
+            raise ValueError("searches must hold at least one search, got none")
+
+    def __call__(
+        self, guarantee: PrivacyGuarantee, outputs: FloatArray, neighbour_outputs: FloatArray, /
+    ) -> Choice:
+        """Return the best choice of all searches."""
+        choices = [search(guarantee, outputs, neighbour_outputs) for search in self.searches]
+        return max(choices, key=lambda choice: choice.excess)
+
+
+@dataclass(frozen=True, slots=True)
+class Automatic:
+    """``LikelihoodRatio`` for scalars; single coordinates, sets and a classifier for vectors."""
+
+    def __call__(
+        self, guarantee: PrivacyGuarantee, outputs: FloatArray, neighbour_outputs: FloatArray, /
+    ) -> Choice:
+        """Return the best choice of the searches that suit the outputs' shape."""
+        if outputs.ndim == 1:
+            return LikelihoodRatio()(guarantee, outputs, neighbour_outputs)
+        searches = BestOf((EachCoordinate(), Discrete(), Classifier()))
+        return searches(guarantee, outputs, neighbour_outputs)
+
+
+@dataclass(frozen=True, slots=True)
+class EachCoordinate:
+    """For vectors: ``LikelihoodRatio`` on the coordinate that promises most."""
+
+    def __call__(
+        self, guarantee: PrivacyGuarantee, outputs: FloatArray, neighbour_outputs: FloatArray, /
+    ) -> Choice:
+        """Return the best event of a single coordinate."""
+        features = [Coordinate(index) for index in range(outputs.shape[1])]
+        return _best_feature(guarantee, features, (outputs, neighbour_outputs))
+
+
+def choose_event(
+    guarantee: PrivacyGuarantee, outputs: FloatArray, neighbour_outputs: FloatArray
+) -> tuple[Event, bool]:
+    """Choose the event of ``LikelihoodRatio``, and the direction.
+
+    Returns
+    -------
+    event : Event
+    swapped : bool
+        Whether the event is likelier on the neighbour than the guarantee would allow.
+    """
+    choice = LikelihoodRatio()(guarantee, outputs, neighbour_outputs)
+    return choice.event, choice.swapped
+
+
+def _best_feature(
+    guarantee: PrivacyGuarantee,
+    features: list[Feature] | list[Coordinate],
+    samples: tuple[FloatArray, FloatArray],
+) -> Choice:
+    choices = [_best_cells(guarantee, feature, samples) for feature in features]
+    return max(choices, key=lambda choice: choice.excess)
+
+
+def _best_cells(
+    guarantee: PrivacyGuarantee,
+    feature: Feature,
+    samples: tuple[FloatArray, FloatArray],
+    *,
+    cells: int = _CELLS,
+    trials: int | None = None,
+) -> Choice:
+    """Return the best event of a feature: unions of cells by likelihood ratio, and half-lines.
+
+    ``trials`` is the size of the certification; the samples' own unless given.
+    """
+    first, second = (feature(sample) for sample in samples)
+    cuts = _cuts(np.concatenate([first, second]), cells)
+    masses = [
+        (np.bincount(np.searchsorted(cuts, x, side="left"), minlength=cuts.size + 1) + 0.5)
+        / (x.size + 0.5 * (cuts.size + 1))
+        for x in (first, second)
+    ]
+    allowed = _interpolated_power(guarantee)
+    choices = []
+    for swapped, (p, q) in ((False, masses), (True, masses[::-1])):
+        for order in (np.argsort(-p / q), np.arange(p.size), np.arange(p.size)[::-1]):
+            excess = _excess(
+                allowed,
+                np.cumsum(p[order], dtype=np.float64),
+                np.cumsum(q[order], dtype=np.float64),
+                trials or first.size,
+            )
+            taken = int(np.argmax(excess[:-1])) + 1 if p.size > 1 else 1
+            inside = np.zeros(p.size, dtype=bool)
+            inside[order[:taken]] = True
+            choices.append(Choice(Event(cuts, inside, feature), swapped, float(excess[taken - 1])))
+    return max(choices, key=lambda choice: choice.excess)
+
+
+def _cuts(pooled: FloatArray, cells: int) -> FloatArray:
+    """Return cut points: every distinct value when there are few, else pooled quantiles."""
+    values = np.unique(pooled)
+    if values.size > cells:
+        values = np.unique(
+            np.quantile(pooled, np.linspace(0, 1, cells + 1)[1:], method="inverted_cdf")
+        )
+    return values[:-1]
+
+
+@lru_cache(maxsize=16)
+def _interpolated_power(guarantee: PrivacyGuarantee) -> Callable[[FloatArray], FloatArray]:
+    """Return the guarantee's power, interpolated: good enough to choose an event by, and quick."""
+    inner = expit(np.linspace(-10.0, 10.0, 61))
+    grid = np.concatenate([[0.0], inner, [1.0]])
+    values = guarantee.power(grid)
+    return lambda q: np.interp(q, grid, values)
+
+
+def _excess(
+    power: Callable[[FloatArray], FloatArray], p: FloatArray, q: FloatArray, trials: int
+) -> FloatArray:
+    """Return how far p exceeds what q allows, in standard errors."""
+    p, q = np.minimum(p, 1.0), np.minimum(q, 1.0)
+    error = np.sqrt(np.maximum(q * (1 - q), 1 / trials) / trials)
+    allowed, shifted = power(q), power(np.minimum(1.0, q + error))
+    variance = np.maximum(p * (1 - p), 1 / trials) / trials
+    return (p - allowed) / np.sqrt(variance + (shifted - allowed) ** 2)
