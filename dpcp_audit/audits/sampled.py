@@ -15,7 +15,7 @@ from dpcp_audit.audits.evidence import Outcome, PlainData
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from dpcp_audit._types import FloatArray
+    from dpcp_audit._types import BoolArray, FloatArray
     from dpcp_audit.audits.check import Context
     from dpcp_audit.audits.events import EventSearch
     from dpcp_audit.mechanisms.guarantees import PrivacyGuarantee
@@ -84,23 +84,47 @@ class SampledPrivacy:
     def __call__(self, context: Context) -> Outcome:
         """Choose an event on pilot samples and certify it on fresh ones."""
         half = context.samples(self.n_samples) // 2
-        inputs = (self.neighbours.value, self.neighbours.neighbour)
-        pilot = [self._draw(x, half, context.rng(i)) for i, x in enumerate(inputs)]
-        event, swapped, _ = self.search(self.guarantee, *pilot)
-        complement = self._complement(event, pilot[::-1] if swapped else pilot)
-        ordered = inputs[::-1] if swapped else inputs
-        hits = [
-            int(event.contains(self._draw(x, half, context.rng(2 + i))).sum())
-            for i, x in enumerate(ordered)
-        ]
+        event, swapped, complement = self.pilot(half, context)
+        rngs = context.rng(2), context.rng(3)
+        hits = [int(x.sum()) for x in self.draw_inside(event, half, rngs, swapped=swapped)]
         return self._judge(
             event, hits, half, swapped=swapped, context=context, complement=complement
         )
 
-    def _complement(self, event: Event, pilot: list[FloatArray]) -> bool:
-        """Tell whether the pilot's counts speak louder at the event's complement."""
-        counts = [int(event.contains(outputs).sum()) for outputs in pilot]
-        return complement_speaks_louder(self.guarantee, Hits(counts[0], counts[1], len(pilot[0])))
+    def pilot(self, size: int, context: Context) -> tuple[Event, bool, bool]:
+        """Choose an event on ``size`` outputs of each input, from the streams 0 and 1.
+
+        Returns
+        -------
+        event : Event
+        swapped : bool
+            Whether the event is the likelier one on the neighbour.
+        complement : bool
+            Whether the event's complement speaks louder against an (ε, δ) claim.
+        """
+        inputs = (self.neighbours.value, self.neighbours.neighbour)
+        outputs = [self._draw(x, size, context.rng(i)) for i, x in enumerate(inputs)]
+        event, swapped, _ = self.search(self.guarantee, *outputs)
+        ordered = outputs[::-1] if swapped else outputs
+        counts = [int(event.contains(x).sum()) for x in ordered]
+        hits = Hits(counts[0], counts[1], size)
+        return event, swapped, complement_speaks_louder(self.guarantee, hits)
+
+    def draw_inside(
+        self,
+        event: Event,
+        size: int,
+        rngs: tuple[np.random.Generator, np.random.Generator],
+        *,
+        swapped: bool,
+    ) -> tuple[BoolArray, BoolArray]:
+        """Tell, for fresh outputs of the two inputs, which lie in the event; likelier first."""
+        inputs = (self.neighbours.value, self.neighbours.neighbour)
+        first, second = inputs[::-1] if swapped else inputs
+        return (
+            event.contains(self._draw(first, size, rngs[0])),
+            event.contains(self._draw(second, size, rngs[1])),
+        )
 
     def _draw(self, value: object, size: int, rng: np.random.Generator) -> FloatArray:
         drawn = self.sample(value, size, rng=rng)
