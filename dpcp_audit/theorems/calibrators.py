@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
 
 from dpcp_audit import _validate
+from dpcp_audit.audits.evidence import Source
+from dpcp_audit.theorems.stated import Stated, Statement
 from dpcp_audit.theorems.theorem import TheoremTrials
 
 if TYPE_CHECKING:
@@ -46,8 +48,16 @@ class Calibrator(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MarginalCoverage:
+class MarginalCoverage(Stated):
     """P(Y ∈ C(X)) over calibration data, noise and test point: the mean of F(q)."""
+
+    about: ClassVar[Statement] = Statement(
+        words="Sets cover at least 1−α, on average over calibration data, noise and test point.",
+        formula="E[F(q̂)] ≥ 1−α",
+        source=Source(paper="Angelopoulos et al. (2022)", section="Theorem 1"),
+        assumptions="i.i.d. scores; proved for split conformal prediction and ExponQ alone",
+        bound="1−α, in units of coverage",
+    )
 
     calibrator: Calibrator
     population: Population

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from dpcp_audit import _validate
+from dpcp_audit.audits.evidence import Source
 from dpcp_audit.mechanisms.ldpcp_labels import LDPCPLabels, dkw_width
 from dpcp_audit.mechanisms.ldpcp_scores import LDPCPScores, hoeffding_width
 from dpcp_audit.mechanisms.scores import hps
-from dpcp_audit.mechanisms.variants import Blocks, Debiasing, OnMiss
+from dpcp_audit.mechanisms.variants import Blocks, Debiasing, OnMiss, Window
+from dpcp_audit.theorems.stated import Stated, Statement
 from dpcp_audit.theorems.theorem import TheoremTrials, outside
 
 if TYPE_CHECKING:
@@ -49,7 +51,7 @@ def _search_parameters(search: WindowSearch, n: int, delta: float) -> PlainData:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScoreTheorem:
+class ScoreTheorem(Stated):
     """Theorem 4: LDP-CP-S covers at least 1−α−Δ with probability ≥ 1−δ.
 
     Δ is ``hoeffding_width``, the explicit form of the paper's O(·); the algorithm's window
@@ -60,12 +62,24 @@ class ScoreTheorem:
     window of width Δ and estimates within Δ put the coverage at 1−α+2Δ at most.
     """
 
+    about: ClassVar[Statement] = Statement(
+        words="LDP-CP-S covers at least 1−α−Δ_S with probability at least 1−δ.",
+        formula="P(F(q̂) ≥ 1−α−Δ_S) ≥ 1−δ",
+        source=Source(paper="LDP-CP", section="Theorem 4"),
+        assumptions=(
+            "i.i.d. scores in [0, 1]; no interval of length τ = 2^(−T) holds more than Δ_S of "
+            "their mass; each user is asked once and the sum is divided by the block's size"
+        ),
+        bound="Δ_S = (e^ε+1)/(e^ε−1)·√(T·log(2T/δ)/(2n)), in units of coverage",
+    )
+
     population: Population
     n: int
     epsilon: float
     delta: float
     rounds: int = 10
     alpha: float = 0.1
+    window: Window = Window.FINAL
     on_miss: OnMiss = OnMiss.LAST_MIDPOINT
     debiasing: Debiasing = Debiasing.CORRECTED
     blocks: Blocks = Blocks.CORRECTED
@@ -94,6 +108,7 @@ class ScoreTheorem:
             window_width=hoeffding_width(
                 n=whole_blocks, epsilon=self.epsilon, rounds=self.rounds, delta=self.delta
             ),
+            window=self.window,
             on_miss=self.on_miss,
             debiasing=self.debiasing,
             blocks=self.blocks,
@@ -124,7 +139,7 @@ class ScoreTheorem:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LabelTheorem:
+class LabelTheorem(Stated):
     """Theorem 3: LDP-CP-L covers at least 1−α−Δ with probability ≥ 1−δ.
 
     Δ is Theorem 1's ``dkw_width``. The users are drawn with replacement from a pool of a
@@ -139,6 +154,17 @@ class LabelTheorem:
     k : int
         Number of classes of the pool.
     """
+
+    about: ClassVar[Statement] = Statement(
+        words="LDP-CP-L covers at least 1−α−Δ_L with probability at least 1−δ.",
+        formula="P(F(q̂) ≥ 1−α−Δ_L) ≥ 1−δ",
+        source=Source(paper="LDP-CP", section="Theorem 3"),
+        assumptions=(
+            "i.i.d. users, scores in [0, 1], T = ⌈log2(1/τ)⌉ where no interval of length τ holds "
+            "more than Δ_L of the true-label scores"
+        ),
+        bound="Δ_L = √(log(4/δ)/(2nh²)) with h = (1−β)/(1+β), in units of coverage",
+    )
 
     pool_name: str
     pool: Callable[[], ProbabilityPool]

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from dpcp_audit import _validate
+from dpcp_audit.audits.evidence import Source
 from dpcp_audit.mechanisms.cell_counts import CellCounts
 from dpcp_audit.mechanisms.ldpcp_labels import dkw_width
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.mechanisms.scores import hps
+from dpcp_audit.theorems.stated import Stated, Statement
 from dpcp_audit.theorems.theorem import TheoremTrials
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class UniformEvent:
+class UniformEvent(Stated):
     """Theorem 1's event: sup_q F̂c(q) − F^c(q) ≤ Δ with probability ≥ 1−δ.
 
     That is what "any q with F̂c(q) ≥ 1−α" needs; the preprint's form is two-sided,
@@ -34,6 +36,14 @@ class UniformEvent:
     inequality its error is smaller for every convex loss; Massart's constant for tail
     probabilities does not follow from that alone. The trials show how much room there is.
     """
+
+    about: ClassVar[Statement] = Statement(
+        words="The noise-aware estimate is within Δ_L of the true coverage at every threshold.",
+        formula="P(sup_q F̂c(q) − F^c(q) ≤ Δ_L) ≥ 1−δ",
+        source=Source(paper="LDP-CP", section="Theorem 1"),
+        assumptions="i.i.d. users whose labels pass through k-RR with a known β",
+        bound="Δ_L = √(log(4/δ)/(2nh²)) with h = (1−β)/(1+β), in units of coverage",
+    )
 
     pool_name: str
     pool: Callable[[], ProbabilityPool]

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from scipy.special import ndtri
 
 from dpcp_audit import _validate
+from dpcp_audit.audits.evidence import Source
 from dpcp_audit.mechanisms.populations import Population, Uniform
+from dpcp_audit.theorems.stated import Stated, Statement
 from dpcp_audit.theorems.theorem import TheoremTrials, outside
 
 if TYPE_CHECKING:
@@ -66,12 +68,20 @@ def _parameters(mechanism: PCOQS, n: int, beta: float, population: Population) -
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RankError:
+class RankError(Stated):
     """Proposition 1: with probability ≥ 1−β the rank error is at most τ* + M(Δ).
 
     M(Δ), the most scores in any half-open Δ-interval, is at least 1; ``window_count`` is the
     value used for it. With distinct scores further apart than Δ it is exactly 1.
     """
+
+    about: ClassVar[Statement] = Statement(
+        words="With probability at least 1−β the rank error is at most τ* + M(Δ).",
+        formula="P(|#{s ≤ q} − r| ≤ τ* + M(Δ)) ≥ 1−β",
+        source=Source(paper="P-COQS", section="Proposition 1"),
+        assumptions="scores in [a, b], further apart than 3Δ/2 (else see ``FixedRankError``)",
+        bound="τ* = √((N/ρ)·log(2N/β)) or σ·Φ⁻¹(1 − β/(2N)), in ranks",
+    )
 
     mechanism: PCOQS
     n: int
@@ -120,7 +130,7 @@ class RankError:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CoverageTheorem:
+class CoverageTheorem(Stated):
     """Theorem 1: 1−α−τ/(n+1) ≤ coverage ≤ 1−α+(τ+1)/(n+1) with probability ≥ 1−β.
 
     With ``corrected``, Corollary 1: the algorithm runs at α* = max(0, α − τ/(n+1)) and the
@@ -131,6 +141,17 @@ class CoverageTheorem:
     bounds by more than 5 of its standard errors, and is undecided within 5 of a bound.
     The other reading needs no ``inner`` runs.
     """
+
+    about: ClassVar[Statement] = Statement(
+        words="With probability at least 1−β the coverage lies within τ/(n+1) of 1−α.",
+        formula="1−α−τ/(n+1) ≤ P(Y ∈ C) ≤ 1−α+(τ+1)/(n+1)",
+        source=Source(paper="P-COQS", section="Theorem 1 and Corollary 1"),
+        assumptions=(
+            "exchangeable scores in [a, b] without ties; the probability 1−β is over the noise, "
+            "the coverage over calibration and test data given it"
+        ),
+        bound="τ/(n+1) with τ = τ* + M(Δ), in units of coverage",
+    )
 
     mechanism: PCOQS
     n: int

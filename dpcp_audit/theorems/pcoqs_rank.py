@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from dpcp_audit import _validate
+from dpcp_audit.audits.evidence import Source
 from dpcp_audit.theorems.pcoqs import noise_rank_error
 from dpcp_audit.theorems.pcoqs_remarks import largest_windows
+from dpcp_audit.theorems.stated import Stated, Statement
 from dpcp_audit.theorems.theorem import TheoremTrials
 
 if TYPE_CHECKING:
@@ -19,13 +21,21 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class FixedRankError:
+class FixedRankError(Stated):
     """Proposition 1 on one score array: rank error ≤ τ* + windows·M(Δ) w.p. ≥ 1−β.
 
     The printed bound has ``windows`` = 1. The search sets left ← mid + Δ, which may jump over
     the r-th score, and then ends up to Δ/2 further on: between mid and the result lie up to
     1.5Δ, so that the argument of the proof gives τ* + 2·M(Δ).
     """
+
+    about: ClassVar[Statement] = Statement(
+        words="With probability at least 1−β the rank error is at most τ* + windows·M(Δ).",
+        formula="P(|#{s ≤ q} − r| ≤ τ* + windows·M(Δ)) ≥ 1−β",
+        source=Source(paper="P-COQS", section="Proposition 1"),
+        assumptions="any scores in [a, b]; the printed bound has one window, two suffice",
+        bound="τ* = √((N/ρ)·log(2N/β)) and M(Δ) = max_t #{t < s ≤ t+Δ}, in ranks",
+    )
 
     mechanism: PCOQS
     scores: FloatArray

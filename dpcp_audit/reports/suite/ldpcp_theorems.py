@@ -10,7 +10,7 @@ from dpcp_audit.audits.evidence import Verdict
 from dpcp_audit.mechanisms.pools import Classifier, Dataset, classifier_pool
 from dpcp_audit.mechanisms.populations import Beta, Population, Uniform
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
-from dpcp_audit.mechanisms.variants import Blocks, Debiasing, OnMiss
+from dpcp_audit.mechanisms.variants import Blocks, Debiasing, OnMiss, Window
 from dpcp_audit.reports.suite.data import digits
 from dpcp_audit.reports.suite.row import Row, claims_of
 from dpcp_audit.theorems.adversary import DistributionSearch
@@ -129,6 +129,11 @@ def _exact_rows() -> list[Row]:
             "scores=beta(5,0.2),rounds=25",
             replace(_THEOREM_4, population=Beta(5, 0.2), rounds=25),
             "at T = 25 = ⌈log2(1/τ)⌉, on beta(5,0.2) scores, which T = 10 does not admit",
+        ),
+        (
+            "scores=uniform,window=preprint",
+            replace(_THEOREM_4, window=Window.PREPRINT),
+            "with the preprint's window of half-width Δ/2 around 1−α, on uniform scores",
         ),
     )
     return [

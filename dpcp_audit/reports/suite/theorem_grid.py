@@ -24,7 +24,7 @@ from dpcp_audit.mechanisms.populations import Beta, Deferred, Population, Unifor
 from dpcp_audit.mechanisms.variants import OnMiss
 from dpcp_audit.reports.suite.data import digits
 from dpcp_audit.reports.suite.row import Row, WithoutFigures, claims_of
-from dpcp_audit.theorems.admissible import is_admissible
+from dpcp_audit.theorems.admissible import admissible_rounds, is_admissible
 from dpcp_audit.theorems.calibrators import Calibrator, MarginalCoverage
 from dpcp_audit.theorems.ldpcp import LabelTheorem, ScoreTheorem
 from dpcp_audit.theorems.ldpcp_exact import exact_failure
@@ -161,21 +161,14 @@ def _label_rows(pools: Sequence[_Pool]) -> Iterator[Row]:
     """Theorem 3 on real pools, L and L*."""
     for pool in pools:
         for n, starred in ((2_400, False), (2_400, True), (10**6, False)):
-            theorem = LabelTheorem(
-                pool_name=pool.name,
-                pool=pool.load,
-                k=pool.k,
-                n=n,
-                epsilon=4.0,
-                delta=0.1,
-                starred=starred,
-            )
+            theorem = _label_theorem(pool, n, starred=starred)
             admitted = is_admissible(
                 pool.population(), rounds=theorem.rounds, width=theorem.mechanism.window_width
             )
             yield Row(
                 claim=_ldpcp_claim(
-                    f"grid.ldpcp.theorem-3[scores={pool.name},n={n},starred={starred}]",
+                    f"grid.ldpcp.theorem-3[scores={pool.name},n={n},T={theorem.rounds},"
+                    f"starred={starred}]",
                     "Theorem 3",
                     Verdict.CONSISTENT if admitted else None,
                     f"LDP-CP-L covers at least {'1−α' if starred else '1−α−Δ_L'} with probability "
@@ -184,6 +177,21 @@ def _label_rows(pools: Sequence[_Pool]) -> Iterator[Row]:
                 ),
                 check=SequentialRate(theorem=theorem, n_trials=2_000),
             )
+
+
+def _label_theorem(pool: _Pool, n: int, *, starred: bool) -> LabelTheorem:
+    """Return Theorem 3 with T = ⌈log2(1/τ)⌉ where some T is admissible, else with T = 10."""
+    theorem = LabelTheorem(
+        pool_name=pool.name,
+        pool=pool.load,
+        k=pool.k,
+        n=n,
+        epsilon=4.0,
+        delta=0.1,
+        starred=starred,
+    )
+    rounds = admissible_rounds(pool.population(), width=theorem.mechanism.window_width)
+    return theorem if rounds is None else replace(theorem, rounds=rounds)
 
 
 def _uniform_rows(pools: Sequence[_Pool]) -> Iterator[Row]:
