@@ -1,0 +1,27 @@
+"""Membership games of one number, and of the mechanisms, for the tests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from support.samplers import context, pair
+
+from dpcp_audit.audits.membership import MembershipInference
+
+if TYPE_CHECKING:
+    from dpcp_audit.audits.evidence import Outcome
+    from dpcp_audit.audits.sampled import Sampler
+    from dpcp_audit.mechanisms.guarantees import PrivacyGuarantee
+
+
+def game(
+    sample: Sampler, guarantee: PrivacyGuarantee, *, n_samples: int = 8000
+) -> MembershipInference:
+    """Return the game of telling 1 (in) from 0 (out)."""
+    return MembershipInference(
+        sample=sample, guarantee=guarantee, neighbours=pair(1, 0), n_samples=n_samples
+    )
+
+
+def played(check: MembershipInference, *, seed: int = 0, significance: float = 1e-6) -> Outcome:
+    return check(context(seed, significance=significance))
