@@ -72,7 +72,7 @@ class BettingTest:
             How often each outcome (X, Y) = 00, 01, 10, 11 has occurred.
         """
         capitals = np.asarray(counts, dtype=np.float64) @ self.log_factors().T
-        return np.asarray(logsumexp(capitals, axis=-1) - math.log(self.bets.size))
+        return np.asarray(logsumexp(capitals, axis=-1)) - math.log(self.bets.size)
 
     def stopping_time(
         self, inside: BoolArray, neighbour_inside: BoolArray, *, significance: float
