@@ -9,6 +9,7 @@ certified rate above its bound refutes it. An attack that stays below says nothi
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -253,7 +254,7 @@ class MembershipInference:
     def _thresholds(self, pilot: FloatArray) -> dict[str, float]:
         tpr = _shares(pilot)
         error = np.sqrt(_LEVELS * (1 - _LEVELS) / pilot.size)
-        allowed = self.guarantee.power(_LEVELS)
+        allowed = _allowed(self.guarantee)
         shifted = self.guarantee.power(np.minimum(1.0, _LEVELS + error))
         variance = np.maximum(tpr * (1 - tpr), 1 / pilot.size) / pilot.size
         excess = (tpr - allowed) / np.sqrt(variance + (shifted - allowed) ** 2)
@@ -329,7 +330,7 @@ def roc_figure(
     guarantee: PrivacyGuarantee, result: AttackResult, pair: FinitePair | None
 ) -> Figure:
     """Return the ROC on logarithmic axes: allowed, exact where known, measured, certified."""
-    series = [_curve(f"largest that {guarantee} allows", _LEVELS, guarantee.power(_LEVELS))]
+    series = [_curve(f"largest that {guarantee} allows", _LEVELS, _allowed(guarantee))]
     if pair is not None:
         fpr, fnr = pair.tradeoff()
         series.append(_curve("exact, best attack", _LEVELS, np.interp(_LEVELS, fpr, 1 - fnr)))
@@ -352,6 +353,12 @@ def roc_figure(
             "the largest allowed rate."
         ),
     )
+
+
+@lru_cache(maxsize=16)
+def _allowed(guarantee: PrivacyGuarantee) -> FloatArray:
+    """Return the largest TPR allowed at each level of the grid."""
+    return guarantee.power(_LEVELS)
 
 
 def _curve(name: str, x: FloatArray, y: FloatArray) -> Series:
