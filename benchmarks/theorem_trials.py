@@ -4,9 +4,9 @@
 
 For P-COQS, LDP-CP-S, LDP-CP-L and Theorem 1's uniform event, at n = 2400, 10⁶ and 10⁹, both
 sides in one process. The recount draws its users in chunks of 2²³, anew from one seed in each
-round that needs them again, so that n = 10⁹ fits in memory; it takes about a quarter of an hour there, and
-``--largest`` leaves out what is larger. Then Proposition 2 of P-COQS: the time of a recount in
-n and in log2((b−a)/Δ), and the memory that it needs beside the scores.
+round that needs them again, so that n = 10⁹ fits in memory. It takes about a quarter of an hour
+there; ``--largest`` leaves out what is larger. Then Proposition 2 of P-COQS: the time of a
+recount in n and in log2((b−a)/Δ), and the memory that it needs beside the scores.
 """
 
 from __future__ import annotations
