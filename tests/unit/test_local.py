@@ -197,3 +197,8 @@ def test_odd_arguments_are_refused(arguments: dict[str, int]) -> None:
             guarantee=LocalDP(1.0),
             **(valid | arguments),
         )
+
+
+def test_the_pilot_never_compares_an_input_with_itself() -> None:
+    event = choose_pair(np.full((3, 2), 100), epsilon=1.0)
+    assert event.inputs[0] != event.inputs[1]

@@ -68,6 +68,12 @@ def test_bits_are_those_of_the_bisection() -> None:
     assert bits.ones(np.array([0.1, 0.99])).tolist() == [0.0, 3.0]
 
 
+def test_the_upper_half_begins_a_resolution_beyond_the_midpoint() -> None:
+    """As P-COQS has it: 0.78 lies above 1/2, below (0.6 + 1)/2 and above (0.6 + 0.8)/2."""
+    bits = BisectionBits(bounds=(0.0, 1.0), rounds=3, resolution=0.1)
+    assert bits.bits(np.array([0.78]))[:, 0].tolist() == [True, False, True]
+
+
 def test_the_bit_attack_finds_the_bit_that_differs() -> None:
     out = (np.arange(1024) + 0.5) / 1024
     member = np.where((out * 4).astype(int) % 2 == 1, out, (out + 0.25) % 1)  # second bit mostly 1
