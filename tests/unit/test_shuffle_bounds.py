@@ -47,7 +47,7 @@ def test_closed_forms_are_valid_and_not_vacuous(epsilon, delta) -> None:
     second = stronger_clones_closed_form(epsilon, n=n, delta=delta)
     assert epsilon_above(clones_pair(epsilon, n=n), delta) <= first
     assert attained < second < first < epsilon
-    assert first < 9 * attained
+    assert first < 10 * attained
 
 
 def test_the_blanket_of_k_rr_is_tight_and_clones_are_within_a_factor() -> None:
@@ -69,8 +69,8 @@ def test_the_2023_pair_for_a_bit_is_the_blanket() -> None:
 @pytest.mark.known_bad
 def test_clones_counted_twice_are_caught() -> None:
     """A clone of each label with probability e^−ε, in place of e^−ε/2, is no upper bound."""
-    epsilon, n, delta = 2.0, 300, 1e-6
-    attained = epsilon_below(ShuffledKaryResponse(epsilon, 10).pair(n), delta)
+    epsilon, n, delta = 1.0, 300, 1e-6
+    attained = epsilon_below(ShuffledKaryResponse(epsilon, 3).pair(n), delta)
     clone, keep = math.exp(-epsilon), 1 / (1 + math.exp(-epsilon))
     users = [[keep, 1 - keep, 0.0], [1 - keep, keep, 0.0]]
     doubled = FinitePair(*hidden_laws(n, [clone, clone, 1 - 2 * clone], users))
