@@ -41,7 +41,7 @@ _SLACK = 2 * math.exp(-_TAIL)
 _STEP = 1.0
 _REFINEMENTS = 6
 _TOLERANCE = 0.005
-_BISECTIONS = 55
+_BISECTIONS = 36
 _LARGEST_EPSILON = 50.0
 
 
@@ -118,10 +118,11 @@ class RatioTest:
             middle = (low + high) / 2
             beyond = self._contour(t, middle)[1] >= y
             low, high = np.where(beyond, low, middle), np.where(beyond, middle, high)
-        x = self._contour(t, high)[0]
+        x = self._contour(t, low)[0]  # at or before the contour: the set can only be too large
         least = np.ceil(x - 1e-9 * (1 + np.abs(x)))
         certain = high == self.largest_rate  # the contour ends, with p̃ = 1, before it comes to y
-        least[certain] = np.where(y[certain] <= self._last_count(t), self.n, self.n + 1.0)
+        if certain.any():
+            least[certain] = np.where(y[certain] <= self._last_count(t), self.n, self.n + 1.0)
         return np.minimum(np.maximum(least, 0.0), self.n + 1.0)
 
     def region(self, t: float, low: float, high: float) -> Region:
