@@ -97,7 +97,7 @@ class Composition:
         if self.slack:
             return math.inf
         divergences = [self.renyi(alpha) for alpha in _ORDERS]
-        return float(compute_epsilon(_ORDERS, divergences, delta)[0])
+        return float(compute_epsilon(_ORDERS.tolist(), divergences, delta)[0])
 
 
 def compose(

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpcp_audit.audits.evidence import Verdict
+from dpcp_audit.audits.threshold_leak import threshold_leak
 from dpcp_audit.mechanisms.ldpcp_scores import LDPCPScores
 from dpcp_audit.mechanisms.ldpcp_transcript import (
     decision_laws,
@@ -139,3 +141,18 @@ def test_the_transcript_costs_all_of_rho_and_the_release_about_two_thirds(rho) -
 def test_bad_input_is_named(call, message) -> None:
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_the_leak_of_one_decision_bounds_all_thresholds_and_is_attained() -> None:
+    mechanism = search()
+    found = threshold_leak(mechanism, n=30, delta=1e-3)
+    assert found.verdict is Verdict.PROVED
+    largest = found.witness["epsilon_at_delta_0.001"]
+    assert 0 < found.witness["rho"] < 1.2**2 / 2
+    attained = 0.0
+    for ones in range(10):
+        scores = np.concatenate([np.where(np.arange(10) < ones, 0.0, 0.9), np.full(20, 0.3)])
+        moved = np.where(np.arange(30) == ones, 0.0, scores)
+        pair = threshold_pair(mechanism, scores, moved, prune=0.0)
+        attained = max(attained, pair.epsilon_at(1e-3), pair.reversed().epsilon_at(1e-3))
+    assert attained == pytest.approx(largest, rel=1e-9)
