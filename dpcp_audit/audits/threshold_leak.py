@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from dpcp_audit import _validate
 from dpcp_audit.audits.computed import Computation
 from dpcp_audit.mechanisms.laws import FiniteLaw, FinitePair
-from dpcp_audit.mechanisms.ldpcp_scores import LDPCPScores
 from dpcp_audit.mechanisms.ldpcp_transcript import decision_laws
+
+if TYPE_CHECKING:
+    from dpcp_audit.mechanisms.ldpcp_scores import LDPCPScores
 
 
 def decision_pairs(mechanism: LDPCPScores, *, asked: int, n: int) -> list[FinitePair]:
@@ -17,7 +22,7 @@ def decision_pairs(mechanism: LDPCPScores, *, asked: int, n: int) -> list[Finite
     One pair for each number of ones among the block's other users.
     """
     laws = [FiniteLaw(row, np.zeros(3)) for row in decision_laws(mechanism, asked=asked, n=n)]
-    return [FinitePair(one, zero) for zero, one in zip(laws, laws[1:], strict=False)]
+    return [FinitePair(one, zero) for zero, one in itertools.pairwise(laws)]
 
 
 def threshold_leak(mechanism: LDPCPScores, *, n: int, delta: float = 1e-6) -> Computation:
