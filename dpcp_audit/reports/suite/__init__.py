@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from dpcp_audit.reports.errors import UsageError
 from dpcp_audit.reports.suite import (
+    accounting,
+    attacks,
     dpskin,
     ldpcp,
     ldpcp_theorems,
@@ -65,6 +67,8 @@ def _rows(which: Suite, pools: tuple[str, ...]) -> tuple[Row, ...]:
         *pcoqs.rows(),
         *pcoqs_coverage.rows(),
         *quantiles.rows(),
+        *attacks.rows(),
+        *accounting.rows(),
         *dpskin.rows(),
     )
 
