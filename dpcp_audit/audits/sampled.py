@@ -9,6 +9,7 @@ import numpy as np
 
 from dpcp_audit import _validate
 from dpcp_audit.audits.certificates import Certificate, Hits, certify, complement_speaks_louder
+from dpcp_audit.audits.degenerate import Randomness, draw, probe, require_random
 from dpcp_audit.audits.events import Automatic, Event, choose_event
 from dpcp_audit.audits.evidence import Outcome, PlainData
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from dpcp_audit.mechanisms.guarantees import PrivacyGuarantee
     from dpcp_audit.mechanisms.neighbours import Neighbours
 
+_PROBE_STREAM = 1000
 __all__ = ["Event", "SampledPrivacy", "Sampler", "choose_event"]
 
 
@@ -60,6 +62,10 @@ class SampledPrivacy:
     certificate : Certificate
         How the counts are judged. The score test fits (ε, δ)-DP only; other guarantees are
         always judged by Clopper–Pearson limits.
+    randomness : Randomness
+        Where the mechanism draws its random numbers. A few outputs are held against it first,
+        and a target that does otherwise, or that seeds itself or returns one constant, is a
+        ``DegenerateTargetError``.
     witness : dict
         Parameters of the mechanism, as plain data.
     """
@@ -70,11 +76,13 @@ class SampledPrivacy:
     n_samples: int = 20_000
     search: EventSearch = field(default_factory=Automatic)
     certificate: Certificate = Certificate.SCORE
+    randomness: Randomness = Randomness.GENERATOR
     witness: PlainData = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         _validate.integer(n_samples=self.n_samples, at_least=200)
         _validate.choice(Certificate, certificate=self.certificate)
+        _validate.choice(Randomness, randomness=self.randomness)
 
     @property
     def sampled(self) -> bool:
@@ -103,7 +111,12 @@ class SampledPrivacy:
             Whether the event's complement speaks louder against an (ε, δ) claim.
         """
         inputs = (self.neighbours.value, self.neighbours.neighbour)
+        for i, x in enumerate(inputs):
+            rng = context.rng(_PROBE_STREAM + i)
+            probe(self.sample, x, randomness=self.randomness, rng=rng)
         outputs = [self._draw(x, size, context.rng(i)) for i, x in enumerate(inputs)]
+        if self.randomness is not Randomness.NONE:
+            require_random(*outputs)
         event, swapped, _ = self.search(self.guarantee, *outputs)
         ordered = outputs[::-1] if swapped else outputs
         counts = [int(event.contains(x).sum()) for x in ordered]
@@ -127,20 +140,7 @@ class SampledPrivacy:
         )
 
     def _draw(self, value: object, size: int, rng: np.random.Generator) -> FloatArray:
-        drawn = self.sample(value, size, rng=rng)
-        try:
-            outputs = np.asarray(drawn, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise ValueError(
-                f"sample must return an array of numbers, got {type(drawn).__name__}"
-            ) from None
-        if outputs.ndim not in (1, 2) or len(outputs) != size:
-            raise ValueError(
-                f"sample must return shape ({size},) or ({size}, d), got shape {outputs.shape}"
-            )
-        if np.isnan(outputs).any():
-            raise ValueError("sample must return numbers, got NaN")
-        return outputs
+        return draw(self.sample, value, size, rng=rng)
 
     def _judge(
         self,

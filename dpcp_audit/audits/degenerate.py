@@ -1,0 +1,179 @@
+"""Degenerate targets: code whose samples say nothing about its law, recognised and named.
+
+A target that seeds itself gives the same "random" numbers at every call, one that always
+returns the same value gives nothing to compare, and one that draws from a global generator
+cannot be run again. An audit of any of them would find nothing to object to, for the wrong
+reason; so it raises ``DegenerateTargetError`` unless the target's randomness is declared.
+"""
+
+from __future__ import annotations
+
+import random
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcp_audit import _validate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from dpcp_audit._types import FloatArray, IntArray
+
+_PROBE, _CONFIRM, _CONFIRMATIONS = 64, 256, 4
+
+
+class Randomness(StrEnum):
+    """Where a target draws its random numbers, as declared."""
+
+    GENERATOR = "generator"
+    """From the generator that it is handed, and from nowhere else: its runs repeat."""
+    EXTERNAL = "external"
+    """Also from elsewhere: a global generator or the system's entropy. Runs do not repeat."""
+    NONE = "none"
+    """Nowhere: the same input always gives the same output."""
+
+
+class DegenerateTargetError(ValueError):
+    """The target's samples say nothing about its law, or are no samples at all."""
+
+
+def draw(
+    sample: Callable[..., Any], value: object, size: int, *, rng: np.random.Generator
+) -> FloatArray:
+    """Return ``size`` outputs of a target on one input, as numbers.
+
+    Infinite outputs are outputs: a conformal threshold may be +∞.
+
+    Returns
+    -------
+    ndarray, shape (size,) or (size, d)
+
+    Raises
+    ------
+    DegenerateTargetError
+        If the target returns NaN, another shape or no numbers.
+    """
+    drawn = sample(value, size, rng=rng)
+    try:
+        outputs = np.asarray(drawn, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DegenerateTargetError(
+            f"sample must return an array of numbers, got {type(drawn).__name__}"
+        ) from None
+    if outputs.ndim not in (1, 2) or len(outputs) != size or outputs.size == 0:
+        raise DegenerateTargetError(
+            f"sample must return shape ({size},) or ({size}, d), got shape {outputs.shape}"
+        )
+    if np.isnan(outputs).any():
+        raise DegenerateTargetError("sample must return numbers, got NaN")
+    return outputs
+
+
+def probe(
+    sample: Callable[..., Any],
+    value: object,
+    *,
+    randomness: Randomness = Randomness.GENERATOR,
+    rng: np.random.Generator | int | None = None,
+) -> None:
+    """Draw a few outputs on one input, and hold them against the declared randomness.
+
+    The same generator must give the same outputs, unless EXTERNAL is declared; other
+    generators must give others, unless NONE is. A sound target is taken for one that seeds
+    itself with probability at most 1e-8: four fresh generators must agree in all of 256
+    outputs that are not all equal, and a rare output agrees in one place with probability
+    at most 0.02/256³. NumPy's and ``random``'s global states are left as they were found.
+
+    Raises
+    ------
+    DegenerateTargetError
+        With what the target does, and what to do about it.
+    """
+    _validate.choice(Randomness, randomness=randomness)
+    seeds = _validate.generator(rng).integers(2**63, size=2 + _CONFIRMATIONS)
+    kept = _global_states()
+    try:
+        first = draw(sample, value, _PROBE, rng=np.random.default_rng(seeds[0]))
+        between = _global_states()
+        again = draw(sample, value, _PROBE, rng=np.random.default_rng(seeds[0]))
+        moved = _moved(between, _global_states())
+        if randomness is not Randomness.EXTERNAL:
+            _require_repeatable(repeats=np.array_equal(first, again), moved=moved)
+        other = draw(sample, value, _PROBE, rng=np.random.default_rng(seeds[1]))
+        if randomness is Randomness.NONE:
+            _require_deterministic(first, other)
+        elif np.array_equal(first, other) and not _constant(first):
+            _require_fresh(sample, value, seeds[2:])
+    finally:
+        np.random.set_state(kept[0])  # noqa: NPY002  (this restores what the target may move)
+        random.setstate(kept[1])
+
+
+def require_random(outputs: FloatArray, neighbour_outputs: FloatArray) -> None:
+    """Refuse outputs that are one and the same value on both inputs.
+
+    Different constants on the two inputs are left to the audit, which refutes any claim.
+
+    Raises
+    ------
+    DegenerateTargetError
+    """
+    pooled = np.concatenate([outputs, neighbour_outputs])
+    if _constant(pooled):
+        raise DegenerateTargetError(
+            f"sample returned the same value, {pooled[0].tolist()}, in all {len(pooled)} draws on "
+            "both inputs, which says nothing about its privacy: choose inputs on which it is "
+            "random, draw more, or declare Randomness.NONE"
+        )
+
+
+def _require_repeatable(*, repeats: bool, moved: Sequence[str]) -> None:
+    if moved:
+        raise DegenerateTargetError(
+            f"sample draws from the global state of {' and '.join(moved)}: draw from the rng it "
+            "is handed, or declare Randomness.EXTERNAL"
+        )
+    if not repeats:
+        raise DegenerateTargetError(
+            "sample gives other outputs when it is handed the same rng again, so it draws from "
+            "elsewhere: draw from rng alone, or declare Randomness.EXTERNAL"
+        )
+
+
+def _require_deterministic(first: FloatArray, other: FloatArray) -> None:
+    if not _constant(np.concatenate([first, other])):
+        raise DegenerateTargetError(
+            "sample is declared Randomness.NONE and returns different values on one input"
+        )
+
+
+def _require_fresh(sample: Callable[..., Any], value: object, seeds: IntArray) -> None:
+    runs = [draw(sample, value, _CONFIRM, rng=np.random.default_rng(seed)) for seed in seeds]
+    if all(np.array_equal(runs[0], run) for run in runs) and not _constant(runs[0]):
+        raise DegenerateTargetError(
+            "sample seeds itself: different generators give the same outputs, so its draws are "
+            "not random; let it draw from the rng it is handed"
+        )
+
+
+def _constant(outputs: FloatArray) -> bool:
+    return bool((outputs == outputs[:1]).all())
+
+
+def _global_states() -> tuple[Any, Any]:
+    return np.random.get_state(), random.getstate()  # noqa: NPY002  (what the target may draw from)
+
+
+def _moved(before: tuple[Any, Any], after: tuple[Any, Any]) -> list[str]:
+    """Return which global generators stand elsewhere after a call than after the same call before.
+
+    A target that seeds them from its own rng leaves them where it did before.
+    """
+    same = all(np.array_equal(x, y) for x, y in zip(before[0], after[0], strict=True))
+    return [
+        name
+        for name, moved in (("numpy.random", not same), ("random", before[1] != after[1]))
+        if moved
+    ]
