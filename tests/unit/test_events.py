@@ -99,13 +99,22 @@ def test_bits_are_those_of_the_search() -> None:
     assert (first.tolist(), last.tolist()) == ([1.0, 1.0, 0.0, 2.0], [2.0, 0.0, 0.0, 2.0])
 
 
+def released(bits: np.ndarray, resolution: float) -> np.ndarray:
+    """Return what Algorithm 1 releases after each row of bits, on [0, 1]."""
+    left, right = np.zeros(len(bits)), np.ones(len(bits))
+    for bit in bits.T:
+        middle = (left + right) / 2
+        left, right = np.where(bit, middle + resolution, left), np.where(bit, right, middle)
+    return (left + right) / 2
+
+
 def test_bits_follow_the_resolution() -> None:
-    """The search adds Δ after each one; bits that are decoded so have the binomial law."""
-    coarse = PCOQS(alpha=0.1, rho=0.5, resolution=1e-3)
-    scores = np.ones(50)
-    released = coarse.sample(scores, 200_000, rng=0)
-    count = Ones(bounds=(0.0, 1.0), rounds=10, resolution=1e-3, stop=8)(released)
-    assert np.unique(count).tolist() == [8.0]
+    """Each string of 8 bits is read back from its release; without Δ some are not."""
+    bits = (np.arange(256)[:, None] >> np.arange(8)) % 2
+    outputs = released(bits, 1e-3)
+    read = Ones(bounds=(0.0, 1.0), rounds=8, resolution=1e-3)(outputs)
+    assert read.tolist() == bits.sum(axis=1).tolist()
+    assert Ones(bounds=(0.0, 1.0), rounds=8)(outputs).tolist() != read.tolist()
 
 
 @pytest.mark.parametrize("search", [Classifier(), Automatic()])
