@@ -108,6 +108,15 @@ def test_the_check_hands_over_the_pair() -> None:
     assert again == outcome.evidence.value > 1.1
 
 
+def test_the_check_repeats_under_its_seed() -> None:
+    mechanism = exponq(Normaliser.PUBLISHED)
+    check = WorstPairSearch(
+        mechanism=mechanism, guarantee=mechanism.guarantee, n=30, evaluations=10
+    )
+    for seed in range(3):
+        assert check(context(seed)).witness == check(context(seed)).witness
+
+
 def test_a_correct_mechanism_is_consistent_and_never_proved() -> None:
     mechanism = exponq(Normaliser.CORRECTED)
     check = WorstPairSearch(
