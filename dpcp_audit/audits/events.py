@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from dpcp_audit.mechanisms.guarantees import PrivacyGuarantee
 
 _CELLS = 64
+_PER_CELL = 80
+"""Samples that a cell of a continuous output should hold, on either input."""
+_FEW = 16
+"""Up to so many cells, likelihood ratios order them well enough."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -316,19 +320,30 @@ def _best_cells(
 ) -> Choice:
     """Return the best event of a feature: unions of cells by likelihood ratio, and half-lines.
 
+    One half of the samples orders the cells, the other says how many to take: judged on the
+    samples that ordered them, the luckiest cells would look best. Among many cells a union must
+    promise one standard error more than a half-line to be taken.
+
     ``trials`` is the size of the certification; the samples' own unless given.
     """
     first, second = (feature(sample) for sample in samples)
-    cuts = _cuts(np.concatenate([first, second]), cells)
-    masses = [
-        (np.bincount(np.searchsorted(cuts, x, side="left"), minlength=cuts.size + 1) + 0.5)
-        / (x.size + 0.5 * (cuts.size + 1))
-        for x in (first, second)
-    ]
+    cuts = _cuts(np.concatenate([first, second]), min(cells, max(8, first.size // _PER_CELL)))
+    ordering, judging, pooled = (
+        [_masses(x[part], cuts) for x in (first, second)]
+        for part in (slice(0, None, 2), slice(1, None, 2), slice(None))
+    )
     allowed = _interpolated_power(guarantee)
     choices = []
-    for swapped, (p, q) in ((False, masses), (True, masses[::-1])):
-        for order in (np.argsort(-p / q), np.arange(p.size), np.arange(p.size)[::-1]):
+    for swapped in (False, True):
+        p0, q0 = ordering[::-1] if swapped else ordering
+        by_ratio = np.argsort(-p0 / q0)
+        left_to_right = np.arange(by_ratio.size)
+        for order, masses, handicap in (
+            (left_to_right, pooled, 0.0),
+            (left_to_right[::-1], pooled, 0.0),
+            (by_ratio, judging, 0.0 if cuts.size < _FEW else 1.0),
+        ):
+            p, q = masses[::-1] if swapped else masses
             excess = _excess(
                 allowed,
                 np.cumsum(p[order], dtype=np.float64),
@@ -338,8 +353,15 @@ def _best_cells(
             taken = int(np.argmax(excess[:-1])) + 1 if p.size > 1 else 1
             inside = np.zeros(p.size, dtype=bool)
             inside[order[:taken]] = True
-            choices.append(Choice(Event(cuts, inside, feature), swapped, float(excess[taken - 1])))
+            promised = float(excess[taken - 1]) - handicap
+            choices.append(Choice(Event(cuts, inside, feature), swapped, promised))
     return max(choices, key=lambda choice: choice.excess)
+
+
+def _masses(values: FloatArray, cuts: FloatArray) -> FloatArray:
+    """Return the smoothed shares of the values in each cell, shape (cuts + 1,)."""
+    counts = np.bincount(np.searchsorted(cuts, values, side="left"), minlength=cuts.size + 1)
+    return (counts + 0.5) / (values.size + 0.5 * (cuts.size + 1))
 
 
 def _cuts(pooled: FloatArray, cells: int) -> FloatArray:

@@ -38,7 +38,7 @@ class Sampler(Protocol):
 class SampledPrivacy:
     """Hold a guarantee against samples of a mechanism on two neighbours.
 
-    Half of the samples, the pilot, choose an event and a direction; the other half certify
+    A share of the samples, the pilot, chooses an event and a direction; fresh ones certify
     the event. A claim of ε-DP or (ε, δ)-DP is put to the score test of its inequality, for the
     event or its complement as the pilot says; the evidence is a lower confidence bound of ε,
     which exceeds the claimed one exactly where the claim is refuted. Any other guarantee is
@@ -57,6 +57,8 @@ class SampledPrivacy:
         The pair of inputs.
     n_samples : int
         Outputs drawn on each input at effort 1, pilot included.
+    pilot_share : float
+        The share of them that the pilot takes, in (0, 1).
     search : EventSearch
         How the pilot chooses the event.
     certificate : Certificate
@@ -74,6 +76,7 @@ class SampledPrivacy:
     guarantee: PrivacyGuarantee
     neighbours: Neighbours[Any]
     n_samples: int = 20_000
+    pilot_share: float = 0.33
     search: EventSearch = field(default_factory=Automatic)
     certificate: Certificate = Certificate.SCORE
     randomness: Randomness = Randomness.GENERATOR
@@ -81,6 +84,7 @@ class SampledPrivacy:
 
     def __post_init__(self) -> None:
         _validate.integer(n_samples=self.n_samples, at_least=200)
+        _validate.open_unit(pilot_share=self.pilot_share)
         _validate.choice(Certificate, certificate=self.certificate)
         _validate.choice(Randomness, randomness=self.randomness)
 
@@ -91,12 +95,13 @@ class SampledPrivacy:
 
     def __call__(self, context: Context) -> Outcome:
         """Choose an event on pilot samples and certify it on fresh ones."""
-        half = context.samples(self.n_samples) // 2
-        event, swapped, complement = self.pilot(half, context)
+        total = context.samples(self.n_samples)
+        fresh = total - round(self.pilot_share * total)
+        event, swapped, complement = self.pilot(total - fresh, context)
         rngs = context.rng(2), context.rng(3)
-        hits = [int(x.sum()) for x in self.draw_inside(event, half, rngs, swapped=swapped)]
+        hits = [int(x.sum()) for x in self.draw_inside(event, fresh, rngs, swapped=swapped)]
         return self._judge(
-            event, hits, half, swapped=swapped, context=context, complement=complement
+            event, hits, fresh, swapped=swapped, context=context, complement=complement
         )
 
     def pilot(self, size: int, context: Context) -> tuple[Event, bool, bool]:

@@ -26,9 +26,9 @@ LEVEL, ALARM = 0.05, 1e-6
 @pytest.mark.parametrize(
     ("sample", "guarantee", "repetitions"),
     [
-        (laplace(1.0), PureDP(1.0), 1000),
-        (response(1.0), PureDP(1.0), 2000),
-        (gaussian(1.0), ApproxDP(1.0, GaussianPair(1.0).delta_at(1.0)), 2000),
+        (laplace(1.0), PureDP(1.0), 200),
+        (response(1.0), PureDP(1.0), 300),
+        (gaussian(1.0), ApproxDP(1.0, GaussianPair(1.0).delta_at(1.0)), 200),
         (gaussian(1.0), ZCDP(0.5), 400),
     ],
     ids=["laplace-pure", "response-pure", "gaussian-approx", "gaussian-zcdp"],

@@ -107,15 +107,16 @@ def test_a_leak_in_one_direction_is_found_from_either_side(swapped: bool) -> Non
 
     outcome = audit(leaky, PureDP(2.0), pair(0, 1) if swapped else pair(1, 0))
     assert outcome.verdict is Verdict.REFUTED
-    assert outcome.witness["swapped"] is swapped
-    assert inside(outcome.witness["event"], np.array([7.0, 0.0])).tolist() == [True, False]
+    seven, zero = inside(outcome.witness["event"], np.array([7.0, 0.0])).tolist()
+    assert seven is not zero  # the leak, or that there is none, which is likelier on the other side
+    assert outcome.witness["swapped"] is (swapped if seven else not swapped)
 
 
 def test_constant_output_says_nothing() -> None:
     def constant(value: float, size: int, *, rng: np.random.Generator) -> np.ndarray:
         return np.full(size, 3.0)
 
-    with pytest.raises(DegenerateTargetError, match="the same value, 3.0, in all 4000 draws"):
+    with pytest.raises(DegenerateTargetError, match=r"the same value, 3.0, in all \d+ draws"):
         audit(constant, PureDP(0.1))
     declared = SampledPrivacy(
         sample=constant, guarantee=PureDP(0.1), neighbours=pair(), randomness=Randomness.NONE
@@ -179,7 +180,8 @@ def test_a_tiny_budget_is_inconclusive() -> None:
 
 def test_effort_scales_the_samples() -> None:
     check = SampledPrivacy(sample=laplace(1), guarantee=PureDP(1), neighbours=pair(), n_samples=400)
-    assert check(context(0, effort=3.0)).evidence.n_samples == 1200
+    fresh = 1200 - round(check.pilot_share * 1200)
+    assert check(context(0, effort=3.0)).evidence.n_samples == 2 * fresh
 
 
 def test_choice_of_event_is_the_likelihood_ratio_where_that_is_best() -> None:
