@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +11,7 @@ from support.samplers import context, pair
 
 from dpcp_audit.audits import degenerate
 from dpcp_audit.audits.degenerate import DegenerateTargetError, probe
-from dpcp_audit.audits.events import Classifier, DyadicBits, LikelihoodRatio, choose_event
+from dpcp_audit.audits.events import Classifier, DyadicBits, LikelihoodRatio
 from dpcp_audit.audits.evidence import Verdict
 from dpcp_audit.audits.sampled import SampledPrivacy
 from dpcp_audit.audits.worst_case import ScorePair, WorstPairSearch, exact_loss, search_pairs
@@ -60,28 +59,27 @@ def test_bits_of_the_wrong_interval_miss_it() -> None:
     assert verdict(LessNoise(alpha=0.1, rho=0.5), wrong) is Verdict.CONSISTENT
 
 
-@dataclass(frozen=True)
-class FirstSampleKnowsBest:
-    """A classifier's score whose event is cut out of the samples that the classifier saw."""
-
-    def contains_rate_gap(self, size: int, *, seed: int, held_out: bool) -> float:
-        rng = np.random.default_rng(seed)
-        first, second = rng.normal(size=(2, size, 12))
-        score = Classifier(penalty=1e-3)._fit(first[::2], second[::2])
-        part = slice(1, None, 2) if held_out else slice(0, None, 2)
-        event, swapped = choose_event(PureDP(0.1), score(first[part]), score(second[part]))
-        rates = [event.contains(score(x[part])).mean() for x in (first, second)]
-        return float(rates[swapped] - rates[1 - swapped])
+def rate_gap(seed: int, *, held_out: bool) -> float:
+    """Return how much likelier one of two equal laws seems at the classifier's better half."""
+    first, second = np.random.default_rng(seed).normal(size=(2, 400, 12))
+    score = Classifier(penalty=1e-3)._fit(first[::2], second[::2])
+    part = slice(1, None, 2) if held_out else slice(0, None, 2)
+    scores = score(first[part]), score(second[part])
+    middle = np.median(np.concatenate(scores))
+    return float((scores[0] > middle).mean() - (scores[1] > middle).mean())
 
 
+@pytest.mark.statistical
 def test_a_classifier_promises_too_much_on_what_it_was_fitted_to() -> None:
-    """Two equal laws: the gap of the event's rates is an artefact, and smaller when held out."""
-    cases = range(40)
+    """False alarm below 1e-6: a held-out gap has mean 0, a spread below 0.06, and 40 are averaged.
+
+    On the samples that it saw, the classifier tells two equal laws apart.
+    """
     seen, fresh = (
-        np.mean([FirstSampleKnowsBest().contains_rate_gap(400, seed=s, held_out=h) for s in cases])
-        for h in (False, True)
+        np.mean([rate_gap(seed, held_out=held_out) for seed in range(40)])
+        for held_out in (False, True)
     )
-    assert seen > 2 * fresh
+    assert abs(fresh) < 0.05 < 0.2 < seen
 
 
 def vector(value: float, size: int, *, rng: np.random.Generator) -> np.ndarray:
