@@ -79,7 +79,8 @@ def test_a_classifier_promises_too_much_on_what_it_was_fitted_to() -> None:
         np.mean([rate_gap(seed, held_out=held_out) for seed in range(40)])
         for held_out in (False, True)
     )
-    assert abs(fresh) < 0.05 < 0.2 < seen
+    assert abs(fresh) < 0.05
+    assert seen > 0.2
 
 
 def vector(value: float, size: int, *, rng: np.random.Generator) -> np.ndarray:
