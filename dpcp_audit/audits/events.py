@@ -327,7 +327,7 @@ def _best_cells(
     ``trials`` is the size of the certification; the samples' own unless given.
     """
     first, second = (feature(sample) for sample in samples)
-    cuts = _cuts(np.concatenate([first, second]), min(cells, max(8, first.size // _PER_CELL)))
+    cuts = _cuts(np.concatenate([first, second]), cells)
     ordering, judging, pooled = (
         [_masses(x[part], cuts) for x in (first, second)]
         for part in (slice(0, None, 2), slice(1, None, 2), slice(None))
@@ -361,15 +361,16 @@ def _best_cells(
 def _masses(values: FloatArray, cuts: FloatArray) -> FloatArray:
     """Return the smoothed shares of the values in each cell, shape (cuts + 1,)."""
     counts = np.bincount(np.searchsorted(cuts, values, side="left"), minlength=cuts.size + 1)
-    return (counts + 0.5) / (values.size + 0.5 * (cuts.size + 1))
+    return np.asarray(counts + 0.5, dtype=np.float64) / (values.size + 0.5 * (cuts.size + 1))
 
 
 def _cuts(pooled: FloatArray, cells: int) -> FloatArray:
     """Return cut points: every distinct value when there are few, else pooled quantiles."""
     values = np.unique(pooled)
     if values.size > cells:
+        wide = min(cells, max(8, pooled.size // (2 * _PER_CELL)))
         values = np.unique(
-            np.quantile(pooled, np.linspace(0, 1, cells + 1)[1:], method="inverted_cdf")
+            np.quantile(pooled, np.linspace(0, 1, wide + 1)[1:], method="inverted_cdf")
         )
     return values[:-1]
 

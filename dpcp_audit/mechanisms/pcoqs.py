@@ -134,11 +134,12 @@ class PCOQS:
         )
 
     def worst_pair(self, n: int) -> tuple[FloatArray, FloatArray]:
-        """Return the neighbours that the released threshold tells apart best.
+        """Return the neighbours that the released threshold tells apart best at small ε.
 
         r scores at a and the rest at b, against the same with one score moved from a to b:
         every round then compares the same two counts, and the release is N i.i.d. bits of
-        probability 1/2 against Φ(1/σ).
+        probability 1/2 against Φ(1/σ). At high Rényi orders other pairs lose more, see
+        ``renyi_supremum``.
         """
         rank, (low, high) = self.rank(n), self.bounds
         if rank > n:

@@ -5,10 +5,14 @@ from __future__ import annotations
 from functools import partial
 
 from dpcp_audit.audits.computed import Computation, Computed
+from dpcp_audit.audits.events import DyadicBits
 from dpcp_audit.audits.evidence import Verdict
 from dpcp_audit.audits.exact import hold_against, profile_figure
+from dpcp_audit.audits.sampled import SampledPrivacy
+from dpcp_audit.audits.worst_case import WorstPairSearch
 from dpcp_audit.mechanisms.guarantees import PureDP
 from dpcp_audit.mechanisms.laws import FinitePair
+from dpcp_audit.mechanisms.neighbours import Neighbours, Relation
 from dpcp_audit.mechanisms.pcoqs import PCOQS
 from dpcp_audit.mechanisms.populations import Uniform
 from dpcp_audit.reports.suite.row import Row, claims_of
@@ -50,6 +54,22 @@ def _epsilon_equivalence() -> Computation:
             "threshold is not 1-DP, so the papers' comparison with ExponQ at one ε is not like "
             "for like."
         ),
+    )
+
+
+def _sampled_equivalence() -> SampledPrivacy:
+    scores, neighbour_scores = _DEFAULT.worst_pair(50)
+    return SampledPrivacy(
+        sample=_DEFAULT.sample,
+        guarantee=PureDP(1.0),
+        neighbours=Neighbours(
+            relation=Relation.SUBSTITUTION, value=scores, neighbour=neighbour_scores
+        ),
+        search=DyadicBits(
+            bounds=_DEFAULT.bounds, rounds=_DEFAULT.rounds, resolution=_DEFAULT.resolution
+        ),
+        n_samples=100_000,
+        witness={"alpha": _DEFAULT.alpha, "rho": _DEFAULT.rho},
     )
 
 
@@ -102,6 +122,30 @@ def _privacy_rows() -> list[Row]:
                 "(ε, 0)-DP ⇔ ε-zCDP; ε_CP = 1 ↔ ρ = 1/2",
             ),
             check=Computed(_epsilon_equivalence),
+        ),
+        Row(
+            claim=_claim(
+                "pcoqs.proposition-1.zcdp[neighbours=searched]",
+                "Proposition 1",
+                Verdict.CONSISTENT,
+                "Algorithm 1 is ρ-zCDP; a search over neighbours, told nothing, looks for the pair "
+                "whose exact laws lose most.",
+                "D_α(M(S) ‖ M(S′)) ≤ ρα for all α > 1",
+            ),
+            check=WorstPairSearch(
+                mechanism=_DEFAULT, guarantee=_DEFAULT.guarantee, n=50, evaluations=100
+            ),
+        ),
+        Row(
+            claim=_claim(
+                "pcoqs.epsilon-equivalence[audit=sampled]",
+                "Sections 3.2 and 5",
+                Verdict.REFUTED,
+                "At ρ = ε²/2 P-COQS gives the privacy of an ε-DP mechanism (here ε = 1); audited "
+                "by sampling, with events on the bits of the released threshold.",
+                "P(q ∈ E) ≤ e^ε P′(q ∈ E)",
+            ),
+            check=_sampled_equivalence(),
         ),
         Row(
             claim=_claim(
