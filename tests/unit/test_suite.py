@@ -9,6 +9,7 @@ import pytest
 
 from dpcp_audit.audits.check import Check, Context
 from dpcp_audit.audits.evidence import EvidenceKind, Verdict
+from dpcp_audit.audits.worst_case import WorstPairSearch
 from dpcp_audit.reports.errors import UsageError
 from dpcp_audit.reports.runner import RunSettings, share
 from dpcp_audit.reports.suite import Suite, row_of, select, suite
@@ -92,7 +93,8 @@ def test_a_check_is_sampled_exactly_where_its_evidence_is(
     assert (evidence.n_samples is not None) == row.check.sampled
     assert (evidence.confidence < 1) == row.check.sampled
     assert bool(asked) or not row.check.sampled
-    assert not asked or row.check.sampled or isinstance(row.check, DistributionSearch)
+    searches = DistributionSearch | WorstPairSearch
+    assert not asked or row.check.sampled or isinstance(row.check, searches)
 
 
 @pytest.mark.parametrize(
