@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 
 from dpcp_audit import _validate
+from dpcp_audit.audits.box_power import box_power, fewest, smallest_epsilon
 from dpcp_audit.audits.computed import Computation
 from dpcp_audit.audits.evidence import Evidence, EvidenceKind, Outcome, PlainData, Verdict
 from dpcp_audit.audits.statistics import clopper_pearson
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from dpcp_audit.mechanisms.guarantees import LocalDP
 
 _SHARES = 3
+_DETECTION = 0.95
 _CHUNK = 2**20
 
 
@@ -246,7 +248,53 @@ class LocalPrivacy:
                 f"{r.quantity[0].upper()}{r.quantity[1:]}: {r.value:.4g}, certified above "
                 f"{r.lower:.4g}; claimed at most {r.claimed:.4g}."
                 for r in results
-            ),
+            )
+            + self._power_note(self.detectable(context)),
+        )
+
+    def detectable(self, context: Context) -> float:
+        """Return the smallest true ε of randomised response that is refuted.
+
+        With probability at least 0.95 and by the event alone, where the pilot has found the
+        event: an input's own output, of probability e^ε/(e^ε + m − 1) and, on every other
+        input, 1/(e^ε + m − 1), with m = ``n_outputs``. Infinity where no ε is refuted so often.
+        """
+        half = context.samples(self.n_samples) // 2
+        return smallest_epsilon(
+            lambda epsilon: self._detects(epsilon, half, context.significance),
+            claimed=self.guarantee.epsilon,
+        )
+
+    def samples_needed(self, true_epsilon: float, *, significance: float) -> int:
+        """Return the ``n_samples``, pilot included, that refute such a randomised response.
+
+        At least 200, as the check asks; up to the ripple of a few samples that whole counts
+        leave in the power.
+        """
+        _validate.finite(true_epsilon=true_epsilon)
+        _validate.open_unit(significance=significance)
+        claimed = self.guarantee.epsilon
+        if not true_epsilon > claimed:
+            raise ValueError(f"true_epsilon must exceed {claimed!r}, got {true_epsilon!r}")
+        return 2 * fewest(
+            lambda trials: self._detects(true_epsilon, trials, significance),
+            at_least=100,
+            name="true_epsilon",
+            got=true_epsilon,
+        )
+
+    def _detects(self, epsilon: float, trials: int, significance: float) -> bool:
+        own = guess_bound(epsilon, self.n_outputs)
+        claimed, share = self.guarantee.epsilon, significance / _SHARES
+        other = own * math.exp(-epsilon)
+        return box_power(own, other, trials, epsilon=claimed, significance=share) >= _DETECTION
+
+    def _power_note(self, smallest: float) -> str:
+        if math.isinf(smallest):
+            return " No randomised response would have been refuted with probability 0.95."
+        return (
+            f" Randomised response of a true ε of {smallest:.4g} would have been refuted with "
+            "probability 0.95."
         )
 
     def _verdict(self, trials: int, share: float, *, refuted: bool) -> Verdict:

@@ -17,6 +17,7 @@ from scipy.special import expit
 
 from dpcp_audit import _validate
 from dpcp_audit.audits.attacks import Attack, CellLikelihood, membership_pvalues
+from dpcp_audit.audits.box_power import fewest
 from dpcp_audit.audits.evidence import (
     Evidence,
     EvidenceKind,
@@ -227,19 +228,39 @@ class MembershipInference:
         number of false positives is put at a quantile that it exceeds with half of the
         probability left to missing; infinity where no TPR is large enough.
         """
+        _validate.positive(effort=effort)
+        games = max(100, round(self.n_samples * effort)) // 2
+        return self._detectable_tpr(fpr, games, significance, detection)
+
+    def samples_needed(
+        self, tpr: float, fpr: float, *, significance: float, detection: float = 0.95
+    ) -> int:
+        """Return the ``n_samples``, pilot included, at which ``detectable_tpr`` falls to ``tpr``.
+
+        At least 400, as the check asks; up to the ripple that whole counts leave in the power.
+        """
+        _validate.closed_unit(tpr=tpr, fpr=fpr)
+        if not tpr > (allowed := float(self.guarantee.power(fpr))):
+            raise ValueError(f"tpr must exceed {allowed:.4g}, allowed at fpr, got {tpr!r}")
+        return 2 * fewest(
+            lambda games: self._detectable_tpr(fpr, games, significance, detection) <= tpr,
+            at_least=200,
+            name="tpr",
+            got=tpr,
+        )
+
+    def _detectable_tpr(
+        self, fpr: float, games: int, significance: float, detection: float
+    ) -> float:
         from scipy.stats import binom  # noqa: PLC0415  (slow to import)
 
         _validate.closed_unit(fpr=fpr)
         _validate.open_unit(significance=significance, detection=detection)
-        _validate.positive(effort=effort)
-        trials, share = max(100, round(self.n_samples * effort)) // 2, significance / _POINTS
-        missing = (1 - detection) / 2
-        false_positives = int(binom.ppf(1 - missing, trials, fpr))
-        allowed = float(
-            self.guarantee.power(clopper_pearson(false_positives, trials, significance=share)[1])
-        )
-        critical = int(binom.isf(share / 2, trials, allowed)) + 1
-        return rate_reaching(critical, trials, detection=1 - missing, at_least=allowed)
+        share, missing = significance / _POINTS, (1 - detection) / 2
+        most = int(binom.ppf(1 - missing, games, fpr))
+        allowed = float(self.guarantee.power(clopper_pearson(most, games, significance=share)[1]))
+        critical = int(binom.isf(share / 2, games, allowed)) + 1
+        return rate_reaching(critical, games, detection=1 - missing, at_least=allowed)
 
     def _fit(self, member: FloatArray, other: FloatArray, rng: np.random.Generator) -> _Fitted:
         """Fit every attack on half of the pilot games; the rest choose the best."""

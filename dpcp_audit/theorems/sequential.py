@@ -18,7 +18,7 @@ from dpcp_audit.audits.evidence import (
     Verdict,
 )
 from dpcp_audit.audits.sequential import RateSequence
-from dpcp_audit.audits.statistics import clopper_pearson
+from dpcp_audit.audits.statistics import clopper_pearson, detectable_excess, trials_needed
 from dpcp_audit.theorems.theorem import histogram
 
 if TYPE_CHECKING:
@@ -187,9 +187,35 @@ class AlongN:
             ),
             witness=theorems[worst].parameters
             | {"limits": theorems[worst].bounds, "trials": count, "seed": context.seed},
-            note=f"Worst at n = {self.sizes[worst]}.",
+            note=(
+                f"Worst at n = {self.sizes[worst]}. A failure probability of "
+                f"{self.detectable(context):.3g} at any one n would have been refuted with "
+                "probability 0.95."
+            ),
             figures=(self._figure(statistics, theorems), self._rate_figure(rates, claimed)),
         )
+
+    def detectable(self, context: Context) -> float:
+        """Return the smallest failure probability at one n that is refuted with probability 0.95.
+
+        At that n's share of the significance, by itself: failures at other n can only add.
+        Trials that may be undecided are not counted in; infinity where no outcome refutes.
+        """
+        return detectable_excess(
+            self._theorems()[1],
+            context.samples(self.n_trials),
+            significance=context.significance / len(self.sizes),
+        )
+
+    def trials_needed(self, rate: float, *, significance: float) -> int:
+        """Return the fewest trials at each n that refute a failure probability of ``rate`` > δ.
+
+        With probability at least 0.95, where it holds at one n; ``significance`` is that of
+        the whole check.
+        """
+        _validate.open_unit(significance=significance)
+        share = significance / len(self.sizes)
+        return trials_needed(self._theorems()[1], rate, significance=share)
 
     def _theorems(self) -> tuple[list[Theorem], float]:
         """Return the theorem at every n, and the δ that all of them allow."""
