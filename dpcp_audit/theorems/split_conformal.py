@@ -41,6 +41,20 @@ def split_miscoverage(population: Population, *, n: int, alpha: float) -> Comput
     )
 
 
+def split_overcoverage(*, n: int, alpha: float) -> Computation:
+    """Compute E[F(q)] without ties, r/(n+1), against the upper bound 1−α+1/(n+1)."""
+    rank = conformal_rank(n, alpha=alpha)
+    return Computation(
+        quantity="mean coverage",
+        value=rank / (n + 1),
+        claimed=1 - alpha + 1 / (n + 1),
+        covers="without ties the law of the coverage is Beta(r, n+1−r), whatever the scores.",
+        witness={"n": n, "alpha": alpha, "rank": rank},
+        note="With ties the coverage can exceed this by the mass of the tied scores.",
+        figures=(_law_figure(rank, n, alpha),),
+    )
+
+
 def _levels(population: Population) -> FloatArray | None:
     """Return the values that F takes at the atoms, increasing to 1; None without atoms."""
     if isinstance(population, Deferred):

@@ -20,7 +20,7 @@ from dpcp_audit.mechanisms.populations import Population, Uniform
 from dpcp_audit.reports.suite.data import breast_cancer, digits
 from dpcp_audit.reports.suite.row import Row, claims_of
 from dpcp_audit.theorems.calibrators import MarginalCoverage
-from dpcp_audit.theorems.split_conformal import split_miscoverage
+from dpcp_audit.theorems.split_conformal import split_miscoverage, split_overcoverage
 from dpcp_audit.theorems.theorem import MeanBound
 
 _exponq_claim = claims_of("Angelopoulos et al. (2022)")
@@ -237,4 +237,15 @@ def _conformal_rows() -> list[Row]:
             check=Computed(partial(split_miscoverage, population, n=500, alpha=0.1)),
         )
         for population in populations
+    ] + [
+        Row(
+            claim=_conformal_claim(
+                "conformal.split[side=upper]",
+                "Split conformal prediction",
+                Verdict.PROVED,
+                "Split conformal sets cover at most 1−α+1/(n+1) where scores are not tied.",
+                "P(Y ∈ C(X)) ≤ 1−α+1/(n+1)",
+            ),
+            check=Computed(partial(split_overcoverage, n=500, alpha=0.1)),
+        )
     ]
