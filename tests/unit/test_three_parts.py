@@ -85,6 +85,13 @@ def test_a_local_audit_refutes_what_it_says() -> None:
     assert refutations(local(smallest), significance=0.01) >= ENOUGH
 
 
+def test_the_event_has_a_third_of_the_significance_and_half_of_the_samples() -> None:
+    epsilon = local(1.0).detectable(context(0, significance=0.03))
+    own = math.exp(epsilon) / (math.exp(epsilon) + 3)
+    power = box_power(own, (1 - own) / 3, 2000, epsilon=1.0, significance=0.01)
+    assert power == pytest.approx(0.95, abs=1e-5)
+
+
 @pytest.mark.statistical
 def test_bets_refute_what_they_say() -> None:
     """False alarm 1e-6; the power is a lower bound, so that 0.95 is what it is held against."""
