@@ -2,7 +2,7 @@
 
     python benchmarks/auditor_samples.py [--runs 60]
 
-"Known": the best event is given. "Searched": a pilot of half the samples (betting: of 1000)
+"Known": the best event is given. "Searched": a pilot of a third of the samples (betting: of 1000)
 finds it, and is part of the number. A number is the size at which half of the runs certify;
 for betting, the median of the samples at which it stops.
 """
