@@ -9,8 +9,6 @@ import numpy as np
 
 from dpcp_audit import _validate
 from dpcp_audit.audits.evidence import (
-    Evidence,
-    EvidenceKind,
     Figure,
     FigureKind,
     Outcome,
@@ -19,7 +17,7 @@ from dpcp_audit.audits.evidence import (
 )
 from dpcp_audit.audits.sequential import RateSequence
 from dpcp_audit.audits.statistics import clopper_pearson, detectable_excess, trials_needed
-from dpcp_audit.theorems.theorem import histogram
+from dpcp_audit.theorems.theorem import case, histogram, rate_evidence
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,25 +63,17 @@ class SequentialRate:
             part = self.theorem.trials(count, rng=context.rng(len(statistics)))
             statistics.append(part.statistic)
             failures += int(part.failed.sum())
-            undecided += 0 if part.undecided is None else int(part.undecided.sum())
+            undecided += part.undecided_only
             done += count
             low = sequence.interval(failures, done)[0]
             high = sequence.interval(failures + undecided, done)[1]
             verdict = self._judge(low, high)
         return Outcome(
             verdict=verdict,
-            evidence=Evidence(
-                kind=EvidenceKind.CERTIFIED,
-                quantity="failure probability",
-                value=failures / done,
-                lower=low,
-                upper=high,
-                claimed=self.theorem.allowed_failure,
-                confidence=1 - context.significance,
-                n_samples=done,
+            evidence=rate_evidence(
+                failures / done, (low, high), self.theorem, n_samples=done, context=context
             ),
-            witness=self.theorem.parameters
-            | {"limits": self.theorem.bounds, "trials": done, "seed": context.seed},
+            witness=case(self.theorem, trials=done, context=context),
             note=self._note(np.concatenate(statistics), budget, self.detectable(context)),
             figures=(histogram(np.concatenate(statistics), self.theorem),),
         )
@@ -161,9 +151,10 @@ class AlongN:
         for chunk, theorem in enumerate(theorems):
             run = theorem.trials(count, rng=context.rng(chunk))
             failures = int(run.failed.sum())
-            open_ = 0 if run.undecided is None else int(run.undecided.sum())
             low = clopper_pearson(failures, count, significance=significance)[0]
-            high = clopper_pearson(failures + open_, count, significance=significance)[1]
+            high = clopper_pearson(failures + run.undecided_only, count, significance=significance)[
+                1
+            ]
             statistics.append(run.statistic)
             limits.append((low, high))
             rates.append(failures / count)
@@ -175,18 +166,15 @@ class AlongN:
             verdict = Verdict.CONSISTENT
         return Outcome(
             verdict=verdict,
-            evidence=Evidence(
-                kind=EvidenceKind.CERTIFIED,
-                quantity="largest failure probability over n",
-                value=rates[worst],
-                lower=limits[worst][0],
-                upper=limits[worst][1],
-                claimed=claimed,
-                confidence=1 - context.significance,
+            evidence=rate_evidence(
+                rates[worst],
+                limits[worst],
+                theorems[worst],
                 n_samples=count * len(self.sizes),
+                context=context,
+                quantity="largest failure probability over n",
             ),
-            witness=theorems[worst].parameters
-            | {"limits": theorems[worst].bounds, "trials": count, "seed": context.seed},
+            witness=case(theorems[worst], trials=count, context=context),
             note=(
                 f"Worst at n = {self.sizes[worst]}. A failure probability of "
                 f"{self.detectable(context):.3g} at any one n would have been refuted with "

@@ -124,18 +124,10 @@ class FailureRate:
         )  # as many failures may hide among the undecided
         return Outcome(
             verdict=_judge_rate(low, high, claimed, excess),
-            evidence=Evidence(
-                kind=EvidenceKind.CERTIFIED,
-                quantity="failure probability",
-                value=failures / count,
-                lower=low,
-                upper=high,
-                claimed=claimed,
-                confidence=1 - context.significance,
-                n_samples=count,
+            evidence=rate_evidence(
+                failures / count, (low, high), self.theorem, n_samples=count, context=context
             ),
-            witness=self.theorem.parameters
-            | {"limits": self.theorem.bounds, "trials": count, "seed": context.seed},
+            witness=case(self.theorem, trials=count, context=context),
             note=(
                 f"Mean {self.theorem.statistic} {statistic.mean():.4g} (standard deviation "
                 f"{statistic.std():.2g}); a failure probability of {excess:.3g} would have been "
@@ -248,6 +240,37 @@ def outside(
     for bound in upper:
         failed |= statistic - margin > bound + _ROUNDING
     return failed
+
+
+def rate_evidence(
+    rate: float,
+    interval: tuple[float, float],
+    theorem: Theorem,
+    *,
+    n_samples: int,
+    context: Context,
+    quantity: str = "failure probability",
+) -> Evidence:
+    """Return certified evidence of a failure rate with its interval, against the theorem's δ."""
+    return Evidence(
+        kind=EvidenceKind.CERTIFIED,
+        quantity=quantity,
+        value=rate,
+        lower=interval[0],
+        upper=interval[1],
+        claimed=theorem.allowed_failure,
+        confidence=1 - context.significance,
+        n_samples=n_samples,
+    )
+
+
+def case(theorem: Theorem, *, trials: int, context: Context) -> PlainData:
+    """Return the witness of simulated trials: the theorem's parameters, limits and the seed."""
+    return theorem.parameters | {
+        "limits": theorem.bounds,
+        "trials": trials,
+        "seed": context.seed,
+    }
 
 
 def histogram(statistic: FloatArray, theorem: Theorem) -> Figure:
