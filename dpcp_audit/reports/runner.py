@@ -15,6 +15,7 @@ from dpcp_audit.reports.suite import Suite, row_of, suite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from contextlib import AbstractContextManager
 
     from dpcp_audit.reports.suite.row import Row
 
@@ -141,10 +142,24 @@ def check_row(row: Row, settings: RunSettings, *, significance: float) -> Findin
     )
     started = time.perf_counter()
     try:
-        outcome, error = row.check(context), ""
+        with _one_thread():
+            outcome, error = row.check(context), ""
     except Exception as caught:  # noqa: BLE001  (one broken check must not end the run)
         place = traceback.extract_tb(caught.__traceback__)[-1]
         outcome, error = None, f"{type(caught).__name__}: {caught} (in {place.name})"
     return Finding(
         claim=row.claim, outcome=outcome, error=error, seconds=time.perf_counter() - started
     )
+
+
+def _one_thread() -> AbstractContextManager[object]:
+    """Hold linear algebra to one thread, here as in every worker process.
+
+    Its sums round differently with the number of threads, and findings must not depend on
+    the number of workers.
+    """
+    import scipy.linalg  # noqa: F401, PLC0415  (what is not yet loaded cannot be limited)
+    from threadpoolctl import threadpool_limits  # noqa: PLC0415  (needed by runs alone)
+
+    limits: AbstractContextManager[object] = threadpool_limits(limits=1)
+    return limits

@@ -99,6 +99,12 @@ def test_workers_do_not_change_the_document() -> None:
     assert document(select(SOME), jobs=1) == document(select(SOME), jobs=2)
 
 
+def test_linear_algebra_rounds_alike_whatever_the_number_of_workers() -> None:
+    """Sums that BLAS splits over threads: with one worker it would otherwise have all cores."""
+    rows = select(["pipeline.budget", "ldpcp.krr"])
+    assert document(rows, jobs=1) == document(rows, jobs=2)
+
+
 def test_company_does_not_change_a_finding() -> None:
     rows = select(SOME)
     alone = [document([row_])["findings"][0] for row_ in rows]
