@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from dpcp_audit.reports.runner import RunSettings
+    from dpcp_audit.reports.settings import RunSettings
 
 SCHEMA_VERSION = "1.0"
 _LIBRARIES = ("numpy", "scipy", "statsmodels", "scikit-learn")
@@ -47,12 +47,7 @@ def to_document(
         "tool": {"name": "dpcp-audit", "version": __version__},
         "python": platform.python_version(),
         "libraries": {name: metadata.version(name) for name in _LIBRARIES},
-        "suite": settings.suite,
-        "pools": list(settings.pools),
-        "seed": settings.seed,
-        "profile": settings.profile,
-        "false_alarm": settings.false_alarm,
-        "strict": settings.strict,
+        **settings.as_data(),
         "complete": complete,
         "wall_seconds": round(seconds, 3),
         "summary": {str(v): verdicts.count(v) for v in Verdict}

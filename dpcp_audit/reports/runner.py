@@ -5,61 +5,19 @@ from __future__ import annotations
 import time
 import traceback
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from dpcp_audit import _validate
 from dpcp_audit.audits.check import Context
 from dpcp_audit.audits.evidence import Finding
-from dpcp_audit.reports.suite import Suite, row_of, suite
+from dpcp_audit.reports.suite import row_of, suite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from contextlib import AbstractContextManager
 
+    from dpcp_audit.reports.settings import RunSettings
     from dpcp_audit.reports.suite.row import Row
-
-
-LEAST_FALSE_ALARM = 1e-100
-"""Below it the intervals' own arithmetic gives out."""
-
-
-class Profile(StrEnum):
-    """How much effort a run spends."""
-
-    SMOKE = "smoke"
-    """Seconds: a first look."""
-    CI = "ci"
-    """Minutes: for every commit."""
-    FULL = "full"
-    """The largest samples."""
-
-    @property
-    def effort(self) -> float:
-        """The factor on every sample size."""
-        return {Profile.SMOKE: 0.5, Profile.CI: 2.0, Profile.FULL: 20.0}[self]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunSettings:
-    """What identifies a run: the same settings give the same findings."""
-
-    seed: int = 0
-    profile: Profile = Profile.CI
-    false_alarm: float = 1e-3
-    strict: bool = False
-    suite: Suite = Suite.PAPERS
-    pools: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        _validate.choice(Suite, suite=self.suite)
-        _validate.integer(seed=self.seed, at_least=0)
-        _validate.choice(Profile, profile=self.profile)
-        _validate.open_unit(false_alarm=self.false_alarm)
-        if self.false_alarm < LEAST_FALSE_ALARM:
-            raise ValueError(
-                f"false_alarm must be at least {LEAST_FALSE_ALARM:g}, got {self.false_alarm!r}"
-            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

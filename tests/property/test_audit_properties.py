@@ -18,7 +18,7 @@ from dpcp_audit.audits.exact import hold_against, worst_measurement
 from dpcp_audit.audits.sampled import Event, choose_event
 from dpcp_audit.mechanisms.guarantees import ZCDP, ApproxDP, PureDP, RenyiDP
 from dpcp_audit.mechanisms.laws import FiniteLaw, FinitePair
-from dpcp_audit.reports.commands import _same
+from dpcp_audit.reports.commands.replay import _same
 from dpcp_audit.reports.document import plain_data
 from dpcp_audit.theorems.theorem import FailureRate, outside
 

@@ -14,7 +14,7 @@ import pytest
 from dpcp_audit.audits.computed import Computation, Computed
 from dpcp_audit.audits.evidence import Claim, Finding, Source, Verdict
 from dpcp_audit.reports.document import DocumentError, dump, load, plain_data, to_document
-from dpcp_audit.reports.runner import Profile, RunSettings
+from dpcp_audit.reports.settings import Profile, RunSettings
 from dpcp_audit.reports.suite import select
 
 if TYPE_CHECKING:

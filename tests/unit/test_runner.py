@@ -11,18 +11,11 @@ import pytest
 
 from dpcp_audit.audits.computed import Computation, Computed
 from dpcp_audit.audits.evidence import Claim, Source, Verdict
-from dpcp_audit.reports import commands
+from dpcp_audit.reports import publishing, suite
 from dpcp_audit.reports.cli import main
 from dpcp_audit.reports.document import to_document
-from dpcp_audit.reports.runner import (
-    CheckFinished,
-    Profile,
-    RunFinished,
-    RunSettings,
-    RunStarted,
-    check,
-    run,
-)
+from dpcp_audit.reports.runner import CheckFinished, RunFinished, RunStarted, check, run
+from dpcp_audit.reports.settings import Profile, RunSettings
 from dpcp_audit.reports.suite import select
 from dpcp_audit.reports.suite.row import Row
 
@@ -191,7 +184,7 @@ def test_bad_settings_are_refused_by_name(bad: dict[str, Any]) -> None:
 
 
 def exit_code(monkeypatch: pytest.MonkeyPatch, rows: list[Row], *options: str) -> int:
-    monkeypatch.setattr(commands, "select", lambda *_: rows)
+    monkeypatch.setattr(suite, "select", lambda *_: rows)
     return main(["run", "--jobs", "1", "--profile", "smoke", *options])
 
 
@@ -241,7 +234,7 @@ def test_an_interrupted_run_reports_what_was_finished(
         yield from list(run(rows[:1], settings, jobs=jobs))[:-1]
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(commands, "run_rows", interrupted)
+    monkeypatch.setattr(publishing, "run", interrupted)
     path = tmp_path / "r.json"
     assert exit_code(monkeypatch, [HOLDS, FALSE], "--report", f"json={path}") == 3
     results = json.loads(path.read_text())
@@ -254,7 +247,7 @@ def test_a_dead_worker_is_told_of_and_nothing_is_lost(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = [HOLDS, row("dies", Dies()), FALSE]
-    monkeypatch.setattr(commands, "select", lambda *_: rows)
+    monkeypatch.setattr(suite, "select", lambda *_: rows)
     assert main(["run", "--jobs", "2", "--profile", "smoke"]) == 3
     captured = capsys.readouterr()
     assert "a worker process died" in captured.err

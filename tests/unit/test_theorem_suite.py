@@ -8,7 +8,8 @@ import pytest
 
 from dpcp_audit.audits.evidence import Verdict
 from dpcp_audit.reports.cli import main
-from dpcp_audit.reports.runner import Profile, RunSettings, check
+from dpcp_audit.reports.runner import check
+from dpcp_audit.reports.settings import Profile, RunSettings
 from dpcp_audit.reports.suite import Suite, suite
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from dpcp_audit.reports import writers
 from dpcp_audit.reports.document import dump, to_document
 from dpcp_audit.reports.errors import IncompleteError, MissingExtraError, UsageError
 from dpcp_audit.reports.progress import Progress, print_summary, summary_line
-from dpcp_audit.reports.runner import CheckFinished, RunSettings, RunStarted, check
+from dpcp_audit.reports.runner import CheckFinished, RunStarted, check
+from dpcp_audit.reports.settings import RunSettings
 from dpcp_audit.reports.writers import Writer, parse_reports, write_all
 
 if TYPE_CHECKING:

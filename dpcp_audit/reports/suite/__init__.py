@@ -58,7 +58,10 @@ def _suite(which: Suite, pools: tuple[str, ...]) -> tuple[Row, ...]:
 
 def _rows(which: Suite, pools: tuple[str, ...]) -> tuple[Row, ...]:
     if which is Suite.THEOREMS:
-        return tuple(theorem_grid.rows(pools))
+        try:
+            return tuple(theorem_grid.rows(pools))
+        except ValueError as error:  # of a pool's file
+            raise UsageError(f"--pool: {error}") from error
     if pools:
         raise UsageError("--pool goes with --suite theorems")
     return (
