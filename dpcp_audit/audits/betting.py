@@ -18,6 +18,7 @@ from scipy.special import logsumexp
 
 from dpcp_audit import _validate
 from dpcp_audit.audits.box_power import smallest_epsilon
+from dpcp_audit.audits.certificates import Hits
 from dpcp_audit.audits.evidence import Evidence, EvidenceKind, Outcome, PlainData, Verdict
 from dpcp_audit.audits.sampled import SampledPrivacy
 from dpcp_audit.mechanisms.guarantees import ApproxDP, PureDP
@@ -294,6 +295,9 @@ class SequentialPrivacy:
                 claimed=claimed,
                 confidence=1 - context.significance,
                 n_samples=2 * pairs,
+                sample=Hits(
+                    int(counts[2] + counts[3]), int(counts[1] + counts[3]), pairs
+                ).as_sample(any_time=True),
             ),
             witness=self.witness
             | {

@@ -8,7 +8,14 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from dpcp_audit.audits.evidence import Evidence, EvidenceKind, Verdict
+from dpcp_audit.audits.evidence import (
+    Count,
+    Evidence,
+    EvidenceKind,
+    Measure,
+    Sample,
+    Verdict,
+)
 from dpcp_audit.audits.ratio_power import detectable_epsilon
 from dpcp_audit.audits.ratio_test import RatioTest, epsilon_lower_bound
 from dpcp_audit.audits.statistics import clopper_pearson, detectable_excess
@@ -46,6 +53,19 @@ class Hits(NamedTuple):
         """Return the counts of the complement, which is likelier on the other input."""
         return Hits(
             self.trials - self.neighbour_successes, self.trials - self.successes, self.trials
+        )
+
+    def as_sample(self, *, any_time: bool = False) -> Sample:
+        """Return the counts as evidence keeps them."""
+        return Sample(
+            measure=Measure.LOG_RATIO,
+            counts=tuple(
+                Count(of=f"the event on {of}", hits=hits, trials=self.trials, any_time=any_time)
+                for of, hits in (
+                    ("one input", self.successes),
+                    ("its neighbour", self.neighbour_successes),
+                )
+            ),
         )
 
 
@@ -131,6 +151,7 @@ def _by_score(claim: ApproxDP, hits: Hits, significance: float, *, complement: b
             claimed=claim.epsilon,
             confidence=1 - significance,
             n_samples=2 * trials,
+            sample=Hits(x, y, trials).as_sample(),
         ),
         note=_detectable(claim, (y + 0.5) / (trials + 1), trials, significance),
     )
@@ -192,6 +213,7 @@ def _box_evidence(
     p_low, p_high, q_high = limits
     p, q = hits.successes / hits.trials, hits.neighbour_successes / hits.trials
     quantity, value, lower, upper = "probability of the event", p, p_low, p_high
+    shown = hits
     claimed = allowed
     if isinstance(guarantee, PureDP):
         claimed, upper = guarantee.epsilon, math.inf
@@ -202,6 +224,7 @@ def _box_evidence(
                 f"{LOG_RATIO} (its complement's)",
             ),
         )
+        shown = hits if quantity == LOG_RATIO else hits.complement()
     return Evidence(
         kind=EvidenceKind.CERTIFIED,
         quantity=quantity,
@@ -211,6 +234,7 @@ def _box_evidence(
         claimed=claimed,
         confidence=1 - significance,
         n_samples=2 * hits.trials,
+        sample=shown.as_sample(),
     )
 
 

@@ -54,6 +54,70 @@ class EvidenceKind(StrEnum):
     """A number without a guarantee."""
 
 
+class Bound(StrEnum):
+    """Which side of a quantity a claim bounds."""
+
+    AT_MOST = "at most"
+    """A larger value is worse, as of a loss of privacy or a failure probability."""
+    AT_LEAST = "at least"
+    """A smaller value is worse, as of a coverage."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Count:
+    """How often something happened among independent trials.
+
+    Parameters
+    ----------
+    of : str
+        What was counted, in words that tell it from the other counts of the same evidence.
+    undecided : int
+        Trials beside the hits that may be hits too.
+    any_time : bool
+        Whether the number of trials was chosen in view of the hits.
+    """
+
+    of: str
+    hits: int
+    trials: int
+    undecided: int = 0
+    any_time: bool = False
+
+
+class Measure(StrEnum):
+    """What a sample's numbers estimate."""
+
+    RATES = "rates"
+    """The probability of each count."""
+    LOG_RATIO = "log-ratio"
+    """log(p/p′) of two counts, the likelier input's first."""
+    MEAN = "mean"
+    """The mean of a bounded variable."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """The numbers behind sampled evidence: what a comparison with another run needs.
+
+    Parameters
+    ----------
+    counts : tuple of Count
+        Of rates, one or several; of a log-ratio, two; of a mean, none.
+    trials : int
+        Of a mean: the number of values.
+    variance : float
+        Of a mean: the values' variance, with the divisor ``trials`` − 1.
+    range : tuple of float
+        Of a mean: bounds that the variable never leaves.
+    """
+
+    measure: Measure
+    counts: tuple[Count, ...] = ()
+    trials: int = 0
+    variance: float = 0.0
+    range: tuple[float, float] = (0.0, 1.0)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
     """A number with an interval, and how it was had.
@@ -72,6 +136,10 @@ class Evidence:
         Probability that the interval is right: 1 where it is exact.
     n_samples : int or None
         Number of samples behind it; None where nothing was sampled.
+    bound : Bound
+        Which side of the quantity the claim bounds.
+    sample : Sample or None
+        The counts or the variance behind a sampled number, where they are few.
     """
 
     kind: EvidenceKind
@@ -82,6 +150,8 @@ class Evidence:
     claimed: float | None = None
     confidence: float = 1.0
     n_samples: int | None = None
+    bound: Bound = Bound.AT_MOST
+    sample: Sample | None = None
 
     @classmethod
     def exact(

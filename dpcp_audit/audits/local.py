@@ -15,8 +15,16 @@ import numpy as np
 
 from dpcp_audit import _validate
 from dpcp_audit.audits.box_power import box_power, fewest, smallest_epsilon
+from dpcp_audit.audits.certificates import Hits
 from dpcp_audit.audits.computed import Computation
-from dpcp_audit.audits.evidence import Evidence, EvidenceKind, Outcome, PlainData, Verdict
+from dpcp_audit.audits.evidence import (
+    Evidence,
+    EvidenceKind,
+    Outcome,
+    PlainData,
+    Sample,
+    Verdict,
+)
 from dpcp_audit.audits.statistics import clopper_pearson
 
 if TYPE_CHECKING:
@@ -175,6 +183,7 @@ class Certified(NamedTuple):
     claimed: float
     witness: PlainData
     upper: float = math.inf
+    sample: Sample | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,6 +249,7 @@ class LocalPrivacy:
                 claimed=shown.claimed,
                 confidence=1 - context.significance,
                 n_samples=3 * half * self.n_inputs,
+                sample=shown.sample,
             ),
             witness=self.witness
             | {"epsilon": self.guarantee.epsilon, "seed": context.seed}
@@ -311,7 +321,14 @@ class LocalPrivacy:
         q_high = clopper_pearson(q, n, significance=share)[1]
         quantity = "log-ratio of the event's probabilities"
         case = _case(*event.inputs, event.outputs.tolist())
-        return Certified(quantity, _log(p, q), _log(p_low, q_high), self.guarantee.epsilon, case)
+        return Certified(
+            quantity,
+            _log(p, q),
+            _log(p_low, q_high),
+            self.guarantee.epsilon,
+            case,
+            sample=Hits(p, q, n).as_sample(),
+        )
 
     def _box(self, counts: IntArray, n: int, share: float) -> Certified:
         """Bound every log-ratio at once: two limits for each of the k·m entries."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from dpcp_audit import _validate
 from dpcp_audit.audits.evidence import (
+    Count,
     Figure,
     FigureKind,
     Outcome,
@@ -71,7 +72,20 @@ class SequentialRate:
         return Outcome(
             verdict=verdict,
             evidence=rate_evidence(
-                failures / done, (low, high), self.theorem, n_samples=done, context=context
+                failures / done,
+                (low, high),
+                self.theorem,
+                n_samples=done,
+                context=context,
+                counts=(
+                    Count(
+                        of="failures",
+                        hits=failures,
+                        trials=done,
+                        undecided=undecided,
+                        any_time=True,
+                    ),
+                ),
             ),
             witness=case(self.theorem, trials=done, context=context),
             note=self._note(np.concatenate(statistics), budget, self.detectable(context)),
@@ -147,7 +161,7 @@ class AlongN:
         count = context.samples(self.n_trials)
         significance = context.significance / len(self.sizes)
         theorems, claimed = self._theorems()
-        statistics, limits, rates = [], [], []
+        statistics, limits, rates, counts = [], [], [], []
         for chunk, theorem in enumerate(theorems):
             run = theorem.trials(count, rng=context.rng(chunk))
             failures = int(run.failed.sum())
@@ -158,6 +172,8 @@ class AlongN:
             statistics.append(run.statistic)
             limits.append((low, high))
             rates.append(failures / count)
+            of = f"failures at n = {self.sizes[chunk]}"
+            counts.append(Count(of=of, hits=failures, trials=count, undecided=run.undecided_only))
         lows, highs = np.transpose(limits)
         verdict, worst = Verdict.INCONCLUSIVE, int(np.argmax(highs))
         if lows.max() > claimed:
@@ -172,6 +188,7 @@ class AlongN:
                 theorems[worst],
                 n_samples=count * len(self.sizes),
                 context=context,
+                counts=tuple(counts),
                 quantity="largest failure probability over n",
             ),
             witness=case(theorems[worst], trials=count, context=context),

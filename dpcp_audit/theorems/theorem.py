@@ -10,12 +10,16 @@ import numpy as np
 
 from dpcp_audit import _validate
 from dpcp_audit.audits.evidence import (
+    Bound,
+    Count,
     Evidence,
     EvidenceKind,
     Figure,
     FigureKind,
+    Measure,
     Outcome,
     PlainData,
+    Sample,
     Series,
     Verdict,
 )
@@ -125,7 +129,12 @@ class FailureRate:
         return Outcome(
             verdict=_judge_rate(low, high, claimed, excess),
             evidence=rate_evidence(
-                failures / count, (low, high), self.theorem, n_samples=count, context=context
+                failures / count,
+                (low, high),
+                self.theorem,
+                n_samples=count,
+                context=context,
+                counts=(Count(of="failures", hits=failures, trials=count, undecided=undecided),),
             ),
             witness=case(self.theorem, trials=count, context=context),
             note=(
@@ -215,6 +224,13 @@ class MeanBound:
                 claimed=self.at_least if math.isinf(self.at_most) else self.at_most,
                 confidence=1 - context.significance,
                 n_samples=count,
+                bound=Bound.AT_LEAST if math.isinf(self.at_most) else Bound.AT_MOST,
+                sample=Sample(
+                    measure=Measure.MEAN,
+                    trials=count,
+                    variance=float(statistic.var(ddof=1)),
+                    range=self.range,
+                ),
             ),
             witness=self.theorem.parameters | {"trials": count, "seed": context.seed},
             note=f"A mean outside of the bound by more than {high - low:.2g} would be refuted.",
@@ -249,9 +265,13 @@ def rate_evidence(
     *,
     n_samples: int,
     context: Context,
+    counts: tuple[Count, ...],
     quantity: str = "failure probability",
 ) -> Evidence:
-    """Return certified evidence of a failure rate with its interval, against the theorem's δ."""
+    """Return certified evidence of a failure rate with its interval, against the theorem's δ.
+
+    ``counts`` are the failures behind it, with those of other cases that it was chosen among.
+    """
     return Evidence(
         kind=EvidenceKind.CERTIFIED,
         quantity=quantity,
@@ -261,6 +281,7 @@ def rate_evidence(
         claimed=theorem.allowed_failure,
         confidence=1 - context.significance,
         n_samples=n_samples,
+        sample=Sample(measure=Measure.RATES, counts=counts),
     )
 
 
