@@ -129,7 +129,7 @@ class LikelihoodRatio:
         self, guarantee: PrivacyGuarantee, outputs: FloatArray, neighbour_outputs: FloatArray, /
     ) -> Choice:
         """Return the best event of the outputs' values."""
-        return _best_cells(guarantee, Value(), (outputs, neighbour_outputs), cells=self.cells)
+        return best_cells(guarantee, Value(), (outputs, neighbour_outputs), cells=self.cells)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +151,7 @@ class Discrete:
         pooled = np.concatenate([outputs, neighbour_outputs])
         listed, counts = np.unique(pooled, axis=0, return_counts=True)
         frequent = np.sort(np.argsort(-counts, kind="stable")[: self.values])
-        return _best_cells(
+        return best_cells(
             guarantee,
             Rank(listed[frequent]),
             (outputs, neighbour_outputs),
@@ -223,7 +223,7 @@ class Classifier:
         samples = (outputs, neighbour_outputs)
         score = self._fit(*(sample[::2] for sample in samples))
         held_out = (outputs[1::2], neighbour_outputs[1::2])
-        return _best_cells(guarantee, score, held_out, trials=len(outputs))
+        return best_cells(guarantee, score, held_out, trials=len(outputs))
 
     def _fit(self, outputs: FloatArray, neighbour_outputs: FloatArray) -> Quadratic:
         from sklearn.linear_model import LogisticRegression  # noqa: PLC0415  (slow to import)
@@ -306,16 +306,17 @@ def _best_feature(
     features: list[Feature] | list[Coordinate],
     samples: tuple[FloatArray, FloatArray],
 ) -> Choice:
-    choices = [_best_cells(guarantee, feature, samples) for feature in features]
+    choices = [best_cells(guarantee, feature, samples) for feature in features]
     return max(choices, key=lambda choice: choice.excess)
 
 
-def _best_cells(
+def best_cells(
     guarantee: PrivacyGuarantee,
     feature: Feature,
     samples: tuple[FloatArray, FloatArray],
     *,
     cells: int = _CELLS,
+    cuts: FloatArray | None = None,
     trials: int | None = None,
 ) -> Choice:
     """Return the best event of a feature: unions of cells by likelihood ratio, and half-lines.
@@ -324,10 +325,12 @@ def _best_cells(
     samples that ordered them, the luckiest cells would look best. Among many cells a union must
     promise one standard error more than a half-line to be taken.
 
+    ``cuts``, increasing, part the feature's range; unless given, at most ``cells`` cells do.
     ``trials`` is the size of the certification; the samples' own unless given.
     """
     first, second = (feature(sample) for sample in samples)
-    cuts = _cuts(np.concatenate([first, second]), cells)
+    if cuts is None:
+        cuts = quantile_cuts(np.concatenate([first, second]), cells=cells)
     ordering, judging, pooled = (
         [_masses(x[part], cuts) for x in (first, second)]
         for part in (slice(0, None, 2), slice(1, None, 2), slice(None))
@@ -364,7 +367,7 @@ def _masses(values: FloatArray, cuts: FloatArray) -> FloatArray:
     return np.asarray(counts + 0.5, dtype=np.float64) / (values.size + 0.5 * (cuts.size + 1))
 
 
-def _cuts(pooled: FloatArray, cells: int) -> FloatArray:
+def quantile_cuts(pooled: FloatArray, *, cells: int = _CELLS) -> FloatArray:
     """Return cut points: every distinct value when there are few, else pooled quantiles."""
     values = np.unique(pooled)
     if values.size > cells:

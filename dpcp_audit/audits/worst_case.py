@@ -136,7 +136,7 @@ def search_pairs(
     tried = (_random_pair(n, low, high, generator) for _ in range(starts))
     best, value = max(((pair, loss(pair)) for pair in tried), key=lambda found: found[1])
     for _ in range(evaluations - starts):
-        pair = _moved(best, low, high, generator)
+        pair = moved_pair(best, low, high, generator)
         if (moved := loss(pair)) >= value:
             best, value = pair, moved
     return _shrink(Found(pair=best, loss=value, evaluations=evaluations), loss, low, high)
@@ -160,7 +160,8 @@ def _points(size: int, low: float, high: float, rng: np.random.Generator) -> Flo
     return np.where(rng.random(size) < 0.5, inner, rng.choice([low, high], size))
 
 
-def _moved(pair: ScorePair, low: float, high: float, rng: np.random.Generator) -> ScorePair:
+def moved_pair(pair: ScorePair, low: float, high: float, rng: np.random.Generator) -> ScorePair:
+    """Return the pair after one random local move; it must hold a common score."""
     moves = (_recount, _shift, _differ, _split, _merge)
     return moves[rng.integers(len(moves))](pair, low, high, rng).tidy()
 
@@ -232,7 +233,7 @@ def _shrink(found: Found, loss: Callable[[ScorePair], float], low: float, high: 
     simpler = True
     while simpler:
         simpler = False
-        for candidate in _simpler(pair, low, high):
+        for candidate in simpler_pairs(pair, low, high):
             tried += 1
             if (reached := loss(candidate)) >= floor:
                 pair, value, simpler = candidate, reached, True
@@ -240,7 +241,7 @@ def _shrink(found: Found, loss: Callable[[ScorePair], float], low: float, high: 
     return Found(pair=pair, loss=value, evaluations=tried)
 
 
-def _simpler(pair: ScorePair, low: float, high: float) -> Iterator[ScorePair]:
+def simpler_pairs(pair: ScorePair, low: float, high: float) -> Iterator[ScorePair]:
     """Yield pairs with fewer positions, and pairs with one value rounder."""
     k = pair.positions.size
     for start in range(k):
