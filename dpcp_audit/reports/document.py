@@ -16,7 +16,8 @@ import numpy as np
 from dpcp_audit import __version__
 from dpcp_audit.audits.evidence import Finding, Verdict
 from dpcp_audit.reports.errors import UsageError
-from dpcp_audit.reports.schema import SchemaError, check_document
+from dpcp_audit.reports.schema import SCHEMA_VERSION, check_document
+from dpcp_audit.reports.shapes import SchemaError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
     from dpcp_audit.reports.settings import RunSettings
 
-SCHEMA_VERSION = "1.0"
 _LIBRARIES = ("numpy", "scipy", "statsmodels", "scikit-learn")
 
 

@@ -36,7 +36,32 @@ def _markdown(document: dict[str, Any]) -> str:
     return render_markdown(document)
 
 
-_FORMATS: Mapping[str, Render] = {"json": documents.dump, "html": _html, "markdown": _markdown}
+def _junit(document: dict[str, Any]) -> str:
+    from dpcp_audit.reports.junit import render_junit  # noqa: PLC0415
+
+    return render_junit(document)
+
+
+def _sarif(document: dict[str, Any]) -> str:
+    from dpcp_audit.reports.sarif import render_sarif  # noqa: PLC0415
+
+    return render_sarif(document)
+
+
+def _csv(document: dict[str, Any]) -> str:
+    from dpcp_audit.reports.csv_table import render_csv  # noqa: PLC0415
+
+    return render_csv(document)
+
+
+_FORMATS: Mapping[str, Render] = {
+    "json": documents.dump,
+    "html": _html,
+    "markdown": _markdown,
+    "junit": _junit,
+    "sarif": _sarif,
+    "csv": _csv,
+}
 _EXTRA = {"html": ("jinja2", "matplotlib")}
 
 
@@ -101,7 +126,7 @@ def write_all(document: dict[str, Any], writers: Sequence[Writer]) -> None:
             _stdout().write(text)
             continue
         try:
-            writer.path.write_text(text, encoding="utf-8")
+            writer.path.write_text(text, encoding="utf-8", newline="")
         except OSError as error:
             failures.append(f"{writer.path}: {error.strerror}")
     if failures:

@@ -209,7 +209,7 @@ PLACES = [
     (["findings", 0, "figures"], None, r"findings\[0\].figures must be a list"),
     (["findings", 0, "figures"], [3], r"findings\[0\].figures\[0\] must be an object"),
     (["findings", 0, "figures", 0, "kind"], "pie", r"figures\[0\].kind must be one of lines"),
-    (["findings", 0, "figures", 0, "marks"], {"a": "b"}, r"marks must be an object of numbers"),
+    (["findings", 0, "figures", 0, "marks"], {"a": "b"}, r"marks\.a must be a number"),
     (["findings", 0, "figures", 0, "series", 0, "x"], [1, "2"], r"series\[0\].x must be a list"),
     (["findings", 0, "figures", 0, "series", 0, "x"], [1], r"x and .y must match in length"),
     (["findings", 0, "seconds"], "1 s", r"findings\[0\].seconds must be a number"),

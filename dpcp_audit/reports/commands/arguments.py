@@ -109,7 +109,8 @@ def add_report(parser: argparse.ArgumentParser, *, required: bool = False) -> No
         default=[],
         required=required,
         metavar="FORMAT=PATH",
-        help="write a report: json=, html= or markdown=; PATH '-' is stdout; repeatable",
+        help="write a report: json=, html=, markdown=, junit=, sarif= or csv=; PATH '-' is stdout; "
+        "repeatable",
     )
 
 

@@ -1,0 +1,74 @@
+"""CSV of the numbers: one row a finding, for spreadsheets and data frames (RFC 4180)."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+COLUMNS = (
+    "id",
+    "verdict",
+    "expected",
+    "contradicts",
+    "quantity",
+    "value",
+    "lower",
+    "upper",
+    "claimed",
+    "confidence",
+    "n_samples",
+    "kind",
+    "seed",
+    "seconds",
+)
+_EVIDENCE = COLUMNS[4:12]
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+
+def render_csv(document: Mapping[str, Any]) -> str:
+    """Render the numbers of a results document as CSV.
+
+    Parameters
+    ----------
+    document : mapping
+        The results document, as :func:`dpcp_audit.reports.document.load` returns it.
+
+    Returns
+    -------
+    str
+        A header and one line a finding, in the document's order, lines ending in CR LF. What is
+        missing is empty, numbers that are not finite are inf, -inf and nan. A text that a
+        spreadsheet would take for a formula gets an apostrophe in front.
+    """
+    stream = io.StringIO()
+    writer = csv.writer(stream)
+    writer.writerow(COLUMNS)
+    for finding in document["findings"]:
+        evidence = finding["evidence"] or {}
+        writer.writerow(
+            [
+                _text(finding["id"]),
+                finding["verdict"],
+                finding["expected"] or "",
+                str(finding["contradicts"]).lower(),
+                _text(evidence.get("quantity", "")),
+                *(_number(evidence.get(name)) for name in _EVIDENCE[1:-1]),
+                evidence.get("kind", ""),
+                document["seed"],
+                _number(finding["seconds"]),
+            ]
+        )
+    return stream.getvalue()
+
+
+def _text(text: object) -> str:
+    cell = str(text).replace("\0", "\ufffd")  # which many readers take for the end
+    return f"'{cell}" if cell.startswith(_FORMULA_STARTS) else cell
+
+
+def _number(value: float | str | None) -> str:
+    return "" if value is None else str(value)
