@@ -387,6 +387,21 @@ def _interpolated_power(guarantee: PrivacyGuarantee) -> Callable[[FloatArray], F
     return lambda q: np.interp(q, grid, values)
 
 
+def promised_excess(
+    guarantee: PrivacyGuarantee, event: Event, samples: tuple[FloatArray, FloatArray]
+) -> float:
+    """Return how far an event exceeds what is allowed, in standard errors.
+
+    Parameters
+    ----------
+    samples : tuple of ndarray
+        Outputs of the two inputs, the likelier one's first.
+    """
+    trials = len(samples[0])
+    p, q = (np.array([(event.contains(sample).sum() + 0.5) / (trials + 1)]) for sample in samples)
+    return float(_excess(_interpolated_power(guarantee), p, q, trials)[0])
+
+
 def _excess(
     power: Callable[[FloatArray], FloatArray], p: FloatArray, q: FloatArray, trials: int
 ) -> FloatArray:

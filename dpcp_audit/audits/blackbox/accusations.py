@@ -1,0 +1,260 @@
+"""What a pilot holds against a pair: an event, or a moment of many cells, tested on fresh outputs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from dpcp_audit.audits.blackbox.moments import MomentTest, bounds_renyi, choose_moments
+from dpcp_audit.audits.bounds import rho_lower_bound
+from dpcp_audit.audits.certificates import (
+    Certificate,
+    Hits,
+    Judgement,
+    certify,
+    complement_speaks_louder,
+)
+from dpcp_audit.audits.events import Automatic, Event, best_cells, promised_excess, quantile_cuts
+from dpcp_audit.audits.features import Ones, Value
+from dpcp_audit.mechanisms.guarantees import ZCDP
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dpcp_audit._types import FloatArray
+    from dpcp_audit.audits.events import Choice
+    from dpcp_audit.audits.features import Feature
+    from dpcp_audit.mechanisms.guarantees import PrivacyGuarantee
+
+_BITS = (32, 16, 8, 48)
+_ATOMS = 24
+_KEPT = 0.97
+"""The share of an event's promise that a simpler event must keep."""
+
+
+class Accusation(Protocol):
+    """A test of a claim, fixed before the outputs are drawn that it judges."""
+
+    @property
+    def promise(self) -> float:
+        """How far the claim is exceeded, in standard errors of a test on one pair of outputs."""
+        ...
+
+    def judge(
+        self,
+        guarantee: PrivacyGuarantee,
+        outputs: FloatArray,
+        neighbour_outputs: FloatArray,
+        /,
+        *,
+        significance: float,
+    ) -> Judgement:
+        """Judge the claim; a true one is refuted with probability <= ``significance``."""
+        ...
+
+    def as_data(self) -> dict[str, Any]:
+        """Return the accusation as plain data, for ``accusation_from_data``."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class EventTest:
+    """An event that is too much likelier on one input than on the other.
+
+    Parameters
+    ----------
+    event : Event
+    swapped : bool
+        Whether the event is the likelier one on the neighbour.
+    complement : bool
+        Whether the complement is tested in its place.
+    promise : float
+        See ``Accusation``.
+    """
+
+    event: Event
+    swapped: bool
+    complement: bool
+    promise: float
+
+    def judge(
+        self,
+        guarantee: PrivacyGuarantee,
+        outputs: FloatArray,
+        neighbour_outputs: FloatArray,
+        *,
+        significance: float,
+    ) -> Judgement:
+        """Count the event on either input, and certify."""
+        hits = _hits(self.event, (outputs, neighbour_outputs), swapped=self.swapped)
+        return certify(
+            guarantee,
+            hits,
+            significance=significance,
+            certificate=Certificate.SCORE,
+            complement=self.complement,
+        )
+
+    def rho_bound(
+        self, outputs: FloatArray, neighbour_outputs: FloatArray, *, significance: float
+    ) -> float:
+        """Return a lower confidence bound of ρ."""
+        hits = _hits(self.event, (outputs, neighbour_outputs), swapped=self.swapped)
+        return rho_lower_bound(hits, significance=significance).lower
+
+    def as_data(self) -> dict[str, Any]:
+        """Return the test as plain data."""
+        return {
+            "event": self.event.as_data(),
+            "swapped": self.swapped,
+            "complement": self.complement,
+        }
+
+
+def accusation_from_data(data: dict[str, Any]) -> EventTest | MomentTest:
+    """Build the accusation that ``as_data`` wrote; other keys of the data are left alone."""
+    if "moment" in data:
+        return MomentTest.from_data(data["moment"])
+    return EventTest(
+        event=Event.from_data(data["event"]),
+        swapped=data["swapped"],
+        complement=data["complement"],
+        promise=math.nan,
+    )
+
+
+def accuse(
+    guarantee: PrivacyGuarantee,
+    outputs: FloatArray,
+    neighbour_outputs: FloatArray,
+    *,
+    bounds: tuple[float, float] | None,
+    thorough: bool = True,
+) -> EventTest | MomentTest:
+    """Choose, on pilot outputs, what speaks loudest against a claim.
+
+    Events on the value, on its atoms and, where ``bounds`` are given, on the number of ones
+    among its first bits, as of a bisection; a claim that bounds a Rényi divergence is also put
+    to moments of the same cells.
+
+    Parameters
+    ----------
+    thorough : bool
+        Try all features, and simplify the event; otherwise the first few, to rank pairs by.
+    """
+    samples = outputs, neighbour_outputs
+    if outputs.ndim == 2:
+        return _event_test(guarantee, Automatic()(guarantee, *samples), samples)
+    moments = []
+    choices = []
+    pooled = np.concatenate(samples)
+    size = outputs.size
+    for feature in _features(pooled, bounds, thorough=thorough):
+        values = feature(pooled)
+        cuts = quantile_cuts(values)
+        if isinstance(feature, Value):
+            cuts = _with_atoms(values, cuts)
+        choices.append(best_cells(guarantee, feature, samples, cuts=cuts))
+        if bounds_renyi(guarantee) and size >= 16:
+            moments.append(choose_moments(guarantee, feature, samples, cuts))
+    loudest = max(choices, key=lambda choice: choice.excess)
+    if thorough:
+        loudest = _simplified(guarantee, loudest, choices[0], samples)
+    event = _event_test(guarantee, loudest, samples)
+    found = [moment for moment in moments if moment is not None]
+    best = max(found, key=lambda moment: moment.promise, default=None)
+    return event if best is None or event.promise >= best.promise else best
+
+
+def _features(
+    pooled: FloatArray, bounds: tuple[float, float] | None, *, thorough: bool
+) -> list[Feature]:
+    if bounds is None or not ((pooled >= bounds[0]) & (pooled <= bounds[1])).mean() > 0.5:
+        return [Value()]
+    bits = _BITS if thorough else _BITS[:1]
+    return [Value(), *(Ones(bounds=bounds, rounds=rounds) for rounds in bits)]
+
+
+def _with_atoms(values: FloatArray, cuts: FloatArray) -> FloatArray:
+    """Return the cuts, and cells of their own for the values that come up most often."""
+    listed, counts = np.unique(values, return_counts=True)
+    if listed.size <= cuts.size + 1 or listed.size == values.size:
+        return cuts
+    frequent = listed[np.argsort(-counts, kind="stable")[:_ATOMS]]
+    frequent = frequent[counts[np.searchsorted(listed, frequent)] >= max(3, 0.002 * values.size)]
+    return np.unique(np.concatenate([cuts, frequent, np.nextafter(frequent, -np.inf)]))
+
+
+def _hits(event: Event, samples: tuple[FloatArray, FloatArray], *, swapped: bool) -> Hits:
+    first, second = samples[::-1] if swapped else samples
+    return Hits(int(event.contains(first).sum()), int(event.contains(second).sum()), len(first))
+
+
+def _event_test(
+    guarantee: PrivacyGuarantee, choice: Choice, samples: tuple[FloatArray, FloatArray]
+) -> EventTest:
+    hits = _hits(choice.event, samples, swapped=choice.swapped)
+    return EventTest(
+        event=choice.event,
+        swapped=choice.swapped,
+        complement=complement_speaks_louder(guarantee, hits),
+        promise=choice.excess / math.sqrt(hits.trials),
+    )
+
+
+def _simplified(
+    guarantee: PrivacyGuarantee,
+    loudest: Choice,
+    by_value: Choice,
+    samples: tuple[FloatArray, FloatArray],
+) -> Choice:
+    """Return the simplest of the event and simpler ones that keep most of the promise."""
+    floor = loudest.excess - (1 - _KEPT) * abs(loudest.excess)
+    start = by_value if by_value.excess >= floor else loudest
+    ordered = samples[::-1] if start.swapped else samples
+    for event in _simpler_events(start.event):
+        if event.inside.all() or not event.inside.any():
+            continue
+        judged = promised_excess(guarantee, event, ordered)
+        if judged >= floor:
+            return start._replace(event=event, excess=judged)
+    return start
+
+
+def _simpler_events(event: Event) -> Iterator[Event]:
+    """Yield half-lines, then single intervals, then the event itself, with ends of few digits."""
+    intervals = event.as_intervals()
+    low, high = intervals[0][0], intervals[-1][1]
+    longest = max(intervals, key=lambda ends: min(ends[1], 1e300) - max(ends[0], -1e300))
+    hulls = [[-math.inf, high], [low, math.inf], [low, high], longest]
+    for digits in (1, 2, 3, 4, 6):
+        for hull in hulls:
+            ends = [round(end, digits) if math.isfinite(end) else end for end in hull]
+            if ends[0] < ends[1]:
+                yield _interval(ends, event)
+    for hull in hulls[:3]:
+        yield _interval(hull, event)
+
+
+def _interval(ends: list[float], event: Event) -> Event:
+    cuts = np.array([end for end in ends if math.isfinite(end)])
+    inside = np.zeros(cuts.size + 1, dtype=bool)
+    inside[1 if math.isfinite(ends[0]) else 0] = True
+    return Event(cuts, inside, event.feature)
+
+
+def certified_loss(
+    guarantee: PrivacyGuarantee,
+    accusation: EventTest | MomentTest,
+    judgement: Judgement,
+    outputs: tuple[FloatArray, FloatArray],
+    *,
+    significance: float,
+) -> float:
+    """Return the certified lower bound in the claim's own parameter: ε, or ρ of zCDP."""
+    if isinstance(guarantee, ZCDP) and isinstance(accusation, EventTest):
+        return accusation.rho_bound(*outputs, significance=significance)
+    return judgement.evidence.lower
