@@ -1,0 +1,22 @@
+"""What went wrong with a target, in one line that says what to do about it."""
+
+from __future__ import annotations
+
+_LONGEST = 200
+
+
+class TargetError(ValueError):
+    """A target cannot be used: the one line says what it did, in which call, and what to do."""
+
+
+class TargetRaisedError(TargetError):
+    """A target gave no answer on one input: it raised, reported an error, or died.
+
+    Other inputs may be to its liking: code that refuses fewer than ten scores, say.
+    """
+
+
+def one_line(text: object, *, longest: int = _LONGEST) -> str:
+    """Return a text on one line, cut in the middle where it is too long."""
+    line = " ".join(str(text).split())
+    return line if len(line) <= longest else f"{line[: longest - 44]} ... {line[-39:]}"
