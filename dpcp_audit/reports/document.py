@@ -98,6 +98,17 @@ def plain_data(value: object) -> object:  # noqa: PLR0911  (one return a type)
     raise TypeError(f"value must be plain data, got {type(value).__name__}")
 
 
+def agree(first: object, second: object) -> bool:
+    """Tell whether two pieces of plain data agree, floats up to the rounding of other machines."""
+    if isinstance(first, dict) and isinstance(second, dict):
+        return first.keys() == second.keys() and all(agree(first[k], second[k]) for k in first)
+    if isinstance(first, list) and isinstance(second, list):
+        return len(first) == len(second) and all(map(agree, first, second))
+    if isinstance(first, float) and isinstance(second, float):
+        return math.isclose(first, second, rel_tol=1e-9, abs_tol=1e-12)
+    return first == second
+
+
 def dump(document: dict[str, Any]) -> str:
     """Return the document as JSON text."""
     return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

@@ -54,7 +54,7 @@ def _csv(document: dict[str, Any]) -> str:
     return render_csv(document)
 
 
-_FORMATS: Mapping[str, Render] = {
+FORMATS: Mapping[str, Render] = {
     "json": documents.dump,
     "html": _html,
     "markdown": _markdown,
@@ -65,14 +65,18 @@ _FORMATS: Mapping[str, Render] = {
 _EXTRA = {"html": ("jinja2", "matplotlib")}
 
 
-def parse_reports(arguments: Sequence[str]) -> tuple[Writer, ...]:
+def parse_reports(
+    arguments: Sequence[str], formats: Mapping[str, Render] = FORMATS
+) -> tuple[Writer, ...]:
     """Return the writers that ``FORMAT=PATH`` arguments name.
+
+    ``formats`` are those of a results document unless given.
 
     Everything that can be known to fail is refused here, before any long work: unknown
     formats, missing extras, folders that do not exist or cannot be written to, one file or
     stdout named twice.
     """
-    writers = tuple(_parse(argument) for argument in arguments)
+    writers = tuple(_parse(argument, formats) for argument in arguments)
     paths = [writer.path for writer in writers]
     for path in paths:
         if paths.count(path) > 1:
@@ -80,24 +84,24 @@ def parse_reports(arguments: Sequence[str]) -> tuple[Writer, ...]:
     return writers
 
 
-def _parse(argument: str) -> Writer:
+def _parse(argument: str, formats: Mapping[str, Render]) -> Writer:
     name, found, target = argument.partition("=")
     if not found or not target:
         raise UsageError(f"--report must be FORMAT=PATH, got {argument!r}")
-    if name not in _FORMATS:
-        raise UsageError(f"--report: unknown format {name!r}, use one of {', '.join(_FORMATS)}")
+    if name not in formats:
+        raise UsageError(f"--report: unknown format {name!r}, use one of {', '.join(formats)}")
     for package in _EXTRA.get(name, ()):
         if find_spec(package) is None:
             raise MissingExtraError(package, "report")
     if target == "-":
-        return Writer(render=_FORMATS[name], path=None)
+        return Writer(render=formats[name], path=None)
     path = Path(target)
     try:
         _refuse(path)
     except (OSError, ValueError) as error:  # too long, or no path at all
         reason = getattr(error, "strerror", None) or error
         raise UsageError(f"--report: {target}: {reason}") from error
-    return Writer(render=_FORMATS[name], path=path)
+    return Writer(render=formats[name], path=path)
 
 
 def _refuse(path: Path) -> None:

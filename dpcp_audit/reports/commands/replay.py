@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.reports.commands import arguments
@@ -44,7 +43,9 @@ def execute(options: argparse.Namespace) -> int:
     print(f"witness   {_short(recorded['witness'])}")
     print(f"recorded  {recorded['verdict']}  {_measured(recorded)}")
     print(f"replayed  {again['verdict']}  {_measured(again)}")
-    same = all(_same(recorded[key], again[key]) for key in ("verdict", "evidence", "witness"))
+    same = all(
+        documents.agree(recorded[key], again[key]) for key in ("verdict", "evidence", "witness")
+    )
     print("the finding replays" if same else "the finding does NOT replay")
     return 0 if same else 1
 
@@ -64,17 +65,6 @@ def _measured(finding: dict[str, Any]) -> str:
         f"{evidence['quantity']} = {evidence['value']} in [{evidence['lower']}, "
         f"{evidence['upper']}], claimed {evidence['claimed']}"
     )
-
-
-def _same(first: object, second: object) -> bool:
-    """Tell whether two pieces of plain data agree, floats up to the rounding of other machines."""
-    if isinstance(first, dict) and isinstance(second, dict):
-        return first.keys() == second.keys() and all(_same(first[k], second[k]) for k in first)
-    if isinstance(first, list) and isinstance(second, list):
-        return len(first) == len(second) and all(map(_same, first, second))
-    if isinstance(first, float) and isinstance(second, float):
-        return math.isclose(first, second, rel_tol=1e-9, abs_tol=1e-12)
-    return first == second
 
 
 def _short(witness: object) -> str:

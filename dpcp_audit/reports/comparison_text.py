@@ -1,0 +1,145 @@
+"""A comparison of two runs as plain data, as Markdown, and in a terminal."""
+
+from __future__ import annotations
+
+import html
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from dpcp_audit.reports.comparing import Movement
+from dpcp_audit.reports.wording import DASH, interval, number
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import TextIO
+
+    from dpcp_audit.audits.evidence import PlainData
+    from dpcp_audit.reports.comparing import Change, Comparison
+
+_COLUMNS = ("", "claim", "quantity", "old", "new", "p", "remark")
+_SPECIAL = str.maketrans({character: f"\\{character}" for character in r"\`*_[]~|$#"})
+_WIDTH = 160
+
+
+def comparison_data(comparison: Comparison) -> PlainData:
+    """Return the comparison as JSON-ready data."""
+    return {
+        "comparison_version": "1.0",
+        "summary": summary(comparison),
+        "false_alarm": comparison.false_alarm,
+        "strict": comparison.strict,
+        "tests": comparison.tests,
+        "complete": comparison.complete,
+        "worsenings": [change.id for change in comparison.worsenings],
+        "changes": [_change_data(change, comparison) for change in comparison.changes],
+    }
+
+
+def _change_data(change: Change, comparison: Comparison) -> PlainData:
+    return {
+        "id": change.id,
+        "changed": change.changed,
+        "counts_as_worsening": comparison.counts(change),
+        "verdict": change.verdict,
+        "number": change.number,
+        "p_value": change.p_value,
+        "differs": list(change.differs),
+        "remark": change.remark,
+        "old": _side(change.old),
+        "new": _side(change.new),
+    }
+
+
+def _side(finding: PlainData | None) -> PlainData | None:
+    if finding is None:
+        return None
+    return {key: finding[key] for key in ("verdict", "expected", "evidence", "error")}
+
+
+def summary(comparison: Comparison) -> str:
+    """Return the comparison in two sentences."""
+    worse, changes = len(comparison.worsenings), comparison.changes
+    moved = sum(change.changed for change in changes)
+    claims = f"{len(changes)} claim{'' if len(changes) == 1 else 's'} compared"
+    said = f"{worse} got worse" if worse else "none got significantly worse"
+    ending = "" if comparison.complete else " The new run left claims unchecked."
+    return (
+        f"{claims}, {moved} changed, {said}. {comparison.tests} numbers could be compared; if no "
+        "mechanism had changed, any of them would be called moved with probability at most "
+        f"{comparison.false_alarm:g}.{ending}"
+    )
+
+
+def print_comparison(comparison: Comparison, *, stream: TextIO) -> None:
+    """Print what changed as a table, worst first, and the summary."""
+    console = Console(file=stream)
+    if not console.is_terminal:
+        console = Console(file=stream, width=_WIDTH)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in _COLUMNS:
+        table.add_column(column, overflow="fold", no_wrap=column in {"", "p"})
+    rows = [_cells(row) for row in comparison_data(comparison)["changes"] if row["changed"]]
+    for row in rows:
+        style = "bold red" if row[0].startswith("worse") else ""
+        table.add_row(Text(row[0], style=style), *map(Text, row[1:]))
+    if rows:
+        console.print(table)
+    console.print(Text(summary(comparison)))
+
+
+def render_markdown(data: Mapping[str, Any]) -> str:
+    """Render the data of a comparison as GitHub-flavoured Markdown."""
+    count = len(data["worsenings"])
+    headline = f"{count} of the claims got worse" if count else "No claim got significantly worse"
+    lines = [f"## {headline}", "", data["summary"], ""]
+    rows = [_cells(row) for row in data["changes"] if row["changed"]]
+    if rows:
+        lines += [
+            "| | Claim | Quantity | Old | New | p | Remark |",
+            "|:--|:--|:--|:--|:--|--:|:--|",
+        ]
+        lines += [f"| {' | '.join(map(_escape, row))} |" for row in rows]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _escape(text: str) -> str:
+    return html.escape(" ".join(text.split()), quote=False).translate(_SPECIAL)
+
+
+def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
+    evidence = (row["new"] or row["old"])["evidence"] or {}
+    return (
+        _standing(row),
+        row["id"],
+        str(evidence.get("quantity", "")),
+        _shown(row["old"]),
+        _shown(row["new"]),
+        DASH if row["p_value"] is None else number(row["p_value"], digits=2),
+        row["remark"],
+    )
+
+
+def _standing(row: Mapping[str, Any]) -> str:
+    if row["counts_as_worsening"]:
+        return "worse"
+    if row["old"] is None:
+        return "new"
+    if row["new"] is None:
+        return "gone"
+    if row["number"] == Movement.WORSE:
+        return "worse elsewhere"
+    if Movement.BETTER in {row["number"], row["verdict"]}:
+        return "better"
+    return "changed"
+
+
+def _shown(finding: Mapping[str, Any] | None) -> str:
+    if finding is None:
+        return DASH
+    evidence = finding["evidence"]
+    if evidence is None:
+        return str(finding["verdict"])
+    return f"{finding['verdict']} {number(evidence['value'])} {interval(evidence)}".strip()
