@@ -125,7 +125,7 @@ def require_random(outputs: FloatArray, neighbour_outputs: FloatArray) -> None:
         raise DegenerateTargetError(
             f"sample returned the same value, {pooled[0].tolist()}, in all {len(pooled)} draws on "
             "both inputs, which says nothing about its privacy: choose inputs on which it is "
-            "random, draw more, or declare Randomness.NONE"
+            "random, draw more, or declare Randomness.NONE (--rng none)"
         )
 
 
@@ -133,12 +133,12 @@ def _require_repeatable(*, repeats: bool, moved: Sequence[str]) -> None:
     if moved:
         raise DegenerateTargetError(
             f"sample draws from the global state of {' and '.join(moved)}: draw from the rng it "
-            "is handed, or declare Randomness.EXTERNAL"
+            "is handed, or declare Randomness.EXTERNAL (--rng global)"
         )
     if not repeats:
         raise DegenerateTargetError(
             "sample gives other outputs when it is handed the same rng again, so it draws from "
-            "elsewhere: draw from rng alone, or declare Randomness.EXTERNAL"
+            "elsewhere: draw from rng alone, or declare Randomness.EXTERNAL (--rng global)"
         )
 
 

@@ -1,6 +1,6 @@
 """Code that nobody here wrote: loaded, called, and its answers looked at before they are used."""
 
-from dpcp_audit.audits.targets.errors import TargetError, TargetRaisedError
+from dpcp_audit.audits.targets.errors import TargetError, TargetRaisedError, TargetUnusableError
 from dpcp_audit.audits.targets.kinds import Kind, RandomStyle
 from dpcp_audit.audits.targets.loading import SourceLocation
 from dpcp_audit.audits.targets.spec import TargetSpec
@@ -14,4 +14,5 @@ __all__ = [
     "TargetError",
     "TargetRaisedError",
     "TargetSpec",
+    "TargetUnusableError",
 ]

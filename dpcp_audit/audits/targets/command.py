@@ -10,7 +10,12 @@ import numpy as np
 
 from dpcp_audit.audits.targets import answers
 from dpcp_audit.audits.targets.convention import draw_seed
-from dpcp_audit.audits.targets.errors import TargetError, TargetRaisedError, one_line
+from dpcp_audit.audits.targets.errors import (
+    TargetError,
+    TargetRaisedError,
+    TargetUnusableError,
+    one_line,
+)
 from dpcp_audit.audits.targets.process import LineProcess
 
 if TYPE_CHECKING:
@@ -79,7 +84,7 @@ class CommandCaller:
         head = {"protocol": PROTOCOL, "id": self._id, "kind": str(self.kind), "size": size}
         head |= {"seed": seed, "options": dict(self.options)}
         request = f"{json.dumps(head, allow_nan=False)[:-1]}, {text}}}\n".encode()
-        if self._process is None:
+        if self._process is None or not self._process.alive:
             self._process = LineProcess(self.command, name=self.name)
         try:
             line = self._process.ask(request, seconds=self.call_seconds)
@@ -88,7 +93,7 @@ class CommandCaller:
             raise type(error)(f"{error}; asked for {self._asked(size)}") from error
         except TargetError as error:
             self.close()
-            raise TargetError(f"{error}; asked for {self._asked(size)}") from error
+            raise TargetUnusableError(f"{error}; asked for {self._asked(size)}") from error
 
     def _asked(self, size: int) -> str:
         return f"{size} draws in request {self._id}"
@@ -98,17 +103,17 @@ class CommandCaller:
         try:
             reply = json.loads(line)
         except ValueError:
-            raise TargetError(
+            raise TargetUnusableError(
                 f"{self.name} printed {shown!r}, which is no JSON; stdout is for replies alone, "
                 "messages go to stderr"
             ) from None
         if not isinstance(reply, dict) or "id" not in reply or not {"values", "error"} & set(reply):
-            raise TargetError(
+            raise TargetUnusableError(
                 f"{self.name} replied {shown!r}, which must be an object with 'id' and 'values', "
                 "or 'id' and 'error'"
             )
         if reply["id"] != self._id:
-            raise TargetError(
+            raise TargetUnusableError(
                 f"{self.name} replied to request {reply['id']!r}, not to {self._id}: one reply for "
                 "each request, with its id"
             )
@@ -123,7 +128,7 @@ class CommandCaller:
                 values = [_number(value, self.kind) for value in values]
             return answers.numbers_of(values, size, kind=self.kind)
         except answers.AnswerError as error:
-            raise TargetError(f"{self.name} {error}") from None
+            raise TargetUnusableError(f"{self.name} {error}") from None
 
 
 def _number(value: Any, kind: Kind) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dpcp_audit.audits.degenerate import DegenerateTargetError
+
 _LONGEST = 200
 
 
@@ -14,6 +16,10 @@ class TargetRaisedError(TargetError):
 
     Other inputs may be to its liking: code that refuses fewer than ten scores, say.
     """
+
+
+class TargetUnusableError(TargetError, DegenerateTargetError):
+    """A target gave an answer that is none, or none in time: no input will make up for that."""
 
 
 def one_line(text: object, *, longest: int = _LONGEST) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcp_audit.audits.targets import answers
-from dpcp_audit.audits.targets.errors import TargetError, TargetRaisedError
+from dpcp_audit.audits.targets.errors import TargetError, TargetRaisedError, TargetUnusableError
 from dpcp_audit.audits.targets.fixed_seeds import fixed_seed
 from dpcp_audit.audits.targets.global_state import seeded
 from dpcp_audit.audits.targets.kinds import Kind, RandomStyle
@@ -99,7 +99,7 @@ class FunctionCaller:
             ) from error
 
     def _wrong(self, error: Exception, inputs: tuple[Any, ...]) -> TargetError:
-        return TargetError(f"{self.name} {error}; on {describe(self.kind, inputs)}")
+        return TargetUnusableError(f"{self.name} {error}; on {describe(self.kind, inputs)}")
 
 
 def describe(kind: Kind, inputs: tuple[Any, ...]) -> str:

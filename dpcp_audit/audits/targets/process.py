@@ -11,7 +11,12 @@ import time
 import weakref
 from typing import IO, TYPE_CHECKING, cast
 
-from dpcp_audit.audits.targets.errors import TargetError, TargetRaisedError, one_line
+from dpcp_audit.audits.targets.errors import (
+    TargetError,
+    TargetRaisedError,
+    TargetUnusableError,
+    one_line,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,7 +59,7 @@ class LineProcess:
                 start_new_session=True,
             )
         except OSError as error:
-            raise TargetError(
+            raise TargetUnusableError(
                 f"{name} cannot be started: {error.strerror or error} ({command[0]!r})"
             ) from error
         pipes = (self._process.stdin, self._process.stdout, self._process.stderr)
@@ -68,10 +73,11 @@ class LineProcess:
 
         Raises
         ------
-        TargetError
-            If there is no reply within ``seconds``, or no end of it. The program is killed.
+        TargetUnusableError
+            If there is no reply within ``seconds``, no end of it, or if the program ends as if
+            all were done. It is killed.
         TargetRaisedError
-            If the program ends.
+            If the program ends otherwise.
         """
         deadline = time.monotonic() + seconds
         waiting = memoryview(request)
@@ -95,6 +101,11 @@ class LineProcess:
         line, _, self._received = self._received.partition(b"\n")
         self._replies += 1
         return line
+
+    @property
+    def alive(self) -> bool:
+        """Whether the program has not been ended here; it may have ended by itself."""
+        return self._end.alive
 
     def close(self) -> None:
         """End the program: its stdin ends, and half a second later its whole group is killed."""
@@ -120,7 +131,7 @@ class LineProcess:
         self._received += data
         if len(self._received) > _LONGEST_REPLY:
             self.close()
-            raise TargetError(
+            raise TargetUnusableError(
                 f"{self._name} floods its stdout: more than {_LONGEST_REPLY >> 20} MiB for one "
                 "reply, which is one line"
             )
@@ -134,7 +145,7 @@ class LineProcess:
         why = "does it flush its stdout after each reply, and read one line at a time?"
         if not sent:
             why = "it did not read its request"
-        return TargetError(
+        return TargetUnusableError(
             f"{self._name} gave {what} within {seconds:g} s and was killed: {why} "
             f"--call-seconds sets the limit{self._last_words()}"
         )
@@ -142,14 +153,16 @@ class LineProcess:
     def _ended(self) -> TargetError:
         start = one_line(self._received.decode(errors="replace"), longest=60)
         partial = f" in the middle of a reply, {start!r}" if start else ""
+        kind: type[TargetError] = TargetUnusableError
         try:
             code = self._process.wait(_GRACE)
+            kind = TargetRaisedError if code else kind
             how = f"was ended by {_signal(code)}" if code < 0 else f"ended with exit code {code}"
         except subprocess.TimeoutExpired:
             how = "closed its stdout"
         self._drain()
         self.close()
-        return TargetRaisedError(
+        return kind(
             f"{self._name} {how}{partial} after {self._replies} replies; it must answer every "
             f"line until its stdin ends{self._last_words()}"
         )

@@ -12,7 +12,7 @@ from dpcp_audit import _validate
 from dpcp_audit.audits.degenerate import Randomness
 from dpcp_audit.audits.targets import answers
 from dpcp_audit.audits.targets.convention import convention
-from dpcp_audit.audits.targets.errors import TargetError
+from dpcp_audit.audits.targets.errors import TargetError, TargetUnusableError
 from dpcp_audit.audits.targets.function import FunctionCaller
 from dpcp_audit.audits.targets.kinds import Kind, RandomStyle
 from dpcp_audit.audits.targets.loading import SourceLocation, code_of, require_function
@@ -113,24 +113,23 @@ class Target:
             If a setting does not fit the kind.
         """
         bounds = require_setting(kind=kind, rng=rng, bounds=bounds, domain=domain)
-        if name is None:
-            name = getattr(function, "__qualname__", type(function).__name__)
-        require_function(function, name)
+        called = name or str(getattr(function, "__qualname__", type(function).__name__))
+        require_function(function, called)
         settings: Mapping[str, Any] = {} if options is None else dict(options)
         found = convention(
-            function, name=name, kind=kind, vectorised=vectorised, style=rng, options=settings
+            function, name=called, kind=kind, vectorised=vectorised, style=rng, options=settings
         )
         code = code_of(function)
         return cls(
             kind=kind,
-            name=name,
+            name=called,
             randomness=_RANDOMNESS[found.style],
             source=code and SourceLocation.of(code.co_filename, code.co_firstlineno),
             bounds=bounds,
             domain=domain,
             caller=FunctionCaller(
                 function=function,
-                name=name,
+                name=called,
                 kind=kind,
                 convention=found,
                 vectorised=vectorised,
@@ -240,7 +239,7 @@ class Target:
         try:
             return check(*arguments)
         except answers.AnswerError as error:
-            raise TargetError(f"{self.name} {error}") from None
+            raise TargetUnusableError(f"{self.name} {error}") from None
 
     def _require_own_noise(self, outputs: FloatArray) -> None:
         """Refuse a target that returns one value, and is seen to seed itself.
@@ -250,7 +249,7 @@ class Target:
         if self.randomness is Randomness.NONE or len(outputs) < _SUSPICIOUS:
             return
         if (outputs == outputs[0]).all() and (place := self.caller.fixed_seed()) is not None:
-            raise TargetError(
+            raise TargetUnusableError(
                 f"{self.name} returned {outputs[0]:.6g} in all of {len(outputs)} draws on one "
                 f"input, and seeds itself by {place}: draw from the rng or seed that it is handed"
             )
