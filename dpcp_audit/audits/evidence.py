@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from dpcp_audit import _validate
+
+if TYPE_CHECKING:
+    from dpcp_audit.audits.targets import SourceLocation
 
 PlainData = dict[str, Any]
 """JSON-ready data: strings, numbers, booleans, None, and lists and dictionaries of these."""
@@ -240,6 +243,8 @@ class Claim:
         The ledger's id, with a variant in brackets where there are several.
     statement, formula : str
         The claim in words, and as a formula (may be empty).
+    location : SourceLocation or None
+        Where the code that makes the claim is written.
     """
 
     id: str
@@ -247,6 +252,7 @@ class Claim:
     source: Source
     expected: Verdict | None
     formula: str = ""
+    location: SourceLocation | None = None
 
     def __post_init__(self) -> None:
         if self.expected is not None:

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Self
 
 from dpcp_audit import _validate
+from dpcp_audit.reports.checks.spec import CheckSpec
 from dpcp_audit.reports.errors import UsageError
 from dpcp_audit.reports.suite import Suite
 
@@ -43,6 +44,7 @@ class RunSettings:
     strict: bool = False
     suite: Suite = Suite.PAPERS
     pools: tuple[str, ...] = ()
+    targets: tuple[CheckSpec, ...] = ()
 
     def __post_init__(self) -> None:
         _validate.choice(Suite, suite=self.suite)
@@ -59,6 +61,7 @@ class RunSettings:
         return {
             "suite": self.suite,
             "pools": list(self.pools),
+            "targets": [spec.as_data() for spec in self.targets],
             "seed": self.seed,
             "profile": self.profile,
             "false_alarm": self.false_alarm,
@@ -76,6 +79,7 @@ class RunSettings:
                 strict=document["strict"],
                 suite=Suite(document["suite"]),
                 pools=tuple(document["pools"]),
+                targets=tuple(map(CheckSpec.from_data, document.get("targets", []))),
             )
         except (KeyError, ValueError) as error:
             raise UsageError(f"the results file does not say how it was run: {error}") from error

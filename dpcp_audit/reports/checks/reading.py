@@ -105,9 +105,7 @@ def number(value: object, key: str) -> float:
     return float(value)
 
 
-def checked(
-    validate: Callable[..., object], data: Mapping[str, Any], key: str
-) -> float | None:
+def checked(validate: Callable[..., object], data: Mapping[str, Any], key: str) -> float | None:
     """Return a number that a validator lets pass, or None where the key is missing."""
     if data.get(key) is None:
         return None
@@ -177,4 +175,6 @@ def seconds(value: object, key: str) -> float:
 
 def _wrong(key: str, wanted: str, value: object) -> UsageError:
     shown = repr(value)
-    return UsageError(f"{key} must be {wanted}, got {shown if len(shown) <= 60 else shown[:57] + '...'}")
+    return UsageError(
+        f"{key} must be {wanted}, got {shown if len(shown) <= 60 else shown[:57] + '...'}"
+    )

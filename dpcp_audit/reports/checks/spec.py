@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from dpcp_audit import _validate
-from dpcp_audit.audits.targets import Kind, RandomStyle, TargetSpec
+from dpcp_audit.audits.targets import Kind, RandomStyle, SourceLocation, TargetSpec
 from dpcp_audit.mechanisms.guarantees import (
     ZCDP,
     ApproxDP,
@@ -52,6 +52,8 @@ class CheckSpec:
         Time for all claims together, from which ``draws`` is planned.
     draws : int or None
         Calls of the target for each claim; None before it is planned.
+    location : SourceLocation or None
+        Where the target is written, once that is known; not part of the data.
     """
 
     target: TargetSpec
@@ -64,6 +66,7 @@ class CheckSpec:
     ties: bool = True
     seconds: float = DEFAULT_SECONDS
     draws: int | None = None
+    location: SourceLocation | None = None
 
     @property
     def claims(self) -> int:

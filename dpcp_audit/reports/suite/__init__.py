@@ -23,6 +23,7 @@ from dpcp_audit.reports.suite import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dpcp_audit.reports.checks.spec import CheckSpec
     from dpcp_audit.reports.suite.row import Row
 
 
@@ -33,17 +34,29 @@ class Suite(StrEnum):
     """What the papers claim, at the parameters that matter most."""
     THEOREMS = "theorems"
     """Every coverage theorem over score laws, sizes and privacy parameters."""
+    TARGETS = "targets"
+    """What code from elsewhere claims."""
 
 
-def suite(which: Suite = Suite.PAPERS, pools: tuple[str, ...] = ()) -> tuple[Row, ...]:
+def suite(
+    which: Suite = Suite.PAPERS,
+    pools: tuple[str, ...] = (),
+    targets: tuple[CheckSpec, ...] = (),
+) -> tuple[Row, ...]:
     """Return all rows of a suite, in the order of the ledger.
 
     Parameters
     ----------
     pools : tuple of str
         Files of saved pools, for the theorem suite (see ``load_pool``).
+    targets : tuple of CheckSpec
+        Code from elsewhere, for its suite.
     """
-    return _suite(which, pools)
+    if which is not Suite.TARGETS:
+        return _suite(which, pools)
+    from dpcp_audit.reports.checks.rows import rows_of_targets  # noqa: PLC0415  (it has rows)
+
+    return tuple(rows_of_targets(targets))
 
 
 @cache
@@ -94,9 +107,14 @@ def select(
     return [row for row in rows if any(fnmatch.fnmatchcase(row.claim.id, pat) for pat in escaped)]
 
 
-def row_of(finding_id: str, which: Suite = Suite.PAPERS, pools: tuple[str, ...] = ()) -> Row:
+def row_of(
+    finding_id: str,
+    which: Suite = Suite.PAPERS,
+    pools: tuple[str, ...] = (),
+    targets: tuple[CheckSpec, ...] = (),
+) -> Row:
     """Return the row with this id."""
-    for row in suite(which, pools):
+    for row in suite(which, pools, targets):
         if row.claim.id == finding_id:
             return row
     raise UsageError(f"no claim has the id {finding_id!r}; 'dpcp-audit list' shows all")

@@ -1,0 +1,62 @@
+"""The inputs on which a target is tried: neighbours to search, and one to time it on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcp_audit.audits.blackbox import RecordPairs, ScorePairs, ValuePairs
+from dpcp_audit.audits.targets import Kind
+from dpcp_audit.mechanisms.neighbours import Relation
+from dpcp_audit.reports.errors import UsageError
+
+if TYPE_CHECKING:
+    from dpcp_audit.audits.blackbox import PairSpace
+    from dpcp_audit.reports.checks.spec import CheckSpec
+
+COVERAGE_SIZE = 500
+"""The number of scores at which coverage is checked, if none is given."""
+_CLASSES = 10
+
+
+def pair_space(spec: CheckSpec) -> PairSpace:
+    """Return the neighbours to search for the privacy claims of a check."""
+    target = spec.target
+    if target.kind is Kind.RANDOMIZER:
+        assert target.domain is not None  # noqa: S101  (for the type checker)
+        return ValuePairs(n_values=target.domain)
+    one_label = spec.relation is Relation.ONE_LABEL
+    settings: dict[str, Any] = {"sizes": spec.sizes} if spec.sizes else {}
+    try:
+        scores = ScorePairs(
+            bounds=target.bounds if target.kind is Kind.QUANTILE else (0.0, 1.0),
+            relation=Relation.SUBSTITUTION if one_label else spec.relation,
+            alpha=spec.alpha,
+            **settings,
+        )
+        if target.kind is Kind.QUANTILE:
+            if one_label:
+                raise UsageError("neighbours: a quantile has no labels: use 'substitution'")
+            return scores
+        return RecordPairs(scores=scores, relation=spec.relation)
+    except UsageError:
+        raise
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+
+
+def typical(spec: CheckSpec) -> Any:
+    """Return an input of the largest size that will be tried, as the target takes it."""
+    kind = spec.target.kind
+    if kind is Kind.RANDOMIZER:
+        return 0
+    n = max(spec.sizes or (COVERAGE_SIZE,))
+    grid = (np.arange(n) + 0.5) / n
+    if kind is Kind.QUANTILE:
+        low, high = spec.target.bounds
+        return low + (high - low) * grid
+    rest = (1 - grid) / (_CLASSES - 1)
+    probabilities = np.repeat(rest[:, None], _CLASSES, axis=1)
+    probabilities[:, 0] = grid
+    return probabilities, np.zeros(n, dtype=np.int64)
