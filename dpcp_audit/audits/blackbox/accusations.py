@@ -1,4 +1,4 @@
-"""What a pilot holds against a pair: an event, or a moment of many cells, tested on fresh outputs."""
+"""What a pilot holds against a pair: an event or a moment, to be tested on fresh outputs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,11 @@ if TYPE_CHECKING:
     from dpcp_audit.audits.features import Feature
     from dpcp_audit.mechanisms.guarantees import PrivacyGuarantee
 
-_BITS = (32, 16, 8, 48)
+_BITS = (24, 10, 48)
+_RESOLUTIONS = (1e-10, 1e-8, 1e-6, 1e-4, 1e-3)
+"""Steps, as shares of the range, that a bisection may take beyond its midpoints."""
+_SCREENED = 8000
+_FINALISTS = 2
 _ATOMS = 24
 _KEPT = 0.97
 """The share of an event's promise that a simpler event must keep."""
@@ -148,25 +152,41 @@ def accuse(
     samples = outputs, neighbour_outputs
     if outputs.ndim == 2:
         return _event_test(guarantee, Automatic()(guarantee, *samples), samples)
-    moments = []
-    choices = []
-    pooled = np.concatenate(samples)
-    size = outputs.size
-    for feature in _features(pooled, bounds, thorough=thorough):
-        values = feature(pooled)
-        cuts = quantile_cuts(values)
-        if isinstance(feature, Value):
-            cuts = _with_atoms(values, cuts)
-        choices.append(best_cells(guarantee, feature, samples, cuts=cuts))
-        if bounds_renyi(guarantee) and size >= 16:
-            moments.append(choose_moments(guarantee, feature, samples, cuts))
-    loudest = max(choices, key=lambda choice: choice.excess)
+    features = _features(np.concatenate(samples), bounds, thorough=thorough)
+    if thorough and outputs.size > _SCREENED:
+        few = outputs[:_SCREENED], neighbour_outputs[:_SCREENED]
+        promises = [
+            max(choice.excess / math.sqrt(_SCREENED), moment.promise if moment else -math.inf)
+            for choice, moment in (_best(guarantee, few, feature) for feature in features)
+        ]
+        order = np.argsort(promises)[::-1][:_FINALISTS]
+        features = [features[i] for i in sorted({0, *order.tolist()})]
+    found = [_best(guarantee, samples, feature, thorough=thorough) for feature in features]
+    loudest = max((choice for choice, _ in found), key=lambda choice: choice.excess)
     if thorough:
-        loudest = _simplified(guarantee, loudest, choices[0], samples)
+        loudest = _simplified(guarantee, loudest, found[0][0], samples)
     event = _event_test(guarantee, loudest, samples)
-    found = [moment for moment in moments if moment is not None]
-    best = max(found, key=lambda moment: moment.promise, default=None)
+    moments = [moment for _, moment in found if moment is not None]
+    best = max(moments, key=lambda moment: moment.promise, default=None)
     return event if best is None or event.promise >= best.promise else best
+
+
+def _best(
+    guarantee: PrivacyGuarantee,
+    samples: tuple[FloatArray, FloatArray],
+    feature: Feature,
+    *,
+    thorough: bool = False,
+) -> tuple[Choice, MomentTest | None]:
+    """Return the best event of a feature, and the best moment where there is one."""
+    values = feature(np.concatenate(samples))
+    cuts = quantile_cuts(values)
+    if isinstance(feature, Value):
+        cuts = _with_atoms(values, cuts)
+    choice = best_cells(guarantee, feature, samples, cuts=cuts)
+    if not bounds_renyi(guarantee) or len(samples[0]) < 16:
+        return choice, None
+    return choice, choose_moments(guarantee, feature, samples, cuts, thorough=thorough)
 
 
 def _features(
@@ -174,8 +194,15 @@ def _features(
 ) -> list[Feature]:
     if bounds is None or not ((pooled >= bounds[0]) & (pooled <= bounds[1])).mean() > 0.5:
         return [Value()]
-    bits = _BITS if thorough else _BITS[:1]
-    return [Value(), *(Ones(bounds=bounds, rounds=rounds) for rounds in bits)]
+    plain = _BITS if thorough else _BITS[:2]
+    features: list[Feature] = [Value(), *(Ones(bounds=bounds, rounds=rounds) for rounds in plain)]
+    if thorough:
+        span = bounds[1] - bounds[0]
+        features += [
+            Ones(bounds=bounds, rounds=math.ceil(-math.log2(step)), resolution=step * span)
+            for step in _RESOLUTIONS
+        ]
+    return features
 
 
 def _with_atoms(values: FloatArray, cuts: FloatArray) -> FloatArray:

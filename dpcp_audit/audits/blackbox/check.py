@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 
 _FIRST_STAGE = 1200
 _MOST_STAGES = 8
-_SEARCHED = 0.4
-"""The share of a stage's outputs that search; the others certify."""
+_SEARCHED = 0.4, 0.3
+"""The share of the first stage's outputs, and of a later one's, that search; others certify."""
 _SHRUNK = 0.1
 """The share of the significance, and of the outputs, that the shrinking of a witness has."""
 
@@ -140,7 +140,7 @@ class BlackBoxPrivacy:
         return self._outcome(race, shown, stages, context)
 
     def _stage(self, race: Race, number: int, budget: int, significance: float) -> Stage:
-        searched = round(_SEARCHED * budget)
+        searched = round(_SEARCHED[number > 1] * budget)
         arm = race.round(searched, race.bank.context.rng(10**6 + number))
         if number == 1:
             race.bank.probed(race.random_input(arm), self.randomness)

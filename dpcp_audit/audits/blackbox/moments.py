@@ -21,7 +21,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from itertools import product
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -32,14 +33,14 @@ from dpcp_audit.audits.features import feature_from_data
 from dpcp_audit.mechanisms.guarantees import ZCDP, RenyiDP
 
 if TYPE_CHECKING:
-    from dpcp_audit._types import FloatArray
+    from dpcp_audit._types import FloatArray, IntArray
     from dpcp_audit.audits.features import Feature
     from dpcp_audit.mechanisms.guarantees import PrivacyGuarantee
 
-_ORDERS = (1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 16.0)
-_CAP = 8.0
-"""Largest |g|, and, times the order, the largest exponent."""
-_BETS = np.geomspace(0.004, 0.9, 28)
+_ORDERS = (1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
+_CAPS = (0.5, 1.0, 2.0, 4.0, 8.0)
+"""Heights to cut αg off at."""
+_BOLDEST = 0.75
 _ROOM = 4.0
 """Bets stay possible up to so many times the claimed limit, so that the bound can be inverted."""
 _DETECTION_QUANTILE = 1.645
@@ -93,8 +94,8 @@ class MomentTest:
         """Bet on fresh outputs, equally many on either input."""
         x, y = (neighbour_outputs, outputs) if self.swapped else (outputs, neighbour_outputs)
         first, second = (self.log_ratios[self._cells(z)] for z in (x, y))
-        per_order, claimed = self._scale(guarantee)
-        highest = _ROOM * claimed
+        per_order = self.order if isinstance(guarantee, ZCDP) else 1.0
+        claimed, highest = (limit / per_order for limit in limits(guarantee, self.order))
         bet = self.share / self._largest_loss(highest * per_order)
 
         def p_value(level: float) -> float:
@@ -160,20 +161,15 @@ class MomentTest:
             **rest,
         )
 
-    def _cells(self, outputs: FloatArray) -> FloatArray:
+    def _cells(self, outputs: FloatArray) -> IntArray:
         return np.searchsorted(self.cuts, self.feature(outputs), side="left")
-
-    def _scale(self, guarantee: PrivacyGuarantee) -> tuple[float, float]:
-        """Return the limit of D_α per unit of the claimed parameter, and that parameter."""
-        if isinstance(guarantee, ZCDP):
-            return self.order, guarantee.rho
-        if isinstance(guarantee, RenyiDP):
-            return 1.0, guarantee.epsilon
-        raise ValueError(f"guarantee must be ZCDP or RenyiDP, got {guarantee}")
 
     def _gains(self, first: FloatArray, second: FloatArray, limit: float) -> FloatArray:
         """Return X from the values of g on either side."""
-        return gains(first, second, order=self.order, limit=limit, reference=self.reference)
+        up, down = gain_parts(
+            first, second, order=self.order, limit=limit, reference=self.reference
+        )
+        return up - down
 
     def _largest_loss(self, limit: float) -> float:
         worst = self.log_ratios.min()[None], self.log_ratios.max()[None]
@@ -210,17 +206,23 @@ class MomentTest:
         )
 
 
-def gains(
-    first: FloatArray, second: FloatArray, *, order: float, limit: float, reference: float
-) -> FloatArray:
-    """Return X, elementwise, from g(x) and g(y); its mean is at most 0 where D_α <= ``limit``."""
+def gain_parts(
+    first: FloatArray,
+    second: FloatArray,
+    *,
+    order: float,
+    limit: float,
+    reference: FloatArray | float,
+) -> tuple[FloatArray, FloatArray]:
+    """Return A(x) and B(y) of X = A(x) − B(y), elementwise, from g(x) and g(y).
+
+    The mean of X is at most 0 where D_α <= ``limit``.
+    """
     if order == 1:
-        return first - limit - math.log(reference) + 1 - np.exp(second) / reference
+        return first - limit - np.log(reference) + 1, np.exp(second) / reference
     theta = (order - 1) / order
-    flat = (
-        theta * reference ** (theta - 1) * np.exp(order * second) + (1 - theta) * reference**theta
-    )
-    return np.exp((order - 1) * first - theta * limit) - flat
+    slope, rest = theta * reference ** (theta - 1), (1 - theta) * reference**theta
+    return np.exp((order - 1) * first - theta * limit) - rest, slope * np.exp(order * second)
 
 
 def choose_moments(
@@ -228,72 +230,146 @@ def choose_moments(
     feature: Feature,
     samples: tuple[FloatArray, FloatArray],
     cuts: FloatArray,
+    *,
+    thorough: bool = True,
 ) -> MomentTest | None:
     """Choose g on every other pilot output, and the order, direction and bet on the rest.
+
+    g is the log-ratio of the cells' counts, or a straight line through it; it is cut off at
+    several heights, as a bet must survive the largest loss.
 
     Returns
     -------
     MomentTest or None
-        None where no order promises anything.
+        None where nothing promises anything.
     """
     _validate.integer(n_pilot=min(map(len, samples)), at_least=4)
-    cells = [np.searchsorted(cuts, feature(sample), side="left") for sample in samples]
-    best: MomentTest | None = None
-    for swapped in (False, True):
-        x, y = cells[::-1] if swapped else cells
-        p, q = (np.bincount(z[::2], minlength=cuts.size + 1) for z in (x, y))
-        g = np.log((p + 0.5) / (q + 0.5))
-        size = min(x[1::2].size, y[1::2].size)
-        held = x[1::2][:size], y[1::2][:size]
-        for order in _orders(guarantee):
-            steps = np.clip(g, -_CAP / order, _CAP / order)
-            test = _bet(guarantee, feature, cuts, steps, held, order=order, swapped=swapped)
-            if test is not None and (best is None or test.promise > best.promise):
-                best = test
-    return best
-
-
-def _orders(guarantee: PrivacyGuarantee) -> tuple[float, ...]:
-    return (guarantee.alpha,) if isinstance(guarantee, RenyiDP) else _ORDERS
-
-
-def _bet(
-    guarantee: PrivacyGuarantee,
-    feature: Feature,
-    cuts: FloatArray,
-    steps: FloatArray,
-    held: tuple[FloatArray, FloatArray],
-    *,
-    order: float,
-    swapped: bool,
-) -> MomentTest | None:
-    """Return the test at one order, with the bet whose capital grows most on held-out outputs."""
-    first, second = steps[held[0]], steps[held[1]]
-    draft = MomentTest(
-        feature=feature,
-        cuts=cuts,
-        log_ratios=steps,
-        order=order,
-        reference=float(np.exp(order * second).mean()),
-        share=0.5,
-        swapped=swapped,
-        promise=0.0,
+    values = [feature(sample) for sample in samples]
+    cells = [np.searchsorted(cuts, x, side="left") for x in values]
+    fitted, held = (
+        [np.bincount(x[part], minlength=cuts.size + 1) for x in cells]
+        for part in (slice(0, None, 2), slice(1, None, 2))
     )
-    per_order, claimed = draft._scale(guarantee)
-    values = draft._gains(first, second, claimed * per_order)
-    mean, spread = float(values.mean()), float(values.std())
-    if mean <= 0:
+    places = _places(np.concatenate(values), np.concatenate(cells), cuts.size + 1)
+    best: tuple[Bet, FloatArray, float, bool] | None = None
+    for swapped in (False, True):
+        p, q = fitted[::-1] if swapped else fitted
+        shares = [x / x.sum() for x in (held[::-1] if swapped else held)]
+        for steps, order in product(
+            _log_ratios(p, q, places), _orders(guarantee, thorough=thorough)
+        ):
+            caps = np.array(_CAPS if thorough else _CAPS[1::2])[:, None] / order
+            clipped = np.clip(steps, -caps, caps)
+            bet = best_bet(
+                clipped, (shares[0], shares[1]), order=order, limits=limits(guarantee, order)
+            )
+            if best is None or bet.promise > best[0].promise:
+                best = bet, clipped[bet.row], order, swapped
+    if best is None or not best[0].promise > 0:
         return None
-    largest = draft._largest_loss(_ROOM * claimed * per_order)
-    growth = [float(np.log1p(share / largest * values).mean()) for share in _BETS]
-    best = int(np.argmax(growth))
+    bet, log_ratios, order, swapped = best
     return MomentTest(
         feature=feature,
         cuts=cuts,
-        log_ratios=steps,
+        log_ratios=log_ratios,
         order=order,
-        reference=draft.reference,
-        share=float(_BETS[best]),
+        reference=bet.reference,
+        share=bet.share,
         swapped=swapped,
-        promise=math.sqrt(max(0.0, 2 * growth[best])) if spread else math.inf,
+        promise=bet.promise,
     )
+
+
+class Bet(NamedTuple):
+    """A row of step functions, the reference and the bet that suit it, and what they promise."""
+
+    row: int
+    reference: float
+    share: float
+    promise: float
+
+
+def best_bet(
+    steps: FloatArray,
+    shares: tuple[FloatArray, FloatArray],
+    *,
+    order: float,
+    limits: tuple[float, float],
+) -> Bet:
+    """Return the best of several step functions, by the second-order growth of the capital.
+
+    The promise is that growth, in standard errors; where the mean of X is not positive it is
+    negative.
+
+    Parameters
+    ----------
+    steps : ndarray, shape (k, m)
+        A step function a row, on m cells.
+    shares : tuple of ndarray, shape (m,)
+        The probabilities of the cells on either input.
+    limits : tuple of float
+        The claimed limit of D_α, and the largest up to which bets must stay possible.
+    """
+    reference = np.maximum(np.exp(order * steps) @ shares[1], 1e-12)[:, None]
+    up, down = gain_parts(steps, steps, order=order, limit=limits[0], reference=reference)
+    means = up @ shares[0], down @ shares[1]
+    mean = means[0] - means[1]
+    variance = (up - means[0][:, None]) ** 2 @ shares[0] + (down - means[1][:, None]) ** 2 @ shares[
+        1
+    ]
+    square = np.maximum(variance + mean**2, 1e-300)
+    worst = gain_parts(
+        steps.min(axis=1),
+        steps.max(axis=1),
+        order=order,
+        limit=limits[1],
+        reference=reference[:, 0],
+    )
+    largest = np.maximum(worst[1] - worst[0], 1e-12)
+    share = np.clip(largest * mean / square, 0.0, _BOLDEST)
+    growth = share / largest * (mean - share / largest * square / 2)
+    promise = np.where(mean > 0, np.sqrt(np.maximum(0.0, 2 * growth)), mean / np.sqrt(square))
+    row = int(np.argmax(promise))
+    return Bet(row, float(reference[row, 0]), float(share[row]), float(promise[row]))
+
+
+def limits(guarantee: PrivacyGuarantee, order: float) -> tuple[float, float]:
+    """Return the claimed limit of D_α, and the largest up to which bets stay possible."""
+    if isinstance(guarantee, ZCDP):
+        claimed = guarantee.rho * order
+    elif isinstance(guarantee, RenyiDP):
+        claimed = guarantee.epsilon
+    else:
+        raise ValueError(f"guarantee must be ZCDP or RenyiDP, got {guarantee}")
+    return claimed, _ROOM * claimed
+
+
+def _orders(guarantee: PrivacyGuarantee, *, thorough: bool) -> tuple[float, ...]:
+    if isinstance(guarantee, RenyiDP):
+        return (guarantee.alpha,)
+    return _ORDERS if thorough else _ORDERS[::3]
+
+
+def _places(values: FloatArray, cells: IntArray, count: int) -> FloatArray:
+    """Return the mean of the feature in each cell, standardised and cut at ±4, shape (count,)."""
+    finite = np.isfinite(values)
+    if not finite.any():
+        return np.zeros(count)
+    low, centre, high = np.quantile(values[finite], [0.16, 0.5, 0.84])
+    scale = (high - low) / 2 or 1.0
+    z = np.clip((values - centre) / scale, -4.0, 4.0)
+    sizes = np.bincount(cells, minlength=count)
+    return np.asarray(np.bincount(cells, z, minlength=count) / np.maximum(sizes, 1))
+
+
+def _log_ratios(p: IntArray, q: IntArray, places: FloatArray) -> list[FloatArray]:
+    """Return log-ratios of the cells: as counted, and on a straight line fitted to those."""
+    counted = np.log((p + 0.5) / p.sum()) - np.log((q + 0.5) / q.sum())
+    weights = 1 / (1 / (p + 0.5) + 1 / (q + 0.5))
+    weights[(p + q) == 0] = 0.0
+    mean, middle = np.average(np.stack([counted, places]), axis=1, weights=weights)
+    spread = np.average((places - middle) ** 2, weights=weights)
+    if not spread > 0:
+        return [counted]
+    slope = np.average((places - middle) * (counted - mean), weights=weights) / spread
+    return [counted, mean + slope * (places - middle)]

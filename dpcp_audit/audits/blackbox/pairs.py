@@ -10,13 +10,18 @@ import numpy as np
 from dpcp_audit.mechanisms.neighbours import Neighbours, Relation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from dpcp_audit._types import FloatArray
     from dpcp_audit.audits.worst_case import ScorePair
 
-Draw = Callable[[object, int], "FloatArray"] if TYPE_CHECKING else object
-"""Draws so many outputs of the target on one input."""
+
+class Draw(Protocol):
+    """Draws so many outputs of the target on one input."""
+
+    def __call__(self, value: object, size: int, /) -> FloatArray:
+        """Return an array of shape (size,) or (size, d)."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

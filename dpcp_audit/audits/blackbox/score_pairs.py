@@ -28,6 +28,8 @@ SMALL_SIZES = (1, 2, 3, 5, 10, 20)
 _SHARES = (0.5, 0.9, 0.1, 0.75, 0.25, 0.95, 0.05, 0.99)
 _BALANCING = 24
 _FEW_POSITIONS = 8
+_STEPS = 0.4
+"""The share of local moves that move a few scores from one position to the next."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +114,9 @@ class ScorePairs:
             return None
         low, high = self.bounds
         for _ in range(1 + int(rng.integers(3))):
-            if pair.positions.size == 0:
+            if pair.positions.size > 1 and rng.random() < _STEPS:
+                pair = _stepped(pair, rng)
+            elif pair.positions.size == 0:
                 source, target = rng.choice(
                     [low, high, (low + high) / 2, rng.uniform(low, high)], 2
                 )
@@ -216,6 +220,16 @@ def _dyadic(n: int, low: float, high: float) -> ScorePair:
     at = np.minimum(high, np.sort(low + (high - low) * shares) + 1e-9 * (high - low))
     counts = np.bincount(np.arange(n - 1) % at.size, minlength=at.size).astype(np.int64)
     return ScorePair(positions=at, counts=counts, source=low, target=high).tidy()
+
+
+def _stepped(pair: ScorePair, rng: np.random.Generator) -> ScorePair:
+    """Return the pair with one to four scores moved between two positions side by side."""
+    start = int(rng.integers(pair.positions.size - 1))
+    order = np.array([start, start + 1])[:: rng.choice([-1, 1])]
+    size = min(int(rng.integers(1, 5)), int(pair.counts[order[0]]))
+    counts = pair.counts.copy()
+    counts[order] += np.array([-size, size])
+    return replace(pair, counts=counts).tidy()
 
 
 def resized(pair: ScorePair, n: int) -> ScorePair:

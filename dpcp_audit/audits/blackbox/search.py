@@ -27,8 +27,10 @@ _CHUNK = 2**18
 _FEWEST, _MOST = 32, 4000
 _SURVIVORS = 8
 _PENALTY = 1.0
-"""Standard errors taken off what a pair promises: the luckiest of many looks best."""
-_BALANCING_SHARE = 0.5
+"""Standard errors taken off what a pair promises, as the luckiest of many looks best; half of
+those that race are chosen with as much added, as others may have been unlucky."""
+_EASED = 0.3
+"""Pairs are ranked by the claim and by one of so many times its ε or ρ, which few outputs break."""
 _KEPT = 2**20
 
 
@@ -95,6 +97,7 @@ class Arm:
 
     candidate: Candidate
     score: float = -math.inf
+    error: float = 1.0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -179,7 +182,7 @@ class Race:
             self._queue = self._balance()[::-1]
             if self._queue:
                 return self._queue.pop()
-        best = sorted(self.arms, key=lambda arm: -arm.score)[:4]
+        best = sorted(self.arms, key=_pessimistic, reverse=True)[:4]
         return self.pairs.nearby(best[rng.integers(len(best))].candidate, rng) if best else None
 
     def _balance(self) -> list[Candidate]:
@@ -213,18 +216,23 @@ class Race:
         samples = self.bank.pilot(arm.candidate)
         if samples[0].ndim != samples[1].ndim:
             return False
-        arm.score = self._score(arm, samples)
+        arm.score, arm.error = self._score(arm, samples), 1 / math.sqrt(len(samples[0]))
         return True
 
     def _score(self, arm: Arm, samples: tuple[FloatArray, FloatArray]) -> float:
         if self.constant(arm):
             return -math.inf
-        found = accuse(self.guarantee, *samples, bounds=self.pairs.bounds, thorough=False)
-        return found.promise - _PENALTY / math.sqrt(len(samples[0]))
+        promises = [
+            accuse(claim, *samples, bounds=self.pairs.bounds, thorough=False).promise
+            for claim in (self.guarantee, eased(self.guarantee, _EASED))
+        ]
+        return sum(promises)
 
     def _survivor(self, budget: int) -> Arm:
         """Halve the best candidates until one is left, with as many outputs in every heat."""
-        runners = sorted(self.arms, key=lambda arm: -arm.score)[:_SURVIVORS]
+        safe = sorted(self.arms, key=_pessimistic, reverse=True)
+        bold = sorted(safe[_SURVIVORS // 2 :], key=_optimistic, reverse=True)
+        runners = safe[: _SURVIVORS // 2] + bold[: _SURVIVORS // 2]
         runners = [arm for arm in runners if arm.score > -math.inf] or runners[:1]
         heats = max(1, math.ceil(math.log2(len(runners))) + 1)
         while True:
@@ -236,10 +244,28 @@ class Race:
                     self.arms.remove(arm)
             if not runners:
                 raise DegenerateTargetError(f"sample raised: {self.bank.failures[-1]}")
-            runners = sorted(runners, key=lambda arm: -arm.score)
+            runners = sorted(runners, key=_pessimistic, reverse=True)
             if len(runners) == 1:
                 return runners[0]
             runners = runners[: (len(runners) + 1) // 2]
+
+
+def _pessimistic(arm: Arm) -> float:
+    return arm.score - _PENALTY * arm.error
+
+
+def _optimistic(arm: Arm) -> float:
+    return arm.score + _PENALTY * arm.error
+
+
+def eased(guarantee: PrivacyGuarantee, factor: float) -> PrivacyGuarantee:
+    """Return the guarantee with its ε or ρ times a factor; itself where it has neither."""
+    scaled = {
+        name: value * factor
+        for name, value in guarantee.parameters.items()
+        if name in {"epsilon", "rho"}
+    }
+    return type(guarantee)(**(guarantee.parameters | scaled))
 
 
 def _line(error: Exception) -> str:
