@@ -8,7 +8,8 @@ at most s with probability at most s, under "it did not fall" the second.
   too large for that, the product of two mixture likelihood ratios (``RateSequence``), smallest at
   the pooled rate, is an e-value, and its inverse a p-value (Ville 1939; Turner, Ly and Grünwald
   2024).
-- Two log-ratios: the least significance at which boxes of the four rates part them.
+- Two log-ratios, of an event or of its complement, whichever is larger: the least significance
+  at which boxes of the four rates part them.
 - Two means: Bernstein's inequality for the difference, whose variances are bounded from their
   estimates (Maurer and Pontil 2009, Theorem 10).
 """
@@ -17,6 +18,8 @@ from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from dpcp_audit.audits.evidence import Measure
 from dpcp_audit.audits.sequential import RateSequence
@@ -57,7 +60,7 @@ def compare_rates(old: Count, new: Count) -> Shift:
 
 
 def compare_log_ratios(old: Sample, new: Sample) -> Shift:
-    """Compare log(p/p′) of the same event on the same two inputs."""
+    """Compare log(p/p′) of the same event, or of its complement, on the same two inputs."""
     return Shift(higher=_ratio_rises(old, new), lower=_ratio_rises(new, old))
 
 
@@ -132,7 +135,14 @@ def _limits_part(low: Sample, high: Sample, significance: float) -> bool:
     """Tell whether boxes at the significance put one log-ratio above the other."""
     (_, p_high), (q_low, _) = (_rate_limits(count, significance) for count in low.counts)
     (p_low, _), (_, q_high) = (_rate_limits(count, significance) for count in high.counts)
-    return p_low * q_low > p_high * q_high
+    return _log_ratio(p_low, q_high) > _log_ratio(p_high, q_low)
+
+
+def _log_ratio(p: float, p_prime: float) -> float:
+    """Return log(p/p′) or, where it is larger, that of the complement on the other input."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = np.log([p, 1 - p_prime]) - np.log([p_prime, 1 - p])
+    return float(np.nanmax([*ratios, -np.inf]))
 
 
 def _rate_limits(count: Count, significance: float) -> tuple[float, float]:

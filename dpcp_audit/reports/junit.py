@@ -14,13 +14,10 @@ from xml.etree import ElementTree as ET
 
 from dpcp_audit.audits.evidence import Verdict
 from dpcp_audit.reports.plain_text import family, paragraphs, sentence
-from dpcp_audit.reports.reading import read
 from dpcp_audit.reports.wording import to_float
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-
-    from dpcp_audit.reports.reading import Entry
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _STATES = ("failures", "errors", "skipped")
@@ -42,17 +39,13 @@ def render_junit(document: Mapping[str, Any]) -> str:
     str
         The XML; characters that XML 1.0 cannot hold become U+FFFD.
     """
-    reading = read(document)
-    seconds = {str(finding["id"]): _seconds(finding["seconds"]) for finding in document["findings"]}
     root = ET.Element("testsuites", name=_text(document["tool"]["name"]))
-    by_paper: dict[str, list[Entry]] = {}
-    for entry in reading.entries:
-        by_paper.setdefault(entry.paper, []).append(entry)
-    for paper, entries in by_paper.items():
-        suite = _suite(root, paper)
-        for entry in entries:
-            suite.append(_case(entry, seconds[entry.id]))
-    if not reading.complete:
+    by_paper: dict[str, list[Mapping[str, Any]]] = {}
+    for finding in document["findings"]:
+        by_paper.setdefault(finding["source"]["paper"], []).append(finding)
+    for paper, findings in by_paper.items():
+        _suite(root, paper).extend(map(_case, findings))
+    if not document["complete"]:
         suite = _suite(root, "the run")
         case = ET.SubElement(suite, "testcase", name="complete", classname="run", time="0.000")
         _say(case, "error", "The run was stopped before its end; other claims were not tried.")
@@ -67,21 +60,22 @@ def _suite(root: ET.Element, name: str) -> ET.Element:
     return ET.SubElement(root, "testsuite", name=_text(name))
 
 
-def _case(entry: Entry, seconds: float) -> ET.Element:
+def _case(finding: Mapping[str, Any]) -> ET.Element:
     case = ET.Element(
         "testcase",
-        name=_text(entry.id),
-        classname=_text(family(entry.id)),
-        time=f"{seconds:.3f}",
+        name=_text(finding["id"]),
+        classname=_text(family(finding["id"])),
+        time=f"{_seconds(finding['seconds']):.3f}",
     )
-    if entry.verdict is Verdict.ERROR:
-        _say(case, "error", sentence(entry), paragraphs(entry))
-    elif entry.contradicts:
-        _say(case, "failure", sentence(entry), paragraphs(entry))
-    elif entry.verdict is Verdict.INCONCLUSIVE:
-        _say(case, "skipped", sentence(entry))
-    if entry.verdict is Verdict.REFUTED and not entry.contradicts:
-        ET.SubElement(case, "system-out").text = _text(paragraphs(entry))
+    verdict = finding["verdict"]
+    if verdict == Verdict.ERROR:
+        _say(case, "error", sentence(finding), paragraphs(finding))
+    elif finding["contradicts"]:
+        _say(case, "failure", sentence(finding), paragraphs(finding))
+    elif verdict == Verdict.INCONCLUSIVE:
+        _say(case, "skipped", sentence(finding))
+    elif verdict == Verdict.REFUTED:
+        ET.SubElement(case, "system-out").text = _text(paragraphs(finding))
     return case
 
 

@@ -15,13 +15,11 @@ from urllib.parse import quote
 
 from dpcp_audit.audits.evidence import Verdict
 from dpcp_audit.reports.plain_text import family, sentence
-from dpcp_audit.reports.reading import read
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from dpcp_audit.audits.evidence import PlainData
-    from dpcp_audit.reports.reading import Entry
 
 _SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -40,21 +38,19 @@ def render_sarif(document: Mapping[str, Any]) -> str:
     document : mapping
         The results document, as :func:`dpcp_audit.reports.document.load` returns it.
     """
-    reading = read(document)
-    locations = {str(f["id"]): f.get("location") for f in document["findings"]}
     shown = [
-        entry
-        for entry in reading.entries
-        if entry.verdict is not Verdict.ERROR
-        and (entry.contradicts or entry.verdict is Verdict.REFUTED)
+        finding
+        for finding in document["findings"]
+        if finding["verdict"] != Verdict.ERROR
+        and (finding["contradicts"] or finding["verdict"] == Verdict.REFUTED)
     ]
     rules = _rules(shown)
     places = {rule["id"]: i for i, rule in enumerate(rules)}
     run = {
         "tool": {"driver": _driver(document["tool"], rules)},
-        "invocations": [_invocation(document, reading.entries)],
+        "invocations": [_invocation(document)],
         "columnKind": "unicodeCodePoints",
-        "results": [_result(entry, places, locations[entry.id]) for entry in shown],
+        "results": [_result(finding, places) for finding in shown],
         "properties": {
             **{key: document[key] for key in ("suite", "profile", "seed", "false_alarm")},
             "summary": document["summary"],
@@ -68,39 +64,35 @@ def _driver(tool: Mapping[str, Any], rules: Sequence[PlainData]) -> PlainData:
     return {"name": tool["name"], "version": tool["version"], "rules": list(rules)}
 
 
-def _rules(entries: Sequence[Entry]) -> list[PlainData]:
+def _rules(findings: Sequence[Mapping[str, Any]]) -> list[PlainData]:
     rules: dict[str, PlainData] = {}
-    for entry in entries:
-        id_ = family(entry.id)
+    for finding in findings:
+        id_, source = family(finding["id"]), finding["source"]
         rules.setdefault(
             id_,
             {
                 "id": id_,
-                "shortDescription": {"text": f"{entry.paper}, {entry.section}"},
-                "fullDescription": {"text": entry.statement or entry.id},
+                "shortDescription": {"text": f"{source['paper']}, {source['section']}"},
+                "fullDescription": {"text": finding["statement"] or id_},
                 "defaultConfiguration": {"level": "error"},
             },
         )
     return list(rules.values())
 
 
-def _result(entry: Entry, places: Mapping[str, int], location: PlainData | None) -> PlainData:
-    rule = family(entry.id)
-    digest = hashlib.sha256(entry.id.encode()).hexdigest()
+def _result(finding: Mapping[str, Any], places: Mapping[str, int]) -> PlainData:
+    rule = family(finding["id"])
+    digest = hashlib.sha256(finding["id"].encode()).hexdigest()
     return {
         "ruleId": rule,
         "ruleIndex": places[rule],
         "kind": "fail",
-        "level": "error" if entry.contradicts else "note",
-        "message": _message(f"{entry.statement} {sentence(entry)}".strip()),
-        "locations": [_location(entry, location)],
+        "level": "error" if finding["contradicts"] else "note",
+        "message": _message(f"{finding['statement']} {sentence(finding)}".strip()),
+        "locations": [_location(finding)],
         "partialFingerprints": {"findingId/v1": digest},
         "properties": {
-            "id": entry.id,
-            "verdict": entry.verdict,
-            "expected": entry.expected,
-            "evidence": dict(entry.facts),
-            "replay": entry.replay,
+            key: finding[key] for key in ("id", "verdict", "expected", "evidence", "replay")
         },
     }
 
@@ -111,8 +103,9 @@ def _message(text: str) -> PlainData:
     return {"text": doubled.replace("](", "] (")}
 
 
-def _location(entry: Entry, location: PlainData | None) -> PlainData:
-    logical = {"fullyQualifiedName": entry.id}
+def _location(finding: Mapping[str, Any]) -> PlainData:
+    logical = {"fullyQualifiedName": finding["id"]}
+    location = finding.get("location")
     if location is None:
         return {"logicalLocations": [logical]}
     physical: PlainData = {"artifactLocation": _artifact(str(location["file"]))}
@@ -131,15 +124,14 @@ def _artifact(file: str) -> PlainData:
     return {"uri": quote(path.as_posix()), "uriBaseId": _ROOT}
 
 
-def _invocation(document: Mapping[str, Any], entries: Sequence[Entry]) -> PlainData:
-    failed = [entry for entry in entries if entry.verdict is Verdict.ERROR]
-    notes = [
+def _invocation(document: Mapping[str, Any]) -> PlainData:
+    notes: list[PlainData] = [
         {
             "level": "error",
-            "message": _message(f"{entry.id}: {sentence(entry)}"),
-            "associatedRule": {"id": family(entry.id)},
+            "message": _message(f"{finding['id']}: {sentence(finding)}"),
         }
-        for entry in failed
+        for finding in document["findings"]
+        if finding["verdict"] == Verdict.ERROR
     ]
     if not document["complete"]:
         text = "The run was stopped before its end; other claims were not tried."

@@ -1,0 +1,41 @@
+"""JUnit XML, SARIF and CSV of a small document, compared with stored files.
+
+After a change that is meant, write the files anew and read the difference::
+
+    DPCP_AUDIT_UPDATE_GOLDEN=1 python -m pytest tests/golden
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from support.report_document import document
+
+from dpcp_audit.reports.csv_table import render_csv
+from dpcp_audit.reports.junit import render_junit
+from dpcp_audit.reports.sarif import render_sarif
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+HERE = Path(__file__).parent
+
+
+@pytest.mark.parametrize(
+    ("name", "render"),
+    [
+        ("report.junit.xml", render_junit),
+        ("report.sarif", render_sarif),
+        ("report.csv", render_csv),
+    ],
+)
+def test_reports_are_as_stored(name: str, render: Callable[[dict[str, Any]], str]) -> None:
+    path, text = HERE / name, render(document())
+    if os.environ.get("DPCP_AUDIT_UPDATE_GOLDEN") == "1":
+        path.write_text(text, encoding="utf-8", newline="")
+    assert text.encode() == path.read_bytes(), (
+        f"{name} differs; if that is meant: DPCP_AUDIT_UPDATE_GOLDEN=1 python -m pytest {HERE.name}"
+    )

@@ -1,0 +1,69 @@
+"""CSV of the numbers."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+
+import pytest
+from support.report_document import HOSTILE, document, evidence, finding
+
+from dpcp_audit.reports.csv_table import COLUMNS, render_csv
+
+
+def rows(results: dict[str, Any]) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(render_csv(results), newline=""), strict=True))
+
+
+def test_every_finding_is_a_row_with_every_number() -> None:
+    table = rows(document())
+    assert len(table) == 6
+    assert all(tuple(row) == COLUMNS for row in table)
+    assert table[1] == {
+        "id": "theorem[scores=beta(5,0.2)]",
+        "verdict": "CONSISTENT",
+        "expected": "CONSISTENT",
+        "contradicts": "false",
+        "quantity": "failure probability",
+        "value": "0.01234567",
+        "lower": "1.3e-05",
+        "upper": "0.0345678",
+        "claimed": "0.1",
+        "confidence": "0.99995",
+        "n_samples": "20000",
+        "kind": "certified",
+        "seed": "0",
+        "seconds": "0.1",
+    }
+    assert table[3]["value"] == "inf"
+    assert table[5]["quantity"] == HOSTILE
+
+
+def test_what_is_missing_is_empty() -> None:
+    broken = rows(document())[4]
+    assert {broken[name] for name in COLUMNS[4:12]} == {""}
+    assert rows(document(finding("f", "PROVED", None)))[0]["expected"] == ""  # type: ignore[arg-type]
+
+
+def test_lines_end_as_the_standard_says() -> None:
+    text = render_csv(
+        document(finding("f", "PROVED", "PROVED", evidence=evidence(quantity="a\nb")))
+    )
+    assert text.count("\r\n") == 2
+    assert text.endswith("\r\n")
+    assert '"a\nb"' in text
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\n"])
+def test_no_text_is_a_formula(start: str) -> None:
+    text = f'{start}cmd|"/C calc"!A0,1'
+    row = rows(document(finding(text, "PROVED", "PROVED", evidence=evidence(quantity=text))))[0]
+    assert row["id"] == row["quantity"] == f"'{text}"
+
+
+def test_negative_numbers_stay_numbers() -> None:
+    row = rows(
+        document(finding("f", "PROVED", "PROVED", evidence=evidence(value=-1.5, lower="-inf")))
+    )
+    assert (row[0]["value"], row[0]["lower"]) == ("-1.5", "-inf")
