@@ -27,6 +27,8 @@ def pair_space(spec: CheckSpec) -> PairSpace:
         assert target.domain is not None  # noqa: S101  (for the type checker)
         return ValuePairs(n_values=target.domain)
     one_label = spec.relation is Relation.ONE_LABEL
+    if target.kind is Kind.QUANTILE and one_label:
+        raise UsageError("neighbours: a quantile has no labels: use 'substitution'")
     settings: dict[str, Any] = {"sizes": spec.sizes} if spec.sizes else {}
     try:
         scores = ScorePairs(
@@ -35,15 +37,11 @@ def pair_space(spec: CheckSpec) -> PairSpace:
             alpha=spec.alpha,
             **settings,
         )
-        if target.kind is Kind.QUANTILE:
-            if one_label:
-                raise UsageError("neighbours: a quantile has no labels: use 'substitution'")
-            return scores
-        return RecordPairs(scores=scores, relation=spec.relation)
-    except UsageError:
-        raise
     except ValueError as error:
         raise UsageError(str(error)) from error
+    if target.kind is Kind.QUANTILE:
+        return scores
+    return RecordPairs(scores=scores, relation=spec.relation)
 
 
 def typical(spec: CheckSpec) -> Any:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from dpcp_audit import _validate
 from dpcp_audit.audits.targets import Kind, RandomStyle, SourceLocation, TargetSpec
@@ -19,6 +18,9 @@ from dpcp_audit.mechanisms.guarantees import (
 from dpcp_audit.mechanisms.neighbours import Relation
 from dpcp_audit.reports.checks import reading
 from dpcp_audit.reports.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 DEFAULT_SECONDS = 60.0
 """The budget of one target, if none is given."""
