@@ -19,12 +19,14 @@ import numpy as np
 
 from dpcp_audit.audits.evidence import FigureKind
 from dpcp_audit.reports.errors import MissingExtraError
+from dpcp_audit.reports.heatmaps import heat_map
 from dpcp_audit.reports.svg import INK, inline
-from dpcp_audit.reports.wording import number, to_float
+from dpcp_audit.reports.wording import SUPERSCRIPTS, clipped, number, printable, to_float
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import matplotlib.figure
     from matplotlib.axes import Axes
 
     from dpcp_audit._types import FloatArray
@@ -46,7 +48,7 @@ _STYLE: Mapping[Any, Any] = {
 _WIDTH, _LEFT, _RIGHT, _PLOT, _BOTTOM, _ROW = 5.6, 0.8, 0.15, 2.4, 0.5, 0.21
 _MOST_POINTS = 1200
 _MOST_BINS = 200
-_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_MOST_CHARACTERS = 160
 
 
 def figure_svg(figure: Mapping[str, Any], *, prefix: str | None = None) -> str:
@@ -75,12 +77,12 @@ def figure_svg(figure: Mapping[str, Any], *, prefix: str | None = None) -> str:
         If the kind is unknown, or the lengths of x and y do not fit.
     """
     if prefix is None:
-        content = json.dumps(figure, sort_keys=True, ensure_ascii=False)
+        content = json.dumps(figure, sort_keys=True)
         prefix = "f" + hashlib.sha256(content.encode()).hexdigest()[:10]
     return inline(
         _markup(figure),
-        title=_printable(figure["title"]),
-        description=_printable(figure["description"]),
+        title=printable(figure["title"]),
+        description=printable(figure["description"]),
         prefix=prefix,
     )
 
@@ -96,14 +98,16 @@ def _markup(figure: Mapping[str, Any]) -> str:
         warnings.simplefilter("ignore")  # a glyph that matplotlib's own font lacks
         mpl.rcdefaults()
         mpl.rcParams.update(_STYLE)
-        _draw(figure, buffer)
+        kind = FigureKind(figure["kind"])
+        canvas = heat_map(figure) if kind is FigureKind.HEATMAP else _chart(figure)
+        canvas.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
     return buffer.getvalue()
 
 
-def _draw(figure: Mapping[str, Any], buffer: io.StringIO) -> None:
+def _chart(figure: Mapping[str, Any]) -> matplotlib.figure.Figure:
     from matplotlib.figure import Figure  # noqa: PLC0415
 
-    marks = {_printable(k): to_float(v) for k, v in figure.get("marks", {}).items()}
+    marks = {_label(k): to_float(v) for k, v in figure.get("marks", {}).items()}
     on_scale = {k: v for k, v in marks.items() if _drawable(v, figure.get("log_x"))}
     rows = len(marks) + (0 if _speaks_for_itself(figure) else len(figure["series"]))
     top = _ROW * rows + 0.1
@@ -117,7 +121,7 @@ def _draw(figure: Mapping[str, Any], buffer: io.StringIO) -> None:
         axes.plot([], [], " ", label=f"{label} = {number(marks[label])} (off the scale)")
     _mark(axes, on_scale)
     _draw_legend(axes, bottom=1 + (_ROW * len(on_scale)) / _PLOT)
-    canvas.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
+    return canvas
 
 
 def _speaks_for_itself(figure: Mapping[str, Any]) -> bool:
@@ -173,7 +177,7 @@ def _lines(
     bad |= (x <= 0) if figure.get("log_x") else False
     bad |= (y <= 0) if figure.get("log_y") else False
     y = np.where(bad, np.nan, y)
-    label = "" if _speaks_for_itself(figure) else _printable(series["name"])
+    label = "" if _speaks_for_itself(figure) else _label(series["name"])
     if bad.any():
         label += f" ({np.count_nonzero(bad)} of {bad.size} points off the scale)"
     marker = "o" if 0 < x.size <= 12 else None
@@ -207,10 +211,19 @@ def _histogram(
     if step > 1:
         counts = np.add.reduceat(counts, np.arange(0, counts.size, step))
         edges = np.append(edges[:-1:step], edges[-1])
+    counts, edges = _trimmed(counts, edges)
     base = 0.5 if figure.get("log_y") else 0.0
-    label = "" if _speaks_for_itself(figure) else _printable(series["name"])
+    label = "" if _speaks_for_itself(figure) else _label(series["name"])
     axes.stairs(counts, edges, baseline=base, fill=True, alpha=0.22, color=style["color"])
     axes.stairs(counts, edges, baseline=base, label=label, linewidth=1.4, **style)
+
+
+def _trimmed(counts: FloatArray, edges: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Leave out the empty bins at both ends."""
+    full = np.flatnonzero(counts)
+    if not full.size:
+        return counts, edges
+    return counts[full[0] : full[-1] + 1], edges[full[0] : full[-1] + 2]
 
 
 def _label_decades(axis: Any) -> None:
@@ -228,7 +241,7 @@ def _tick(value: float, *, narrow: bool) -> str:
         return number(value)
     exponent = math.floor(math.log10(value) + 1e-9)
     factor = round(value / 10.0**exponent)
-    power = "10" + str(exponent).translate(_SUPERSCRIPTS)
+    power = "10" + str(exponent).translate(SUPERSCRIPTS)
     return power if factor == 1 else f"{factor}·{power}"
 
 
@@ -273,9 +286,8 @@ def _numbers(values: list[object]) -> FloatArray:
 
 
 def _wrapped(text: str, width: int) -> str:
-    return "\n".join(textwrap.wrap(_printable(text), width))
+    return "\n".join(textwrap.wrap(_label(text), width))
 
 
-def _printable(text: object) -> str:
-    """Replace control characters, which XML cannot hold."""
-    return "".join(c if c.isprintable() or c == " " else "\ufffd" for c in str(text))
+def _label(text: object) -> str:
+    return clipped(" ".join(printable(text).split()), _MOST_CHARACTERS)

@@ -8,6 +8,7 @@ from dpcp_audit.audits.evidence import Verdict
 from dpcp_audit.reports.errors import MissingExtraError
 from dpcp_audit.reports.figures import figure_svg
 from dpcp_audit.reports.reading import LIMITS, read, run_facts
+from dpcp_audit.reports.wording import clipped, gist, printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,6 +22,13 @@ _GLYPHS = {
     Verdict.INCONCLUSIVE: "?",
     Verdict.CONSISTENT: "≈",
     Verdict.PROVED: "✓",
+}
+_KEYS = {
+    Verdict.REFUTED: "refuted: the evidence excludes the claim",
+    Verdict.ERROR: "error: the check was not completed",
+    Verdict.INCONCLUSIVE: "inconclusive: the budget was too small to say",
+    Verdict.CONSISTENT: "consistent: tried hard, not refuted",
+    Verdict.PROVED: "proved: exact, every case",
 }
 
 
@@ -50,6 +58,7 @@ def render_html(document: Mapping[str, Any]) -> str:
         document=document,
         reading=reading,
         glyphs=_GLYPHS,
+        keys=_KEYS,
         limits=LIMITS,
         run=run_facts(document),
         draw=_figure,
@@ -61,12 +70,14 @@ def _environment() -> jinja2.Environment:
         import jinja2  # noqa: PLC0415
     except ImportError as error:
         raise MissingExtraError("jinja2", "report") from error
-    return jinja2.Environment(
+    environment = jinja2.Environment(
         loader=jinja2.PackageLoader("dpcp_audit.reports"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         keep_trailing_newline=True,
     )
+    environment.filters |= {"printable": printable, "clipped": clipped, "gist": gist}
+    return environment
 
 
 def _figure(figure: Mapping[str, Any], anchor: str, place: int) -> markupsafe.Markup:

@@ -5,29 +5,21 @@ Every report format is derived from here, so that no two of them disagree.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.audits.evidence import EvidenceKind, Verdict
-from dpcp_audit.reports.wording import DASH, confidence, interval, number, plain, telling_digits
+from dpcp_audit.audits.evidence import Verdict
+from dpcp_audit.reports.entry import WORST_FIRST, entries_of
+from dpcp_audit.reports.families import families
+from dpcp_audit.reports.wording import DASH, clipped, number, printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-WORST_FIRST = (
-    Verdict.ERROR,
-    Verdict.REFUTED,
-    Verdict.INCONCLUSIVE,
-    Verdict.CONSISTENT,
-    Verdict.PROVED,
-)
-_HOW = {
-    EvidenceKind.EXACT: "computed exactly; the interval is numerical slack",
-    EvidenceKind.CERTIFIED: "sampled; the interval holds at the stated confidence",
-    EvidenceKind.INDICATIVE: "an indication, without a guarantee",
-}
+    from dpcp_audit.reports.entry import Entry
+    from dpcp_audit.reports.families import Family
+
 LIMITS = tuple(
     """\
 The verdicts speak of the statements as written here and of the mechanisms, parameters and data \
@@ -41,49 +33,13 @@ The false-alarm probability bounds true claims that are refuted; it says nothing
 that are missed.""".splitlines()
 )
 """What no reader should take from a clean result."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """One finding as every report shows it; texts are raw and are escaped by the format.
-
-    Parameters
-    ----------
-    anchor : str
-        Fragment identifier, unique in the document.
-    quantity, measured, interval, claimed, kind : str
-        Cells of the summary table; without evidence, an en dash or "".
-    facts : tuple of (str, str)
-        The evidence, name and value; empty where there is none.
-    witness : str
-        The witness as JSON-like text, "" where there is none.
-    """
-
-    id: str
-    anchor: str
-    statement: str
-    formula: str
-    paper: str
-    section: str
-    verdict: Verdict
-    expected: str
-    contradicts: bool
-    note: str
-    error: str
-    replay: str
-    quantity: str
-    measured: str
-    interval: str
-    claimed: str
-    kind: str
-    facts: tuple[tuple[str, str], ...]
-    witness: str
-    figures: tuple[Mapping[str, Any], ...]
-
-    @property
-    def needs_attention(self) -> bool:
-        """Whether the finding is refuted, contradicts its expectation or failed."""
-        return self.contradicts or self.verdict in {Verdict.REFUTED, Verdict.ERROR}
+_ALONE = {
+    Verdict.REFUTED: "is refuted",
+    Verdict.ERROR: "could not be checked",
+    Verdict.INCONCLUSIVE: "could not be decided",
+    Verdict.CONSISTENT: "is not refuted",
+    Verdict.PROVED: "is proved",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +47,7 @@ class Reading:
     """A results document, read: its entries worst first and the sentences of the banner."""
 
     entries: tuple[Entry, ...]
+    families: tuple[Family, ...]
     papers: str
     counts: Mapping[Verdict, int]
     contradicting: tuple[Entry, ...]
@@ -103,9 +60,33 @@ class Reading:
         refuted, total = self.counts[Verdict.REFUTED], len(self.entries)
         if not total:
             return "No claim was put to the test"
-        if refuted == total > 1:
+        if total == 1:
+            return f"The claim {_ALONE[self.entries[0].verdict]}"
+        if refuted == total:
             return f"All {total} claims are refuted"
-        return f"{refuted or 'None'} of {_count(total, 'claim')} {_is(refuted or 1)} refuted"
+        if self.counts[Verdict.ERROR] == total:
+            return f"None of {total} claims could be checked"
+        return f"{refuted or 'None'} of {total} claims {_is(refuted or 1)} refuted"
+
+    @property
+    def broken(self) -> tuple[Family, ...]:
+        """The families in which something is refuted, the worst first; controls left out."""
+        return tuple(f for f in self.families if f.refuted and not f.control)
+
+    @property
+    def controls(self) -> tuple[Family, ...]:
+        """The families whose refutation shows that the audit bites."""
+        return tuple(f for f in self.families if f.refuted and f.control)
+
+    @property
+    def sound(self) -> tuple[Family, ...]:
+        """The families in which nothing is refuted."""
+        return tuple(f for f in self.families if not f.refuted)
+
+    @property
+    def failed(self) -> tuple[Entry, ...]:
+        """What could not be completed."""
+        return tuple(entry for entry in self.entries if entry.verdict is Verdict.ERROR)
 
     @property
     def holding(self) -> int:
@@ -132,8 +113,8 @@ class Reading:
     def assurance(self) -> str:
         """What the run's false-alarm probability says."""
         return (
-            "If every tested claim were true, the probability that this run refutes any of them "
-            f"is at most {self.false_alarm}."
+            "If every claim were true, this run would refute any of them with probability at most "
+            f"{self.false_alarm}."
         )
 
     @property
@@ -145,10 +126,10 @@ class Reading:
         refuted = self.counts[Verdict.REFUTED]
         if not refuted:
             return "The evidence excludes none of these promises."
-        it = "it comes" if refuted == 1 else "each comes"
+        them, each = _is(refuted, "it", "them"), _is(refuted, "it comes", "each comes")
         return (
-            f"The evidence excludes {_count(refuted, 'promise')} as stated; "
-            f"{it} with a witness and a command that runs it again."
+            f"The evidence excludes {_count(refuted, 'promise')} as stated, so do not build on "
+            f"{them} in that form; {each} with a witness and a command that runs it again."
         )
 
     def _holding_sentence(self) -> str:
@@ -174,12 +155,11 @@ def read(document: Mapping[str, Any]) -> Reading:
     version = str(document.get("schema_version"))
     if version.partition(".")[0] != "1":
         raise ValueError(f"document must have schema_version 1.x, got {version!r}")
-    findings = sorted(document["findings"], key=_rank)
-    anchors = _anchors([str(finding["id"]) for finding in findings])
-    entries = tuple(_entry(f, a) for f, a in zip(findings, anchors, strict=True))
+    entries = entries_of(document)
     return Reading(
         entries=entries,
-        papers=_listed(sorted({entry.paper for entry in entries})),
+        families=families(entries),
+        papers=_listed([name for name, _ in Counter(e.paper for e in entries).most_common()]),
         counts=Counter(entry.verdict for entry in entries),
         contradicting=tuple(entry for entry in entries if entry.contradicts),
         false_alarm=number(document.get("false_alarm")),
@@ -190,74 +170,17 @@ def read(document: Mapping[str, Any]) -> Reading:
 def run_facts(document: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """Return what is needed to repeat the run, name and value."""
     tool, libraries = document["tool"], document.get("libraries") or {}
-    return (
-        ("Tool", f"{tool['name']} {tool['version']}"),
-        ("Suite", str(document.get("suite", DASH))),
-        ("Profile", str(document.get("profile", DASH))),
-        ("Seed", str(document.get("seed", DASH))),
-        ("False-alarm probability", number(document.get("false_alarm"))),
-        ("Time", f"{number(document.get('wall_seconds'), digits=3)} s"),
-        ("Python", str(document.get("python", DASH))),
-        ("Libraries", ", ".join(f"{name} {of}" for name, of in libraries.items()) or DASH),
-    )
-
-
-def _rank(finding: Mapping[str, Any]) -> tuple[bool, int, str]:
-    place = WORST_FIRST.index(Verdict(finding["verdict"]))
-    return (not finding["contradicts"], place, str(finding["id"]))
-
-
-def _anchors(ids: Sequence[str]) -> list[str]:
-    seen: Counter[str] = Counter()
-    anchors = []
-    for name in ids:
-        slug = "claim-" + re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-").lower()
-        seen[slug] += 1
-        # No slug holds a dot, so that a numbered one cannot meet another's.
-        anchors.append(slug if seen[slug] == 1 else f"{slug}.{seen[slug]}")
-    return anchors
-
-
-def _entry(finding: Mapping[str, Any], anchor: str) -> Entry:
-    evidence = finding.get("evidence") or {}
-    digits = telling_digits(evidence)
-    return Entry(
-        id=str(finding["id"]),
-        anchor=anchor,
-        statement=str(finding["statement"]),
-        formula=str(finding.get("formula") or ""),
-        paper=str(finding["source"]["paper"]),
-        section=str(finding["source"]["section"]),
-        verdict=Verdict(finding["verdict"]),
-        expected=str(finding["expected"] or "open"),
-        contradicts=bool(finding["contradicts"]),
-        note=str(finding.get("note") or ""),
-        error=str(finding.get("error") or ""),
-        replay=str(finding.get("replay") or ""),
-        quantity=str(evidence.get("quantity", "")),
-        measured=number(evidence.get("value"), digits=digits),
-        interval=interval(evidence) if evidence else "",
-        claimed=number(evidence.get("claimed"), digits=digits),
-        kind=str(evidence.get("kind", DASH)),
-        facts=_facts(evidence),
-        witness=plain(finding["witness"]) if finding.get("witness") else "",
-        figures=tuple(finding.get("figures") or ()),
-    )
-
-
-def _facts(evidence: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    if not evidence:
-        return ()
-    digits = telling_digits(evidence)
-    return (
-        ("Quantity", str(evidence["quantity"])),
-        ("Measured", number(evidence["value"], digits=digits)),
-        ("Interval", interval(evidence) or "a single point"),
-        ("Claimed", number(evidence.get("claimed"), digits=digits)),
-        ("Confidence", confidence(evidence["confidence"])),
-        ("Samples", number(evidence.get("n_samples"))),
-        ("How it was had", _HOW[EvidenceKind(evidence["kind"])]),
-    )
+    facts = {
+        "Tool": f"{tool['name']} {tool['version']}",
+        "Suite": document.get("suite", DASH),
+        "Profile": document.get("profile", DASH),
+        "Seed": document.get("seed", DASH),
+        "False-alarm probability": number(document.get("false_alarm")),
+        "Time": f"{number(document.get('wall_seconds'), digits=3)} s",
+        "Python": document.get("python", DASH),
+        "Libraries": ", ".join(f"{name} {of}" for name, of in libraries.items()) or DASH,
+    }
+    return tuple((name, printable(value)) for name, value in facts.items())
 
 
 def _count(count: int, noun: str) -> str:
@@ -269,6 +192,10 @@ def _is(count: int, one: str = "is", many: str = "are") -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    if len(names) < 2:
-        return names[0] if names else "no paper"
-    return f"{', '.join(names[:-1])} and {names[-1]}"
+    """Name the first few, and count the others."""
+    shown = [clipped(name, 80) for name in names]
+    if len(shown) > 4:
+        shown = [*shown[:3], f"{len(shown) - 3} other sources"]
+    if len(shown) < 2:
+        return shown[0] if shown else "no paper"
+    return f"{', '.join(shown[:-1])} and {shown[-1]}"

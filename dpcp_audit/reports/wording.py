@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import textwrap
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 DASH = "–"
 _WIDTH = 76
 _SHOWN_ITEMS = 40
+_ON_POWER = re.compile(r"would (have been|be) refuted")
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def number(value: object, *, digits: int = 4) -> str:
@@ -28,7 +31,7 @@ def number(value: object, *, digits: int = 4) -> str:
     Examples
     --------
     >>> number(0.0641372), number(1.3e-5), number(11080), number("inf"), number(None)
-    ('0.06414', '1.3e-05', '11,080', '∞', '–')
+    ('0.06414', '1.3·10⁻⁵', '11,080', '∞', '–')
     """
     if value is None:
         return DASH
@@ -40,8 +43,81 @@ def number(value: object, *, digits: int = 4) -> str:
     if amount.is_integer() and abs(amount) < 1e15:
         return f"{amount:,.0f}" if abs(amount) >= 1e4 else f"{amount + 0.0:.0f}"
     if abs(amount) >= 1e4:
-        return f"{amount:,.0f}" if abs(amount) < 1e9 else f"{amount:.{digits}g}"
-    return f"{amount:.{digits}g}"
+        return f"{amount:,.0f}" if abs(amount) < 1e9 else _powers(f"{amount:.{digits}g}")
+    return _powers(f"{amount:.{digits}g}")
+
+
+def _powers(text: str) -> str:
+    """Return 1.3e-05 as 1.3·10⁻⁵."""
+    mantissa, e, exponent = text.partition("e")
+    if not e:
+        return text
+    raised = "10" + str(int(exponent)).translate(SUPERSCRIPTS)
+    return raised if mantissa == "1" else f"{mantissa}·{raised}"
+
+
+def power(value: float) -> str:
+    """Return a large number as a multiple of a power of ten, where that is shorter.
+
+    Examples
+    --------
+    >>> power(500), power(10**12), power(11080), power(2 * 10**6)
+    ('500', '10¹²', '11,080', '2·10⁶')
+    """
+    digits = f"{value:.0f}".rstrip("0")
+    short = value >= 1e4 and len(digits) == 1
+    return _powers(f"{value:.0e}") if short else number(value)
+
+
+def share(value: object) -> str:
+    """Return a probability as a percentage; what is not quite 0 or 100 % does not read so.
+
+    Examples
+    --------
+    >>> share(1.0), share(0.99986), share(0.0842), share(0.9), share(1e-06), share(0.99999999)
+    ('100 %', '99.99 %', '8.42 %', '90 %', '0.0001 %', '> 99.99 %')
+    """
+    percent = 100 * to_float(value)
+    if 99.995 <= percent < 100:
+        return "> 99.99 %"
+    return f"{number(percent, digits=4 if percent > 99 else 3)} %"
+
+
+def printable(text: object) -> str:
+    """Return a text with what cannot be printed replaced, line breaks and tabs kept.
+
+    Control characters, halves of surrogate pairs and marks that reorder the text around them
+    become U+FFFD.
+    """
+    plain_text = str(text)
+    if plain_text.isprintable():
+        return plain_text
+    return "".join(map(_shown, plain_text))
+
+
+def _shown(character: str) -> str:
+    if character.isprintable() or character in "\n\t":
+        return character
+    return " " if character.isspace() else "\ufffd"
+
+
+def gist(text: str, limit: int) -> str:
+    """Return a text's first sentence, without clauses on what would have been noticed.
+
+    Examples
+    --------
+    >>> gist("The mean is 0.9; a mean of 0.8 would be refuted. More.", 40)
+    'The mean is 0.9.'
+    """
+    sentence = re.split(r"(?<=[.!?])\s", text.strip(), maxsplit=1)[0]
+    clauses = [part for part in sentence.split(";") if not _ON_POWER.search(part)]
+    told = ";".join(clauses).strip()
+    return clipped(told if told.endswith((".", "!", "?")) or not told else f"{told}.", limit)
+
+
+def clipped(text: str, limit: int) -> str:
+    """Return at most ``limit`` characters, the last of them an ellipsis if any are left out."""
+    return text if len(text) <= limit else f"{text[: limit - 1].rstrip()}…"
 
 
 def to_float(value: object) -> float:
@@ -60,10 +136,10 @@ def confidence(value: object) -> str:
     Examples
     --------
     >>> confidence(0.95), confidence(0.99995), confidence(1.0)
-    ('0.95', '1 - 5e-05', '1')
+    ('0.95', '1 − 5·10⁻⁵', '1')
     """
     missing = 1 - to_float(value)
-    return f"1 - {number(missing, digits=3)}" if 0 < missing < 1e-3 else number(value)
+    return f"1 − {number(missing, digits=3)}" if 0 < missing < 1e-3 else number(value)
 
 
 def telling_digits(evidence: Mapping[str, Any]) -> int:

@@ -9,7 +9,7 @@ from dpcp_audit.reports.reading import read
 from dpcp_audit.reports.wording import confidence, interval, number, plain, telling_digits
 
 
-def test_contradictions_stand_first_then_the_worst_verdicts_then_the_ids() -> None:
+def test_contradictions_stand_first_then_the_worst_verdicts_then_the_documents_order() -> None:
     reading = read(
         document(
             finding("p", "PROVED", "PROVED"),
@@ -21,7 +21,7 @@ def test_contradictions_stand_first_then_the_worst_verdicts_then_the_ids() -> No
             finding("x", "PROVED", "REFUTED", contradicts=True),
         )
     )
-    assert [entry.id for entry in reading.entries] == ["x", "e", "r1", "r2", "i", "c", "p"]
+    assert [entry.id for entry in reading.entries] == ["x", "e", "r2", "r1", "i", "c", "p"]
 
 
 def test_ids_that_look_alike_get_anchors_of_their_own() -> None:
@@ -44,10 +44,11 @@ def test_the_banner_counts_findings() -> None:
 @pytest.mark.parametrize(
     ("findings", "headline"),
     [
-        ([finding("a", "PROVED", "PROVED")], "None of 1 claim is refuted"),
-        ([finding("a", "REFUTED", "REFUTED")], "1 of 1 claim is refuted"),
+        ([finding("a", "PROVED", "PROVED")], "The claim is proved"),
+        ([finding("a", "REFUTED", "REFUTED")], "The claim is refuted"),
         ([finding(n, "REFUTED", "REFUTED") for n in "ab"], "All 2 claims are refuted"),
         ([finding(n, "PROVED", "PROVED") for n in "ab"], "None of 2 claims is refuted"),
+        ([finding(n, "ERROR", "PROVED") for n in "ab"], "None of 2 claims could be checked"),
     ],
 )
 def test_the_headline_is_grammatical(findings: list[dict[str, object]], headline: str) -> None:
@@ -72,11 +73,12 @@ def test_another_schema_is_refused(version: str | None) -> None:
         (-0.0, "0"),
         (2.0, "2"),
         (0.0641372, "0.06414"),
-        (1.3e-5, "1.3e-05"),
+        (1.3e-5, "1.3·10⁻⁵"),
+        (1e-300, "10⁻³⁰⁰"),
         (11080, "11,080"),
         (11080.4, "11,080"),
         (1e12, "1,000,000,000,000"),
-        (1.23456e18, "1.235e+18"),
+        (1.23456e18, "1.235·10¹⁸"),
         ("inf", "∞"),
         ("-inf", "-∞"),
         ("nan", "not a number"),
@@ -93,7 +95,7 @@ def test_what_is_no_number_is_refused(value: object) -> None:
 
 
 def test_a_confidence_near_one_does_not_read_as_one() -> None:
-    assert confidence(1 - 5e-5) == "1 - 5e-05"
+    assert confidence(1 - 5e-5) == "1 − 5·10⁻⁵"
     assert confidence(1.0) == "1"
 
 
