@@ -236,7 +236,7 @@ def _remarks(
     if measured.reason:
         remarks.append(measured.reason)
     if measured.differs:
-        remarks.append(f"measured at another case: {', '.join(measured.differs)} differ")
+        remarks.append(f"measured at another case (differs in {', '.join(measured.differs)})")
     claims = [(finding["evidence"] or {}).get("claimed") for finding in (old, new)]
     if None not in claims and not agree(*(to_float(claim) for claim in claims)):
         remarks.append(f"the claim changed from {claims[0]} to {claims[1]}")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _COLUMNS = ("", "claim", "quantity", "old", "new", "p", "remark")
 _SPECIAL = str.maketrans({character: f"\\{character}" for character in r"\`*_[]~|$#"})
-_WIDTH = 160
+_WIDTH = 180
 
 
 def comparison_data(comparison: Comparison) -> PlainData:
@@ -63,14 +63,18 @@ def summary(comparison: Comparison) -> str:
     """Return the comparison in two sentences."""
     worse, changes = len(comparison.worsenings), comparison.changes
     moved = sum(change.changed for change in changes)
-    claims = f"{len(changes)} claim{'' if len(changes) == 1 else 's'} compared"
+    claims = f"{_count(len(changes), 'claim')} compared"
     said = f"{worse} got worse" if worse else "none got significantly worse"
     ending = "" if comparison.complete else " The new run left claims unchecked."
     return (
-        f"{claims}, {moved} changed, {said}. {comparison.tests} numbers could be compared; if no "
-        "mechanism had changed, any of them would be called moved with probability at most "
+        f"{claims}, {moved} changed, {said}. {_count(comparison.tests, 'number')} could be tested; "
+        "if no mechanism had changed, any of them would be called moved with probability at most "
         f"{comparison.false_alarm:g}.{ending}"
     )
+
+
+def _count(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def print_comparison(comparison: Comparison, *, stream: TextIO) -> None:
@@ -80,7 +84,12 @@ def print_comparison(comparison: Comparison, *, stream: TextIO) -> None:
         console = Console(file=stream, width=_WIDTH)
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in _COLUMNS:
-        table.add_column(column, overflow="fold", no_wrap=column in {"", "p"})
+        table.add_column(
+            column,
+            overflow="fold",
+            no_wrap=column in {"", "p"},
+            min_width=36 if column == "claim" else None,
+        )
     rows = [_cells(row) for row in comparison_data(comparison)["changes"] if row["changed"]]
     for row in rows:
         style = "bold red" if row[0].startswith("worse") else ""
@@ -125,15 +134,13 @@ def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
 def _standing(row: Mapping[str, Any]) -> str:
     if row["counts_as_worsening"]:
         return "worse"
-    if row["old"] is None:
-        return "new"
-    if row["new"] is None:
-        return "gone"
-    if row["number"] == Movement.WORSE:
-        return "worse elsewhere"
-    if Movement.BETTER in {row["number"], row["verdict"]}:
-        return "better"
-    return "changed"
+    if row["old"] is None or row["new"] is None:
+        return "new" if row["old"] is None else "gone"
+    moved = {row["number"], row["verdict"]} & {Movement.WORSE, Movement.BETTER}
+    if len(moved) != 1:
+        return "changed"
+    elsewhere = row["differs"] and row["verdict"] == Movement.NONE
+    return f"{moved.pop()}{' elsewhere' if elsewhere else ''}"
 
 
 def _shown(finding: Mapping[str, Any] | None) -> str:
