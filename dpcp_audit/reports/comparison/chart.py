@@ -1,0 +1,195 @@
+"""The map that tells which calibrator to use when, drawn by matplotlib."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dpcp_audit.reports.comparison.choice import CURATED, UNCURATED, Choice, Criterion, choose
+from dpcp_audit.reports.errors import MissingExtraError
+from dpcp_audit.theorems.comparison.methods import METHODS, method
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from matplotlib.axes import Axes
+
+    from dpcp_audit.theorems.comparison.method import Trust
+    from dpcp_audit.theorems.comparison.study import Comparison
+
+# Okabe and Ito's colours and tints of them: colour-blind readers tell them apart, and every cell
+# also says its excess in figures.
+_COLOURS = (
+    *("#0072b2", "#8fc4e8", "#d55e00", "#f2b48a", "#009e73", "#86d5bb", "#cc79a7", "#ebc4da"),
+    *("#e69f00", "#f6d58f", "#56b4e9", "#8a7a00", "#555555", "#aaaaaa"),
+)
+_NO_SETS = "#f2f2f2"
+_INK = "#222222"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panel:
+    """A row of the map: who is trusted, and what counts as covering."""
+
+    title: str
+    trusts: Sequence[Trust]
+    criterion: Criterion
+
+
+PANELS = (
+    Panel(
+        title="A trusted curator calibrates; coverage ≥ 1−α on average",
+        trusts=CURATED,
+        criterion=Criterion.MEAN,
+    ),
+    Panel(
+        title="A trusted curator calibrates; the set you hold covers, 9 times in 10",
+        trusts=CURATED,
+        criterion=Criterion.MOST_SETS,
+    ),
+    Panel(
+        title="No trusted curator (at most a shuffler); coverage ≥ 1−α on average",
+        trusts=UNCURATED,
+        criterion=Criterion.MEAN,
+    ),
+)
+
+
+def draw_map(comparison: Comparison, *, subjects: Sequence[str], alpha: float) -> str:
+    """Draw the n × ε map of the smallest sets among methods that cover, as an SVG document.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        With split conformal prediction among its methods.
+    subjects : sequence of str
+        Names of pools, a column each.
+    alpha : float
+        One of the grid's.
+
+    Raises
+    ------
+    MissingExtraError
+        If matplotlib is not installed.
+    """
+    try:
+        import matplotlib as mpl  # noqa: PLC0415
+        from matplotlib.figure import Figure  # noqa: PLC0415
+    except ImportError as error:
+        raise MissingExtraError("matplotlib", "report") from error
+    maps = {
+        (panel.title, name): _choices(comparison, panel, name, alpha)
+        for panel in PANELS
+        for name in subjects
+    }
+    colours = _colours(list(maps.values()))
+    settings = {"svg.hashsalt": "dpcp-audit", "svg.fonttype": "path", "font.size": 9.0}
+    with mpl.rc_context(settings):  # type: ignore[arg-type]
+        wide, high = 1.6 + 0.62 * len(comparison.grid.sizes), 0.9 + 0.3 * len(_epsilons(comparison))
+        canvas = Figure(
+            figsize=(max(7.0, wide * len(subjects)), high * len(PANELS) + 1.7),
+            layout="constrained",
+        )
+        axes = canvas.subplots(len(PANELS), len(subjects), squeeze=False)
+        for i, panel in enumerate(PANELS):
+            for j, name in enumerate(subjects):
+                _fill(axes[i, j], comparison, maps[panel.title, name], colours)
+                axes[i, j].set_title(f"{panel.title}\n{name}", fontsize=8.5, loc="left")
+        _legend(canvas, colours)
+        canvas.suptitle(
+            f"Which private calibrator gives the smallest sets? α = {alpha:g}, "
+            f"δ = {comparison.grid.delta:g}",
+            fontsize=11,
+        )
+        buffer = io.StringIO()
+        canvas.savefig(buffer, format="svg", metadata={"Date": None}, facecolor="white")
+    return "\n".join(line.rstrip() for line in buffer.getvalue().splitlines()) + "\n"
+
+
+def _epsilons(comparison: Comparison) -> list[float]:
+    return sorted(comparison.grid.epsilons)
+
+
+def _choices(
+    comparison: Comparison, panel: Panel, name: str, alpha: float
+) -> dict[tuple[int, float], Choice]:
+    return {
+        (n, epsilon): choose(
+            comparison,
+            subject=name,
+            n=n,
+            alpha=alpha,
+            epsilon=epsilon,
+            trusts=panel.trusts,
+            criterion=panel.criterion,
+        )
+        for n in comparison.grid.sizes
+        for epsilon in comparison.grid.epsilons
+    }
+
+
+def _colours(maps: Sequence[Mapping[tuple[int, float], Choice]]) -> dict[str, str]:
+    """Return a colour for each method that is chosen anywhere, in the methods' order."""
+    chosen = {
+        choice.row.method
+        for cells in maps
+        for choice in cells.values()
+        if choice.row is not None and choice.useful
+    }
+    keys = [m.key for m in METHODS if m.key in chosen]
+    return {key: _COLOURS[i % len(_COLOURS)] for i, key in enumerate(keys)}
+
+
+def _fill(
+    axes: Axes,
+    comparison: Comparison,
+    cells: Mapping[tuple[int, float], Choice],
+    colours: Mapping[str, str],
+) -> None:
+    from matplotlib.patches import Rectangle  # noqa: PLC0415
+
+    sizes, epsilons = sorted(comparison.grid.sizes), _epsilons(comparison)
+    for (n, epsilon), choice in cells.items():
+        x, y = sizes.index(n), epsilons.index(epsilon)
+        useful = choice.row is not None and choice.useful
+        colour = colours[choice.row.method] if choice.row and useful else _NO_SETS
+        text = f"{choice.excess:+.2f}" if useful else "–"
+        axes.add_patch(Rectangle((x, y), 1, 1, facecolor=colour, edgecolor="white"))
+        ink = "white" if _dark(colour) else _INK
+        axes.text(x + 0.5, y + 0.5, text, ha="center", va="center", fontsize=8, color=ink)
+    axes.set(xlim=(0, len(sizes)), ylim=(0, len(epsilons)), xlabel="n", ylabel="ε")
+    axes.set_xticks([i + 0.5 for i in range(len(sizes))], [f"{n:,}" for n in sizes], fontsize=8)
+    axes.set_yticks([i + 0.5 for i in range(len(epsilons))], [f"{e:g}" for e in epsilons])
+    axes.tick_params(length=0)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+
+
+def _legend(canvas: object, colours: Mapping[str, str]) -> None:
+    from matplotlib.figure import Figure  # noqa: PLC0415
+    from matplotlib.patches import Patch  # noqa: PLC0415
+
+    assert isinstance(canvas, Figure)  # noqa: S101
+    handles = [Patch(facecolor=colour, label=_name(key)) for key, colour in colours.items()]
+    handles.append(Patch(facecolor=_NO_SETS, label="– no method: sets of 90 % of all labels"))
+    canvas.legend(
+        handles=handles,
+        loc="outside lower center",
+        ncols=3,
+        frameon=False,
+        fontsize=8,
+        title="In a cell: labels a set more than split conformal prediction without privacy. "
+        "† no theorem about its coverage",
+        title_fontsize=8,
+    )
+
+
+def _name(key: str) -> str:
+    chosen = method(key)
+    return chosen.label if chosen.promise else f"{chosen.label} †"
+
+
+def _dark(colour: str) -> bool:
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return 0.299 * red + 0.587 * green + 0.114 * blue < 140

@@ -1,0 +1,1 @@
+"""Calibrators compared at equal privacy: budgets, methods, and the study over cases."""
