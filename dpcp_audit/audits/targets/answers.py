@@ -30,7 +30,7 @@ def number(answer: Any, *, kind: Kind) -> float:
     """
     if type(answer) is float:
         return answer
-    if getattr(answer, "ndim", None) == 0 and hasattr(answer, "item"):
+    if not isinstance(answer, type) and getattr(answer, "ndim", None) == 0:
         answer = answer.item()
     truth = isinstance(answer, bool) and kind is not Kind.RANDOMIZER
     if truth or not isinstance(answer, numbers.Real | Decimal):

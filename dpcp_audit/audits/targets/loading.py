@@ -116,8 +116,9 @@ def code_of(function: object) -> CodeType | None:
 
 def raised(error: BaseException, *, file: str | None) -> str:
     """Return an exception's type and message, and the line, in ``file`` where it passed there."""
-    if isinstance(error, SyntaxError) and error.filename == file:
-        return f"{type(error).__name__}: {one_line(error.msg)} (line {error.lineno})"
+    if isinstance(error, SyntaxError):
+        where = f"line {error.lineno} of {Path(error.filename or '').name}"
+        return f"{type(error).__name__}: {one_line(error.msg)} ({where})"
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if frame.filename == file]
     line = f" (line {own[-1].lineno})" if own else ""
@@ -198,7 +199,8 @@ def _apart(folder: Path) -> Iterator[None]:
 
 
 def _no_function(found: object, part: str, where: str) -> str:
-    names = [n for n in vars(found) if not n.startswith("_") and callable(getattr(found, n))]
+    public = [n for n in getattr(found, "__dict__", {}) if not n.startswith("_")]
+    names = [n for n in public if callable(getattr(found, n))]
     near = difflib.get_close_matches(part, names, n=1)
     hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(names[:8]) or 'none'}"
     return f"{where} has no function {part!r}; {hint}"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _CHUNK = 2**16
-_LONGEST_REPLY = 2**24
+_LONGEST_REPLY = 2**22
 _GRACE = 0.5
 
 
@@ -47,7 +47,8 @@ class LineProcess:
 
     def __init__(self, command: Sequence[str], *, name: str) -> None:
         self._name = name
-        self._received = b""
+        self._received = bytearray()
+        self._searched = 0
         self._stderr = b""
         self._replies = 0
         try:
@@ -85,7 +86,7 @@ class LineProcess:
             selector.register(self._stdin, selectors.EVENT_WRITE)
             selector.register(self._stdout, selectors.EVENT_READ)
             selector.register(self._err, selectors.EVENT_READ)
-            while waiting or b"\n" not in self._received:
+            while waiting or not self._has_line():
                 ready = selector.select(max(0.0, deadline - time.monotonic()))
                 if not ready or time.monotonic() > deadline:
                     raise self._late(seconds, sent=not waiting)
@@ -99,8 +100,9 @@ class LineProcess:
                             raise self._ended()
                         selector.unregister(key.fileobj)
         line, _, self._received = self._received.partition(b"\n")
+        self._searched = 0
         self._replies += 1
-        return line
+        return bytes(line)
 
     @property
     def alive(self) -> bool:
@@ -110,6 +112,18 @@ class LineProcess:
     def close(self) -> None:
         """End the program: its stdin ends, and half a second later its whole group is killed."""
         self._end()
+
+    def _has_line(self) -> bool:
+        found = self._received.find(b"\n", self._searched) >= 0
+        self._searched = self._searched if found else len(self._received)
+        return found
+
+    def _kill(self) -> None:
+        """End the program without waiting for it, and keep its last words."""
+        with contextlib.suppress(OSError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._drain()
+        self.close()
 
     def _write(self, waiting: memoryview) -> memoryview:
         try:
@@ -130,7 +144,7 @@ class LineProcess:
             return bool(data)
         self._received += data
         if len(self._received) > _LONGEST_REPLY:
-            self.close()
+            self._kill()
             raise TargetUnusableError(
                 f"{self._name} floods its stdout: more than {_LONGEST_REPLY >> 20} MiB for one "
                 "reply, which is one line"
@@ -138,8 +152,7 @@ class LineProcess:
         return bool(data)
 
     def _late(self, seconds: float, *, sent: bool) -> TargetError:
-        self._drain()
-        self.close()
+        self._kill()
         start = one_line(self._received.decode(errors="replace"), longest=60)
         what = f"only {start!r}, without an end of line," if start else "no reply"
         why = "does it flush its stdout after each reply, and read one line at a time?"
@@ -160,8 +173,7 @@ class LineProcess:
             how = f"was ended by {_signal(code)}" if code < 0 else f"ended with exit code {code}"
         except subprocess.TimeoutExpired:
             how = "closed its stdout"
-        self._drain()
-        self.close()
+        self._kill()
         return kind(
             f"{self._name} {how}{partial} after {self._replies} replies; it must answer every "
             f"line until its stdin ends{self._last_words()}"
