@@ -76,14 +76,13 @@ def own_bounds(scores: Any, size: int, /, *, rng: np.random.Generator) -> FloatA
     low, high = float(np.min(scores)), float(np.max(scores))
     if not high - low > 1e-6:
         return np.full(size, low)
-    return PCOQS(alpha=0.1, rho=0.5, bounds=(low, high), resolution=(high - low) * 1e-6).sample(
-        scores, size, rng=rng
-    )
+    search = PCOQS(alpha=0.1, rho=0.5, bounds=(low, high), resolution=(high - low) * 1e-6)
+    return search.sample(scores, size, rng=rng)
 
 
 def rounded(scores: Any, size: int, /, *, rng: np.random.Generator) -> FloatArray:
     """Round P-COQS's threshold to two decimals, which loses coverage and no privacy."""
-    return np.round(PCOQS(alpha=0.1, rho=0.5).sample(scores, size, rng=rng), 2)
+    return np.asarray(np.round(PCOQS(alpha=0.1, rho=0.5).sample(scores, size, rng=rng), 2))
 
 
 def response(
@@ -92,7 +91,7 @@ def response(
     """Respond among ten values with the keep probability of k."""
     keep = math.exp(epsilon) / (math.exp(epsilon) + k - 1)
     other = (value + rng.integers(1, 10, size)) % 10
-    return np.where(rng.random(size) < keep, value, other).astype(np.float64)
+    return np.asarray(np.where(rng.random(size) < keep, value, other), dtype=np.float64)
 
 
 def own_response(value: Any, size: int, /, *, rng: np.random.Generator) -> FloatArray:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from dpcp_audit.audits.blackbox.moments import MomentTest, bounds_renyi, choose_moments
-from dpcp_audit.audits.bounds import rho_lower_bound
+from dpcp_audit.audits.bounds import renyi_lower_bound, rho_lower_bound
 from dpcp_audit.audits.certificates import (
     Certificate,
     Hits,
@@ -19,7 +19,7 @@ from dpcp_audit.audits.certificates import (
 )
 from dpcp_audit.audits.events import Automatic, Event, best_cells, promised_excess, quantile_cuts
 from dpcp_audit.audits.features import Ones, Value
-from dpcp_audit.mechanisms.guarantees import ZCDP
+from dpcp_audit.mechanisms.guarantees import ZCDP, RenyiDP
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -102,12 +102,18 @@ class EventTest:
             complement=self.complement,
         )
 
-    def rho_bound(
-        self, outputs: FloatArray, neighbour_outputs: FloatArray, *, significance: float
+    def renyi_bound(
+        self,
+        guarantee: ZCDP | RenyiDP,
+        outputs: tuple[FloatArray, FloatArray],
+        *,
+        significance: float,
     ) -> float:
-        """Return a lower confidence bound of ρ."""
-        hits = _hits(self.event, (outputs, neighbour_outputs), swapped=self.swapped)
-        return rho_lower_bound(hits, significance=significance).lower
+        """Return a lower confidence bound of ρ, or of D_α at the order of a claim of RenyiDP."""
+        hits = _hits(self.event, outputs, swapped=self.swapped)
+        if isinstance(guarantee, ZCDP):
+            return rho_lower_bound(hits, significance=significance).lower
+        return renyi_lower_bound(hits, alpha=guarantee.alpha, significance=significance).lower
 
     def as_data(self) -> dict[str, Any]:
         """Return the test as plain data."""
@@ -241,7 +247,7 @@ def _simplified(
     """Return the simplest of the event and simpler ones that keep most of the promise."""
     floor = loudest.excess - (1 - _KEPT) * abs(loudest.excess)
     start = by_value if by_value.excess >= floor else loudest
-    ordered = samples[::-1] if start.swapped else samples
+    ordered = (samples[1], samples[0]) if start.swapped else samples
     for event in _simpler_events(start.event):
         if event.inside.all() or not event.inside.any():
             continue
@@ -259,11 +265,23 @@ def _simpler_events(event: Event) -> Iterator[Event]:
     hulls = [[-math.inf, high], [low, math.inf], [low, high], longest]
     for digits in (1, 2, 3, 4, 6):
         for hull in hulls:
-            ends = [round(end, digits) if math.isfinite(end) else end for end in hull]
-            if ends[0] < ends[1]:
-                yield _interval(ends, event)
+            for down, up in ((round, round), (_floor, _ceil)):
+                ends = [
+                    rounding(end, digits) if math.isfinite(end) else end
+                    for end, rounding in zip(hull, (down, up), strict=True)
+                ]
+                if ends[0] < ends[1]:
+                    yield _interval(ends, event)
     for hull in hulls[:3]:
         yield _interval(hull, event)
+
+
+def _floor(value: float, digits: int) -> float:
+    return round(math.floor(value * 10.0**digits) / 10.0**digits, digits)
+
+
+def _ceil(value: float, digits: int) -> float:
+    return -_floor(-value, digits)
 
 
 def _interval(ends: list[float], event: Event) -> Event:
@@ -282,6 +300,6 @@ def certified_loss(
     significance: float,
 ) -> float:
     """Return the certified lower bound in the claim's own parameter: ε, or ρ of zCDP."""
-    if isinstance(guarantee, ZCDP) and isinstance(accusation, EventTest):
-        return accusation.rho_bound(*outputs, significance=significance)
+    if isinstance(guarantee, ZCDP | RenyiDP) and isinstance(accusation, EventTest):
+        return accusation.renyi_bound(guarantee, outputs, significance=significance)
     return judgement.evidence.lower

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from dpcp_audit import _validate
 from dpcp_audit.audits.blackbox.accusations import (
@@ -22,7 +20,6 @@ from dpcp_audit.audits.blackbox.pairs import (
 )
 from dpcp_audit.audits.blackbox.search import Bank, Race, halves
 from dpcp_audit.audits.blackbox.shrinking import shrink
-from dpcp_audit.audits.certificates import Judgement
 from dpcp_audit.audits.degenerate import DegenerateTargetError, Randomness
 from dpcp_audit.audits.evidence import (
     Figure,
@@ -32,10 +29,11 @@ from dpcp_audit.audits.evidence import (
     Series,
     Verdict,
 )
-from dpcp_audit.mechanisms.guarantees import ApproxDP, PureDP
+from dpcp_audit.mechanisms.guarantees import ZCDP, ApproxDP, PureDP
 
 if TYPE_CHECKING:
     from dpcp_audit.audits.blackbox.moments import MomentTest
+    from dpcp_audit.audits.certificates import Judgement
     from dpcp_audit.audits.check import Context
     from dpcp_audit.audits.sampled import Sampler
     from dpcp_audit.mechanisms.guarantees import PrivacyGuarantee
@@ -44,6 +42,8 @@ _FIRST_STAGE = 1200
 _MOST_STAGES = 8
 _SEARCHED = 0.4, 0.3
 """The share of the first stage's outputs, and of a later one's, that search; others certify."""
+_MOST_SEARCHED = 200_000
+_FEWEST = 50
 _SHRUNK = 0.1
 """The share of the significance, and of the outputs, that the shrinking of a witness has."""
 
@@ -140,11 +140,12 @@ class BlackBoxPrivacy:
         return self._outcome(race, shown, stages, context)
 
     def _stage(self, race: Race, number: int, budget: int, significance: float) -> Stage:
-        searched = round(_SEARCHED[number > 1] * budget)
+        stop = race.bank.spent + budget
+        searched = min(_MOST_SEARCHED, round(_SEARCHED[number > 1] * budget))
         arm = race.round(searched, race.bank.context.rng(10**6 + number))
         if number == 1:
             race.bank.probed(race.random_input(arm), self.randomness)
-        size = max(100, (budget - searched) // 2)
+        size = max(_FEWEST, (stop - race.bank.spent) // 2)
         return self._certify(race, arm.candidate, number, size, significance)
 
     def _certify(
@@ -207,11 +208,11 @@ class BlackBoxPrivacy:
 
     def _note(self, race: Race, shown: Stage) -> str:
         failures = race.bank.failures
-        parts = [
+        tried = (
             f"{len(race.arms)} pairs of neighbours tried, {race.bank.spent} outputs drawn in "
-            f"all; the worst pair: {shown.candidate.family}.",
-            shown.judgement.note,
-        ]
+            f"all; the worst pair: {shown.candidate.family}."
+        )
+        parts = [tried, shown.judgement.note]
         if not isinstance(self.guarantee, PureDP | ApproxDP):
             parts.append(f"Certified loss on that pair: at least {shown.loss:.4g}.")
         if failures:
@@ -279,12 +280,8 @@ def _says_nothing(pairs: int, draws: int) -> DegenerateTargetError:
 
 
 def _figure(guarantee: PrivacyGuarantee, stages: list[Stage]) -> Figure:
-    name, claimed = next(iter(guarantee.parameters.items()))
-    name, claimed = (
-        ("ρ", guarantee.parameters["rho"])
-        if "rho" in guarantee.parameters
-        else ("ε", guarantee.parameters.get("epsilon", claimed))
-    )
+    name = "ρ" if isinstance(guarantee, ZCDP) else "ε"
+    claimed = guarantee.parameters["rho" if name == "ρ" else "epsilon"]
     spent = [float(stage.spent) for stage in stages]
     losses = [max(0.0, stage.loss) for stage in stages]
     x = spent if len(spent) > 1 else [0.0, *spent]

@@ -31,7 +31,8 @@ _PENALTY = 1.0
 those that race are chosen with as much added, as others may have been unlucky."""
 _EASED = 0.3
 """Pairs are ranked by the claim and by one of so many times its ε or ρ, which few outputs break."""
-_KEPT = 2**20
+_LOOKED_AT = 2**16
+"""Outputs of an input that pilots look at; more of them would tell little and take long."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -61,22 +62,22 @@ class Bank:
         return self.kept.get(input_key(value), np.zeros(0))
 
     def keep(self, value: object, outputs: FloatArray) -> None:
-        """Add outputs to those of an input, up to about a million."""
+        """Add outputs to those of an input, while pilots look at more."""
         key, known = input_key(value), self.known(value)
-        if len(known) < _KEPT:
+        if len(known) < _LOOKED_AT:
             self.kept[key] = np.concatenate([known, outputs]) if len(known) else outputs
 
     def fill(self, candidate: Candidate, size: int) -> None:
         """Keep at least ``size`` outputs of both inputs of a pair."""
         for value in candidate.inputs:
-            missing = size - len(self.known(value))
+            missing = min(size, _LOOKED_AT) - len(self.known(value))
             if missing > 0:
                 self.keep(value, self.fresh(value, missing))
 
     def pilot(self, candidate: Candidate) -> tuple[FloatArray, FloatArray]:
         """Return equally many of the outputs kept of the two inputs."""
         first, second = (self.known(value) for value in candidate.inputs)
-        size = min(len(first), len(second))
+        size = min(len(first), len(second), _LOOKED_AT)
         return first[:size], second[:size]
 
     def probed(self, value: object, randomness: Randomness) -> None:

@@ -1,0 +1,166 @@
+"""Black-box privacy audits: budget, repetition, witness, and targets that cannot be audited."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from support.blackbox import gaussian_mean, laplace_mean, search
+
+from dpcp_audit.audits.blackbox import (
+    BlackBoxPrivacy,
+    FixedPairs,
+    ScorePairs,
+    ValuePairs,
+    confirm,
+)
+from dpcp_audit.audits.check import Check, Context
+from dpcp_audit.audits.degenerate import DegenerateTargetError, Randomness
+from dpcp_audit.audits.evidence import Verdict
+from dpcp_audit.mechanisms.guarantees import ZCDP, ApproxDP, LocalDP, PureDP, RenyiDP
+from dpcp_audit.mechanisms.neighbours import Neighbours, Relation
+
+SMALL = ScorePairs(sizes=(20, 2))
+
+
+class Counting:
+    """A target that counts the outputs drawn from it."""
+
+    def __init__(self, sample) -> None:
+        self.sample, self.drawn, self.largest = sample, 0, 0
+
+    def __call__(self, value, size, *, rng) -> np.ndarray:
+        self.drawn += size
+        self.largest = max(self.largest, size)
+        return self.sample(value, size, rng=rng)
+
+
+@pytest.mark.parametrize("draws", [600, 2000, 20_000])
+def test_no_more_outputs_are_drawn_than_asked_for(draws: int) -> None:
+    target = Counting(laplace_mean(1.0))
+    outcome = search(target, PureDP(1.0), SMALL, draws=draws)
+    assert 0.5 * draws < target.drawn <= draws
+    assert f"{target.drawn} outputs drawn" in outcome.note
+
+
+@pytest.mark.parametrize("draws", [2000, 20_000])
+def test_a_refutation_stops_early_and_shrinks_within_the_budget(draws: int) -> None:
+    target = Counting(laplace_mean(0.2))
+    outcome = search(target, PureDP(1.0), SMALL, draws=draws)
+    assert outcome.verdict is Verdict.REFUTED
+    assert target.drawn <= max(draws, 8000)
+    assert target.drawn <= draws
+
+
+def test_large_samples_are_drawn_in_pieces() -> None:
+    target = Counting(lambda value, size, *, rng: rng.laplace(value, size=size))
+    pairs = FixedPairs((Neighbours(relation=Relation.SUBSTITUTION, value=0.0, neighbour=1.0),))
+    search(target, PureDP(1.0), pairs, draws=3_000_000)
+    assert target.largest == 2**18
+
+
+def test_the_same_seed_gives_the_same_outcome() -> None:
+    runs = [search(gaussian_mean(0.7), ZCDP(0.5), SMALL, seed=5) for _ in range(2)]
+    assert runs[0] == runs[1]
+    assert search(gaussian_mean(0.7), ZCDP(0.5), SMALL, seed=6) != runs[0]
+
+
+@pytest.mark.parametrize(
+    ("sample", "guarantee"),
+    [
+        (laplace_mean(0.5), PureDP(1.0)),
+        (laplace_mean(0.3), ApproxDP(1.0, 0.01)),
+        (gaussian_mean(0.5), ZCDP(0.5)),
+        (gaussian_mean(0.5), RenyiDP(2.0, 1.0)),
+    ],
+)
+def test_a_witness_survives_json_and_is_confirmed_by_other_seeds(sample, guarantee) -> None:
+    outcome = search(sample, guarantee, SMALL)
+    assert outcome.verdict is Verdict.REFUTED
+    assert outcome.evidence.lower > outcome.evidence.claimed
+    witness = json.loads(json.dumps(outcome.witness))
+    context = Context(seed=77, name="again", significance=1e-3)
+    again = confirm(witness, sample, guarantee=guarantee, context=context, n_samples=4000)
+    assert again.verdict is Verdict.REFUTED
+    assert again.witness["seed"] == 77
+
+
+def test_confirming_says_what_a_witness_lacks() -> None:
+    context = Context(seed=0, name="x", significance=0.1)
+    with pytest.raises(ValueError, match=r"witness must hold .* lacks \['n_samples', 'neighbour'"):
+        confirm({"value": 1}, laplace_mean(1.0), guarantee=PureDP(1.0), context=context)
+
+
+def test_the_witness_of_a_plain_bug_is_one_score() -> None:
+    witness = search(laplace_mean(0.2), PureDP(1.0), ScorePairs(sizes=(50, 1, 5))).witness
+    assert (len(witness["value"]), len(witness["neighbour"])) == (1, 1)
+    assert {*witness["value"], *witness["neighbour"]} == {0.0, 1.0}
+    (low, high), *others = witness["event"]
+    assert not others
+    assert all(np.isinf(end) or round(end, 2) == end for end in (low, high))
+
+
+def test_different_constants_on_two_inputs_are_refuted() -> None:
+    def plain(scores, size, *, rng) -> np.ndarray:
+        return np.full(size, np.quantile(scores, 0.9))
+
+    for guarantee in (PureDP(1.0), ZCDP(0.5), ApproxDP(3.0, 1e-6), RenyiDP(3.0, 0.5)):
+        outcome = search(plain, guarantee, SMALL, draws=3000, randomness=Randomness.NONE)
+        assert outcome.verdict is Verdict.REFUTED
+
+
+@pytest.mark.parametrize(
+    ("sample", "message"),
+    [
+        (lambda scores, size, *, rng: np.full(size, 0.5), "one and the same value on both inputs"),
+        (lambda scores, size, *, rng: np.full(size, np.nan), "got NaN"),
+        (lambda scores, size, *, rng: np.zeros(size + 1), "must return shape"),
+        (lambda scores, size, *, rng: np.random.default_rng(3).random(size), "seeds itself"),
+    ],
+)
+def test_degenerate_targets_are_named(sample, message: str) -> None:
+    with pytest.raises(DegenerateTargetError, match=message):
+        search(sample, PureDP(1.0), SMALL, draws=2000)
+
+
+def test_inputs_that_the_target_refuses_are_skipped_and_counted() -> None:
+    right = laplace_mean(0.3)
+
+    def picky(scores, size, *, rng) -> np.ndarray:
+        if len(scores) < 10:
+            raise RuntimeError("need n >= 10")
+        return right(scores, size, rng=rng)
+
+    outcome = search(picky, PureDP(1.0), ScorePairs(sizes=(2, 20, 5)))
+    assert outcome.verdict is Verdict.REFUTED
+    assert len(outcome.witness["value"]) == 20
+    assert "first: RuntimeError: need n >= 10" in outcome.note
+    with pytest.raises(DegenerateTargetError, match=r"raised on all .* RuntimeError: need n >= 10"):
+        search(picky, PureDP(1.0), ScorePairs(sizes=(2, 5)))
+
+
+def test_a_constant_pair_is_skipped_where_another_is_random() -> None:
+    def top_or_noise(scores, size, *, rng) -> np.ndarray:
+        low = np.mean(scores) < 0.9
+        return laplace_mean(0.3)(scores, size, rng=rng) if low else np.ones(size)
+
+    outcome = search(top_or_noise, PureDP(1.0), SMALL)
+    assert outcome.verdict is Verdict.REFUTED
+
+
+def test_the_figure_shows_the_stages_and_the_claim() -> None:
+    outcome = search(laplace_mean(1.0), PureDP(1.0), SMALL)
+    certified, claimed = outcome.figures[0].series
+    assert len(certified.x) == len(certified.y) >= 3
+    assert claimed.y == [1.0, 1.0]
+    assert max(certified.y) <= 1.0
+
+
+def test_a_check_names_its_bad_arguments() -> None:
+    pairs = ValuePairs(n_values=3)
+    check = BlackBoxPrivacy(sample=laplace_mean(1.0), guarantee=LocalDP(1.0), pairs=pairs)
+    assert isinstance(check, Check)
+    assert check.sampled
+    with pytest.raises(ValueError, match="draws must be an integer >= 600, got 599"):
+        BlackBoxPrivacy(sample=laplace_mean(1.0), guarantee=LocalDP(1.0), pairs=pairs, draws=599)
