@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
     from dpcp_audit.audits.evidence import Count, Sample
 
-_BISECTIONS = 50
+_BISECTIONS = 36
 _MOST_TRIALS = 10**15
 """Numbers of trials beyond it are not believed."""
 _MOST_EXACT = 10**6
 """Up to so many trials Fisher's test is computed; beyond, the e-value is, which is quick."""
-_LARGEST_LOG = 690.0
-"""p-values below e^−690 are not told apart."""
+_LARGEST_LOG = 200.0
+"""p-values below e^−200 are not told apart: the limits of rates fail at such significances."""
 
 
 class Shift(NamedTuple):

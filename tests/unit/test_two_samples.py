@@ -84,7 +84,7 @@ def test_stopped_and_large_runs_have_power() -> None:
     stopped = compare_rates(old, replace(new, any_time=True)).higher
     assert fixed < 1e-8 < stopped < 1e-3
     large = compare_rates(count(10**9, 10**12), count(2 * 10**9, 10**12))
-    assert large.higher < 1e-100
+    assert large.higher < 1e-80
     assert large.lower == 1.0
 
 
