@@ -73,6 +73,7 @@ def _entry(finding: Finding, settings: RunSettings) -> dict[str, Any]:
         "witness": {} if outcome is None else outcome.witness,
         "note": "" if outcome is None else outcome.note,
         "figures": [] if outcome is None else [asdict(figure) for figure in outcome.figures],
+        "location": None if claim.location is None else asdict(claim.location),
         "replay": f"dpcp-audit replay {shlex.quote(claim.id)} RESULTS.json",
         "error": finding.error,
         "seconds": round(finding.seconds, 3),

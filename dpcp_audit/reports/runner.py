@@ -79,14 +79,14 @@ def share(settings: RunSettings, rows: Sequence[Row] = ()) -> float:
     """
     counts = [
         sum(row.check.sampled for row in among)
-        for among in (suite(settings.suite, settings.pools), rows)
+        for among in (suite(settings.suite, settings.pools, settings.targets), rows)
     ]
     return settings.false_alarm / max(1, *counts)
 
 
 def check(finding_id: str, settings: RunSettings) -> Finding:
     """Run the check of one of the suite's rows."""
-    row = row_of(finding_id, settings.suite, settings.pools)
+    row = row_of(finding_id, settings.suite, settings.pools, settings.targets)
     return check_row(row, settings, significance=share(settings))
 
 

@@ -12,6 +12,7 @@ from dpcp_audit.reports.checks.inputs import COVERAGE_SIZE, pair_space
 from dpcp_audit.reports.errors import UsageError
 from dpcp_audit.reports.suite.row import Row
 from dpcp_audit.theorems.foreign import CoverageAudit
+from dpcp_audit.theorems.foreign_laws import LawCatalogue
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,6 +70,7 @@ class TargetCoverage:
                 n=self.spec.sizes or (COVERAGE_SIZE,),
                 draws=_draws(self.spec),
                 bounds=self.spec.target.bounds,
+                laws=LawCatalogue(ties=self.spec.ties),
             )
             return audit(context)
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001
+    Parser = argparse.ArgumentParser | argparse._ArgumentGroup  # noqa: SLF001
 
 EXIT_CODES = """\
 exit codes of 'run':
@@ -58,18 +59,18 @@ def add_profile(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_seed(parser: argparse.ArgumentParser) -> None:
-    """Add ``--seed``."""
+def add_seed(parser: Parser, *, default: int | None = 0) -> None:
+    """Add ``--seed``; ``default`` None tells what a file may settle."""
     parser.add_argument(
         "--seed",
         type=whole(0),
-        default=0,
+        default=default,
         metavar="N",
-        help="seed of every random stream (default: %(default)s)",
+        help="seed of every random stream (default: 0)",
     )
 
 
-def add_jobs(parser: argparse.ArgumentParser) -> None:
+def add_jobs(parser: Parser) -> None:
     """Add ``--jobs``."""
     parser.add_argument(
         "--jobs",
@@ -80,14 +81,14 @@ def add_jobs(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_false_alarm(parser: argparse.ArgumentParser) -> None:
-    """Add ``--false-alarm`` and ``--strict``."""
+def add_false_alarm(parser: Parser, *, default: float | None = 1e-3) -> None:
+    """Add ``--false-alarm`` and ``--strict``; ``default`` None tells what a file may settle."""
     parser.add_argument(
         "--false-alarm",
         type=probability,
-        default=1e-3,
+        default=default,
         metavar="P",
-        help="probability that the run refutes any true claim (default: %(default)s)",
+        help="probability that the run refutes any true claim (default: 0.001)",
     )
     parser.add_argument(
         "--strict", action="store_true", help="an inconclusive verdict is a contradiction"
@@ -101,7 +102,7 @@ def add_results(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_report(parser: argparse.ArgumentParser, *, required: bool = False) -> None:
+def add_report(parser: Parser, *, required: bool = False) -> None:
     """Add ``--report``."""
     parser.add_argument(
         "--report",

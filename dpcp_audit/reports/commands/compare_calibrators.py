@@ -123,8 +123,8 @@ def _write(comparison: Comparison, folder: Path) -> None:
     from dpcp_audit.theorems.comparison.subjects import subject
 
     grid = comparison.grid
-    pools = [subject(name) for name in grid.subjects]
-    shown = [item.name for item in pools if item.labelled is not None]
+    data = {item.name: item.labelled for item in map(subject, grid.subjects) if item.labelled}
+    shown = [name for name, held in data.items() if held.scores.shape[1] > 2] or list(data)
     alpha = min(grid.alphas, key=lambda a: abs(a - 0.1))
     files = {
         "comparison.csv": rows_csv(comparison.rows),

@@ -1,0 +1,258 @@
+"""``dpcp-audit check``: audit a function, a file of checks, or a command of any language."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpcp_audit.reports.commands import arguments
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dpcp_audit.reports.checks.config import Config
+    from dpcp_audit.reports.commands.arguments import Commands
+
+_DESCRIPTION = """\
+Audit code of your own: give it, what kind it is, and what it claims.
+
+  --kind quantile     f(scores, *, rng) -> float            a private quantile of scores
+  --kind randomizer   f(value, *, rng) -> int               a local randomizer over 0..K-1
+  --kind calibrator   f(probabilities, labels, *, rng) -> float
+                      a threshold on the score 1 - p_y; the set is {y : 1 - p_y <= threshold}
+
+Without TARGET and --command the checks of --config are run, or those of [tool.dpcp-audit]
+in the pyproject.toml of the working directory.
+"""
+_EPILOG = """\
+example:
+  dpcp-audit check mine.py:private_quantile --kind quantile --pure-dp 1 --n 100
+
+exit codes:
+  0  nothing was refuted
+  1  a claim was refuted (with --strict, or left open)
+  2  usage
+  3  something could not be completed: the target raised, hung, returned NaN, is constant, ...
+"""
+
+
+def add_parser(commands: Commands) -> None:
+    """Declare the command and its options."""
+    parser = commands.add_parser(
+        "check",
+        help="audit code of your own",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    _add_target(parser.add_argument_group("the target"))
+    _add_claims(parser.add_argument_group("what it claims (repeatable, but for coverage)"))
+    _add_setting(parser.add_argument_group("how it is tried"))
+    run = parser.add_argument_group("the run")
+    arguments.add_false_alarm(run, default=None)
+    arguments.add_seed(run, default=None)
+    arguments.add_jobs(run)
+    arguments.add_report(run)
+    parser.set_defaults(execute=execute)
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Plan the checks, run them and publish the results."""
+    from dpcp_audit.reports.checks.planning import plan
+    from dpcp_audit.reports.checks.rows import rows_of_targets
+    from dpcp_audit.reports.publishing import exit_code, publish, watch
+    from dpcp_audit.reports.settings import RunSettings
+    from dpcp_audit.reports.suite import Suite
+    from dpcp_audit.reports.writers import parse_reports
+
+    writers = parse_reports(options.report)
+    config = _config(options)
+    settings = RunSettings(
+        suite=Suite.TARGETS,
+        targets=tuple(plan(spec) for spec in config.checks),
+        **_chosen(options, config),
+    )
+    results = watch(rows_of_targets(settings.targets), settings, jobs=options.jobs)
+    publish(results, writers)
+    return exit_code(results)
+
+
+def _chosen(options: argparse.Namespace, config: Config) -> dict[str, Any]:
+    """Return the run's settings: the option where given, else the file's, else the default."""
+    chosen = {
+        "seed": config.seed if options.seed is None else options.seed,
+        "false_alarm": config.false_alarm if options.false_alarm is None else options.false_alarm,
+        "strict": options.strict or config.strict,
+    }
+    return {key: value for key, value in chosen.items() if value is not None}
+
+
+def _config(options: argparse.Namespace) -> Config:
+    from dpcp_audit.reports.checks import config
+    from dpcp_audit.reports.errors import UsageError
+
+    given = _given(options)
+    if options.target is None and options.command_line is None:
+        if given:
+            raise UsageError(f"--{next(iter(given))} needs a TARGET, or a --command")
+        path = options.config or Path(config.PROJECT_FILE)
+        if options.config is None and not path.exists():
+            raise UsageError("give a TARGET (package.module:function or file.py:function)")
+        return config.load(path)
+    if options.config is not None:
+        raise UsageError("--config goes without TARGET and --command")
+    return config.from_data({"check": [given]})
+
+
+def _given(options: argparse.Namespace) -> Mapping[str, Any]:
+    """Return the check that the options describe, as a TOML table would hold it."""
+    values = {
+        "target": options.target,
+        "command": options.command_line,
+        "options": _keywords(options.option),
+    }
+    same = (
+        *("kind", "vectorised", "rng", "bounds", "domain", "pure_dp", "approx_dp", "zcdp"),
+        *("local_dp", "coverage_at_least", "with_confidence", "alpha", "n", "neighbours"),
+        *("public_n", "budget", "draws", "name", "call_seconds"),
+    )
+    values |= {name.replace("_", "-"): getattr(options, name) for name in same}
+    ties = {"ties": False} if options.no_ties else {}
+    return {
+        key: value for key, value in values.items() if value not in (None, False, [], {})
+    } | ties
+
+
+def _keywords(given: list[str]) -> dict[str, Any]:
+    """Read NAME=VALUE, where the value is JSON or else a text."""
+    import json
+
+    from dpcp_audit.reports.errors import UsageError
+
+    found: dict[str, Any] = {}
+    for item in given:
+        name, equals, text = item.partition("=")
+        if not equals or not name.isidentifier():
+            raise UsageError(f"--option must be NAME=VALUE, got {item!r}")
+        try:
+            found[name] = json.loads(text)
+        except ValueError:
+            found[name] = text
+    return found
+
+
+def _sizes(text: str) -> list[int]:
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"must be whole numbers such as 100 or 50,500, got {text!r}"
+        ) from None
+
+
+def _add_target(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "target",
+        nargs="?",
+        metavar="TARGET",
+        help="package.module:function or path/to/file.py:function",
+    )
+    group.add_argument(
+        "--command",
+        dest="command_line",
+        metavar="'PROGRAM ARGS'",
+        help="a program that speaks JSON lines, instead of TARGET",
+    )
+    group.add_argument("--kind", metavar="KIND", help="quantile, randomizer or calibrator")
+    group.add_argument(
+        "--rng",
+        metavar="STYLE",
+        help="how the target takes its randomness: generator, seed, global or none "
+        "(default: as its signature says)",
+    )
+    group.add_argument(
+        "--vectorised",
+        action="store_true",
+        help="the target takes 'size' and returns that many outputs (a randomizer: an array)",
+    )
+    group.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a keyword argument for the target; repeatable",
+    )
+    group.add_argument("--domain", type=int, metavar="K", help="a randomizer's number of values")
+    group.add_argument(
+        "--bounds",
+        nargs=2,
+        type=float,
+        metavar=("A", "B"),
+        help="the interval that holds every score (default: 0 1)",
+    )
+    group.add_argument(
+        "--call-seconds", metavar="TIME", help="the longest wait for one reply of --command"
+    )
+    group.add_argument(
+        "--config", type=Path, metavar="FILE.toml", help="a file of checks, instead of TARGET"
+    )
+    group.add_argument("--name", metavar="NAME", help="what the findings are called")
+
+
+def _add_claims(group: argparse._ArgumentGroup) -> None:
+    for option, letter, words in (
+        ("--pure-dp", "E", "E-differential privacy"),
+        ("--zcdp", "R", "R-zero-concentrated differential privacy"),
+        ("--local-dp", "E", "E-local differential privacy"),
+    ):
+        group.add_argument(
+            option, action="append", type=float, default=[], metavar=letter, help=words
+        )
+    group.add_argument(
+        "--approx-dp",
+        action="append",
+        nargs=2,
+        type=float,
+        default=[],
+        metavar=("E", "D"),
+        help="(E, D)-differential privacy",
+    )
+    group.add_argument(
+        "--coverage-at-least",
+        type=float,
+        metavar="C",
+        help="coverage of at least C, over calibration data, noise and test point ...",
+    )
+    group.add_argument(
+        "--with-confidence",
+        type=float,
+        metavar="P",
+        help="... or with probability P over calibration data and noise",
+    )
+
+
+def _add_setting(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--n", type=_sizes, metavar="N[,N...]", help="numbers of calibration scores")
+    group.add_argument("--alpha", type=float, metavar="A", help="the miscoverage level aimed at")
+    group.add_argument(
+        "--neighbours",
+        metavar="RELATION",
+        help="substitution (default: one score is replaced) or add-remove",
+    )
+    group.add_argument(
+        "--public-n", action="store_true", help="n is public (as substitution has it)"
+    )
+    group.add_argument(
+        "--no-ties", action="store_true", help="coverage is claimed for scores without ties alone"
+    )
+    group.add_argument(
+        "--budget", metavar="TIME", help="time for the target, such as 60s or 2m (default: 60s)"
+    )
+    group.add_argument(
+        "--draws",
+        type=int,
+        metavar="N",
+        help="calls of the target for each claim, instead of --budget: a run that repeats exactly",
+    )
