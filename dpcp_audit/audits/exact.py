@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from dpcp_audit.mechanisms.guarantees import PrivacyGuarantee
     from dpcp_audit.mechanisms.laws import LawPair
 
+_LARGEST_EPSILON = 30.0
+"""Beyond it the lines of a trade-off curve differ by less than 1e-12."""
+
 
 class Measurement(NamedTuple):
     """The quantity that a guarantee bounds, on one ordered pair of laws."""
@@ -101,7 +104,7 @@ def hold_against(
         covers=covers if exact_supremum else "",
         witness=(witness or {}) | {"guarantee": str(guarantee)},
         note=" ".join(filter(None, [note, _spent(guarantee, measured, pair)])),
-        figures=(profile_figure(guarantee, pair),),
+        figures=law_figures(guarantee, pair),
     )
 
 
@@ -124,6 +127,45 @@ def _spent(guarantee: PrivacyGuarantee, measured: Measurement, pair: LawPair) ->
     if isinstance(guarantee, PureDP) and share > 1:
         text += f"; at the claimed ε its δ is {pair.delta_at(guarantee.epsilon):.3g}, not 0"
     return text + "."
+
+
+def law_figures(guarantee: PrivacyGuarantee, pair: LawPair) -> tuple[Figure, Figure]:
+    """Return the privacy profile and the trade-off curve of a pair, against the claim."""
+    return profile_figure(guarantee, pair), tradeoff_figure(guarantee, pair)
+
+
+def tradeoff_figure(guarantee: PrivacyGuarantee, pair: LawPair) -> Figure:
+    """Return the largest power of an attack on the pair at each false positive rate.
+
+    It is the envelope of the lines that δ(ε), in both directions, gives at 200 values of ε:
+    at most the distance of neighbouring lines too large.
+    """
+    rates = np.concatenate([[0.0], np.geomspace(1e-3, 0.1, 10), np.linspace(0.125, 1.0, 36)])
+    largest = max(pair.max_divergence(), pair.reversed().max_divergence())
+    epsilons = np.linspace(0.0, min(max(largest, 0.0), _LARGEST_EPSILON), 200)
+    deltas = np.array([max(pair.delta_at(e), pair.reversed().delta_at(e)) for e in epsilons])
+    first = deltas[:, None] + np.exp(epsilons)[:, None] * rates
+    second = 1 - np.exp(-epsilons)[:, None] * (1 - deltas[:, None] - rates)
+    exact = np.minimum(np.minimum(first, second).min(axis=0), 1.0)
+    return Figure(
+        kind=FigureKind.LINES,
+        title="Trade-off curve: claimed and exact",
+        x_label="false positive rate of an attack",
+        y_label="largest true positive rate",
+        series=[
+            Series(
+                name=f"largest that {guarantee} allows",
+                x=rates.tolist(),
+                y=guarantee.power(rates).tolist(),
+            ),
+            Series(name="exact, on the witness", x=rates.tolist(), y=exact.tolist()),
+        ],
+        description=(
+            "How often the best attack recognises the one input of the witness pair, at each rate "
+            "at which it takes the other for it, and how often the claimed guarantee allows. The "
+            "claim is broken wherever the exact curve lies above."
+        ),
+    )
 
 
 def profile_figure(

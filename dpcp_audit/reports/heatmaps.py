@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from dpcp_audit.reports.svg import INK
-from dpcp_audit.reports.wording import clipped, number, printable, to_float
+from dpcp_audit.reports.wording import clipped, number, power, printable, to_float
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -88,7 +88,7 @@ def _columns(figure: Mapping[str, Any]) -> tuple[str, ...]:
     if labels:
         return tuple(clipped(printable(label), 14) for label in labels)
     series = figure["series"]
-    return tuple(number(x) for x in series[0]["x"]) if series else ()
+    return tuple(power(to_float(x)) for x in series[0]["x"]) if series else ()
 
 
 def _texts(row: Mapping[str, Any]) -> tuple[str, ...]:

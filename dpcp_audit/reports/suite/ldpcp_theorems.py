@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from dpcp_audit.audits.computed import Computed
 from dpcp_audit.audits.evidence import Verdict
@@ -14,12 +15,18 @@ from dpcp_audit.mechanisms.variants import Blocks, Debiasing, OnMiss, Window
 from dpcp_audit.reports.suite.data import digits
 from dpcp_audit.reports.suite.row import Row, claims_of
 from dpcp_audit.theorems.adversary import DistributionSearch
+from dpcp_audit.theorems.failure_regions import failure_with_regions
 from dpcp_audit.theorems.law_space import BoundedWindows, LawSpace
 from dpcp_audit.theorems.ldpcp import LabelTheorem, ScoreTheorem
 from dpcp_audit.theorems.ldpcp_exact import exact_failure
 from dpcp_audit.theorems.ldpcp_remarks import noise_model_error
 from dpcp_audit.theorems.ldpcp_uniform import UniformEvent
 from dpcp_audit.theorems.theorem import FailureRate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpcp_audit.audits.computed import Computation
 
 _N, _EPSILON, _DELTA, _ROUNDS = 11_080, 4.0, 0.1, 10
 _OVERCONFIDENT = digits(Classifier.GAUSSIAN_NB)
@@ -119,21 +126,24 @@ def _suffix(on_miss: OnMiss) -> str:
 
 def _exact_rows() -> list[Row]:
     """Theorem 4 at a δ that sampling could not verify, and at the T that its τ asks for."""
-    cases = (
+    cases: tuple[tuple[str, ScoreTheorem, str, Callable[[ScoreTheorem], Computation]], ...] = (
         (
             "scores=uniform,delta=1e-6",
             replace(_THEOREM_4, delta=1e-6),
             "at δ = 1e-6, on uniform scores",
+            exact_failure,
         ),
         (
             "scores=beta(5,0.2),rounds=25",
             replace(_THEOREM_4, population=Beta(5, 0.2), rounds=25),
             "at T = 25 = ⌈log2(1/τ)⌉, on beta(5,0.2) scores, which T = 10 does not admit",
+            partial(failure_with_regions, compared_rounds=_ROUNDS),
         ),
         (
             "scores=uniform,window=preprint",
             replace(_THEOREM_4, window=Window.PREPRINT),
             "with the preprint's window of half-width Δ/2 around 1−α, on uniform scores",
+            exact_failure,
         ),
     )
     return [
@@ -146,9 +156,9 @@ def _exact_rows() -> list[Row]:
                 "computed, not sampled.",
                 "Δ_S = (e^ε+1)/(e^ε−1)·√(T·log(2T/δ)/(2n))",
             ),
-            check=Computed(partial(exact_failure, theorem)),
+            check=Computed(partial(compute, theorem)),
         )
-        for variant, theorem, words in cases
+        for variant, theorem, words, compute in cases
     ]
 
 

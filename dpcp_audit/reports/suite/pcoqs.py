@@ -7,7 +7,7 @@ from functools import partial
 from dpcp_audit.audits.computed import Computation, Computed
 from dpcp_audit.audits.events import DyadicBits
 from dpcp_audit.audits.evidence import Verdict
-from dpcp_audit.audits.exact import hold_against, profile_figure
+from dpcp_audit.audits.exact import hold_against, law_figures
 from dpcp_audit.audits.sampled import SampledPrivacy
 from dpcp_audit.audits.worst_case import WorstPairSearch
 from dpcp_audit.mechanisms.guarantees import PureDP
@@ -92,7 +92,7 @@ def _membership() -> Computation:
             "The total variation between the released threshold's laws on the balanced pair: no "
             "attack on the release, however clever, has a larger advantage there."
         ),
-        figures=(profile_figure(_DEFAULT.guarantee, pair),),
+        figures=law_figures(_DEFAULT.guarantee, pair),
     )
 
 

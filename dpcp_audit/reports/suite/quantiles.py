@@ -9,7 +9,7 @@ import numpy as np
 
 from dpcp_audit.audits.computed import Computation, Computed
 from dpcp_audit.audits.evidence import Verdict
-from dpcp_audit.audits.exact import hold_against, profile_figure
+from dpcp_audit.audits.exact import hold_against, law_figures
 from dpcp_audit.audits.sampled import SampledPrivacy
 from dpcp_audit.mechanisms.exponq import ExponQ, Normaliser, optimal_gamma
 from dpcp_audit.mechanisms.histlap import HistLap
@@ -83,7 +83,7 @@ def _exponq_privacy(epsilon: float, n: int, normaliser: Normaliser) -> Computati
             f"{worst.released:.4g} has probability {worst.probability:.4g} on one input and "
             f"{worst.neighbour_probability:.4g} on its neighbour."
         ),
-        figures=(profile_figure(mechanism.guarantee, pair),),
+        figures=law_figures(mechanism.guarantee, pair),
     )
 
 
