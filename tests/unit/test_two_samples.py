@@ -10,6 +10,8 @@ import pytest
 from scipy.stats import binom, fisher_exact
 
 from dpcp_audit.audits.evidence import Count, Measure, Sample
+from dpcp_audit.audits.sequential import RateSequence
+from dpcp_audit.audits.statistics import clopper_pearson
 from dpcp_audit.audits.two_samples import (
     Shift,
     comparable,
@@ -95,6 +97,23 @@ def test_log_ratios_need_their_boxes_to_part() -> None:
     assert doubled.lower == 1.0
     back = compare_log_ratios(pair(5000, 680, 10_000), pair(2700, 1000, 10_000))
     assert back == (1.0, doubled.higher)
+
+
+@pytest.mark.parametrize("any_time", [False, True])
+def test_at_the_p_value_the_boxes_touch(any_time: bool) -> None:
+    """Four limits, each wrong on its side with a quarter of the p-value at most."""
+    old, new = pair(2700, 1000, 10_000, any_time=any_time), pair(3600, 900, 10_000)
+    p_value = compare_log_ratios(old, new).higher
+
+    def limits(counted: Count) -> tuple[float, float]:
+        if counted.any_time:
+            return RateSequence(significance=p_value / 4).interval(counted.hits, counted.trials)
+        return clopper_pearson(counted.hits, counted.trials, significance=2 * p_value / 4)
+
+    (_, p_old), (q_old, _) = (limits(counted) for counted in old.counts)
+    (p_new, _), (_, q_new) = (limits(counted) for counted in new.counts)
+    assert 1e-9 < p_value < 1e-2
+    assert p_old / q_old == pytest.approx(p_new / q_new, rel=1e-6)
 
 
 def test_the_complement_of_an_event_speaks_too() -> None:
