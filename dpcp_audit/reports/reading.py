@@ -66,6 +66,8 @@ class Reading:
             return f"All {total} claims are refuted"
         if self.counts[Verdict.ERROR] == total:
             return f"None of {total} claims could be checked"
+        if not refuted and not self.holding:
+            return f"None of {total} claims could be decided"
         return f"{refuted or 'None'} of {total} claims {_is(refuted or 1)} refuted"
 
     @property
@@ -119,8 +121,11 @@ class Reading:
 
     @property
     def meaning(self) -> str:
-        """What the run means, in two sentences."""
-        return f"{self._refuted_sentence()} {self._holding_sentence()}"
+        """What the run means, in one or two sentences."""
+        refuted = self.counts[Verdict.REFUTED]
+        if not refuted and not self.holding:
+            return "Nothing is known of these promises, neither for them nor against."
+        return f"{self._refuted_sentence()} {self._holding_sentence()}".strip()
 
     def _refuted_sentence(self) -> str:
         refuted = self.counts[Verdict.REFUTED]
@@ -134,14 +139,16 @@ class Reading:
 
     def _holding_sentence(self) -> str:
         proved, consistent = self.counts[Verdict.PROVED], self.counts[Verdict.CONSISTENT]
+        words = {
+            f"{_is(proved)} proved by exact evidence that covers every case": proved,
+            f"withstood this run's attempts to refute {_is(consistent, 'it', 'them')}": consistent,
+        }
         if not self.holding:
-            return "No claim can be said to hold."
-        parts = [
-            f"{proved} {_is(proved)} proved by exact evidence that covers every case",
-            f"{consistent} withstood this run's attempts to refute {_is(consistent, 'it', 'them')}",
-        ]
-        said = ", ".join(part for part in parts if not part.startswith("0 "))
-        return f"{_count(self.holding, 'claim')} {_is(self.holding, 'holds', 'hold')}: {said}."
+            return ""
+        if self.holding == 1:
+            return f"1 claim holds: it {next(said for said, count in words.items() if count)}."
+        said = ", ".join(f"{count} {phrase}" for phrase, count in words.items() if count)
+        return f"{self.holding} claims hold: {said}."
 
 
 def read(document: Mapping[str, Any]) -> Reading:

@@ -49,10 +49,27 @@ def test_the_banner_counts_findings() -> None:
         ([finding(n, "REFUTED", "REFUTED") for n in "ab"], "All 2 claims are refuted"),
         ([finding(n, "PROVED", "PROVED") for n in "ab"], "None of 2 claims is refuted"),
         ([finding(n, "ERROR", "PROVED") for n in "ab"], "None of 2 claims could be checked"),
+        ([finding(n, "INCONCLUSIVE", "PROVED") for n in "ab"], "None of 2 claims could be decided"),
     ],
 )
 def test_the_headline_is_grammatical(findings: list[dict[str, object]], headline: str) -> None:
     assert read(document(*findings)).headline == headline
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "meaning"),
+    [
+        (["ERROR", "INCONCLUSIVE"], "Nothing is known of these promises"),
+        (["PROVED"], "1 claim holds: it is proved"),
+        (["CONSISTENT", "REFUTED"], "1 claim holds: it withstood"),
+        (["CONSISTENT", "CONSISTENT"], "2 claims hold: 2 withstood"),
+    ],
+)
+def test_the_meaning_is_grammatical(verdicts: list[str], meaning: str) -> None:
+    claims = (finding(str(i), verdict, "PROVED") for i, verdict in enumerate(verdicts))
+    said = read(document(*claims)).meaning
+    assert meaning in said
+    assert ("do not build on it" in said) == ("REFUTED" in verdicts)
 
 
 def test_an_empty_run_says_so() -> None:
