@@ -108,7 +108,7 @@ class PCOQS:
         _validate.integer(size=size, at_least=1)
         generator = _validate.generator(rng)
         noise = generator.standard_normal((self.rounds, size))
-        return self._search(FixedScores(values, self.rank(values.size)), noise)
+        return self.search(FixedScores(values, self.rank(values.size)), noise)
 
     def laws(self, *inputs: ArrayLike) -> tuple[FiniteLaw, ...]:
         """Return the exact laws of the released threshold on each input, on shared outcomes.
@@ -217,13 +217,21 @@ class PCOQS:
         )
         if noise is None:
             noise = rng.standard_normal((self.rounds, size))
-        threshold = self._search(counter, noise)
+        threshold = self.search(counter, noise)
         return SearchTrials(
             threshold, population.cdf(threshold), np.abs(counter.count(threshold) - rank)
         )
 
-    def _search(self, counter: Counter, noise: FloatArray) -> FloatArray:
-        """Algorithm 1, lines 2 to 13, over the trials in the columns of ``noise``."""
+    def search(self, counter: Counter, noise: FloatArray) -> FloatArray:
+        """Return the thresholds, one a column of ``noise``: Algorithm 1, lines 2 to 13.
+
+        Parameters
+        ----------
+        counter : Counter
+            What tells whether a noisy count stays below the rank.
+        noise : ndarray, shape (N, size)
+            Standard normal draws, a row a round.
+        """
         left = np.full(noise.shape[1], self.bounds[0])
         right = np.full(noise.shape[1], self.bounds[1])
         for draw in noise:

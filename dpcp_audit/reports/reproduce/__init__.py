@@ -1,0 +1,1 @@
+"""The papers' tables and figures, reproduced: published, as published, as written."""
