@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 _BETS = (0.97, 0.7, *(2.0**-j for j in range(1, 11)))
 _GRID = 100_000
 _HALVINGS = 40
-_LAW = 100
-_TILTS = np.geomspace(1e-2, 1e2, 60)
+_LAW = 50
+_TILTS = np.geomspace(1e-2, 1e2, 40)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,8 +167,8 @@ class MeanBets:
         Parameters
         ----------
         values : array_like, shape (n,)
-            The law of X: each of them equally likely; beyond 100, the means of 100 groups of
-            them in their order.
+            The law of X: each of them equally likely; of more than 50, the means of 50
+            groups of neighbours.
 
         Returns
         -------
@@ -205,7 +205,7 @@ class MeanBets:
         """Return a shortfall of the mean that ``n_values`` refute with probability ``detection``.
 
         For a law of the shape of ``values``, shifted until its mean is ``at_least`` minus the
-        shortfall, and held in [0, 1]. To three digits, and a sufficient one (``values_needed``);
+        shortfall, and held in [0, 1]. To two digits, and a sufficient one (``values_needed``);
         infinity where no shift is enough.
         """
         _validate.integer(n_values=n_values, at_least=1)
@@ -222,7 +222,7 @@ class MeanBets:
         if not enough(at_least):
             return math.inf
         low, high = at_least / 2**20, at_least
-        while high / low > 1.002:
+        while high / low > 1.01:
             middle = math.sqrt(low * high)
             low, high = (low, middle) if enough(middle) else (middle, high)
         return high

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from itertools import count
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -42,6 +43,9 @@ _FIRST_ROUND = 2000
 _RACE_SHARE = 0.4
 _SHRINKING_SHARE = 0.25
 _FEWEST_SHRINKING_CALLS = 2000
+_RENEWALS = 2**31
+"""The first of the random streams that new laws are drawn from, beyond those of the calls."""
+_SINGLE_PRECISION, _DIAGNOSIS = 1e-6, 50
 _LAST_CASE = 1 / 3
 """The share of all calls that the last round's judging has at least."""
 
@@ -84,6 +88,10 @@ class CoverageAudit:
         What the scores may be.
     strict : bool
         Whether sets are {y : score < threshold}; by default they are {y : score <= threshold}.
+    tolerance : float
+        By how much a threshold may fall short, in units of score: thresholds count as so much
+        larger. 0 holds code to the last atom; 1e-6 suits code that computes in single
+        precision. For claims without an upper bound.
     witness : dict
         Parameters of the code, as plain data.
     """
@@ -96,6 +104,7 @@ class CoverageAudit:
     bounds: tuple[float, float] = (0.0, 1.0)
     laws: LawCatalogue = field(default_factory=LawCatalogue)
     strict: bool = False
+    tolerance: float = 0.0
     witness: PlainData = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -104,6 +113,12 @@ class CoverageAudit:
         object.__setattr__(self, "kind", Kind(self.kind))
         sides(self.guarantee)
         _validate.integer(draws=self.draws, at_least=100)
+        _validate.non_negative(tolerance=self.tolerance)
+        if self.tolerance > 0 and self.guarantee.at_most < 1:
+            raise ValueError(
+                f"tolerance must be 0 where the coverage is bounded from above, got "
+                f"{self.tolerance!r}"
+            )
         object.__setattr__(self, "bounds", _validate.bounds(self.bounds))
         if not self.sizes:
             raise ValueError("n must not be empty, got ()")
@@ -123,7 +138,7 @@ class CoverageAudit:
     def __call__(self, context: Context) -> Outcome:
         """Search, judge, and simplify what was found."""
         budget = context.samples(self.draws)
-        calls = Calls(self.calibrate, context, budget, strict=self.strict)
+        calls = Calls(self.calibrate, context, budget, strict=self.strict, tolerance=self.tolerance)
         race = Race(self._contenders(), sides(self.guarantee), calls)
         cases = self._judged(race, calls, context)
         worst = cases[-1]
@@ -135,12 +150,14 @@ class CoverageAudit:
                 budget=max(_FEWEST_SHRINKING_CALLS, round(_SHRINKING_SHARE * budget)),
             )
             worst = shrinking.simplest(worst, calls)
+        spared = self._spared(worst, calls) if worst.refuted else None
         return Report(
             case=worst,
             found=cases[-1],
             laws_tried=len({id(entry.source) for entry in race.contenders}),
             calls=calls.spent,
             significance=context.significance,
+            spared=spared,
             witness=self.witness | self._setting() | {"seed": context.seed, "draws": self.draws},
         ).outcome()
 
@@ -174,20 +191,45 @@ class CoverageAudit:
     def _judged(self, race: Race, calls: Calls, context: Context) -> list[Case]:
         """Return the cases that were judged; the one that decides at the end."""
         cases: list[Case] = []
-        size = _FIRST_ROUND
-        while calls.left > 0:
+        for round_ in count():
+            size = _FIRST_ROUND * 2**round_
+            if calls.left == 0:
+                break
             budget = size if calls.left >= 2 * size else calls.left
             end = calls.spent + budget
-            contender, side = race.run(round(_RACE_SHARE * budget))
+            contender, side = self._raced(race, budget, round_, context)
             case = _find(cases, contender, side, significance=context.significance / 2)
             before = case.coverage.size
             case.judge(calls, end - calls.spent)
             contender.coverage = np.concatenate([contender.coverage, case.coverage[before:]])
             if case.refuted:
                 break
-            race.renew(self.laws.moving_space(), self._source, context.rng(_streams(len(cases))))
-            size *= 2
         return cases
+
+    def _raced(
+        self, race: Race, budget: int, round_: int, context: Context
+    ) -> tuple[Contender, Side]:
+        """Race for the round's share of calls: one race more in each round, on renewed laws."""
+        races = round_ + 1
+        each = round(_RACE_SHARE * budget / races)
+        first = _RENEWALS + races * round_ // 2
+        for which in range(races):
+            if round_ > 0:
+                renewal = context.rng(first + which)
+                race.renew(self.laws.moving_space(), self._source, renewal)
+            race.run(each)
+        return race.leader()
+
+    def _spared(self, case: Case, calls: Calls) -> float | None:
+        """Return a tolerance that would restore the claim on the case's law, if rounding does."""
+        finest = _SINGLE_PRECISION * max(map(abs, self.bounds))
+        if case.side.upper or self.guarantee.at_most < 1 or self.tolerance >= finest:
+            return None
+        calls.tolerance = finest
+        contender = case.contender
+        values = case.side.values(calls.coverage(contender.source, contender.n, _DIAGNOSIS))
+        restored = values.size > 0 and values.mean() >= case.side.claimed
+        return finest if restored else None
 
     def _contenders(self) -> list[Contender]:
         sources = self.laws.sources(self.kind, level=self._level, bounds=self.bounds)
@@ -216,6 +258,7 @@ class CoverageAudit:
             "kind": str(self.kind),
             "bounds": list(self.bounds),
             "strict": self.strict,
+            "tolerance": self.tolerance,
             "guarantee": {
                 "at_least": self.guarantee.at_least,
                 "at_most": self.guarantee.at_most,
@@ -251,7 +294,13 @@ def confirm(
     budget = 5 * witness["calls"] + 100 if draws is None else draws
     _validate.integer(draws=budget, at_least=1)
     context = Context(seed=seed, name="confirm", significance=significance)
-    calls = Calls(calibrate, context, budget, strict=witness["strict"])
+    calls = Calls(
+        calibrate,
+        context,
+        budget,
+        strict=witness["strict"],
+        tolerance=witness["tolerance"],
+    )
     case = Case(
         contender=Contender(source=source, n=witness["n"]),
         side=Side(guarantee=Coverage(**witness["guarantee"]), upper=witness["upper"]),
@@ -279,8 +328,3 @@ def _find(cases: list[Case], contender: Contender, side: Side, *, significance: 
     share = significance / (stage * (stage + 1))
     cases.append(Case(contender=contender, side=side, significance=share, stage=stage))
     return cases[-1]
-
-
-def _streams(round_: int) -> int:
-    """Return the stream of a round's new laws, apart from those of the calls."""
-    return 2**31 + round_

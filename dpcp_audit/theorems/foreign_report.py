@@ -47,6 +47,8 @@ class Report:
         In all.
     significance : float
         Of the whole audit.
+    spared : float or None
+        A tolerance at which the claim seems to hold on the case's law.
     witness : dict
         What a run needs beside the law and the calls.
     """
@@ -57,6 +59,7 @@ class Report:
     calls: int
     significance: float
     witness: PlainData
+    spared: float | None = None
 
     def outcome(self) -> Outcome:
         """Return the outcome."""
@@ -150,8 +153,19 @@ class Report:
         if case.refuted:
             found = self.found.contender.source.name
             simplified = f", a simplification of {found}" if self.found is not case else ""
-            return f"{tried}{judged}{simplified}; the last of them refuted the claim."
+            return (
+                f"{tried}{judged}{simplified}; the last of them refuted the claim."
+                f"{self._rounding()}"
+            )
         return f"{tried}{judged}: the worst law found.{self._power()}"
+
+    def _rounding(self) -> str:
+        if self.spared is None:
+            return ""
+        return (
+            f" Thresholds larger by {self.spared:.2g} would have covered enough: if the code "
+            "computes in single precision, or to a stated resolution, give a tolerance."
+        )
 
     def _power(self) -> str:
         case, side = self.case, self.case.side

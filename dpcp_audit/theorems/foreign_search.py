@@ -113,15 +113,24 @@ class Calls:
         Calls at most.
     strict : bool
         Whether sets are {y : score < threshold}.
+    tolerance : float
+        Thresholds count as so much larger, in units of score.
     """
 
     def __init__(
-        self, calibrate: Calibrate, context: Context, budget: int, *, strict: bool = False
+        self,
+        calibrate: Calibrate,
+        context: Context,
+        budget: int,
+        *,
+        strict: bool = False,
+        tolerance: float = 0.0,
     ) -> None:
         self._calibrate = calibrate
         self._context = context
         self._strict = strict
         self._budget = budget
+        self.tolerance = tolerance
         self._batches = 0
         self.spent = 0
 
@@ -148,7 +157,8 @@ class Calls:
         thresholds = [draw(self._calibrate, value, 1, rng=noise) for value in sets]
         if any(threshold.ndim != 1 for threshold in thresholds):
             raise DegenerateTargetError("calibrate must return one threshold a call, got vectors")
-        return source.coverage(np.concatenate(thresholds), strict=self._strict)
+        shifted = np.concatenate(thresholds) + self.tolerance
+        return source.coverage(shifted, strict=self._strict)
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -175,9 +185,10 @@ class Race:
         self._sides = claim
         self._calls = calls
         self._running = contenders
+        self._leader = contenders[0]
 
-    def run(self, budget: int) -> tuple[Contender, Side]:
-        """Spend calls on the laws that are in the race, and return the most promising one.
+    def run(self, budget: int) -> None:
+        """Spend calls on the laws that are in the race, most of them on the promising ones.
 
         Each heat has an equal share of the budget; the laws that cannot have a call each are
         left out, the last ones first.
@@ -192,7 +203,11 @@ class Race:
             running = sorted(running, key=self._rank, reverse=True)
             if heat < heats - 1:
                 running = running[: math.ceil(len(running) / _KEPT)]
-        return running[0], max(self._sides, key=running[0].promise)
+        self._leader = running[0]
+
+    def leader(self) -> tuple[Contender, Side]:
+        """Return the most promising law of the last race, and the side that is in danger."""
+        return self._leader, max(self._sides, key=self._leader.promise)
 
     def renew(
         self,
