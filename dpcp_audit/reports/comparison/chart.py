@@ -6,52 +6,57 @@ import io
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dpcp_audit.reports.comparison.choice import CURATED, UNCURATED, Choice, Criterion, choose
+from dpcp_audit.reports.comparison.choice import Choice, choose
 from dpcp_audit.reports.errors import MissingExtraError
+from dpcp_audit.theorems.comparison.method import Trust
 from dpcp_audit.theorems.comparison.methods import METHODS, method
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
-    from dpcp_audit.theorems.comparison.method import Trust
     from dpcp_audit.theorems.comparison.study import Comparison
 
-# Okabe and Ito's colours and tints of them: colour-blind readers tell them apart, and every cell
-# also says its excess in figures.
-_COLOURS = (
-    *("#0072b2", "#8fc4e8", "#d55e00", "#f2b48a", "#009e73", "#86d5bb", "#cc79a7", "#ebc4da"),
-    *("#e69f00", "#f6d58f", "#56b4e9", "#8a7a00", "#555555", "#aaaaaa"),
-)
-_NO_SETS = "#f2f2f2"
+# Okabe and Ito's colours, which colour-blind readers tell apart; every cell also has its excess in
+# figures.
+_COLOURS = {
+    "pcoqs-proven": "#8fc4e8",
+    "pcoqs-proven*": "#0072b2",
+    "pcoqs-coarse": "#c7dff0",
+    "exponq-full": "#cc79a7",
+    "histlap": "#f0e442",
+    "ldpcp-s": "#f2b48a",
+    "ldpcp-s*": "#d55e00",
+    "ldpcp-s-shuffled": "#f6d58f",
+    "ldpcp-s-shuffled*": "#e69f00",
+    "diffprivlib": "#009e73",
+    "opendp": "#9fdcc6",
+}
+_NOTHING = "#f2f2f2"
 _INK = "#222222"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
-    """A row of the map: who is trusted, and what counts as covering."""
+    """A row of the map: who is trusted, and whether a theorem about coverage is asked for."""
 
     title: str
-    trusts: Sequence[Trust]
-    criterion: Criterion
+    trusts: Collection[Trust]
+    promised: bool = False
 
 
 PANELS = (
     Panel(
-        title="A trusted curator calibrates; coverage ≥ 1−α on average",
-        trusts=CURATED,
-        criterion=Criterion.MEAN,
+        title="A curator is trusted; with a theorem about coverage",
+        trusts=set(Trust),
+        promised=True,
     ),
+    Panel(title="A curator is trusted; coverage as measured", trusts=set(Trust)),
     Panel(
-        title="A trusted curator calibrates; the set you hold covers, 9 times in 10",
-        trusts=CURATED,
-        criterion=Criterion.MOST_SETS,
-    ),
-    Panel(
-        title="No trusted curator (at most a shuffler); coverage ≥ 1−α on average",
-        trusts=UNCURATED,
-        criterion=Criterion.MEAN,
+        title="No curator, at most a shuffler; coverage as measured",
+        trusts={Trust.SHUFFLER, Trust.NOBODY},
     ),
 )
 
@@ -75,7 +80,7 @@ def draw_map(comparison: Comparison, *, subjects: Sequence[str], alpha: float) -
     """
     try:
         import matplotlib as mpl  # noqa: PLC0415
-        from matplotlib.figure import Figure  # noqa: PLC0415
+        from matplotlib.figure import Figure as Canvas  # noqa: PLC0415
     except ImportError as error:
         raise MissingExtraError("matplotlib", "report") from error
     maps = {
@@ -83,20 +88,22 @@ def draw_map(comparison: Comparison, *, subjects: Sequence[str], alpha: float) -
         for panel in PANELS
         for name in subjects
     }
-    colours = _colours(list(maps.values()))
+    shown = {
+        choice.row.method for cells in maps.values() for choice in cells.values() if choice.row
+    }
     settings = {"svg.hashsalt": "dpcp-audit", "svg.fonttype": "path", "font.size": 9.0}
     with mpl.rc_context(settings):  # type: ignore[arg-type]
         wide, high = 1.6 + 0.62 * len(comparison.grid.sizes), 0.9 + 0.3 * len(_epsilons(comparison))
-        canvas = Figure(
+        canvas = Canvas(
             figsize=(max(7.0, wide * len(subjects)), high * len(PANELS) + 1.7),
             layout="constrained",
         )
         axes = canvas.subplots(len(PANELS), len(subjects), squeeze=False)
         for i, panel in enumerate(PANELS):
             for j, name in enumerate(subjects):
-                _fill(axes[i, j], comparison, maps[panel.title, name], colours)
+                _fill(axes[i, j], comparison, maps[panel.title, name])
                 axes[i, j].set_title(f"{panel.title}\n{name}", fontsize=8.5, loc="left")
-        _legend(canvas, colours)
+        _legend(canvas, [m.key for m in METHODS if m.key in shown])
         canvas.suptitle(
             f"Which private calibrator gives the smallest sets? α = {alpha:g}, "
             f"δ = {comparison.grid.delta:g}",
@@ -122,39 +129,25 @@ def _choices(
             alpha=alpha,
             epsilon=epsilon,
             trusts=panel.trusts,
-            criterion=panel.criterion,
+            promised=panel.promised,
         )
         for n in comparison.grid.sizes
         for epsilon in comparison.grid.epsilons
     }
 
 
-def _colours(maps: Sequence[Mapping[tuple[int, float], Choice]]) -> dict[str, str]:
-    """Return a colour for each method that is chosen anywhere, in the methods' order."""
-    chosen = {
-        choice.row.method
-        for cells in maps
-        for choice in cells.values()
-        if choice.row is not None and choice.useful
-    }
-    keys = [m.key for m in METHODS if m.key in chosen]
-    return {key: _COLOURS[i % len(_COLOURS)] for i, key in enumerate(keys)}
-
-
 def _fill(
     axes: Axes,
     comparison: Comparison,
     cells: Mapping[tuple[int, float], Choice],
-    colours: Mapping[str, str],
 ) -> None:
     from matplotlib.patches import Rectangle  # noqa: PLC0415
 
     sizes, epsilons = sorted(comparison.grid.sizes), _epsilons(comparison)
     for (n, epsilon), choice in cells.items():
         x, y = sizes.index(n), epsilons.index(epsilon)
-        useful = choice.row is not None and choice.useful
-        colour = colours[choice.row.method] if choice.row and useful else _NO_SETS
-        text = f"{choice.excess:+.2f}" if useful else "–"
+        colour = _COLOURS[choice.row.method] if choice.row else _NOTHING
+        text = f"{choice.excess + 0:+.2f}".replace("-0.00", "+0.00") if choice.row else "–"
         axes.add_patch(Rectangle((x, y), 1, 1, facecolor=colour, edgecolor="white"))
         ink = "white" if _dark(colour) else _INK
         axes.text(x + 0.5, y + 0.5, text, ha="center", va="center", fontsize=8, color=ink)
@@ -166,13 +159,13 @@ def _fill(
         spine.set_visible(False)
 
 
-def _legend(canvas: object, colours: Mapping[str, str]) -> None:
-    from matplotlib.figure import Figure  # noqa: PLC0415
+def _legend(canvas: Figure, keys: Sequence[str]) -> None:
     from matplotlib.patches import Patch  # noqa: PLC0415
 
-    assert isinstance(canvas, Figure)  # noqa: S101
-    handles = [Patch(facecolor=colour, label=_name(key)) for key, colour in colours.items()]
-    handles.append(Patch(facecolor=_NO_SETS, label="– no method: sets of 90 % of all labels"))
+    handles = [Patch(facecolor=_COLOURS[key], label=_name(key)) for key in keys]
+    handles.append(
+        Patch(facecolor=_NOTHING, label="– none covers with less than 90 % of all labels")
+    )
     canvas.legend(
         handles=handles,
         loc="outside lower center",

@@ -4,31 +4,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from dpcp_audit.mechanisms.neighbours import Relation
-from dpcp_audit.theorems.comparison.method import Trust
 from dpcp_audit.theorems.comparison.methods import method
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection
 
+    from dpcp_audit.theorems.comparison.method import Method, Trust
     from dpcp_audit.theorems.comparison.study import Comparison, Row
 
-CURATED = (Trust.CURATOR, Trust.SHUFFLER, Trust.NOBODY)
-UNCURATED = (Trust.SHUFFLER, Trust.NOBODY)
-_PREFERENCE = 0.02
+OUTDONE = frozenset({"pcoqs-claimed", "pcoqs-claimed*", "exponq"})
+"""Methods that leave a part of the budget unspent which a sibling spends."""
+_TIE = 0.02
 _USELESS = 0.9
-
-
-class Criterion(StrEnum):
-    """When a calibrator counts as covering, judged by what was measured."""
-
-    MEAN = "mean"
-    """The mean coverage is at least 1−α, within three standard errors."""
-    MOST_SETS = "most-sets"
-    """The one set that a user holds covers 1−α with probability ≥ 1−failure, likewise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,24 +28,13 @@ class Choice:
     Parameters
     ----------
     row : Row or None
-        What was measured of it; None where no calibrator covers.
+        What was measured of it; None where no calibrator covers with useful sets.
     excess : float
         Labels a set more than split conformal prediction's; nan where there is no row.
-    useful : bool
-        Whether its sets hold less than 90 % of all labels.
     """
 
     row: Row | None
     excess: float = math.nan
-    useful: bool = False
-
-
-def covers(row: Row, criterion: Criterion, *, failure: float) -> bool:
-    """Tell whether a row meets the criterion."""
-    if criterion is Criterion.MEAN:
-        return row.covers
-    error = math.sqrt(failure * (1 - failure) / row.trials)
-    return row.failure_rate <= failure + 3 * error
 
 
 def choose(
@@ -65,45 +44,56 @@ def choose(
     n: int,
     alpha: float,
     epsilon: float,
-    trusts: Sequence[Trust],
-    criterion: Criterion = Criterion.MEAN,
+    trusts: Collection[Trust],
+    promised: bool = False,
 ) -> Choice:
     """Return the private calibrator with the smallest sets among those that cover.
 
-    One with a promise about coverage goes before one without, where its sets are larger by
-    less than 2 % of split conformal prediction's. Methods that protect labels alone do not
-    stand for election: they do not keep the budget.
+    A calibrator covers where its mean coverage is at least 1−α within three standard errors,
+    and its sets are useful where they hold less than 90 % of all labels. Among those within 2 %
+    of the smallest, by split conformal prediction's size, the one that covers in most cases of
+    the whole comparison is taken. Methods that protect labels alone do not stand for election:
+    they do not keep the budget.
+
+    Parameters
+    ----------
+    trusts : collection of Trust
+        Whom the people in the data may be asked to trust.
+    promised : bool
+        Take only calibrators with a theorem about their coverage.
     """
     here = [r for r in comparison.rows if (r.subject, r.n, r.alpha) == (subject, n, alpha)]
     yardstick = next((r.set_size for r in here if not method(r.method).private), None)
     if yardstick is None:
-        raise ValueError(
-            f"subject must have been compared with split conformal sets, got {subject!r}"
-        )
+        raise ValueError(f"subject must have split conformal sets to compare with, got {subject!r}")
     fit = [
-        r
-        for r in here
-        if r.epsilon == epsilon
-        and method(r.method).private
-        and method(r.method).trust in trusts
-        and method(r.method).relation is Relation.SUBSTITUTION
-        and covers(r, criterion, failure=comparison.grid.failure)
+        (row, size)
+        for row in here
+        if (size := row.set_size) is not None
+        and row.epsilon == epsilon
+        and row.covers
+        and size < _USELESS * (row.labels or 1)
+        and _eligible(method(row.method), trusts, promised=promised)
     ]
     if not fit:
         return Choice(row=None)
-    smallest = min(_size(r) for r in fit)
-    near = [
-        r
-        for r in fit
-        if method(r.method).promise and _size(r) <= smallest + _PREFERENCE * yardstick
-    ]
-    row = min(near or fit, key=_size)
-    return Choice(
-        row=row,
-        excess=_size(row) - yardstick,
-        useful=_size(row) < _USELESS * (row.labels or 1),
+    smallest = min(size for _, size in fit)
+    tied = [(row, size) for row, size in fit if size <= smallest + _TIE * yardstick]
+    row, size = min(tied, key=lambda one: (shortfalls(comparison, one[0].method), one[1]))
+    return Choice(row=row, excess=size - yardstick)
+
+
+def shortfalls(comparison: Comparison, key: str) -> float:
+    """Return the share of a method's cases, of all subjects, in which it does not cover."""
+    rows = [row for row in comparison.rows if row.method == key]
+    return sum(not row.covers for row in rows) / len(rows)
+
+
+def _eligible(candidate: Method, trusts: Collection[Trust], *, promised: bool) -> bool:
+    return (
+        candidate.private
+        and candidate.key not in OUTDONE
+        and candidate.relation is Relation.SUBSTITUTION
+        and candidate.trust in trusts
+        and bool(candidate.promise or not promised)
     )
-
-
-def _size(row: Row) -> float:
-    return math.inf if row.set_size is None else row.set_size

@@ -43,8 +43,9 @@ def case_table(
     """Return every method on one case, the yardstick included, as Markdown."""
     rows = [
         row
+        for key in comparison.grid.methods
         for row in comparison.rows
-        if (row.subject, row.n, row.alpha) == (subject, n, alpha)
+        if (row.method, row.subject, row.n, row.alpha) == (key, subject, n, alpha)
         and row.epsilon in {epsilon, math.inf}
     ]
     if not rows:

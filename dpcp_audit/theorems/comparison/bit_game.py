@@ -19,7 +19,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import log_ndtr
+from scipy.special import log_ndtr, ndtr
 
 from dpcp_audit import _validate
 from dpcp_audit.mechanisms.laws import FiniteLaw, FinitePair
@@ -27,7 +27,7 @@ from dpcp_audit.mechanisms.laws import FiniteLaw, FinitePair
 if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray
 
-_REACH = 7.0
+_REACH = 8.0
 _SPACING = 0.1
 
 
@@ -35,9 +35,9 @@ _SPACING = 0.1
 def game_delta(*, noise_scale: float, rounds: int, epsilon: float) -> float:
     """Return a δ(ε) that no pair of neighbours exceeds.
 
-    H_k is convex in γ and is interpolated along chords, which lie above it by about 2 %. The
-    counts tried lie within 7σ of the rank, at most σ/10 apart; those between could add about
-    0.3 %, those beyond less than a factor 1 + 1e-9.
+    H_k is convex in γ and is interpolated along chords, which lie above it by about 2 %. Counts
+    within 8σ of the rank are tried, at most σ/10 apart; those between could add about 0.3 %.
+    Further off the rarer bit has a probability below Φ(−8), and 3·N·Φ(−8) is added for it.
 
     Parameters
     ----------
@@ -55,7 +55,8 @@ def game_delta(*, noise_scale: float, rounds: int, epsilon: float) -> float:
     below, at_least = log_ndtr(z), log_ndtr(-z)
     moved_below, moved_at_least = log_ndtr(z + 1 / noise_scale), log_ndtr(-z - 1 / noise_scale)
     up = (below, at_least), (moved_below, moved_at_least)
-    return max(_game(*way, noise_scale, rounds, epsilon) for way in (up, up[::-1]))
+    beyond = 3 * rounds * float(ndtr(-_REACH))
+    return beyond + max(_game(*way, noise_scale, rounds, epsilon) for way in (up, up[::-1]))
 
 
 def worst_known_pair(*, noise_scale: float, rounds: int) -> FinitePair:

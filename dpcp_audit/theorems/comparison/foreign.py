@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     Release = Callable[[FloatArray, np.random.Generator], float]
 
-_MOST_SCORES = 10_000
-_MOST_TRIALS = 100
+_SCORES_A_CELL = 2_000_000
+_MOST_TRIALS, _LEAST_TRIALS = 100, 20
 _OPENDP_CANDIDATES = 2000
 
 
@@ -31,8 +31,6 @@ def _per_release(
     """Build a calibrator from code that releases one threshold at a time, at a cost O(n)."""
     if importlib.util.find_spec(package) is None:
         return Skipped(f"{package} is not installed; install it with: pip install {package}")
-    if case.n > _MOST_SCORES:
-        return Skipped(f"a release costs O(n); tried up to n = {_MOST_SCORES}")
     quantile, parameter = prepare(case)
     population, n = case.subject.population, case.n
 
@@ -44,7 +42,8 @@ def _per_release(
         scores = population.sample(n, rng=rng)
         return lambda: quantile(scores, rng)
 
-    return Calibrated(draw=draw, release=release, parameter=parameter, most_trials=_MOST_TRIALS)
+    affordable = min(_MOST_TRIALS, max(_LEAST_TRIALS, _SCORES_A_CELL // n))
+    return Calibrated(draw=draw, release=release, parameter=parameter, most_trials=affordable)
 
 
 def _level(case: Case) -> float:

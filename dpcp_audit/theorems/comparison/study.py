@@ -15,7 +15,7 @@ from dpcp_audit.audits.check import Context
 from dpcp_audit.theorems.comparison.budgets import Budget
 from dpcp_audit.theorems.comparison.method import Case, Skipped
 from dpcp_audit.theorems.comparison.methods import METHODS, method
-from dpcp_audit.theorems.comparison.subjects import LAWS, POOLS, subject
+from dpcp_audit.theorems.comparison.subjects import LAWS, LOG_SCORE, POOLS, subject
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -46,7 +46,7 @@ class Grid:
     """
 
     methods: Sequence[str] = tuple(m.key for m in METHODS)
-    subjects: Sequence[str] = (*LAWS, *POOLS)
+    subjects: Sequence[str] = (*LAWS, *POOLS, f"{next(iter(POOLS))}{LOG_SCORE}")
     sizes: Sequence[int] = (100, 300, 1000, 3000, 10_000, 100_000)
     epsilons: Sequence[float] = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0)
     alphas: Sequence[float] = (0.05, 0.1, 0.2)

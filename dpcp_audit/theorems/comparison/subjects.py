@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcp_audit.mechanisms.pools import Classifier, Dataset, classifier_pool, load_pool
-from dpcp_audit.mechanisms.populations import Beta, Uniform
-from dpcp_audit.mechanisms.scores import hps
+from dpcp_audit.mechanisms.populations import Beta, Pool, Uniform
+from dpcp_audit.mechanisms.scores import hps, true_label_scores
 
 if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray, IntArray
@@ -28,9 +28,14 @@ POOLS = {
 }
 
 
+LOG_SCORE = ":log"
+"""What the name of a pool ends in where the score is ``log_score`` in place of HPS."""
+_LEAST_PROBABILITY = 1e-300
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LabelledScores:
-    """HPS scores of every label on a pool, with its true labels.
+    """Scores of every label on a pool, with its true labels.
 
     Parameters
     ----------
@@ -63,19 +68,50 @@ class Subject:
 
 @functools.cache
 def subject(name: str) -> Subject:
-    """Return a subject by its name: a key of ``LAWS`` or ``POOLS``, or the path of an ``.npz``."""
+    """Return a subject by its name.
+
+    Parameters
+    ----------
+    name : str
+        A key of ``LAWS`` or ``POOLS``, or the path of an ``.npz`` that ``load_pool`` reads; a
+        pool's may end in ``:log``.
+    """
+    pool = name.removesuffix(LOG_SCORE)
     if name in LAWS:
         return Subject(name=name, population=LAWS[name])
-    if name in POOLS:
-        return from_pool(classifier_pool(*POOLS[name]))
-    if name.endswith(".npz"):
-        return from_pool(load_pool(name))
+    if pool in POOLS:
+        return _from_pool(classifier_pool(*POOLS[pool]), log=pool != name)
+    if pool.endswith(".npz"):
+        return _from_pool(load_pool(pool), log=pool != name)
     raise ValueError(
         f"name must be one of {', '.join([*LAWS, *POOLS])}, or end in .npz, got {name!r}"
     )
 
 
-def from_pool(pool: ProbabilityPool) -> Subject:
-    """Return a pool's HPS scores as a subject."""
-    labelled = LabelledScores(scores=hps(pool.probabilities), labels=pool.labels)
-    return Subject(name=pool.name, population=pool.hps_population(), labelled=labelled)
+def log_score(probabilities: FloatArray) -> FloatArray:
+    """Return log(1−log p)/log(1−log 1e-300) of every label, with p at least 1e-300.
+
+    It falls in p as 1−p does, so that it gives the same sets where no privacy is asked for. It
+    spreads what an over-confident classifier heaps up at p = 0, which a private search over
+    [0, 1] of finite resolution cannot tell apart.
+
+    Parameters
+    ----------
+    probabilities : ndarray, shape (m, k)
+
+    Returns
+    -------
+    ndarray, shape (m, k)
+        In [0, 1].
+    """
+    depth = np.log1p(-np.log(np.clip(probabilities, _LEAST_PROBABILITY, 1.0)))
+    scores: FloatArray = depth / np.log1p(-np.log(_LEAST_PROBABILITY))
+    return np.minimum(scores, 1.0)
+
+
+def _from_pool(pool: ProbabilityPool, *, log: bool) -> Subject:
+    score = log_score if log else hps
+    labelled = LabelledScores(scores=score(pool.probabilities), labels=pool.labels)
+    name = pool.name + LOG_SCORE * log
+    true = true_label_scores(labelled.scores, labelled.labels)
+    return Subject(name=name, population=Pool(true, name), labelled=labelled)
