@@ -11,7 +11,9 @@ import numpy as np
 from dpcp_audit import _validate
 
 if TYPE_CHECKING:
-    from dpcp_audit.audits.evidence import Outcome
+    from collections.abc import Sequence
+
+    from dpcp_audit.audits.evidence import Outcome, PlainData
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,3 +66,30 @@ class Check(Protocol):
     def __call__(self, context: Context) -> Outcome:
         """Run the check."""
         ...
+
+
+@runtime_checkable
+class Chunked(Check, Protocol):
+    """A check whose work falls into chunks that can run anywhere, in any order.
+
+    Its ``__call__`` is ``whole(self, context)``. A chunk draws from ``context.rng(index)`` and
+    from nothing else, so that it can be run again.
+    """
+
+    def chunks(self, context: Context) -> int:
+        """Return the number of chunks, at least 1."""
+        ...
+
+    def chunk(self, context: Context, index: int) -> PlainData:
+        """Run one chunk and return its result as plain data, small enough to be kept."""
+        ...
+
+    def combine(self, context: Context, results: Sequence[PlainData]) -> Outcome:
+        """Judge the results of all chunks, in the order of their indices."""
+        ...
+
+
+def whole(check: Chunked, context: Context) -> Outcome:
+    """Run all chunks of a check, one after the other, and judge them."""
+    results = [check.chunk(context, index) for index in range(check.chunks(context))]
+    return check.combine(context, results)

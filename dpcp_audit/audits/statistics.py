@@ -47,18 +47,39 @@ def mean_interval(
     """
     samples = np.atleast_1d(np.asarray(values, dtype=np.float64))
     low, high = _validate.bounds(bounds)
-    _validate.open_unit(significance=significance)
     count = samples.shape[-1]
     _validate.integer(n_values=count, at_least=2)
     outside = samples[~((samples >= low) & (samples <= high))]  # NaN is outside too
     if outside.size:
         raise ValueError(f"values must lie in [{low:g}, {high:g}], got {outside[:3]}")
+    return mean_limits(
+        samples.mean(axis=-1),
+        samples.var(axis=-1, ddof=1),
+        count,
+        bounds=bounds,
+        significance=significance,
+    )
+
+
+def mean_limits(
+    mean: ArrayLike,
+    variance: ArrayLike,
+    count: int,
+    *,
+    bounds: tuple[float, float],
+    significance: float,
+) -> tuple[FloatArray, FloatArray]:
+    """Return the intervals of ``mean_interval`` from the moments of ``count`` >= 2 values.
+
+    ``variance`` has the divisor ``count`` − 1 and the shape of ``mean``.
+    """
+    low, high = _validate.bounds(bounds)
+    _validate.open_unit(significance=significance)
+    _validate.integer(n_values=count, at_least=2)
     log_term = math.log(4 / significance)
-    spread = samples.var(axis=-1, ddof=1)
-    radius = np.sqrt(2 * spread * log_term / count) + 7 * (high - low) * log_term / (
+    radius = np.sqrt(2 * np.asarray(variance) * log_term / count) + 7 * (high - low) * log_term / (
         3 * (count - 1)
     )
-    mean = samples.mean(axis=-1)
     return np.maximum(low, mean - radius), np.minimum(high, mean + radius)
 
 

@@ -18,6 +18,7 @@ from dpcp_audit.audits.evidence import (
 )
 from dpcp_audit.audits.sequential import RateSequence
 from dpcp_audit.audits.statistics import clopper_pearson, detectable_excess, trials_needed
+from dpcp_audit.theorems.spread import Spread
 from dpcp_audit.theorems.theorem import case, histogram, rate_evidence
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ class SequentialRate:
             ),
             witness=case(self.theorem, trials=done, context=context),
             note=self._note(np.concatenate(statistics), budget, self.detectable(context)),
-            figures=(histogram(np.concatenate(statistics), self.theorem),),
+            figures=(histogram(Spread.of(np.concatenate(statistics)), self.theorem),),
         )
 
     def detectable(self, context: Context) -> float:

@@ -6,9 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-import numpy as np
-
 from dpcp_audit import _validate
+from dpcp_audit.audits.check import whole
 from dpcp_audit.audits.evidence import (
     Bound,
     Count,
@@ -26,11 +25,16 @@ from dpcp_audit.audits.evidence import (
 from dpcp_audit.audits.statistics import (
     clopper_pearson,
     detectable_excess,
-    mean_interval,
+    mean_limits,
     trials_needed,
 )
+from dpcp_audit.theorems.spread import Spread
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+
     from dpcp_audit._types import BoolArray, FloatArray
     from dpcp_audit.audits.check import Context
 
@@ -94,13 +98,24 @@ class FailureRate:
     significance: REFUTED if it lies above δ, CONSISTENT if it lies below δ or if a failure
     probability of 1.5 δ would have been refuted with probability 0.95 even if every
     undecided trial failed, else INCONCLUSIVE.
+
+    Parameters
+    ----------
+    theorem : Theorem
+        What is simulated.
+    n_trials : int
+        Trials at effort 1.
+    chunk_trials : int
+        Trials in a chunk: fewer where a trial is slow. Part of what a seed means.
     """
 
     theorem: Theorem
     n_trials: int = 20_000
+    chunk_trials: int = _CHUNK
 
     def __post_init__(self) -> None:
         _validate.integer(n_trials=self.n_trials, at_least=100)
+        _validate.integer(chunk_trials=self.chunk_trials, at_least=1)
 
     @property
     def sampled(self) -> bool:
@@ -109,14 +124,28 @@ class FailureRate:
 
     def __call__(self, context: Context) -> Outcome:
         """Run the trials and judge the failure rate."""
-        count = context.samples(self.n_trials)
-        run = [
-            self.theorem.trials(min(_CHUNK, count - start), rng=context.rng(start // _CHUNK))
-            for start in range(0, count, _CHUNK)
-        ]
-        statistic = np.concatenate([part.statistic for part in run])
-        failures = int(sum(part.failed.sum() for part in run))
-        undecided = sum(part.undecided_only for part in run)
+        return whole(self, context)
+
+    def chunks(self, context: Context) -> int:
+        """Return the number of chunks."""
+        return -(-context.samples(self.n_trials) // self.chunk_trials)
+
+    def chunk(self, context: Context, index: int) -> PlainData:
+        """Run a chunk of the trials and count its failures."""
+        size = _chunk_size(context.samples(self.n_trials), self.chunk_trials, index)
+        part = self.theorem.trials(size, rng=context.rng(index))
+        return {
+            "failed": int(part.failed.sum()),
+            "undecided": part.undecided_only,
+            "spread": Spread.of(part.statistic).as_data(),
+        }
+
+    def combine(self, context: Context, results: Sequence[PlainData]) -> Outcome:
+        """Judge the failure rate of all chunks."""
+        spread = Spread.merged(Spread.from_data(part["spread"]) for part in results)
+        count = spread.count
+        failures = sum(part["failed"] for part in results)
+        undecided = sum(part["undecided"] for part in results)
         low, high = clopper_pearson(failures, count, significance=context.significance)
         if undecided:
             high = clopper_pearson(failures + undecided, count, significance=context.significance)[
@@ -138,11 +167,11 @@ class FailureRate:
             ),
             witness=case(self.theorem, trials=count, context=context),
             note=(
-                f"Mean {self.theorem.statistic} {statistic.mean():.4g} (standard deviation "
-                f"{statistic.std():.2g}); a failure probability of {excess:.3g} would have been "
+                f"Mean {self.theorem.statistic} {spread.mean:.4g} (standard deviation "
+                f"{spread.deviation:.2g}); a failure probability of {excess:.3g} would have been "
                 "refuted with probability 0.95."
             ),
-            figures=(histogram(statistic, self.theorem),),
+            figures=(histogram(spread, self.theorem),),
         )
 
     def detectable(self, context: Context) -> float:
@@ -205,12 +234,34 @@ class MeanBound:
 
     def __call__(self, context: Context) -> Outcome:
         """Run the trials and judge their mean."""
-        count = context.samples(self.n_trials)
-        statistic = self.theorem.trials(count, rng=context.rng()).statistic
+        return whole(self, context)
+
+    def chunks(self, context: Context) -> int:
+        """Return the number of chunks."""
+        return -(-context.samples(self.n_trials) // _CHUNK)
+
+    def chunk(self, context: Context, index: int) -> PlainData:
+        """Run a chunk of the trials and summarise them."""
+        size = _chunk_size(context.samples(self.n_trials), _CHUNK, index)
+        return Spread.of(self.theorem.trials(size, rng=context.rng(index)).statistic).as_data()
+
+    def combine(self, context: Context, results: Sequence[PlainData]) -> Outcome:
+        """Judge the mean over all chunks."""
+        spread = Spread.merged(map(Spread.from_data, results))
+        least, most = self.range
+        if not least <= spread.low <= spread.high <= most:
+            raise ValueError(
+                f"values must lie in [{least:g}, {most:g}], got values from "
+                f"{spread.low:.6g} to {spread.high:.6g}"
+            )
         low, high = (
             float(end)
-            for end in mean_interval(
-                statistic, bounds=self.range, significance=context.significance
+            for end in mean_limits(
+                spread.mean,
+                spread.variance,
+                spread.count,
+                bounds=self.range,
+                significance=context.significance,
             )
         )
         return Outcome(
@@ -218,23 +269,23 @@ class MeanBound:
             evidence=Evidence(
                 kind=EvidenceKind.CERTIFIED,
                 quantity=f"mean {self.theorem.statistic}",
-                value=float(statistic.mean()),
+                value=spread.mean,
                 lower=low,
                 upper=high,
                 claimed=self.at_least if math.isinf(self.at_most) else self.at_most,
                 confidence=1 - context.significance,
-                n_samples=count,
+                n_samples=spread.count,
                 bound=Bound.AT_LEAST if math.isinf(self.at_most) else Bound.AT_MOST,
                 sample=Sample(
                     measure=Measure.MEAN,
-                    trials=count,
-                    variance=float(statistic.var(ddof=1)),
+                    trials=spread.count,
+                    variance=spread.variance,
                     range=self.range,
                 ),
             ),
-            witness=self.theorem.parameters | {"trials": count, "seed": context.seed},
+            witness=self.theorem.parameters | {"trials": spread.count, "seed": context.seed},
             note=f"A mean outside of the bound by more than {high - low:.2g} would be refuted.",
-            figures=(histogram(statistic, self.theorem),),
+            figures=(histogram(spread, self.theorem),),
         )
 
     def _judge(self, low: float, high: float) -> Verdict:
@@ -294,21 +345,25 @@ def case(theorem: Theorem, *, trials: int, context: Context) -> PlainData:
     }
 
 
-def histogram(statistic: FloatArray, theorem: Theorem) -> Figure:
+def histogram(spread: Spread, theorem: Theorem) -> Figure:
     """Return the histogram of the statistic with the theorem's bounds marked."""
-    counts, edges = np.histogram(statistic, bins=40)
     return Figure(
         kind=FigureKind.HISTOGRAM,
-        title=f"{theorem.statistic[:1].upper()}{theorem.statistic[1:]}, {statistic.size} trials",
+        title=f"{theorem.statistic[:1].upper()}{theorem.statistic[1:]}, {spread.count} trials",
         x_label=theorem.statistic,
         y_label="trials",
-        series=[Series(name="trials", x=edges.tolist(), y=counts.astype(float).tolist())],
+        series=[Series(name="trials", x=spread.edges, y=[float(cell) for cell in spread.cells])],
         marks=dict(theorem.bounds),
         description=(
-            f"Histogram of the {theorem.statistic} of {statistic.size} independent trials, with "
+            f"Histogram of the {theorem.statistic} of {spread.count} independent trials, with "
             "the bounds of the theorem as vertical lines."
         ),
     )
+
+
+def _chunk_size(trials: int, size: int, index: int) -> int:
+    """Return the number of trials in a chunk: ``size``, or what is left for the last one."""
+    return min(size, trials - index * size)
 
 
 def _judge_rate(low: float, high: float, claimed: float, excess: float) -> Verdict:

@@ -11,6 +11,7 @@ from support.theorems import Coin, Level
 
 from dpcp_audit.audits.check import Check
 from dpcp_audit.audits.evidence import EvidenceKind, Verdict
+from dpcp_audit.theorems.spread import Spread
 from dpcp_audit.theorems.theorem import FailureRate, MeanBound, TheoremTrials, histogram, outside
 
 
@@ -157,7 +158,7 @@ def test_bounds_are_met_up_to_rounding() -> None:
 
 
 def test_histogram_keeps_the_letters_of_the_statistic() -> None:
-    figure = histogram(np.linspace(0, 1, 11), Level(mean=0.5))
+    figure = histogram(Spread.of(np.linspace(0, 1, 11)), Level(mean=0.5))
     assert figure.title.startswith("Δ-statistic")
     (series,) = figure.series
     assert len(series.x) == len(series.y) + 1
