@@ -10,16 +10,15 @@ from support.blackbox import gaussian_mean, laplace_mean, search
 
 from dpcp_audit.audits.blackbox import (
     BlackBoxPrivacy,
-    FixedPairs,
     ScorePairs,
     ValuePairs,
     confirm,
 )
+from dpcp_audit.audits.blackbox.search import Bank
 from dpcp_audit.audits.check import Check, Context
 from dpcp_audit.audits.degenerate import DegenerateTargetError, Randomness
 from dpcp_audit.audits.evidence import Verdict
 from dpcp_audit.mechanisms.guarantees import ZCDP, ApproxDP, LocalDP, PureDP, RenyiDP
-from dpcp_audit.mechanisms.neighbours import Neighbours, Relation
 
 SMALL = ScorePairs(sizes=(20, 2))
 
@@ -55,9 +54,9 @@ def test_a_refutation_stops_early_and_shrinks_within_the_budget(draws: int) -> N
 
 def test_large_samples_are_drawn_in_pieces() -> None:
     target = Counting(lambda value, size, *, rng: rng.laplace(value, size=size))
-    pairs = FixedPairs((Neighbours(relation=Relation.SUBSTITUTION, value=0.0, neighbour=1.0),))
-    search(target, PureDP(1.0), pairs, draws=3_000_000)
-    assert target.largest == 2**18
+    bank = Bank(sample=target, context=Context(seed=0, name="x", significance=0.1))
+    assert bank.fresh(0.0, 2**18 + 5).shape == (2**18 + 5,)
+    assert (bank.spent, target.drawn, target.largest) == (2**18 + 5, 2**18 + 5, 2**18)
 
 
 def test_the_same_seed_gives_the_same_outcome() -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from dpcp_audit.audits.features import Ones, Value
 from dpcp_audit.mechanisms.guarantees import ZCDP, RenyiDP
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from dpcp_audit._types import FloatArray
     from dpcp_audit.audits.events import Choice
@@ -142,57 +142,85 @@ def accuse(
     neighbour_outputs: FloatArray,
     *,
     bounds: tuple[float, float] | None,
-    thorough: bool = True,
 ) -> EventTest | MomentTest:
     """Choose, on pilot outputs, what speaks loudest against a claim.
 
     Events on the value, on its atoms and, where ``bounds`` are given, on the number of ones
     among its first bits, as of a bisection; a claim that bounds a Rényi divergence is also put
     to moments of the same cells.
-
-    Parameters
-    ----------
-    thorough : bool
-        Try all features, and simplify the event; otherwise the first few, to rank pairs by.
     """
     samples = outputs, neighbour_outputs
     if outputs.ndim == 2:
         return _event_test(guarantee, Automatic()(guarantee, *samples), samples)
-    features = _features(np.concatenate(samples), bounds, thorough=thorough)
-    if thorough and outputs.size > _SCREENED:
+    features = _features(np.concatenate(samples), bounds, thorough=True)
+    if outputs.size > _SCREENED:
         few = outputs[:_SCREENED], neighbour_outputs[:_SCREENED]
-        promises = [
-            max(choice.excess / math.sqrt(_SCREENED), moment.promise if moment else -math.inf)
-            for choice, moment in (_best(guarantee, few, feature) for feature in features)
-        ]
+        promises = [_promise(guarantee, _view(feature, few)) for feature in features]
         order = np.argsort(promises)[::-1][:_FINALISTS]
         features = [features[i] for i in sorted({0, *order.tolist()})]
-    found = [_best(guarantee, samples, feature, thorough=thorough) for feature in features]
-    loudest = max((choice for choice, _ in found), key=lambda choice: choice.excess)
-    if thorough:
-        loudest = _simplified(guarantee, loudest, found[0][0], samples)
-    event = _event_test(guarantee, loudest, samples)
-    moments = [moment for _, moment in found if moment is not None]
-    best = max(moments, key=lambda moment: moment.promise, default=None)
+    views = [_view(feature, samples) for feature in features]
+    choices = [_best_event(guarantee, view) for view in views]
+    loudest = max(choices, key=lambda choice: choice.excess)
+    event = _event_test(guarantee, _simplified(guarantee, loudest, choices[0], samples), samples)
+    moments = [_best_moment(guarantee, view, thorough=True) for view in views]
+    best = max(
+        (moment for moment in moments if moment is not None),
+        key=lambda moment: moment.promise,
+        default=None,
+    )
     return event if best is None or event.promise >= best.promise else best
 
 
-def _best(
-    guarantee: PrivacyGuarantee,
-    samples: tuple[FloatArray, FloatArray],
-    feature: Feature,
+def loudness(
+    guarantees: Sequence[PrivacyGuarantee],
+    outputs: FloatArray,
+    neighbour_outputs: FloatArray,
     *,
-    thorough: bool = False,
-) -> tuple[Choice, MomentTest | None]:
-    """Return the best event of a feature, and the best moment where there is one."""
-    values = feature(np.concatenate(samples))
-    cuts = quantile_cuts(values)
+    bounds: tuple[float, float] | None,
+) -> float:
+    """Return the sum over some claims of what a few features promise against each."""
+    samples = outputs, neighbour_outputs
+    if outputs.ndim == 2:
+        found = [_event_test(g, Automatic()(g, *samples), samples).promise for g in guarantees]
+        return sum(found)
+    features = _features(np.concatenate(samples), bounds, thorough=False)
+    views = [_view(feature, samples) for feature in features]
+    return sum(max(_promise(g, view) for view in views) for g in guarantees)
+
+
+class _View(NamedTuple):
+    """A feature's values on either input, and the cuts of its range."""
+
+    feature: Feature
+    values: tuple[FloatArray, FloatArray]
+    cuts: FloatArray
+
+
+def _view(feature: Feature, samples: tuple[FloatArray, FloatArray]) -> _View:
+    pooled = feature(np.concatenate(samples))
+    cuts = quantile_cuts(pooled)
     if isinstance(feature, Value):
-        cuts = _with_atoms(values, cuts)
-    choice = best_cells(guarantee, feature, samples, cuts=cuts)
-    if not bounds_renyi(guarantee) or len(samples[0]) < 16:
-        return choice, None
-    return choice, choose_moments(guarantee, feature, samples, cuts, thorough=thorough)
+        cuts = _with_atoms(pooled, cuts)
+    size = len(samples[0])
+    return _View(feature, (pooled[:size], pooled[size:]), cuts)
+
+
+def _promise(guarantee: PrivacyGuarantee, view: _View) -> float:
+    moment = _best_moment(guarantee, view, thorough=False)
+    event = _best_event(guarantee, view).excess / math.sqrt(len(view.values[0]))
+    return event if moment is None else max(event, moment.promise)
+
+
+def _best_event(guarantee: PrivacyGuarantee, view: _View) -> Choice:
+    choice = best_cells(guarantee, Value(), view.values, cuts=view.cuts)
+    return choice._replace(event=replace(choice.event, feature=view.feature))
+
+
+def _best_moment(guarantee: PrivacyGuarantee, view: _View, *, thorough: bool) -> MomentTest | None:
+    if not bounds_renyi(guarantee) or len(view.values[0]) < 16:
+        return None
+    found = choose_moments(guarantee, Value(), view.values, view.cuts, thorough=thorough)
+    return None if found is None else replace(found, feature=view.feature)
 
 
 def _features(

@@ -44,6 +44,7 @@ _SEARCHED = 0.4, 0.3
 """The share of the first stage's outputs, and of a later one's, that search; others certify."""
 _MOST_SEARCHED = 200_000
 _FEWEST = 50
+_SEARCH_STREAM = 10**6
 _SHRUNK = 0.1
 """The share of the significance, and of the outputs, that the shrinking of a witness has."""
 
@@ -142,7 +143,10 @@ class BlackBoxPrivacy:
     def _stage(self, race: Race, number: int, budget: int, significance: float) -> Stage:
         stop = race.bank.spent + budget
         searched = min(_MOST_SEARCHED, round(_SEARCHED[number > 1] * budget))
-        arm = race.round(searched, race.bank.context.rng(10**6 + number))
+        arm = race.round(searched, race.bank.context.rng(_SEARCH_STREAM + number))
+        if race.constant(arm):
+            left = stop - race.bank.spent - 2 * _FEWEST
+            arm = race.round(left, race.bank.context.rng(_SEARCH_STREAM + _MOST_STAGES + number))
         if number == 1:
             race.bank.probed(race.random_input(arm), self.randomness)
         size = max(_FEWEST, (stop - race.bank.spent) // 2)

@@ -75,7 +75,8 @@ class ScorePairs:
             for families in by_size:
                 if rank < len(families):
                     family, pair = families[rank]
-                    self._keep(found, self.candidate(pair, family))
+                    for way in self._ways(pair):
+                        self._keep(found, self.candidate(way, family))
         return list(found.values())
 
     def candidate(self, pair: ScorePair, family: str) -> Candidate:
@@ -150,6 +151,12 @@ class ScorePairs:
     def _usable(self) -> list[int]:
         least = 2 if self.relation is Relation.ADD_REMOVE else 1
         return [n for n in dict.fromkeys(self.sizes) if n >= least]
+
+    def _ways(self, pair: ScorePair) -> list[ScorePair]:
+        """Return the pair; where a score is added, also the one that adds the other score."""
+        if self.relation is Relation.SUBSTITUTION:
+            return [pair]
+        return [replace(pair, source=pair.target, target=pair.source), pair]
 
     def _keep(self, found: dict[object, Candidate], candidate: Candidate) -> None:
         value, neighbour = (input_key(x) for x in candidate.inputs)

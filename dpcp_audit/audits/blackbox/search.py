@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.audits.blackbox.accusations import accuse
+from dpcp_audit.audits.blackbox.accusations import accuse, loudness
 from dpcp_audit.audits.blackbox.pairs import input_key
 from dpcp_audit.audits.degenerate import DegenerateTargetError, Randomness, draw, probe
 
@@ -130,14 +130,16 @@ class Race:
         DegenerateTargetError
             If the target raised on every candidate tried.
         """
-        stop = self.bank.spent + budget // 2
-        self._explore(stop, rng)
+        stop = self.bank.spent + budget
+        self._explore(stop - budget // 2, rng)
+        if self.constant_everywhere and self.bank.spent < stop:
+            self._explore(stop, rng)
         if not self.arms:
             raise DegenerateTargetError(
                 f"sample raised on all of {len(self.bank.failures)} pairs of inputs that were "
                 f"tried, first: {self.bank.failures[0]}"
             )
-        return self._survivor(budget - budget // 2)
+        return self._survivor(max(0, stop - self.bank.spent))
 
     def accuse(self, candidate: Candidate) -> EventTest | MomentTest:
         """Choose what to hold against a pair, on all outputs kept of it."""
@@ -223,18 +225,17 @@ class Race:
     def _score(self, arm: Arm, samples: tuple[FloatArray, FloatArray]) -> float:
         if self.constant(arm):
             return -math.inf
-        promises = [
-            accuse(claim, *samples, bounds=self.pairs.bounds, thorough=False).promise
-            for claim in (self.guarantee, eased(self.guarantee, _EASED))
-        ]
-        return sum(promises)
+        claims = self.guarantee, eased(self.guarantee, _EASED)
+        return loudness(claims, *samples, bounds=self.pairs.bounds)
 
     def _survivor(self, budget: int) -> Arm:
         """Halve the best candidates until one is left, with as many outputs in every heat."""
         safe = sorted(self.arms, key=_pessimistic, reverse=True)
         bold = sorted(safe[_SURVIVORS // 2 :], key=_optimistic, reverse=True)
         runners = safe[: _SURVIVORS // 2] + bold[: _SURVIVORS // 2]
-        runners = [arm for arm in runners if arm.score > -math.inf] or runners[:1]
+        runners = [arm for arm in runners if arm.score > -math.inf]
+        if not runners:
+            return safe[0]
         heats = max(1, math.ceil(math.log2(len(runners))) + 1)
         while True:
             added = budget // (heats * 2 * len(runners))
