@@ -158,19 +158,21 @@ def test_requests_and_replies_longer_than_a_pipe(program) -> None:
 
 
 def test_a_reply_while_the_request_is_still_being_written(tmp_path) -> None:
-    """A megabyte of stdout before stdin is read."""
+    """A megabyte of stdout before stdin is read; then a short reply to a whole request."""
     path = tmp_path / "early.py"
     path.write_text(
         "import json, sys\n"
         "reply = {'id': 1, 'values': [0.5], 'noise': 'x' * 1_000_000}\n"
-        "sys.stdout.write(json.dumps(reply) + '\\n')\n"
-        "sys.stdout.flush()\n"
-        "for line in sys.stdin: pass\n",
+        "print(json.dumps(reply), flush=True)\n"
+        "lengths = [len(json.loads(line)['scores']) for line in (input(), input())]\n"
+        "print(json.dumps({'id': 2, 'values': [lengths[1]]}), flush=True)\n"
+        "input()\n",
         encoding="utf-8",
     )
     spec = TargetSpec(kind=Kind.QUANTILE, command=(sys.executable, "-I", "-S", str(path)))
     with spec.open() as target:
         assert drawn(target, np.linspace(0, 1, 50_000), 1).tolist() == [0.5]
+        assert drawn(target, np.linspace(0, 1, 50_000), 1).tolist() == [50_000]
 
 
 # What goes wrong -----------------------------------------------------------------------------
@@ -271,6 +273,15 @@ def test_a_program_that_died_is_started_again(program) -> None:
     assert drawn(target)[0] != before
 
 
+def test_a_program_that_talked_nonsense_is_started_afresh(program) -> None:
+    target = program("send('x') if len(r['scores']) < 3 else reply(r, [os.getpid()] * r['size'])")
+    before = drawn(target)[0]
+    with pytest.raises(TargetUnusableError, match="printed 'x'"):
+        drawn(target, SCORES[:2])
+    assert drawn(target)[0] != before
+    assert ended(int(before))
+
+
 def test_a_program_for_one_request_only_is_told(program) -> None:
     target = program("reply(r, [1] * r['size']); sys.exit()")
     drawn(target)
@@ -301,7 +312,7 @@ def test_lines_that_nobody_asked_for_are_seen(program) -> None:
             "sys.stderr.write('loading\\n'); sys.stderr.flush(); time.sleep(60)",
             "--call-seconds sets the limit; last line of its stderr: 'loading'",
         ),
-        ("while True: sys.stderr.write('warning\\n' * 1000)", "gave no reply within 0.4 s"),
+        ("while True: os.write(2, b'warning\\n' * 2**20)", "gave no reply within 0.4 s"),
         ("os.close(1); time.sleep(60)", "closed its stdout"),
     ],
 )
