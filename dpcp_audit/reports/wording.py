@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 DASH = "–"
 _WIDTH = 76
 _SHOWN_ITEMS = 40
-_ON_POWER = re.compile(r"would (have been|be) refuted")
+_ON_POWER = re.compile(r"would (have been|have|be) refuted")
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _CELLS = 64
 _FINEST = 2.0**-40
 """The least width of a cell, in units of the largest value."""
+_NARROW = 1 / 512
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,9 +108,10 @@ class Spread:
 
     @property
     def edges(self) -> list[float]:
-        """The cells' edges; one unit around a statistic that never varies."""
+        """The cells' edges; a narrow cell around a statistic that never varies."""
         if self.low == self.high:
-            return [self.low - 0.5, self.high + 0.5]
+            reach = _NARROW * (abs(self.low) or 1.0)
+            return [self.low - reach, self.high + reach]
         return [
             math.ldexp(place, self.level)
             for place in range(self.first, self.first + len(self.cells) + 1)

@@ -41,7 +41,8 @@ def test_cells_count_the_values_between_their_edges(values: list[float]) -> None
     assert len(found.cells) <= 64
     assert found.cells[0] > 0 < found.cells[-1]
     if found.low == found.high:
-        assert found.edges == [found.low - 0.5, found.high + 0.5]
+        assert found.edges[0] < found.low == found.high < found.edges[1]
+        assert found.edges[1] - found.edges[0] <= max(abs(found.low), 1.0) / 200
     else:
         counted = [
             sum(low <= value < high for value in values)
