@@ -43,7 +43,7 @@ class ModelKind(StrEnum):
         return self in (ModelKind.FOREST, ModelKind.PRIVATE_FOREST)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Model:
     """A classifier with its privacy budget ε_f, which plain ones do not use."""
 

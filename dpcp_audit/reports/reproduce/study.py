@@ -56,7 +56,7 @@ class Metric(IntEnum):
     ACCURACY = 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
     """The parameters of one row of a table.
 
@@ -158,7 +158,8 @@ def run(
     """
     import joblib  # noqa: PLC0415  (slow to import)
 
-    tasks = list(_tasks({d for d in demands if not d.model.missing}, effort, seed))
+    wanted = dict.fromkeys(demand for demand in demands if not demand.model.missing)
+    tasks = list(_tasks(wanted, effort, seed))
     parts: dict[Demand, list[Measured]] = defaultdict(list)
     workers = joblib.Parallel(n_jobs=min(jobs, max(1, len(tasks))), return_as="generator")
     for number, result in enumerate(workers(joblib.delayed(_run)(task) for task in tasks), start=1):
@@ -172,10 +173,10 @@ def run(
     }
 
 
-def _tasks(demands: set[Demand], effort: Effort, seed: int) -> Iterator[_Task]:
+def _tasks(demands: Iterable[Demand], effort: Effort, seed: int) -> Iterator[_Task]:
     """Yield chunks of trials, the largest samples first."""
     by_size: dict[int, list[Demand]] = defaultdict(list)
-    for demand in sorted(demands):
+    for demand in demands:
         by_size[demand.n].append(demand)
     for n in sorted(by_size, reverse=True):
         conditions: dict[Model, tuple[Condition, ...]] = defaultdict(tuple)

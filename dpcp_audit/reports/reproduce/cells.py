@@ -1,0 +1,182 @@
+"""Cells of a reproduced table, and the rule by which a published number differs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from dpcp_audit._types import FloatArray
+
+PUBLISHED_RUNS = 1000
+FALSE_MARKS = 1e-3
+"""Probability that any cell of all experiments is marked though the numbers agree in mean."""
+COMPARISONS = 2 * 905
+"""Bound on the comparisons in all experiments: two a published cell (see ``test_reproduce``)."""
+RULE = (
+    "A published number differs where it is further from ours than c·SE plus half a unit of its "
+    "last printed digit. SE is the Monte-Carlo standard error of the difference: of the printed "
+    f"number over its own {PUBLISHED_RUNS:,} runs and of ours, taken as independent, or, where "
+    "ours repeats the first K of the published draws, that of a mean over K of them. c is the "
+    f"two-sided Student or normal quantile at {FALSE_MARKS:g}/{COMPARISONS} (about 5 for 1,000 "
+    "trials, more for few), so that over all cells of all experiments a true agreement is "
+    f"marked with probability at most {FALSE_MARKS:g}, up to the normal approximation of means."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Printed:
+    """A number as the paper prints it.
+
+    Parameters
+    ----------
+    value : float
+    spread : float or None
+        The standard deviation over runs behind "±" or in parentheses.
+    decimals : int
+        Digits after the point.
+    runs : int
+        Number of runs behind it.
+    """
+
+    value: float
+    spread: float | None = None
+    decimals: int = 4
+    runs: int = PUBLISHED_RUNS
+
+    @property
+    def half_unit(self) -> float:
+        """Half a unit of the last digit."""
+        return 0.5 * 10.0**-self.decimals
+
+    @classmethod
+    def parse(cls, text: str) -> Printed:
+        """Read "0.9005±0.0101"."""
+        value, _, spread = text.partition("±")
+        return cls(
+            value=float(value),
+            spread=float(spread) if spread else None,
+            decimals=len(value.partition(".")[2]),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """A reproduced number; ``spread`` is its standard deviation over ``trials``, 0 if exact.
+
+    Parameters
+    ----------
+    repeats : bool
+        The trials are the published ones, draw for draw.
+    """
+
+    value: float
+    spread: float = 0.0
+    trials: int | None = None
+    repeats: bool = False
+
+    @property
+    def standard_error(self) -> float:
+        """The Monte-Carlo standard error; 0 where nothing was sampled."""
+        return 0.0 if self.trials is None else self.spread / math.sqrt(self.trials)
+
+    @classmethod
+    def of(cls, values: FloatArray, *, repeats: bool = False) -> Estimate:
+        """Average trials, shape (trials,)."""
+        spread = float(np.std(values, ddof=1)) if values.size > 1 else math.inf
+        return cls(
+            value=float(np.mean(values)), spread=spread, trials=values.size, repeats=repeats
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One number of a table, three times.
+
+    Parameters
+    ----------
+    row, column : str
+    printed : Printed or None
+        As the paper prints it; None where it prints no number for this.
+    as_published : Estimate or None
+        Under the published choices.
+    as_written : Estimate or None
+        Of the reference mechanism.
+    comparable : bool
+        Whether ``as_written`` is the same quantity on the same data as ``printed``.
+    note : str
+        Why a number is missing or not compared.
+    """
+
+    row: str
+    column: str
+    printed: Printed | None = None
+    as_published: Estimate | None = None
+    as_written: Estimate | None = None
+    comparable: bool = True
+    note: str = ""
+
+    @property
+    def matches(self) -> bool | None:
+        """Whether mean and spread come out to the printed digit; None if not all were run."""
+        if self.printed is None or self.as_published is None:
+            return None
+        if self.as_published.trials not in (None, self.printed.runs):
+            return None
+        spread = self.printed.spread
+        return _rounds_to(self.as_published.value, self.printed.value, self.printed) and (
+            spread is None or _rounds_to(self.as_published.spread, spread, self.printed)
+        )
+
+    @property
+    def published_differs(self) -> bool | None:
+        """Whether the printed number differs from ``as_published``."""
+        return _differs(self.printed, self.as_published)
+
+    @property
+    def written_differs(self) -> bool | None:
+        """Whether the printed number differs from ``as_written``."""
+        return _differs(self.printed, self.as_written) if self.comparable else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reproduction:
+    """A table or figure, reproduced."""
+
+    id: str
+    title: str
+    source: str
+    cells: tuple[Cell, ...]
+    notes: tuple[str, ...] = field(default=())
+
+
+def _rounds_to(value: float, printed: float, cell: Printed) -> bool:
+    return abs(value - printed) <= cell.half_unit * (1 + 1e-6)
+
+
+def _differs(printed: Printed | None, ours: Estimate | None) -> bool | None:
+    if printed is None or ours is None:
+        return None
+    spread = printed.spread or 0.0
+    if ours.trials is None:
+        allowed = _quantile(None) * spread / math.sqrt(printed.runs) if spread else 0.0
+    elif ours.repeats:
+        left_out = max(0.0, 1 / ours.trials - 1 / printed.runs)
+        allowed = _quantile(None) * max(spread, printed.half_unit) * math.sqrt(left_out)
+    else:
+        error = math.hypot(spread / math.sqrt(printed.runs), ours.standard_error)
+        allowed = _quantile(ours.trials) * error
+    return abs(ours.value - printed.value) > allowed + printed.half_unit * (1 + 1e-6)
+
+
+def _quantile(trials: int | None) -> float:
+    """Return c for a normal mean, or for a Student mean of few trials."""
+    from scipy import special  # noqa: PLC0415
+
+    tail = FALSE_MARKS / COMPARISONS / 2
+    if trials is None:
+        return float(-special.ndtri(tail))
+    return float(-special.stdtrit(trials - 1, tail)) if trials > 1 else math.inf
