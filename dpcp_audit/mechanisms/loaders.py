@@ -56,16 +56,9 @@ def load_medmnist(path: str | Path, *, splits: Sequence[str] = _SPLITS) -> Image
     file = _existing(path, _MEDMNIST)
     if not splits or not set(splits) <= set(_SPLITS):
         raise ValueError(f"splits must be among {', '.join(_SPLITS)}, got {splits!r}")
-    try:
-        with np.load(file, allow_pickle=False) as archive:
-            held = {f"{s}_{what}" for s in splits for what in ("images", "labels")}
-            _require(held, archive.files, file)
-            images = [np.asarray(archive[f"{s}_images"]) for s in splits]
-            labels = [np.asarray(archive[f"{s}_labels"]) for s in splits]
-    except (OSError, EOFError, zipfile.BadZipFile, AttributeError) as error:
-        raise ValueError(f"path must name a readable .npz file, got {str(file)!r} ({error})") from (
-            error
-        )
+    held = _arrays(file, [f"{split}_{what}" for split in splits for what in ("images", "labels")])
+    images = [held[f"{split}_images"] for split in splits]
+    labels = [held[f"{split}_labels"] for split in splits]
     columns = [_column(part, f"{s}_labels", file) for s, part in zip(splits, labels, strict=True)]
     true = np.concatenate(columns).astype(np.int64)
     return ImageData(
@@ -162,10 +155,16 @@ def _existing(path: str | Path, hint: str) -> Path:
     return place
 
 
-def _require(keys: set[str], held: Sequence[str], file: Path) -> None:
-    missing = sorted(keys - set(held))
+def _arrays(file: Path, keys: Sequence[str]) -> dict[str, NDArray[Any]]:
+    try:
+        with np.load(file, allow_pickle=False) as archive:
+            held = {key: np.asarray(archive[key]) for key in keys if key in archive.files}
+    except (OSError, ValueError, EOFError, AttributeError, zipfile.BadZipFile) as error:
+        raise ValueError(f"path must name a readable .npz, got {str(file)!r} ({error})") from error
+    missing = sorted(set(keys) - set(held))
     if missing:
-        raise ValueError(f"path must hold {', '.join(sorted(keys))}; {str(file)!r} lacks {missing}")
+        raise ValueError(f"path must hold {', '.join(keys)}; {str(file)!r} lacks {missing}")
+    return held
 
 
 def _column(labels: NDArray[Any], key: str, file: Path) -> NDArray[Any]:

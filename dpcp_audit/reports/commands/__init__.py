@@ -9,7 +9,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from dpcp_audit.reports.commands import check, compare, listing, replay, report, run, schema
+from dpcp_audit.reports.commands import (
+    check,
+    compare,
+    compare_calibrators,
+    listing,
+    replay,
+    report,
+    run,
+    schema,
+)
 
 if TYPE_CHECKING:
     import argparse
@@ -30,4 +39,13 @@ class Command(Protocol):
         ...
 
 
-COMMANDS: Sequence[Command] = (run, check, listing, report, replay, schema, compare)
+COMMANDS: Sequence[Command] = (
+    run,
+    check,
+    listing,
+    report,
+    replay,
+    schema,
+    compare,
+    compare_calibrators,
+)

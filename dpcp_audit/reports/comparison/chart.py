@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dpcp_audit.reports.comparison.choice import Choice, choose
+from dpcp_audit.reports.comparison.choice import PANELS, Choice, choose
 from dpcp_audit.reports.errors import MissingExtraError
-from dpcp_audit.theorems.comparison.method import Trust
 from dpcp_audit.theorems.comparison.methods import METHODS, method
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from dpcp_audit.reports.comparison.choice import Panel
     from dpcp_audit.theorems.comparison.study import Comparison
 
 # Okabe and Ito's colours, which colour-blind readers tell apart; every cell also has its excess in
@@ -36,29 +35,6 @@ _COLOURS = {
 }
 _NOTHING = "#f2f2f2"
 _INK = "#222222"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Panel:
-    """A row of the map: who is trusted, and whether a theorem about coverage is asked for."""
-
-    title: str
-    trusts: Collection[Trust]
-    promised: bool = False
-
-
-PANELS = (
-    Panel(
-        title="A curator is trusted; with a theorem about coverage",
-        trusts=set(Trust),
-        promised=True,
-    ),
-    Panel(title="A curator is trusted; coverage as measured", trusts=set(Trust)),
-    Panel(
-        title="No curator, at most a shuffler; coverage as measured",
-        trusts={Trust.SHUFFLER, Trust.NOBODY},
-    ),
-)
 
 
 def draw_map(comparison: Comparison, *, subjects: Sequence[str], alpha: float) -> str:
@@ -128,8 +104,7 @@ def _choices(
             n=n,
             alpha=alpha,
             epsilon=epsilon,
-            trusts=panel.trusts,
-            promised=panel.promised,
+            panel=panel,
         )
         for n in comparison.grid.sizes
         for epsilon in comparison.grid.epsilons
@@ -173,7 +148,9 @@ def _legend(canvas: Figure, keys: Sequence[str]) -> None:
         frameon=False,
         fontsize=8,
         title="In a cell: labels a set more than split conformal prediction without privacy. "
-        "† no theorem about its coverage",
+        "† no theorem about its coverage.\n"
+        "Pools that end in :log have the score log(1 − log p) in place of 1 − p; without privacy "
+        "both give the same sets.",
         title_fontsize=8,
     )
 

@@ -3,22 +3,55 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dpcp_audit.mechanisms.neighbours import Relation
+from dpcp_audit.theorems.comparison.method import Trust
 from dpcp_audit.theorems.comparison.methods import method
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from dpcp_audit.theorems.comparison.method import Method, Trust
+    from dpcp_audit.theorems.comparison.method import Method
     from dpcp_audit.theorems.comparison.study import Comparison, Row
 
 OUTDONE = frozenset({"pcoqs-claimed", "pcoqs-claimed*", "exponq"})
 """Methods that leave a part of the budget unspent which a sibling spends."""
 _TIE = 0.02
 _USELESS = 0.9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panel:
+    """Which calibrators stand for election: a row of the map.
+
+    Parameters
+    ----------
+    trusts : collection of Trust
+        Whom the people in the data may be asked to trust.
+    promised : bool
+        Take only calibrators with a theorem about their coverage.
+    """
+
+    title: str
+    trusts: Collection[Trust]
+    promised: bool = False
+
+
+PANELS = (
+    Panel(
+        title="A curator is trusted; with a theorem about coverage",
+        trusts=frozenset(Trust),
+        promised=True,
+    ),
+    Panel(title="A curator is trusted; coverage as measured", trusts=frozenset(Trust)),
+    Panel(
+        title="No curator, at most a shuffler; coverage as measured",
+        trusts=frozenset({Trust.SHUFFLER, Trust.NOBODY}),
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,8 +77,7 @@ def choose(
     n: int,
     alpha: float,
     epsilon: float,
-    trusts: Collection[Trust],
-    promised: bool = False,
+    panel: Panel,
 ) -> Choice:
     """Return the private calibrator with the smallest sets among those that cover.
 
@@ -54,13 +86,6 @@ def choose(
     of the smallest, by split conformal prediction's size, the one that covers in most cases of
     the whole comparison is taken. Methods that protect labels alone do not stand for election:
     they do not keep the budget.
-
-    Parameters
-    ----------
-    trusts : collection of Trust
-        Whom the people in the data may be asked to trust.
-    promised : bool
-        Take only calibrators with a theorem about their coverage.
     """
     here = [r for r in comparison.rows if (r.subject, r.n, r.alpha) == (subject, n, alpha)]
     yardstick = next((r.set_size for r in here if not method(r.method).private), None)
@@ -73,7 +98,7 @@ def choose(
         and row.epsilon == epsilon
         and row.covers
         and size < _USELESS * (row.labels or 1)
-        and _eligible(method(row.method), trusts, promised=promised)
+        and _eligible(method(row.method), panel)
     ]
     if not fit:
         return Choice(row=None)
@@ -83,17 +108,29 @@ def choose(
     return Choice(row=row, excess=size - yardstick)
 
 
+def elected(comparison: Comparison, *, subject: str, alpha: float, panel: Panel) -> Counter[str]:
+    """Return in how many cases over n and ε each calibrator is chosen; "" where none is."""
+    return Counter(
+        choice.row.method if choice.row else ""
+        for n in comparison.grid.sizes
+        for epsilon in comparison.grid.epsilons
+        for choice in [
+            choose(comparison, subject=subject, n=n, alpha=alpha, epsilon=epsilon, panel=panel)
+        ]
+    )
+
+
 def shortfalls(comparison: Comparison, key: str) -> float:
     """Return the share of a method's cases, of all subjects, in which it does not cover."""
     rows = [row for row in comparison.rows if row.method == key]
     return sum(not row.covers for row in rows) / len(rows)
 
 
-def _eligible(candidate: Method, trusts: Collection[Trust], *, promised: bool) -> bool:
+def _eligible(candidate: Method, panel: Panel) -> bool:
     return (
         candidate.private
         and candidate.key not in OUTDONE
         and candidate.relation is Relation.SUBSTITUTION
-        and candidate.trust in trusts
-        and bool(candidate.promise or not promised)
+        and candidate.trust in panel.trusts
+        and bool(candidate.promise or not panel.promised)
     )

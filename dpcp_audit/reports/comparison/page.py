@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcp_audit.reports.comparison.choice import PANELS, elected
 from dpcp_audit.reports.comparison.tables import (
     case_table,
     markdown_table,
@@ -17,9 +18,10 @@ from dpcp_audit.reports.wording import number
 from dpcp_audit.theorems.comparison.budgets import Budget
 from dpcp_audit.theorems.comparison.methods import method
 from dpcp_audit.theorems.comparison.spending import spending
-from dpcp_audit.theorems.comparison.subjects import subject
+from dpcp_audit.theorems.comparison.subjects import LOG_SCORE, subject
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Iterable, Sequence
 
     from dpcp_audit.theorems.comparison.spending import Spending
@@ -32,6 +34,17 @@ one for which that is proved; mechanisms of pure ε-DP leave δ unspent. Papers 
 calibrators "at the same ε" compare ρ = ε²/2 of zCDP with pure ε and with local ε, which are three
 different promises. Starred calibrators (\\*) aim higher so that their coverage theorem speaks of
 1−α; the others run as they are. Coverage is F(q̂), exactly; sets are counted on the whole pool.
+"""
+_LESSONS = """\
+The table counts the cells of the map (every n with every ε) in which each is chosen: the smallest
+sets among those whose mean coverage, as measured, reaches 1−α; among equals, the one that covers
+in most cases of the whole grid.
+
+**The scale of the score.** An over-confident classifier heaps
+its scores up at 1, where a search over [0, 1] of any fixed resolution sees one point. On the same
+classifier, with a theorem about coverage and the score 1−p, useful sets come out in {plain}
+cells of {cells}; with log(1−log p), which gives the same sets where no privacy is asked for, in
+{log}. Choose such a scale before looking at the data.
 """
 _NOISE = """\
 P-COQS adds noise to counts. Its zCDP claim asks for more of it than the bits it releases need:
@@ -74,6 +87,7 @@ def comparison_page(comparison: Comparison, *, image: str) -> str:
         "# Private calibrators at equal privacy",
         _CURRENCY.format(delta=number(grid.delta)),
         f"![Which calibrator gives the smallest sets, over n and ε]({image})",
+        *_elections(comparison, alpha),
         "## What each asks for and promises",
         method_table(comparison),
         _LEFT_OUT,
@@ -93,6 +107,44 @@ def comparison_page(comparison: Comparison, *, image: str) -> str:
         *_skipped(comparison),
     ]
     return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def _elections(comparison: Comparison, alpha: float) -> list[str]:
+    labelled = {row.subject for row in comparison.rows if row.labels is not None}
+    pools = [name for name in _names(comparison) if name in labelled]
+    tallies = {
+        (panel.title, name): elected(comparison, subject=name, alpha=alpha, panel=panel)
+        for panel in PANELS
+        for name in pools
+    }
+    table = markdown_table(
+        ["", *pools],
+        (
+            [panel.title, *(_tally(tallies[panel.title, name]) for name in pools)]
+            for panel in PANELS
+        ),
+    )
+    parts = ["## Which to use when", table]
+    plain = next((name for name in pools if f"{name}{LOG_SCORE}" in pools), None)
+    if plain is None:
+        return parts
+    theorem = next(panel.title for panel in PANELS if panel.promised)
+    useful = [
+        tallies[theorem, name].total() - tallies[theorem, name][""]
+        for name in (plain, f"{plain}{LOG_SCORE}")
+    ]
+    cells = tallies[theorem, plain].total()
+    return [*parts, _LESSONS.format(plain=useful[0], log=useful[1], cells=cells)]
+
+
+def _tally(tally: Counter[str]) -> str:
+    return ", ".join(
+        f"{method(key).label if key else 'none'} {count}" for key, count in tally.most_common()
+    )
+
+
+def _names(comparison: Comparison) -> list[str]:
+    return [subject(given).name for given in comparison.grid.subjects]
 
 
 def _noise_text(at: Spending, delta: float) -> str:
@@ -125,7 +177,7 @@ def _spending_table(spent: Iterable[Spending]) -> str:
 
 
 def _shortfall_table(comparison: Comparison) -> str:
-    names = [subject(name).name for name in comparison.grid.subjects]
+    names = _names(comparison)
     return markdown_table(
         ["method", "price", *(f"short on {name}" for name in names)],
         (
@@ -155,7 +207,7 @@ def _short(rows: Sequence[Row]) -> str:
 
 def _case_sections(comparison: Comparison, *, n: int, alpha: float, epsilon: float) -> list[str]:
     parts = []
-    for name in (subject(given).name for given in comparison.grid.subjects):
+    for name in _names(comparison):
         table = case_table(comparison, subject=name, n=n, alpha=alpha, epsilon=epsilon)
         parts += [f"### {name}", table]
     return parts

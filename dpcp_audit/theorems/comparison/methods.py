@@ -77,30 +77,38 @@ def _split(case: Case) -> Calibrated:
     return Calibrated(draw=draw, release=release, parameter="no noise")
 
 
-def _pcoqs(case: Case, rho: float, *, starred: bool, resolution: float = _RESOLUTION) -> Calibrated:
-    """Build P-COQS; starred, at Corollary 1's α* = max(0, α − (τ* + 1)/(n+1))."""
+def _pcoqs(case: Case, rho: float, *, resolution: float = _RESOLUTION) -> Calibrated:
     mechanism = PCOQS(alpha=case.alpha, rho=rho, resolution=resolution)
-    if starred:
-        error = noise_rank_error(mechanism, beta=case.failure, bound=NoiseBound.GAUSSIAN) + 1
-        spared = max(0.0, case.alpha - error / (case.n + 1))
-        mechanism = PCOQS(alpha=spared, rho=rho, resolution=resolution)
     return _calibrated(mechanism, case, f"σ = {mechanism.noise_scale:.4g} counts")
 
 
-def _pcoqs_claimed(case: Case, *, starred: bool) -> Calibrated:
-    return _pcoqs(case, claimed_rho(case.budget), starred=starred)
+def _pcoqs_starred(case: Case, rho: float) -> Calibrated | Skipped:
+    """Build P-COQS at Corollary 1's α* = α − (τ* + 1)/(n+1), with Remark 3's τ*."""
+    mechanism = PCOQS(alpha=case.alpha, rho=rho, resolution=_RESOLUTION)
+    error = noise_rank_error(mechanism, beta=case.failure, bound=NoiseBound.GAUSSIAN) + 1
+    spared = case.alpha - error / (case.n + 1)
+    if spared <= 0:
+        return Skipped("where α* = 0 Corollary 1 does not hold: too few scores for the noise")
+    starred = PCOQS(alpha=spared, rho=rho, resolution=_RESOLUTION)
+    return _calibrated(starred, case, f"σ = {mechanism.noise_scale:.4g}, α* = {spared:.3g}")
 
 
-def _pcoqs_proven(case: Case, *, starred: bool) -> Calibrated:
+def _pcoqs_claimed(case: Case, *, starred: bool) -> Calibrated | Skipped:
+    rho = claimed_rho(case.budget)
+    return _pcoqs_starred(case, rho) if starred else _pcoqs(case, rho)
+
+
+def _pcoqs_proven(case: Case, *, starred: bool) -> Calibrated | Skipped:
     rounds = PCOQS(alpha=case.alpha, rho=1.0, resolution=_RESOLUTION).rounds
-    return _pcoqs(case, proven_rho(case.budget, rounds=rounds), starred=starred)
+    rho = proven_rho(case.budget, rounds=rounds)
+    return _pcoqs_starred(case, rho) if starred else _pcoqs(case, rho)
 
 
 def _pcoqs_coarse(case: Case) -> Calibrated:
     resolution = 1 / case.n
     rounds = PCOQS(alpha=case.alpha, rho=1.0, resolution=resolution).rounds
     rho = proven_rho(case.budget, rounds=rounds)
-    return _pcoqs(case, rho, starred=False, resolution=resolution)
+    return _pcoqs(case, rho, resolution=resolution)
 
 
 def _exponq(case: Case) -> Calibrated:
