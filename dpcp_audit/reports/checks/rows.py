@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy
 from dpcp_audit.audits.evidence import Claim, Source, Verdict
-from dpcp_audit.mechanisms.guarantees import Coverage
+from dpcp_audit.mechanisms.guarantees import ZCDP, ApproxDP, Coverage, LocalDP
+from dpcp_audit.mechanisms.neighbours import Relation
 from dpcp_audit.reports.checks.inputs import COVERAGE_SIZE, pair_space
 from dpcp_audit.reports.errors import UsageError
 from dpcp_audit.reports.suite.row import Row
@@ -21,6 +22,13 @@ if TYPE_CHECKING:
     from dpcp_audit.audits.evidence import Outcome
     from dpcp_audit.mechanisms.guarantees import PrivacyGuarantee
     from dpcp_audit.reports.checks.spec import CheckSpec
+
+
+_DIFFERENCES = {
+    Relation.SUBSTITUTION: "one record is replaced by another",
+    Relation.ADD_REMOVE: "one record is added or taken away",
+    Relation.ONE_LABEL: "one record changes its label",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +114,7 @@ def _row(spec: CheckSpec, guarantee: PrivacyGuarantee | Coverage, check: Check) 
     claim = Claim(
         id=f"{spec.name}[{_short(guarantee)}]",
         statement=f"{_promise(spec, guarantee)}{_setting(spec, guarantee)}.",
-        source=Source(paper=spec.name, section="as claimed by whoever asked for this check"),
+        source=Source(paper=spec.name, section="the claim to be checked"),
         expected=Verdict.CONSISTENT,
         location=spec.location,
     )
@@ -129,7 +137,18 @@ def _promise(spec: CheckSpec, guarantee: PrivacyGuarantee | Coverage) -> str:
             else f"with probability {guarantee.confidence:g} over calibration data and noise"
         )
         return f"{spec.name} covers at least {guarantee.at_least:g} {how}"
-    return f"{spec.name} is {guarantee} under {spec.relation}"
+    return f"{spec.name} is {_words(guarantee)}, where {_DIFFERENCES[spec.relation]}"
+
+
+def _words(guarantee: PrivacyGuarantee) -> str:
+    values = guarantee.parameters
+    if isinstance(guarantee, LocalDP):
+        return f"{values['epsilon']:g}-locally differentially private"
+    if isinstance(guarantee, ZCDP):
+        return f"{values['rho']:g}-zCDP"
+    if isinstance(guarantee, ApproxDP):
+        return f"({values['epsilon']:g}, {values['delta']:g})-differentially private"
+    return f"{values['epsilon']:g}-differentially private"
 
 
 def _setting(spec: CheckSpec, guarantee: PrivacyGuarantee | Coverage) -> str:
