@@ -50,6 +50,8 @@ def test_regions_hold_the_exact_failure_probabilities() -> None:
     assert over_rounds.marks == {"above δ = 0.1": 0.1}
     cell = over_rounds.series[-1].y[over_rounds.series[-1].x.index(11_080)]
     assert cell == computed.value
+    larger = over_rounds.series[-1].y[over_rounds.series[-1].x.index(100_000)]
+    assert larger == exact_failure(replace(THEOREM, n=100_000)).value != cell
     ten = {row.name: row.y for row in over_rounds.series}["T = 10"]
     assert ten == {row.name: row.y for row in over_epsilon.series}["ε = 4"]
     assert min(ten) > 0.1 > max(over_rounds.series[-1].y)

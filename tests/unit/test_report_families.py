@@ -122,6 +122,7 @@ def test_yardsticks_blame_nobody() -> None:
     name = "pcoqs.remark-5[mechanism=split-conformal,attack=sets]"
     reading = read(document(refuted(name, 99.0), refuted("exponq.privacy[x=1]", 1.1)))
     assert [family.name for family in reading.broken] == ["ExponQ, privacy"]
+    assert reading.families[0].name == "ExponQ, privacy"
     assert [family.name for family in reading.controls] == [
         "Split conformal prediction, without noise"
     ]

@@ -124,6 +124,15 @@ def test_a_large_figure_stays_small(log: bool) -> None:
     assert len(figure_svg(COVERAGE | {"series": [bins]})) < 40_000
 
 
+def test_empty_bins_at_the_ends_are_not_drawn() -> None:
+    bins = {"name": "n", "x": [0.0, 10.0, 20.0, 30.0, 40.0], "y": [0, 5, 2, 0]}
+    shown = texts(figure_svg(COVERAGE | {"series": [bins], "marks": {}}))
+    assert "15.0" in shown
+    assert "5.0" not in shown
+    empty = COVERAGE | {"series": [bins | {"y": [0, 0, 0, 0]}], "marks": {}}
+    assert figure_svg(empty)
+
+
 def test_thinning_keeps_the_extremes() -> None:
     y = np.zeros(10_000)
     y[1234], y[5678] = 5.0, -3.0
