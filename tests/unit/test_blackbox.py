@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -14,11 +15,16 @@ from dpcp_audit.audits.blackbox import (
     ValuePairs,
     confirm,
 )
-from dpcp_audit.audits.blackbox.search import Bank
+from dpcp_audit.audits.blackbox.accusations import EventTest
+from dpcp_audit.audits.blackbox.check import _plan
+from dpcp_audit.audits.blackbox.search import Bank, Race
 from dpcp_audit.audits.check import Check, Context
 from dpcp_audit.audits.degenerate import DegenerateTargetError, Randomness
 from dpcp_audit.audits.evidence import Verdict
 from dpcp_audit.mechanisms.guarantees import ZCDP, ApproxDP, LocalDP, PureDP, RenyiDP
+
+if TYPE_CHECKING:
+    from dpcp_audit.audits.certificates import Judgement
 
 SMALL = ScorePairs(sizes=(20, 2))
 
@@ -50,6 +56,56 @@ def test_a_refutation_stops_early_and_shrinks_within_the_budget(draws: int) -> N
     assert outcome.verdict is Verdict.REFUTED
     assert target.drawn <= max(draws, 8000)
     assert target.drawn <= draws
+
+
+def test_every_draw_has_a_stream_of_its_own() -> None:
+    """But for the probe, which repeats one stream on purpose, and on one input."""
+    states: dict[str, set[bytes]] = {}
+    right = laplace_mean(1.0)
+
+    def sample(scores, size, *, rng) -> np.ndarray:
+        state = str(rng.bit_generator.state["state"])
+        states.setdefault(state, set()).add(scores.tobytes())
+        return right(scores, size, rng=rng)
+
+    search(sample, PureDP(1.0), SMALL)
+    assert len(states) > 50
+    assert all(len(inputs) == 1 for inputs in states.values())
+
+
+def test_outputs_that_certify_are_none_that_the_choice_has_seen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: set[float] = set()
+    judged = 0
+    accuse, judge = Race.accuse, EventTest.judge
+
+    def watched_accuse(race: Race, candidate) -> EventTest:
+        seen.update(float(x) for outputs in race.bank.kept.values() for x in outputs)
+        return accuse(race, candidate)
+
+    def watched_judge(
+        test: EventTest, guarantee, *outputs: np.ndarray, significance: float
+    ) -> Judgement:
+        nonlocal judged
+        judged += 1
+        assert all(len(x) >= 50 and seen.isdisjoint(x.tolist()) for x in outputs)
+        return judge(test, guarantee, *outputs, significance=significance)
+
+    monkeypatch.setattr(Race, "accuse", watched_accuse)
+    monkeypatch.setattr(EventTest, "judge", watched_judge)
+    search(laplace_mean(0.9), PureDP(1.0), SMALL)
+    search(laplace_mean(0.3), PureDP(1.0), SMALL)
+    assert judged >= 5
+    assert len(seen) > 5000
+
+
+@pytest.mark.parametrize("draws", [600, 20_000, 200_000, 10**8])
+def test_the_stages_share_the_significance_and_the_budget(draws: int) -> None:
+    budgets, shares = zip(*_plan(draws, 0.01), strict=True)
+    assert 0 < sum(shares) <= 0.009 * (1 + 1e-12)
+    assert 0.85 * draws <= sum(budgets) <= 0.9 * draws
+    assert list(budgets) == sorted(budgets)
 
 
 def test_large_samples_are_drawn_in_pieces() -> None:

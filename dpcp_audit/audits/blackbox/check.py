@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
 _FIRST_STAGE = 1200
 _MOST_STAGES = 8
-_SEARCHED = 0.4, 0.3
-"""The share of the first stage's outputs, and of a later one's, that search; others certify."""
+_SEARCHED = 0.4
+"""The share of a stage's outputs that search; the others certify."""
 _MOST_SEARCHED = 200_000
 _FEWEST = 50
 _SEARCH_STREAM = 10**6
@@ -142,7 +142,7 @@ class BlackBoxPrivacy:
 
     def _stage(self, race: Race, number: int, budget: int, significance: float) -> Stage:
         stop = race.bank.spent + budget
-        searched = min(_MOST_SEARCHED, round(_SEARCHED[number > 1] * budget))
+        searched = min(_MOST_SEARCHED, round(_SEARCHED * budget))
         arm = race.round(searched, race.bank.context.rng(_SEARCH_STREAM + number))
         if race.constant(arm):
             left = stop - race.bank.spent - 2 * _FEWEST

@@ -131,7 +131,8 @@ class Race:
             If the target raised on every candidate tried.
         """
         stop = self.bank.spent + budget
-        self._explore(stop - budget // 2, rng)
+        explored = budget // 4 if self.arms else budget // 2
+        self._explore(stop - budget + explored, rng)
         if self.constant_everywhere and self.bank.spent < stop:
             self._explore(stop, rng)
         if not self.arms:
@@ -229,16 +230,20 @@ class Race:
         return loudness(claims, *samples, bounds=self.pairs.bounds)
 
     def _survivor(self, budget: int) -> Arm:
-        """Halve the best candidates until one is left, with as many outputs in every heat."""
+        """Halve the best candidates until one is left, with as many outputs in every heat.
+
+        Half of the budget is the winner's alone: what it is accused of is chosen on it.
+        """
         safe = sorted(self.arms, key=_pessimistic, reverse=True)
         bold = sorted(safe[_SURVIVORS // 2 :], key=_optimistic, reverse=True)
         runners = safe[: _SURVIVORS // 2] + bold[: _SURVIVORS // 2]
         runners = [arm for arm in runners if arm.score > -math.inf]
         if not runners:
             return safe[0]
-        heats = max(1, math.ceil(math.log2(len(runners))) + 1)
+        heats = max(1, math.ceil(math.log2(len(runners))))
         while True:
-            added = budget // (heats * 2 * len(runners))
+            won = len(runners) == 1
+            added = budget // 4 if won else budget // (heats * 4 * len(runners))
             for arm in list(runners):
                 known = len(self.bank.pilot(arm.candidate)[0])
                 if added and not self._fill(arm, known + added):
@@ -247,7 +252,7 @@ class Race:
             if not runners:
                 raise DegenerateTargetError(f"sample raised: {self.bank.failures[-1]}")
             runners = sorted(runners, key=_pessimistic, reverse=True)
-            if len(runners) == 1:
+            if won:
                 return runners[0]
             runners = runners[: (len(runners) + 1) // 2]
 
