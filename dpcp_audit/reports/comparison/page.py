@@ -40,11 +40,11 @@ The table counts the cells of the map (every n with every ε) in which each is c
 sets among those whose mean coverage, as measured, reaches 1−α; among equals, the one that covers
 in most cases of the whole grid.
 
-**The scale of the score.** An over-confident classifier heaps
-its scores up at 1, where a search over [0, 1] of any fixed resolution sees one point. On the same
-classifier, with a theorem about coverage and the score 1−p, useful sets come out in {plain}
-cells of {cells}; with log(1−log p), which gives the same sets where no privacy is asked for, in
-{log}. Choose such a scale before looking at the data.
+**The scale of the score.** An over-confident classifier heaps its scores up at 1, where a search over
+[0, 1] of any fixed resolution sees one point. On the same classifier, with a theorem about
+coverage and the score 1−p, useful sets come out in {plain} of {cells} cells; with log(1−log p),
+which gives the same sets where no privacy is asked for, in {log}. Such a scale is to be chosen
+before looking at the data.
 """
 _NOISE = """\
 P-COQS adds noise to counts. Its zCDP claim asks for more of it than the bits it releases need:
@@ -138,8 +138,8 @@ def _elections(comparison: Comparison, alpha: float) -> list[str]:
 
 
 def _tally(tally: Counter[str]) -> str:
-    return ", ".join(
-        f"{method(key).label if key else 'none'} {count}" for key, count in tally.most_common()
+    return "; ".join(
+        f"{method(key).label if key else 'none'} ({count})" for key, count in tally.most_common()
     )
 
 
