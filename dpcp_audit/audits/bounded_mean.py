@@ -187,7 +187,8 @@ class MeanBets:
             law = np.array([group.mean() for group in np.array_split(law, _LAW)])
         factors = np.log1p(self.bets * self._gains(law, at_least)[:, None])
         tilted = -_TILTS[:, None, None] * factors
-        decay = math.log(law.size) - np.asarray(logsumexp(tilted, axis=1))
+        largest = tilted.max(axis=1)
+        decay = -largest - np.log(np.exp(tilted - largest[:, None]).mean(axis=1))
         target = -math.log(significance) - np.log(self.weights)
         exponent = _TILTS[:, None] * target - math.log1p(-detection)
         grows = decay > 0
