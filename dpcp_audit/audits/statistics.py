@@ -77,10 +77,11 @@ def mean_limits(
     _validate.open_unit(significance=significance)
     _validate.integer(n_values=count, at_least=2)
     log_term = math.log(4 / significance)
-    radius = np.sqrt(2 * np.asarray(variance) * log_term / count) + 7 * (high - low) * log_term / (
+    centre, spread = (np.asarray(moment, dtype=np.float64) for moment in (mean, variance))
+    radius = np.sqrt(2 * spread * log_term / count) + 7 * (high - low) * log_term / (
         3 * (count - 1)
     )
-    return np.maximum(low, mean - radius), np.minimum(high, mean + radius)
+    return np.maximum(low, centre - radius), np.minimum(high, centre + radius)
 
 
 def detectable_excess(

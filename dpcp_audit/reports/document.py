@@ -15,6 +15,7 @@ import numpy as np
 
 from dpcp_audit import __version__
 from dpcp_audit.audits.evidence import Finding, Verdict
+from dpcp_audit.reports.environment import LIBRARIES
 from dpcp_audit.reports.errors import UsageError
 from dpcp_audit.reports.schema import SCHEMA_VERSION, check_document
 from dpcp_audit.reports.shapes import SchemaError
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from dpcp_audit.reports.settings import RunSettings
-
-_LIBRARIES = ("numpy", "scipy", "statsmodels", "scikit-learn")
 
 
 class DocumentError(UsageError):
@@ -46,7 +45,7 @@ def to_document(
         "schema_version": SCHEMA_VERSION,
         "tool": {"name": "dpcp-audit", "version": __version__},
         "python": platform.python_version(),
-        "libraries": {name: metadata.version(name) for name in _LIBRARIES},
+        "libraries": {name: metadata.version(name) for name in LIBRARIES},
         **settings.as_data(),
         "complete": complete,
         "wall_seconds": round(seconds, 3),

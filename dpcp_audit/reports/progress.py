@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from dpcp_audit.reports.runner import CheckFinished, Event, RunStarted
+from dpcp_audit.reports.events import CheckFinished, CheckStarted, Event, RunStarted
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -59,20 +59,25 @@ class Progress:
         if isinstance(event, RunStarted):
             self._total = len(event.ids)
             self._task = self._bar.add_task("checking claims", total=self._total)
+        elif isinstance(event, CheckStarted) and self._task is not None:
+            self._bar.update(self._task, description=event.id)
         elif isinstance(event, CheckFinished):
-            self._done += 1
-            finding = event.finding
-            if self._task is not None:
-                self._bar.update(self._task, completed=self._done, description=finding.claim.id)
-            if not self._console.is_terminal:
-                self.note(
-                    f"[{self._done}/{self._total}] {finding.claim.id}: {finding.verdict} "
-                    f"({finding.seconds:.1f} s)"
-                )
+            self._show_finding(event)
 
     def note(self, text: str) -> None:
         """Print a line of talk."""
         print(text, file=sys.stderr)
+
+    def _show_finding(self, event: CheckFinished) -> None:
+        self._done += 1
+        finding = event.finding
+        if self._task is not None:
+            self._bar.update(self._task, completed=self._done, description=finding.claim.id)
+        if not self._console.is_terminal and not event.recorded:
+            self.note(
+                f"[{self._done}/{self._total}] {finding.claim.id}: {finding.verdict} "
+                f"({finding.seconds:.1f} s)"
+            )
 
 
 def print_summary(document: dict[str, Any], *, stream: TextIO) -> None:

@@ -2,44 +2,139 @@
 
 from __future__ import annotations
 
+import shlex
+import signal
 import sys
+import threading
 import time
-from concurrent.futures import BrokenExecutor
+from contextlib import ExitStack, closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.reports import document as documents
+from dpcp_audit.reports import journal as journals
+from dpcp_audit.reports.cells import Limits
+from dpcp_audit.reports.engines import Engine
+from dpcp_audit.reports.errors import IncompleteError, UsageError
+from dpcp_audit.reports.events import CheckFinished, Event, RunFinished
+from dpcp_audit.reports.journal import Journal
+from dpcp_audit.reports.logs import Log
 from dpcp_audit.reports.progress import Progress, print_summary
-from dpcp_audit.reports.runner import CheckFinished, RunFinished, run
+from dpcp_audit.reports.runner import Past, run
+from dpcp_audit.reports.suite import suite
 from dpcp_audit.reports.writers import Writer, write_all
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    import argparse
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+    from types import FrameType
 
     from dpcp_audit.audits.evidence import Finding
     from dpcp_audit.reports.settings import RunSettings
     from dpcp_audit.reports.suite.row import Row
 
 
-def watch(rows: Sequence[Row], settings: RunSettings, *, jobs: int) -> dict[str, Any]:
-    """Run the checks with progress on stderr and return the results document."""
+def watch(
+    rows: Sequence[Row], settings: RunSettings, options: argparse.Namespace
+) -> dict[str, Any]:
+    """Run the checks with progress on stderr and return the results document.
+
+    Parameters
+    ----------
+    options : Namespace
+        Those of ``arguments.add_run_options``.
+
+    Raises
+    ------
+    UsageError
+        If the options cannot be used, for example the journal of another run.
+    """
     started = time.perf_counter()
-    findings: list[Finding] = []
+    engine = Engine.parse(options.engine, jobs=options.jobs)
+    limits = Limits(seconds=options.time_limit, memory=options.memory)
+    findings: dict[str, Finding] = {}
     complete = False
-    with Progress() as progress:
+    with ExitStack() as stack:
+        progress = stack.enter_context(Progress())
+        past, listeners = _listeners(rows, settings, options, progress, stack)
+        stack.enter_context(_termination_as_interrupt())
+        events = run(rows, settings, engine=engine, limits=limits, past=past)
         try:
-            for event in run(rows, settings, jobs=jobs):
-                progress.show(event)
+            for event in stack.enter_context(closing(events)):
+                for listen in listeners:
+                    listen(event)
                 if isinstance(event, CheckFinished):
-                    findings.append(event.finding)
-                elif isinstance(event, RunFinished):
-                    findings, complete = list(event.findings), True
-        except KeyboardInterrupt:
-            progress.note("interrupted; the report holds what was finished")
-        except BrokenExecutor:
-            progress.note("a worker process died; the report holds what was finished")
+                    findings[event.finding.claim.id] = event.finding
+                complete = isinstance(event, RunFinished)
+        except (KeyboardInterrupt, IncompleteError) as end:
+            progress.note(f"{str(end) or 'interrupted'}; the report holds what was finished")
+            progress.note(_how_to_go_on(options))
+    found = [findings[row.claim.id] for row in rows if row.claim.id in findings]
     return documents.to_document(
-        settings, findings, seconds=time.perf_counter() - started, complete=complete
+        settings, found, seconds=time.perf_counter() - started, complete=complete
     )
+
+
+def resumed(path: Path) -> tuple[list[Row], RunSettings]:
+    """Return the rows and settings of the run whose journal this is."""
+    recorded = journals.read(path)
+    settings, ids = recorded.settings, set(recorded.ids)
+    rows = suite(settings.suite, settings.pools, settings.targets)
+    return [row for row in rows if row.claim.id in ids], settings
+
+
+def _listeners(
+    rows: Sequence[Row],
+    settings: RunSettings,
+    options: argparse.Namespace,
+    progress: Progress,
+    stack: ExitStack,
+) -> tuple[Past | None, list[Callable[[Event], None]]]:
+    """Return what is finished already, and who is told of events, the journal first."""
+    past, listeners = None, []
+    if options.resume is not None:
+        if options.journal is not None:
+            raise UsageError("--resume goes on with its own journal: leave out --journal")
+        journal, recorded = stack.enter_context(Journal.resume(options.resume, rows, settings))
+        past = recorded.past(rows)
+        if recorded.torn:
+            progress.note(f"{options.resume}: dropped its last line, which is not whole")
+        progress.note(f"going on with {options.resume}: {len(past.findings)} checks finished")
+        listeners.append(journal.record)
+    elif options.journal is not None:
+        journal = stack.enter_context(Journal.create(options.journal, rows, settings))
+        listeners.append(journal.record)
+    if options.log is not None:
+        try:
+            log = stack.enter_context(closing(Log(options.log)))
+        except OSError as error:
+            raise UsageError(f"--log: {options.log}: {error.strerror}") from error
+        listeners.append(log.write)
+    return past, [*listeners, progress.show]
+
+
+def _how_to_go_on(options: argparse.Namespace) -> str:
+    path = options.resume or options.journal
+    if path is None:
+        return "a run with --journal PATH can be resumed"
+    return f"go on with: dpcp-audit {options.command} --resume {shlex.quote(str(path))}"
+
+
+@contextmanager
+def _termination_as_interrupt() -> Iterator[None]:
+    """Treat SIGTERM as Ctrl-C."""
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt("terminated")
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def publish(results: dict[str, Any], writers: tuple[Writer, ...]) -> None:

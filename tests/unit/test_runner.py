@@ -14,7 +14,14 @@ from dpcp_audit.audits.evidence import Claim, Source, Verdict
 from dpcp_audit.reports import publishing, suite
 from dpcp_audit.reports.cli import main
 from dpcp_audit.reports.document import to_document
-from dpcp_audit.reports.runner import CheckFinished, RunFinished, RunStarted, check, run
+from dpcp_audit.reports.engines import Engine
+from dpcp_audit.reports.events import (
+    CheckFinished,
+    CheckStarted,
+    RunFinished,
+    RunStarted,
+)
+from dpcp_audit.reports.runner import check, run
 from dpcp_audit.reports.settings import Profile, RunSettings
 from dpcp_audit.reports.suite import select
 from dpcp_audit.reports.suite.row import Row
@@ -31,7 +38,7 @@ SOME = ["ldpcp.krr", "ldpcp.theorem-4[scores=uniform]", "pcoqs.remark-3", "pcoqs
 
 
 def findings(rows: Sequence[Row], settings: RunSettings = SMOKE, jobs: int = 1) -> list[Finding]:
-    *_, last = run(rows, settings, jobs=jobs)
+    *_, last = run(rows, settings, engine=Engine(jobs=jobs))
     assert isinstance(last, RunFinished)
     return list(last.findings)
 
@@ -119,11 +126,10 @@ def test_check_of_an_id_is_the_run_of_its_row() -> None:
 
 def test_events_come_in_order() -> None:
     events = list(run(select(["ldpcp.krr", "ldpcp.blocks"]), SMOKE))
-    assert isinstance(events[0], RunStarted)
-    assert events[0].ids == ("ldpcp.krr", "ldpcp.blocks")
-    assert all(isinstance(event, CheckFinished) for event in events[1:3])
-    assert isinstance(events[3], RunFinished)
-    assert len(events) == 4
+    kinds = [type(event) for event in events]
+    assert kinds == [RunStarted, *[CheckStarted, CheckFinished] * 2, RunFinished]
+    assert events[0] == RunStarted(ids=("ldpcp.krr", "ldpcp.blocks"))
+    assert events[1] == CheckStarted(id="ldpcp.krr", chunks=1)
 
 
 def test_no_rows_make_an_empty_run() -> None:
@@ -163,7 +169,7 @@ def test_a_check_that_raises_is_an_error_and_ends_nothing(error: str) -> None:
 @pytest.mark.parametrize("jobs", [0, -1, 1.5, True])
 def test_bad_numbers_of_jobs_are_refused(jobs: Any) -> None:
     with pytest.raises(ValueError, match="jobs"):
-        list(run([], SMOKE, jobs=jobs))
+        Engine(jobs=jobs)
 
 
 @pytest.mark.parametrize(
@@ -230,8 +236,8 @@ def test_exit_codes(
 def test_an_interrupted_run_reports_what_was_finished(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def interrupted(rows: Sequence[Row], settings: RunSettings, *, jobs: int) -> Any:
-        yield from list(run(rows[:1], settings, jobs=jobs))[:-1]
+    def interrupted(rows: Sequence[Row], settings: RunSettings, **options: Any) -> Any:
+        yield from list(run(rows[:1], settings, **options))[:-1]
         raise KeyboardInterrupt
 
     monkeypatch.setattr(publishing, "run", interrupted)
@@ -243,12 +249,9 @@ def test_an_interrupted_run_reports_what_was_finished(
     assert "interrupted" in capsys.readouterr().err
 
 
-def test_a_dead_worker_is_told_of_and_nothing_is_lost(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_check_that_takes_its_process_with_it_is_an_error_and_ends_nothing(jobs: int) -> None:
     rows = [HOLDS, row("dies", Dies()), FALSE]
-    monkeypatch.setattr(suite, "select", lambda *_: rows)
-    assert main(["run", "--jobs", "2", "--profile", "smoke"]) == 3
-    captured = capsys.readouterr()
-    assert "a worker process died" in captured.err
-    assert "Traceback" not in captured.err
+    before, dies, after = findings(rows, jobs=jobs)
+    assert dies.error == "the process died: exit code 9"
+    assert (before.verdict, after.verdict) == (Verdict.CONSISTENT, Verdict.REFUTED)

@@ -21,17 +21,18 @@ exit codes of 'run':
   2  usage
   3  something could not be completed
 """
-_LEAST_PROBABILITY = 1e-100  # as runner.LEAST_FALSE_ALARM, which --help need not import
+_LEAST_PROBABILITY = 1e-100  # as settings.LEAST_FALSE_ALARM, which --help need not import
+DEFAULT_SECONDS = 3600.0
+"""The time limit of a check."""
 
 
-def add_selection(parser: argparse.ArgumentParser) -> None:
+def add_selection(parser: argparse.ArgumentParser, *, default_suite: str | None = "papers") -> None:
     """Add the options that select claims."""
     parser.add_argument(
         "--suite",
         choices=("papers", "theorems"),
-        default="papers",
-        help="the papers' claims, or every theorem over score laws and sizes "
-        "(default: %(default)s)",
+        default=default_suite,
+        help="the papers' claims, or every theorem over score laws and sizes (default: papers)",
     )
     parser.add_argument(
         "--pool",
@@ -49,13 +50,13 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_profile(parser: argparse.ArgumentParser) -> None:
+def add_profile(parser: argparse.ArgumentParser, *, default: str | None = "ci") -> None:
     """Add ``--profile``."""
     parser.add_argument(
         "--profile",
         choices=("smoke", "ci", "full"),
-        default="ci",
-        help="how much effort to spend (default: %(default)s)",
+        default=default,
+        help="how much effort to spend (default: ci)",
     )
 
 
@@ -70,14 +71,60 @@ def add_seed(parser: Parser, *, default: int | None = 0) -> None:
     )
 
 
-def add_jobs(parser: Parser) -> None:
+def add_jobs(parser: Parser, *, default: int | None = os.cpu_count()) -> None:
     """Add ``--jobs``."""
     parser.add_argument(
         "--jobs",
         type=whole(1),
-        default=os.cpu_count() or 1,
+        default=default,
         metavar="N",
         help="worker processes; results do not depend on it (default: all cores)",
+    )
+
+
+def add_run_options(parser: Parser, *, budget: bool = True) -> None:
+    """Add what a run is given beside its settings: workers, limits, a journal, a log.
+
+    Without ``budget``, ``--budget`` is left to the command, and checks have the default limit.
+    """
+    add_jobs(parser, default=None)
+    parser.add_argument(
+        "--engine",
+        default="local",
+        metavar="ENGINE",
+        help="where the checks run: local, dask=tcp://HOST:PORT, ray or ray=ADDRESS; results do "
+        "not depend on it (default: %(default)s)",
+    )
+    parser.set_defaults(time_limit=DEFAULT_SECONDS)
+    if budget:
+        parser.add_argument(
+            "--budget",
+            dest="time_limit",
+            type=duration,
+            default=DEFAULT_SECONDS,
+            metavar="TIME",
+            help="stop a check after this time, such as 60s, 5m or 2h (default: 1h)",
+        )
+    parser.add_argument(
+        "--memory",
+        type=memory,
+        metavar="SIZE",
+        help="stop a check that takes more memory than this, such as 500MiB or 2GiB",
+    )
+    parser.add_argument(
+        "--journal",
+        type=Path,
+        metavar="PATH",
+        help="write down what is finished, so that the run can be resumed after any end",
+    )
+    parser.add_argument(
+        "--resume",
+        type=Path,
+        metavar="PATH",
+        help="go on with the run of a journal, with its settings",
+    )
+    parser.add_argument(
+        "--log", type=Path, metavar="PATH", help="append what happens, a line an event"
     )
 
 
@@ -128,6 +175,28 @@ def whole(at_least: int) -> Callable[[str], int]:
         return value
 
     return parse
+
+
+def duration(text: str) -> float:
+    """Parse a positive time, such as 90, 90s, 1.5m or 2h, as seconds."""
+    return _measured(text, {"s": 1, "m": 60, "h": 3600, "": 1}, example="60s, 5m or 2h")
+
+
+def memory(text: str) -> int:
+    """Parse a positive size, such as 500MiB or 2GiB, as bytes."""
+    units = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "kB": 10**3, "MB": 10**6, "GB": 10**9}
+    return max(1, int(_measured(text, units, example="500MiB or 2GiB")))
+
+
+def _measured(text: str, units: dict[str, int], *, example: str) -> float:
+    unit = text.strip().lstrip("0123456789.")
+    try:
+        value = float(text.strip().removesuffix(unit)) * units[unit.strip()]
+    except (KeyError, ValueError):
+        value = 0.0
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"must be positive, such as {example}, got {text!r}")
+    return value
 
 
 def probability(text: str) -> float:

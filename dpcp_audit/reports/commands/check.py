@@ -53,7 +53,7 @@ def add_parser(commands: Commands) -> None:
     run = parser.add_argument_group("the run")
     arguments.add_false_alarm(run, default=None)
     arguments.add_seed(run, default=None)
-    arguments.add_jobs(run)
+    arguments.add_run_options(run, budget=False)
     arguments.add_report(run)
     parser.set_defaults(execute=execute)
 
@@ -74,7 +74,7 @@ def execute(options: argparse.Namespace) -> int:
         targets=tuple(plan(spec) for spec in config.checks),
         **_chosen(options, config),
     )
-    results = watch(rows_of_targets(settings.targets), settings, jobs=options.jobs)
+    results = watch(rows_of_targets(settings.targets), settings, options)
     publish(results, writers)
     return exit_code(results)
 

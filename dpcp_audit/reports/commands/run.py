@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.reports.commands import arguments
 
 if TYPE_CHECKING:
     from dpcp_audit.reports.commands.arguments import Commands
+    from dpcp_audit.reports.settings import RunSettings
 
 
 def add_parser(commands: Commands) -> None:
@@ -20,32 +21,58 @@ def add_parser(commands: Commands) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    arguments.add_profile(parser)
-    arguments.add_selection(parser)
-    arguments.add_seed(parser)
-    arguments.add_jobs(parser)
-    arguments.add_false_alarm(parser)
+    arguments.add_profile(parser, default=None)
+    arguments.add_selection(parser, default_suite=None)
+    arguments.add_seed(parser, default=None)
+    arguments.add_false_alarm(parser, default=None)
+    arguments.add_run_options(parser)
     arguments.add_report(parser)
     parser.set_defaults(execute=execute)
 
 
 def execute(options: argparse.Namespace) -> int:
     """Check the claims that the options select and publish the results."""
-    from dpcp_audit.reports.publishing import exit_code, publish, watch
-    from dpcp_audit.reports.settings import Profile, RunSettings
-    from dpcp_audit.reports.suite import Suite, select
+    from dpcp_audit.reports.publishing import exit_code, publish, resumed, watch
+    from dpcp_audit.reports.settings import RunSettings
+    from dpcp_audit.reports.suite import select
     from dpcp_audit.reports.writers import parse_reports
 
     writers = parse_reports(options.report)
-    rows = select(options.only, Suite(options.suite), tuple(options.pool))
-    settings = RunSettings(
-        seed=options.seed,
-        profile=Profile(options.profile),
-        false_alarm=options.false_alarm,
-        strict=options.strict,
-        suite=Suite(options.suite),
-        pools=tuple(options.pool),
-    )
-    results = watch(rows, settings, jobs=options.jobs)
+    chosen = _chosen(options)
+    if options.resume is None:
+        settings = RunSettings(**chosen)
+        rows = select(options.only, settings.suite, settings.pools)
+    else:
+        rows, settings = resumed(options.resume)
+        _refuse_others(chosen, options.only, settings)
+    results = watch(rows, settings, options)
     publish(results, writers)
     return exit_code(results)
+
+
+def _chosen(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the settings that were given; of those left out the default holds."""
+    from dpcp_audit.reports.settings import Profile
+    from dpcp_audit.reports.suite import Suite
+
+    chosen = {
+        "seed": options.seed,
+        "profile": options.profile and Profile(options.profile),
+        "false_alarm": options.false_alarm,
+        "strict": options.strict or None,
+        "suite": options.suite and Suite(options.suite),
+        "pools": tuple(options.pool) or None,
+    }
+    return {name: value for name, value in chosen.items() if value is not None}
+
+
+def _refuse_others(chosen: dict[str, Any], only: list[str], settings: RunSettings) -> None:
+    """Raise ``UsageError`` where what is chosen is not what the resumed run was begun with."""
+    from dpcp_audit.reports.errors import UsageError
+
+    if only:
+        raise UsageError("--resume goes on with the claims that its run was begun with: no --only")
+    for name, value in chosen.items():
+        if (recorded := getattr(settings, name)) != value:
+            option = name.replace("_", "-").replace("pools", "pool")
+            raise UsageError(f"--{option}: the resumed run was begun with {recorded}, got {value}")
