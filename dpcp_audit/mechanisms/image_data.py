@@ -81,9 +81,10 @@ def image_pool(
     _validate.open_unit(fit_share=fit_share)
     _check_counts(data)
     pixels = data.images.reshape(data.labels.size, -1) / 255
-    fit_x, pool_x, fit_y, pool_y = train_test_split(
+    split: Any = train_test_split(
         pixels, data.labels, train_size=fit_share, stratify=data.labels, random_state=0
     )
+    fit_x, pool_x, fit_y, pool_y = split
     reduced = PCA(min(components, *fit_x.shape), random_state=0)
     model = LogisticRegression(max_iter=1000) if classifier is None else classifier
     fitted = make_pipeline(reduced, model).fit(fit_x, fit_y)

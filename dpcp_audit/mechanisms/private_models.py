@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import importlib
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpcp_audit import _validate
 from dpcp_audit.mechanisms.pools import Dataset, ProbabilityPool
+
+if TYPE_CHECKING:
+    from dpcp_audit._types import FloatArray, IntArray
+
+_CLASSES = {Dataset.DIGITS: 10, Dataset.BREAST_CANCER: 2}
+_PUBLIC_BOUNDS = {Dataset.DIGITS: (0.0, 16.0)}
 
 
 class PrivateModel(StrEnum):
@@ -45,43 +51,43 @@ def private_pool(
     RuntimeError
         If diffprivlib is not installed.
     """
-    from sklearn.model_selection import train_test_split  # noqa: PLC0415  (slow to import)
-
     _validate.choice(Dataset, dataset=dataset)
     _validate.choice(PrivateModel, model=model)
     _validate.positive(epsilon=epsilon)
     _validate.integer(seed=seed, at_least=0)
+    untrained = _untrained(model, epsilon=epsilon, seed=seed, n_classes=_CLASSES[dataset])
+    fit_x, pool_x, fit_y, pool_y = _halves(dataset)
+    probabilities = _normalised(untrained.fit(fit_x, fit_y).predict_proba(pool_x))
+    name = f"{dataset}-{model}-eps{epsilon:g}"
+    return ProbabilityPool(name, probabilities, np.asarray(pool_y, dtype=np.int64))
+
+
+def _untrained(model: PrivateModel, *, epsilon: float, seed: int, n_classes: int) -> Any:
     models = _diffprivlib("models")
-    features, labels, (low, high) = _features(dataset)
-    fit_x, pool_x, fit_y, pool_y = train_test_split(
-        features, labels, test_size=0.5, stratify=labels, random_state=0
-    )
-    if low is None:
-        low, high = fit_x.min(axis=0), fit_x.max(axis=0)
-    span = np.where(high > low, high - low, 1.0)
-    fit_x, pool_x = (np.clip((part - low) / span, 0.0, 1.0) for part in (fit_x, pool_x))
     common = {
         "epsilon": epsilon,
         "bounds": (0.0, 1.0),
         "random_state": seed,
         "accountant": _diffprivlib("accountant").BudgetAccountant(),
     }
-    classes = np.unique(labels)
     if model is PrivateModel.GAUSSIAN_NB:
-        untrained = models.GaussianNB(**common)
-    else:
-        untrained = models.RandomForestClassifier(n_estimators=50, classes=classes, **common)
-    probabilities = _normalised(untrained.fit(fit_x, fit_y).predict_proba(pool_x))
-    name = f"{dataset}-{model}-eps{epsilon:g}"
-    return ProbabilityPool(name, probabilities, np.asarray(pool_y, dtype=np.int64))
+        return models.GaussianNB(**common)
+    return models.RandomForestClassifier(n_estimators=50, classes=np.arange(n_classes), **common)
 
 
-def _features(dataset: Dataset) -> tuple[Any, Any, tuple[Any, Any]]:
+def _halves(dataset: Dataset) -> tuple[FloatArray, FloatArray, IntArray, IntArray]:
+    """Return the features of either half, mapped to [0, 1], and their labels."""
     from sklearn.datasets import load_breast_cancer, load_digits  # noqa: PLC0415  (slow to import)
+    from sklearn.model_selection import train_test_split  # noqa: PLC0415  (slow to import)
 
-    if dataset is Dataset.DIGITS:
-        return *load_digits(return_X_y=True), (0.0, 16.0)
-    return *load_breast_cancer(return_X_y=True), (None, None)
+    load = {Dataset.DIGITS: load_digits, Dataset.BREAST_CANCER: load_breast_cancer}[dataset]
+    loaded: Any = load(return_X_y=True)
+    features, labels = loaded
+    split: Any = train_test_split(features, labels, test_size=0.5, stratify=labels, random_state=0)
+    fit_x, pool_x, fit_y, pool_y = split
+    low, high = _PUBLIC_BOUNDS.get(dataset, (fit_x.min(axis=0), fit_x.max(axis=0)))
+    fit_x, pool_x = (np.clip((part - low) / (high - low), 0.0, 1.0) for part in (fit_x, pool_x))
+    return fit_x, pool_x, fit_y, pool_y
 
 
 def _normalised(probabilities: Any) -> Any:

@@ -54,9 +54,12 @@ def game_delta(*, noise_scale: float, rounds: int, epsilon: float) -> float:
     z = _rank_distances(noise_scale)
     below, at_least = log_ndtr(z), log_ndtr(-z)
     moved_below, moved_at_least = log_ndtr(z + 1 / noise_scale), log_ndtr(-z - 1 / noise_scale)
-    up = (below, at_least), (moved_below, moved_at_least)
+    laws, moved = (below, at_least), (moved_below, moved_at_least)
     beyond = 3 * rounds * float(ndtr(-_REACH))
-    return beyond + max(_game(*way, noise_scale, rounds, epsilon) for way in (up, up[::-1]))
+    return beyond + max(
+        _game(laws, moved, noise_scale, rounds, epsilon),
+        _game(moved, laws, noise_scale, rounds, epsilon),
+    )
 
 
 def worst_known_pair(*, noise_scale: float, rounds: int) -> FinitePair:
