@@ -45,6 +45,8 @@ _SHRINKING_SHARE = 0.25
 _FEWEST_SHRINKING_CALLS = 2000
 _RENEWALS = 2**31
 """The first of the random streams that new laws are drawn from, beyond those of the calls."""
+_LOYALTY = 0.5
+"""Part of another law's promise at which the law that was judged last is judged again."""
 _SINGLE_PRECISION, _DIAGNOSIS = 1e-6, 50
 _LAST_CASE = 1 / 3
 """The share of all calls that the last round's judging has at least."""
@@ -198,6 +200,8 @@ class CoverageAudit:
             budget = size if calls.left >= 2 * size else calls.left
             end = calls.spent + budget
             contender, side = self._raced(race, budget, round_, context)
+            if cases and _promises_enough(cases[-1], contender.promise(side)):
+                contender, side = cases[-1].contender, cases[-1].side
             case = _find(cases, contender, side, significance=context.significance / 2)
             before = case.coverage.size
             case.judge(calls, end - calls.spent)
@@ -316,6 +320,11 @@ def confirm(
         significance=significance,
         witness=witness | {"seed": seed, "draws": budget},
     ).outcome()
+
+
+def _promises_enough(case: Case, promise: float) -> bool:
+    """Tell whether to go on with a case, and with what it has won, rather than with a new law."""
+    return case.contender.promise(case.side) >= _LOYALTY * promise > 0
 
 
 def _find(cases: list[Case], contender: Contender, side: Side, *, significance: float) -> Case:

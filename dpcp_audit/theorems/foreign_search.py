@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _ROUNDING = 1e-12
 _FIRST_BATCH, _LARGEST_BATCH = 32, 4096
-_NUMBERS = 2**21
+_NUMBERS = 2**19
 """Scores held in memory at once, unless a single calibration set has more."""
 _PRIOR = 2.0
 """Calls without gain or loss that are added to those of a law when laws are ranked."""
