@@ -46,6 +46,13 @@ about coverage and the score 1−p, useful sets come out in {plain} of {cells} c
 log(1−log p), which gives the same sets where no privacy is asked for, in {log}. Such a scale is
 to be chosen before looking at the data.
 """
+_NOISE = """\
+P-COQS adds noise to counts. Its zCDP claim asks for more of it than the bits it releases need:
+at ε = {epsilon}, a standard deviation of {claimed} counts against {proved} that are proved to be
+enough over all neighbours ({share} of it); with less than {least} the known worst pair breaks the
+budget. The paper's own ρ = ε²/2 is a standard deviation of {published}: on that pair it spends at
+least ε = {spent} at δ = {delta} where it says {epsilon}.
+"""
 _PRICE = """\
 Over all cases of the grid. The price is the mean of F(q̂) − (1−α) over the cases that cover, in
 points of coverage.
