@@ -98,8 +98,7 @@ CHOICES = (
         published="Tables 3 and 9 seed the noise with 12 in every run: one draw for the whole "
         "table; Table 11 with 12 + i(i+1)/2, Tables 4 and 10 not at all",
         written="fresh noise in every run",
-        source="Effect_of_alpha.ipynb, Model_privacy_budget_effect.ipynb, "
-        "Computational_time.ipynb",
+        source="Effect_of_alpha.ipynb, Model_privacy_budget_effect.ipynb, Computational_time.ipynb",
     ),
     Choice(
         name="ExponQ's normaliser",

@@ -193,7 +193,8 @@ def _end_of_bin(scores: FloatArray, top: IntArray) -> FloatArray:
     start = np.floor(scores * top)
     start += (start + 1) * step <= scores  # rounding may move a score across an edge
     start -= start * step > scores
-    return np.minimum(start + 1, top)
+    end: FloatArray = np.minimum(start + 1, top)
+    return end
 
 
 def _choose(runs: _Runs, logits: FloatArray, draws: FloatArray) -> FloatArray:

@@ -52,7 +52,7 @@ def render_html(document: Mapping[str, Any]) -> str:
     ValueError
         If the document is of another schema version, or a figure cannot be drawn.
     """
-    template = _environment().get_template("report.html.jinja")
+    template = page_environment().get_template("report.html.jinja")
     reading = read(document)
     return template.render(
         document=document,
@@ -65,7 +65,8 @@ def render_html(document: Mapping[str, Any]) -> str:
     )
 
 
-def _environment() -> jinja2.Environment:
+def page_environment() -> jinja2.Environment:
+    """Return what renders the templates of this package: self-contained pages, all escaped."""
     try:
         import jinja2  # noqa: PLC0415
     except ImportError as error:

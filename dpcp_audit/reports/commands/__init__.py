@@ -16,6 +16,7 @@ from dpcp_audit.reports.commands import (
     listing,
     replay,
     report,
+    reproduce,
     run,
     schema,
 )
@@ -48,4 +49,5 @@ COMMANDS: Sequence[Command] = (
     schema,
     compare,
     compare_calibrators,
+    reproduce,
 )

@@ -87,9 +87,7 @@ class Estimate:
     def of(cls, values: FloatArray, *, repeats: bool = False) -> Estimate:
         """Average trials, shape (trials,)."""
         spread = float(np.std(values, ddof=1)) if values.size > 1 else math.inf
-        return cls(
-            value=float(np.mean(values)), spread=spread, trials=values.size, repeats=repeats
-        )
+        return cls(value=float(np.mean(values)), spread=spread, trials=values.size, repeats=repeats)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,7 +167,7 @@ def _differs(printed: Printed | None, ours: Estimate | None) -> bool | None:
     else:
         error = math.hypot(spread / math.sqrt(printed.runs), ours.standard_error)
         allowed = _quantile(ours.trials) * error
-    return abs(ours.value - printed.value) > allowed + printed.half_unit * (1 + 1e-6)
+    return bool(abs(ours.value - printed.value) > allowed + printed.half_unit * (1 + 1e-6))
 
 
 def _quantile(trials: int | None) -> float:

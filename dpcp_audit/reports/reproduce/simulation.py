@@ -6,9 +6,9 @@ run's seed, which governs the fresh draws of the algorithms as written.
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -53,8 +53,12 @@ class Model:
     @property
     def missing(self) -> str:
         """Why the model cannot be fitted here; empty where it can."""
-        if self.kind.private and find_spec("diffprivlib") is None:
-            return "diffprivlib is not installed: pip install 'dpcp-audit[targets]'"
+        if not self.kind.private:
+            return ""
+        try:
+            _diffprivlib("models")
+        except ImportError as error:
+            return f"needs diffprivlib, pip install 'dpcp-audit[targets]' ({error})"
         return ""
 
     def fit(self, features: FloatArray, labels: IntArray, *, random_state: int) -> Classifier:
@@ -71,9 +75,13 @@ class Model:
             from sklearn.ensemble import RandomForestClassifier  # noqa: PLC0415  (slow to import)
 
             return RandomForestClassifier(random_state=random_state)
-        from diffprivlib import models  # noqa: PLC0415  (optional)
-
-        private = {"epsilon": self.epsilon, "bounds": _BOUNDS, "random_state": random_state}
+        models = _diffprivlib("models")
+        private = {
+            "epsilon": self.epsilon,
+            "bounds": _BOUNDS,
+            "random_state": random_state,
+            "accountant": _diffprivlib("accountant").BudgetAccountant(),
+        }
         if self.kind is ModelKind.PRIVATE_NAIVE_BAYES:
             return models.GaussianNB(**private)
         return models.RandomForestClassifier(
@@ -228,3 +236,7 @@ class Scored:
         result = np.stack([covered, size, single], axis=1)
         result[np.isnan(thresholds)] = np.nan
         return result
+
+
+def _diffprivlib(module: str) -> Any:
+    return importlib.import_module(f"diffprivlib.{module}")

@@ -216,7 +216,7 @@ def _trial(trial: int, task: _Task) -> dict[Demand, Measured]:
             demand = Demand(model, task.n, condition)
             rng = stream(task.seed, task.n, trial, model, condition)
             results[demand] = Measured(
-                _published(published, condition, data.draws, tuning, trial, rng),
+                _published(published, condition, tuning, trial=trial, rng=rng),
                 _written(written, condition, tuning, rng),
             )
     return results
@@ -240,7 +240,8 @@ class _Tuning:
     """ExponQ's (m, γ) of one trial; the search looks at no data, so models share it."""
 
     def __init__(self, draws: PublishedDraws, rng: np.random.Generator, n: int) -> None:
-        self._draws = {
+        self.draws = draws
+        self._simulated = {
             Normaliser.PUBLISHED: (draws.uniform_scores, draws.choices),
             Normaliser.CORRECTED: (rng.random(n), rng.random(draws.choices.size)),
         }
@@ -249,20 +250,20 @@ class _Tuning:
     def release(self, search: ExponQSearch, scores: FloatArray, draw: float) -> float:
         """Search, or recall what was found, and release one threshold."""
         if search not in self._found:
-            self._found[search] = search.tune(*self._draws[search.normaliser])
+            self._found[search] = search.tune(*self._simulated[search.normaliser])
         return search.release(scores, self._found[search], draw)
 
 
 def _published(
     model: Scored,
     condition: Condition,
-    draws: PublishedDraws,
     tuning: _Tuning,
+    *,
     trial: int,
     rng: np.random.Generator,
 ) -> FloatArray:
     """Return the metrics (methods, metrics) of one trial as the tables computed it."""
-    alpha, epsilon = condition.alpha, condition.epsilon
+    alpha, epsilon, draws = condition.alpha, condition.epsilon, tuning.draws
     scores = as_published.rounded(model.calibration)
     thresholds = np.full(len(Method), np.nan)
     standard = as_published.standard_threshold(scores, alpha=alpha)
