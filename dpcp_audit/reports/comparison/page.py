@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from dpcp_audit.theorems.comparison.study import Comparison, Row
 
 _CURRENCY = """\
-Every calibrator below releases a threshold that is (ε, δ)-DP under substitution of one record,
-over *all* neighbours, with δ = {delta}. The parameter of each mechanism is the most favourable
-one for which that is proved; mechanisms of pure ε-DP leave δ unspent. Papers that compare
+Every private calibrator below but LDP-CP-L releases a threshold that is (ε, δ)-DP under
+substitution of one record, over *all* neighbours, with δ = {delta}. The parameter of each mechanism
+is the most favourable one for which that is proved; mechanisms of pure ε-DP leave δ unspent. Papers that compare
 calibrators "at the same ε" compare ρ = ε²/2 of zCDP with pure ε and with local ε, which are three
 different promises. Starred calibrators (\\*) aim higher so that their coverage theorem speaks of
 1−α; the others run as they are. Coverage is F(q̂), exactly; sets are counted on the whole pool.
@@ -65,8 +65,9 @@ whose report it is. For LDP-CP-S each round's block of n/10 users is shuffled.
 _RERUN = """\
 `dpcp-audit compare-calibrators --full --output FOLDER` does the whole grid, without `--full` the
 quick one; `--pool mine.npz` adds your own classifier's scores. The numbers above come out of the
-run that wrote this page ({rows} rows, seed {seed}, {trials} runs a case, fewer where a run costs
-O(n)); those of OpenDP, which draws from the system's entropy, change within their errors.
+run that wrote this page ({rows} rows: n = {sizes}; ε = {epsilons}; α = {alphas}; seed {seed},
+{trials} runs a case, fewer where a run costs O(n)); those of OpenDP, which draws from the system's
+entropy, change within their errors.
 """
 
 
@@ -103,7 +104,14 @@ def comparison_page(comparison: Comparison, *, image: str) -> str:
         "## Time of one release",
         timing_table(comparison),
         "## Run it again",
-        _RERUN.format(rows=len(comparison.rows), seed=grid.seed, trials=grid.trials),
+        _RERUN.format(
+            rows=len(comparison.rows),
+            sizes=_listed(grid.sizes),
+            epsilons=_listed(grid.epsilons),
+            alphas=_listed(grid.alphas),
+            seed=grid.seed,
+            trials=grid.trials,
+        ),
         *_skipped(comparison),
     ]
     return "\n\n".join(part.strip() for part in parts) + "\n"
@@ -211,6 +219,10 @@ def _case_sections(comparison: Comparison, *, n: int, alpha: float, epsilon: flo
         table = case_table(comparison, subject=name, n=n, alpha=alpha, epsilon=epsilon)
         parts += [f"### {name}", table]
     return parts
+
+
+def _listed(values: Iterable[float]) -> str:
+    return ", ".join(number(value) for value in sorted(values))
 
 
 def _skipped(comparison: Comparison) -> list[str]:
