@@ -29,11 +29,12 @@ if TYPE_CHECKING:
 
 _CURRENCY = """\
 Every private calibrator below but LDP-CP-L releases a threshold that is (ε, δ)-DP under
-substitution of one record, over *all* neighbours, with δ = {delta}. The parameter of each mechanism
-is the most favourable one for which that is proved; mechanisms of pure ε-DP leave δ unspent. Papers that compare
-calibrators "at the same ε" compare ρ = ε²/2 of zCDP with pure ε and with local ε, which are three
-different promises. Starred calibrators (\\*) aim higher so that their coverage theorem speaks of
-1−α; the others run as they are. Coverage is F(q̂), exactly; sets are counted on the whole pool.
+substitution of one record, over *all* neighbours, with δ = {delta}. The parameter of each
+mechanism is the most favourable one for which that is proved; mechanisms of pure ε-DP leave δ
+unspent. Papers that compare calibrators "at the same ε" compare ρ = ε²/2 of zCDP with pure ε and
+with local ε, which are three different promises. Starred calibrators (\\*) aim higher so that
+their coverage theorem speaks of 1−α; the others run as they are. Coverage is F(q̂), exactly; sets
+are counted on the whole pool.
 """
 _LESSONS = """\
 The table counts the cells of the map (every n with every ε) in which each is chosen: the smallest
