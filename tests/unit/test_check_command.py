@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from dpcp_audit.audits.evidence import Verdict
+from dpcp_audit.reports.checks import planning
+from dpcp_audit.reports.checks.rows import rows_of_targets
+from dpcp_audit.reports.checks.spec import CheckSpec
 from dpcp_audit.reports.cli import main
+from dpcp_audit.reports.runner import check_row
+from dpcp_audit.reports.settings import RunSettings
+from dpcp_audit.reports.suite import Suite
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,6 +70,11 @@ def pair(scores, *, rng):
     return 0.1, 0.2
 
 
+def hangs(scores, *, rng):
+    while True:
+        pass
+
+
 def two(a, b, *, rng):
     return 0.0
 
@@ -90,27 +102,44 @@ def check(arguments: Sequence[str], capsys: pytest.CaptureFixture[str]) -> tuple
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code"),
+    ("target", "claims", "verdict"),
     [
-        (["mine.py:leaky", *QUANTILE, "--pure-dp", "1"], 1),
-        (["mine.py:private", *QUANTILE, "--pure-dp", "1", "--vectorised"], 0),
-        (["mine.py:split", *QUANTILE, "--coverage-at-least", "0.9", "--n", "50"], 0),
-        (["mine.py:low", *QUANTILE, "--coverage-at-least", "0.9", "--n", "50"], 1),
-        (["mine.py:krr", "--kind", "randomizer", "--domain", "4", "--local-dp", "1.7"], 0),
-        (["mine.py:krr", "--kind", "randomizer", "--domain", "4", "--local-dp", "0.8"], 1),
-        (["mine.py:constant", *QUANTILE, "--pure-dp", "1"], 3),
-        (["mine.py:seeded", *QUANTILE, "--pure-dp", "1"], 3),
-        (["mine.py:nan", *QUANTILE, "--pure-dp", "1"], 3),
-        (["mine.py:raises", *QUANTILE, "--pure-dp", "1"], 3),
-        (["mine.py:pair", *QUANTILE, "--pure-dp", "1"], 3),
+        ("leaky", {"pure-dp": 1}, Verdict.REFUTED),
+        ("private", {"pure-dp": 1, "vectorised": True}, Verdict.CONSISTENT),
+        ("split", {"coverage-at-least": 0.9, "n": 50}, Verdict.CONSISTENT),
+        ("low", {"coverage-at-least": 0.9, "n": 50}, Verdict.REFUTED),
+        ("krr", {"kind": "randomizer", "domain": 4, "local-dp": 1.7}, Verdict.CONSISTENT),
+        ("krr", {"kind": "randomizer", "domain": 4, "local-dp": 0.8}, Verdict.REFUTED),
+        ("constant", {"pure-dp": 1}, Verdict.ERROR),
+        ("seeded", {"pure-dp": 1}, Verdict.ERROR),
+        ("nan", {"pure-dp": 1}, Verdict.ERROR),
+        ("raises", {"pure-dp": 1}, Verdict.ERROR),
+        ("pair", {"pure-dp": 1}, Verdict.ERROR),
     ],
 )
 @pytest.mark.usefixtures("folder")
 @pytest.mark.statistical
-def test_verdicts_and_exit_codes(
-    arguments: list[str], code: int, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_verdicts(target: str, claims: dict[str, Any], verdict: Verdict) -> None:
     """A true claim is refuted with probability 1e-9; the false ones are far off."""
+    data = {"target": f"mine.py:{target}", "kind": "quantile", "draws": 2000}
+    spec = CheckSpec.from_data(data | claims)
+    (row,) = rows_of_targets([spec])
+    settings = RunSettings(suite=Suite.TARGETS, targets=(spec,))
+    assert check_row(row, settings, significance=1e-9).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["mine.py:leaky", *QUANTILE, "--pure-dp", "1"], 1),
+        (["mine.py:private", *QUANTILE, "--pure-dp", "1", "--vectorised"], 0),
+        (["mine.py:constant", *QUANTILE, "--pure-dp", "1"], 3),
+    ],
+)
+@pytest.mark.usefixtures("folder")
+@pytest.mark.statistical
+def test_exit_codes(arguments: list[str], code: int, capsys: pytest.CaptureFixture[str]) -> None:
+    """A true claim is refuted with probability 1e-9; the false one is far off."""
     got, out, err = check([*arguments, *FEW, "--false-alarm", "1e-9"], capsys)
     assert got == code, (out, err)
 
@@ -253,3 +282,23 @@ def test_keyword_options_reach_the_target(folder: Path, capsys: pytest.CaptureFi
     arguments = ["scaled.py:f", *QUANTILE, "--pure-dp", "1", *FEW, "--false-alarm", "1e-9"]
     assert check([*arguments, "--option", "scale=1.0"], capsys)[0] == 0
     assert check([*arguments, "--option", "scale=0.1"], capsys)[0] == 1
+
+
+def test_a_run_of_checks_is_resumed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["mine.py:leaky", *QUANTILE, "--pure-dp", "1", *FEW, "--journal", "j.ndjson"]
+    assert check([*arguments, "--report", "json=a.json"], capsys)[0] == 1
+    code, _, err = check(["--resume", "j.ndjson", "--report", "json=b.json"], capsys)
+    assert code == 1
+    assert "1 checks finished" in err
+    assert results(folder / "a.json") == results(folder / "b.json")
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_target_that_hangs_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(planning, "_PATIENCE_SECONDS", 1.0)
+    code, out, err = check(["mine.py:hangs", *QUANTILE, "--pure-dp", "1"], capsys)
+    assert code == 3
+    assert not out
+    assert "mine.py:hangs, called a first few times: stopped after 1 s" in err

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcp_audit.audits.targets import Kind, RandomStyle
+from dpcp_audit.audits.targets import Kind, RandomStyle, SourceLocation
 from dpcp_audit.mechanisms.guarantees import ZCDP, ApproxDP, Coverage, LocalDP, PureDP
 from dpcp_audit.mechanisms.neighbours import Relation
 from dpcp_audit.reports.checks import config, reading
@@ -46,6 +46,9 @@ def test_every_key_is_read() -> None:
             "n": [500, 50, 500],
             "neighbours": "add-remove",
             "ties": False,
+            "open-sets": True,
+            "tolerance": 1e-6,
+            "location": {"file": "pack/mod.py", "line": 7},
             "budget": "2m",
             "draws": 4096,
             "name": "mine",
@@ -60,6 +63,8 @@ def test_every_key_is_read() -> None:
     assert read.coverage == Coverage(at_least=0.9, confidence=0.95)
     assert read.claims == 5
     assert (read.alpha, read.sizes, read.relation) == (0.1, (50, 500), Relation.ADD_REMOVE)
+    assert (read.open_sets, read.tolerance) == (True, 1e-6)
+    assert read.location == SourceLocation(file="pack/mod.py", line=7)
     assert (read.ties, read.seconds, read.draws, read.name) == (False, 120.0, 4096, "mine")
 
 
@@ -69,6 +74,8 @@ def test_every_key_is_read() -> None:
         QUANTILE,
         dict(QUANTILE) | {"approx-dp": [[1, 1e-6], [2, 0.0]], "n": 7, "alpha": 0.2},
         {"target": "m:f", "kind": "randomizer", "local-dp": [2, 3], "domain": 10},
+        dict(QUANTILE)
+        | {"open-sets": True, "tolerance": 0.1, "location": {"file": "f", "line": 2}},
         {"command": "perl 'my file.pl' -x", "kind": "quantile", "coverage-at-least": 0.9},
         dict(QUANTILE) | {"coverage-at-least": 0.8, "with-confidence": 0.5, "ties": False},
     ],
@@ -106,6 +113,7 @@ def test_a_specification_survives_its_own_data(data: Mapping[str, Any]) -> None:
         ({"rng": "numpy"}, "rng must be one of generator, seed, global, none, got 'numpy'"),
         ({"vectorised": 1}, "vectorised must be true or false, got 1"),
         ({"options": [1]}, "options must be a table, got [1]"),
+        ({"tolerance": -1}, "tolerance must be"),
         ({"name": ""}, "name must be a text, got ''"),
         ({"target": 3}, "target must be a text, got 3"),
         ({"command": "perl x.pl"}, "command"),

@@ -3,63 +3,98 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from contextlib import closing
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+import cloudpickle
 
-from dpcp_audit.audits.targets import TargetError
+from dpcp_audit.audits.check import Context
+from dpcp_audit.audits.targets import SourceLocation, TargetError
+from dpcp_audit.reports.cells import Cell, Limits
 from dpcp_audit.reports.checks.inputs import pair_space, typical
 from dpcp_audit.reports.errors import IncompleteError, UsageError
+from dpcp_audit.reports.tasks import Task
 
 if TYPE_CHECKING:
-    from dpcp_audit.audits.targets import SourceLocation
+    from collections.abc import Sequence
+
     from dpcp_audit.reports.checks.spec import CheckSpec
 
 FEWEST, MOST = 2**10, 2**24
 _SHARE = 0.7
 """Of the budget; the rest is for the audit's own work."""
 _TIMING_SECONDS = 1.0
+_PATIENCE_SECONDS = 60.0
+"""How long a target may take to load and to answer a first few times."""
 
 
-def plan(spec: CheckSpec) -> CheckSpec:
-    """Return the check with the calls that its budget allows for each claim.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timing:
+    """Opens a target where it cannot do harm, and times it."""
 
-    The target is opened and timed. The number is a power of two from 2¹⁰ to 2²⁴, so that
-    the same machine mostly plans the same; with ``draws`` given it stays as it is.
+    spec: CheckSpec
+
+    def __call__(self, context: Context) -> dict[str, Any]:
+        """Return the seconds of one call and the place of the source, or what went wrong."""
+        try:
+            opened = self.spec.target.open()
+        except TargetError as error:
+            return {"unusable": str(error)}
+        with opened as target:
+            found: dict[str, Any] = {"seconds": 0.0}
+            if target.source is not None:
+                found |= {"file": target.source.file, "line": target.source.line}
+            if self.spec.draws is None:
+                try:
+                    found["seconds"] = target.seconds_per_draw(
+                        typical(self.spec), context.rng(), at_most_seconds=_TIMING_SECONDS
+                    )
+                except TargetError as error:
+                    return {"failed": str(error)}
+        return found
+
+
+def plan(specs: Sequence[CheckSpec]) -> tuple[CheckSpec, ...]:
+    """Return the checks with the calls that their budgets allow for each claim.
+
+    Every target is opened and timed in a process of its own kind. The number of calls is a
+    power of two from 2¹⁰ to 2²⁴, so that the same machine mostly plans the same; with ``draws``
+    given it stays as it is, and nothing is timed.
 
     Raises
     ------
     UsageError
         If there is no such target, or it cannot be called as its kind is.
     IncompleteError
-        If the target fails on a typical input.
+        If a target fails on a typical input.
     """
-    pair_space(spec)
-    seconds, location = timed(spec)
-    draws = spec.draws
-    if draws is None:
-        affordable = _SHARE * spec.seconds / spec.claims / max(seconds, 1e-9)
-        draws = 2 ** int(math.log2(min(max(affordable, FEWEST), MOST)))
-    return replace(spec, draws=draws, location=location)
+    for spec in specs:
+        pair_space(spec)
+    with closing(Cell()) as cell:
+        return tuple(_planned(spec, _timed(spec, cell)) for spec in specs)
 
 
-def timed(spec: CheckSpec) -> tuple[float, SourceLocation | None]:
-    """Return the seconds that one call takes on a typical input, and where the target is.
+def _timed(spec: CheckSpec, cell: Cell) -> dict[str, Any]:
+    context = Context(seed=0, name=spec.name, significance=0.5)
+    task = Task(check=cloudpickle.dumps(Timing(spec=spec)), context=context)
+    done = cell.run(task, Limits(seconds=_PATIENCE_SECONDS))
+    if done.stopped:
+        raise IncompleteError(f"{spec.name}, called a first few times: {done.error}")
+    if done.error:
+        raise UsageError(f"{spec.name}: {done.error}")
+    found: dict[str, Any] = done.data
+    if "unusable" in found:
+        raise UsageError(found["unusable"])
+    if "failed" in found:
+        raise IncompleteError(found["failed"])
+    return found
 
-    Nothing is timed where the number of calls is given.
-    """
-    try:
-        opened = spec.target.open()
-    except TargetError as error:
-        raise UsageError(str(error)) from error
-    with opened as target:
-        if spec.draws is not None:
-            return 0.0, target.source
-        try:
-            seconds = target.seconds_per_draw(
-                typical(spec), np.random.default_rng(0), at_most_seconds=_TIMING_SECONDS
-            )
-        except TargetError as error:
-            raise IncompleteError(str(error)) from error
-        return seconds, target.source
+
+def _planned(spec: CheckSpec, found: dict[str, Any]) -> CheckSpec:
+    place = SourceLocation(file=found["file"], line=found["line"]) if "file" in found else None
+    if spec.draws is not None:
+        return replace(spec, location=place)
+    affordable = _SHARE * spec.seconds / spec.claims / max(found["seconds"], 1e-9)
+    draws = 2 ** int(math.log2(min(max(affordable, FEWEST), MOST)))
+    return replace(spec, draws=draws, location=place)

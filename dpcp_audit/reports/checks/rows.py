@@ -79,6 +79,8 @@ class TargetCoverage:
                 draws=_draws(self.spec),
                 bounds=self.spec.target.bounds,
                 laws=LawCatalogue(ties=self.spec.ties),
+                strict=self.spec.open_sets,
+                tolerance=self.spec.tolerance,
             )
             return audit(context)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from dpcp_audit import _validate
@@ -50,12 +50,17 @@ class CheckSpec:
         The neighbour relation of the privacy claims.
     ties : bool
         Whether the coverage claim is for scores with ties too.
+    open_sets : bool
+        Whether sets are {y : score < threshold}; by default they are {y : score <= threshold}.
+    tolerance : float
+        By how much larger thresholds might be, in units of the scores, before a shortfall of
+        coverage counts; single-precision code misses atoms by its rounding.
     seconds : float
         Time for all claims together, from which ``draws`` is planned.
     draws : int or None
         Calls of the target for each claim; None before it is planned.
     location : SourceLocation or None
-        Where the target is written, once that is known; not part of the data.
+        Where the target is written, once that is known.
     """
 
     target: TargetSpec
@@ -66,6 +71,8 @@ class CheckSpec:
     sizes: tuple[int, ...] = ()
     relation: Relation = Relation.SUBSTITUTION
     ties: bool = True
+    open_sets: bool = False
+    tolerance: float = 0.0
     seconds: float = DEFAULT_SECONDS
     draws: int | None = None
     location: SourceLocation | None = None
@@ -106,8 +113,11 @@ class CheckSpec:
                 sizes=reading.sizes(data, "n"),
                 relation=_relation(data),
                 ties=reading.flag(data, "ties", default=True),
+                open_sets=reading.flag(data, "open-sets", default=False),
+                tolerance=reading.checked(_validate.non_negative, data, "tolerance") or 0.0,
                 seconds=reading.duration(data, "budget", default=DEFAULT_SECONDS),
                 draws=reading.whole(data, "draws"),
+                location=_location(data),
             )
             if not spec.claims:
                 raise UsageError(f"nothing is claimed: give at least one of {_KINDS_OF_CLAIM}")
@@ -124,7 +134,14 @@ class CheckSpec:
             data["coverage-at-least"] = self.coverage.at_least
             if self.coverage.confidence < 1:
                 data["with-confidence"] = self.coverage.confidence
-        optional = {"alpha": self.alpha, "n": list(self.sizes) or None, "draws": self.draws}
+        optional = {
+            "alpha": self.alpha,
+            "n": list(self.sizes) or None,
+            "draws": self.draws,
+            "open-sets": self.open_sets or None,
+            "tolerance": self.tolerance or None,
+            "location": self.location and asdict(self.location),
+        }
         return (
             data
             | {"neighbours": str(self.relation), "ties": self.ties, "budget": self.seconds}
@@ -145,6 +162,7 @@ _TARGET_KEYS = frozenset(
 _KEYS = _TARGET_KEYS | {
     *_GUARANTEES,
     *("coverage-at-least", "with-confidence", "ties"),
+    *("open-sets", "tolerance", "location"),
     *("name", "alpha", "n", "neighbours", "public-n", "budget", "draws"),
 }
 
@@ -203,6 +221,16 @@ def _relation(data: Mapping[str, Any]) -> Relation:
             "public-n contradicts neighbours = 'add-remove', where n differs: use 'substitution'"
         )
     return relation
+
+
+def _location(data: Mapping[str, Any]) -> SourceLocation | None:
+    place = reading.table(data, "location")
+    if not place:
+        return None
+    reading.known(place, {"file", "line"})
+    return SourceLocation(
+        file=reading.text(place, "file") or "", line=reading.whole(place, "line") or 1
+    )
 
 
 def _name_of(target: TargetSpec) -> str:

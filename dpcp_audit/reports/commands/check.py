@@ -37,6 +37,10 @@ exit codes:
 """
 
 
+_PATIENCE, _AT_LEAST = 5.0, 60.0
+"""A check is stopped after so many times its target's budget, and a minute."""
+
+
 def add_parser(commands: Commands) -> None:
     """Declare the command and its options."""
     parser = commands.add_parser(
@@ -62,19 +66,22 @@ def execute(options: argparse.Namespace) -> int:
     """Plan the checks, run them and publish the results."""
     from dpcp_audit.reports.checks.planning import plan
     from dpcp_audit.reports.checks.rows import rows_of_targets
-    from dpcp_audit.reports.publishing import exit_code, publish, watch
+    from dpcp_audit.reports.publishing import exit_code, publish, resumed, watch
     from dpcp_audit.reports.settings import RunSettings
     from dpcp_audit.reports.suite import Suite
     from dpcp_audit.reports.writers import parse_reports
 
     writers = parse_reports(options.report)
-    config = _config(options)
-    settings = RunSettings(
-        suite=Suite.TARGETS,
-        targets=tuple(plan(spec) for spec in config.checks),
-        **_chosen(options, config),
-    )
-    results = watch(rows_of_targets(settings.targets), settings, options)
+    if options.resume is not None:
+        rows, settings = resumed(options.resume)
+    else:
+        config = _config(options)
+        settings = RunSettings(
+            suite=Suite.TARGETS, targets=plan(config.checks), **_chosen(options, config)
+        )
+        rows = rows_of_targets(settings.targets)
+    options.time_limit = max(_PATIENCE * spec.seconds for spec in settings.targets) + _AT_LEAST
+    results = watch(rows, settings, options)
     publish(results, writers)
     return exit_code(results)
 
@@ -116,7 +123,7 @@ def _given(options: argparse.Namespace) -> Mapping[str, Any]:
     same = (
         *("kind", "vectorised", "rng", "bounds", "domain", "pure_dp", "approx_dp", "zcdp"),
         *("local_dp", "coverage_at_least", "with_confidence", "alpha", "n", "neighbours"),
-        *("public_n", "budget", "draws", "name", "call_seconds"),
+        *("public_n", "budget", "draws", "name", "call_seconds", "open_sets", "tolerance"),
     )
     values |= {name.replace("_", "-"): getattr(options, name) for name in same}
     ties = {"ties": False} if options.no_ties else {}
@@ -246,6 +253,15 @@ def _add_setting(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument(
         "--no-ties", action="store_true", help="coverage is claimed for scores without ties alone"
+    )
+    group.add_argument(
+        "--open-sets", action="store_true", help="sets hold the labels with score < threshold"
+    )
+    group.add_argument(
+        "--tolerance",
+        type=float,
+        metavar="T",
+        help="how much larger thresholds may be taken to be, for single-precision code",
     )
     group.add_argument(
         "--budget", metavar="TIME", help="time for the target, such as 60s or 2m (default: 60s)"
