@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.audits.check import Check, Chunked
+from dpcp_audit.audits.degenerate import DegenerateTargetError
+from dpcp_audit.audits.targets.errors import TargetError
 from dpcp_audit.reports import encoding
 
 if TYPE_CHECKING:
@@ -87,6 +89,8 @@ def attempt(work: Callable[[], Any]) -> tuple[Any, str]:
     except (Exception, SystemExit) as caught:  # noqa: BLE001  (one broken check must not end the run)
         place = traceback.extract_tb(caught.__traceback__)[-1]
         lines = " ".join(str(caught).split())
+        if isinstance(caught, TargetError | DegenerateTargetError):  # it says what was wrong
+            return None, lines
         return None, f"{type(caught).__name__}: {lines} (in {place.name})"
 
 

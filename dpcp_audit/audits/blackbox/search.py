@@ -11,6 +11,7 @@ import numpy as np
 from dpcp_audit.audits.blackbox.accusations import accuse, loudness
 from dpcp_audit.audits.blackbox.pairs import input_key
 from dpcp_audit.audits.degenerate import DegenerateTargetError, Randomness, draw, probe
+from dpcp_audit.audits.targets.errors import TargetError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -277,6 +278,8 @@ def eased(guarantee: PrivacyGuarantee, factor: float) -> PrivacyGuarantee:
 
 def _line(error: Exception) -> str:
     text = " ".join(str(error).split())
+    if isinstance(error, TargetError):
+        return text
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
