@@ -154,14 +154,15 @@ def test_plain_data_counts_and_survives_json() -> None:
     assert experiment["summary"] == {
         "printed": 1,
         "reproduced": 1,
+        "in_full": 1,
         "to_the_digit": 1,
         "differ_as_published": 0,
         "compared_as_written": 1,
         "differ_as_written": 1,
     }
     assert summary(experiment) == (
-        "1 of 1 printed numbers reproduced, 1 to the printed digit, 0 differ, 1 of 1 differ from "
-        "the algorithm as written."
+        "1 of 1 printed numbers reproduced, 0 differ, 1 of the 1 over all published runs come out "
+        "to the printed digit, 1 of 1 differ from the algorithm as written."
     )
 
 

@@ -72,6 +72,7 @@ def _summary(cells: Sequence[dict[str, Any]]) -> dict[str, int]:
     return {
         "printed": len(printed),
         "reproduced": sum(cell["as_published"] is not None for cell in printed),
+        "in_full": sum(cell["matches"] is not None for cell in printed),
         "to_the_digit": sum(cell["matches"] is True for cell in printed),
         "differ_as_published": sum(cell["published_differs"] is True for cell in printed),
         "compared_as_written": sum(cell["written_differs"] is not None for cell in printed),

@@ -63,7 +63,11 @@ class _Outcome(NamedTuple):
 @cache
 def published() -> dict[str, dict[str, Any]]:
     """Return the printed Table 1 by dataset."""
-    text = resources.files(__package__).joinpath("ldpcp_table.toml").read_text(encoding="utf-8")
+    text = (
+        resources.files("dpcp_audit.reports.reproduce")
+        .joinpath("ldpcp_table.toml")
+        .read_text(encoding="utf-8")
+    )
     return tomllib.loads(text)
 
 

@@ -83,7 +83,11 @@ Row = tuple[Column, ...]
 @cache
 def published() -> dict[str, dict[str, Any]]:
     """Return the printed tables by their number: ``title`` and ``rows`` of texts."""
-    text = resources.files(__package__).joinpath("pcoqs_tables.toml").read_text(encoding="utf-8")
+    text = (
+        resources.files("dpcp_audit.reports.reproduce")
+        .joinpath("pcoqs_tables.toml")
+        .read_text(encoding="utf-8")
+    )
     return tomllib.loads(text)
 
 

@@ -43,8 +43,12 @@ def summary(experiment: Mapping[str, Any]) -> str:
         return "The paper prints no numbers for this."
     parts = [f"{counts['reproduced']} of {counts['printed']} printed numbers reproduced"]
     if counts["reproduced"]:
-        parts.append(f"{counts['to_the_digit']} to the printed digit")
         parts.append(f"{counts['differ_as_published']} differ")
+    if counts["in_full"]:
+        parts.append(
+            f"{counts['to_the_digit']} of the {counts['in_full']} over all published runs come "
+            "out to the printed digit"
+        )
     if counts["compared_as_written"]:
         parts.append(
             f"{counts['differ_as_written']} of {counts['compared_as_written']} differ from the "

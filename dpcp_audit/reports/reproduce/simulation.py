@@ -150,12 +150,10 @@ def sample(trial: int, n: int) -> Sample:
     order = legacy.permutation(n)
     features = np.round(np.vstack(classes)[order], as_published.SCORE_DECIMALS)
     labels = np.repeat(np.arange(2), n // 2)[order]
-    fit_x, rest_x, fit_y, rest_y = train_test_split(
-        features, labels, test_size=0.4, random_state=seed
-    )
-    cal_x, test_x, cal_y, test_y = train_test_split(
-        rest_x, rest_y, test_size=0.4, random_state=seed
-    )
+    first: Any = train_test_split(features, labels, test_size=0.4, random_state=seed)
+    fit_x, rest_x, fit_y, rest_y = first
+    second: Any = train_test_split(rest_x, rest_y, test_size=0.4, random_state=seed)
+    cal_x, test_x, cal_y, test_y = second
     return Sample(
         fit=(fit_x, fit_y),
         calibrate=(cal_x, cal_y),
