@@ -36,6 +36,8 @@ _NAMES: tuple[tuple[str, str], ...] = (
     ("ldpcp.threshold-leak*", "LDP-CP, privacy of one report"),
     ("ldpcp.*", "LDP-CP, other statements"),
     ("pcoqs.epsilon-equivalence*", "P-COQS, equivalence with ε-DP"),
+    ("pcoqs.table*", "P-COQS, the printed tables"),
+    ("histlap.tables*", "P-COQS, the printed tables"),
     ("pcoqs.remark-5[mechanism=split-conformal*", "Split conformal prediction, without noise"),
     ("pcoqs.proposition-1.zcdp*", "P-COQS, privacy"),
     ("pcoqs.remark-5*", "P-COQS, privacy"),

@@ -17,6 +17,7 @@ from dpcp_audit.reports.suite import (
     pcoqs,
     pcoqs_coverage,
     quantiles,
+    tables,
     theorem_grid,
 )
 
@@ -83,6 +84,7 @@ def _rows(which: Suite, pools: tuple[str, ...]) -> tuple[Row, ...]:
         *pcoqs.rows(),
         *pcoqs_coverage.rows(),
         *quantiles.rows(),
+        *tables.rows(),
         *attacks.rows(),
         *accounting.rows(),
         *dpskin.rows(),
