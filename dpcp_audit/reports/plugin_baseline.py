@@ -10,16 +10,14 @@ its witness.
 from __future__ import annotations
 
 import hashlib
-import math
 from dataclasses import asdict, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
 from dpcp_audit.audits.blackbox.accusations import accuse
 from dpcp_audit.audits.blackbox.pairs import input_from_data
-from dpcp_audit.audits.certificates import LOG_RATIO, Hits
 from dpcp_audit.audits.events import Event
-from dpcp_audit.audits.evidence import Evidence, EvidenceKind
+from dpcp_audit.audits.evidence import Count, Evidence, EvidenceKind, Measure, Sample
 from dpcp_audit.audits.targets import Kind
 from dpcp_audit.mechanisms.guarantees import PureDP
 from dpcp_audit.reports.document import load, plain_data
@@ -37,8 +35,8 @@ YARDSTICK = "yardstick"
 """The key of a finding that holds it."""
 _NOTHING = PureDP(1e-6)
 """What an event is chosen against: neighbours that cannot be told apart."""
-_PILOT, _COUNTED = 1 / 8, 1 / 4
-"""Of an audit's draws, on either neighbour."""
+_PILOT, _COUNTED = 1 / 8, 1 / 2
+"""Of an audit's draws: to choose an event on either neighbour, and to count it on both."""
 _FEWEST = 200
 _NEVER = 1e-12
 """The significance of measuring a coverage, where no verdict is sought: it never stops early."""
@@ -64,7 +62,9 @@ def yardstick(
     witness = outcome.witness
     if "value" not in witness:
         return None
-    pilot = _outputs(witness, target, _named(context, "pilot"), max(_FEWEST, round(_PILOT * draws)))
+    size = max(_FEWEST, round(_PILOT * draws))
+    pair = {"likelier": witness["value"], "other": witness["neighbour"]}
+    pilot = _outputs(pair, target, _named(context, "pilot"), (size, size))
     bounds = target.bounds if target.kind is Kind.QUANTILE else None
     try:
         chosen = accuse(_NOTHING, *pilot, bounds=bounds).as_data()
@@ -72,9 +72,10 @@ def yardstick(
         return None
     if "event" not in chosen:
         return None
-    kept = {key: witness[key] for key in ("value", "neighbour", "relation") if key in witness}
-    size = max(_FEWEST, round(_COUNTED * draws))
-    case = kept | {"event": chosen["event"], "swapped": chosen["swapped"], "n_samples": size}
+    if chosen["swapped"]:
+        pair = {"likelier": pair["other"], "other": pair["likelier"]}
+    trials = max(_FEWEST, round(_COUNTED * draws))
+    case = pair | {"event": chosen["event"], "n_samples": trials}
     return _counted(case, target, _named(context, YARDSTICK))
 
 
@@ -97,32 +98,35 @@ def measured_again(old: PlainData, target: Target, context: Context) -> PlainDat
 
 
 def _counted(case: PlainData, target: Target, context: Context) -> PlainData:
-    first, second = _outputs(case, target, context, case["n_samples"])
-    if case["swapped"]:
-        first, second = second, first
+    """Guess from the event which of the neighbours, drawn by a fair coin, an output comes from."""
+    trials = case["n_samples"]
+    heads = int(context.rng(2).binomial(trials, 0.5))
+    likelier, other = _outputs(case, target, context, (heads, trials - heads))
     event = Event.from_data(case["event"])
-    hits = Hits(int(event.contains(first).sum()), int(event.contains(second).sum()), len(first))
-    ratio = math.log((hits.successes + 0.5) / (hits.neighbour_successes + 0.5))
+    right = int(event.contains(likelier).sum()) + int((~event.contains(other)).sum())
     evidence = Evidence(
         kind=EvidenceKind.INDICATIVE,
-        quantity=LOG_RATIO,
-        value=ratio,
-        lower=-math.inf,
-        upper=math.inf,
-        n_samples=2 * hits.trials,
-        sample=hits.as_sample(),
+        quantity="share of outputs by which an event tells two neighbours apart",
+        value=right / trials,
+        lower=0.0,
+        upper=1.0,
+        n_samples=trials,
+        sample=Sample(
+            measure=Measure.RATES, counts=(Count(of="right guesses", hits=right, trials=trials),)
+        ),
     )
     return _plain(evidence, case)
 
 
 def _outputs(
-    case: PlainData, target: Target, context: Context, size: int
+    case: PlainData, target: Target, context: Context, sizes: tuple[int, int]
 ) -> tuple[FloatArray, FloatArray]:
-    value, neighbour = (input_from_data(case[name]) for name in ("value", "neighbour"))
-    return (
-        target(value, size, rng=context.rng(0)),
-        target(neighbour, size, rng=context.rng(1)),
+    """Return so many outputs on the first input, and on the second."""
+    first, second = (
+        target(input_from_data(case[name]), max(1, size), rng=context.rng(chunk))[:size]
+        for chunk, (name, size) in enumerate(zip(("likelier", "other"), sizes, strict=True))
     )
+    return first, second
 
 
 def _plain(evidence: Evidence, witness: PlainData) -> PlainData:

@@ -161,7 +161,8 @@ def _compared(session: AuditSession, found: Mapping[str, Any]) -> list[str]:
     """Compare with the baseline: what it was measured at, measured again."""
     assert session.baseline is not None  # noqa: S101  (for the type checker)
     old, document, again = documents.load(session.baseline), found["document"], found["again"]
-    before = [finding | finding.get(YARDSTICK, {}) for finding in old["findings"]]
+    checked = {finding["id"] for finding in document["findings"]}
+    before = [f | f.get(YARDSTICK, {}) for f in old["findings"] if f["id"] in checked]
     after = [finding | again.get(finding["id"], {}) for finding in document["findings"]]
     comparison = compare(
         old | {"findings": before},

@@ -1,0 +1,80 @@
+"""Planted bugs turn a session of pytest red, their correct twins do not; baselines see more."""
+
+from __future__ import annotations
+
+import pytest
+from support.plugin_files import ARGUMENTS, HALVED, PRIVATE, TARGETS, findings, run
+
+pytest_plugins = ["pytester"]
+pytestmark = pytest.mark.known_bad
+JSON = "--dp-audit-report=json=found.json"
+COVERAGE = """
+def test_covers(dp_audit):
+    dp_audit.covers(conformal, at_least=0.9, n=50, draws=1000)
+
+def test_uncorrected(dp_audit):
+    dp_audit.covers(uncorrected, at_least=0.9, n=50, draws=1000)
+"""
+LOCAL = """
+@pytest.mark.parametrize("epsilon", [0.9, 0.5])  # flip is 0.85-LDP
+def test_local(dp_audit, epsilon):
+    dp_audit.local(flip, LocalDP(epsilon), domain=2, vectorised=True, draws=40_000)
+"""
+SLACK = """
+def test_slack(dp_audit):
+    dp_audit.private(mean, PureDP(3.0), **SIZE | {"draws": 8000})
+"""
+
+
+@pytest.mark.statistical
+def test_planted_bugs_fail_and_twins_pass_also_in_workers(pytester) -> None:
+    """False-alarm probability: 1e-4, the session's own, and 1e-8 by missing a planted bug."""
+    pytest.importorskip("xdist")
+    result = run(pytester, JSON, tests=PRIVATE + HALVED + COVERAGE + LOCAL)
+    result.assert_outcomes(passed=3, failed=3)
+    plain = findings(pytester)
+    refuted = {id_ for id_, finding in plain.items() if finding["verdict"] == "REFUTED"}
+    assert refuted == {
+        "test_it.py::test_halved[puredp:epsilon=1]",
+        "test_it.py::test_uncorrected[coverage>=0.9]",
+        "test_it.py::test_local[0.5][localdp:epsilon=0.5]",
+    }
+    (pytester.path / "found.json").unlink()
+    again = pytester.runpytest_subprocess(*ARGUMENTS, "-n", "2", JSON)
+    again.assert_outcomes(passed=3, failed=3)
+    assert findings(pytester) == plain
+    section = [line for line in result.outlines if line.startswith("test_it.py::")]
+    assert section
+    assert section == [line for line in again.outlines if line.startswith("test_it.py::")]
+
+
+@pytest.mark.statistical
+def test_less_noise_within_the_claim_is_a_worsening(pytester, monkeypatch) -> None:
+    """False-alarm probability: 1e-5, the comparison's own, in each of two sessions."""
+    run(pytester, JSON, tests=SLACK).assert_outcomes(passed=1)
+    baseline = "--dp-audit-baseline=found.json"
+    same = run(pytester, baseline, "--dp-audit-seed=1")
+    assert same.ret == pytest.ExitCode.OK
+    same.stdout.fnmatch_lines(["against found.json: 1 claim compared, 0 changed, none got*"])
+    monkeypatch.setenv("NOISE", "0.5")
+    worse = run(pytester, baseline, "--dp-audit-seed=1")
+    worse.assert_outcomes(passed=1)  # 2-DP is 3-DP
+    assert worse.ret == pytest.ExitCode.TESTS_FAILED
+    worse.stdout.fnmatch_lines(["WORSE test_it.py::test_slack*tells two neighbours apart: *->*"])
+    monkeypatch.setenv("NOISE", "2")
+    better = run(pytester, baseline, "--dp-audit-seed=1")
+    assert better.ret == pytest.ExitCode.OK
+
+
+@pytest.mark.statistical
+def test_a_smaller_coverage_is_a_worsening(pytester) -> None:
+    """False-alarm probability: 1e-5, the comparison's own."""
+    covers = (
+        "def test_covers(dp_audit):\n    dp_audit.covers(conformal, at_least=0.5, draws=2000)\n"
+    )
+    run(pytester, JSON, tests=covers).assert_outcomes(passed=1)
+    pytester.makepyfile(test_it=TARGETS.replace("0.9 *", "0.7 *") + covers)
+    worse = pytester.runpytest_inprocess(*ARGUMENTS, "--dp-audit-baseline=found.json")
+    worse.assert_outcomes(passed=1)
+    assert worse.ret == pytest.ExitCode.TESTS_FAILED
+    worse.stdout.fnmatch_lines(["WORSE test_it.py::test_covers*mean coverage*"])
