@@ -149,8 +149,8 @@ def _legend(canvas: Figure, keys: Sequence[str]) -> None:
         fontsize=8,
         title="In a cell: labels a set more than split conformal prediction without privacy. "
         "† no theorem about its coverage.\n"
-        "Pools that end in :log have the score log(1 − log p) in place of 1 − p; without privacy "
-        "both give the same sets.",
+        "Pools that end in :log have the score log(1 − log p) in place of 1 − p, which "
+        "orders the labels alike.",
         title_fontsize=8,
     )
 

@@ -44,8 +44,8 @@ in most cases of the whole grid.
 **The scale of the score.** An over-confident classifier heaps its scores up at 1, where a
 search over [0, 1] of any fixed resolution sees one point. On the same classifier, with a theorem
 about coverage and the score 1−p, useful sets come out in {plain} of {cells} cells; with
-log(1−log p), which gives the same sets where no privacy is asked for, in {log}. Such a scale is
-to be chosen before looking at the data.
+log(1−log p), which orders the labels alike, in {log}. Such a scale is to be chosen before looking
+at the data.
 """
 _NOISE = """\
 P-COQS adds noise to counts. Its zCDP claim asks for more of it than the bits it releases need:

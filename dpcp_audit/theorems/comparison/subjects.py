@@ -91,9 +91,10 @@ def subject(name: str) -> Subject:
 def log_score(probabilities: FloatArray) -> FloatArray:
     """Return log(1−log p)/log(1−log 1e-300) of every label, with p at least 1e-300.
 
-    It falls in p as 1−p does, so that it gives the same sets where no privacy is asked for. It
-    spreads what an over-confident classifier heaps up at p = 0, which a private search over
-    [0, 1] of finite resolution cannot tell apart.
+    It falls in p as 1−p does, so that it orders labels alike and gives the same sets where no
+    privacy is asked for, but for p < 1e-16, where 1−p is rounded to 1. It spreads what an
+    over-confident classifier heaps up at p = 0, which a private search over [0, 1] of finite
+    resolution cannot tell apart.
 
     Parameters
     ----------
