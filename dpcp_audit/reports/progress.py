@@ -81,7 +81,7 @@ class Progress:
 
 
 def print_summary(document: dict[str, Any], *, stream: TextIO) -> None:
-    """Print the findings as a table, worst first, and one line that sums them up."""
+    """Print the findings as a table, worst first, what was skipped, and a line that sums up."""
     console = Console(file=stream)
     if not console.is_terminal:
         console = Console(file=stream, width=140)
@@ -93,6 +93,8 @@ def print_summary(document: dict[str, Any], *, stream: TextIO) -> None:
     for finding in sorted(document["findings"], key=_worst_first):
         table.add_row(*_cells(finding))
     console.print(table)
+    for skipped in document.get("skipped", []):
+        console.print(Text(f"skipped: {skipped['name']}: {skipped['reason']}", style="yellow"))
     console.print(Text(summary_line(document)))
 
 

@@ -147,8 +147,12 @@ def publish(results: dict[str, Any], writers: tuple[Writer, ...]) -> None:
 
 
 def exit_code(results: dict[str, Any]) -> int:
-    """Return 1 where a verdict contradicts its expectation, 3 where the run is incomplete."""
+    """Return 1 where a verdict contradicts its expectation, 3 where the run is incomplete.
+
+    What was skipped makes a run incomplete where it is strict.
+    """
     summary = results["summary"]
     if summary["contradictions"]:
         return 1
-    return 3 if summary["ERROR"] or not results["complete"] else 0
+    skipped = results["strict"] and results.get("skipped")
+    return 3 if summary["ERROR"] or not results["complete"] or skipped else 0

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from dpcp_audit import _validate
 from dpcp_audit.reports.checks.spec import CheckSpec
 from dpcp_audit.reports.errors import UsageError
+from dpcp_audit.reports.skipped import Skipped
 from dpcp_audit.reports.suite import Suite
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ class RunSettings:
     suite: Suite = Suite.PAPERS
     pools: tuple[str, ...] = ()
     targets: tuple[CheckSpec, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
 
     def __post_init__(self) -> None:
         _validate.choice(Suite, suite=self.suite)
@@ -62,6 +64,7 @@ class RunSettings:
             "suite": self.suite,
             "pools": list(self.pools),
             "targets": [spec.as_data() for spec in self.targets],
+            "skipped": [each.as_data() for each in self.skipped],
             "seed": self.seed,
             "profile": self.profile,
             "false_alarm": self.false_alarm,
@@ -80,6 +83,7 @@ class RunSettings:
                 suite=Suite(document["suite"]),
                 pools=tuple(document["pools"]),
                 targets=tuple(map(CheckSpec.from_data, document.get("targets", []))),
+                skipped=tuple(map(Skipped.from_data, document.get("skipped", []))),
             )
         except (KeyError, ValueError) as error:
             raise UsageError(f"the results file does not say how it was run: {error}") from error

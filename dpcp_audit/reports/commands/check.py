@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from dpcp_audit.reports.checks.config import Config
     from dpcp_audit.reports.commands.arguments import Commands
+    from dpcp_audit.reports.skipped import Skipped
 
 _DESCRIPTION = """\
 Audit code of your own: give it, what kind it is, and what it claims.
@@ -23,7 +24,7 @@ Audit code of your own: give it, what kind it is, and what it claims.
                       a threshold on the score 1 - p_y; the set is {y : 1 - p_y <= threshold}
 
 Without TARGET and --command the checks of --config are run, or those of [tool.dpcp-audit]
-in the pyproject.toml of the working directory.
+in the pyproject.toml of the working directory. --recipe checks code of other libraries.
 """
 _EPILOG = """\
 example:
@@ -75,12 +76,16 @@ def execute(options: argparse.Namespace) -> int:
     if options.resume is not None:
         rows, settings = resumed(options.resume)
     else:
-        config = _config(options)
+        config, skipped = _recipes(options) if options.recipe else (_config(options), ())
         settings = RunSettings(
-            suite=Suite.TARGETS, targets=plan(config.checks), **_chosen(options, config)
+            suite=Suite.TARGETS,
+            targets=plan(config.checks),
+            skipped=skipped,
+            **_chosen(options, config),
         )
         rows = rows_of_targets(settings.targets)
-    options.time_limit = max(_PATIENCE * spec.seconds for spec in settings.targets) + _AT_LEAST
+    longest = max((spec.seconds for spec in settings.targets), default=0.0)
+    options.time_limit = _PATIENCE * longest + _AT_LEAST
     results = watch(rows, settings, options)
     publish(results, writers)
     return exit_code(results)
@@ -111,6 +116,20 @@ def _config(options: argparse.Namespace) -> Config:
     if options.config is not None:
         raise UsageError("--config goes without TARGET and --command")
     return config.from_data({"check": [given]})
+
+
+def _recipes(options: argparse.Namespace) -> tuple[Config, tuple[Skipped, ...]]:
+    """Return the checks of the recipes, and the recipes that cannot run here."""
+    from dpcp_audit.reports.errors import UsageError
+    from dpcp_audit.reports.recipes import catalogue
+
+    given = dict(_given(options))
+    efforts = {key: given.pop(key) for key in ("budget", "draws") if key in given}
+    if given or options.config is not None:
+        other = next(iter(given), "config")
+        other = "TARGET" if other == "target" else f"--{other}"
+        raise UsageError(f"--recipe goes without {other}: a recipe is a target with its claims")
+    return catalogue.runnable(catalogue.select(options.recipe, **efforts))
 
 
 def _given(options: argparse.Namespace) -> Mapping[str, Any]:
@@ -206,6 +225,14 @@ def _add_target(group: argparse._ArgumentGroup) -> None:
         "--config", type=Path, metavar="FILE.toml", help="a file of checks, instead of TARGET"
     )
     group.add_argument("--name", metavar="NAME", help="what the findings are called")
+    group.add_argument(
+        "--recipe",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="check code of another library against its documentation, instead of TARGET "
+        "(docs/recipes.md), or 'all'; one whose library is not installed is skipped; repeatable",
+    )
 
 
 def _add_claims(group: argparse._ArgumentGroup) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from dpcp_audit.reports.checks import config, reading
 from dpcp_audit.reports.checks.config import Config
 from dpcp_audit.reports.errors import UsageError
+from dpcp_audit.reports.skipped import Skipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -80,43 +81,47 @@ class Recipe:
         return ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Skipped:
-    """A recipe that was asked for and cannot run here."""
-
-    name: str
-    reason: str
-
-    def __str__(self) -> str:
-        return f"skipped: {self.name}: {self.reason}"
-
-
 def names() -> list[str]:
     """Return the names of all recipes, in alphabetical order."""
     files = resources.files(__package__).iterdir()
     return sorted(file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml"))
 
 
-def load(name: str) -> Recipe:
+def load(name: str, *, budget: str | None = None, draws: int | None = None) -> Recipe:
     """Return a recipe by its name.
+
+    Parameters
+    ----------
+    budget : str, optional
+        The time for each target, in place of the recipe's.
+    draws : int, optional
+        The calls for each claim, in place of a time.
 
     Raises
     ------
     UsageError
-        If there is none.
+        If there is none, or ``budget`` or ``draws`` cannot be used.
     """
     if name not in names():
         near = difflib.get_close_matches(name, names(), n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"use {', '.join([*names(), ALL])}"
         raise UsageError(f"no recipe is called {name!r}; {hint}")
     text = resources.files(__package__).joinpath(f"{name}.toml").read_text(encoding="utf-8")
-    return Recipe.from_data(tomllib.loads(text), name=name)
+    data = tomllib.loads(text)
+    efforts = {"budget": budget, "draws": draws}
+    given = {key: value for key, value in efforts.items() if value is not None}
+    return Recipe.from_data(data | {"check": [one | given for one in data["check"]]}, name=name)
 
 
-def select(wanted: Sequence[str]) -> tuple[Recipe, ...]:
-    """Return the recipes of these names, each once; ``all`` stands for every one."""
+def select(
+    wanted: Sequence[str], *, budget: str | None = None, draws: int | None = None
+) -> tuple[Recipe, ...]:
+    """Return the recipes of these names, each once; ``all`` stands for every one.
+
+    The other parameters are those of ``load``.
+    """
     found = [name for given in wanted for name in (names() if given == ALL else [given])]
-    return tuple(load(name) for name in dict.fromkeys(found))
+    return tuple(load(name, budget=budget, draws=draws) for name in dict.fromkeys(found))
 
 
 def runnable(recipes: Iterable[Recipe]) -> tuple[Config, tuple[Skipped, ...]]:
