@@ -155,14 +155,24 @@ def _dask(engine: Engine, limits: Limits) -> Crew:
 
 
 def _ray(engine: Engine, limits: Limits) -> Crew:
+    """Let one thread of joblib wait for each processor of a Ray cluster.
+
+    Ray's own backend for joblib hands back nothing before all is done.
+    """
     ray: Any = import_module("ray")  # an extra
-    import_module("ray.util.joblib").register_ray()
     try:
         ray.init(address=engine.address or None, log_to_driver=False, logging_level="error")
     except (ConnectionError, ValueError, RuntimeError) as error:
         raise UsageError(f"--engine: no Ray cluster answers at {engine.address}") from error
-    work = partial(work_remotely, limits=limits, expected=environment())
-    return Crew(work=work, stop=ray.shutdown, backend={"backend": "ray", "n_jobs": -1})
+    here = environment()
+    remote = ray.remote(work_remotely)
+
+    def work(task: Task) -> Done | None:
+        done: Done | None = ray.get(remote.remote(task, limits=limits, expected=here))
+        return done
+
+    backend = {"backend": "threading", "n_jobs": int(ray.cluster_resources()["CPU"])}
+    return Crew(work=work, stop=ray.shutdown, backend=backend, ahead="n_jobs")
 
 
 def work_remotely(task: Task, *, limits: Limits, expected: dict[str, str]) -> Done | None:

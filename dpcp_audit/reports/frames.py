@@ -16,13 +16,8 @@ def write(descriptor: int, message: bytes) -> None:
 
 def read(descriptor: int) -> bytes | None:
     """Wait for a message; None where the other side has gone."""
-    received = bytearray()
-    while (message := take(received)) is None:
-        part = os.read(descriptor, 2**20)
-        if not part:
-            return None
-        received += part
-    return message
+    head = _exactly(descriptor, _HEAD)
+    return None if head is None else _exactly(descriptor, int.from_bytes(head, "big"))
 
 
 def take(received: bytearray) -> bytes | None:
@@ -33,3 +28,13 @@ def take(received: bytearray) -> bytes | None:
     message = bytes(received[_HEAD:end])
     del received[:end]
     return message
+
+
+def _exactly(descriptor: int, size: int) -> bytes | None:
+    received = bytearray()
+    while len(received) < size:
+        part = os.read(descriptor, size - len(received))
+        if not part:
+            return None
+        received += part
+    return bytes(received)

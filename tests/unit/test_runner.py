@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support.unruly import CannotTravel, Does, Sums, hangs_in_c
 
+from dpcp_audit.audits.check import Context
 from dpcp_audit.audits.computed import Computation, Computed
 from dpcp_audit.audits.evidence import Claim, Source, Verdict
 from dpcp_audit.reports import publishing, suite
+from dpcp_audit.reports.cells import Limits, family
 from dpcp_audit.reports.cli import main
+from dpcp_audit.reports.commands import arguments
 from dpcp_audit.reports.document import to_document
 from dpcp_audit.reports.engines import Engine
 from dpcp_audit.reports.events import (
     CheckFinished,
     CheckStarted,
+    ChunkFinished,
     RunFinished,
     RunStarted,
 )
-from dpcp_audit.reports.runner import check, run
+from dpcp_audit.reports.runner import check, check_row, run, share
 from dpcp_audit.reports.settings import Profile, RunSettings
 from dpcp_audit.reports.suite import select
 from dpcp_audit.reports.suite.row import Row
@@ -30,7 +36,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from dpcp_audit.audits.check import Context
     from dpcp_audit.audits.evidence import Finding, Outcome
 
 SMOKE = RunSettings(profile=Profile.SMOKE, seed=7)
@@ -255,3 +260,171 @@ def test_a_check_that_takes_its_process_with_it_is_an_error_and_ends_nothing(job
     before, dies, after = findings(rows, jobs=jobs)
     assert dies.error == "the process died: exit code 9"
     assert (before.verdict, after.verdict) == (Verdict.CONSISTENT, Verdict.REFUTED)
+
+
+def test_chunks_are_put_together_in_their_order() -> None:
+    """Whatever runs them: two workers, one, or this process."""
+    check_ = row("sums", Sums(parts=5))
+    (one,), (two,) = (findings([check_], jobs=jobs) for jobs in (1, 2))
+    here = check_row(check_, SMOKE, significance=share(SMOKE, [check_]))
+    assert one.outcome == two.outcome == here.outcome
+    assert one.outcome is not None
+    contexts = Context(seed=7, name="sums", significance=0.5)
+    assert one.outcome.evidence.value == sum(contexts.rng(i).random() for i in range(5))
+
+
+def test_chunks_are_told_of_as_they_finish() -> None:
+    events = list(run([row("sums", Sums(parts=3))], SMOKE))
+    chunks = [event for event in events if isinstance(event, ChunkFinished)]
+    assert [(chunk.index, chunk.chunks, chunk.id) for chunk in chunks] == [
+        (0, 3, "sums"),
+        (1, 3, "sums"),
+        (2, 3, "sums"),
+    ]
+    assert events.index(chunks[-1]) == len(events) - 3
+
+
+def test_the_first_chunk_that_fails_is_told_of_whichever_comes_back_first() -> None:
+    """Chunk 1 takes longer to fail than chunk 2."""
+    check_ = row("sums", Sums(parts=6, fail=(1, 2)))
+    for jobs in (1, 2):
+        (finding,) = findings([check_], jobs=jobs)
+        assert finding.error == "ValueError: chunk 1 failed (in chunk)"
+
+
+def test_chunks_that_are_not_needed_after_a_failure_do_not_run(tmp_path: Path) -> None:
+    findings([row("sums", Sums(parts=40, fail=(0,), seconds=0.1, folder=str(tmp_path)))], jobs=2)
+    assert len(list(tmp_path.iterdir())) < 10
+
+
+def test_a_check_has_one_time_limit_for_all_its_chunks(tmp_path: Path) -> None:
+    rows = [row("slow", Sums(parts=40, seconds=0.2, folder=str(tmp_path))), HOLDS]
+    *_, last = run(rows, SMOKE, engine=Engine(jobs=2), limits=Limits(seconds=0.5))
+    assert isinstance(last, RunFinished)
+    slow, holds = last.findings
+    assert slow.error.endswith("s: the time limit of a check")
+    assert 3 <= len(list(tmp_path.iterdir())) < 10
+    assert holds.verdict is Verdict.CONSISTENT
+
+
+def test_a_check_that_hangs_is_stopped_and_the_others_go_on() -> None:
+    rows = [row("hangs", Does(hangs_in_c)), HOLDS, FALSE]
+    events = list(run(rows, SMOKE, engine=Engine(jobs=1), limits=Limits(seconds=0.5)))
+    ends = [event for event in events if isinstance(event, CheckFinished)]
+    assert [(end.finding.error, end.stopped) for end in ends] == [
+        ("stopped after 0.5 s: the time limit of a check", True),
+        ("", False),
+        ("", False),
+    ]
+
+
+def test_a_check_that_cannot_travel_is_an_error_and_ends_nothing() -> None:
+    bad, good = findings([row("stays", CannotTravel()), HOLDS], jobs=2)
+    assert bad.error.startswith("the check cannot be sent to another process: TypeError")
+    assert good.verdict is Verdict.CONSISTENT
+
+
+@dataclass(frozen=True)
+class Confused(Sums):
+    """A check that does not know its chunks, or cannot judge them."""
+
+    where: str = "chunks"
+
+    def chunks(self, context: Context) -> int:
+        if self.where == "chunks":
+            raise ValueError("planted")
+        return self.parts
+
+    def combine(self, context: Context, results: Sequence[Any]) -> Outcome:
+        raise ValueError("planted")
+
+
+@pytest.mark.parametrize("where", ["chunks", "combine"])
+def test_errors_around_the_chunks_are_errors_of_the_check(where: str) -> None:
+    bad, good = findings([row("confused", Confused(where=where)), HOLDS])
+    assert bad.error == f"ValueError: planted (in {where})"
+    assert good.verdict is Verdict.CONSISTENT
+
+
+def test_a_run_that_is_left_leaves_no_process_behind() -> None:
+    events = run([row("hangs", Does(hangs_in_c)), HOLDS], SMOKE)
+    assert isinstance(next(events), RunStarted)
+    assert isinstance(next(events), CheckStarted)
+    time.sleep(1)
+    assert len(family(os.getpid())) > 1
+    events.close()
+    deadline = time.monotonic() + 3
+    while len(family(os.getpid())) > 1 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert family(os.getpid()) == [os.getpid()]
+
+
+def test_limits_are_options(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    log = tmp_path / "log"
+    options = ["--budget", "0.5s", "--memory", "1GiB", "--log", str(log)]
+    assert exit_code(monkeypatch, [row("hangs", Does(hangs_in_c)), HOLDS], *options) == 3
+    assert "stopped after 0.5 s: the time limit of a check" in capsys.readouterr().out
+    lines = [line.partition(" ")[2] for line in log.read_text().splitlines()]
+    assert lines[:2] == ["run started: 2 checks", "hangs: started, 1 chunk(s)"]
+    assert lines[2].startswith("hangs: ERROR (0.5")
+    assert lines[-1].startswith("run finished: ")
+
+
+@pytest.mark.parametrize(
+    ("option", "values"),
+    [
+        ("--budget", ["0", "-1s", "", "s", "1d", "nan", "inf", "1e5s", "one minute"]),
+        ("--memory", ["0GiB", "2", "-1GiB", "GiB", "2G", "", "nanGiB"]),
+    ],
+)
+def test_limits_that_are_none_are_refused(
+    option: str, values: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for value in values:
+        with pytest.raises(SystemExit, match="2"):
+            main(["run", f"{option}={value}"])
+        assert f"argument {option}: must be positive, such as" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("90", 90), ("60s", 60), ("1.5m", 90), ("2h", 7200), ("0.5 s", 0.5)]
+)
+def test_times_are_read(text: str, seconds: float) -> None:
+    assert arguments.duration(text) == seconds
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("500MiB", 500 * 2**20), ("2GiB", 2**31), ("1.5kB", 1500), ("2 GB", 2e9)]
+)
+def test_sizes_are_read(text: str, size: int) -> None:
+    assert arguments.memory(text) == size
+
+
+def test_resuming_takes_the_settings_of_the_journal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    journal, report = tmp_path / "run.ndjson", tmp_path / "r.json"
+    only = ["--only", "ldpcp.krr", "--only", "ldpcp.blocks"]
+    begin = ["run", "--profile", "smoke", "--seed", "3", *only, "--journal", str(journal)]
+    assert main(begin) == 0
+    lines = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(b"".join(lines[:2]))
+    assert main(["run", "--resume", str(journal), "--report", f"json={report}"]) == 0
+    results = json.loads(report.read_text())
+    assert (results["seed"], results["profile"], len(results["findings"])) == (3, "smoke", 2)
+    assert f"going on with {journal}: 1 checks finished" in capsys.readouterr().err
+    for options, error in (
+        (["--seed", "4"], "--seed: the resumed run was begun with 3, got 4"),
+        (["--profile", "ci"], "--profile: the resumed run was begun with smoke, got ci"),
+        (["--suite", "theorems"], "--suite: the resumed run was begun with papers, got theorems"),
+        (["--strict"], "--strict: the resumed run was begun with False, got True"),
+        (["--only", "ldpcp.krr"], "no --only"),
+        (["--journal", str(journal)], "leave out --journal"),
+        (["--log", str(tmp_path)], f"--log: {tmp_path}: Is a directory"),
+    ):
+        assert main(["run", "--resume", str(journal), *options]) == 2
+        assert error in capsys.readouterr().err
+    assert main(begin) == 2
+    assert f"{journal} exists; go on with it by --resume" in capsys.readouterr().err

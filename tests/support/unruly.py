@@ -1,0 +1,191 @@
+"""Checks that do what checks should not, and one that falls into chunks; importable by cells."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import cloudpickle
+import numpy as np
+
+from dpcp_audit.audits.check import Context, whole
+from dpcp_audit.audits.evidence import Claim, Evidence, Outcome, Source, Verdict
+from dpcp_audit.reports.encoding import decode
+from dpcp_audit.reports.suite.row import Row
+from dpcp_audit.reports.tasks import Task
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from dpcp_audit.audits.evidence import PlainData
+    from dpcp_audit.reports.tasks import Done
+
+MIB = 2**20
+
+
+def proved(value: float, **witness: Any) -> Outcome:
+    return Outcome(
+        verdict=Verdict.PROVED, evidence=Evidence.exact("x", value), witness=dict(witness)
+    )
+
+
+def row(id_: str, check: Any) -> Row:
+    source = Source(paper="P", section="1")
+    return Row(
+        claim=Claim(id=id_, statement="s", source=source, expected=Verdict.PROVED), check=check
+    )
+
+
+def hangs() -> None:
+    time.sleep(600)
+
+
+def hangs_in_c() -> None:
+    """Backtracking that never ends, in C, with the interpreter's lock held."""
+    re.match(r"(a+)+$", "a" * 60 + "b")
+
+
+def hangs_and_ignores_signals() -> None:
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    hangs()
+
+
+def hangs_beside_a_program() -> None:
+    """Start a program in a session of its own, and hang."""
+    subprocess.Popen(["sleep", "600.25"], start_new_session=True)  # noqa: S607
+    hangs()
+
+
+def segfaults() -> None:
+    ctypes.string_at(0)
+
+
+def exits() -> None:
+    os._exit(9)
+
+
+def is_killed() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def calls_exit() -> None:
+    sys.exit("enough")
+
+
+def asks_for_too_much() -> None:
+    np.ones(4096 * MIB, dtype=np.uint8)
+
+
+def leaks() -> None:
+    kept = []
+    while True:
+        kept.append(np.ones(16 * MIB, dtype=np.uint8))
+
+
+def starts_programs_that_take_too_much() -> None:
+    """Each of the two stays below the limit."""
+    program = "import time; taken = b'1' * (300 * 2**20); time.sleep(60)"
+    for _ in range(2):
+        subprocess.Popen([sys.executable, "-c", program])
+    hangs()
+
+
+def prints() -> None:
+    print("to stdout")  # noqa: T201
+    os.write(1, b"to the pipe\n")
+    subprocess.run(["/bin/echo", "a program's"], check=True)
+    assert sys.stdin.read() == ""
+
+
+def harmless() -> None:
+    pass
+
+
+@dataclass(frozen=True)
+class Does:
+    """Does something, and is proved if it comes to an end."""
+
+    what: Any
+    sampled: bool = False
+
+    def __call__(self, context: Context) -> Outcome:
+        self.what()
+        return proved(0.0, process=os.getpid())
+
+
+@dataclass(frozen=True)
+class CannotTravel:
+    sampled: bool = False
+    lock: Any = field(default_factory=threading.Lock)
+
+    def __call__(self, context: Context) -> Outcome:
+        return proved(0.0)
+
+
+@dataclass(frozen=True)
+class NotPlain:
+    sampled: bool = False
+
+    def __call__(self, context: Context) -> Outcome:
+        return proved(0.0, what=object())
+
+
+@dataclass(frozen=True)
+class Sums:
+    """A sum of random numbers, by chunks; some of these may fail, or take their time.
+
+    ``folder`` is where each chunk that runs leaves a mark.
+    """
+
+    parts: int = 4
+    fail: tuple[int, ...] = ()
+    seconds: float = 0.0
+    folder: str = ""
+    sampled: bool = True
+
+    def __call__(self, context: Context) -> Outcome:
+        return whole(self, context)
+
+    def chunks(self, context: Context) -> int:
+        return self.parts
+
+    def chunk(self, context: Context, index: int) -> PlainData:
+        if self.folder:
+            with (Path(self.folder) / f"{context.name}-{index}").open("a") as mark:
+                mark.write("x")
+        time.sleep(self.seconds)
+        if index in self.fail:
+            time.sleep(0.2 * (len(self.fail) - self.fail.index(index)))
+            raise ValueError(f"chunk {index} failed")
+        return {"sum": context.rng(index).random(), "limit": [float("inf"), (1, 2)]}
+
+    def combine(self, context: Context, results: Sequence[PlainData]) -> Outcome:
+        assert [part["limit"] for part in results] == [[float("inf"), [1, 2]]] * self.parts or (
+            [part["limit"] for part in results] == [[float("inf"), (1, 2)]] * self.parts
+        )
+        return proved(sum(part["sum"] for part in results), parts=self.parts)
+
+
+def task(check: Any) -> Task:
+    context = Context(seed=0, name="a.b", significance=1e-3)
+    return Task(check=cloudpickle.dumps(check), context=context)
+
+
+def doing(what: Callable[[], None]) -> Task:
+    return task(Does(what))
+
+
+def process_of(done: Done) -> int:
+    """Return the process that a ``Does`` ran in."""
+    assert not done.error
+    return int(decode(done.data).witness["process"])
