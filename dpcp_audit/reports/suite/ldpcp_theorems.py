@@ -220,6 +220,7 @@ def _uniform_rows() -> list[Row]:
                     two_sided=two_sided,
                 ),
                 n_trials=2_000,
+                chunk_trials=1_000,
             ),
         )
         for two_sided, suffix, section, words, formula in (
@@ -249,7 +250,7 @@ def _label_rows() -> list[Row]:
                 "Calibrated at 1−α+Δ_L, LDP-CP-L covers at least 1−α with probability ≥ 1−δ.",
                 "P(coverage ≥ 1−α) ≥ 1−δ",
             ),
-            check=FailureRate(theorem=starred, n_trials=2_000),
+            check=FailureRate(theorem=starred, n_trials=2_000, chunk_trials=1_000),
         ),
         Row(
             claim=_claim(
@@ -287,6 +288,7 @@ def _theorem_3_rows() -> list[Row]:
                     pool_name=name, pool=pool, k=10, n=50_000, epsilon=_EPSILON, delta=_DELTA
                 ),
                 n_trials=2_000,
+                chunk_trials=1_000,
             ),
         )
         for name, pool, expected in pools

@@ -27,7 +27,7 @@ def _theorem_1(reading: Reading, *, corrected: bool = False) -> FailureRate:
         theorem = CoverageTheorem(
             mechanism=_DEFAULT, n=500, beta=0.1, reading=reading, corrected=corrected
         )
-        return FailureRate(theorem=theorem, n_trials=800)
+        return FailureRate(theorem=theorem, n_trials=800, chunk_trials=400)
     theorem = CoverageTheorem(
         mechanism=_DEFAULT, n=2400, beta=0.01, reading=reading, corrected=corrected
     )
@@ -211,7 +211,7 @@ def _coverage_rows() -> list[Row]:
                 "given the noise.",
                 "α* = max(0, α − τ/(n+1))",
             ),
-            check=FailureRate(theorem=_CLAMPED, n_trials=800),
+            check=FailureRate(theorem=_CLAMPED, n_trials=800, chunk_trials=400),
         ),
         Row(
             claim=_claim(
@@ -238,6 +238,6 @@ def _coverage_rows() -> list[Row]:
                 "classifier of digits; ties are not broken, which costs one rank.",
                 "1−α−(τ+1)/(n+1) ≤ P(Y ∈ C) ≤ 1−α+(τ+1)/(n+1)",
             ),
-            check=FailureRate(theorem=_on_digits(), n_trials=800),
+            check=FailureRate(theorem=_on_digits(), n_trials=800, chunk_trials=400),
         ),
     ]
