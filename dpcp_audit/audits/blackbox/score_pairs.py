@@ -16,6 +16,7 @@ import numpy as np
 
 from dpcp_audit import _validate
 from dpcp_audit.audits.blackbox.pairs import Candidate, input_key
+from dpcp_audit.audits.blackbox.turning import turning_pairs, two
 from dpcp_audit.audits.worst_case import ScorePair, moved_pair, simpler_pairs
 from dpcp_audit.mechanisms.neighbours import Neighbours, Relation
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 SMALL_SIZES = (1, 2, 3, 5, 10, 20)
 _SHARES = (0.5, 0.9, 0.1, 0.75, 0.25, 0.95, 0.05, 0.99)
-_BALANCING = 24
 _FEW_POSITIONS = 8
 _STEPS = 0.4
 """The share of local moves that move a few scores from one position to the next."""
@@ -88,25 +88,10 @@ class ScorePairs:
         return Candidate(family=family, neighbours=neighbours, scores=pair)
 
     def balanced(self, draw: Draw) -> Iterator[Candidate]:
-        """Yield, for each size, pairs at the split where the output turns from low to high.
-
-        With k scores at the lower bound and the others at the upper one, a quantile is low
-        from some k on; where its median crosses the middle is found by bisection.
-        """
-        low, high = self.bounds
+        """Yield, for each size, the pairs around the split where the output turns."""
         for n in self._usable():
-            first, last = 0, n
-            while last - first > 1:
-                k = (first + last) // 2
-                outputs = draw(np.where(np.arange(n) < k, low, high), _BALANCING)
-                if outputs.ndim != 1:
-                    return
-                turned = float(np.median(outputs)) <= (low + high) / 2
-                first, last = (first, k) if turned else (k, last)
-            for k in (last - 1, last, last - 2):
-                if 0 <= k <= n - 1:
-                    pair = _two(n, (low, high), k, (low, high))
-                    yield self.candidate(pair, "split where the output turns")
+            for family, pair in turning_pairs(draw, n, self.bounds):
+                yield self.candidate(pair, family)
 
     def nearby(self, candidate: Candidate, rng: np.random.Generator) -> Candidate | None:
         """Return the pair after one or a few local moves, now and then at another size."""
@@ -168,32 +153,37 @@ class ScorePairs:
         ends, middle = (low, high), (low + high) / 2
         span = high - low
         ranks = self._ranks(n)
-        yield "split at the rank, one score from end to end", _two(n, ends, ranks[0], ends)
-        yield "all at the lower bound but one", _two(n, ends, n - 1, ends)
-        yield "all at the upper bound but one", _two(n, ends, 0, ends)
+        yield "split at the rank, one score from end to end", two(n, ends, ranks[0], ends)
+        yield "all at the lower bound but one", two(n, ends, n - 1, ends)
+        yield "all at the upper bound but one", two(n, ends, 0, ends)
         inner = (low + span / 4, high - span / 4)
         for k in ranks[1:3]:
-            yield "split near the rank, one score from end to end", _two(n, ends, k, ends)
-        yield "split at the rank, inside of the bounds", _two(n, inner, ranks[0], inner)
-        yield "ties at the middle, one score to the end", _two(n, (middle, high), n - 1, ends)
+            yield "split near the rank, one score from end to end", two(n, ends, k, ends)
+        yield "split at the rank, inside of the bounds", two(n, inner, ranks[0], inner)
+        for k in ranks[:2]:
+            yield (
+                "a crowd in the middle that one score crosses",
+                two(n, (low, middle), k, (high, low)),
+            )
+        yield "ties at the middle, one score to the end", two(n, (middle, high), n - 1, ends)
         yield (
             "one score leaves the ties at the middle",
-            _two(n, (middle, high), n - 1, (middle, high)),
+            two(n, (middle, high), n - 1, (middle, high)),
         )
         for k in ranks[3:]:
-            yield "split, one score from end to end", _two(n, ends, k, ends)
+            yield "split, one score from end to end", two(n, ends, k, ends)
         crowd = low + 0.4 * span
-        yield "an outlier sets the range", _two(n, (crowd, high), n - 1, (crowd, high))
-        yield "an outlier sets the range", _two(n, (crowd, high), n - 1, (crowd, low))
+        yield "an outlier sets the range", two(n, (crowd, high), n - 1, (crowd, high))
+        yield "an outlier sets the range", two(n, (crowd, high), n - 1, (crowd, low))
         yield "even spread, one score from end to end", _even(n, low, high, ends)
         close = (low + 0.121 * span, low + 0.124 * span)
-        yield "scores that differ in the third decimal", _two(n, close, ranks[0], close)
+        yield "scores that differ in the third decimal", two(n, close, ranks[0], close)
         step = span / 64
         around = (middle - step, middle + step)
-        yield "dyadic midpoints, one score crosses", _two(n, around, ranks[0], around)
+        yield "dyadic midpoints, one score crosses", two(n, around, ranks[0], around)
         yield "dyadic midpoints, one score crosses", _dyadic(n, low, high)
         tiny = (middle - 1e-6 * span, middle + 1e-6 * span)
-        yield "scores a millionth apart", _two(n, tiny, ranks[0], tiny)
+        yield "scores a millionth apart", two(n, tiny, ranks[0], tiny)
 
     def _ranks(self, n: int) -> list[int]:
         """Return how many of the n−1 common scores lie below, the likeliest splits first."""
@@ -203,16 +193,6 @@ class ScorePairs:
         else:
             wanted = [math.floor(share * n) for share in _SHARES]
         return list(dict.fromkeys(min(max(k, 0), n - 1) for k in wanted))
-
-
-def _two(n: int, positions: tuple[float, float], k: int, move: tuple[float, float]) -> ScorePair:
-    """Return k scores at the first position, n−1−k at the second, and one that moves."""
-    return ScorePair(
-        positions=np.array(positions),
-        counts=np.array([k, n - 1 - k], dtype=np.int64),
-        source=move[0],
-        target=move[1],
-    ).tidy()
 
 
 def _even(n: int, low: float, high: float, move: tuple[float, float]) -> ScorePair:

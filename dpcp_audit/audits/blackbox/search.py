@@ -32,6 +32,8 @@ _PENALTY = 1.0
 those that race are chosen with as much added, as others may have been unlucky."""
 _EASED = 0.3
 """Pairs are ranked by the claim and by one of so many times its ε or ρ, which few outputs break."""
+_TURNING = 1500
+"""Outputs that there must be room for before some are spent on where the output turns."""
 _LOOKED_AT = 2**16
 """Outputs of an input that pilots look at; more of them would tell little and take long."""
 
@@ -180,13 +182,11 @@ class Race:
                 break
 
     def _next(self, rng: np.random.Generator, stop: int) -> Candidate | None:
+        if not self._balanced and self._queue is not None and self.bank.spent + _TURNING <= stop:
+            self._balanced = True
+            self._queue += self._balance()[::-1]
         if self._queue:
             return self._queue.pop()
-        if not self._balanced and self.bank.spent + 1000 <= stop:
-            self._balanced = True
-            self._queue = self._balance()[::-1]
-            if self._queue:
-                return self._queue.pop()
         best = sorted(self.arms, key=_pessimistic, reverse=True)[:4]
         return self.pairs.nearby(best[rng.integers(len(best))].candidate, rng) if best else None
 
