@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import runpy
 from pathlib import Path
 
 import pytest
+from support.plugin_files import ARGUMENTS
 
+pytest_plugins = ["pytester"]
+FEWER = "--dp-audit-draws=6000"
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
@@ -22,7 +26,28 @@ def test_an_example_reaches_its_verdicts(name, verdicts, capsys) -> None:
         assert verdict in line
 
 
+def test_the_example_of_tests_passes(pytester) -> None:
+    pytester.copy_example(str(EXAMPLES / "test_my_quantile.py"))
+    result = pytester.runpytest_inprocess(*ARGUMENTS, FEWER, "test_my_quantile.py")
+    result.assert_outcomes(passed=3, xfailed=1)
+
+
+def test_the_tests_of_the_readme_pass_on_a_correct_quantile(pytester) -> None:
+    readme = (EXAMPLES.parent / "README.md").read_text(encoding="utf-8")
+    (tests,) = (
+        code
+        for code in re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+        if "def test_" in code
+    )
+    correct = (EXAMPLES / "test_my_quantile.py").read_text(encoding="utf-8")
+    pytester.mkpydir("mypkg").joinpath("quantile.py").write_text(correct, encoding="utf-8")
+    pytester.makepyfile(test_it=tests)
+    pytester.syspathinsert()
+    pytester.runpytest_inprocess(*ARGUMENTS, FEWER, "test_it.py").assert_outcomes(passed=2)
+
+
 def test_every_example_is_run() -> None:
     """That in Perl is run by ``test_targets_command``."""
     run = {"audit_my_quantile.py", "check_coverage.py", "command_quantile.pl"}
+    run |= {"test_my_quantile.py"}
     assert {path.name for path in EXAMPLES.iterdir() if path.is_file()} == run

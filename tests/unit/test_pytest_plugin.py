@@ -35,7 +35,7 @@ WRONG = {
     "dp_audit.private(mean, PureDP(1.0), alpha=2)": "alpha must lie in (0, 1), got 2*",
     "dp_audit.private(3, PureDP(1.0))": "*is no function but a int",
     "dp_audit.private(conformal, PureDP(1.0), n=9, draws=10)": "*draws must be an integer >= 600*",
-    "dp_audit.private(conformal, PureDP(1.0), draws=1, budget='1s')": "give either draws or budget*",
+    "dp_audit.local(flip, LocalDP(1.0), domain=2, draws=1, budget=1)": "give either draws or*",
     "dp_audit.covers(conformal, at_least=90)": "at_least must lie in (0, 1), got 90",
     "dp_audit.covers(conformal, at_least=0.9, budget='soon')": "budget must be a time such as*",
     "dp_audit.covers(flip, at_least=0.9, kind='randomiser')": "kind must be one of*",
@@ -59,7 +59,7 @@ def test_a_refuted_claim_fails_with_what_a_reader_needs(pytester) -> None:
             "  witness   guarantee:*",
             "            value: 100 numbers: *",
             "            event: *",
-            "  replay    pytest test_it.py::test_halved --dp-audit-seed=3 --dp-audit-false-alarm=5e-05",
+            "  replay    pytest test_it.py::test_halved --dp-audit-seed=3 --dp-audit-false-*=5e-05",
             "*dp-audit*",
             "2 audits; a session of correct mechanisms fails * 0.0001, shared by 2 tests; seed 3",
             "audit * verdict * refuted with probability 0.95",
@@ -104,7 +104,7 @@ def test_deselection_and_order_change_no_number(pytester) -> None:
     run(pytester, JSON, "-k", "private", "--dp-audit-report=html=found.html")
     (one,) = findings(pytester).values()
     assert one == everything[one["id"]]
-    assert "Laplace" not in (pytester.path / "found.html").read_text(encoding="utf-8")[:0]
+    assert one["id"] in (pytester.path / "found.html").read_text(encoding="utf-8")
     run(pytester, JSON, "test_it.py::test_twice", "test_it.py::test_private")
     assert findings(pytester) == everything
 
@@ -132,8 +132,8 @@ def test_wrong_use_is_one_line(pytester) -> None:
 
 def test_an_inconclusive_audit_warns_or_fails(pytester) -> None:
     tests = PRIVATE.replace("**SIZE", "**SIZE | {'draws': 600}")
-    result = run(pytester, "--dp-audit-false-alarm=1e-80", tests=tests)
-    result.assert_outcomes(passed=1, warnings=1)
+    result = run(pytester, "-Wdefault", "--dp-audit-false-alarm=1e-80", tests=tests)
+    result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(
         ["*InconclusiveAuditWarning: test_it.py:*: mean: inconclusive, 600*"]
     )
@@ -147,8 +147,8 @@ def test_draws_of_the_command_line_are_those_of_the_replay(pytester) -> None:
 
 
 def test_a_budget_is_planned_into_a_power_of_two(pytester) -> None:
-    tests = HALVED.replace("**SIZE", "n=100, vectorised=True, budget='100ms'").replace("ms", "s")
-    result = run(pytester, tests=tests.replace("100s", "0.05s"))
+    tests = HALVED.replace("**SIZE", "n=100, vectorised=True, budget='0.05s'")
+    result = run(pytester, tests=tests)
     (draws,) = re.findall(r"replay .* --dp-audit-draws=(\d+)", result.stdout.str())
     assert int(draws).bit_count() == 1
 
@@ -160,7 +160,7 @@ def test_a_budget_is_planned_into_a_power_of_two(pytester) -> None:
         (["--dp-audit-seed=-1"], "*--dp-audit-seed: must be an integer >= 0, got '-1'"),
         (["--dp-audit-report=pdf=x"], "*--dp-audit-report: unknown format 'pdf'*"),
         (["--dp-audit-report=json=-"], "*--dp-audit-report must name a file, got 'json=-'"),
-        (["--dp-audit-report=json=no/where"], "*--dp-audit-report: the folder no does not exist*"),
+        (["--dp-audit-report=json=no/where"], "*--dp-audit-report: *folder no does not exist*"),
         (["--dp-audit-baseline=none.json"], "*--dp-audit-baseline: *none.json: No such file*"),
         (["-o", "dp_audit_draws=many"], "*dp_audit_draws must be an integer >= 1, got 'many'"),
     ],
