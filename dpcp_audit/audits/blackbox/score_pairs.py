@@ -16,7 +16,7 @@ import numpy as np
 
 from dpcp_audit import _validate
 from dpcp_audit.audits.blackbox.pairs import Candidate, input_key
-from dpcp_audit.audits.blackbox.turning import turning_pairs, two
+from dpcp_audit.audits.blackbox.turning import CROWD, turning_pairs, two
 from dpcp_audit.audits.worst_case import ScorePair, moved_pair, simpler_pairs
 from dpcp_audit.mechanisms.neighbours import Neighbours, Relation
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 SMALL_SIZES = (1, 2, 3, 5, 10, 20)
 _SHARES = (0.5, 0.9, 0.1, 0.75, 0.25, 0.95, 0.05, 0.99)
 _FEW_POSITIONS = 8
+_MANY = 20
 _STEPS = 0.4
 """The share of local moves that move a few scores from one position to the next."""
 
@@ -88,8 +89,12 @@ class ScorePairs:
         return Candidate(family=family, neighbours=neighbours, scores=pair)
 
     def balanced(self, draw: Draw) -> Iterator[Candidate]:
-        """Yield, for each size, the pairs around the split where the output turns."""
-        for n in self._usable():
+        """Yield the pairs around the split where the output turns, for the first and large sizes.
+
+        At smaller ones the catalogue has most splits.
+        """
+        usable = self._usable()
+        for n in (n for n in usable if n >= _MANY or n == usable[0]):
             for family, pair in turning_pairs(draw, n, self.bounds):
                 yield self.candidate(pair, family)
 
@@ -162,7 +167,7 @@ class ScorePairs:
         yield "split at the rank, inside of the bounds", two(n, inner, ranks[0], inner)
         for k in ranks[:2]:
             yield (
-                "a crowd in the middle that one score crosses",
+                CROWD,
                 two(n, (low, middle), k, (high, low)),
             )
         yield "ties at the middle, one score to the end", two(n, (middle, high), n - 1, ends)

@@ -32,7 +32,7 @@ _PENALTY = 1.0
 those that race are chosen with as much added, as others may have been unlucky."""
 _EASED = 0.3
 """Pairs are ranked by the claim and by one of so many times its ε or ρ, which few outputs break."""
-_TURNING = 1500
+_TURNING = 500
 """Outputs that there must be room for before some are spent on where the output turns."""
 _LOOKED_AT = 2**16
 """Outputs of an input that pilots look at; more of them would tell little and take long."""

@@ -7,6 +7,7 @@ output turns from the lower to the upper one.
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
 
     from dpcp_audit.audits.blackbox.pairs import Draw
 
-_OUTPUTS = 24
+_OUTPUTS = 11
+_ENDS = "split where the output turns"
+CROWD = "a crowd in the middle that one score crosses"
 
 
 def turning_pairs(
@@ -26,24 +29,20 @@ def turning_pairs(
 ) -> Iterator[tuple[str, ScorePair]]:
     """Yield pairs of n scores around the split at which the output turns, with their families.
 
-    Scores at the two ends, and a crowd in the middle that one score crosses; then an even
-    spread, in which the score that comes out moves half a step, or to an end.
+    Scores at the two ends, and a crowd in the middle that one score crosses; and an even
+    spread, in which the score that comes out moves half a step, or to an end. First one of
+    each, then those beside them.
     """
     low, high = bounds
-    middle = (low + high) / 2
-    for family, positions, move in (
-        ("split where the output turns", (low, high), (low, high)),
-        ("a crowd in the middle that one score crosses", (low, middle), (high, low)),
-        ("a crowd in the middle that one score crosses", (middle, high), (low, high)),
-    ):
-        turn = _turn(draw, n, positions)
-        if turn is None:
-            return
-        for k in (turn - 1, turn, turn - 2):
-            if 0 <= k <= n - 1:
-                yield family, two(n, positions, k, move)
-    if n > 1:
-        yield from _released_score(draw, n, bounds)
+    middle, little = (low + high) / 2, (high - low) / 64
+    families = [
+        _split(draw, n, _ENDS, (low, high), (low, high), turn=middle),
+        _released_score(draw, n, bounds),
+        _split(draw, n, CROWD, (low, middle), (high, low), turn=middle - little),
+        _split(draw, n, CROWD, (middle, high), (low, high), turn=middle + little),
+    ]
+    for found in zip_longest(*families):
+        yield from (pair for pair in found if pair is not None)
 
 
 def two(n: int, positions: tuple[float, float], k: int, move: tuple[float, float]) -> ScorePair:
@@ -56,10 +55,18 @@ def two(n: int, positions: tuple[float, float], k: int, move: tuple[float, float
     ).tidy()
 
 
-def _turn(draw: Draw, n: int, positions: tuple[float, float]) -> int | None:
-    """Return the fewest scores at the first position with a low output; None for vectors.
+def _split(
+    draw: Draw,
+    n: int,
+    family: str,
+    positions: tuple[float, float],
+    move: tuple[float, float],
+    *,
+    turn: float,
+) -> Iterator[tuple[str, ScorePair]]:
+    """Yield splits of two positions around that with a low output; none where it is a vector.
 
-    Where the median of a few outputs crosses the middle of the positions is found by bisection.
+    Where the median of a few outputs falls below ``turn`` is found by bisection.
     """
     low, high = positions
     first, last = 0, n
@@ -67,10 +74,12 @@ def _turn(draw: Draw, n: int, positions: tuple[float, float]) -> int | None:
         k = (first + last) // 2
         outputs = draw(np.where(np.arange(n) < k, low, high), _OUTPUTS)
         if outputs.ndim != 1:
-            return None
-        turned = float(np.median(outputs)) <= (low + high) / 2
+            return
+        turned = float(np.median(outputs)) <= turn
         first, last = (first, k) if turned else (k, last)
-    return last
+    for k in (last - 1, last, last - 2):
+        if 0 <= k <= n - 1:
+            yield family, two(n, positions, k, move)
 
 
 def _released_score(
@@ -79,7 +88,10 @@ def _released_score(
     low, high = bounds
     step = (high - low) / n
     scores = low + step * (np.arange(n) + 0.5)
-    released = float(np.median(draw(scores, _OUTPUTS)))
+    outputs = draw(scores, _OUTPUTS)
+    if n == 1 or outputs.ndim != 1:
+        return
+    released = float(np.median(outputs))
     at = int(np.argmin(np.abs(scores - released)))
     counts = np.ones(n - 1, dtype=np.int64)
     for target in (float(scores[at]) + step / 2, low):
