@@ -82,7 +82,7 @@ def conclude(session: AuditSession) -> None:
     try:
         write_all(document, parse_reports(session.reports))
     except IncompleteError as error:
-        session.worsenings = True
+        session.failed = True
         session.lines.append(str(error).replace("--report", "--dp-audit-report", 1))
 
 
@@ -169,7 +169,7 @@ def _compared(session: AuditSession, found: Mapping[str, Any]) -> list[str]:
         document | {"findings": after},
         false_alarm=COMPARED * session.false_alarm,
     )
-    session.worsenings = bool(comparison.worsenings)
+    session.failed = bool(comparison.worsenings)
     lines = [f"against {session.baseline.name}: {summary(comparison)}"]
     return lines + [_worsening(change) for change in comparison.worsenings]
 

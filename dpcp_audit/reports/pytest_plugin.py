@@ -57,6 +57,10 @@ class AuditSession:
         What the workers of pytest-xdist found.
     complete : bool
         Whether nothing is missing.
+    failed : bool
+        Whether something got worse than in the baseline, or a report could not be written.
+    lines : list of str
+        What the session says at its end.
     """
 
     false_alarm: float
@@ -70,7 +74,7 @@ class AuditSession:
     audited: dict[str, Audited] = field(default_factory=dict)
     received: list[dict[str, Any]] = field(default_factory=list)
     complete: bool = True
-    worsenings: bool = False
+    failed: bool = False
     lines: list[str] = field(default_factory=list)
 
     @property
@@ -206,7 +210,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int | pytest.ExitC
         output[_NODE_OUTPUT] = json.dumps(plugin_session.as_data(found))
         return
     plugin_session.conclude(found)
-    if found.worsenings and exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED}:
+    if found.failed and exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED}:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
