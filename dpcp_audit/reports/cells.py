@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 DEFAULT_SECONDS = 3600.0
 _START_SECONDS = 120.0
 _LOOK_SECONDS = 0.1
+_PATIENCE = 1.0
 _MIB = 2**20
 
 
@@ -84,6 +85,7 @@ class Cell:
             stdout=subprocess.PIPE,
             start_new_session=True,
         )
+        self._busy = threading.Lock()
         self._received = bytearray()
         self._ready = False
 
@@ -94,6 +96,10 @@ class Cell:
 
     def run(self, task: Task, limits: Limits) -> Done:
         """Run a task; where it ends the process, or reaches a limit, it is stopped."""
+        with self._busy:
+            return self._run(task, limits)
+
+    def _run(self, task: Task, limits: Limits) -> Done:
         started = time.perf_counter()
         try:
             self._await_start()
@@ -102,7 +108,7 @@ class Cell:
                 frames.write(self._stdin, pickle.dumps(task))
             answer = self._answer(limits.seconds, memory=limits.memory)
         except _StoppedError as stopped:
-            self.close()
+            self._end()
             return Done(
                 id=task.context.name,
                 index=task.index,
@@ -123,7 +129,15 @@ class Cell:
             os.killpg(self._process.pid, signal.SIGKILL)
 
     def close(self) -> None:
-        """End the process and let go of its pipes."""
+        """End the process, and let go of its pipes once no thread waits for it."""
+        self.kill()
+        if self._busy.acquire(timeout=_PATIENCE):
+            try:
+                self._end()
+            finally:
+                self._busy.release()
+
+    def _end(self) -> None:
         self.kill()
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
@@ -142,7 +156,7 @@ class Cell:
         try:
             self._answer(_START_SECONDS, memory=None)
         except _StoppedError as stopped:
-            self.close()
+            self._end()
             raise CellError(f"a process for checks could not be started: {stopped}") from None
         self._ready = True
 
