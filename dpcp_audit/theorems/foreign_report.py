@@ -73,6 +73,7 @@ class Report:
                 "n": contender.n,
                 "upper": self.case.side.upper,
                 "calls": self.case.coverage.size,
+                "spent": self.calls,
                 "stage": self.case.stage,
             },
             note=self._note(),

@@ -202,6 +202,7 @@ class BlackBoxPrivacy:
                 "family": shown.candidate.family,
                 "n_samples": shown.size,
                 "draws": self.draws,
+                "spent": race.bank.spent,
                 "stage": shown.number,
                 "seed": context.seed,
             }

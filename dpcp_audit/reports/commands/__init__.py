@@ -19,6 +19,7 @@ from dpcp_audit.reports.commands import (
     reproduce,
     run,
     schema,
+    selftest,
 )
 
 if TYPE_CHECKING:
@@ -50,4 +51,5 @@ COMMANDS: Sequence[Command] = (
     compare,
     compare_calibrators,
     reproduce,
+    selftest,
 )

@@ -37,6 +37,8 @@ class Suite(StrEnum):
     """Every coverage theorem over score laws, sizes and privacy parameters."""
     TARGETS = "targets"
     """What code from elsewhere claims."""
+    ZOO = "zoo"
+    """Planted bugs and their correct twins: what the checks can see."""
 
 
 def suite(
@@ -78,6 +80,10 @@ def _rows(which: Suite, pools: tuple[str, ...]) -> tuple[Row, ...]:
             raise UsageError(f"--pool: {error}") from error
     if pools:
         raise UsageError("--pool goes with --suite theorems")
+    if which is Suite.ZOO:
+        from dpcp_audit.reports.zoo.rows import rows as zoo_rows  # noqa: PLC0415  (it has rows)
+
+        return tuple(zoo_rows())
     return (
         *ldpcp.rows(),
         *ldpcp_theorems.rows(),

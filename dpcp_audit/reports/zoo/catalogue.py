@@ -22,6 +22,7 @@ from dpcp_audit.theorems.theorem import MeanBound
 
 if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray
+    from dpcp_audit.mechanisms.guarantees import PrivacyGuarantee
 
 _HERE = "dpcp_audit.reports.zoo"
 _PURE, _ZCDP, _LOCAL = PureDP(1.0), ZCDP(quantiles.RHO), LocalDP(randomizers.EPSILON)
@@ -32,6 +33,15 @@ _COVERAGE = frozenset({Column.COVERAGE, Column.EXACT})
 _FEW = {"scores": np.zeros(5), "neighbour_scores": np.array([0.0, 0.0, 0.0, 0.0, 1.0])}
 _EVEN = (np.arange(500) + 0.5) / 500
 _MANY = {"scores": _EVEN, "neighbour_scores": np.append(_EVEN[1:], 1.0)}
+_WEAK_SEARCHES = ((0.5, 20_000), (0.8, 50_000), (0.9, 50_000))
+_FACTOR_SEEN = math.sqrt(2 / math.pi)
+"""A comparison with noise of a factor f shows ρ/f²·2/π where its two outcomes are as likely."""
+_COMPARISONS = (
+    "a comparison shows at most 2/π of the noise's ρ/f², which is less than ρ, but at orders "
+    "whose events have probabilities below 1e-9; with the law computed it shows"
+)
+_WEAK_LAPLACE = ((0.5, 20_000), (0.8, 100_000), (0.9, 400_000))
+_WEAK_GAUSSIAN = ((0.5, 20_000), (0.8, 200_000), (0.9, 800_000))
 _POST_PROCESSING = "what is done to a private threshold loses no privacy: the claim is true"
 
 
@@ -90,18 +100,7 @@ def _searches() -> list[Specimen]:
     deterministic = partial(truths.deterministic_loss, guarantee=_ZCDP)
     return [
         twin,
-        *(
-            _mutant(
-                twin,
-                f"noise-{factor:g}",
-                f"noise scale × {factor:g}",
-                options={"noise": factor},
-                exact=partial(truths.search_loss, factor * quantiles.noise_scale()),
-                draws=draws,
-                **private,
-            )
-            for factor, draws in ((0.5, 20_000), (0.8, 200_000), (0.9, 1_000_000))
-        ),
+        *(_weak_search(twin, factor, draws) for factor, draws in _WEAK_SEARCHES),
         _mutant(
             twin,
             "sigma-of-range",
@@ -170,6 +169,40 @@ def _searches() -> list[Specimen]:
             **(private | {"caught_by": frozenset({Column.PROBE, Column.EXACT})}),
         ),
     ]
+
+
+def _weak_search(twin: Specimen, factor: float, draws: int) -> Specimen:
+    seen = factor < _FACTOR_SEEN
+    return _mutant(
+        twin,
+        f"search-noise-{factor:g}",
+        f"noise scale of a bisection × {factor:g}",
+        options={"noise": factor},
+        exact=partial(truths.search_loss, factor * quantiles.noise_scale()),
+        draws=draws,
+        coverage=None,
+        caught_by=_PRIVACY if seen else frozenset({Column.EXACT}),
+        unseen={} if seen else {Column.BLACK_BOX: _COMPARISONS},
+    )
+
+
+def _weak_noise(twin: Specimen, factor: float, draws: int) -> Specimen:
+    kind = str(twin.options.get("noise", "laplace"))
+    pair = GaussianPair(1 / factor) if kind == "gaussian" else LaplacePair((1 / factor,))
+    return _mutant(
+        twin,
+        f"{kind}-noise-{factor:g}",
+        f"{kind.capitalize()} noise × {factor:g}",
+        options={**twin.options, "factor": factor},
+        exact=partial(truths.additive_loss, _guarantee(twin), pair),
+        draws=draws,
+        caught_by=_PRIVACY,
+    )
+
+
+def _guarantee(specimen: Specimen) -> PrivacyGuarantee:
+    assert specimen.privacy is not None  # noqa: S101  (for the type checker)
+    return specimen.privacy
 
 
 def _released_ends() -> list[Specimen]:
@@ -266,11 +299,12 @@ def _additive() -> list[Specimen]:
     deviation = LaplacePair((math.sqrt(2),))
     return [
         laplace,
+        *(_weak_noise(laplace, factor, draws) for factor, draws in _WEAK_LAPLACE),
         _mutant(
             laplace,
             "sensitivity-over-n",
             "noise for a sensitivity of clip/n, as of a mean (at n = 500)",
-            options={"divisor": "n"},
+            options={"over_n": True},
             exact=partial(truths.additive_loss, _PURE, LaplacePair((500.0,))),
             caught_by=_PRIVACY,
         ),
@@ -284,6 +318,7 @@ def _additive() -> list[Specimen]:
             draws=50_000,
         ),
         gaussian,
+        *(_weak_noise(gaussian, factor, draws) for factor, draws in _WEAK_GAUSSIAN),
         _mutant(
             gaussian,
             "laplace-for-gaussian",

@@ -131,15 +131,17 @@ def noisy_quantile(
     size: int,
     rng: np.random.Generator,
     noise: str = "laplace",
-    divisor: str = "1",
+    factor: float = 1.0,
+    over_n: bool = False,
 ) -> FloatArray:
     """Add noise to the quantile of scores in [0, 1], whose sensitivity is 1, not 1/n.
 
     ``noise`` is "laplace", of scale 1/ε, ε-DP; or "gaussian", of standard deviation 1, which
-    is 0.5-zCDP; or "laplace-as-gaussian", Laplace noise of that standard deviation.
+    is 0.5-zCDP; or "laplace-as-gaussian", Laplace noise of that standard deviation. ``factor``
+    below 1 is a scale that is too small.
     """
     exact = float(np.quantile(scores, 1 - ALPHA))
-    scale = (1 / EPSILON) / (len(scores) if divisor == "n" else 1)
+    scale = factor / EPSILON / (len(scores) if over_n else 1)
     if noise == "gaussian":
         return exact + rng.normal(scale=scale, size=size)
     if noise == "laplace-as-gaussian":
