@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 ALL = "all"
 """Stands for every recipe."""
+_FOLDER = "dpcp_audit.reports.recipes"
 _KEYS = frozenset({"summary", "documentation", "promise", "distribution", "module"})
 
 
@@ -83,7 +84,7 @@ class Recipe:
 
 def names() -> list[str]:
     """Return the names of all recipes, in alphabetical order."""
-    files = resources.files(__package__).iterdir()
+    files = resources.files(_FOLDER).iterdir()
     return sorted(file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml"))
 
 
@@ -106,7 +107,7 @@ def load(name: str, *, budget: str | None = None, draws: int | None = None) -> R
         near = difflib.get_close_matches(name, names(), n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"use {', '.join([*names(), ALL])}"
         raise UsageError(f"no recipe is called {name!r}; {hint}")
-    text = resources.files(__package__).joinpath(f"{name}.toml").read_text(encoding="utf-8")
+    text = resources.files(_FOLDER).joinpath(f"{name}.toml").read_text(encoding="utf-8")
     data = tomllib.loads(text)
     efforts = {"budget": budget, "draws": draws}
     given = {key: value for key, value in efforts.items() if value is not None}

@@ -10,6 +10,7 @@ audited is the set that a user gets, not a number inside of the library.
 from __future__ import annotations
 
 import warnings
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -49,7 +50,8 @@ class GivenProbabilities:
 
     def predict(self, features: FloatArray) -> IntArray:
         """Return the most probable labels, shape (m,)."""
-        return self.classes_[self.predict_proba(features).argmax(axis=1)]
+        best: IntArray = self.predict_proba(features).argmax(axis=1)
+        return np.take(self.classes_, best)
 
 
 def mapie_split_conformal(
@@ -66,9 +68,7 @@ def mapie_split_conformal(
     confidence_level : float
         The coverage that is asked for, in (0, 1).
     """
-    from mapie.classification import SplitConformalClassifier  # noqa: PLC0415  (an extra)
-
-    classifier = SplitConformalClassifier(
+    classifier = import_module("mapie.classification").SplitConformalClassifier(
         estimator=GivenProbabilities(np.arange(probabilities.shape[1])),
         confidence_level=confidence_level,
         conformity_score="lac",
@@ -97,9 +97,8 @@ def crepes_split_conformal(
     confidence : float
         The coverage that is asked for, in (0, 1).
     """
-    from crepes import WrapClassifier  # noqa: PLC0415  (an extra)
-
-    classifier = WrapClassifier(GivenProbabilities(np.arange(probabilities.shape[1])))
+    learner = GivenProbabilities(np.arange(probabilities.shape[1]))
+    classifier = import_module("crepes").WrapClassifier(learner)
     classifier.calibrate(probabilities, labels)
     return _threshold(
         probabilities,

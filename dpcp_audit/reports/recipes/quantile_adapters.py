@@ -1,12 +1,14 @@
 """Private quantiles of other libraries, as ``dpcp-audit check`` calls a quantile.
 
 Nothing is added to what the libraries do: the adapters name the arguments, and hand over the
-data and, where the library takes one, the source of randomness.
+data and, where the library takes one, the source of randomness. The libraries are an extra
+(``targets``), imported where they are called.
 """
 
 from __future__ import annotations
 
 from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,17 +44,15 @@ def diffprivlib_quantile(
     bounds : sequence of float
         The public interval that holds the scores.
     """
-    from diffprivlib import BudgetAccountant  # noqa: PLC0415  (an extra)
-    from diffprivlib.tools import quantile  # noqa: PLC0415
-
+    diffprivlib = import_module("diffprivlib")
     return float(
-        quantile(
+        diffprivlib.tools.quantile(
             scores,
             level,
             epsilon=epsilon,
             bounds=tuple(bounds),
             random_state=np.random.RandomState(rng.bit_generator),
-            accountant=BudgetAccountant(),
+            accountant=diffprivlib.BudgetAccountant(),
         )
     )
 
@@ -93,8 +93,7 @@ def _opendp_measurement(
     level: float, n_candidates: int, epsilon: float | None, rho: float | None, size: int | None
 ) -> Any:
     """Return the measurement that spends the budget; finding its scale takes 0.1 s."""
-    import opendp.prelude as dp  # noqa: PLC0415  (an extra)
-
+    dp = import_module("opendp.prelude")
     if (epsilon is None) == (rho is None):
         raise ValueError(f"give either epsilon or rho, got {epsilon!r} and {rho!r}")
     dp.enable_features("contrib")
@@ -129,10 +128,8 @@ def python_dp_percentile(
     bounds : sequence of float
         The public interval that holds the scores.
     """
-    from pydp.algorithms.laplacian import Percentile  # noqa: PLC0415  (an extra)
-
     low, high = bounds
-    algorithm = Percentile(
+    algorithm = import_module("pydp.algorithms.laplacian").Percentile(
         epsilon=epsilon, percentile=level, lower_bound=low, upper_bound=high, dtype="float"
     )
     return float(algorithm.quick_result(scores.tolist()))
