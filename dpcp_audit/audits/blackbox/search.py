@@ -124,9 +124,13 @@ class Race:
     _seen: set[object] = field(default_factory=set)
     _queue: list[Candidate] | None = None
     _balanced: bool = False
+    _champion: Arm | None = None
 
     def round(self, budget: int, rng: np.random.Generator) -> Arm:
         """Spend about ``budget`` outputs on new and old candidates; return the loudest.
+
+        That is the winner of the race, or the pair of an earlier round where what is held
+        against that promises more: many pairs may be as loud, and one is known better.
 
         Raises
         ------
@@ -143,7 +147,10 @@ class Race:
                 f"sample raised on all of {len(self.bank.failures)} pairs of inputs that were "
                 f"tried, first: {self.bank.failures[0]}"
             )
-        return self._survivor(max(0, stop - self.bank.spent))
+        winner = self._survivor(max(0, stop - self.bank.spent))
+        known = [arm for arm in (self._champion, winner) if arm is not None]
+        self._champion = max(known, key=self._prospect)
+        return self._champion
 
     def accuse(self, candidate: Candidate) -> EventTest | MomentTest:
         """Choose what to hold against a pair, on all outputs kept of it."""
@@ -165,6 +172,13 @@ class Race:
         """Tell whether all outputs kept of a pair are one and the same."""
         pooled = np.concatenate(self.bank.pilot(arm.candidate))
         return bool((pooled == pooled[:1]).all())
+
+    def _prospect(self, arm: Arm) -> float:
+        """Return what is held against a pair promises, less a standard error."""
+        if self.constant(arm):
+            return -math.inf
+        size = len(self.bank.pilot(arm.candidate)[0])
+        return self.accuse(arm.candidate).promise - 1 / math.sqrt(size)
 
     def _explore(self, stop: int, rng: np.random.Generator) -> None:
         if self._queue is None:
@@ -233,9 +247,10 @@ class Race:
     def _survivor(self, budget: int) -> Arm:
         """Halve the best candidates until one is left, with as many outputs in every heat.
 
-        Half of the budget is the winner's alone: what it is accused of is chosen on it.
+        Half of the budget is the winner's alone: what it is accused of is chosen on it. Among
+        the best are pairs of several families and sizes, as those of one are often equally loud.
         """
-        safe = sorted(self.arms, key=_pessimistic, reverse=True)
+        safe = _varied(sorted(self.arms, key=_pessimistic, reverse=True))
         bold = sorted(safe[_SURVIVORS // 2 :], key=_optimistic, reverse=True)
         runners = safe[: _SURVIVORS // 2] + bold[: _SURVIVORS // 2]
         runners = [arm for arm in runners if arm.score > -math.inf]
@@ -256,6 +271,24 @@ class Race:
             if won:
                 return runners[0]
             runners = runners[: (len(runners) + 1) // 2]
+
+
+def _varied(arms: list[Arm]) -> list[Arm]:
+    """Return the first arm of each family and size of score pairs, and then the others."""
+    seen: set[object] = set()
+    first: list[Arm] = []
+    others: list[Arm] = []
+    for arm in arms:
+        kind = _kind(arm.candidate)
+        (others if kind in seen else first).append(arm)
+        seen.add(kind)
+    return first + others
+
+
+def _kind(candidate: Candidate) -> object:
+    if candidate.scores is None:
+        return candidate
+    return candidate.family.removeprefix("near: "), int(candidate.scores.counts.sum())
 
 
 def _pessimistic(arm: Arm) -> float:

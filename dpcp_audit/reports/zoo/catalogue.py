@@ -33,15 +33,15 @@ _COVERAGE = frozenset({Column.COVERAGE, Column.EXACT})
 _FEW = {"scores": np.zeros(5), "neighbour_scores": np.array([0.0, 0.0, 0.0, 0.0, 1.0])}
 _EVEN = (np.arange(500) + 0.5) / 500
 _MANY = {"scores": _EVEN, "neighbour_scores": np.append(_EVEN[1:], 1.0)}
-_WEAK_SEARCHES = ((0.5, 20_000), (0.8, 50_000), (0.9, 50_000))
+_WEAK_SEARCHES = ((0.5, 50_000), (0.8, 50_000), (0.9, 50_000))
 _FACTOR_SEEN = math.sqrt(2 / math.pi)
 """A comparison with noise of a factor f shows ρ/f²·2/π where its two outcomes are as likely."""
 _COMPARISONS = (
     "a comparison shows at most 2/π of the noise's ρ/f², which is less than ρ, but at orders "
     "whose events have probabilities below 1e-9; with the law computed it shows"
 )
-_WEAK_LAPLACE = ((0.5, 20_000), (0.8, 100_000), (0.9, 400_000))
-_WEAK_GAUSSIAN = ((0.5, 20_000), (0.8, 200_000), (0.9, 800_000))
+_WEAK_LAPLACE = ((0.5, 20_000), (0.8, 200_000), (0.9, 800_000))
+_WEAK_GAUSSIAN = ((0.5, 20_000), (0.8, 200_000), (0.9, 1_600_000))
 _POST_PROCESSING = "what is done to a private threshold loses no privacy: the claim is true"
 
 
@@ -122,6 +122,7 @@ def _searches() -> list[Specimen]:
             "one-draw",
             "one noise draw reused for all rounds",
             "one_draw",
+            draws=50_000,
             exact=truths.one_draw_loss,
             **private,
         ),
