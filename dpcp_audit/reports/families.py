@@ -52,6 +52,9 @@ _NAMES: tuple[tuple[str, str], ...] = (
     ("histlap.*", "HistLap, coverage"),
     ("conformal.split*", "Split conformal prediction, coverage"),
     ("pipeline.*", "A pipeline's budget"),
+    ("reproduced.*[form=written]", "The printed tables, against the algorithms as written"),
+    ("reproduced.pcoqs-*", "P-COQS, tables reproduced"),
+    ("reproduced.ldpcp-*", "LDP-CP, tables and figures reproduced"),
     ("dpskin.*", "DP-SKIN, privacy of training"),
 )
 _CONTROLS = frozenset({"Split conformal prediction, without noise"})

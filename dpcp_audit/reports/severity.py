@@ -196,6 +196,13 @@ _FAILING = _Scale(
     words=_runs,
     excess=_of_the_rest,
 )
+_NUMBERS = _Scale(
+    promise=Promise.STATEMENT,
+    consequence="Prints numbers that do not come out",
+    unit="",
+    words=share,
+    excess=_of_the_rest,
+)
 _OTHER = _Scale(
     promise=Promise.STATEMENT,
     consequence="Not true as stated",
@@ -218,6 +225,7 @@ def _privacy(
 
 # The first pattern that is found in the quantity's name decides.
 _SCALES: tuple[tuple[str, _Scale], ...] = (
+    (r"^share of the printed numbers", _NUMBERS),
     (r"in units of", _privacy("", _of_the_amount, _times)),
     (r"log-ratio|^ε", _privacy("ε ", _of_secrecy)),
     (r"^δ\(", _privacy("δ ", _of_the_rest)),

@@ -30,9 +30,10 @@ def add_selection(parser: argparse.ArgumentParser, *, default_suite: str | None 
     """Add the options that select claims."""
     parser.add_argument(
         "--suite",
-        choices=("papers", "theorems"),
+        choices=("papers", "theorems", "tables"),
         default=default_suite,
-        help="the papers' claims, or every theorem over score laws and sizes (default: papers)",
+        help="the papers' claims, every theorem over score laws and sizes, or the papers' tables, "
+        "reproduced (default: papers)",
     )
     parser.add_argument(
         "--pool",

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from dpcp_audit.reports.reproduce.cells import Reproduction
     from dpcp_audit.reports.reproduce.experiment import Experiment
 
+DIGITS = (partial(classifier_pool, Dataset.DIGITS, Classifier.LOGISTIC),)
+"""The pool of experiments in kind, unless others are given."""
+
 
 class Extent(StrEnum):
     """How many of the published trials are run; the values are those of ``--profile``."""
@@ -42,6 +45,13 @@ class Extent(StrEnum):
     def trials(self) -> int:
         """The trials of experiments in kind."""
         return 20 if self is Extent.SMOKE else 100
+
+    @classmethod
+    def at(cls, effort: float) -> Extent:
+        """Return the extent of a run's effort (see ``settings.Profile``)."""
+        if effort < 1:
+            return cls.SMOKE
+        return cls.CI if effort < 10 else cls.FULL
 
 
 @cache
@@ -92,7 +102,7 @@ def reproduce(
     inputs = Inputs(
         seed=seed,
         trials=extent.trials,
-        pools=tuple(pools) or (partial(classifier_pool, Dataset.DIGITS, Classifier.LOGISTIC),),
+        pools=tuple(pools) or DIGITS,
         measured=run(demands, extent.effort, seed=seed, jobs=jobs, progress=progress),
     )
     return [experiment.reproduce(inputs) for experiment in chosen]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +17,8 @@ FALSE_MARKS = 1e-3
 """Probability that any cell of all experiments is marked though the numbers agree in mean."""
 COMPARISONS = 2 * 905
 """Bound on the comparisons in all experiments: two a published cell (see ``test_reproduce``)."""
+LEVEL = FALSE_MARKS / COMPARISONS
+"""Probability that one comparison marks numbers that agree in mean."""
 RULE = (
     "A published number differs where it is further from ours than c·SE plus half a unit of its "
     "last printed digit. SE is the Monte-Carlo standard error of the difference: of the printed "
@@ -25,6 +28,13 @@ RULE = (
     "trials, more for few), so that over all cells of all experiments a true agreement is "
     f"marked with probability at most {FALSE_MARKS:g}, up to the normal approximation of means."
 )
+
+
+class Form(StrEnum):
+    """What a printed number is compared with."""
+
+    PUBLISHED = "as published"
+    WRITTEN = "as written"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,12 +142,35 @@ class Cell:
     @property
     def published_differs(self) -> bool | None:
         """Whether the printed number differs from ``as_published``."""
-        return _differs(self.printed, self.as_published)
+        return self._differs(Form.PUBLISHED)
 
     @property
     def written_differs(self) -> bool | None:
         """Whether the printed number differs from ``as_written``."""
-        return _differs(self.printed, self.as_written) if self.comparable else None
+        return self._differs(Form.WRITTEN)
+
+    def compared(self, form: Form) -> Estimate | None:
+        """Return what the printed number is compared with, if there is anything."""
+        if self.printed is None or (form is Form.WRITTEN and not self.comparable):
+            return None
+        return self.as_published if form is Form.PUBLISHED else self.as_written
+
+    def strain(self, form: Form, *, level: float = LEVEL) -> float | None:
+        """Return how far the printed number is from ours, as a multiple of what errors allow.
+
+        Parameters
+        ----------
+        level : float
+            Probability of more than 1 though the numbers agree in mean.
+        """
+        ours = self.compared(form)
+        if self.printed is None or ours is None:
+            return None
+        return abs(ours.value - self.printed.value) / _allowed(self.printed, ours, level)
+
+    def _differs(self, form: Form) -> bool | None:
+        strain = self.strain(form)
+        return None if strain is None else strain > 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,26 +188,25 @@ def _rounds_to(value: float, printed: float, cell: Printed) -> bool:
     return abs(value - printed) <= cell.half_unit * (1 + 1e-6)
 
 
-def _differs(printed: Printed | None, ours: Estimate | None) -> bool | None:
-    if printed is None or ours is None:
-        return None
+def _allowed(printed: Printed, ours: Estimate, level: float) -> float:
+    """Return the largest distance that the errors of both numbers explain."""
     spread = printed.spread or 0.0
     if ours.trials is None:
-        allowed = _quantile(None) * spread / math.sqrt(printed.runs) if spread else 0.0
+        allowed = _quantile(level) * spread / math.sqrt(printed.runs) if spread else 0.0
     elif ours.repeats:
         left_out = max(0.0, 1 / ours.trials - 1 / printed.runs)
-        allowed = _quantile(None) * max(spread, printed.half_unit) * math.sqrt(left_out)
+        allowed = _quantile(level) * max(spread, printed.half_unit) * math.sqrt(left_out)
     else:
         error = math.hypot(spread / math.sqrt(printed.runs), ours.standard_error)
-        allowed = _quantile(ours.trials) * error
-    return bool(abs(ours.value - printed.value) > allowed + printed.half_unit * (1 + 1e-6))
+        allowed = _quantile(level, ours.trials) * error
+    return allowed + printed.half_unit * (1 + 1e-6)
 
 
-def _quantile(trials: int | None) -> float:
-    """Return c for a normal mean, or for a Student mean of few trials."""
+def _quantile(level: float, trials: int | None = None) -> float:
+    """Return the two-sided c for a normal mean, or for a Student mean of few trials."""
     from scipy import special  # noqa: PLC0415
 
-    tail = FALSE_MARKS / COMPARISONS / 2
+    tail = level / 2
     if trials is None:
         return float(-special.ndtri(tail))
     return float(-special.stdtrit(trials - 1, tail)) if trials > 1 else math.inf

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from dpcp_audit.reports.reproduce.cells import Cell, Reproduction
+from dpcp_audit.reports.reproduce.cells import Cell, Form, Reproduction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -46,6 +46,8 @@ class Experiment:
         What it needs of the simulation study.
     compute : callable
         From the inputs to the cells, in the paper's order.
+    compared : tuple of Form
+        What its printed numbers are compared with; empty where none are printed.
     notes : tuple of str
         What a reader must know to read the numbers.
     """
@@ -55,6 +57,7 @@ class Experiment:
     source: str
     compute: Callable[[Inputs], list[Cell]]
     demands: tuple[Demand, ...] = ()
+    compared: tuple[Form, ...] = ()
     notes: tuple[str, ...] = ()
 
     def reproduce(self, inputs: Inputs) -> Reproduction:

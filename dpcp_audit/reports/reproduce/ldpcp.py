@@ -16,7 +16,7 @@ from dpcp_audit.mechanisms.ldpcp_scores import LDPCPScores, hoeffding_width
 from dpcp_audit.mechanisms.populations import Pool
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.mechanisms.scores import aps, hps
-from dpcp_audit.reports.reproduce.cells import Cell, Estimate, Printed
+from dpcp_audit.reports.reproduce.cells import Cell, Estimate, Form, Printed
 from dpcp_audit.reports.reproduce.experiment import Experiment, Inputs
 from dpcp_audit.reports.reproduce.study import stream
 
@@ -90,6 +90,7 @@ def experiments() -> tuple[Experiment, ...]:
             title="Calibration at ε = 4, α = 0.1 over 100 seeds",
             source="LDP-CP, Table 1",
             compute=lambda inputs: list(_table_1(inputs)),
+            compared=tuple(Form),
             notes=(
                 _UNSTATED,
                 _IN_KIND,

@@ -25,7 +25,7 @@ from dpcp_audit.reports.reproduce.simulation import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from dpcp_audit._types import FloatArray
     from dpcp_audit.mechanisms.exponq_search import Tuning
@@ -128,7 +128,7 @@ class Effort:
         return self.main if demand.n == 10_000 and demand.model.epsilon == 2 else self.side
 
 
-class _Task(NamedTuple):
+class Task(NamedTuple):
     """A chunk of trials at one sample size; a model takes part in the trials below its number."""
 
     n: int
@@ -158,26 +158,38 @@ def run(
     """
     import joblib  # noqa: PLC0415  (slow to import)
 
-    wanted = dict.fromkeys(demand for demand in demands if not demand.model.missing)
-    tasks = list(_tasks(wanted, effort, seed))
-    parts: dict[Demand, list[Measured]] = defaultdict(list)
-    workers = joblib.Parallel(n_jobs=min(jobs, max(1, len(tasks))), return_as="generator")
-    for number, result in enumerate(workers(joblib.delayed(_run)(task) for task in tasks), start=1):
-        for demand, measured in result.items():
-            parts[demand].append(measured)
+    planned = tasks(demands, effort, seed=seed)
+    workers = joblib.Parallel(n_jobs=min(jobs, max(1, len(planned))), return_as="generator")
+    parts = []
+    for part in workers(joblib.delayed(perform)(task) for task in planned):
+        parts.append(part)
         if progress is not None:
-            progress(number, len(tasks))
+            progress(len(parts), len(planned))
+    return gathered(parts)
+
+
+def tasks(demands: Iterable[Demand], effort: Effort, *, seed: int) -> list[Task]:
+    """Return chunks of trials, the largest samples first; see ``run``."""
+    return list(_tasks(demands, effort, seed))
+
+
+def gathered(parts: Iterable[Mapping[Demand, Measured]]) -> dict[Demand, Measured]:
+    """Join what the tasks measured, in their order."""
+    chunks: dict[Demand, list[Measured]] = defaultdict(list)
+    for part in parts:
+        for demand, measured in part.items():
+            chunks[demand].append(measured)
     return {
-        demand: Measured(*(np.concatenate(column) for column in zip(*chunks, strict=True)))
-        for demand, chunks in parts.items()
+        demand: Measured(*(np.concatenate(column) for column in zip(*found, strict=True)))
+        for demand, found in chunks.items()
     }
 
 
-def _tasks(demands: Iterable[Demand], effort: Effort, seed: int) -> Iterator[_Task]:
-    """Yield chunks of trials, the largest samples first."""
+def _tasks(demands: Iterable[Demand], effort: Effort, seed: int) -> Iterator[Task]:
     by_size: dict[int, list[Demand]] = defaultdict(list)
-    for demand in demands:
-        by_size[demand.n].append(demand)
+    for demand in dict.fromkeys(demands):
+        if not demand.model.missing:
+            by_size[demand.n].append(demand)
     for n in sorted(by_size, reverse=True):
         conditions: dict[Model, tuple[Condition, ...]] = defaultdict(tuple)
         trials: dict[Model, int] = {}
@@ -186,10 +198,11 @@ def _tasks(demands: Iterable[Demand], effort: Effort, seed: int) -> Iterator[_Ta
             trials[demand.model] = effort.trials(demand)
         last = max(trials.values())
         for start in range(0, last, _CHUNK):
-            yield _Task(n, start, min(start + _CHUNK, last), dict(conditions), trials, seed)
+            yield Task(n, start, min(start + _CHUNK, last), dict(conditions), trials, seed)
 
 
-def _run(task: _Task) -> dict[Demand, Measured]:
+def perform(task: Task) -> dict[Demand, Measured]:
+    """Run the trials of one task."""
     from threadpoolctl import threadpool_limits  # noqa: PLC0415
 
     parts: dict[Demand, list[Measured]] = defaultdict(list)
@@ -203,7 +216,7 @@ def _run(task: _Task) -> dict[Demand, Measured]:
     }
 
 
-def _trial(trial: int, task: _Task) -> dict[Demand, Measured]:
+def _trial(trial: int, task: Task) -> dict[Demand, Measured]:
     data = sample(trial, task.n)
     tuning = _Tuning(data.draws, stream(task.seed, task.n, trial), data.calibrate[1].size)
     results = {}

@@ -17,6 +17,7 @@ from dpcp_audit.reports.suite import (
     pcoqs,
     pcoqs_coverage,
     quantiles,
+    reproductions,
     tables,
     theorem_grid,
 )
@@ -35,6 +36,8 @@ class Suite(StrEnum):
     """What the papers claim, at the parameters that matter most."""
     THEOREMS = "theorems"
     """Every coverage theorem over score laws, sizes and privacy parameters."""
+    TABLES = "tables"
+    """What the papers print, reproduced."""
     TARGETS = "targets"
     """What code from elsewhere claims."""
     ZOO = "zoo"
@@ -80,6 +83,8 @@ def _rows(which: Suite, pools: tuple[str, ...]) -> tuple[Row, ...]:
             raise UsageError(f"--pool: {error}") from error
     if pools:
         raise UsageError("--pool goes with --suite theorems")
+    if which is Suite.TABLES:
+        return tuple(reproductions.rows())
     if which is Suite.ZOO:
         from dpcp_audit.reports.zoo.rows import rows as zoo_rows  # noqa: PLC0415  (it has rows)
 
