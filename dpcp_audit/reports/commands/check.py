@@ -140,14 +140,26 @@ def _given(options: argparse.Namespace) -> Mapping[str, Any]:
         "options": _keywords(options.option),
     }
     same = (
-        *("kind", "vectorised", "rng", "bounds", "domain", "pure_dp", "approx_dp", "zcdp"),
+        *(
+            "kind",
+            "vectorised",
+            "rng",
+            "bounds",
+            "domain",
+            "pure_dp",
+            "approx_dp",
+            "renyi_dp",
+            "zcdp",
+        ),
         *("local_dp", "coverage_at_least", "with_confidence", "alpha", "n", "neighbours"),
         *("public_n", "budget", "draws", "name", "call_seconds", "open_sets", "tolerance"),
     )
     values |= {name.replace("_", "-"): getattr(options, name) for name in same}
     ties = {"ties": False} if options.no_ties else {}
     return {
-        key: value for key, value in values.items() if value not in (None, False, [], {})
+        key: value
+        for key, value in values.items()
+        if value is not None and value is not False and value not in ([], {})  # but 0 is a value
     } | ties
 
 
@@ -252,6 +264,15 @@ def _add_claims(group: argparse._ArgumentGroup) -> None:
         default=[],
         metavar=("E", "D"),
         help="(E, D)-differential privacy",
+    )
+    group.add_argument(
+        "--renyi-dp",
+        action="append",
+        nargs=2,
+        type=float,
+        default=[],
+        metavar=("A", "E"),
+        help="a Renyi divergence of order A of at most E",
     )
     group.add_argument(
         "--coverage-at-least",
