@@ -134,7 +134,7 @@ def _context(row: Row, settings: RunSettings, significance: float) -> Context:
         seed=settings.seed,
         name=row.claim.id,
         significance=significance,
-        effort=settings.profile.effort,
+        effort=settings.effort,
     )
 
 

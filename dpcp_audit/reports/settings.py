@@ -58,6 +58,11 @@ class RunSettings:
                 f"false_alarm must be at least {LEAST_FALSE_ALARM:g}, got {self.false_alarm!r}"
             )
 
+    @property
+    def effort(self) -> float:
+        """The factor on every sample size; targets have planned their own."""
+        return 1.0 if self.suite is Suite.TARGETS else self.profile.effort
+
     def as_data(self) -> dict[str, Any]:
         """Return the settings as the keys of a results document."""
         return {

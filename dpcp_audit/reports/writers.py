@@ -98,6 +98,8 @@ def _parse(argument: str, formats: Mapping[str, Render]) -> Writer:
     path = Path(target)
     try:
         _refuse(path)
+    except UsageError:
+        raise
     except (OSError, ValueError) as error:  # too long, or no path at all
         reason = getattr(error, "strerror", None) or error
         raise UsageError(f"--report: {target}: {reason}") from error

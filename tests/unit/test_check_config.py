@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcp_audit.audits.targets import Kind, RandomStyle, SourceLocation
-from dpcp_audit.mechanisms.guarantees import ZCDP, ApproxDP, Coverage, LocalDP, PureDP
+from dpcp_audit.mechanisms.guarantees import ZCDP, ApproxDP, Coverage, LocalDP, PureDP, RenyiDP
 from dpcp_audit.mechanisms.neighbours import Relation
 from dpcp_audit.reports.checks import config, reading
 from dpcp_audit.reports.checks.spec import CheckSpec
@@ -41,6 +41,7 @@ def test_every_key_is_read() -> None:
             "pure-dp": [1, 2.5],
             "approx-dp": [1.0, 1e-5],
             "zcdp": 0.5,
+            "renyi-dp": [2.0, 1.0],
             "coverage-at-least": 0.9,
             "with-confidence": 0.95,
             "alpha": 0.1,
@@ -60,9 +61,11 @@ def test_every_key_is_read() -> None:
     assert read.target.bounds == (-1.0, 2.0)
     assert read.target.options == {"epsilon": 1.0}
     assert read.target.vectorised
-    assert read.privacy == (PureDP(1), PureDP(2.5), ApproxDP(1.0, 1e-5), ZCDP(0.5))
+    claims = (PureDP(1), PureDP(2.5), ApproxDP(1.0, 1e-5), ZCDP(0.5), RenyiDP(2.0, 1.0))
+    assert read.privacy == claims
+    assert CheckSpec.from_data(read.as_data()) == read
     assert read.coverage == Coverage(at_least=0.9, confidence=0.95)
-    assert read.claims == 5
+    assert read.claims == 6
     assert (read.alpha, read.sizes, read.relation) == (0.1, (50, 500), Relation.ADD_REMOVE)
     assert (read.open_sets, read.tolerance) == (True, 1e-6)
     assert read.location == SourceLocation(file="pack/mod.py", line=7)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy
 from dpcp_audit.audits.evidence import Claim, Source, Verdict
-from dpcp_audit.mechanisms.guarantees import ZCDP, ApproxDP, Coverage, LocalDP
+from dpcp_audit.mechanisms.guarantees import ZCDP, ApproxDP, Coverage, LocalDP, RenyiDP
 from dpcp_audit.mechanisms.neighbours import Relation
 from dpcp_audit.reports.checks.inputs import COVERAGE_SIZE, pair_space
 from dpcp_audit.reports.errors import UsageError
@@ -148,6 +148,8 @@ def _words(guarantee: PrivacyGuarantee) -> str:
         return f"{values['epsilon']:g}-locally differentially private"
     if isinstance(guarantee, ZCDP):
         return f"{values['rho']:g}-zCDP"
+    if isinstance(guarantee, RenyiDP):
+        return f"({values['alpha']:g}, {values['epsilon']:g})-Rényi differentially private"
     if isinstance(guarantee, ApproxDP):
         return f"({values['epsilon']:g}, {values['delta']:g})-differentially private"
     return f"{values['epsilon']:g}-differentially private"

@@ -14,6 +14,7 @@ from dpcp_audit.mechanisms.guarantees import (
     LocalDP,
     PrivacyGuarantee,
     PureDP,
+    RenyiDP,
 )
 from dpcp_audit.mechanisms.neighbours import Relation
 from dpcp_audit.reports.checks import reading
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 DEFAULT_SECONDS = 60.0
 """The budget of one target, if none is given."""
-_KINDS_OF_CLAIM = "pure-dp, approx-dp, zcdp, local-dp, coverage-at-least"
+_KINDS_OF_CLAIM = "pure-dp, approx-dp, zcdp, renyi-dp, local-dp, coverage-at-least"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +130,7 @@ class CheckSpec:
         for key, kind in _GUARANTEES.items():
             values = [list(g.parameters.values()) for g in self.privacy if type(g) is kind]
             if values:
-                data[key] = values if kind is ApproxDP else [value for (value,) in values]
+                data[key] = values if kind in _OF_TWO else [value for (value,) in values]
         if self.coverage is not None:
             data["coverage-at-least"] = self.coverage.at_least
             if self.coverage.confidence < 1:
@@ -154,7 +155,9 @@ _GUARANTEES: Mapping[str, type[PrivacyGuarantee]] = {
     "approx-dp": ApproxDP,
     "zcdp": ZCDP,
     "local-dp": LocalDP,
+    "renyi-dp": RenyiDP,
 }
+_OF_TWO = frozenset({ApproxDP, RenyiDP})
 _TARGET_KEYS = frozenset(
     {"target", "command", "kind", "vectorised", "rng", "bounds", "domain", "options"}
     | {"call-seconds"}
@@ -191,7 +194,7 @@ def _target(data: Mapping[str, Any], kind: Kind) -> TargetSpec:
 def _privacy(data: Mapping[str, Any], kind: Kind) -> tuple[PrivacyGuarantee, ...]:
     found: list[PrivacyGuarantee] = []
     for key, guarantee in _GUARANTEES.items():
-        for values in reading.claims(data, key, numbers=2 if guarantee is ApproxDP else 1):
+        for values in reading.claims(data, key, numbers=2 if guarantee in _OF_TWO else 1):
             try:
                 found.append(guarantee(*values))
             except ValueError as error:
