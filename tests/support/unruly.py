@@ -60,12 +60,6 @@ def hangs_and_ignores_signals() -> None:
     hangs()
 
 
-def hangs_beside_a_program() -> None:
-    """Start a program in a session of its own, and hang."""
-    subprocess.Popen(["sleep", "600.25"], start_new_session=True)  # noqa: S607
-    hangs()
-
-
 def segfaults() -> None:
     ctypes.string_at(0)
 
@@ -124,6 +118,20 @@ class Does:
 
 
 @dataclass(frozen=True)
+class HangsBesideAProgram:
+    """Starts a program in a session of its own, writes down its number, and hangs."""
+
+    path: str
+    sampled: bool = False
+
+    def __call__(self, context: Context) -> Outcome:
+        program = subprocess.Popen(["/bin/sleep", "600"], start_new_session=True)
+        Path(self.path).write_text(str(program.pid))
+        hangs()
+        return proved(0.0)
+
+
+@dataclass(frozen=True)
 class CannotTravel:
     sampled: bool = False
     lock: Any = field(default_factory=threading.Lock)
@@ -142,7 +150,7 @@ class NotPlain:
 
 @dataclass(frozen=True)
 class Sums:
-    """A sum of random numbers, by chunks; some of these may fail, or take their time.
+    """A weighted sum of random numbers, by chunks; some of these may fail, or take their time.
 
     ``folder`` is where each chunk that runs leaves a mark.
     """
@@ -173,7 +181,8 @@ class Sums:
         assert [part["limit"] for part in results] == [[float("inf"), [1, 2]]] * self.parts or (
             [part["limit"] for part in results] == [[float("inf"), (1, 2)]] * self.parts
         )
-        return proved(sum(part["sum"] for part in results), parts=self.parts)
+        weighted = [(index + 1) * part["sum"] for index, part in enumerate(results)]
+        return proved(sum(weighted), parts=self.parts)
 
 
 def task(check: Any) -> Task:
