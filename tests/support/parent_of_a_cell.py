@@ -6,8 +6,11 @@ from support import unruly
 
 from dpcp_audit.reports.cells import Cells, Limits
 
-crew = Cells(Limits())
-done = crew.run(unruly.doing(unruly.harmless))
-assert done is not None
-print(unruly.process_of(done), flush=True)  # noqa: T201
-crew.run(unruly.doing(unruly.hangs_in_c))
+
+def main() -> None:
+    """Start a cell, say which process it is, and wait for what never ends."""
+    crew = Cells(Limits())
+    done = crew.run(unruly.doing(unruly.harmless))
+    assert done is not None
+    print(unruly.process_of(done), flush=True)  # noqa: T201
+    crew.run(unruly.doing(unruly.hangs_in_c))
