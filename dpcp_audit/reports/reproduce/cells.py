@@ -22,9 +22,10 @@ LEVEL = FALSE_MARKS / COMPARISONS
 RULE = (
     "A published number differs where it is further from ours than c·SE plus half a unit of its "
     "last printed digit. SE is the Monte-Carlo standard error of the difference: of the printed "
-    f"number over its own {PUBLISHED_RUNS:,} runs and of ours, taken as independent, or, where "
-    "ours repeats the first K of the published draws, that of a mean over K of them. c is the "
-    f"two-sided Student or normal quantile at {FALSE_MARKS:g}/{COMPARISONS} (about 5 for 1,000 "
+    f"number over its own {PUBLISHED_RUNS:,} runs and of ours, taken as independent and to "
+    "spread no less than the printed one, or, where ours repeats the first K of the published "
+    "draws, that of a mean over K of them. c is the two-sided Student or normal quantile at "
+    f"{FALSE_MARKS:g}/{COMPARISONS} (about 5 for 1,000 "
     "trials, more for few), so that over all cells of all experiments a true agreement is "
     f"marked with probability at most {FALSE_MARKS:g}, up to the normal approximation of means."
 )
@@ -197,7 +198,8 @@ def _allowed(printed: Printed, ours: Estimate, level: float) -> float:
         left_out = max(0.0, 1 / ours.trials - 1 / printed.runs)
         allowed = _quantile(level) * max(spread, printed.half_unit) * math.sqrt(left_out)
     else:
-        error = math.hypot(spread / math.sqrt(printed.runs), ours.standard_error)
+        ours_at_least = max(ours.spread, spread)  # a few equal trials show no spread
+        error = math.hypot(spread / math.sqrt(printed.runs), ours_at_least / math.sqrt(ours.trials))
         allowed = _quantile(level, ours.trials) * error
     return allowed + printed.half_unit * (1 + 1e-6)
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from dpcp_audit.reports.reproduce.study import Demand, Effort, Measured, Task
 
 QUANTITY = "share of the printed numbers that differ"
-_SHOWN = 10
+_SHOWN = 5
 _REFUTED = "ldpcp-table-1"
 """Its coverages under a star are not 1−α+Δ_L throughout, at the δ that explains most of them."""
 
