@@ -1,0 +1,82 @@
+"""Write the ledger of paper claims, with its verdicts, from the results of a run.
+
+Usage: dpcp-audit run --report json=results.json && python docs/update_ledger.py results.json
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from dpcp_audit.reports.document import load
+from dpcp_audit.reports.entry import entries_of
+
+_HEAD = """\
+# The ledger of claims
+
+What the papers claim and what a run found. This page is written by `docs/update_ledger.py` from a
+results file. `dpcp-audit run --only 'ID'` puts a claim to the test again.
+
+- [What the verdicts mean](explanation/certified.md), and
+  [what CONSISTENT does not mean](explanation/consistent.md).
+- *Measured* is the number that decided, *claimed* the value that the claim allows it. An interval
+  stands beside a sampled number; a number without one was computed.
+- A claim that is known to be false is *expected* to be refuted. A verdict that contradicts its
+  expectation is marked **!**.
+"""
+_TITLES = {
+    "LDP-CP": "Privacy-Preserving Conformal Prediction Under Local Differential Privacy",
+    "P-COQS": "Differentially Private Conformal Prediction via Quantile Binary Search",
+    "DP-SKIN": "Differential Privacy Enabled Deep Skin Image Classification Model Development",
+}
+_SPECIAL = re.compile(r"([\\`*_\[\]~|$#])")
+
+
+def ledger(document: dict[str, Any]) -> str:
+    """Return the ledger as Markdown: a section a paper, a table row a claim."""
+    entries = sorted(entries_of(document), key=lambda entry: entry.place)
+    counts = document["summary"]
+    summary = (
+        f"{len(entries)} claims: {counts['REFUTED']} refuted, {counts['PROVED']} proved, "
+        f"{counts['CONSISTENT']} not refuted, {counts['INCONCLUSIVE']} undecided, "
+        f"{counts['ERROR']} failed; {counts['contradictions']} verdicts contradict what was "
+        f"expected. Profile `{document['profile']}`, seed {document['seed']}, false-alarm "
+        f"probability {document['false_alarm']:g}, dpcp-audit {document['tool']['version']}."
+    )
+    parts = [_HEAD, summary]
+    for paper in dict.fromkeys(entry.paper for entry in entries):
+        title = f", “{_TITLES[paper]}”" if paper in _TITLES else ""
+        parts += [f"\n## {paper}{title}\n", "| claim | verdict | measured | claimed |"]
+        parts.append("|:--|:--|:--|:--|")
+        parts += [_row(entry) for entry in entries if entry.paper == paper]
+    return "\n".join(parts) + "\n"
+
+
+def _row(entry: Any) -> str:
+    measured = f"{_text(entry.quantity)}: {entry.measured} {_text(entry.interval)}".rstrip()
+    verdict = f"{entry.verdict} **!**" if entry.contradicts else str(entry.verdict)
+    claim = f"`{entry.id}`<br>{_text(entry.statement)} ({_text(entry.section)})"
+    return f"| {claim} | {verdict} | {measured} | {entry.claimed} |"
+
+
+def _text(text: str) -> str:
+    """Escape a text so that Markdown prints it as it is."""
+    flat = html.escape(" ".join(text.split()), quote=False)
+    return _SPECIAL.sub(r"\\\1", flat)
+
+
+def main(arguments: list[str]) -> int:
+    """Write ``docs/ledger.md``."""
+    if len(arguments) != 1:
+        print(__doc__, file=sys.stderr)
+        return 2
+    page = Path(__file__).parent / "ledger.md"
+    page.write_text(ledger(load(Path(arguments[0]))), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
