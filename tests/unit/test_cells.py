@@ -166,7 +166,8 @@ def test_no_task_runs_after_the_end() -> None:
 
 def test_a_cell_ends_when_its_parent_is_killed() -> None:
     """Although it is busy in C with the interpreter's lock held."""
-    program = f"import sys; sys.path[:] = {sys.path!r}; from support.parent_of_a_cell import main; main()"
+    run_it = "from support.parent_of_a_cell import main; main()"
+    program = f"import sys; sys.path[:] = {sys.path!r}; {run_it}"
     parent = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
     assert parent.stdout is not None
     pid = int(parent.stdout.readline())
