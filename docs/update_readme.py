@@ -1,4 +1,4 @@
-"""Write the README's table of findings from a results file.
+"""Write a table of the README from a results file: its findings, or what the zoo shows.
 
 Usage: python docs/update_readme.py results.json [README.md]
 """
@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from dpcp_audit.reports.document import load
-
-_START, _END = "<!-- findings -->", "<!-- /findings -->"
+from dpcp_audit.reports.suite import Suite
+from dpcp_audit.reports.zoo.printing import markdown
 
 
 def findings_table(document: dict[str, Any]) -> str:
@@ -50,15 +50,18 @@ def _number(value: float | str) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Replace what stands between the README's markers."""
+    """Replace what stands between the README's markers of the suite that was run."""
     if len(arguments) not in (1, 2):
         print(__doc__, file=sys.stderr)
         return 2
     readme = Path(arguments[1] if len(arguments) == 2 else "README.md")
-    head, rest = readme.read_text(encoding="utf-8").split(_START)
-    tail = rest.split(_END)[1]
-    table = findings_table(load(Path(arguments[0])))
-    readme.write_text(f"{head}{_START}\n{table}\n{_END}{tail}", encoding="utf-8")
+    document = load(Path(arguments[0]))
+    zoo = document["suite"] == Suite.ZOO
+    name, table = ("zoo", markdown(document)) if zoo else ("findings", findings_table(document))
+    start, end = f"<!-- {name} -->", f"<!-- /{name} -->"
+    head, rest = readme.read_text(encoding="utf-8").split(start)
+    tail = rest.split(end)[1]
+    readme.write_text(f"{head}{start}\n{table}\n{end}{tail}", encoding="utf-8")
     return 0
 
 

@@ -9,6 +9,7 @@ from dpcp_audit.audits.blackbox import FixedPairs, RecordPairs, ScorePairs, Valu
 from dpcp_audit.audits.blackbox.pairs import input_as_data, input_from_data, input_key
 from dpcp_audit.mechanisms.neighbours import Neighbours, Relation
 from dpcp_audit.mechanisms.pcoqs import PCOQS
+from dpcp_audit.reports.zoo.quantiles import gaps
 
 
 def test_the_first_pair_is_the_worst_of_a_bisection_of_known_rank() -> None:
@@ -24,6 +25,33 @@ def test_the_split_is_found_where_the_rank_is_not_known() -> None:
     found = ScorePairs(sizes=(80,)).balanced(lambda x, m: mechanism.sample(x, m, rng=rng))
     splits = [int((candidate.scores.scores[0][:-1] == 0).sum()) for candidate in found]
     assert abs(splits[0] - (mechanism.rank(80) - 1)) <= 1
+
+
+def test_a_crowd_in_the_middle_is_split_where_the_output_leaves_it() -> None:
+    """Of 20 scores with the rank 19, 17 at 0 make the gaps below and above the crowd as likely."""
+    rng = np.random.default_rng(0)
+    pairs = ScorePairs(sizes=(20,)).balanced(lambda x, m: gaps(x, size=m, rng=rng))
+    crowds = [pair.scores for pair in pairs if "a crowd" in pair.family]
+    below = [pair for pair in crowds if pair.source == 1.0]
+    assert any(int(pair.counts[pair.positions == 0].sum()) in (16, 17, 18) for pair in below)
+    assert all(pair.target == 0.0 and (pair.positions <= 0.5).all() for pair in below)
+    assert {pair.target for pair in crowds} == {0.0, 1.0}
+
+
+def test_the_score_that_comes_out_moves() -> None:
+    """Of code that returns the 40th of 50 scores, that score moves, and no other."""
+
+    def fortieth(scores, size) -> np.ndarray:
+        return np.full(size, np.sort(scores)[39])
+
+    pairs = list(ScorePairs(sizes=(50,)).balanced(fortieth))
+    moved = [pair.scores for pair in pairs if pair.family == "the score that comes out moves"]
+    assert [pair.source for pair in moved] == pytest.approx([39.5 / 50] * 2)
+    assert [pair.target for pair in moved] == pytest.approx([0.8, 0.0])
+
+
+def test_nothing_turns_where_outputs_are_vectors() -> None:
+    assert not list(ScorePairs(sizes=(8,)).balanced(lambda x, m: np.zeros((m, len(x)))))
 
 
 @pytest.mark.parametrize("space", [ScorePairs(), RecordPairs(), ValuePairs(n_values=5)])

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from dpcp_audit.audits.evidence import Verdict
 from dpcp_audit.reports.suite import suite
+from dpcp_audit.reports.zoo.catalogue import mutants, twins
+from dpcp_audit.reports.zoo.specimen import Column
 
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 
@@ -31,3 +33,15 @@ def test_the_numbers_of_claims_are_those_of_the_suite() -> None:
     rows = suite()
     assert int(total) == len(rows)
     assert int(refuted) == sum(row.claim.expected is Verdict.REFUTED for row in rows)
+
+
+def test_the_zoo_has_a_row_for_each_planted_bug_and_shows_who_caught_it() -> None:
+    zoo = README.split("<!-- zoo -->")[1].split("<!-- /zoo -->")[0]
+    rows = {name: rest.split(" | ") for name, rest in re.findall(r"\n\| `([^`]+)`: (.*)", zoo)}
+    assert list(rows) == [mutant.name for mutant in mutants()]
+    for mutant in mutants():
+        cells = dict(zip(Column, rows[mutant.name][2:], strict=False))
+        caught = {column for column, cell in cells.items() if cell.strip().startswith("✓")}
+        assert caught == mutant.caught_by, mutant.name
+    assert f"{len(mutants())} of {len(mutants())} planted bugs are caught" in zoo
+    assert f"of {len(twins())} correct twins, none is refuted" in zoo

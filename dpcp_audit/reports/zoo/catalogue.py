@@ -122,7 +122,7 @@ def _searches() -> list[Specimen]:
             "one-draw",
             "one noise draw reused for all rounds",
             "one_draw",
-            draws=50_000,
+            draws=100_000,
             exact=truths.one_draw_loss,
             **private,
         ),
@@ -183,6 +183,7 @@ def _weak_search(twin: Specimen, factor: float, draws: int) -> Specimen:
         draws=draws,
         coverage=None,
         caught_by=_PRIVACY if seen else frozenset({Column.EXACT}),
+        hidden=frozenset() if seen else frozenset({Column.BLACK_BOX}),
         unseen={} if seen else {Column.BLACK_BOX: _COMPARISONS},
     )
 

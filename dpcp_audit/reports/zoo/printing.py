@@ -58,8 +58,9 @@ def print_zoo(document: Mapping[str, Any], *, stream: TextIO = sys.stdout) -> No
     console = Console(file=stream)
     if not console.is_terminal:
         console = Console(file=stream, width=_MINIMUM_WIDTH)
-    console.print(_table("planted bug", lines_of(document, of=mutants()), witness=True))
-    console.print(_table("correct twin", lines_of(document, of=twins()), witness=False))
+    for title, of in (("planted bug", mutants()), ("correct twin", twins())):
+        if lines := lines_of(document, of=of):
+            console.print(_table(title, lines))
     for reason in reasons(document):
         console.print(Text(f"–  {reason}"))
     for failure in failures(document):
@@ -67,7 +68,7 @@ def print_zoo(document: Mapping[str, Any], *, stream: TextIO = sys.stdout) -> No
     console.print(Text(summary(document)))
 
 
-def _table(title: str, lines: list[Line], *, witness: bool) -> Any:
+def _table(title: str, lines: list[Line]) -> Any:
     from rich.table import Table  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
 
@@ -77,6 +78,7 @@ def _table(title: str, lines: list[Line], *, witness: bool) -> Any:
     shown = [c for c in Column if any(line.cells[c].mark is not Mark.ABSENT for line in lines)]
     for column in shown:
         table.add_column(str(column), no_wrap=True)
+    witness = any(line.witness for line in lines)
     if witness:
         table.add_column("witness", overflow="fold")
     for line in lines:

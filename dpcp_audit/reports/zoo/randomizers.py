@@ -37,8 +37,9 @@ def nearby_labels(value: IntArray, *, rng: np.random.Generator) -> IntArray:
 def nearby_chances() -> FloatArray:
     """Return the chance of each step away from the label, shape (9,)."""
     steps = np.arange(1, LABELS)
-    weights = 1.0 / np.minimum(steps, LABELS - steps)
-    return weights / weights.sum()
+    weights: FloatArray = 1.0 / np.minimum(steps, LABELS - steps)
+    chances: FloatArray = weights / weights.sum()
+    return chances
 
 
 def two_bits(value: IntArray, *, rng: np.random.Generator, share: float = 0.5) -> IntArray:

@@ -111,6 +111,7 @@ def row_id(specimen: Specimen, column: Column) -> str:
 def _checks(specimen: Specimen) -> dict[Column, Check | None]:
     spec, privacy, coverage = specimen.spec, specimen.privacy, specimen.coverage
     covered: Check | None = None
+    private = None if privacy is None else TargetPrivacy(spec=spec, guarantee=privacy)
     if coverage is not None:
         covered = (
             StrictCoverage(specimen)
@@ -118,7 +119,7 @@ def _checks(specimen: Specimen) -> dict[Column, Check | None]:
             else TargetCoverage(spec=replace(spec, draws=specimen.calls), guarantee=coverage)
         )
     return {
-        Column.BLACK_BOX: privacy and TargetPrivacy(spec=spec, guarantee=privacy),
+        Column.BLACK_BOX: private,
         Column.COVERAGE: covered,
         Column.EXACT: specimen.exact and Computed(specimen.exact),
         Column.THEOREM: specimen.theorem,
@@ -136,5 +137,11 @@ def _claim(specimen: Specimen, column: Column) -> Claim:
         id=row_id(specimen, column),
         statement=f"'{specimen.words}' {statement}.",
         source=Source(paper="The zoo", section=kind),
-        expected=Verdict.REFUTED if column in specimen.caught_by else Verdict.CONSISTENT,
+        expected=_expected(specimen, column),
     )
+
+
+def _expected(specimen: Specimen, column: Column) -> Verdict | None:
+    if column in specimen.hidden:
+        return None
+    return Verdict.REFUTED if column in specimen.caught_by else Verdict.CONSISTENT

@@ -65,6 +65,8 @@ class Specimen:
         Whether its randomness is probed by itself.
     caught_by : frozenset of Column
         The checks whose claim is false, and that are meant to see it.
+    hidden : frozenset of Column
+        The checks whose claim is false too, and out of reach of any budget; ``unseen`` says why.
     unseen : mapping
         Of the other checks: why they cannot see it, in words.
     """
@@ -90,6 +92,7 @@ class Specimen:
     pipeline: Check | None = None
     probe: bool = False
     caught_by: frozenset[Column] = frozenset()
+    hidden: frozenset[Column] = frozenset()
     unseen: Mapping[Column, str] = field(default_factory=dict)
 
     @property

@@ -144,7 +144,7 @@ def _cell(specimen: Specimen, column: Column, finding: Mapping[str, Any]) -> Cel
     if column in specimen.caught_by:
         mark = Mark.CAUGHT if verdict == "REFUTED" else Mark.MISSED
     elif verdict == "REFUTED":
-        mark = Mark.ALARM
+        mark = Mark.CAUGHT if column in specimen.hidden else Mark.ALARM
     elif verdict in {"ERROR", "INCONCLUSIVE"}:
         mark = Mark.FAILED
     else:
