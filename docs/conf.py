@@ -38,7 +38,6 @@ html_show_sphinx = False
 html_copy_source = False
 html_show_sourcelink = False
 
-myst_enable_extensions = ["deflist", "dollarmath"]
 myst_heading_anchors = 3
 
 autodoc_default_options = {"members": True, "show-inheritance": False}
