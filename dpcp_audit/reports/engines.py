@@ -6,7 +6,9 @@ crashes or hangs takes no worker of a cluster with it.
 
 from __future__ import annotations
 
+import logging
 import re
+import socket
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, partial
@@ -142,6 +144,7 @@ def _local(engine: Engine, limits: Limits) -> Crew:
 
 def _dask(engine: Engine, limits: Limits) -> Crew:
     distributed: Any = import_module("distributed")  # an extra
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what fails is told of here
     try:
         client = distributed.Client(engine.address, timeout=_CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
@@ -151,7 +154,7 @@ def _dask(engine: Engine, limits: Limits) -> Crew:
         raise UsageError(f"--engine: the Dask scheduler at {engine.address} has no workers")
     work = partial(work_remotely, limits=limits, expected=environment())
     backend = {"backend": "dask", "client": client, "n_jobs": -1}
-    return Crew(work=work, stop=client.close, backend=backend)
+    return Crew(work=work, stop=partial(client.close, timeout=1), backend=backend)
 
 
 def _ray(engine: Engine, limits: Limits) -> Crew:
@@ -160,9 +163,12 @@ def _ray(engine: Engine, limits: Limits) -> Crew:
     Ray's own backend for joblib hands back nothing before all is done.
     """
     ray: Any = import_module("ray")  # an extra
+    host, _, port = engine.address.removeprefix("ray://").rpartition(":")
     try:
+        if port.isdigit():  # ray.init would try for minutes
+            socket.create_connection((host, int(port)), timeout=_CONNECT_SECONDS).close()
         ray.init(address=engine.address or None, log_to_driver=False, logging_level="error")
-    except (ConnectionError, ValueError, RuntimeError) as error:
+    except (OSError, ValueError, RuntimeError) as error:
         raise UsageError(f"--engine: no Ray cluster answers at {engine.address}") from error
     here = environment()
     remote = ray.remote(work_remotely)

@@ -239,7 +239,8 @@ class _Work:
                 if isinstance(report, CheckStarted):
                     yield report
                 elif isinstance(report, Exception):
-                    raise IncompleteError(f"the engine failed: {report}") from report
+                    text = " ".join(str(report).split())
+                    raise IncompleteError(f"the engine failed: {text}") from report
                 elif report.id in pending:
                     yield from self._taken(report, pending)
         finally:

@@ -17,7 +17,7 @@ import pytest
 from dpcp_audit.reports import engines
 from dpcp_audit.reports.cells import CellError, Limits
 from dpcp_audit.reports.cli import main
-from dpcp_audit.reports.engines import Engine
+from dpcp_audit.reports.engines import Engine, EngineKind
 from dpcp_audit.reports.environment import difference, environment
 from dpcp_audit.reports.errors import MissingExtraError, UsageError
 
@@ -168,3 +168,16 @@ def test_a_scheduler_that_does_not_answer_is_told_of_within_seconds() -> None:
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1].endswith(f"no Dask scheduler answers at {address}")
     assert "Traceback" not in done.stderr
+
+
+def test_a_ray_cluster_that_does_not_answer_is_told_of_within_seconds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(engines, "import_module", lambda _: None)  # ray is never asked
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        for prefix in ("", "ray://"):
+            engine = Engine(kind=EngineKind.RAY, address=prefix + address)
+            with pytest.raises(UsageError, match=f"no Ray cluster answers at {prefix}{address}"):
+                engines.hire(engine, Limits())
