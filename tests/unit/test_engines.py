@@ -164,7 +164,7 @@ def test_a_scheduler_that_does_not_answer_is_told_of_within_seconds() -> None:
             env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
             check=False,
         )
-    assert time.monotonic() - started < 20
+    assert time.monotonic() - started < 45  # five, and imports on a busy machine
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1].endswith(f"no Dask scheduler answers at {address}")
     assert "Traceback" not in done.stderr
