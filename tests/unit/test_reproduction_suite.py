@@ -87,7 +87,7 @@ def test_what_is_said_to_be_compared_is_what_cells_compare(id_: str) -> None:
         for figure in drawn:
             assert len(figure.series) <= 60
             assert all(len(text) <= 14 for row in figure.series for text in row.texts)
-        rows = [row.name for figure in drawn for row in figure.series]
+        rows = [(figure.title, row.name) for figure in drawn for row in figure.series]
         assert len(rows) == len(set(rows)) <= len(found.cells)
 
 
@@ -113,7 +113,7 @@ def test_a_misprinted_number_is_found_and_named(judge: Judge, form: Form) -> Non
     assert found.evidence.lower == found.evidence.value == 0.5
     first = found.witness["furthest"][0]
     assert (first["row"], first["printed"], first["ours"]) == ("misprinted", 0.9005, 0.9105)
-    assert found.note.startswith("1 of 2 compared numbers differ; 2 are printed.")
+    assert found.note.startswith("1 of the 2 printed numbers differ.")
     (figure,) = found.figures
     assert [row.texts[-1][0] for row in figure.series] == ["0", "≠"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from dpcp_audit.audits.evidence import Figure, FigureKind, Series
 from dpcp_audit.reports.reproduce.cells import Form
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 _MOST_ROWS = 60
 _CAP = 3.0
+_DUST = 1e-12
+"""Standard errors below it are rounding of equal numbers."""
 
 
 def figures(found: Reproduction, form: Form, *, level: float) -> tuple[Figure, ...]:
@@ -30,9 +32,7 @@ def figures(found: Reproduction, form: Form, *, level: float) -> tuple[Figure, .
     """
     forms = tuple(Form) if form is Form.PUBLISHED else (Form.WRITTEN,)
     drawn = [cell for cell in found.cells if any(_numbers(cell, forms))]
-    return tuple(
-        _figure(f"{found.source}{part}", cells, forms, level=level) for part, cells in _parts(drawn)
-    )
+    return tuple(_figure(found.source, part, forms, level=level) for part in _parts(drawn))
 
 
 def _numbers(cell: Cell, forms: Sequence[Form]) -> Iterator[bool]:
@@ -41,28 +41,42 @@ def _numbers(cell: Cell, forms: Sequence[Form]) -> Iterator[bool]:
         yield _ours(cell, form) is not None
 
 
-def _parts(cells: list[Cell]) -> Iterator[tuple[str, list[Cell]]]:
+class _Part(NamedTuple):
+    """Rows of one figure, by their names; ``metric`` is empty where all are in one figure."""
+
+    metric: str
+    number: str
+    rows: list[tuple[str, Cell]]
+
+
+def _parts(cells: list[Cell]) -> Iterator[_Part]:
     if len(cells) <= _MOST_ROWS:
         if cells:
-            yield "", cells
+            yield _Part("", "", [(f"{cell.row}, {cell.column}", cell) for cell in cells])
         return
     by_metric: dict[str, list[Cell]] = {}
     for cell in cells:
         by_metric.setdefault(cell.column.split()[0], []).append(cell)
     for metric, members in by_metric.items():
-        for start in range(0, len(members), _MOST_ROWS):
-            part = f", part {start // _MOST_ROWS + 1}" if len(members) > _MOST_ROWS else ""
-            yield f", {metric}{part}", members[start : start + _MOST_ROWS]
+        rows = [(_without(metric, cell), cell) for cell in members]
+        for start in range(0, len(rows), _MOST_ROWS):
+            number = f", part {start // _MOST_ROWS + 1}" if len(rows) > _MOST_ROWS else ""
+            yield _Part(f", {metric}", number, rows[start : start + _MOST_ROWS])
 
 
-def _figure(title: str, cells: Sequence[Cell], forms: Sequence[Form], *, level: float) -> Figure:
+def _without(metric: str, cell: Cell) -> str:
+    rest = cell.column.removeprefix(metric).strip()
+    return f"{cell.row}, {rest}" if rest else cell.row
+
+
+def _figure(source: str, part: _Part, forms: Sequence[Form], *, level: float) -> Figure:
     return Figure(
         kind=FigureKind.HEATMAP,
-        title=title,
+        title=f"{source}{part.metric}{part.number}",
         x_label="mean ± standard error",
         y_label="",
         columns=["published", *forms],
-        series=[_series(cell, forms, level) for cell in cells],
+        series=[_series(name, cell, forms, level) for name, cell in part.rows],
         marks={"≠ differs beyond errors": 1.0},
         description=(
             "Each number as the paper prints it and as it comes out here, with standard errors. "
@@ -74,12 +88,12 @@ def _figure(title: str, cells: Sequence[Cell], forms: Sequence[Form], *, level: 
     )
 
 
-def _series(cell: Cell, forms: Sequence[Form], level: float) -> Series:
+def _series(name: str, cell: Cell, forms: Sequence[Form], level: float) -> Series:
     strains = [cell.strain(form, level=level) for form in forms]
     y = [math.nan, *(math.nan if strain is None else min(strain, _CAP) for strain in strains)]
     texts = [_text(cell, form, strain) for form, strain in zip(forms, strains, strict=True)]
     return Series(
-        name=f"{cell.row}, {cell.column}",
+        name=name,
         x=[float(place) for place in range(len(y))],
         y=y,
         texts=[_printed(cell), *texts],
@@ -108,7 +122,9 @@ def _text(cell: Cell, form: Form, strain: float | None) -> str:
 
 def _number(value: float, error: float | None, decimals: int) -> str:
     text = f"{value:.{decimals}f}"
-    return text if error is None or not math.isfinite(error) else f"{text}±{error:.1g}"
+    if error is None or not math.isfinite(error):
+        return text
+    return f"{text}±{error if error > _DUST else 0:.1g}"
 
 
 def _ours(cell: Cell, form: Form) -> Estimate | None:

@@ -195,10 +195,18 @@ class Reproduced:
         self, found: Reproduction, differ: int, printed: int, compared: Sequence[_Compared]
     ) -> str:
         reasons = dict.fromkeys(cell.note for cell in found.cells if cell.note)
-        said = f"{differ} of {len(compared)} compared numbers differ; {printed} are printed."
+        said = f"{differ} of the {printed} printed numbers differ."
         if not printed:
             said = "The paper prints no numbers for this: there is nothing to compare."
-        elif not differ and self.form is Form.WRITTEN and _few_trials(compared):
+        elif len(compared) < printed:
+            said = f"{differ} of {len(compared)} compared numbers differ; {printed} are printed."
+        in_full = [cell.matches for cell, _, _ in compared if cell.matches is not None]
+        if in_full and self.form is Form.PUBLISHED:
+            said += (
+                f" Of the {len(in_full)} over all published runs, {sum(in_full)} come out to the "
+                "printed digit."
+            )
+        if compared and not differ and self.form is Form.WRITTEN and _few_trials(compared):
             said += " So few trials show large differences only."
         rule = (
             "A number differs where errors of both sides and the rounding of what is printed do "
