@@ -111,7 +111,10 @@ def load(name: str, *, budget: str | None = None, draws: int | None = None) -> R
     data = tomllib.loads(text)
     efforts = {"budget": budget, "draws": draws}
     given = {key: value for key, value in efforts.items() if value is not None}
-    return Recipe.from_data(data | {"check": [one | given for one in data["check"]]}, name=name)
+    if given:
+        checks = [{k: one[k] for k in one.keys() - efforts.keys()} for one in data["check"]]
+        data["check"] = [one | given for one in checks]
+    return Recipe.from_data(data, name=name)
 
 
 def select(
