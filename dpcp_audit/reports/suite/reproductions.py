@@ -209,9 +209,8 @@ class Reproduced:
         if compared and not differ and self.form is Form.WRITTEN and _few_trials(compared):
             said += " So few trials show large differences only."
         rule = (
-            "A number differs where errors of both sides and the rounding of what is printed do "
-            "not explain the distance, at a significance shared by all numbers compared, up to "
-            "the normal approximation of means."
+            "A number differs where the errors of both and the rounding of print do not explain "
+            "the distance, at a significance shared by all compared, means taken as normal."
         )
         return " ".join([said, *([rule] if compared else []), *reasons, *found.notes])
 
