@@ -96,7 +96,7 @@ def _released_score(
     counts = np.ones(n - 1, dtype=np.int64)
     for target in (float(scores[at]) + step / 2, low):
         pair = ScorePair(
-            positions=np.delete(scores, at),
+            positions=np.delete(scores, at).astype(np.float64),
             counts=counts,
             source=float(scores[at]),
             target=target,

@@ -65,4 +65,5 @@ def two_bit_channel(share: float) -> FloatArray:
     """Return P(report | value) of ``two_bits``, shape (4, 4)."""
     flip = flip_probability(share)
     bit = np.array([[1 - flip, flip], [flip, 1 - flip]])
-    return np.kron(bit, bit)
+    chances: FloatArray = np.einsum("ij,kl->ikjl", bit, bit).reshape(4, 4)
+    return chances
