@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 FEWEST, MOST = 2**10, 2**24
 _SHARE = 0.7
 """Of the budget; the rest is for the audit's own work."""
+_OWN_SECONDS = 1e-5
+"""What an audit itself takes for an output, about."""
 _TIMING_SECONDS = 1.0
 _PATIENCE_SECONDS = 60.0
 """How long a target may take to load and to answer a first few times."""
@@ -95,6 +97,6 @@ def _planned(spec: CheckSpec, found: dict[str, Any]) -> CheckSpec:
     place = SourceLocation(file=found["file"], line=found["line"]) if "file" in found else None
     if spec.draws is not None:
         return replace(spec, location=place)
-    affordable = _SHARE * spec.seconds / spec.claims / max(found["seconds"], 1e-9)
+    affordable = _SHARE * spec.seconds / spec.claims / (found["seconds"] + _OWN_SECONDS)
     draws = 2 ** int(math.log2(min(max(affordable, FEWEST), MOST)))
     return replace(spec, draws=draws, location=place)
