@@ -3,7 +3,8 @@
 Usage: python docs/update_tutorial.py [docs/tutorial.md]
 
 A Python block whose first line is ``# NAME`` is a file. In a ``console`` block, a line after ``$``
-is a command and what follows is what it prints to stdout, without the times of pytest.
+is a command, which a backslash continues, and what follows is what it prints to stdout, without the
+times of pytest.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def _executed_block(language: str, content: str, folder: Path) -> str:
         name = content.partition("\n")[0].removeprefix("# ")
         (folder / name).write_text(content, encoding="utf-8")
         return f"```python\n{content}```"
-    commands = re.findall(r"^\$ (.*)$", content, re.MULTILINE)
+    commands = re.findall(r"^\$ ((?:.*\\\n)*.*)$", content, re.MULTILINE)
     shown = "".join(f"$ {command}\n{_output(command, folder)}" for command in commands)
     return f"```console\n{shown}```"
 
