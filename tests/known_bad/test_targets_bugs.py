@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -145,3 +146,20 @@ def test_a_program_is_audited_as_a_function_is(epsilon: float, verdict: Verdict)
     with spec.open() as target:
         assert target.randomness is Randomness.GENERATOR
         assert audit(target, (tied, np.append(tied[1:], 0.0))).verdict is verdict
+
+
+def test_a_child_that_a_target_forks_does_not_go_on_with_the_audit() -> None:
+    """Else every call would double the number of processes that audit."""
+    here = os.getpid()
+
+    def forks(scores: FloatArray, *, rng: np.random.Generator) -> float:
+        os.fork()
+        return float(rng.random())
+
+    with Target.from_callable(forks, kind=Kind.QUANTILE) as target:
+        outputs = target(np.zeros(3), 8, rng=np.random.default_rng(0))
+    assert os.getpid() == here
+    assert outputs.shape == (8,)
+    for _ in range(8):
+        _, status = os.wait()
+        assert os.waitstatus_to_exitcode(status) == 0

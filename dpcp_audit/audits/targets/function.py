@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -89,6 +90,7 @@ class FunctionCaller:
         self, inputs: tuple[Any, ...], rng: np.random.Generator, keywords: Mapping[str, int]
     ) -> Any:
         data = [x.copy() if isinstance(x, np.ndarray) else x for x in inputs]
+        process = os.getpid()
         try:
             return self.function(*data, **self.convention.keywords(rng), **keywords, **self.options)
         except (Exception, SystemExit) as error:
@@ -97,6 +99,9 @@ class FunctionCaller:
             raise TargetRaisedError(
                 f"{self.name} raised {what}, on {describe(self.kind, inputs)}"
             ) from error
+        finally:
+            if os.getpid() != process:  # a child that the function forked, and that came back:
+                os._exit(0)  # it would go on with the audit, and fork again
 
     def _wrong(self, error: Exception, inputs: tuple[Any, ...]) -> TargetError:
         return TargetUnusableError(f"{self.name} {error}; on {describe(self.kind, inputs)}")
