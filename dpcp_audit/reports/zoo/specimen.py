@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from dpcp_audit.audits.check import Check
     from dpcp_audit.audits.computed import Computation
     from dpcp_audit.mechanisms.guarantees import Coverage, PrivacyGuarantee
+
+HERE = "dpcp_audit.reports.zoo"
 
 
 class Column(StrEnum):
@@ -114,3 +116,16 @@ class Specimen:
             sizes=self.sizes,
             draws=self.draws,
         )
+
+
+def mutant_of(
+    twin: Specimen, name: str, words: str, function: str = "", **changes: Any
+) -> Specimen:
+    """Return a broken twin: the same claims, other code."""
+    module = twin.target.partition(":")[0]
+    target = f"{module}:{function}" if function else twin.target
+    bare: dict[str, Any] = {"exact": None, "probe": False}
+    return replace(
+        twin,
+        **(bare | {"name": name, "words": words, "twin": twin.name, "target": target} | changes),
+    )
