@@ -37,6 +37,7 @@ _NAMES: tuple[tuple[str, str], ...] = (
     ("ldpcp.*", "LDP-CP, other statements"),
     ("pcoqs.epsilon-equivalence*", "P-COQS, equivalence with ε-DP"),
     ("pcoqs.table*", "P-COQS, the printed tables"),
+    ("zoo.*", "The zoo of planted bugs"),
     ("histlap.tables*", "P-COQS, the printed tables"),
     ("pcoqs.remark-5[mechanism=split-conformal*", "Split conformal prediction, without noise"),
     ("pcoqs.proposition-1.zcdp*", "P-COQS, privacy"),
@@ -57,7 +58,7 @@ _NAMES: tuple[tuple[str, str], ...] = (
     ("reproduced.ldpcp-*", "LDP-CP, tables and figures reproduced"),
     ("dpskin.*", "DP-SKIN, privacy of training"),
 )
-_CONTROLS = frozenset({"Split conformal prediction, without noise"})
+_CONTROLS = frozenset({"Split conformal prediction, without noise", "The zoo of planted bugs"})
 _GREEK = {"epsilon": "ε", "rho": "ρ", "delta": "δ", "alpha": "α", "beta": "β"}
 _LEAST_CELLS, _MOST_CASES, _MOST_SIZES = 6, 60, 12
 
