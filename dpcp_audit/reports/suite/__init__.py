@@ -116,7 +116,9 @@ def select(
     escaped = [pattern.replace("[", "[[]") for pattern in patterns]
     for given, pattern in zip(patterns, escaped, strict=True):
         if not any(fnmatch.fnmatchcase(row.claim.id, pattern) for row in rows):
-            raise UsageError(f"--only: no claim matches {given!r}; 'dpcp-audit list' shows all")
+            raise UsageError(
+                f"--only: no claim matches {given!r}; 'dpcp-audit list --suite {which}' shows all"
+            )
     return [row for row in rows if any(fnmatch.fnmatchcase(row.claim.id, pat) for pat in escaped)]
 
 
