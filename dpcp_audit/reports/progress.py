@@ -22,6 +22,8 @@ _STYLES = {
     "INCONCLUSIVE": "yellow",
     "ERROR": "bold magenta",
 }
+_TARGETS = "targets"
+"""The suite of which nothing is expected but that its claims hold."""
 _WORST_FIRST = ("ERROR", "REFUTED", "INCONCLUSIVE", "CONSISTENT", "PROVED")
 
 
@@ -91,7 +93,8 @@ def print_summary(document: dict[str, Any], *, stream: TextIO) -> None:
     for column in ("claimed", "measured", "interval"):
         table.add_column(column, justify="right", no_wrap=True)
     for finding in sorted(document["findings"], key=_worst_first):
-        table.add_row(*_cells(finding))
+        marked = finding["contradicts"] and document["suite"] != _TARGETS
+        table.add_row(*_cells(finding, " (unexpected)" if marked else ""))
     console.print(table)
     for skipped in document.get("skipped", []):
         console.print(Text(f"skipped: {skipped['name']}: {skipped['reason']}", style="yellow"))
@@ -103,13 +106,15 @@ def summary_line(document: dict[str, Any]) -> str:
     summary = document["summary"]
     counts = ", ".join(f"{summary[v]} {v.lower()}" for v in _WORST_FIRST if summary[v])
     contradictions = summary["contradictions"]
-    tail = (
-        f"{contradictions} verdict(s) CONTRADICT what was expected"
-        if contradictions
-        else "no verdict contradicts what was expected"
-    )
+    tail = ""
+    if document["suite"] != _TARGETS:
+        tail = (
+            f" {contradictions} verdict(s) CONTRADICT what was expected;"
+            if contradictions
+            else " no verdict contradicts what was expected;"
+        )
     return (
-        f"{len(document['findings'])} claims: {counts or 'none'}; {tail}; false-alarm "
+        f"{len(document['findings'])} claims: {counts or 'none'};{tail} false-alarm "
         f"probability of the run {document['false_alarm']:g}."
     )
 
@@ -122,8 +127,8 @@ def _worst_first(finding: dict[str, Any]) -> tuple[bool, int, str]:
     )
 
 
-def _cells(finding: dict[str, Any]) -> list[Text]:
-    verdict = finding["verdict"] + (" (unexpected)" if finding["contradicts"] else "")
+def _cells(finding: dict[str, Any], remark: str) -> list[Text]:
+    verdict = f"{finding['verdict']}{remark}"
     head = [Text(verdict, style=_STYLES[finding["verdict"]]), Text(finding["id"])]
     evidence = finding["evidence"]
     if evidence is None:
