@@ -86,7 +86,7 @@ def convention(
         shown = ", ".join([*kind.inputs, *(f"{key}=…" for key in keywords)])
         raise TargetError(
             f"{name}{_show(signature)} cannot be called as a {kind}, with ({shown}): {error}; "
-            f"{_advice(accepted, keywords, options)}"
+            f"{_mistaken(signature, kind) or _advice(accepted, keywords, options)}"
         ) from None
     return found
 
@@ -114,6 +114,19 @@ def _read(accepted: Mapping[str, inspect.Parameter], style: RandomStyle | None) 
 
 def _required(accepted: Mapping[str, inspect.Parameter], name: str) -> bool:
     return name in accepted and accepted[name].default is inspect.Parameter.empty
+
+
+def _mistaken(signature: inspect.Signature, kind: Kind) -> str:
+    """Return what a signature looks like instead, if its first names tell; else nothing."""
+    names = list(signature.parameters)
+    if names[:1] == ["self"]:
+        return (
+            "it is a method without its object: name one of an object that the module makes, "
+            "as in module:object.method, or wrap it in a function"
+        )
+    others = (k for k in Kind if k is not kind and names[: len(k.inputs)] == [*k.inputs])
+    other = next(others, None)
+    return "" if other is None else f"it looks like a {other}: --kind {other}"
 
 
 def _advice(

@@ -23,6 +23,10 @@ class TargetUnusableError(TargetError, DegenerateTargetError):
 
 
 def one_line(text: object, *, longest: int = _LONGEST) -> str:
-    """Return a text on one line, cut in the middle where it is too long."""
-    line = " ".join(str(text).split())
+    """Return a text on one line, cut in the middle where it is too long.
+
+    Control characters, which could steer a terminal, are spelled out.
+    """
+    words = " ".join(str(text).split())
+    line = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in words)
     return line if len(line) <= longest else f"{line[: longest - 44]} ... {line[-39:]}"

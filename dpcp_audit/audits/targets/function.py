@@ -97,11 +97,21 @@ class FunctionCaller:
             code = code_of(self.function)
             what = raised(error, file=None if code is None else code.co_filename)
             raise TargetRaisedError(
-                f"{self.name} raised {what}, on {describe(self.kind, inputs)}"
+                f"{self.name} raised {what}, on {describe(self.kind, inputs)}{self._hint(error)}"
             ) from error
         finally:
             if os.getpid() != process:  # a child that the function forked, and that came back:
                 os._exit(0)  # it would go on with the audit, and fork again
+
+    def _hint(self, error: BaseException) -> str:
+        """Return what to say where a signature, as of a wrapper, kept a keyword to itself."""
+        if self.convention.style is not RandomStyle.GLOBAL:
+            return ""
+        if not isinstance(error, TypeError | KeyError):
+            return ""
+        styles = {"'rng'": RandomStyle.GENERATOR, "'seed'": RandomStyle.SEED}
+        style = next((style for name, style in styles.items() if name in str(error)), None)
+        return "" if style is None else f"; if it takes its randomness so, say --rng {style}"
 
     def _wrong(self, error: Exception, inputs: tuple[Any, ...]) -> TargetError:
         return TargetUnusableError(f"{self.name} {error}; on {describe(self.kind, inputs)}")

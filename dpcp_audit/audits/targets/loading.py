@@ -141,9 +141,18 @@ def _file(path: Path) -> ModuleType:
             spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         del sys.modules[name]
-        what = raised(error, file=str(path))
+        what = raised(error, file=str(path)) + _package_hint(error, path)
         raise TargetError(f"{path.name} cannot be loaded: it raised {what}") from error
     return module
+
+
+def _package_hint(error: BaseException, path: Path) -> str:
+    if not (isinstance(error, ImportError) and "relative import" in str(error)):
+        return ""
+    return (
+        f"; a file of a package is named as a module is, {path.parent.name}.{path.stem}:FUNCTION, "
+        "from the folder that holds the package"
+    )
 
 
 def _module(name: str) -> ModuleType:

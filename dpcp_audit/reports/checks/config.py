@@ -82,6 +82,11 @@ def from_data(data: Mapping[str, Any], *, folder: Path = Path(), where: str = ""
         )
 
 
+def of_options(check: Mapping[str, Any]) -> Config:
+    """Read the one check that options describe; messages name an option and no place."""
+    return Config(checks=(CheckSpec.from_data(_rooted(check, Path())),))
+
+
 def require_distinct(specs: tuple[CheckSpec, ...]) -> None:
     """Refuse two checks of one name, whose findings could not be told apart."""
     names = [spec.name for spec in specs]

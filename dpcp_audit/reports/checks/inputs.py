@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 COVERAGE_SIZE = 500
 """The number of scores at which coverage is checked, if none is given."""
 _CLASSES = 10
+_LARGEST_SIZE = 10**7
 
 
 def pair_space(spec: CheckSpec) -> PairSpace:
@@ -29,6 +30,11 @@ def pair_space(spec: CheckSpec) -> PairSpace:
     one_label = spec.relation is Relation.ONE_LABEL
     if target.kind is Kind.QUANTILE and one_label:
         raise UsageError("neighbours: a quantile has no labels: use 'substitution'")
+    if max(spec.sizes, default=0) > _LARGEST_SIZE:
+        raise UsageError(
+            f"n must be at most {_LARGEST_SIZE}, since every call takes n scores, "
+            f"got {max(spec.sizes)}"
+        )
     settings: dict[str, Any] = {"sizes": spec.sizes} if spec.sizes else {}
     try:
         scores = ScorePairs(

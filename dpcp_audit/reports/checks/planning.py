@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from dpcp_audit.reports.checks.spec import CheckSpec
 
-FEWEST, MOST = 2**10, 2**24
+FEWEST, MOST = 2**11, 2**24
+"""Fewer than 2¹¹ calls miss noise that is a hundredth of what it should be."""
 _SHARE = 0.7
 """Of the budget; the rest is for the audit's own work."""
 _OWN_SECONDS = 1e-5
@@ -29,6 +30,7 @@ _OWN_SECONDS = 1e-5
 _TIMING_SECONDS = 1.0
 _PATIENCE_SECONDS = 60.0
 """How long a target may take to load and to answer a first few times."""
+_OVERRUN, _GRACE_SECONDS = 5.0, 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +63,7 @@ def plan(specs: Sequence[CheckSpec]) -> tuple[CheckSpec, ...]:
     """Return the checks with the calls that their budgets allow for each claim.
 
     Every target is opened and timed in a process of its own kind. The number of calls is a
-    power of two from 2¹⁰ to 2²⁴, so that the same machine mostly plans the same; with ``draws``
+    power of two from 2¹¹ to 2²⁴, so that the same machine mostly plans the same; with ``draws``
     given it stays as it is, and nothing is timed.
 
     Raises
@@ -69,12 +71,17 @@ def plan(specs: Sequence[CheckSpec]) -> tuple[CheckSpec, ...]:
     UsageError
         If there is no such target, or it cannot be called as its kind is.
     IncompleteError
-        If a target fails on a typical input.
+        If a target fails on a typical input, or is too slow for its budget.
     """
     for spec in specs:
         pair_space(spec)
     with closing(Cell()) as cell:
         return tuple(_planned(spec, _timed(spec, cell)) for spec in specs)
+
+
+def time_limit(spec: CheckSpec) -> float:
+    """Return the seconds after which a check is stopped: several times its target's budget."""
+    return _OVERRUN * spec.seconds + _GRACE_SECONDS
 
 
 def _timed(spec: CheckSpec, cell: Cell) -> dict[str, Any]:
@@ -97,6 +104,18 @@ def _planned(spec: CheckSpec, found: dict[str, Any]) -> CheckSpec:
     place = SourceLocation(file=found["file"], line=found["line"]) if "file" in found else None
     if spec.draws is not None:
         return replace(spec, location=place)
+    _require_time(spec, found["seconds"])
     affordable = _SHARE * spec.seconds / spec.claims / (found["seconds"] + _OWN_SECONDS)
     draws = 2 ** int(math.log2(min(max(affordable, FEWEST), MOST)))
     return replace(spec, draws=draws, location=place)
+
+
+def _require_time(spec: CheckSpec, seconds: float) -> None:
+    """Refuse a target that is so slow that its check would be stopped before it can say a thing."""
+    needed = FEWEST * seconds
+    if needed > time_limit(spec) / 2:
+        minutes = math.ceil(needed * spec.claims / _SHARE / 60)
+        raise IncompleteError(
+            f"{spec.name} takes {seconds:.2g} s a call, and an audit at least {FEWEST} calls for "
+            f"each claim: give it --budget {minutes}m, or make it --vectorised"
+        )

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 DEFAULT_SECONDS = 60.0
 """The budget of one target, if none is given."""
+_FEWEST_DRAWS, _FEWEST_CALIBRATIONS = 600, 100
+"""Of calls for a privacy claim, and for a claim of coverage."""
 _KINDS_OF_CLAIM = "pure-dp, approx-dp, zcdp, renyi-dp, local-dp, coverage-at-least"
 
 
@@ -122,6 +124,9 @@ class CheckSpec:
             )
             if not spec.claims:
                 raise UsageError(f"nothing is claimed: give at least one of {_KINDS_OF_CLAIM}")
+            fewest = _FEWEST_DRAWS if spec.privacy else _FEWEST_CALIBRATIONS
+            if spec.draws is not None and spec.draws < fewest:
+                raise UsageError(f"draws must be a whole number >= {fewest}, got {spec.draws}")
             return spec
 
     def as_data(self) -> dict[str, Any]:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from dpcp_audit.reports.commands import arguments
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from dpcp_audit.reports.checks.config import Config
+    from dpcp_audit.reports.checks.spec import CheckSpec
     from dpcp_audit.reports.commands.arguments import Commands
     from dpcp_audit.reports.skipped import Skipped
 
@@ -38,16 +39,13 @@ exit codes:
 """
 
 
-_PATIENCE, _AT_LEAST = 5.0, 60.0
-"""A check is stopped after so many times its target's budget, and a minute."""
-
-
 def add_parser(commands: Commands) -> None:
     """Declare the command and its options."""
     parser = commands.add_parser(
         "check",
         help="audit code of your own",
         description=_DESCRIPTION,
+        usage="%(prog)s TARGET --kind KIND CLAIM... [OPTION]...   (--help tells them all)",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -65,7 +63,7 @@ def add_parser(commands: Commands) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Plan the checks, run them and publish the results."""
-    from dpcp_audit.reports.checks.planning import plan
+    from dpcp_audit.reports.checks.planning import time_limit
     from dpcp_audit.reports.checks.rows import rows_of_targets
     from dpcp_audit.reports.publishing import exit_code, publish, resumed, watch
     from dpcp_audit.reports.settings import RunSettings
@@ -79,16 +77,25 @@ def execute(options: argparse.Namespace) -> int:
         config, skipped = _recipes(options) if options.recipe else (_config(options), ())
         settings = RunSettings(
             suite=Suite.TARGETS,
-            targets=plan(config.checks),
+            targets=_planned(config.checks),
             skipped=skipped,
             **_chosen(options, config),
         )
         rows = rows_of_targets(settings.targets)
-    longest = max((spec.seconds for spec in settings.targets), default=0.0)
-    options.time_limit = _PATIENCE * longest + _AT_LEAST
+    options.time_limit = max(map(time_limit, settings.targets), default=options.time_limit)
     results = watch(rows, settings, options)
     publish(results, writers)
     return exit_code(results)
+
+
+def _planned(specs: Sequence[CheckSpec]) -> tuple[CheckSpec, ...]:
+    """Plan the checks, with a sign of life on a terminal."""
+    from rich.console import Console
+
+    from dpcp_audit.reports.checks.planning import plan
+
+    with Console(stderr=True).status("loading the code and timing its first calls"):
+        return plan(specs)
 
 
 def _chosen(options: argparse.Namespace, config: Config) -> dict[str, Any]:
@@ -115,7 +122,7 @@ def _config(options: argparse.Namespace) -> Config:
         return config.load(path)
     if options.config is not None:
         raise UsageError("--config goes without TARGET and --command")
-    return config.from_data({"check": [given]})
+    return config.of_options(given)
 
 
 def _recipes(options: argparse.Namespace) -> tuple[Config, tuple[Skipped, ...]]:
