@@ -121,7 +121,7 @@ def check(arguments: Sequence[str], capsys: pytest.CaptureFixture[str]) -> tuple
 @pytest.mark.statistical
 def test_verdicts(target: str, claims: dict[str, Any], verdict: Verdict) -> None:
     """A true claim is refuted with probability 1e-9; the false ones are far off."""
-    data = {"target": f"mine.py:{target}", "kind": "quantile", "draws": 2000}
+    data = {"target": f"mine.py:{target}", "kind": "quantile", "draws": 10_000}
     spec = CheckSpec.from_data(data | claims)
     (row,) = rows_of_targets([spec])
     settings = RunSettings(suite=Suite.TARGETS, targets=(spec,))
