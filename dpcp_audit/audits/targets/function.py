@@ -15,6 +15,7 @@ from dpcp_audit.audits.targets.fixed_seeds import fixed_seed
 from dpcp_audit.audits.targets.global_state import seeded
 from dpcp_audit.audits.targets.kinds import Kind, RandomStyle
 from dpcp_audit.audits.targets.loading import code_of, raised
+from dpcp_audit.audits.targets.talk import Talk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -39,19 +40,20 @@ class FunctionCaller:
     convention: Convention
     vectorised: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
+    _talk: Talk = field(default_factory=Talk, init=False, repr=False, compare=False)
 
     def outputs(
         self, inputs: tuple[np.ndarray, ...], size: int, *, rng: np.random.Generator
     ) -> FloatArray:
         """Return ``size`` thresholds on one input, shape (size,)."""
-        with self._globals(rng):
+        with self._globals(rng), self._talk.limited():
             if not self.vectorised:
                 return np.array([self._one(inputs, rng) for _ in range(size)], dtype=np.float64)
             return self._many(inputs, size, rng, {"size": size})
 
     def reports(self, values: IntArray, *, rng: np.random.Generator) -> FloatArray:
         """Return one report for each value, shape (n,)."""
-        with self._globals(rng):
+        with self._globals(rng), self._talk.limited():
             if not self.vectorised:
                 return np.array([self._one((v,), rng) for v in values.tolist()], dtype=np.float64)
             return self._many((values,), len(values), rng, {})
