@@ -19,7 +19,9 @@ from dpcp_audit.reports.wording import to_float
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_SAMPLING = {"seed", "trials", "draws", "samples", "n_samples", "games", "stage"} | {"stages", "spent"}
+_SAMPLING = {"seed", "trials", "draws", "samples", "n_samples"} | {
+    *("games", "stage", "stages", "spent"),
+}
 """Keys of a witness that say how much was sampled, not what."""
 
 
