@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 HOSTILE = "<script>alert(1)</script> | `code` </details> & \"quoted\" 'q' $x$ *b* [l](http://evil.example)"
@@ -88,7 +89,7 @@ def document(*findings: dict[str, Any], **changes: Any) -> dict[str, Any]:
         "wall_seconds": 12.345,
         "summary": {verdict: verdicts.count(verdict) for verdict in VERDICTS}
         | {"contradictions": contradictions},
-        "findings": list(findings or FINDINGS),
+        "findings": deepcopy(list(findings or FINDINGS)),
     }
     return plain | changes
 
