@@ -38,8 +38,9 @@ def gone(pid: int, *, seconds: float = 3.0) -> bool:
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         try:
-            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
-                return True
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+            if state == "Z" and len(list(Path(f"/proc/{pid}/task").iterdir())) <= 1:
+                return True  # while its other threads end, nobody can wait for it
         except FileNotFoundError:
             return True
         time.sleep(0.02)

@@ -321,7 +321,12 @@ def interrupted(number: int, folder: Path) -> tuple[float, int, str]:
     folder.mkdir()
     journal = folder / "run.ndjson"
     options = ["--profile", "full", "--journal", str(journal)]
-    with process(*options, "--report", f"json={folder / 'r.json'}") as running:
+
+    def interruptible() -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # tests may run in the background
+
+    report = f"json={folder / 'r.json'}"
+    with process(*options, "--report", report, preexec_fn=interruptible) as running:
         wait_for(journal, 3)
         time.sleep(0.5)
         sent = time.monotonic()
