@@ -28,7 +28,7 @@ def test_an_example_reaches_its_verdicts(name, verdicts, capsys) -> None:
 
 def test_the_example_of_tests_passes(pytester) -> None:
     pytester.copy_example(str(EXAMPLES / "test_my_quantile.py"))
-    result = pytester.runpytest_inprocess(*ARGUMENTS, FEWER, "test_my_quantile.py")
+    result = pytester.runpytest_inprocess(*ARGUMENTS, "test_my_quantile.py")
     result.assert_outcomes(passed=3, xfailed=1)
 
 
