@@ -263,6 +263,7 @@ class LaplacePair(LawPair):
                 high,
                 epsabs=1e-14,
                 epsrel=1e-12,
+                full_output=1,  # the last digits may be out of reach; no warning of that
             )[0]
             for low, high in pairwise(edges)
             if high > low

@@ -125,3 +125,10 @@ def test_laplace_renyi_by_integration() -> None:
 def test_bad_input_names_the_argument(build, name) -> None:
     with pytest.raises(ValueError, match=f"^{name} must "):
         build()
+
+
+def test_the_profile_of_two_laplace_coordinates_near_a_kink() -> None:
+    """Rounding leaves a sliver of an interval, on which the last digits are out of reach."""
+    pair = LaplacePair((0.32235635300154875, 2.543279810115109))
+    epsilon = pair.epsilon_at(0.5)
+    assert pair.delta_at(epsilon) == pytest.approx(0.5, abs=1e-9)
