@@ -74,7 +74,7 @@ class TestCatalogue:
     def test_efforts_replace_those_of_the_recipe(self) -> None:
         (spec,) = catalogue.load("diffprivlib-quantile", budget="7s").config.checks
         assert (spec.seconds, spec.draws) == (7, None)
-        assert {s.draws for s in catalogue.load("reference", draws=50).config.checks} == {50}
+        assert {s.draws for s in catalogue.load("reference", draws=700).config.checks} == {700}
 
     def test_unknown_key(self) -> None:
         with pytest.raises(UsageError, match="mine: unknown key 'modul'; did you mean 'module'"):
