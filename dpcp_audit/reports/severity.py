@@ -64,11 +64,6 @@ class _Scale:
     words: Callable[[object], str]
     excess: Callable[[float, float], float]
 
-    @property
-    def is_bare(self) -> bool:
-        """Whether a number on it does not say what it is of."""
-        return not self.unit and self.words is _digits
-
 
 def breach(evidence: Mapping[str, Any] | None, claim: str) -> Breach:
     """Say what evidence means for its claim.

@@ -8,6 +8,9 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dpcp_audit.reports.checks import reading
+from dpcp_audit.reports.errors import UsageError
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -180,24 +183,25 @@ def whole(at_least: int) -> Callable[[str], int]:
 
 def duration(text: str) -> float:
     """Parse a positive time, such as 90, 90s, 1.5m or 2h, as seconds."""
-    return _measured(text, {"s": 1, "m": 60, "h": 3600, "": 1}, example="60s, 5m or 2h")
+    try:
+        return reading.seconds(text, "TIME")
+    except UsageError:
+        raise argparse.ArgumentTypeError(
+            f"must be positive, such as 60s, 5m or 2h, got {text!r}"
+        ) from None
 
 
 def memory(text: str) -> int:
     """Parse a positive size, such as 500MiB or 2GiB, as bytes."""
     units = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "kB": 10**3, "MB": 10**6, "GB": 10**9}
-    return max(1, int(_measured(text, units, example="500MiB or 2GiB")))
-
-
-def _measured(text: str, units: dict[str, int], *, example: str) -> float:
     unit = text.strip().lstrip("0123456789.")
     try:
         value = float(text.strip().removesuffix(unit)) * units[unit.strip()]
     except (KeyError, ValueError):
         value = 0.0
     if not 0 < value < math.inf:
-        raise argparse.ArgumentTypeError(f"must be positive, such as {example}, got {text!r}")
-    return value
+        raise argparse.ArgumentTypeError(f"must be positive, such as 500MiB or 2GiB, got {text!r}")
+    return max(1, int(value))
 
 
 def probability(text: str) -> float:
