@@ -7,58 +7,14 @@ N(0, σ²) against (1−q)·N(0, σ²) + q·N(1, σ²).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
 from dpcp_audit import _validate
+from dpcp_audit.audits.accounting import Sampling, Training, accounted_epsilon
 from dpcp_audit.audits.computed import Computation
 from dpcp_audit.audits.evidence import Figure, FigureKind, Series
-from dpcp_audit.mechanisms.laws import GaussianPair
-
-if TYPE_CHECKING:
-    from dpcp_audit.audits.evidence import PlainData
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Training:
-    """A run of DP-SGD: ``batch_size`` of ``n`` examples a step, for ``epochs`` passes.
-
-    ``noise_multiplier`` is σ, the noise's standard deviation over the clipping norm.
-    """
-
-    n: int
-    batch_size: int
-    epochs: int
-    noise_multiplier: float
-
-    def __post_init__(self) -> None:
-        _validate.integer(n=self.n, batch_size=self.batch_size, epochs=self.epochs, at_least=1)
-        _validate.positive(noise_multiplier=self.noise_multiplier)
-        if self.batch_size > self.n:
-            raise ValueError(f"batch_size must not exceed n = {self.n}, got {self.batch_size}")
-
-    @property
-    def sampling_rate(self) -> float:
-        """q, the share of the examples in a step."""
-        return self.batch_size / self.n
-
-    @property
-    def steps(self) -> int:
-        """Steps in all: ``epochs``/q, rounded up."""
-        return math.ceil(self.epochs * self.n / self.batch_size)
-
-    @property
-    def parameters(self) -> PlainData:
-        """The case, as plain data."""
-        return {
-            "n": self.n,
-            "batch_size": self.batch_size,
-            "epochs": self.epochs,
-            "noise_multiplier": self.noise_multiplier,
-        }
 
 
 def subsampled_renyi(alpha: int, *, q: float, noise_multiplier: float) -> float:
@@ -132,44 +88,24 @@ def epochs_for_steps(training: Training, *, alpha: int) -> Computation:
 
 
 def training_budget(
-    training: Training, *, epsilon: float, delta: float, amplified: bool
+    training: Training, *, epsilon: float, delta: float, sampling: Sampling
 ) -> Computation:
     """Compute the ε of a training at δ, against the ε that the single-release formula gives.
 
-    ``amplified``: Poisson sampling, composed over all steps through dp-accounting's privacy
-    loss distributions, from above, for add/remove neighbours. Otherwise fixed shuffled
-    batches without amplification: each example enters one step an epoch, so that the epochs
-    compose as Gaussians of shift 1/σ.
+    Under zero-out neighbours, from above, by privacy loss distributions.
     """
     _validate.positive(epsilon=epsilon)
-    _validate.open_unit(delta=delta)
-    sigma = training.noise_multiplier
-    if amplified:
-        value = _poisson_epsilon(training, delta)
-    else:
-        value = GaussianPair(math.sqrt(training.epochs) / sigma).epsilon_at(delta)
+    guarantee = training.guarantee(sampling=sampling)
+    value = accounted_epsilon(guarantee, delta=delta)
     return Computation(
         quantity=f"ε of the whole training at δ = {delta:g}",
         value=value,
         claimed=epsilon,
         covers="the pair of laws dominates every pair of neighbouring data sets of its relation.",
         witness=training.parameters
-        | {"epsilon": epsilon, "delta": delta, "steps": training.steps, "poisson": amplified},
+        | {"epsilon": epsilon, "delta": delta, "guarantee": str(guarantee)},
         note=(
             "The claim's σ = √(2·log(1.25/δ))/ε is that of a single Gaussian release, not of a "
             f"training; the training's own ε is {value / epsilon:.3g} times it."
         ),
     )
-
-
-def _poisson_epsilon(training: Training, delta: float) -> float:
-    """Return an upper bound of ε from privacy loss distributions (pessimistic estimate)."""
-    from dp_accounting.pld import privacy_loss_distribution as pld  # noqa: PLC0415  (slow)
-
-    step = pld.from_gaussian_mechanism(
-        training.noise_multiplier,
-        sampling_prob=training.sampling_rate,
-        value_discretization_interval=1e-4,
-        pessimistic_estimate=True,
-    )
-    return float(step.self_compose(training.steps).get_epsilon_for_delta(delta))

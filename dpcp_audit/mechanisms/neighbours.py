@@ -18,6 +18,8 @@ class Relation(StrEnum):
     """One record is replaced by another; n is public and fixed (Hamming distance 1)."""
     ADD_REMOVE = "add-remove"
     """One record is added or taken away."""
+    ZERO_OUT = "zero-out"
+    """One record is replaced by one that contributes nothing; n is public and fixed."""
     ONE_LABEL = "one-label"
     """One record keeps its features and changes its label."""
 

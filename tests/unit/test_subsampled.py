@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
+from dpcp_audit.audits.accounting import Sampling, Training
 from dpcp_audit.audits.evidence import Verdict
 from dpcp_audit.audits.subsampled import (
-    Training,
     batch_bound,
     epochs_for_steps,
     subsampled_renyi,
@@ -59,34 +59,19 @@ def test_epochs_are_not_steps() -> None:
 
 
 def test_the_table_holds_with_room_under_poisson_sampling_and_fails_without_amplification() -> None:
-    poisson = training_budget(NOISY, epsilon=0.59812, delta=1e-5, amplified=True)
-    shuffled = training_budget(NOISY, epsilon=0.59812, delta=1e-5, amplified=False)
+    poisson = training_budget(NOISY, epsilon=0.59812, delta=1e-5, sampling=Sampling.POISSON)
+    shuffled = training_budget(NOISY, epsilon=0.59812, delta=1e-5, sampling=Sampling.SHUFFLED)
     assert (poisson.verdict, shuffled.verdict) == (Verdict.PROVED, Verdict.REFUTED)
-    assert poisson.value == pytest.approx(0.049, abs=1e-3)
+    assert poisson.value == pytest.approx(0.0479, abs=1e-4)
     assert shuffled.value == pytest.approx(1.43, abs=0.01)
 
 
 def test_a_whole_batch_is_a_gaussian_composition() -> None:
     """With q close to 1, the accountant's upper bound lies just above the closed form."""
     training = Training(n=1000, batch_size=999, epochs=4, noise_multiplier=3.0)
-    above = training_budget(training, epsilon=9.0, delta=1e-5, amplified=True).value
+    above = training_budget(training, epsilon=9.0, delta=1e-5, sampling=Sampling.POISSON).value
     exact = GaussianPair(math.sqrt(training.steps) / 3.0).epsilon_at(1e-5)
     assert above == pytest.approx(exact, rel=0.01)
-
-
-@pytest.mark.parametrize(
-    ("bad", "name"),
-    [
-        ({"n": 0}, "n"),
-        ({"batch_size": 20_000}, "batch_size"),
-        ({"epochs": 1.5}, "epochs"),
-        ({"noise_multiplier": -1.0}, "noise_multiplier"),
-    ],
-)
-def test_bad_trainings_are_refused(bad: dict[str, float], name: str) -> None:
-    good = {"n": 100, "batch_size": 10, "epochs": 1, "noise_multiplier": 1.0}
-    with pytest.raises(ValueError, match=f"^{name} must"):
-        Training(**(good | bad))
 
 
 def test_bad_orders_are_refused() -> None:

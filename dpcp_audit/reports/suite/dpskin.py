@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 
+from dpcp_audit.audits.accounting import Sampling, Training
 from dpcp_audit.audits.computed import Computation, Computed
 from dpcp_audit.audits.evidence import Verdict
 from dpcp_audit.audits.exact import hold_against
 from dpcp_audit.audits.subsampled import (
-    Training,
     batch_bound,
     epochs_for_steps,
     training_budget,
@@ -72,8 +72,8 @@ def _training_rows() -> list[Row]:
         ("q=0.01,sigma=1,alpha=16", strong, 16),
     )
     samplings = (
-        ("poisson", True, "Poisson sampling", Verdict.PROVED),
-        ("shuffled", False, "fixed shuffled batches without amplification", Verdict.REFUTED),
+        (Sampling.POISSON, "Poisson sampling", Verdict.PROVED),
+        (Sampling.SHUFFLED, "fixed shuffled batches without amplification", Verdict.REFUTED),
     )
     return [
         *(
@@ -112,11 +112,9 @@ def _training_rows() -> list[Row]:
                     "ε = √(2·log(1.25/δ))/σ",
                 ),
                 check=Computed(
-                    partial(
-                        training_budget, noisy, epsilon=0.59812, delta=1e-5, amplified=amplified
-                    )
+                    partial(training_budget, noisy, epsilon=0.59812, delta=1e-5, sampling=sampling)
                 ),
             )
-            for sampling, amplified, words, expected in samplings
+            for sampling, words, expected in samplings
         ),
     ]

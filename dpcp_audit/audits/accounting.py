@@ -1,0 +1,212 @@
+"""Accounting of DP-SGD: the ε of a training, by three accountants, under named neighbours.
+
+A training is a :class:`~dpcp_audit.mechanisms.subsampled_gaussian.SubsampledGaussian`: under
+Poisson sampling with its own rate and steps, under fixed shuffled batches as one step of full
+participation an epoch.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from dpcp_audit import _validate
+from dpcp_audit.mechanisms.neighbours import Relation
+from dpcp_audit.mechanisms.subsampled_gaussian import SubsampledGaussian
+
+if TYPE_CHECKING:
+    from dpcp_audit.audits.evidence import PlainData
+
+PRV_ERROR = 0.01
+"""How far above the estimated ε Opacus's PRV accountant puts its upper bound."""
+
+
+class Accountant(StrEnum):
+    """How ε follows from a training; every one gives an upper bound."""
+
+    RDP = "rdp"
+    """Rényi divergences added up, dp-accounting's (Mironov, Talwar and Zhang 2019)."""
+    PLD = "pld"
+    """Privacy loss distributions, dp-accounting's (Doroshenko et al. 2022)."""
+    PRV = "prv"
+    """Privacy loss random variables, Opacus's (Gopi, Lee and Wutschitz 2021)."""
+
+
+class Sampling(StrEnum):
+    """How the examples of a step are chosen."""
+
+    POISSON = "poisson"
+    """Each example enters each step independently, with probability q."""
+    SHUFFLED = "shuffled"
+    """Fixed batches of shuffled data: each example enters one step an epoch."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Training:
+    """A run of DP-SGD: ``batch_size`` of ``n`` examples a step, for ``epochs`` passes.
+
+    ``noise_multiplier`` is σ, the noise's standard deviation over the clipping norm.
+    """
+
+    n: int
+    batch_size: int
+    epochs: int
+    noise_multiplier: float
+
+    def __post_init__(self) -> None:
+        _validate.integer(n=self.n, batch_size=self.batch_size, epochs=self.epochs, at_least=1)
+        _validate.positive(noise_multiplier=self.noise_multiplier)
+        if self.batch_size > self.n:
+            raise ValueError(f"batch_size must not exceed n = {self.n}, got {self.batch_size}")
+
+    @property
+    def sampling_rate(self) -> float:
+        """q, the share of the examples in a step."""
+        return self.batch_size / self.n
+
+    @property
+    def steps(self) -> int:
+        """Steps in all: ``epochs``/q, rounded up."""
+        return math.ceil(self.epochs * self.n / self.batch_size)
+
+    @property
+    def parameters(self) -> PlainData:
+        """The case, as plain data."""
+        return {
+            "n": self.n,
+            "batch_size": self.batch_size,
+            "epochs": self.epochs,
+            "noise_multiplier": self.noise_multiplier,
+        }
+
+    def guarantee(
+        self, *, sampling: Sampling, relation: Relation = Relation.ZERO_OUT
+    ) -> SubsampledGaussian:
+        """Return what the training promises; shuffled batches are not amplified.
+
+        Raises
+        ------
+        ValueError
+            Under ADD_REMOVE for shuffled batches (:meth:`SubsampledGaussian.shuffled`).
+        """
+        _validate.choice(Sampling, sampling=sampling)
+        if sampling is Sampling.SHUFFLED:
+            return SubsampledGaussian.shuffled(
+                epochs=self.epochs, noise_multiplier=self.noise_multiplier, relation=relation
+            )
+        return SubsampledGaussian(
+            sampling_rate=self.sampling_rate,
+            steps=self.steps,
+            noise_multiplier=self.noise_multiplier,
+            relation=relation,
+        )
+
+
+def accounted_epsilon(
+    training: SubsampledGaussian, *, delta: float, accountant: Accountant = Accountant.PLD
+) -> float:
+    """Return the ε at which a training is (ε, ``delta``)-DP, from above.
+
+    Parameters
+    ----------
+    training : SubsampledGaussian
+        Sampling rate, steps, noise multiplier and neighbour relation; also
+        ``Training(...).guarantee(sampling=...)`` or ``SubsampledGaussian.shuffled(...)``.
+    delta : float
+        δ in (0, 1).
+    accountant : Accountant
+        PLD knows every relation. RDP knows no substitution under Poisson sampling below
+        q = 1, PRV none at all, nor full participation.
+
+    Raises
+    ------
+    ValueError
+        If the accountant does not know the relation or the sampling rate.
+    RuntimeError
+        If PRV is asked for and Opacus is not installed.
+    """
+    _validate.open_unit(delta=delta)
+    _validate.choice(Accountant, accountant=accountant)
+    if accountant is Accountant.PLD:
+        return training.epsilon_at(delta)
+    return (_rdp if accountant is Accountant.RDP else _prv)(training, delta)
+
+
+def noise_multiplier_for(
+    *,
+    epsilon: float,
+    delta: float,
+    sampling_rate: float,
+    steps: int,
+    relation: Relation = Relation.ADD_REMOVE,
+) -> float:
+    """Return the least noise multiplier σ with which a training is (ε, δ)-DP, by PLD.
+
+    From above, and at most 1e-4 of itself too large for the accountant.
+
+    Raises
+    ------
+    ValueError
+        If no σ up to 1e6 is enough.
+    """
+    _validate.positive(epsilon=epsilon)
+    _validate.open_unit(delta=delta)
+    training = SubsampledGaussian(
+        sampling_rate=sampling_rate, steps=steps, noise_multiplier=1.0, relation=relation
+    )
+
+    def enough(noise_multiplier: float) -> bool:
+        tried = replace(training, noise_multiplier=noise_multiplier)
+        return tried.epsilon_at(delta) <= epsilon
+
+    high = 1.0
+    while not enough(high):
+        high *= 2
+        if high > 1e6:
+            raise ValueError(f"epsilon and delta must be within reach, got {epsilon} and {delta}")
+    low = high / 2
+    while enough(low):
+        low, high = low / 2, low
+    while high > low * (1 + 1e-4):
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def _rdp(training: SubsampledGaussian, delta: float) -> float:
+    from dp_accounting import (  # noqa: PLC0415  (slow to import)
+        GaussianDpEvent,
+        NeighboringRelation,
+        PoissonSampledDpEvent,
+    )
+    from dp_accounting.rdp import RdpAccountant  # noqa: PLC0415
+
+    q, substituted = training.sampling_rate, training.relation is Relation.SUBSTITUTION
+    if substituted and q < 1:
+        raise ValueError("accountant must be pld for substitution under Poisson sampling, got rdp")
+    moved = 2.0 if substituted else 1.0
+    step = GaussianDpEvent(training.noise_multiplier / moved)
+    accountant = RdpAccountant(neighboring_relation=NeighboringRelation.ADD_OR_REMOVE_ONE)
+    accountant.compose(PoissonSampledDpEvent(q, step), training.steps)
+    return float(accountant.get_epsilon(delta))
+
+
+def _prv(training: SubsampledGaussian, delta: float) -> float:
+    if training.relation is Relation.SUBSTITUTION or training.sampling_rate == 1:
+        raise ValueError(
+            "accountant must be pld or rdp for substitution and for full participation, got prv"
+        )
+    try:
+        from opacus.accountants import PRVAccountant  # noqa: PLC0415  (an extra)
+    except ModuleNotFoundError as error:
+        raise RuntimeError(
+            "Opacus is not installed; install it with: pip install 'dpcp-audit[dpsgd]'"
+        ) from error
+    accountant = PRVAccountant()
+    accountant.history = [(training.noise_multiplier, training.sampling_rate, training.steps)]
+    with warnings.catch_warnings():  # its Rényi orders only set how wide its grid is
+        warnings.filterwarnings("ignore", "Optimal order", UserWarning)
+        return float(accountant.get_epsilon(delta, eps_error=PRV_ERROR))
