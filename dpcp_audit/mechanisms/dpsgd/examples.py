@@ -1,0 +1,87 @@
+"""Labelled examples to train on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcp_audit import _validate
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dpcp_audit._types import IntArray
+    from dpcp_audit.mechanisms.image_data import ImageData
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Examples:
+    """Examples with their labels.
+
+    Parameters
+    ----------
+    inputs : ndarray of float32, shape (n, ...)
+        Features (n, f), or images (n, channels, height, width).
+    labels : ndarray of int, shape (n,)
+        In {0, ..., n_classes−1}.
+    n_classes : int
+        At least 2.
+    """
+
+    inputs: NDArray[np.float32]
+    labels: IntArray
+    n_classes: int
+
+    def __post_init__(self) -> None:
+        _validate.integer(n_classes=self.n_classes, at_least=2)
+        if self.inputs.ndim < 2 or 0 in self.inputs.shape:
+            raise ValueError(f"inputs must have shape (n, ...), got shape {self.inputs.shape}")
+        if self.inputs.dtype != np.float32 or not np.isfinite(self.inputs).all():
+            raise ValueError(f"inputs must be finite float32, got {self.inputs.dtype}")
+        labels = _validate.labels(self.labels, n_classes=self.n_classes)
+        if labels.shape != self.inputs.shape[:1]:
+            raise ValueError(
+                f"labels must have shape {self.inputs.shape[:1]}, got shape {labels.shape}"
+            )
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def take(self, places: NDArray[Any]) -> Examples:
+        """Return the examples at these places (indices or a mask)."""
+        return Examples(
+            inputs=self.inputs[places], labels=self.labels[places], n_classes=self.n_classes
+        )
+
+    def joined(self, other: Examples) -> Examples:
+        """Return these examples followed by others."""
+        return Examples(
+            inputs=np.concatenate([self.inputs, other.inputs]),
+            labels=np.concatenate([self.labels, other.labels]),
+            n_classes=self.n_classes,
+        )
+
+
+def digits() -> Examples:
+    """Return scikit-learn's digits: 1797 images of 8 × 8 pixels as features in [0, 1]."""
+    from sklearn.datasets import load_digits  # noqa: PLC0415  (slow to import)
+
+    loaded: Any = load_digits(return_X_y=True)
+    features, labels = loaded
+    return Examples(
+        inputs=np.asarray(features / 16, dtype=np.float32),
+        labels=np.asarray(labels, dtype=np.int64),
+        n_classes=10,
+    )
+
+
+def from_images(data: ImageData) -> Examples:
+    """Return images as examples of shape (n, channels, height, width), pixels in [0, 1]."""
+    pixels = np.ascontiguousarray(data.images.transpose(0, 3, 1, 2), dtype=np.float32)
+    return Examples(
+        inputs=pixels / np.float32(255),
+        labels=data.labels,
+        n_classes=len(data.classes),
+    )

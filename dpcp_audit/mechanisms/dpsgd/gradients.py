@@ -1,0 +1,138 @@
+"""Clipped sums of per-example gradients, for many models side by side."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.func import functional_call, grad, vmap
+from torch.nn.functional import cross_entropy
+
+from dpcp_audit.mechanisms.dpsgd.settings import Clipping
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+_FLOATS_AT_ONCE = 30_000_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FlatModel:
+    """A network whose parameters are one vector, layer by layer.
+
+    Parameters
+    ----------
+    module : torch.nn.Module
+        Gives the architecture; its own parameters are never changed.
+    """
+
+    module: nn.Module
+
+    @property
+    def size(self) -> int:
+        """The number of parameters, d."""
+        return sum(p.numel() for p in self.module.parameters())
+
+    @property
+    def layers(self) -> tuple[int, ...]:
+        """The number of parameters of each layer: weights with their biases, K in all."""
+        sizes: dict[str, int] = {}
+        for name, parameter in self.module.named_parameters():
+            owner = name.rpartition(".")[0]
+            sizes[owner] = sizes.get(owner, 0) + parameter.numel()
+        return tuple(sizes.values())
+
+    def initial(self, replicas: int) -> Tensor:
+        """Return freshly drawn parameters, shape (replicas, d), from torch's global generator."""
+        drawn = []
+        for _ in range(replicas):
+            for part in self.module.modules():
+                reset = getattr(part, "reset_parameters", None)
+                if callable(reset):
+                    reset()
+            drawn.append(torch.cat([p.detach().reshape(-1) for p in self.module.parameters()]))
+        return torch.stack(drawn)
+
+    def logits(self, flat: Tensor, inputs: Tensor) -> Tensor:
+        """Return logits of shape (n, k) for parameters (d,) and inputs (n, ...)."""
+        named, start = {}, 0
+        for name, parameter in self.module.named_parameters():
+            named[name] = flat[start : start + parameter.numel()].view(parameter.shape)
+            start += parameter.numel()
+        outputs: Tensor = functional_call(self.module, named, (inputs,))
+        return outputs
+
+    def gradients(self, flat: Tensor, inputs: Tensor, labels: Tensor) -> Tensor:
+        """Return the gradient of every example's cross-entropy, of every replica.
+
+        Parameters
+        ----------
+        flat : Tensor, shape (replicas, d)
+        inputs : Tensor, shape (replicas, b, ...)
+        labels : Tensor, shape (replicas, b)
+
+        Returns
+        -------
+        Tensor, shape (replicas, b, d)
+        """
+
+        def loss(parameters: Tensor, example: Tensor, label: Tensor) -> Tensor:
+            outputs = self.logits(parameters, example.unsqueeze(0))
+            return cross_entropy(outputs, label.unsqueeze(0))
+
+        of_examples = vmap(grad(loss), in_dims=(None, 0, 0), randomness="different")
+        of_replicas: Any = vmap(of_examples, in_dims=(0, 0, 0), randomness="different")
+        gradients: Tensor = of_replicas(flat, inputs, labels)
+        return gradients
+
+
+def clip_factors(norms: Tensor, limit: float) -> Tensor:
+    """Return 1/max(1, norm/limit) (DP-SKIN, Algorithm 1, line 10), of the norms' shape."""
+    return 1 / torch.clamp(norms / limit, min=1.0)
+
+
+def clipped(gradients: Tensor, layers: tuple[int, ...], clip: Clipping, limit: float) -> Tensor:
+    """Clip gradients of shape (..., d), whole or layer by layer; an infinite limit clips none."""
+    if math.isinf(limit):
+        return gradients
+    if clip is Clipping.FLAT:
+        return gradients * clip_factors(gradients.norm(dim=-1, keepdim=True), limit)
+    share = limit / math.sqrt(len(layers))
+    parts = gradients.split(layers, dim=-1)
+    return torch.cat(
+        [part * clip_factors(part.norm(dim=-1, keepdim=True), share) for part in parts], dim=-1
+    )
+
+
+def clipped_sum(
+    model: FlatModel,
+    flat: Tensor,
+    lot: tuple[Tensor, Tensor, Tensor],
+    *,
+    clip: Clipping,
+    limit: float,
+) -> Tensor:
+    """Return the sum of the clipped gradients of every replica's lot, shape (replicas, d).
+
+    Parameters
+    ----------
+    model : FlatModel
+    flat : Tensor, shape (replicas, d)
+    lot : tuple of Tensor
+        Inputs (replicas, b, ...), labels (replicas, b), and weights (replicas, b), which are 0
+        where a lot holds fewer than b examples.
+    clip : Clipping
+    limit : float
+        The clipping norm C.
+    """
+    inputs, labels, weights = lot
+    total = torch.zeros_like(flat)
+    at_once = max(1, _FLOATS_AT_ONCE // flat.numel())
+    for start in range(0, labels.shape[1], at_once):
+        part = slice(start, start + at_once)
+        gradients = model.gradients(flat, inputs[:, part], labels[:, part])
+        kept = clipped(gradients, model.layers, clip, limit)
+        total += torch.einsum("rb,rbd->rd", weights[:, part], kept)
+    return total

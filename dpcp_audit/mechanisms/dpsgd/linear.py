@@ -1,0 +1,105 @@
+"""Clipped sums without per-example gradients, for networks whose parameters are in linear layers.
+
+The gradient of a linear layer's weights is the outer product of what comes back to its output,
+δ, and what went into it, a: its norm is ‖δ‖·‖a‖, and the sum of clipped gradients is one matrix
+product (Goodfellow 2015; Li et al. 2022, "ghost clipping").
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import torch
+from torch import nn
+from torch.nn.functional import cross_entropy
+
+from dpcp_audit.mechanisms.dpsgd.gradients import clip_factors
+from dpcp_audit.mechanisms.dpsgd.settings import Clipping
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+_POINTWISE = (nn.ReLU, nn.Dropout, nn.Identity, nn.Tanh, nn.Sigmoid, nn.GELU, nn.Softplus)
+
+
+class _Layer(NamedTuple):
+    """A linear layer of every replica: what went in, and what came out."""
+
+    entered: Tensor
+    left: Tensor
+    bias: bool
+
+
+def stack_of(module: nn.Module) -> tuple[nn.Module, ...] | None:
+    """Return the layers of a network that is linear but for pointwise functions, else None."""
+    layers = tuple(module) if isinstance(module, nn.Sequential) else (module,)
+    allowed = all(type(layer) in {nn.Linear, *_POINTWISE} for layer in layers)
+    return layers if allowed and any(isinstance(layer, nn.Linear) for layer in layers) else None
+
+
+def clipped_sum(
+    stack: tuple[nn.Module, ...],
+    flat: Tensor,
+    lot: tuple[Tensor, Tensor, Tensor],
+    *,
+    clip: Clipping,
+    limit: float,
+) -> Tensor:
+    """Return what ``gradients.clipped_sum`` does, for a stack of linear layers.
+
+    ``flat`` has shape (replicas, d); the lot's inputs (replicas, b, f), labels and weights
+    (replicas, b).
+    """
+    inputs, labels, weights = lot
+    with torch.enable_grad():
+        layers, logits = _forward(stack, flat, inputs)
+        loss = cross_entropy(logits.flatten(0, 1), labels.flatten(), reduction="sum")
+        returned = torch.autograd.grad(loss, [layer.left for layer in layers])
+    factors = _factors(layers, returned, clip, limit)
+    parts = []
+    for layer, back, factor in zip(layers, returned, factors, strict=True):
+        kept = back * (weights * factor).unsqueeze(-1)
+        parts.append((kept.transpose(1, 2) @ layer.entered).flatten(1))
+        if layer.bias:
+            parts.append(kept.sum(dim=1))
+    return torch.cat(parts, dim=1)
+
+
+def _forward(
+    stack: tuple[nn.Module, ...], flat: Tensor, inputs: Tensor
+) -> tuple[list[_Layer], Tensor]:
+    layers: list[_Layer] = []
+    values, start = inputs, 0
+    for part in stack:
+        if not isinstance(part, nn.Linear):
+            values = part(values)
+            continue
+        outside, inside = part.weight.shape
+        weight = flat[:, start : start + outside * inside].unflatten(1, (outside, inside))
+        start += outside * inside
+        left = values @ weight.transpose(1, 2)
+        if part.bias is not None:
+            left = left + flat[:, None, start : start + outside]
+            start += outside
+        if not left.requires_grad:
+            left.requires_grad_()
+        layers.append(_Layer(values.detach(), left, part.bias is not None))
+        values = left
+    return layers, values
+
+
+def _factors(
+    layers: list[_Layer], returned: tuple[Tensor, ...], clip: Clipping, limit: float
+) -> list[Tensor]:
+    """Return every layer's clipping factors, each of shape (replicas, b)."""
+    if math.isinf(limit):
+        return [torch.ones(back.shape[:2], device=back.device) for back in returned]
+    squares = [
+        back.square().sum(-1) * (layer.entered.square().sum(-1) + layer.bias)
+        for layer, back in zip(layers, returned, strict=True)
+    ]
+    if clip is Clipping.FLAT:
+        whole = torch.stack(squares).sum(dim=0).sqrt()
+        return [clip_factors(whole, limit)] * len(layers)
+    return [clip_factors(square.sqrt(), limit / math.sqrt(len(layers))) for square in squares]

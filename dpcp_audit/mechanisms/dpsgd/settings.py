@@ -1,0 +1,149 @@
+"""What a private training does: sampling, clipping, noise, descent, and planted flaws."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from dpcp_audit import _validate
+
+
+@dataclass(frozen=True, slots=True)
+class Poisson:
+    """Every example enters a lot with probability ``rate``, on its own (q = L/N).
+
+    The rate is a public constant: it does not change with the data's size.
+    """
+
+    rate: float
+
+    def __post_init__(self) -> None:
+        if not 0 < self.rate <= 1:
+            raise ValueError(f"rate must lie in (0, 1], got {self.rate!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class ShuffledBatches:
+    """Batches of exactly the lot size, cut from a new permutation each epoch.
+
+    What practice does, and what no amplification theorem for Poisson sampling speaks of. The
+    examples left over at an epoch's end wait for the next.
+    """
+
+
+Sampling = Poisson | ShuffledBatches
+
+
+class Clipping(StrEnum):
+    """What is clipped to norm C."""
+
+    FLAT = "flat"
+    """The whole gradient of an example."""
+    PER_LAYER = "per-layer"
+    """Each of the K layers' gradients, to C/√K, so that the whole is at most C."""
+
+
+class Flaw(StrEnum):
+    """A planted bug, or none: what an audit must be able to see."""
+
+    NONE = "none"
+    NO_CLIPPING = "no clipping"
+    """Gradients are summed as they are."""
+    CLIPPED_AFTER_AVERAGING = "clipped after averaging"
+    """The lot's mean is clipped to C, not every example's gradient."""
+    HALF_NOISE = "half the noise"
+    """σ/2 in place of σ."""
+    NOISE_DIVIDED_TWICE = "noise divided twice"
+    """The noise is divided by the lot size once more than the sum."""
+    FIXED_NOISE_SEED = "fixed noise seed"
+    """Every training draws the same noise."""
+    UNNOISED_MOMENTS = "moments of unnoised gradients"
+    """Adam's moments see the clean mean; the noise is added to the step alone."""
+    DIVIDES_BY_SIZE = "divides by the data's size"
+    """The sum is divided by q·N with the true N, which add/remove neighbours do not share."""
+
+
+@dataclass(frozen=True, slots=True)
+class SGD:
+    """Plain descent: θ ← θ − η·g̃ (DP-SKIN, Algorithm 1, line 14)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adam:
+    """Adam on privatised gradients (DP-SKIN, Algorithm 2, lines 13 to 20)."""
+
+    beta1: float = 0.9
+    beta2: float = 0.999
+    smoothing: float = 1e-8
+
+    def __post_init__(self) -> None:
+        for name in ("beta1", "beta2"):
+            value = getattr(self, name)
+            if not 0 <= value < 1:
+                raise ValueError(f"{name} must lie in [0, 1), got {value!r}")
+        _validate.positive(smoothing=self.smoothing)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DPSGD:
+    """A training: DP-SGD or DP-Adam (DP-SKIN, Algorithms 1 and 2; Abadi et al. 2016).
+
+    Each step clips every sampled example's gradient to norm C, adds N(0, σ²C²I) to the sum,
+    divides by L, and descends.
+
+    Parameters
+    ----------
+    sampling : Poisson or ShuffledBatches
+        How a lot is drawn.
+    lot_size : int
+        L, by which the noisy sum is divided, a public constant; the size of a shuffled batch.
+    steps : int
+        T, the number of steps (not of epochs).
+    noise_multiplier : float
+        σ >= 0, the noise's standard deviation over C.
+    clip_norm : float
+        C > 0; infinity, for training without privacy, goes with σ = 0 alone.
+    learning_rate : float
+        η > 0.
+    optimiser : SGD or Adam
+    clipping : Clipping
+    flaw : Flaw
+    """
+
+    sampling: Sampling
+    lot_size: int
+    steps: int
+    noise_multiplier: float
+    clip_norm: float = 1.0
+    learning_rate: float = 0.5
+    optimiser: SGD | Adam = field(default_factory=SGD)
+    clipping: Clipping = Clipping.FLAT
+    flaw: Flaw = Flaw.NONE
+
+    def __post_init__(self) -> None:
+        _validate.integer(lot_size=self.lot_size, steps=self.steps, at_least=1)
+        _validate.non_negative(noise_multiplier=self.noise_multiplier)
+        _validate.positive(learning_rate=self.learning_rate)
+        _validate.choice(Clipping, clipping=self.clipping)
+        _validate.choice(Flaw, flaw=self.flaw)
+        if not self.clip_norm > 0:
+            raise ValueError(f"clip_norm must be positive, got {self.clip_norm!r}")
+        if math.isinf(self.clip_norm) and self.noise_multiplier > 0:
+            raise ValueError("noise_multiplier must be 0 where clip_norm is infinite")
+        if not isinstance(self.sampling, Poisson | ShuffledBatches):
+            raise ValueError(  # noqa: TRY004  (bad input is a ValueError throughout)
+                f"sampling must be Poisson or ShuffledBatches, got {self.sampling!r}"
+            )
+        if self.flaw is Flaw.UNNOISED_MOMENTS and not isinstance(self.optimiser, Adam):
+            raise ValueError(f"optimiser must be Adam for the flaw {self.flaw!r}")
+        if self.flaw is Flaw.DIVIDES_BY_SIZE and not isinstance(self.sampling, Poisson):
+            raise ValueError(f"sampling must be Poisson for the flaw {self.flaw!r}")
+
+    @property
+    def noise_scale(self) -> float:
+        """Standard deviation of the noise in the sum, σC (0 without clipping)."""
+        if self.noise_multiplier == 0:
+            return 0.0
+        half = 0.5 if self.flaw is Flaw.HALF_NOISE else 1.0
+        return half * self.noise_multiplier * self.clip_norm

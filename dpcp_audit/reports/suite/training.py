@@ -1,0 +1,33 @@
+"""The training suite: DP-SGD and DP-Adam under attack. Its rows run with the extra ``dpsgd``."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import TYPE_CHECKING
+
+from dpcp_audit.reports.errors import MissingExtraError
+from dpcp_audit.reports.suite import (
+    training_canaries,
+    training_extraction,
+    training_membership,
+)
+
+if TYPE_CHECKING:
+    from dpcp_audit.reports.suite.row import Row
+
+
+def rows() -> list[Row]:
+    """Return the rows of the training suite.
+
+    Raises
+    ------
+    MissingExtraError
+        If PyTorch is not installed.
+    """
+    if importlib.util.find_spec("torch") is None:
+        raise MissingExtraError("PyTorch", "dpsgd")
+    return [
+        *training_canaries.rows(),
+        *training_membership.rows(),
+        *training_extraction.rows(),
+    ]
