@@ -55,7 +55,7 @@ class HistLap:
         _validate.integer(n_bins=self.n_bins, at_least=1)
         _validate.bounds(self.bounds)
         _validate.choice(Relation, noise=self.noise)
-        if self.noise is Relation.ONE_LABEL:
+        if self.noise not in {Relation.SUBSTITUTION, Relation.ADD_REMOVE}:
             raise ValueError(f"noise must be substitution or add-remove, got {self.noise!r}")
 
     @property
@@ -76,13 +76,13 @@ class HistLap:
     def histogram_pair(self, relation: Relation) -> LaplacePair:
         """Return the exact laws of the noisy histogram on the worst neighbours of a relation.
 
-        Adding or removing a score moves one count. Substitution, or another label (which gives
-        its record another score), moves one count down and another up; with a single bin it
-        moves none, and is refused.
+        Adding, removing or zeroing out a score moves one count. Substitution, or another label
+        (which gives its record another score), moves one count down and another up; with a
+        single bin it moves none, and is refused.
         """
         _validate.choice(Relation, relation=relation)
         shift = 1 / self.noise_scale
-        if relation is Relation.ADD_REMOVE:
+        if relation in {Relation.ADD_REMOVE, Relation.ZERO_OUT}:
             return LaplacePair((shift,))
         if self.n_bins == 1:
             raise ValueError(

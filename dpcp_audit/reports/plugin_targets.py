@@ -13,10 +13,9 @@ from dpcp_audit import _validate
 from dpcp_audit.audits.targets import Kind, RandomStyle, SourceLocation, Target, TargetSpec
 from dpcp_audit.audits.targets.loading import code_of
 from dpcp_audit.mechanisms.guarantees import Coverage, PrivacyGuarantee
-from dpcp_audit.mechanisms.neighbours import Relation
 from dpcp_audit.reports.checks import reading
 from dpcp_audit.reports.checks.inputs import typical
-from dpcp_audit.reports.checks.spec import DEFAULT_SECONDS, CheckSpec
+from dpcp_audit.reports.checks.spec import DEFAULT_SECONDS, CheckSpec, relation_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -117,7 +116,7 @@ def spec_of(
             name=label(function),
             alpha=reading.checked(_validate.open_unit, data, "alpha"),
             sizes=reading.sizes(data, "n"),
-            relation=reading.choice(Relation, data, "neighbours") or Relation.SUBSTITUTION,
+            relation=relation_of(data),
             ties=reading.flag(data, "ties", default=True),
             seconds=reading.duration(data, "budget", default=DEFAULT_SECONDS),
             draws=draws if said is None and "budget" not in data else said,

@@ -96,6 +96,7 @@ def test_inputs_survive_as_plain_data(value) -> None:
         (lambda: ScorePairs(sizes=(1,), relation=Relation.ADD_REMOVE), "a number >= 2"),
         (lambda: ScorePairs(sizes=(0, 3)), "sizes must be an integer >= 1, got 0"),
         (lambda: ScorePairs(relation=Relation.ONE_LABEL), "must be substitution or add-remove"),
+        (lambda: ScorePairs(relation=Relation.ZERO_OUT), "must be substitution or add-remove"),
         (lambda: ScorePairs(bounds=(1.0, 0.0)), "bounds must be finite with a < b"),
         (lambda: ScorePairs(alpha=1.0), "alpha must lie in"),
         (lambda: ValuePairs(n_values=1), "n_values must be an integer >= 2"),

@@ -108,6 +108,7 @@ def test_a_specification_survives_its_own_data(data: Mapping[str, Any]) -> None:
         ({"n": 0}, "n must be a whole number >= 1, or a list of them, got 0"),
         ({"n": [10, 2.5]}, "n must be a whole number"),
         ({"neighbours": "hamming"}, "neighbours must be one of substitution"),
+        ({"neighbours": "zero-out"}, "neighbours must be one of substitution"),
         ({"neighbours": "add-remove", "public_n": True}, "public-n contradicts"),
         ({"budget": "soon"}, "budget must be a time such as"),
         ({"budget": -3}, "budget must be a time such as"),

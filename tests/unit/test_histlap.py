@@ -38,6 +38,7 @@ def test_histogram_pair_by_relation() -> None:
     assert list(mechanism.histogram_pair(Relation.ADD_REMOVE).shifts) == [1.0]
     assert list(mechanism.histogram_pair(Relation.SUBSTITUTION).shifts) == [1.0, 1.0]
     assert list(mechanism.histogram_pair(Relation.ONE_LABEL).shifts) == [1.0, 1.0]
+    assert list(mechanism.histogram_pair(Relation.ZERO_OUT).shifts) == [1.0]
     assert list(HistLap(**GOOD).histogram_pair(Relation.SUBSTITUTION).shifts) == [0.5, 0.5]
 
 
@@ -78,6 +79,7 @@ def test_trials_are_chunked_without_repeating_themselves() -> None:
         ("bounds", (0.0, 0.0)),
         ("noise", "substitution"),
         ("noise", Relation.ONE_LABEL),
+        ("noise", Relation.ZERO_OUT),
     ],
 )
 def test_bad_parameter_is_named(argument: str, value: object) -> None:

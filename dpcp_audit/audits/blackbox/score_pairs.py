@@ -57,7 +57,7 @@ class ScorePairs:
     def __post_init__(self) -> None:
         _validate.bounds(self.bounds)
         _validate.choice(Relation, relation=self.relation)
-        if self.relation is Relation.ONE_LABEL:
+        if self.relation not in {Relation.SUBSTITUTION, Relation.ADD_REMOVE}:
             raise ValueError(f"relation must be substitution or add-remove, got {self.relation!r}")
         least = 2 if self.relation is Relation.ADD_REMOVE else 1
         if not any(n >= least for n in self.sizes):

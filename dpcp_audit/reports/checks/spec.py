@@ -114,7 +114,7 @@ class CheckSpec:
                 name=reading.text(data, "name") or _name_of(target),
                 alpha=reading.checked(_validate.open_unit, data, "alpha"),
                 sizes=reading.sizes(data, "n"),
-                relation=_relation(data),
+                relation=relation_of(data),
                 ties=reading.flag(data, "ties", default=True),
                 open_sets=reading.flag(data, "open-sets", default=False),
                 tolerance=reading.checked(_validate.non_negative, data, "tolerance") or 0.0,
@@ -222,8 +222,13 @@ def _coverage(data: Mapping[str, Any], kind: Kind) -> Coverage | None:
     return Coverage(at_least=at_least, confidence=1.0 if confidence is None else confidence)
 
 
-def _relation(data: Mapping[str, Any]) -> Relation:
+def relation_of(data: Mapping[str, Any]) -> Relation:
+    """Return the relation that the claims speak of; zero-out is one of trainings alone."""
     relation = reading.choice(Relation, data, "neighbours") or Relation.SUBSTITUTION
+    if relation is Relation.ZERO_OUT:
+        raise UsageError(
+            "neighbours must be one of substitution, add-remove, one-label, got 'zero-out'"
+        )
     if reading.flag(data, "public-n", default=False) and relation is Relation.ADD_REMOVE:
         raise UsageError(
             "public-n contradicts neighbours = 'add-remove', where n differs: use 'substitution'"
