@@ -56,9 +56,24 @@ _NAMES: tuple[tuple[str, str], ...] = (
     ("reproduced.*[form=written]", "The printed tables, against the algorithms as written"),
     ("reproduced.pcoqs-*", "P-COQS, tables reproduced"),
     ("reproduced.ldpcp-*", "LDP-CP, tables and figures reproduced"),
+    ("compared*", "All calibrators at equal privacy"),
+    ("dpskin.*[flaw=*", "Private training with planted bugs"),
+    ("dpskin.dp-sgd*", "DP-SGD, audited by canaries"),
+    ("dpskin.dp-adam*", "DP-Adam, audited by canaries"),
+    ("dpskin.attacks[attack=extraction*", "Trained models, extraction"),
+    ("dpskin.attacks[attack=reconstruction*", "Trained models, reconstruction"),
+    ("dpskin.attacks[attack=inversion*", "Trained models, reconstruction"),
+    ("dpskin.attacks*", "Trained models, membership inference"),
+    ("dpskin.pipeline*", "A private classifier under P-COQS"),
     ("dpskin.*", "DP-SKIN, privacy of training"),
 )
-_CONTROLS = frozenset({"Split conformal prediction, without noise", "The zoo of planted bugs"})
+_CONTROLS = frozenset(
+    {
+        "Split conformal prediction, without noise",
+        "The zoo of planted bugs",
+        "Private training with planted bugs",
+    }
+)
 _GREEK = {"epsilon": "ε", "rho": "ρ", "delta": "δ", "alpha": "α", "beta": "β"}
 _LEAST_CELLS, _MOST_CASES, _MOST_SIZES = 6, 60, 12
 

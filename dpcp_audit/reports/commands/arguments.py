@@ -33,10 +33,10 @@ def add_selection(parser: argparse.ArgumentParser, *, default_suite: str | None 
     """Add the options that select claims."""
     parser.add_argument(
         "--suite",
-        choices=("papers", "theorems", "tables", "zoo"),
+        choices=("papers", "theorems", "tables", "training", "zoo"),
         default=default_suite,
         help="the papers' claims, every theorem over score laws and sizes, the papers' tables, "
-        "reproduced, or the zoo of selftest (default: papers)",
+        "reproduced, private training under attack, or the zoo of selftest (default: papers)",
     )
     parser.add_argument(
         "--pool",
