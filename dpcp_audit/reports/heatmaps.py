@@ -128,8 +128,9 @@ def _fill(axes: Axes, grid: _Grid, limits: Sequence[float]) -> None:
                         0.94,
                         0.88,
                         facecolor=_ABOVE if above else _BELOW,
-                        alpha=_strength(value, low, high),
+                        alpha=round(_strength(value, low, high), 3),
                         linewidth=0,
+                        clip_on=False,
                     )
                 )
             shown = text or ("·" if math.isnan(value) else "")

@@ -12,7 +12,10 @@ _SVG = "http://www.w3.org/2000/svg"
 _HREF = "{http://www.w3.org/1999/xlink}href"
 _DROPPED = {"metadata", "style"}
 _FONT = re.compile(r"(font(?:-family)?:[^;]*?)(?:'[^;]*|DejaVu[^;]*|sans-serif)(?=;|$)")
+_FAMILY = re.compile(r"font-family:\s*sans-serif;?\s*")
 _NUMBER = re.compile(r"-?\d+\.\d{3,}")
+_NO_TURN = "rotate(-0 "
+"""What text that is not turned is turned by."""
 _REFERENCE = re.compile(r"url\(#([^)]+)\)")
 
 
@@ -34,11 +37,14 @@ def inline(markup: str, *, title: str, description: str, prefix: str) -> str:
     _rename(root, _referenced(root), prefix)
     for element in root.iter():
         element.tag = element.tag.removeprefix(f"{{{_SVG}}}")
+        if element.get("transform", "").startswith(_NO_TURN):
+            del element.attrib["transform"]
         for name, value in element.attrib.items():
             element.set(name, _tidy(name, value))
         if element.tag != "text":
             element.text = None
         element.tail = None
+    _unwrap(root)
     _describe(root, title, description, prefix)
     return ET.tostring(root, encoding="unicode")
 
@@ -52,6 +58,17 @@ def _drop(parent: ET.Element) -> None:
             empty_defs = child.tag == f"{{{_SVG}}}defs" and not len(child)
             if empty_defs:
                 parent.remove(child)
+
+
+def _unwrap(parent: ET.Element) -> None:
+    """Put the children of groups that say nothing in their places."""
+    for child in list(parent):
+        _unwrap(child)
+        if child.tag == "g" and not child.attrib:
+            place = list(parent).index(child)
+            parent.remove(child)
+            for offset, inner in enumerate(child):
+                parent.insert(place + offset, inner)
 
 
 def _referenced(root: ET.Element) -> set[str]:
@@ -76,7 +93,8 @@ def _rename(root: ET.Element, kept: set[str], prefix: str) -> None:
 
 def _tidy(name: str, value: str) -> str:
     if name == "style":
-        return _FONT.sub(r"\1sans-serif", value.replace(INK, "currentColor"))
+        family_apart = _FAMILY.sub("", _FONT.sub(r"\1sans-serif", value))
+        return family_apart.replace(INK, "currentColor")
     if name in {"id", "href", "clip-path"}:
         return value
     return " ".join(_NUMBER.sub(lambda found: f"{float(found[0]):.2f}", value).split())
@@ -95,5 +113,6 @@ def _describe(root: ET.Element, title: str, description: str, prefix: str) -> No
             "role": "img",
             "aria-labelledby": " ".join(f"{prefix}-{tag}" for tag in texts),
             "stroke-linejoin": "round",
+            "font-family": "sans-serif",
         }
     )

@@ -13,7 +13,12 @@ import pytest
 from dpcp_audit.reports import cli
 from dpcp_audit.reports.comparison.chart import draw_map
 from dpcp_audit.reports.comparison.choice import Panel, choose, elected, shortfalls
-from dpcp_audit.reports.comparison.figures import coverage_figure, size_figure
+from dpcp_audit.reports.comparison.figures import (
+    choice_figure,
+    coverage_figure,
+    failure_figure,
+    size_figure,
+)
 from dpcp_audit.reports.comparison.page import comparison_page
 from dpcp_audit.reports.comparison.tables import case_table, markdown_table, rows_csv
 from dpcp_audit.theorems.comparison import study
@@ -152,13 +157,39 @@ def measured() -> Comparison:
     return compare(grid)
 
 
-def test_figures_hold_a_line_for_each_calibrator_with_a_promise(measured) -> None:
-    sizes = size_figure(measured, subject=POOL, alpha=0.1, epsilon=4.0)
-    assert [line.name for line in sizes.series] == ["split conformal", "ExponQ, full budget"]
-    assert sizes.series[1].x == [300.0, 1000.0]
-    assert sizes.series[1].y[0] > sizes.series[1].y[1] > sizes.series[0].y[1]
-    coverage = coverage_figure(measured, subject="uniform", alpha=0.1, epsilon=4.0)
-    assert all(0 < y < 0.1 for y in coverage.series[1].y)
+def test_figures_hold_a_row_for_each_calibrator(measured) -> None:
+    at = {"alpha": 0.1, "sizes": (300, 1000), "epsilons": (4.0,)}
+    sizes = size_figure(measured, subject=POOL, **at)
+    assert [row.name for row in sizes.series] == ["split", "exponq-full", "histlap"]
+    assert sizes.columns == ["300, 4", "1000, 4"]
+    split, exponq, _ = sizes.series
+    assert exponq.y[0] > exponq.y[1] > split.y[1]
+    assert exponq.texts[0] == f"{exponq.y[0]:.2f}"
+    coverage = coverage_figure(measured, subject="uniform", **at)
+    assert [text[0] for text in coverage.series[1].texts] == ["0", "0"]
+    failure = failure_figure(measured, subject="uniform", **at)
+    assert all(0 <= y <= 1 for row in failure.series for y in row.y)
+    assert failure.marks == {"above 0.1": 0.1}
+
+
+def test_a_short_coverage_is_crossed_and_coloured() -> None:
+    short = row("histlap", 1.0, coverage=0.88, coverage_error=0.005)
+    at = {"subject": POOL, "alpha": 0.1, "sizes": (1000,), "epsilons": (1.0,)}
+    drawn = coverage_figure(comparison(short), **at)
+    assert drawn.series[1].texts == ["✗0.880"]
+    assert drawn.series[1].y[0] == pytest.approx(0.02 / 0.015)
+    assert drawn.series[0].y == [0.0]
+
+
+def test_the_choice_names_what_has_the_smallest_sets() -> None:
+    best = comparison(row("histlap", 1.5), row("exponq-full", 1.6), row("ldpcp-s", 2.0))
+    drawn = choice_figure(best, subject=POOL, alpha=0.1)
+    assert [(row.name, row.texts) for row in drawn.series] == [
+        ("theorem, ε = 1", ["exponq-full"]),
+        ("as measured, ε = 1", ["histlap"]),
+        ("no curator, ε = 1", ["ldpcp-s"]),
+    ]
+    assert drawn.series[1].y == [0.5]
 
 
 def test_the_map_is_one_svg_that_does_not_change(measured) -> None:

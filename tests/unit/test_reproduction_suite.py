@@ -69,7 +69,7 @@ def test_every_experiment_has_a_row_and_where_it_is_compared_two() -> None:
     for id_, experiment in EXPERIMENTS.items():
         assert f"reproduced.{id_}" in ids
         assert (f"reproduced.{id_}[form=written]" in ids) == (Form.WRITTEN in experiment.compared)
-    assert sum(row.check.sampled for row in suite(Suite.TABLES)) == 17 + 15
+    assert sum(row.check.sampled for row in reproductions.rows()) == 17 + 15
 
 
 @pytest.mark.parametrize("id_", EXPERIMENTS)
@@ -193,7 +193,9 @@ def test_chunks_give_the_numbers_of_the_command(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_checks_travel_to_other_processes() -> None:
-    for row in suite(Suite.TABLES)[:-2]:
+    for row in suite(Suite.TABLES):
+        if isinstance(row.check, WithPrivateModels):
+            continue
         assert pickle.loads(pickle.dumps(row.check)) == row.check  # noqa: S301  (its own)
 
 

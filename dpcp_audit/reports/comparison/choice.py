@@ -120,6 +120,13 @@ def elected(comparison: Comparison, *, subject: str, alpha: float, panel: Panel)
     )
 
 
+def told(tally: Counter[str]) -> str:
+    """Return in words what ``elected`` counts, the most frequent first."""
+    return "; ".join(
+        f"{method(key).label if key else 'none'} ({count})" for key, count in tally.most_common()
+    )
+
+
 def shortfalls(comparison: Comparison, key: str) -> float:
     """Return the share of a method's cases, of all subjects, in which it does not cover."""
     rows = [row for row in comparison.rows if row.method == key]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit.reports.comparison.choice import PANELS, elected
+from dpcp_audit.reports.comparison.choice import PANELS, elected, told
 from dpcp_audit.reports.comparison.tables import (
     case_table,
     markdown_table,
@@ -21,7 +21,6 @@ from dpcp_audit.theorems.comparison.spending import spending
 from dpcp_audit.theorems.comparison.subjects import LOG_SCORE, subject
 
 if TYPE_CHECKING:
-    from collections import Counter
     from collections.abc import Iterable, Sequence
 
     from dpcp_audit.theorems.comparison.spending import Spending
@@ -128,10 +127,7 @@ def _elections(comparison: Comparison, alpha: float) -> list[str]:
     }
     table = markdown_table(
         ["", *pools],
-        (
-            [panel.title, *(_tally(tallies[panel.title, name]) for name in pools)]
-            for panel in PANELS
-        ),
+        ([panel.title, *(told(tallies[panel.title, name]) for name in pools)] for panel in PANELS),
     )
     parts = ["## Which to use when", table]
     plain = next((name for name in pools if f"{name}{LOG_SCORE}" in pools), None)
@@ -144,12 +140,6 @@ def _elections(comparison: Comparison, alpha: float) -> list[str]:
     ]
     cells = tallies[theorem, plain].total()
     return [*parts, _LESSONS.format(plain=useful[0], log=useful[1], cells=cells)]
-
-
-def _tally(tally: Counter[str]) -> str:
-    return "; ".join(
-        f"{method(key).label if key else 'none'} ({count})" for key, count in tally.most_common()
-    )
 
 
 def _names(comparison: Comparison) -> list[str]:

@@ -11,6 +11,7 @@ from dpcp_audit.reports.errors import UsageError
 from dpcp_audit.reports.suite import (
     accounting,
     attacks,
+    calibrators,
     dpskin,
     ldpcp,
     ldpcp_theorems,
@@ -20,6 +21,7 @@ from dpcp_audit.reports.suite import (
     reproductions,
     tables,
     theorem_grid,
+    training,
 )
 
 if TYPE_CHECKING:
@@ -37,7 +39,9 @@ class Suite(StrEnum):
     THEOREMS = "theorems"
     """Every coverage theorem over score laws, sizes and privacy parameters."""
     TABLES = "tables"
-    """What the papers print, reproduced."""
+    """What the papers print, reproduced, and their calibrators compared at equal privacy."""
+    TRAINING = "training"
+    """DP-SGD and DP-Adam under attack; with the extra ``dpsgd``."""
     TARGETS = "targets"
     """What code from elsewhere claims."""
     ZOO = "zoo"
@@ -83,8 +87,10 @@ def _rows(which: Suite, pools: tuple[str, ...]) -> tuple[Row, ...]:
             raise UsageError(f"--pool: {error}") from error
     if pools:
         raise UsageError("--pool goes with --suite theorems")
+    if which is Suite.TRAINING:
+        return tuple(training.rows())
     if which is Suite.TABLES:
-        return tuple(reproductions.rows())
+        return (*reproductions.rows(), *calibrators.rows())
     if which is Suite.ZOO:
         from dpcp_audit.reports.zoo.rows import rows as zoo_rows  # noqa: PLC0415  (it has rows)
 

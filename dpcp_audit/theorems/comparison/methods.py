@@ -181,6 +181,8 @@ def _ldpcp_labels(case: Case, *, starred: bool) -> Calibrated | Skipped:
     )
 
 
+MEAN_COVERAGE = "mean coverage ≥ 1−α"
+"""The promise that holds for every law of the scores, on average over calibrations."""
 _COROLLARY = "mean coverage ≥ 1−α given the noise, with probability 1−β (Corollary 1)"
 _STARRED = "coverage ≥ 1−α with probability 1−δ, on admissible scores"
 _GAME = "proved over all neighbours, from the bits it releases"
@@ -191,7 +193,7 @@ METHODS = (
         label="split conformal",
         family="split",
         trust=Trust.CURATOR,
-        promise="mean coverage ≥ 1−α",
+        promise=MEAN_COVERAGE,
         privacy="none: the yardstick",
         build=_split,
         private=False,
@@ -226,7 +228,7 @@ METHODS = (
         label="ExponQ",
         family="exponq",
         trust=Trust.CURATOR,
-        promise="mean coverage ≥ 1−α",
+        promise=MEAN_COVERAGE,
         privacy="proved: pure ε, of which it spends about half",
         build=_exponq,
     ),
@@ -235,7 +237,7 @@ METHODS = (
         label="ExponQ, full budget",
         family="exponq",
         trust=Trust.CURATOR,
-        promise="mean coverage ≥ 1−α",
+        promise=MEAN_COVERAGE,
         privacy="proved: pure ε, by its bound on log-ratios",
         build=_exponq_full,
     ),

@@ -18,8 +18,9 @@ from dpcp_audit.theorems.comparison.methods import METHODS, method
 from dpcp_audit.theorems.comparison.subjects import LAWS, LOG_SCORE, POOLS, subject
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from dpcp_audit._types import FloatArray
     from dpcp_audit.theorems.comparison.method import Method
 
 
@@ -157,25 +158,65 @@ def compare(grid: Grid, *, jobs: int = 1) -> Comparison:
     from joblib import Parallel, delayed  # noqa: PLC0415  (slow to import)
 
     _validate.integer(jobs=jobs, at_least=1)
-    tasks = list(_tasks(grid))
     results = Parallel(n_jobs=jobs, batch_size=1)(
-        delayed(_measure_task)(grid, keys, epsilon) for keys, epsilon in tasks
+        delayed(_measure_task)(grid, keys, epsilon) for keys, epsilon in tasks(grid)
     )
     rows = [row for found, _ in results for row in found]
     skipped = dict.fromkeys(reason for _, left_out in results for reason in left_out)
-    place = {key: i for i, key in enumerate(grid.methods)}
-    order = {name: i for i, name in enumerate(grid.subjects)}
-    names = {subject(name).name: order[name] for name in grid.subjects}
-    rows.sort(
-        key=lambda row: (names[row.subject], row.alpha, row.n, row.epsilon, place[row.method])
-    )
     return Comparison(
-        grid=grid, rows=tuple(rows), skipped=tuple(skipped), timings=tuple(_timings(grid))
+        grid=grid,
+        rows=ordered(grid, rows),
+        skipped=tuple(skipped),
+        timings=tuple(_timings(grid)),
     )
 
 
-def measure(chosen: Method, case: Case, *, trials: int, seed: int) -> Row | Skipped:
-    """Measure a method on a case.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Runs:
+    """Independent runs of one method on one case, before they are summed up.
+
+    Parameters
+    ----------
+    thresholds : ndarray, shape (trials,)
+        What the runs released.
+    parameter : str
+        As in ``Row``.
+    """
+
+    method: Method
+    case: Case
+    thresholds: FloatArray
+    parameter: str
+
+    @property
+    def coverages(self) -> FloatArray:
+        """F(q̂) of every run, shape (trials,)."""
+        return self.case.subject.population.cdf(self.thresholds)
+
+    def row(self) -> Row:
+        """Sum them up."""
+        case, private, data = self.case, self.method.private, self.case.subject.labelled
+        coverage = self.coverages
+        return Row(
+            method=self.method.key,
+            subject=case.subject.name,
+            n=case.n,
+            alpha=case.alpha,
+            epsilon=case.budget.epsilon if private else math.inf,
+            delta=case.budget.delta if private else 1.0,
+            trials=coverage.size,
+            coverage=float(coverage.mean()),
+            coverage_error=float(coverage.std(ddof=1) / math.sqrt(coverage.size)),
+            failure_rate=float(np.mean(coverage < 1 - case.alpha)),
+            distance=float(np.abs(coverage - (1 - case.alpha)).mean()),
+            set_size=None if data is None else float(data.mean_set_size(self.thresholds).mean()),
+            labels=None if data is None else data.scores.shape[1],
+            parameter=self.parameter,
+        )
+
+
+def perform(chosen: Method, case: Case, *, trials: int, seed: int) -> Runs | Skipped:
+    """Run a method on a case.
 
     The random stream is keyed by the seed, the method and the case, not by what runs beside.
     """
@@ -183,31 +224,43 @@ def measure(chosen: Method, case: Case, *, trials: int, seed: int) -> Row | Skip
     calibrated = chosen.build(case)
     if isinstance(calibrated, Skipped):
         return calibrated
-    runs = int(min(trials, calibrated.most_trials))
     name = f"{chosen.key}|{case.subject.name}|{case.n}|{case.alpha}|{case.budget.epsilon}"
     rng = Context(seed=seed, name=name, significance=0.5).rng()
-    threshold = calibrated.draw(runs, rng)
-    coverage = case.subject.population.cdf(threshold)
-    data = case.subject.labelled
-    return Row(
-        method=chosen.key,
-        subject=case.subject.name,
-        n=case.n,
-        alpha=case.alpha,
-        epsilon=case.budget.epsilon if chosen.private else math.inf,
-        delta=case.budget.delta if chosen.private else 1.0,
-        trials=runs,
-        coverage=float(coverage.mean()),
-        coverage_error=float(coverage.std(ddof=1) / math.sqrt(runs)),
-        failure_rate=float(np.mean(coverage < 1 - case.alpha)),
-        distance=float(np.abs(coverage - (1 - case.alpha)).mean()),
-        set_size=None if data is None else float(data.mean_set_size(threshold).mean()),
-        labels=None if data is None else data.scores.shape[1],
+    return Runs(
+        method=chosen,
+        case=case,
+        thresholds=calibrated.draw(int(min(trials, calibrated.most_trials)), rng),
         parameter=calibrated.parameter,
     )
 
 
-def _tasks(grid: Grid) -> Iterator[tuple[list[str], float]]:
+def measure(chosen: Method, case: Case, *, trials: int, seed: int) -> Row | Skipped:
+    """Run a method on a case and sum up (see ``perform``)."""
+    runs = perform(chosen, case, trials=trials, seed=seed)
+    return runs if isinstance(runs, Skipped) else runs.row()
+
+
+def cases(grid: Grid, keys: Sequence[str], epsilon: float) -> Iterator[tuple[Method, Case]]:
+    """Yield some methods on all of the grid's cases at one ε."""
+    budget = Budget(epsilon, grid.delta)
+    for name, n, alpha, key in product(grid.subjects, grid.sizes, grid.alphas, keys):
+        chosen = Case(subject=subject(name), n=n, alpha=alpha, budget=budget, failure=grid.failure)
+        yield method(key), chosen
+
+
+def ordered(grid: Grid, rows: Iterable[Row]) -> tuple[Row, ...]:
+    """Return rows in the grid's order."""
+    place = {key: i for i, key in enumerate(grid.methods)}
+    names = {subject(name).name: i for i, name in enumerate(grid.subjects)}
+    return tuple(
+        sorted(
+            rows,
+            key=lambda row: (names[row.subject], row.alpha, row.n, row.epsilon, place[row.method]),
+        )
+    )
+
+
+def tasks(grid: Grid) -> Iterator[tuple[list[str], float]]:
     """Yield the methods of a family at one ε, which share what is costly."""
     families: dict[str, list[str]] = {}
     for key in grid.methods:
@@ -224,15 +277,11 @@ def _measure_task(
     from threadpoolctl import threadpool_limits  # noqa: PLC0415  (needed by runs alone)
 
     rows, skipped = [], []
-    budget = Budget(epsilon, grid.delta)
     with threadpool_limits(limits=1):
-        for name, n, alpha, key in product(grid.subjects, grid.sizes, grid.alphas, keys):
-            case = Case(
-                subject=subject(name), n=n, alpha=alpha, budget=budget, failure=grid.failure
-            )
-            result = measure(method(key), case, trials=grid.trials, seed=grid.seed)
+        for chosen, case in cases(grid, keys, epsilon):
+            result = measure(chosen, case, trials=grid.trials, seed=grid.seed)
             if isinstance(result, Skipped):
-                skipped.append((key, result.reason))
+                skipped.append((chosen.key, result.reason))
             else:
                 rows.append(result)
     return rows, skipped
