@@ -25,7 +25,7 @@ class GradientCanaries:
     Parameters
     ----------
     coordinates : ndarray of int, shape (m,)
-        The parameter of each canary, all different.
+        The parameter of each canary, from 0 on, all different.
     members : ndarray of bool, shape (replicas, m)
         Which canaries are in each replica's data.
     norm : float
@@ -40,6 +40,10 @@ class GradientCanaries:
         _validate.positive(norm=self.norm)
         if self.coordinates.ndim != 1 or np.unique(self.coordinates).size != len(self.coordinates):
             raise ValueError("coordinates must be a vector of different parameters")
+        if not np.issubdtype(self.coordinates.dtype, np.integer) or (self.coordinates < 0).any():
+            raise ValueError(f"coordinates must be integers >= 0, got {self.coordinates!r}")
+        if self.members.dtype != np.bool_:
+            raise ValueError(f"members must be bool, got {self.members.dtype}")
         if self.members.ndim != 2 or self.members.shape[1] != len(self.coordinates):
             raise ValueError(
                 f"members must have shape (replicas, {len(self.coordinates)}), "

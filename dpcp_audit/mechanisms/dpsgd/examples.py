@@ -23,7 +23,8 @@ class Examples:
     Parameters
     ----------
     inputs : ndarray of float32, shape (n, ...)
-        Features (n, f), or images (n, channels, height, width).
+        Features (n, f), or images (n, channels, height, width). Other real numbers are rounded
+        to float32.
     labels : ndarray of int, shape (n,)
         In {0, ..., n_classes−1}.
     n_classes : int
@@ -36,15 +37,12 @@ class Examples:
 
     def __post_init__(self) -> None:
         _validate.integer(n_classes=self.n_classes, at_least=2)
-        if self.inputs.ndim < 2 or 0 in self.inputs.shape:
-            raise ValueError(f"inputs must have shape (n, ...), got shape {self.inputs.shape}")
-        if self.inputs.dtype != np.float32 or not np.isfinite(self.inputs).all():
-            raise ValueError(f"inputs must be finite float32, got {self.inputs.dtype}")
+        inputs = network_inputs(self.inputs)
         labels = _validate.labels(self.labels, n_classes=self.n_classes)
-        if labels.shape != self.inputs.shape[:1]:
-            raise ValueError(
-                f"labels must have shape {self.inputs.shape[:1]}, got shape {labels.shape}"
-            )
+        if labels.shape != inputs.shape[:1]:
+            raise ValueError(f"labels must have shape {inputs.shape[:1]}, got shape {labels.shape}")
+        object.__setattr__(self, "inputs", inputs)
+        object.__setattr__(self, "labels", np.ascontiguousarray(labels))
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -56,12 +54,32 @@ class Examples:
         )
 
     def joined(self, other: Examples) -> Examples:
-        """Return these examples followed by others."""
+        """Return these examples followed by others of the same shape and classes."""
+        if other.n_classes != self.n_classes or other.inputs.shape[1:] != self.inputs.shape[1:]:
+            raise ValueError(
+                f"other must have {self.n_classes} classes and inputs of shape "
+                f"(n, {', '.join(map(str, self.inputs.shape[1:]))}), got {other.n_classes} and "
+                f"shape {other.inputs.shape}"
+            )
         return Examples(
             inputs=np.concatenate([self.inputs, other.inputs]),
             labels=np.concatenate([self.labels, other.labels]),
             n_classes=self.n_classes,
         )
+
+
+def network_inputs(inputs: NDArray[Any]) -> NDArray[np.float32]:
+    """Return inputs (n, ...) as a contiguous float32 array; they must be finite real numbers."""
+    given = np.asarray(inputs)
+    if given.ndim < 2 or 0 in given.shape:
+        raise ValueError(f"inputs must have shape (n, ...), got shape {given.shape}")
+    if given.dtype.kind not in "fiu":
+        raise ValueError(f"inputs must be real numbers, got {given.dtype}")
+    with np.errstate(over="ignore"):
+        single = np.ascontiguousarray(given, dtype=np.float32)
+    if not np.isfinite(single).all():
+        raise ValueError(f"inputs must be finite in float32, got {given[~np.isfinite(single)][:3]}")
+    return single
 
 
 def digits() -> Examples:

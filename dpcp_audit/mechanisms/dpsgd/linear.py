@@ -32,10 +32,18 @@ class _Layer(NamedTuple):
 
 
 def stack_of(module: nn.Module) -> tuple[nn.Module, ...] | None:
-    """Return the layers of a network that is linear but for pointwise functions, else None."""
-    layers = tuple(module) if isinstance(module, nn.Sequential) else (module,)
-    allowed = all(type(layer) in {nn.Linear, *_POINTWISE} for layer in layers)
-    return layers if allowed and any(isinstance(layer, nn.Linear) for layer in layers) else None
+    """Return the layers of a network that is linear but for pointwise functions, else None.
+
+    A layer that stands twice shares its weights, and one that works in place overwrites what
+    came out of the layer before: None for these, too.
+    """
+    layers = tuple(module) if type(module) is nn.Sequential else (module,)
+    allowed = all(
+        type(layer) in {nn.Linear, *_POINTWISE} and not getattr(layer, "inplace", False)
+        for layer in layers
+    )
+    weights = [layer.weight for layer in layers if isinstance(layer, nn.Linear)]
+    return layers if allowed and 0 < len(weights) == len({id(w) for w in weights}) else None
 
 
 def clipped_sum(

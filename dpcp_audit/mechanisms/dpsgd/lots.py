@@ -16,9 +16,12 @@ if TYPE_CHECKING:
 def poisson(members: Tensor, rate: float, generator: torch.Generator) -> Tensor:
     """Return which members enter the lot, each on its own with probability ``rate``.
 
-    ``members`` and the result have shape (replicas, n).
+    ``members`` and the result have shape (replicas, n). The coins have 53 bits: with the 24 of
+    a float32 the rate would be off by up to 6e-8.
     """
-    coins = torch.rand(members.shape, generator=generator, device=members.device)
+    coins = torch.rand(
+        members.shape, generator=generator, device=members.device, dtype=torch.float64
+    )
     return members & (coins < rate)
 
 

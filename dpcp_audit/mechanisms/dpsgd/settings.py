@@ -19,8 +19,8 @@ class Poisson:
     rate: float
 
     def __post_init__(self) -> None:
-        if not 0 < self.rate <= 1:
-            raise ValueError(f"rate must lie in (0, 1], got {self.rate!r}")
+        _validate.positive(rate=self.rate)
+        _validate.closed_unit(rate=self.rate)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,13 +127,17 @@ class DPSGD:
         _validate.positive(learning_rate=self.learning_rate)
         _validate.choice(Clipping, clipping=self.clipping)
         _validate.choice(Flaw, flaw=self.flaw)
-        if not self.clip_norm > 0:
-            raise ValueError(f"clip_norm must be positive, got {self.clip_norm!r}")
+        if self.clip_norm != math.inf:
+            _validate.positive(clip_norm=self.clip_norm)
         if math.isinf(self.clip_norm) and self.noise_multiplier > 0:
             raise ValueError("noise_multiplier must be 0 where clip_norm is infinite")
         if not isinstance(self.sampling, Poisson | ShuffledBatches):
             raise ValueError(  # noqa: TRY004  (bad input is a ValueError throughout)
                 f"sampling must be Poisson or ShuffledBatches, got {self.sampling!r}"
+            )
+        if not isinstance(self.optimiser, SGD | Adam):
+            raise ValueError(  # noqa: TRY004  (bad input is a ValueError throughout)
+                f"optimiser must be SGD or Adam, got {self.optimiser!r}"
             )
         if self.flaw is Flaw.UNNOISED_MOMENTS and not isinstance(self.optimiser, Adam):
             raise ValueError(f"optimiser must be Adam for the flaw {self.flaw!r}")

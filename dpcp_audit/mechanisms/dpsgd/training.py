@@ -4,28 +4,34 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
-import numpy as np
 import torch
-from torch.func import vmap
 
 from dpcp_audit import _validate
 from dpcp_audit.mechanisms.dpsgd import linear, lots
 from dpcp_audit.mechanisms.dpsgd.gradients import FlatModel, clip_factors, clipped_sum
+from dpcp_audit.mechanisms.dpsgd.preparation import (
+    first_parameters,
+    in_mode,
+    member_table,
+    private_copy,
+    seeded,
+)
 from dpcp_audit.mechanisms.dpsgd.settings import DPSGD, Adam, Flaw, Poisson
+from dpcp_audit.mechanisms.dpsgd.trained import Trained, finished
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
+    import numpy as np
     from torch import Tensor, nn
 
     from dpcp_audit._types import BoolArray, FloatArray
     from dpcp_audit.mechanisms.dpsgd.canaries import GradientCanaries
     from dpcp_audit.mechanisms.dpsgd.examples import Examples
 
-_PREDICTED_AT_ONCE = 2_000
+__all__ = ["Observer", "Step", "Trained", "train"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -48,44 +54,6 @@ class Observer(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Trained:
-    """Trained replicas of one network.
-
-    Parameters
-    ----------
-    model : FlatModel
-    parameters : Tensor, shape (replicas, d)
-    """
-
-    model: FlatModel
-    parameters: Tensor
-
-    @torch.no_grad()
-    def logits(self, inputs: NDArray[np.float32]) -> FloatArray:
-        """Return logits of shape (replicas, n, k) for inputs (n, ...), without dropout."""
-        self.model.module.eval()
-        of_replicas: Any = vmap(self.model.logits, in_dims=(0, None))
-        data = torch.from_numpy(inputs).to(self.parameters.device)
-        parts = [of_replicas(self.parameters, part) for part in data.split(_PREDICTED_AT_ONCE)]
-        outputs: FloatArray = torch.cat(parts, dim=1).cpu().double().numpy()
-        return outputs
-
-    def probabilities(self, inputs: NDArray[np.float32]) -> FloatArray:
-        """Return class probabilities of shape (replicas, n, k) for inputs (n, ...)."""
-        return np.asarray(np.exp(_log_softmax(self.logits(inputs))), dtype=np.float64)
-
-    def losses(self, data: Examples) -> FloatArray:
-        """Return the cross-entropy of every example, shape (replicas, n)."""
-        log_probabilities = _log_softmax(self.logits(data.inputs))
-        return -log_probabilities[:, np.arange(len(data)), data.labels]
-
-    def accuracy(self, data: Examples) -> FloatArray:
-        """Return the share of examples whose likeliest class is right, shape (replicas,)."""
-        guesses = self.logits(data.inputs).argmax(axis=2)
-        return np.asarray((guesses == data.labels).mean(axis=1), dtype=np.float64)
-
-
 def train(
     module: nn.Module,
     data: Examples,
@@ -104,7 +72,8 @@ def train(
     Parameters
     ----------
     module : torch.nn.Module
-        The architecture, without layers that mix examples.
+        The architecture, without layers that mix examples. It is copied: neither its parameters
+        nor its mode change.
     data : Examples
         n examples.
     settings : DPSGD
@@ -122,21 +91,25 @@ def train(
     observer : Observer, optional
         Is shown every step.
     device : str, optional
-        Such as ``"cuda"``; a GPU where there is one, by default the CPU.
+        Such as ``"cpu"``; by default a GPU where there is one, else the CPU.
 
     Returns
     -------
     Trained
+
+    Raises
+    ------
+    ValueError
+        If an argument is not as described.
+    FloatingPointError
+        If the parameters of a replica do not stay finite.
     """
     generator = _validate.generator(rng)
-    inside = _members(members, replicas, len(data))
+    inside = member_table(members, replicas=replicas, n=len(data))
     seeds = [int(s) for s in generator.integers(2**62, size=3)]
-    place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-    with torch.random.fork_rng(devices=[place] if place.type == "cuda" else []):
-        torch.manual_seed(seeds[0])
-        model = FlatModel(module.to(place))
-        start = _initial(model, initial, len(inside)).to(place)
-        module.train()
+    with seeded(device, seeds[0]) as place:
+        model = private_copy(module, data, place)
+        start = first_parameters(model, initial, replicas=len(inside)).to(place)
         run = _Run(
             model=model,
             data=data,
@@ -148,33 +121,9 @@ def train(
                 0 if settings.flaw is Flaw.FIXED_NOISE_SEED else seeds[2]
             ),
         )
-        parameters = run.descend(start, observer, generator)
-    return Trained(model=model, parameters=parameters)
-
-
-def _members(members: BoolArray | None, replicas: int, n: int) -> BoolArray:
-    if members is None:
-        _validate.integer(replicas=replicas, at_least=1)
-        return np.ones((replicas, n), dtype=np.bool_)
-    inside = np.asarray(members)
-    if inside.dtype != np.bool_ or inside.ndim != 2 or inside.shape[1] != n or not len(inside):
-        raise ValueError(
-            f"members must be bool of shape (replicas, {n}), got {inside.dtype} of shape "
-            f"{inside.shape}"
-        )
-    return inside
-
-
-def _initial(model: FlatModel, initial: FloatArray | None, replicas: int) -> Tensor:
-    if initial is None:
-        return model.initial(replicas)
-    given = np.asarray(initial, dtype=np.float32)
-    if given.shape not in ((model.size,), (replicas, model.size)):
-        raise ValueError(
-            f"initial must have shape ({model.size},) or ({replicas}, {model.size}), "
-            f"got shape {given.shape}"
-        )
-    return torch.from_numpy(np.broadcast_to(given, (replicas, model.size)).copy())
+        with in_mode(model.module, training=True):
+            parameters = run.descend(start, observer, generator)
+    return finished(model, parameters)
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -195,8 +144,8 @@ class _Run:
 
     def __post_init__(self) -> None:
         place = self.members.device
-        self.inputs = torch.from_numpy(self.data.inputs).to(place)
-        self.labels = torch.from_numpy(self.data.labels).to(place)
+        self.inputs = torch.tensor(self.data.inputs, device=place)
+        self.labels = torch.tensor(self.data.labels, device=place)
         if self.canaries is None:
             return
         if not isinstance(self.settings.sampling, Poisson):
@@ -289,6 +238,10 @@ class _Run:
         sizes = self.members.sum(dim=1, keepdim=True)
         if self.canary_members is not None:
             sizes = sizes + self.canary_members.sum(dim=1, keepdim=True)
+        if not sizes.all():
+            raise ValueError(
+                f"members must hold an example of every replica with {Flaw(self.settings.flaw)!r}"
+            )
         return sampling.rate * sizes
 
     def _direction(
@@ -307,9 +260,3 @@ class _Run:
         if unnoised:
             corrected = corrected + noisy - mean
         return corrected / ((second / (1 - adam.beta2**time)).sqrt() + adam.smoothing)
-
-
-def _log_softmax(logits: FloatArray) -> FloatArray:
-    from scipy.special import log_softmax  # noqa: PLC0415  (slow to import)
-
-    return np.asarray(log_softmax(logits, axis=-1), dtype=np.float64)
