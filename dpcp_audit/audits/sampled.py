@@ -10,7 +10,8 @@ import numpy as np
 from dpcp_audit import _validate
 from dpcp_audit.audits.certificates import Certificate, Hits, certify, complement_speaks_louder
 from dpcp_audit.audits.degenerate import Randomness, draw, probe, require_random
-from dpcp_audit.audits.events import Automatic, Event, choose_event
+from dpcp_audit.audits.event_searches import Automatic, choose_event
+from dpcp_audit.audits.events import Event
 from dpcp_audit.audits.evidence import Outcome, PlainData
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from support.samplers import context, pair
 
 from dpcp_audit.audits import degenerate
 from dpcp_audit.audits.degenerate import DegenerateTargetError, probe
-from dpcp_audit.audits.events import Classifier, DyadicBits, LikelihoodRatio
+from dpcp_audit.audits.event_searches import Classifier, DyadicBits, LikelihoodRatio
 from dpcp_audit.audits.evidence import Verdict
 from dpcp_audit.audits.sampled import SampledPrivacy
 from dpcp_audit.audits.worst_case import ScorePair, WorstPairSearch, exact_loss, search_pairs

@@ -9,17 +9,16 @@ import numpy as np
 import pytest
 from support.samplers import context, gaussian, pair
 
-from dpcp_audit.audits.events import (
+from dpcp_audit.audits.event_searches import (
     Automatic,
     BestOf,
     Classifier,
     Discrete,
     DyadicBits,
     EachCoordinate,
-    Event,
-    EventSearch,
     LikelihoodRatio,
 )
+from dpcp_audit.audits.events import Event, EventSearch
 from dpcp_audit.audits.evidence import Outcome, Verdict
 from dpcp_audit.audits.features import (
     Coordinate,

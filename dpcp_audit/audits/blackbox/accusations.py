@@ -17,7 +17,8 @@ from dpcp_audit.audits.certificates import (
     certify,
     complement_speaks_louder,
 )
-from dpcp_audit.audits.events import Automatic, Event, best_cells, promised_excess, quantile_cuts
+from dpcp_audit.audits.event_searches import Automatic
+from dpcp_audit.audits.events import Event, best_cells, promised_excess, quantile_cuts
 from dpcp_audit.audits.features import Ones, Value
 from dpcp_audit.mechanisms.guarantees import ZCDP, RenyiDP
 

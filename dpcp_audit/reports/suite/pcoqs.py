@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from dpcp_audit.audits.computed import Computation, Computed
-from dpcp_audit.audits.events import DyadicBits
+from dpcp_audit.audits.event_searches import DyadicBits
 from dpcp_audit.audits.evidence import Verdict
 from dpcp_audit.audits.exact import hold_against, law_figures
 from dpcp_audit.audits.sampled import SampledPrivacy
