@@ -1,4 +1,4 @@
-"""Readers of image data in the formats that it is published in.
+"""Readers of image data in the formats that it is published in, and of saved features.
 
 Nothing is downloaded. Every reader takes the path of files that the user has put somewhere, and
 where there are none says what to get and from where. Softmax outputs are read by
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from dpcp_audit._types import IntArray
+
 _MEDMNIST = "MedMNIST's .npz files (for example pathmnist.npz) are at https://medmnist.com"
 _CIFAR = (
     "the folder cifar-10-batches-py is in cifar-10-python.tar.gz at "
@@ -34,6 +36,7 @@ _FOLDERS = (
     "ISIC2018_Task3_Training_GroundTruth.csv from https://challenge.isic-archive.com/data; for "
     "CoronaHack, the images and Chest_xray_Corona_Metadata.csv from Kaggle"
 )
+_FEATURES = "numpy.savez('features.npz', features=..., labels=...) writes such a file"
 _SPLITS = ("train", "val", "test")
 _SUFFIXES = ("", ".jpg", ".jpeg", ".png")
 _CIFAR_CLASSES = (
@@ -146,6 +149,39 @@ def load_image_folder(
         labels=np.array([classes.index(name) for name in names], dtype=np.int64),
         classes=classes,
     )
+
+
+def load_features(
+    path: str | Path, *, features: str = "features", labels: str = "labels"
+) -> tuple[NDArray[Any], IntArray]:
+    """Read features that a user saved, such as a pretrained network's, with their labels.
+
+    Parameters
+    ----------
+    path : str or Path
+        An ``.npz``, as ``numpy.savez`` writes it.
+    features, labels : str
+        The names of its arrays: real numbers of shape (n, ...), and whole numbers of shape
+        (n,) or (n, 1), the classes 0, 1, ….
+
+    Returns
+    -------
+    (ndarray of shape (n, ...), ndarray of int of shape (n,))
+    """
+    file = _existing(path, _FEATURES)
+    held = _arrays(file, [features, labels])
+    values, column = held[features], _column(held[labels], labels, file)
+    if values.ndim < 2 or 0 in values.shape or values.dtype.kind not in "fiu":
+        raise ValueError(
+            f"{features} of {str(file)!r} must be real numbers of shape (n, ...), got "
+            f"{values.dtype} of shape {values.shape}"
+        )
+    if column.shape != values.shape[:1] or (column < 0).any():
+        raise ValueError(
+            f"{labels} of {str(file)!r} must hold a class 0, 1, … for each of {len(values)} rows "
+            f"of {features}, got shape {column.shape} with {column[column < 0][:3].tolist()}"
+        )
+    return values, column.astype(np.int64)
 
 
 def _existing(path: str | Path, hint: str) -> Path:

@@ -1,5 +1,20 @@
 """DP-SGD and DP-Adam: the reference trainings, many models side by side.
 
-``settings`` and ``examples`` need nothing beyond NumPy; ``training`` and ``networks`` need the
+``settings``, ``examples`` and ``canaries`` need nothing beyond NumPy; everything else needs the
 extra ``dpsgd`` (PyTorch, Opacus).
 """
+
+from __future__ import annotations
+
+import importlib.util
+
+
+def require_torch() -> None:
+    """Raise a RuntimeError that says what to install, where PyTorch is missing.
+
+    To be called before what needs PyTorch is imported inside a function.
+    """
+    if importlib.util.find_spec("torch") is None:
+        raise RuntimeError(
+            "PyTorch is not installed; install it with: pip install 'dpcp-audit[dpsgd]'"
+        )

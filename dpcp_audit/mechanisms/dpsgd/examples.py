@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcp_audit import _validate
+from dpcp_audit.mechanisms.loaders import load_features
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from numpy.typing import NDArray
 
     from dpcp_audit._types import IntArray
@@ -103,3 +106,25 @@ def from_images(data: ImageData) -> Examples:
         labels=data.labels,
         n_classes=len(data.classes),
     )
+
+
+def from_features(
+    path: str | Path,
+    *,
+    features: str = "features",
+    labels: str = "labels",
+    n_classes: int | None = None,
+) -> Examples:
+    """Return the features and labels that a user saved as an ``.npz``.
+
+    Parameters
+    ----------
+    path : str or Path
+    features, labels : str
+        The names of the file's arrays, of shape (n, ...) and (n,).
+    n_classes : int, optional
+        One more than the largest label by default.
+    """
+    values, true = load_features(path, features=features, labels=labels)
+    classes = int(true.max()) + 1 if n_classes is None else n_classes
+    return Examples(inputs=values, labels=true, n_classes=classes)
