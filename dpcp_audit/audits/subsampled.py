@@ -1,4 +1,4 @@
-"""Accounting claims about DP-SGD: the subsampled Gaussian step, steps and epochs, whole trainings.
+"""Claims about the Rényi divergence of DP-SGD: the subsampled Gaussian step, steps and epochs.
 
 Under Poisson sampling and add/remove neighbours a step's output is dominated by
 N(0, σ²) against (1−q)·N(0, σ²) + q·N(1, σ²).
@@ -7,14 +7,21 @@ N(0, σ²) against (1−q)·N(0, σ²) + q·N(1, σ²).
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
 from dpcp_audit import _validate
-from dpcp_audit.audits.accounting import Sampling, Training, accounted_epsilon
 from dpcp_audit.audits.computed import Computation
 from dpcp_audit.audits.evidence import Figure, FigureKind, Series
+
+if TYPE_CHECKING:
+    from dpcp_audit.audits.accounting import Training
+
+_ORDERS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 128, 256)
+_SIGMAS = (0.5, 1.0, 2.0, 4.0, 8.0)
+_RATES = (0.001, 0.002, 0.01, 0.05, 0.1, 0.3, 0.5, 0.9)
 
 
 def subsampled_renyi(alpha: int, *, q: float, noise_multiplier: float) -> float:
@@ -70,6 +77,90 @@ def batch_bound(training: Training, *, alpha: int) -> Computation:
     )
 
 
+def batch_map() -> Computation:
+    """Compute one step's D_α over the claimed q²α/(2σ²) for many (q, σ, α): the least ratio.
+
+    Held against 1 from the other side: the claim fails everywhere where even the least ratio
+    exceeds 1. It is an equality at q = 1, where every example enters the step.
+    """
+    ratios = {
+        (alpha, sigma, q): subsampled_renyi(alpha, q=q, noise_multiplier=sigma)
+        / (q * q * alpha / (2 * sigma**2))
+        for alpha in _ORDERS
+        for sigma in _SIGMAS
+        for q in _RATES
+    }
+    (alpha, sigma, q), least = min(ratios.items(), key=lambda item: item[1])
+    largest = max(ratios, key=lambda case: ratios[case])
+    return Computation(
+        quantity="least true D_α over q²α/(2σ²)",
+        value=least,
+        claimed=1.0,
+        witness={"alpha": alpha, "noise_multiplier": sigma, "sampling_rate": q},
+        note=(
+            f"In each of {len(ratios)} cases the true divergence is larger than the claimed one: "
+            f"at least {least:.5g} times, and {ratios[largest]:.3g} times at α = {largest[0]}, "
+            f"σ = {largest[1]:g}, q = {largest[2]:g}. To second order in q it is "
+            "q²α(e^(1/σ²) − 1)/2, which exceeds q²α/(2σ²) for every σ; at large orders it nears "
+            "α/(2σ²), without any amplification."
+        ),
+        figures=(*(_ratio_map(alpha, ratios) for alpha in (2, 8, 32)), _ratio_curves(ratios)),
+    )
+
+
+def _ratio_map(alpha: int, ratios: dict[tuple[int, float, float], float]) -> Figure:
+    rows = [(sigma, [ratios[alpha, sigma, q] for q in _RATES]) for sigma in _SIGMAS]
+    return Figure(
+        kind=FigureKind.HEATMAP,
+        title=f"One step's D_α over the claimed q²α/(2σ²), α = {alpha}",
+        x_label="sampling rate q",
+        y_label="",
+        columns=[f"{q:g}" for q in _RATES],
+        series=[
+            Series(
+                name=f"σ = {sigma:g}",
+                x=list(_RATES),
+                y=[math.log10(ratio) for ratio in row],
+                texts=[f"{ratio:.3f}" if ratio < 10 else f"{ratio:.3g}" for ratio in row],
+            )
+            for sigma, row in rows
+        ],
+        marks={"the claim is broken": 0.0},
+        description=(
+            "How many times the true Rényi divergence of a step is the claimed one, by noise "
+            "multiplier (rows) and sampling rate (columns); the colour is its logarithm."
+        ),
+    )
+
+
+def _ratio_curves(ratios: dict[tuple[int, float, float], float]) -> Figure:
+    orders = [float(alpha) for alpha in _ORDERS]
+    cases = ((0.01, 1.0), (0.01, 2.0), (0.1, 2.0), (0.1, 4.0))
+    return Figure(
+        kind=FigureKind.LINES,
+        title="One step's D_α over the claimed q²α/(2σ²), by order",
+        x_label="order α",
+        y_label="true/claimed",
+        log_x=True,
+        log_y=True,
+        series=[
+            Series(name="claimed: at most", x=[orders[0], orders[-1]], y=[1.0, 1.0]),
+            *(
+                Series(
+                    name=f"q = {q:g}, σ = {sigma:g}",
+                    x=orders,
+                    y=[ratios[alpha, sigma, q] for alpha in _ORDERS],
+                )
+                for q, sigma in cases
+            ),
+        ],
+        description=(
+            "The ratio leaves 1 + 1/(2σ²) where large orders begin to see the one lot that holds "
+            "the person, and not the average over lots."
+        ),
+    )
+
+
 def epochs_for_steps(training: Training, *, alpha: int) -> Computation:
     """Compute the whole training's D_α against the claim that counts epochs as steps."""
     q, sigma = training.sampling_rate, training.noise_multiplier
@@ -83,29 +174,5 @@ def epochs_for_steps(training: Training, *, alpha: int) -> Computation:
         note=(
             f"{training.epochs} epochs are {training.steps} steps; the true divergence is "
             f"{value / claimed:.4g} times the claimed one, 1/q being {1 / q:.4g}."
-        ),
-    )
-
-
-def training_budget(
-    training: Training, *, epsilon: float, delta: float, sampling: Sampling
-) -> Computation:
-    """Compute the ε of a training at δ, against the ε that the single-release formula gives.
-
-    Under zero-out neighbours, from above, by privacy loss distributions.
-    """
-    _validate.positive(epsilon=epsilon)
-    guarantee = training.guarantee(sampling=sampling)
-    value = accounted_epsilon(guarantee, delta=delta)
-    return Computation(
-        quantity=f"ε of the whole training at δ = {delta:g}",
-        value=value,
-        claimed=epsilon,
-        covers="the pair of laws dominates every pair of neighbouring data sets of its relation.",
-        witness=training.parameters
-        | {"epsilon": epsilon, "delta": delta, "guarantee": str(guarantee)},
-        note=(
-            "The claim's σ = √(2·log(1.25/δ))/ε is that of a single Gaussian release, not of a "
-            f"training; the training's own ε is {value / epsilon:.3g} times it."
         ),
     )

@@ -201,7 +201,8 @@ def _interval(training: SubsampledGaussian, *, pessimistic: bool) -> float:
     spread = min(shift, amplified * math.sqrt(math.expm1(min(shift / moved, 20.0) ** 2)))
     if pessimistic:
         return min(_COARSEST, spread / 50)
-    widest = shift * (_SUPPORT + shift)
+    reach = shift * (_SUPPORT + shift)
+    widest = moved * (reach + math.log(training.sampling_rate + math.exp(-reach)))
     composed = math.sqrt(training.steps) * spread * _SUPPORT
     return max(2e-3 / training.steps, widest / 2e5, composed / 1e6)
 
