@@ -166,6 +166,7 @@ def test_the_noise_for_a_budget_spends_it() -> None:
 
 def test_no_noise_is_enough_for_a_delta_below_all_rounding() -> None:
     assert math.isinf(USUAL.epsilon_at(0.0))
+    assert math.isinf(replace(USUAL, steps=1).epsilon_at(1e-14))
     with pytest.raises(ValueError, match="within reach, got 1.0 and 1e-15"):
         noise_multiplier_for(epsilon=1.0, delta=1e-15, sampling_rate=0.1, steps=10)
 
