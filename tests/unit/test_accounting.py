@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import builtins
 import math
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,6 +25,7 @@ from dpcp_audit.mechanisms.laws import GaussianPair
 from dpcp_audit.mechanisms.neighbours import Relation
 from dpcp_audit.mechanisms.subsampled_gaussian import SubsampledGaussian
 
+PAGE = Path(__file__).parents[2] / "docs" / "howto" / "account_training.md"
 RATES = np.array([1e-5, 1e-3, 0.01, 0.1, 0.3, 0.5, 0.9, 0.999])
 USUAL = SubsampledGaussian(sampling_rate=0.05, steps=400, noise_multiplier=1.0)
 THESIS = Training(n=10_015, batch_size=20, epochs=9, noise_multiplier=8.1)
@@ -191,6 +194,15 @@ def test_prv_without_opacus_says_what_to_install(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(RuntimeError, match=r"dpcp-audit\[dpsgd\]"):
         accounted_epsilon(USUAL, delta=1e-5, accountant=Accountant.PRV)
+
+
+def test_the_page_on_accounting_says_what_its_code_prints(capsys) -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    code, shown = (
+        re.findall(rf"```{kind}\n(.*?)```", page, re.DOTALL) for kind in ("python", "text")
+    )
+    exec(compile(code[0], str(PAGE), "exec"), {})  # noqa: S102  (the page's own words)
+    assert capsys.readouterr().out == shown[0]
 
 
 @pytest.mark.parametrize(
