@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -125,20 +125,18 @@ class SubsampledGaussian(PrivacyGuarantee):
         rates = np.asarray(fpr, dtype=np.float64)
         if not ((rates >= 0) & (rates <= 1)).all():
             raise ValueError(f"fpr must lie in [0, 1], got {fpr!r}")
-        breaks, slopes, intercepts = _envelope(self)
-        line = np.searchsorted(breaks, rates)
-        return np.minimum(1.0, slopes[line] * rates + intercepts[line])
+        return least_line(_envelope(self), rates)
 
     def delta_at(self, epsilon: float) -> float:
         """Return δ(ε) of both directions, from above."""
         _validate.non_negative(epsilon=epsilon)
-        above = float(_composed(self, pessimistic=True).get_delta_for_epsilon(epsilon))
+        above = float(composed_loss(self, pessimistic=True).get_delta_for_epsilon(epsilon))
         return min(1.0, above + self._rounding)
 
     def delta_below(self, epsilon: float) -> float:
         """Return δ(ε) of the worse direction, from below."""
         _validate.non_negative(epsilon=epsilon)
-        below = float(_composed(self, pessimistic=False).get_delta_for_epsilon(epsilon))
+        below = float(composed_loss(self, pessimistic=False).get_delta_for_epsilon(epsilon))
         return max(0.0, below - self._rounding)
 
     def epsilon_at(self, delta: float) -> float:
@@ -146,13 +144,13 @@ class SubsampledGaussian(PrivacyGuarantee):
         _validate.closed_unit(delta=delta)
         if delta <= self._rounding:
             return math.inf
-        above = _composed(self, pessimistic=True)
+        above = composed_loss(self, pessimistic=True)
         return float(above.get_epsilon_for_delta(delta - self._rounding))
 
     def epsilon_below(self, delta: float) -> float:
         """Return ε(δ) of the worse direction, from below."""
         _validate.open_unit(delta=delta)
-        below = _composed(self, pessimistic=False)
+        below = composed_loss(self, pessimistic=False)
         return float(below.get_epsilon_for_delta(min(1.0, delta + self._rounding)))
 
     @property
@@ -165,8 +163,13 @@ class SubsampledGaussian(PrivacyGuarantee):
 
 
 @lru_cache(maxsize=16)
-def _composed(training: SubsampledGaussian, *, pessimistic: bool) -> Any:
-    """Return dp-accounting's distribution of the loss, of both directions."""
+def composed_loss(
+    training: SubsampledGaussian, *, pessimistic: bool, interval: float | None = None
+) -> Any:
+    """Return dp-accounting's distribution of the loss, of both directions.
+
+    ``interval`` is the width of the grid of losses, in nats; by default ``loss_interval``.
+    """
     from dp_accounting.pld import (  # noqa: PLC0415  (slow to import)
         privacy_loss_distribution as pld,
     )
@@ -176,7 +179,7 @@ def _composed(training: SubsampledGaussian, *, pessimistic: bool) -> Any:
     step = pld.from_gaussian_mechanism(
         training.noise_multiplier,
         pessimistic_estimate=pessimistic,
-        value_discretization_interval=_interval(training, pessimistic=pessimistic),
+        value_discretization_interval=interval or loss_interval(training, pessimistic=pessimistic),
         sampling_prob=training.sampling_rate,
         use_connect_dots=pessimistic,
         neighboring_relation=(
@@ -188,7 +191,7 @@ def _composed(training: SubsampledGaussian, *, pessimistic: bool) -> Any:
     return step.self_compose(training.steps) if training.steps > 1 else step
 
 
-def _interval(training: SubsampledGaussian, *, pessimistic: bool) -> float:
+def loss_interval(training: SubsampledGaussian, *, pessimistic: bool) -> float:
     """Return the width of the grid of losses, in nats.
 
     From above, a fiftieth of a step's standard deviation: the error is of second order. From
@@ -208,17 +211,34 @@ def _interval(training: SubsampledGaussian, *, pessimistic: bool) -> float:
 
 
 @lru_cache(maxsize=64)
-def _envelope(training: SubsampledGaussian) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return where each of the lines is the least, their slopes and their intercepts.
-
-    Shapes (m−1,), (m,) and (m,); the slopes fall, and every line bounds the power.
-    """
+def _envelope(training: SubsampledGaussian) -> Envelope:
+    """Return the lines that bound a training's power."""
     largest = min(training.epsilon_at(4 * training._rounding), 600.0)  # noqa: SLF001
     epsilons = np.linspace(0.0, max(largest, 1e-9), 2001)
-    above = _composed(training, pessimistic=True).get_delta_for_epsilon(epsilons)
-    deltas = np.minimum(1.0, above + training._rounding)  # noqa: SLF001
+    above = composed_loss(training, pessimistic=True).get_delta_for_epsilon(epsilons)
+    return envelope(epsilons, np.minimum(1.0, above + training._rounding))  # noqa: SLF001
+
+
+class Envelope(NamedTuple):
+    """Lines that bound a power, of which the least counts: shapes (m−1,), (m,) and (m,)."""
+
+    breaks: FloatArray
+    """The false-positive rates at which the next line takes over."""
+    slopes: FloatArray
+    """They fall."""
+    intercepts: FloatArray
+
+
+def envelope(epsilons: FloatArray, deltas: FloatArray) -> Envelope:
+    """Return the lines e^ε·fpr + δ(ε) and 1 − e^(−ε)·(1 − δ(ε) − fpr) of rising ε from 0 on."""
     slopes = np.exp(np.concatenate([epsilons[::-1], -epsilons[1:], [-np.inf]]))
     lower = 1 - np.exp(-epsilons[1:]) * (1 - deltas[1:])
     intercepts = np.concatenate([deltas[::-1], lower, [1.0]])
     breaks = np.diff(intercepts) / -np.diff(slopes)
-    return np.maximum.accumulate(breaks), slopes, intercepts
+    return Envelope(np.maximum.accumulate(breaks), slopes, intercepts)
+
+
+def least_line(lines: Envelope, fpr: FloatArray) -> FloatArray:
+    """Return the least of the lines at every rate, at most 1."""
+    line = np.searchsorted(lines.breaks, fpr)
+    return np.minimum(1.0, lines.slopes[line] * fpr + lines.intercepts[line])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -133,9 +134,7 @@ class ModelMembership:
         streams = replace(context, name=self.models.name, effort=1.0, significance=0.5)
         cohort = _cohort(self.models, count, streams)
         cuts = [0, round(_SHADOWS * count), round(_PILOTS * count), count]
-        shadows, pilot, fresh = (
-            cohort.part(start, stop) for start, stop in zip(cuts, cuts[1:], strict=False)
-        )
+        shadows, pilot, fresh = (cohort.part(start, stop) for start, stop in pairwise(cuts))
         score = self.attack.fit(shadows, self.view)
         return tuple(  # type: ignore[return-value]
             Played(part.compared(score(part)), part.coins) for part in (pilot, fresh)

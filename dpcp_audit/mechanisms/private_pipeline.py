@@ -1,0 +1,138 @@
+"""What a whole pipeline promises: a model of DP-SGD, and P-COQS thresholds on the same people."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcp_audit import _validate
+from dpcp_audit.mechanisms.guarantees import PrivacyGuarantee
+from dpcp_audit.mechanisms.neighbours import Relation
+from dpcp_audit.mechanisms.subsampled_gaussian import (
+    Envelope,
+    SubsampledGaussian,
+    composed_loss,
+    envelope,
+    least_line,
+    loss_interval,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from dpcp_audit._types import FloatArray
+    from dpcp_audit.mechanisms.pcoqs import PCOQS
+
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrivatePipeline(PrivacyGuarantee):
+    """The guarantee of a private training and of P-COQS thresholds on the same people.
+
+    One person's record is replaced, in the training and in the calibration alike. The noisy
+    counts of T thresholds are dominated by one Gaussian pair of shift sqrt(2ρT), whatever the
+    scores and so whatever model gave them (``transcript_pair``): a Gaussian step of full
+    participation, whose privacy loss is composed with that of the training's steps.
+
+    Parameters
+    ----------
+    training : SubsampledGaussian
+        Under SUBSTITUTION, the relation under which P-COQS promises ρ-zCDP.
+    calibration : PCOQS
+        The mechanism of every threshold.
+    thresholds : int
+        How many thresholds are released, T.
+
+    Examples
+    --------
+    >>> from dpcp_audit.mechanisms.pcoqs import PCOQS
+    >>> training = SubsampledGaussian(
+    ...     sampling_rate=0.1, steps=100, noise_multiplier=2.0, relation=Relation.SUBSTITUTION
+    ... )
+    >>> pipeline = PrivatePipeline(training=training, calibration=PCOQS(alpha=0.1, rho=0.5))
+    >>> print(f"{training.epsilon_at(1e-5):.2f} {pipeline.epsilon_at(1e-5):.2f}")
+    4.37 6.55
+    """
+
+    training: SubsampledGaussian
+    calibration: PCOQS
+    thresholds: int = 1
+
+    def __post_init__(self) -> None:
+        _validate.integer(thresholds=self.thresholds, at_least=1)
+        if self.training.relation is not Relation.SUBSTITUTION:
+            raise ValueError(
+                "training.relation must be substitution, under which P-COQS promises ρ-zCDP, "
+                f"got {self.training.relation}"
+            )
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The training's q, T and σ; ρ, and the number of thresholds."""
+        return self.training.parameters | {
+            "rho": self.calibration.rho,
+            "thresholds": self.thresholds,
+        }
+
+    @property
+    def release(self) -> SubsampledGaussian:
+        """The thresholds' noisy counts, as one Gaussian step of full participation."""
+        return SubsampledGaussian(
+            sampling_rate=1.0,
+            steps=1,
+            noise_multiplier=math.sqrt(2 / (self.thresholds * self.calibration.rho)),
+            relation=Relation.SUBSTITUTION,
+        )
+
+    def power(self, fpr: ArrayLike) -> FloatArray:
+        """Return the largest probability an event may have where a neighbour gives it ``fpr``.
+
+        As :meth:`SubsampledGaussian.power`.
+        """
+        rates = np.asarray(fpr, dtype=np.float64)
+        if not ((rates >= 0) & (rates <= 1)).all():
+            raise ValueError(f"fpr must lie in [0, 1], got {fpr!r}")
+        return least_line(_lines(self), rates)
+
+    def delta_at(self, epsilon: float) -> float:
+        """Return δ(ε), from above."""
+        _validate.non_negative(epsilon=epsilon)
+        return min(1.0, float(_loss(self).get_delta_for_epsilon(epsilon)) + _ROUNDING)
+
+    def epsilon_at(self, delta: float) -> float:
+        """Return ε(δ), from above; infinity where δ is at most 1e-12."""
+        _validate.closed_unit(delta=delta)
+        if delta <= _ROUNDING:
+            return math.inf
+        return float(_loss(self).get_epsilon_for_delta(delta - _ROUNDING))
+
+    def textbook_epsilon(self, delta: float) -> float:
+        """Return ε₁ + Tρ + 2·sqrt(Tρ·log(2/δ)): each part at δ/2, and basic composition.
+
+        ε₁ is the training's own, by its privacy loss.
+        """
+        _validate.open_unit(delta=delta)
+        rho = self.thresholds * self.calibration.rho
+        calibrated = rho + 2 * math.sqrt(rho * math.log(2 / delta))
+        return self.training.epsilon_at(delta / 2) + calibrated
+
+
+@lru_cache(maxsize=16)
+def _loss(pipeline: PrivatePipeline) -> Any:
+    """Return dp-accounting's distribution of the loss, from above."""
+    parts = (pipeline.training, pipeline.release)
+    interval = min(loss_interval(part, pessimistic=True) for part in parts)
+    first, second = (composed_loss(part, pessimistic=True, interval=interval) for part in parts)
+    return first.compose(second)
+
+
+@lru_cache(maxsize=16)
+def _lines(pipeline: PrivatePipeline) -> Envelope:
+    epsilons = np.linspace(0.0, min(pipeline.epsilon_at(4 * _ROUNDING), 600.0), 2001)
+    above = np.asarray(_loss(pipeline).get_delta_for_epsilon(epsilons), dtype=np.float64)
+    return envelope(epsilons, np.minimum(1.0, above + _ROUNDING))
