@@ -65,6 +65,8 @@ _NAMES: tuple[tuple[str, str], ...] = (
     ("dpskin.attacks[attack=inversion*", "Trained models, reconstruction"),
     ("dpskin.attacks*", "Trained models, membership inference"),
     ("dpskin.pipeline*", "A private classifier under P-COQS"),
+    ("dpskin.gaussian*", "DP-SKIN, the Gaussian mechanism"),
+    ("dpskin.theorem-2*", "DP-SKIN, the Gaussian mechanism"),
     ("dpskin.*", "DP-SKIN, privacy of training"),
 )
 _CONTROLS = frozenset(
