@@ -23,15 +23,15 @@ import cloudpickle
 
 from dpcp_audit.audits.check import Context, whole
 from dpcp_audit.audits.evidence import Claim, Evidence, Outcome, Source, Verdict
-from dpcp_audit.reports.cells import Cell, Limits
-from dpcp_audit.reports.engines import Engine, EngineKind
-from dpcp_audit.reports.events import Event, RunFinished
-from dpcp_audit.reports.journal import Journal
-from dpcp_audit.reports.runner import run
+from dpcp_audit.reports.running.cells import Cell, Limits
+from dpcp_audit.reports.running.engines import Engine, EngineKind
+from dpcp_audit.reports.running.events import Event, RunFinished
+from dpcp_audit.reports.running.journal import Journal
+from dpcp_audit.reports.running.runner import run
+from dpcp_audit.reports.running.tasks import Task, perform
 from dpcp_audit.reports.settings import Profile, RunSettings
 from dpcp_audit.reports.suite import suite
 from dpcp_audit.reports.suite.row import Row
-from dpcp_audit.reports.tasks import Task, perform
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dpcp_audit.reports.document import load
-from dpcp_audit.reports.entry import entries_of
+from dpcp_audit.reports.findings.entry import entries_of
 
 _HEAD = """\
 # The ledger of claims

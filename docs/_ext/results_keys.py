@@ -23,7 +23,8 @@ _SPECIAL = ["inf", "-inf", "nan"]
 
 def schema() -> dict[str, Any]:
     """Return the schema that the package ships."""
-    text = resources.files("dpcp_audit.reports").joinpath("results.schema.json").read_text("utf-8")
+    folder = resources.files("dpcp_audit.reports.formats")
+    text = folder.joinpath("results.schema.json").read_text("utf-8")
     return json.loads(text)
 
 

@@ -15,10 +15,10 @@ import numpy as np
 
 from dpcp_audit import __version__
 from dpcp_audit.audits.evidence import Finding, Verdict
-from dpcp_audit.reports.environment import LIBRARIES
 from dpcp_audit.reports.errors import UsageError
-from dpcp_audit.reports.schema import SCHEMA_VERSION, check_document
-from dpcp_audit.reports.shapes import SchemaError
+from dpcp_audit.reports.formats.schema import SCHEMA_VERSION, check_document
+from dpcp_audit.reports.formats.shapes import SchemaError
+from dpcp_audit.reports.running.environment import LIBRARIES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

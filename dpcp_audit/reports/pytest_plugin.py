@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from _pytest.terminal import TerminalReporter
 
-    from dpcp_audit.reports.plugin_audits import Audited, DPAudit
+    from dpcp_audit.reports.plugin.audits import Audited, DPAudit
 
 FALSE_ALARM, SEED, DRAWS = 1e-4, 0, 20_000
 _LEAST_PROBABILITY = 1e-90  # a share of it must stay above runs' least one
@@ -160,7 +160,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if session.baseline is not None:
         config.option.dp_audit_baseline = str(session.baseline)  # as workers are to read it
     if session.compares and not _is_worker(config):
-        from dpcp_audit.reports.plugin_session import require_files  # noqa: PLC0415  (heavy)
+        from dpcp_audit.reports.plugin.session import require_files  # noqa: PLC0415  (heavy)
 
         require_files(session)
 
@@ -180,7 +180,7 @@ def dp_audit(request: pytest.FixtureRequest) -> DPAudit:
 
     Each takes a function and what it claims, and fails the test where the claim is refuted.
     """
-    from dpcp_audit.reports.plugin_audits import DPAudit  # noqa: PLC0415  (heavy)
+    from dpcp_audit.reports.plugin.audits import DPAudit  # noqa: PLC0415  (heavy)
 
     item: pytest.Item = request.node
     nodeid = item.stash.get(_COLLECTED, None)
@@ -201,7 +201,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int | pytest.ExitC
         return
     if session.config.getoption("collectonly"):
         return
-    from dpcp_audit.reports import plugin_session  # noqa: PLC0415  (heavy)
+    from dpcp_audit.reports.plugin import session as plugin_session  # noqa: PLC0415  (heavy)
 
     stopped = session.shouldstop or session.shouldfail or exitstatus not in _FINISHED
     found.complete &= not stopped

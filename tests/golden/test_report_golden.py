@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 from support.report_document import document
 
-from dpcp_audit.reports.html import render_html
-from dpcp_audit.reports.markdown import render_markdown
+from dpcp_audit.reports.formats.html import render_html
+from dpcp_audit.reports.formats.markdown import render_markdown
 
 HERE = Path(__file__).parent
 

@@ -12,7 +12,7 @@ from dpcp_audit.audits.evidence import Verdict
 from dpcp_audit.reports.checks import config
 from dpcp_audit.reports.checks.rows import rows_of_targets
 from dpcp_audit.reports.recipes import catalogue
-from dpcp_audit.reports.runner import check_row
+from dpcp_audit.reports.running.runner import check_row
 from dpcp_audit.reports.settings import RunSettings
 from dpcp_audit.reports.suite import Suite
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dpcp_audit.audits.evidence import Verdict
-from dpcp_audit.reports.runner import check_row
+from dpcp_audit.reports.running.runner import check_row
 from dpcp_audit.reports.settings import Profile, RunSettings
 from dpcp_audit.reports.suite import Suite, suite
 

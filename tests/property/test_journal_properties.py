@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcp_audit.audits.evidence import Claim, Evidence, Finding, Outcome, Source, Verdict
-from dpcp_audit.reports.events import CheckFinished, ChunkFinished
-from dpcp_audit.reports.journal import Journal, JournalError, read
+from dpcp_audit.reports.running.events import CheckFinished, ChunkFinished
+from dpcp_audit.reports.running.journal import Journal, JournalError, read
 from dpcp_audit.reports.settings import RunSettings
 
 CLAIM = Claim(id="a", statement="ε\n\u2028", source=Source(paper="P", section="1"), expected=None)

@@ -17,7 +17,7 @@ from dpcp_audit.audits.sampled import SampledPrivacy
 from dpcp_audit.mechanisms.guarantees import PureDP
 from dpcp_audit.mechanisms.neighbours import Neighbours, Relation
 from dpcp_audit.mechanisms.pcoqs import PCOQS
-from dpcp_audit.reports.comparing import Comparison, compare
+from dpcp_audit.reports.comparing.two_runs import Comparison, compare
 from dpcp_audit.reports.document import to_document
 from dpcp_audit.reports.settings import RunSettings
 

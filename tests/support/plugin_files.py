@@ -6,7 +6,7 @@ import json
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
-import dpcp_audit.reports.plugin_session  # noqa: F401  (loaded once, not in each inner session)
+import dpcp_audit.reports.plugin.session  # noqa: F401  (loaded once, not in each inner session)
 
 if TYPE_CHECKING:
     import pytest

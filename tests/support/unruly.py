@@ -19,15 +19,15 @@ import numpy as np
 
 from dpcp_audit.audits.check import Context, whole
 from dpcp_audit.audits.evidence import Claim, Evidence, Outcome, Source, Verdict
-from dpcp_audit.reports.encoding import decode
+from dpcp_audit.reports.running.encoding import decode
+from dpcp_audit.reports.running.tasks import Task
 from dpcp_audit.reports.suite.row import Row
-from dpcp_audit.reports.tasks import Task
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from dpcp_audit.audits.evidence import PlainData
-    from dpcp_audit.reports.tasks import Done
+    from dpcp_audit.reports.running.tasks import Done
 
 MIB = 2**20
 

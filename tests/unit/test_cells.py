@@ -23,9 +23,9 @@ from support.unruly import (
 )
 
 from dpcp_audit.audits.check import Context
-from dpcp_audit.reports import cells, frames
-from dpcp_audit.reports.cells import Cell, CellError, Cells, Limits
-from dpcp_audit.reports.tasks import Done, Task
+from dpcp_audit.reports.running import cells, frames
+from dpcp_audit.reports.running.cells import Cell, CellError, Cells, Limits
+from dpcp_audit.reports.running.tasks import Done, Task
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

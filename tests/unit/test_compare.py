@@ -10,8 +10,8 @@ import pytest
 from support.report_document import HOSTILE, document, evidence, finding
 
 from dpcp_audit.reports.cli import main
-from dpcp_audit.reports.comparing import Change, Comparison, Movement, compare
-from dpcp_audit.reports.comparison_text import comparison_data, render_markdown, summary
+from dpcp_audit.reports.comparing.text import comparison_data, render_markdown, summary
+from dpcp_audit.reports.comparing.two_runs import Change, Comparison, Movement, compare
 from dpcp_audit.reports.document import dump, plain_data
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ import pytest
 
 from dpcp_audit.audits.check import Chunked, Context
 from dpcp_audit.audits.evidence import EvidenceKind, Verdict
-from dpcp_audit.reports import encoding
 from dpcp_audit.reports.document import to_document
-from dpcp_audit.reports.heatmaps import heat_map
-from dpcp_audit.reports.html import render_html
-from dpcp_audit.reports.runner import check
+from dpcp_audit.reports.drawing.heatmaps import heat_map
+from dpcp_audit.reports.formats.html import render_html
+from dpcp_audit.reports.running import encoding
+from dpcp_audit.reports.running.runner import check
 from dpcp_audit.reports.settings import RunSettings
 from dpcp_audit.reports.suite import Suite, calibrators, suite
 from dpcp_audit.reports.suite.calibrators import Compared

@@ -26,8 +26,8 @@ SETTINGS = RunSettings(profile=Profile.SMOKE)
 @pytest.fixture(scope="module")
 def results() -> dict[str, Any]:
     """A small real run: lines, a histogram, an error, an infinite value."""
-    from dpcp_audit.reports.events import RunFinished  # noqa: PLC0415
-    from dpcp_audit.reports.runner import run  # noqa: PLC0415
+    from dpcp_audit.reports.running.events import RunFinished  # noqa: PLC0415
+    from dpcp_audit.reports.running.runner import run  # noqa: PLC0415
 
     *_, last = run(select(["ldpcp.krr", "pcoqs.remark-3", "pcoqs.epsilon*"]), SETTINGS)
     assert isinstance(last, RunFinished)

@@ -22,7 +22,7 @@ from dpcp_audit.audits.evidence import (
     Series,
     Verdict,
 )
-from dpcp_audit.reports.encoding import decode, encode, restore, to_json
+from dpcp_audit.reports.running.encoding import decode, encode, restore, to_json
 
 FULL = Outcome(
     verdict=Verdict.REFUTED,

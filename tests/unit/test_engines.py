@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from dpcp_audit.reports import engines
-from dpcp_audit.reports.cells import CellError, Limits
 from dpcp_audit.reports.cli import main
-from dpcp_audit.reports.engines import Engine, EngineKind
-from dpcp_audit.reports.environment import difference, environment
 from dpcp_audit.reports.errors import MissingExtraError, UsageError
+from dpcp_audit.reports.running import engines
+from dpcp_audit.reports.running.cells import CellError, Limits
+from dpcp_audit.reports.running.engines import Engine, EngineKind
+from dpcp_audit.reports.running.environment import difference, environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

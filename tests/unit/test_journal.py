@@ -19,12 +19,12 @@ import pytest
 from support.unruly import Does, Sums, exits, harmless, row
 
 from dpcp_audit.audits.evidence import Finding
-from dpcp_audit.reports import environment
-from dpcp_audit.reports.engines import Engine
 from dpcp_audit.reports.errors import IncompleteError
-from dpcp_audit.reports.events import CheckFinished, ChunkFinished, Event, RunFinished
-from dpcp_audit.reports.journal import Journal, JournalError, read
-from dpcp_audit.reports.runner import Past, run
+from dpcp_audit.reports.running import environment
+from dpcp_audit.reports.running.engines import Engine
+from dpcp_audit.reports.running.events import CheckFinished, ChunkFinished, Event, RunFinished
+from dpcp_audit.reports.running.journal import Journal, JournalError, read
+from dpcp_audit.reports.running.runner import Past, run
 from dpcp_audit.reports.settings import Profile, RunSettings
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ def test_another_run_is_told_apart(
     assert "of other claims: last" in fewer
     assert "their order" in refused(journal, tmp_path, SETTINGS, chosen[::-1])
     here = {**environment.environment(), "numpy": "0.1"}
-    monkeypatch.setattr("dpcp_audit.reports.journal.environment", lambda: here)
+    monkeypatch.setattr("dpcp_audit.reports.running.journal.environment", lambda: here)
     versions = refused(journal, tmp_path, SETTINGS, chosen)
     assert re.search(r"with other versions: numpy \S+ there, 0.1 here$", versions)
 

@@ -15,7 +15,7 @@ from support.plugin_files import HALVED, PRIVATE, findings, run
 from dpcp_audit.audits.certificates import Certificate, Hits, certify
 from dpcp_audit.audits.evidence import Verdict
 from dpcp_audit.mechanisms.guarantees import ZCDP
-from dpcp_audit.reports.plugin_power import gaussian_shift
+from dpcp_audit.reports.plugin.power import gaussian_shift
 
 pytest_plugins = ["pytester"]
 JSON = "--dp-audit-report=json=found.json"
@@ -23,7 +23,7 @@ TWICE = """
 @pytest.mark.parametrize("name", ["a", "b c"])
 def test_twice(dp_audit, name):
     for _ in range(2):
-        dp_audit.local(flip, LocalDP(1.0), domain=2, vectorised=True, draws=600)
+        dp_audit.local(flip, LocalDP(1.0), domain=2, vectorised=True, draws=4000)
 """
 WRONG = {
     "dp_audit.private(mean, 1.0)": "guarantee must be a privacy guarantee such as ZCDP*got 1.0",

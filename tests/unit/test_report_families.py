@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from support.report_document import document, evidence, finding
 
-from dpcp_audit.reports.families import families
-from dpcp_audit.reports.reading import read
-from dpcp_audit.reports.severity import Promise, breach
+from dpcp_audit.reports.findings.families import families
+from dpcp_audit.reports.findings.reading import read
+from dpcp_audit.reports.findings.severity import Promise, breach
+from dpcp_audit.reports.findings.wording import clipped, gist, printable, share
 from dpcp_audit.reports.suite import suite
-from dpcp_audit.reports.wording import clipped, gist, printable, share
 
 
 def refuted(name: str, value: float, **changes: Any) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.report_document import COVERAGE, HOSTILE, PROFILE
 
-from dpcp_audit.reports.figures import _thinned, figure_svg
+from dpcp_audit.reports.drawing.figures import _thinned, figure_svg
 
 mpl = pytest.importorskip("matplotlib")
 

@@ -9,7 +9,7 @@ import pytest
 from support.report_document import HOSTILE, PROFILE, document, evidence, finding
 
 from dpcp_audit.reports.errors import MissingExtraError
-from dpcp_audit.reports.html import render_html
+from dpcp_audit.reports.formats.html import render_html
 
 pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")

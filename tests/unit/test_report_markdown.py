@@ -7,7 +7,7 @@ import pytest
 from markdown_it import MarkdownIt
 from support.report_document import HOSTILE, document, evidence, finding
 
-from dpcp_audit.reports.markdown import render_markdown
+from dpcp_audit.reports.formats.markdown import render_markdown
 
 
 def rendered(text: str) -> str:

@@ -5,8 +5,8 @@ import json
 import pytest
 from support.report_document import document, evidence, finding
 
-from dpcp_audit.reports.reading import read
-from dpcp_audit.reports.wording import confidence, interval, number, plain, telling_digits
+from dpcp_audit.reports.findings.reading import read
+from dpcp_audit.reports.findings.wording import confidence, interval, number, plain, telling_digits
 
 
 def test_contradictions_stand_first_then_the_worst_verdicts_then_the_documents_order() -> None:

@@ -14,13 +14,13 @@ import pytest
 from dpcp_audit.audits.check import Chunked, Context
 from dpcp_audit.audits.computed import Computation, Computed
 from dpcp_audit.audits.evidence import EvidenceKind, Outcome, Verdict
-from dpcp_audit.reports import encoding
 from dpcp_audit.reports.cli import main
-from dpcp_audit.reports.heatmaps import heat_map
+from dpcp_audit.reports.drawing.heatmaps import heat_map
 from dpcp_audit.reports.reproduce import catalogue, study
 from dpcp_audit.reports.reproduce.cells import Cell, Estimate, Form, Printed
 from dpcp_audit.reports.reproduce.experiment import Experiment, Inputs
 from dpcp_audit.reports.reproduce.study import Effort, Measured, Method, Metric
+from dpcp_audit.reports.running import encoding
 from dpcp_audit.reports.settings import Profile
 from dpcp_audit.reports.suite import Suite, reproductions, suite
 from dpcp_audit.reports.suite.reproduction_figures import figures

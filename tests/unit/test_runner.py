@@ -14,20 +14,21 @@ from support.unruly import CannotTravel, Does, Sums, hangs_in_c, harmless
 from dpcp_audit.audits.check import Context
 from dpcp_audit.audits.computed import Computation, Computed
 from dpcp_audit.audits.evidence import Claim, Source, Verdict
-from dpcp_audit.reports import publishing, suite
-from dpcp_audit.reports.cells import Limits, family
+from dpcp_audit.reports import suite
 from dpcp_audit.reports.cli import main
 from dpcp_audit.reports.commands import arguments
 from dpcp_audit.reports.document import to_document
-from dpcp_audit.reports.engines import Engine
-from dpcp_audit.reports.events import (
+from dpcp_audit.reports.running import publishing
+from dpcp_audit.reports.running.cells import Limits, family
+from dpcp_audit.reports.running.engines import Engine
+from dpcp_audit.reports.running.events import (
     CheckFinished,
     CheckStarted,
     ChunkFinished,
     RunFinished,
     RunStarted,
 )
-from dpcp_audit.reports.runner import check, check_row, run, share
+from dpcp_audit.reports.running.runner import check, check_row, run, share
 from dpcp_audit.reports.settings import Profile, RunSettings
 from dpcp_audit.reports.suite import select
 from dpcp_audit.reports.suite.row import Row

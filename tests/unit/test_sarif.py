@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support.report_document import document, finding
 
-from dpcp_audit.reports.sarif import render_sarif
+from dpcp_audit.reports.formats.sarif import render_sarif
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,13 +14,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.report_document import document
 
-from dpcp_audit.reports import schema
 from dpcp_audit.reports.cli import main
 from dpcp_audit.reports.document import plain_data, to_document
-from dpcp_audit.reports.runner import check
-from dpcp_audit.reports.schema import check_document, json_schema, published_schema, schema_text
+from dpcp_audit.reports.formats import schema
+from dpcp_audit.reports.formats.schema import (
+    check_document,
+    json_schema,
+    published_schema,
+    schema_text,
+)
+from dpcp_audit.reports.formats.shapes import SchemaError
+from dpcp_audit.reports.running.runner import check
 from dpcp_audit.reports.settings import Profile, RunSettings
-from dpcp_audit.reports.shapes import SchemaError
 
 VALIDATOR = jsonschema.Draft202012Validator(json_schema())
 

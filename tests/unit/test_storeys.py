@@ -65,7 +65,7 @@ def test_every_module_stands_in_a_storey_or_beside_them() -> None:
         "from ..theorems import pcoqs",
         "from .. import theorems",
         "def f():\n    from dpcp_audit.theorems.pcoqs import X",
-        "if TYPE_CHECKING:\n    from dpcp_audit.reports.runner import X",
+        "if TYPE_CHECKING:\n    from dpcp_audit.reports.running.runner import X",
     ],
 )
 def test_an_upward_import_is_seen(line) -> None:

@@ -11,7 +11,7 @@ from dpcp_audit.audits.check import Check, Context
 from dpcp_audit.audits.evidence import EvidenceKind, Verdict
 from dpcp_audit.audits.worst_case import WorstPairSearch
 from dpcp_audit.reports.errors import UsageError
-from dpcp_audit.reports.runner import share
+from dpcp_audit.reports.running.runner import share
 from dpcp_audit.reports.settings import RunSettings
 from dpcp_audit.reports.suite import Suite, row_of, select, suite
 from dpcp_audit.theorems.adversary import DistributionSearch

@@ -8,7 +8,7 @@ import pytest
 
 from dpcp_audit.audits.evidence import Verdict
 from dpcp_audit.reports.cli import main
-from dpcp_audit.reports.runner import check
+from dpcp_audit.reports.running.runner import check
 from dpcp_audit.reports.settings import Profile, RunSettings
 from dpcp_audit.reports.suite import Suite, suite
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from dpcp_audit.audits.evidence import Claim, Finding, Source, Verdict
-from dpcp_audit.reports import writers
 from dpcp_audit.reports.document import dump, to_document
 from dpcp_audit.reports.errors import IncompleteError, MissingExtraError, UsageError
-from dpcp_audit.reports.events import CheckFinished, RunStarted
-from dpcp_audit.reports.progress import Progress, print_summary, summary_line
-from dpcp_audit.reports.runner import check
+from dpcp_audit.reports.formats import writers
+from dpcp_audit.reports.formats.writers import Writer, parse_reports, write_all
+from dpcp_audit.reports.running.events import CheckFinished, RunStarted
+from dpcp_audit.reports.running.progress import Progress, print_summary, summary_line
+from dpcp_audit.reports.running.runner import check
 from dpcp_audit.reports.settings import RunSettings
-from dpcp_audit.reports.writers import Writer, parse_reports, write_all
 
 if TYPE_CHECKING:
     from pathlib import Path

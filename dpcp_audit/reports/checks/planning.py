@@ -11,10 +11,10 @@ import cloudpickle
 
 from dpcp_audit.audits.check import Context
 from dpcp_audit.audits.targets import SourceLocation, TargetError
-from dpcp_audit.reports.cells import Cell, Limits
 from dpcp_audit.reports.checks.inputs import pair_space, typical
 from dpcp_audit.reports.errors import IncompleteError, UsageError
-from dpcp_audit.reports.tasks import Task
+from dpcp_audit.reports.running.cells import Cell, Limits
+from dpcp_audit.reports.running.tasks import Task
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

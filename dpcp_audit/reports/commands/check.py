@@ -65,10 +65,10 @@ def execute(options: argparse.Namespace) -> int:
     """Plan the checks, run them and publish the results."""
     from dpcp_audit.reports.checks.planning import time_limit
     from dpcp_audit.reports.checks.rows import rows_of_targets
-    from dpcp_audit.reports.publishing import exit_code, publish, resumed, watch
+    from dpcp_audit.reports.formats.writers import parse_reports
+    from dpcp_audit.reports.running.publishing import exit_code, publish, resumed, watch
     from dpcp_audit.reports.settings import RunSettings
     from dpcp_audit.reports.suite import Suite
-    from dpcp_audit.reports.writers import parse_reports
 
     writers = parse_reports(options.report)
     if options.resume is not None:

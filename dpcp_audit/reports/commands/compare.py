@@ -67,14 +67,14 @@ def add_parser(commands: Commands) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Compare the two files and print what changed."""
-    from dpcp_audit.reports.comparing import compare
-    from dpcp_audit.reports.comparison_text import (
+    from dpcp_audit.reports.comparing.text import (
         comparison_data,
         print_comparison,
         render_markdown,
     )
+    from dpcp_audit.reports.comparing.two_runs import compare
     from dpcp_audit.reports.document import dump, load, plain_data
-    from dpcp_audit.reports.writers import parse_reports, write_all
+    from dpcp_audit.reports.formats.writers import parse_reports, write_all
 
     writers = parse_reports(options.report, {"json": dump, "markdown": render_markdown})
     comparison = compare(

@@ -30,7 +30,7 @@ def execute(options: argparse.Namespace) -> int:
     of other machines.
     """
     from dpcp_audit.reports import document as documents
-    from dpcp_audit.reports.runner import check
+    from dpcp_audit.reports.running.runner import check
     from dpcp_audit.reports.settings import RunSettings
 
     results = documents.load(options.results)

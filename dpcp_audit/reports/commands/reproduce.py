@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dpcp_audit.reports.commands.arguments import Commands
-    from dpcp_audit.reports.writers import Render
+    from dpcp_audit.reports.formats.writers import Render
 
 _EPILOG = """\
 exit codes of 'reproduce':
@@ -72,9 +72,9 @@ def add_parser(commands: Commands) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Reproduce the chosen experiments, print them and write the reports."""
+    from dpcp_audit.reports.formats.writers import parse_reports, write_all
     from dpcp_audit.reports.reproduce import catalogue, terminal
     from dpcp_audit.reports.reproduce.data import to_data
-    from dpcp_audit.reports.writers import parse_reports, write_all
 
     if options.experiments == ["list"]:
         for experiment in catalogue.experiments().values():

@@ -32,10 +32,10 @@ def add_parser(commands: Commands) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Check the claims that the options select and publish the results."""
-    from dpcp_audit.reports.publishing import exit_code, publish, resumed, watch
+    from dpcp_audit.reports.formats.writers import parse_reports
+    from dpcp_audit.reports.running.publishing import exit_code, publish, resumed, watch
     from dpcp_audit.reports.settings import RunSettings
     from dpcp_audit.reports.suite import select
-    from dpcp_audit.reports.writers import parse_reports
 
     writers = parse_reports(options.report)
     chosen = _chosen(options)

@@ -54,10 +54,10 @@ def execute(options: argparse.Namespace) -> int:
     import sys
 
     from dpcp_audit.reports.document import plain_data
-    from dpcp_audit.reports.publishing import resumed, watch
+    from dpcp_audit.reports.formats.writers import parse_reports, write_all
+    from dpcp_audit.reports.running.publishing import resumed, watch
     from dpcp_audit.reports.settings import Profile, RunSettings
     from dpcp_audit.reports.suite import Suite, select
-    from dpcp_audit.reports.writers import parse_reports, write_all
     from dpcp_audit.reports.zoo.printing import print_zoo
     from dpcp_audit.reports.zoo.table import failures, heat_map
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dpcp_audit.audits.evidence import Figure, FigureKind, Series
 from dpcp_audit.reports.comparison.choice import PANELS, choose
-from dpcp_audit.reports.wording import power
+from dpcp_audit.reports.findings.wording import power
 from dpcp_audit.theorems.comparison.methods import method
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from dpcp_audit.reports.comparison.tables import (
     method_table,
     timing_table,
 )
-from dpcp_audit.reports.wording import number
+from dpcp_audit.reports.findings.wording import number
 from dpcp_audit.theorems.comparison.budgets import Budget
 from dpcp_audit.theorems.comparison.methods import method
 from dpcp_audit.theorems.comparison.spending import spending

@@ -8,7 +8,7 @@ import math
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
-from dpcp_audit.reports.wording import number
+from dpcp_audit.reports.findings.wording import number
 from dpcp_audit.theorems.comparison.methods import method
 from dpcp_audit.theorems.comparison.study import Row
 

@@ -100,7 +100,7 @@ def render_html(document: Mapping[str, Any]) -> str:
     MissingExtraError
         If jinja2 is not installed.
     """
-    from dpcp_audit.reports.html import page_environment  # noqa: PLC0415  (needs the report extra)
+    from dpcp_audit.reports.formats.html import page_environment  # noqa: PLC0415  (needs the report extra)
 
     template = page_environment().get_template("reproduction.html.jinja")
     return template.render(

@@ -16,9 +16,9 @@ from dpcp_audit.reports.comparison.figures import (
     failure_figure,
     size_figure,
 )
+from dpcp_audit.reports.findings.wording import number
 from dpcp_audit.reports.reproduce.catalogue import Extent
 from dpcp_audit.reports.suite.row import Row, claims_of
-from dpcp_audit.reports.wording import number
 from dpcp_audit.theorems.comparison import study
 from dpcp_audit.theorems.comparison.method import Skipped
 from dpcp_audit.theorems.comparison.methods import MEAN_COVERAGE, method

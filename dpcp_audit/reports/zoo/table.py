@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.audits.evidence import Figure, FigureKind, Series
-from dpcp_audit.reports.wording import clipped, number
+from dpcp_audit.reports.findings.wording import clipped, number
 from dpcp_audit.reports.zoo.catalogue import mutants, twins
 from dpcp_audit.reports.zoo.rows import row_id
 from dpcp_audit.reports.zoo.specimen import Column

@@ -1,0 +1,204 @@
+"""One finding of a results document, as every report shows it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dpcp_audit.audits.evidence import EvidenceKind, Verdict
+from dpcp_audit.reports.findings.severity import Breach, breach
+from dpcp_audit.reports.findings.wording import (
+    DASH,
+    confidence,
+    interval,
+    number,
+    plain,
+    printable,
+    telling_digits,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+WORST_FIRST = (
+    Verdict.ERROR,
+    Verdict.REFUTED,
+    Verdict.INCONCLUSIVE,
+    Verdict.CONSISTENT,
+    Verdict.PROVED,
+)
+_HOW = {
+    EvidenceKind.EXACT: "computed exactly; the interval is numerical slack",
+    EvidenceKind.CERTIFIED: "sampled; the interval holds at the stated confidence",
+    EvidenceKind.INDICATIVE: "an indication, without a guarantee",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One finding; its texts are raw and are escaped by the format.
+
+    Parameters
+    ----------
+    anchor : str
+        Fragment identifier, unique in the document.
+    quantity, measured, interval, claimed, kind : str
+        Cells of the tables; without evidence, an en dash or "".
+    breach : Breach
+        What the evidence says of the promise, and how bad it is.
+    facts : tuple of (str, str)
+        The evidence, name and value; empty where there is none.
+    witness : str
+        The witness as JSON-like text, "" where there is none.
+    place : int
+        Its place in the document.
+    """
+
+    id: str
+    anchor: str
+    statement: str
+    formula: str
+    paper: str
+    section: str
+    verdict: Verdict
+    expected: str
+    contradicts: bool
+    note: str
+    error: str
+    replay: str
+    quantity: str
+    value: float | None
+    limit: float | None
+    measured: str
+    interval: str
+    claimed: str
+    kind: str
+    breach: Breach
+    facts: tuple[tuple[str, str], ...]
+    witness: str
+    figures: tuple[Mapping[str, Any], ...]
+    place: int
+
+    @property
+    def stem(self) -> str:
+        """The id without its variant."""
+        return self.id.partition("[")[0]
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the claim is refuted."""
+        return self.verdict is Verdict.REFUTED
+
+    @property
+    def holds(self) -> bool:
+        """Whether the claim is proved, or consistent with the evidence."""
+        return self.verdict in {Verdict.PROVED, Verdict.CONSISTENT}
+
+    @property
+    def needs_attention(self) -> bool:
+        """Whether the finding is refuted, contradicts its expectation or failed."""
+        return self.contradicts or self.verdict in {Verdict.REFUTED, Verdict.ERROR}
+
+    @property
+    def rank(self) -> tuple[bool, int, int, float, int]:
+        """What it is sorted by: contradictions first, then verdict, promise and severity."""
+        return (
+            not self.contradicts,
+            WORST_FIRST.index(self.verdict),
+            self.breach.promise if self.refuted else 0,
+            -round(self.breach.severity, 2) if self.refuted else 0.0,
+            self.place,
+        )
+
+
+def entries_of(document: Mapping[str, Any]) -> tuple[Entry, ...]:
+    """Return the entries of a document, worst first."""
+    findings = document["findings"]
+    anchors = _anchors([printable(finding["id"]) for finding in findings])
+    seed = document.get("seed")
+    entries = [
+        _entry(finding, anchor, place, seed)
+        for place, (finding, anchor) in enumerate(zip(findings, anchors, strict=True))
+    ]
+    return tuple(sorted(entries, key=lambda entry: entry.rank))
+
+
+def _anchors(ids: Sequence[str]) -> list[str]:
+    seen: Counter[str] = Counter()
+    anchors = []
+    for name in ids:
+        slug = "claim-" + re.sub(r"[^A-Za-z0-9]+", "-", name[:200]).strip("-").lower()
+        seen[slug] += 1
+        # No slug holds a dot, so that a numbered one cannot meet another's.
+        anchors.append(slug if seen[slug] == 1 else f"{slug}.{seen[slug]}")
+    return anchors
+
+
+def _entry(finding: Mapping[str, Any], anchor: str, place: int, seed: object) -> Entry:
+    evidence = finding.get("evidence") or {}
+    digits = telling_digits(evidence)
+    words = (finding["statement"], finding.get("formula") or "")
+    value, claimed = evidence.get("value"), evidence.get("claimed")
+    return Entry(
+        id=printable(finding["id"]),
+        anchor=anchor,
+        statement=printable(finding["statement"]),
+        formula=printable(finding.get("formula") or ""),
+        paper=printable(finding["source"]["paper"]),
+        section=printable(finding["source"]["section"]),
+        verdict=Verdict(finding["verdict"]),
+        expected=printable(finding["expected"] or "open"),
+        contradicts=bool(finding["contradicts"]),
+        note=printable(finding.get("note") or ""),
+        error=printable(finding.get("error") or ""),
+        replay=printable(finding.get("replay") or ""),
+        quantity=printable(evidence.get("quantity", "")),
+        value=None if value is None else float(value),
+        limit=None if claimed is None else float(claimed),
+        measured=number(value, digits=digits),
+        interval=interval(evidence) if evidence else "",
+        claimed=number(claimed, digits=digits),
+        kind=str(evidence.get("kind", DASH)),
+        breach=breach(evidence, " ".join(words)),
+        facts=_facts(finding, seed),
+        witness=printable(plain(finding["witness"])) if finding.get("witness") else "",
+        figures=tuple(finding.get("figures") or ()),
+        place=place,
+    )
+
+
+def _facts(finding: Mapping[str, Any], seed: object) -> tuple[tuple[str, str], ...]:
+    evidence = finding.get("evidence")
+    if not evidence:
+        return _location(finding)
+    digits = telling_digits(evidence)
+    facts = [
+        ("Quantity", printable(evidence["quantity"])),
+        ("Measured", number(evidence["value"], digits=digits)),
+        ("Interval", interval(evidence) or "a single point"),
+        ("Claimed", number(evidence.get("claimed"), digits=digits)),
+        ("Confidence", confidence(evidence["confidence"])),
+        ("Samples", number(evidence.get("n_samples"))),
+    ]
+    if evidence.get("n_samples") is not None:
+        facts += [("Seed", printable(DASH if seed is None else seed)), *_counts(evidence)]
+    facts.append(("How it was had", _HOW[EvidenceKind(evidence["kind"])]))
+    return (*facts, *_location(finding))
+
+
+def _counts(evidence: Mapping[str, Any]) -> list[tuple[str, str]]:
+    counts = (evidence.get("sample") or {}).get("counts") or ()
+    return [("Counted", _counted(count)) for count in counts]
+
+
+def _counted(count: Mapping[str, Any]) -> str:
+    return f"{printable(count['of'])}: {number(count['hits'])} of {number(count['trials'])}"
+
+
+def _location(finding: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    location = finding.get("location")
+    if not isinstance(location, dict) or "file" not in location:
+        return ()
+    return (("Source line", printable(f"{location['file']}:{location.get('line', '?')}")),)

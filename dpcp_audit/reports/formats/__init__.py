@@ -1,0 +1,1 @@
+"""Report formats, and the schema of the results document they are made from."""

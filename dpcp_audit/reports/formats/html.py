@@ -1,0 +1,89 @@
+"""The HTML report: one self-contained page, without scripts, that escapes what it prints."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dpcp_audit.audits.evidence import Verdict
+from dpcp_audit.reports.drawing.figures import figure_svg
+from dpcp_audit.reports.errors import MissingExtraError
+from dpcp_audit.reports.findings.reading import LIMITS, read, run_facts
+from dpcp_audit.reports.findings.wording import clipped, gist, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import jinja2
+    import markupsafe
+
+_GLYPHS = {
+    Verdict.REFUTED: "✕",
+    Verdict.ERROR: "!",
+    Verdict.INCONCLUSIVE: "?",
+    Verdict.CONSISTENT: "≈",
+    Verdict.PROVED: "✓",
+}
+_KEYS = {
+    Verdict.REFUTED: "refuted: the evidence excludes the claim",
+    Verdict.ERROR: "error: the check was not completed",
+    Verdict.INCONCLUSIVE: "inconclusive: the budget was too small to say",
+    Verdict.CONSISTENT: "consistent: tried hard, not refuted",
+    Verdict.PROVED: "proved: exact, every case",
+}
+
+
+def render_html(document: Mapping[str, Any]) -> str:
+    """Render a results document as one HTML page.
+
+    Parameters
+    ----------
+    document : mapping
+        The results document, as :func:`dpcp_audit.reports.document.load` returns it.
+
+    Returns
+    -------
+    str
+        The page; it asks nothing of the network and is the same for the same document.
+
+    Raises
+    ------
+    MissingExtraError
+        If jinja2 or matplotlib is not installed.
+    ValueError
+        If the document is of another schema version, or a figure cannot be drawn.
+    """
+    template = page_environment().get_template("report.html.jinja")
+    reading = read(document)
+    return template.render(
+        document=document,
+        reading=reading,
+        glyphs=_GLYPHS,
+        keys=_KEYS,
+        limits=LIMITS,
+        run=run_facts(document),
+        draw=_figure,
+    )
+
+
+def page_environment() -> jinja2.Environment:
+    """Return what renders the templates of this package: self-contained pages, all escaped."""
+    try:
+        import jinja2  # noqa: PLC0415
+    except ImportError as error:
+        raise MissingExtraError("jinja2", "report") from error
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("dpcp_audit.reports.formats"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        keep_trailing_newline=True,
+    )
+    environment.filters |= {"printable": printable, "clipped": clipped, "gist": gist}
+    return environment
+
+
+def _figure(figure: Mapping[str, Any], anchor: str, place: int) -> markupsafe.Markup:
+    import markupsafe  # noqa: PLC0415
+
+    # The SVG writer has escaped the figure's texts; they must not be escaped twice.
+    svg = figure_svg(figure, prefix=f"{anchor}-figure-{place}")
+    return markupsafe.Markup(svg)  # noqa: S704

@@ -1,0 +1,206 @@
+"""The Markdown report, made for pull requests: what is wrong first, the rest folded away."""
+
+from __future__ import annotations
+
+import bisect
+import html
+import re
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+from dpcp_audit.audits.evidence import Verdict
+from dpcp_audit.reports.findings.reading import read
+from dpcp_audit.reports.findings.wording import clipped, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from dpcp_audit.reports.findings.entry import Entry
+    from dpcp_audit.reports.findings.families import Family
+    from dpcp_audit.reports.findings.reading import Reading
+
+MOST_CHARACTERS = 65_000
+"""GitHub takes 65,536 in a comment."""
+_SPECIAL = re.compile(r"([\\`*_\[\]~|$#])")
+_LINE_START = re.compile(r"^(\d*)([-+=.)])")
+_HEAD = "| Claim | Verdict | Expected | Quantity | Claimed | Measured | Kind |"
+_RULE = "|:--|:--|:--|:--|--:|--:|:--|"
+_BROKEN_HEAD = "| Refuted, worst first | What breaks | Promised | Found | Claims |"
+_BROKEN_RULE = "|:--|:--|--:|--:|--:|"
+# Characters, but for the number of refuted claims up to which each is detailed.
+_CELL, _PARAGRAPH, _BLOCK, _TABLE, _FOLDED_TABLE = 240, 1500, 4000, 16_000, 24_000
+_MOST_DETAILED = 10
+
+
+def render_markdown(document: Mapping[str, Any]) -> str:
+    """Render a results document as Markdown.
+
+    Parameters
+    ----------
+    document : mapping
+        The results document, as :func:`dpcp_audit.reports.document.load` returns it.
+
+    Returns
+    -------
+    str
+        GitHub-flavoured Markdown of at most 65,000 characters: the banner, what contradicts its
+        expectation or could not be checked, what is refuted, worst first, and, folded, the tables
+        of all other claims and the details of what contradicts and of few refutations. What does
+        not fit is left out, and a line says so.
+
+    Raises
+    ------
+    ValueError
+        If the document is of another schema version.
+    """
+    reading = read(document)
+    tool = document["tool"]
+    foot = (
+        f"<sub>{_text(tool['name'])} {_text(tool['version'])}, profile "
+        f"{_text(document.get('profile'))}, seed {_text(document.get('seed'))}</sub>"
+    )
+    return "\n\n".join([*_fitting(_parts(reading), MOST_CHARACTERS - len(foot) - 200), foot]) + "\n"
+
+
+def _parts(reading: Reading) -> list[str]:
+    alarming = [e for e in reading.entries if e.contradicts or e.verdict is Verdict.ERROR]
+    parts = _banner(reading)
+    if alarming:
+        parts.append(_table(alarming))
+    if reading.broken or reading.controls:
+        parts.append(_broken(reading))
+    parts += [_details(entry) for entry in alarming]
+    refuted = [e for e in reading.entries if e.refuted and e not in alarming]
+    rest = [e for e in reading.entries if not e.refuted and e not in alarming]
+    parts += _folded(refuted, f"{_claims(len(refuted))} refuted as expected")
+    parts += _folded(rest, f"{_claims(len(rest))} not refuted")
+    if len(refuted) <= _MOST_DETAILED:
+        parts += [_details(entry) for entry in refuted]
+    return parts
+
+
+def _fitting(parts: Iterable[str], most: int) -> list[str]:
+    """Return the parts that fit, in their order, and a line on how many do not."""
+    kept: list[str] = []
+    left_out = 0
+    for part in parts:
+        fits = sum(map(len, kept)) + 2 * len(kept) + len(part) <= most
+        if fits and not left_out:
+            kept.append(part)
+        else:
+            left_out += 1
+    if left_out:
+        parts_are = "part of this report is" if left_out == 1 else "parts of this report are"
+        kept.append(f"**{left_out} {parts_are} left out for its length;** the HTML report has all.")
+    return kept
+
+
+def _banner(reading: Reading) -> list[str]:
+    standing = f"**{reading.standing}**" if reading.contradicting else reading.standing
+    tally = ", ".join(f"{count} {verdict.lower()}" for verdict, count in reading.tally)
+    claims = f"Claims of {_text(reading.papers)}: {tally or 'none'}."
+    lines = [f"## {reading.headline}", f"{standing} {claims}"]
+    if not reading.complete:
+        lines.append("**The run was stopped before its end;** other claims were not tried.")
+    return [*lines, f"{reading.meaning} {reading.assurance}"]
+
+
+def _broken(reading: Reading) -> str:
+    rows = [_family(family) for family in reading.broken]
+    rows += [_family(family, " (a control)") for family in reading.controls]
+    return _shortened([_BROKEN_HEAD, _BROKEN_RULE, *rows], _TABLE)
+
+
+def _family(family: Family, remark: str = "") -> str:
+    worst = family.reasons[0]
+    cells = (
+        f"**{_cell(family.name)}**{remark}",
+        f"{worst.breach.consequence}: {_cell(worst.statement)}",
+        f"{worst.breach.promised} {_cell(worst.breach.quantity)}".strip(),
+        f"**{worst.breach.found}**, {worst.breach.surety}",
+        f"{len(family.refuted)} of {len(family.entries)}",
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def _folded(entries: Sequence[Entry], summary: str) -> list[str]:
+    if not entries:
+        return []
+    return [
+        f"<details><summary>{summary}</summary>\n\n{_table(entries, _FOLDED_TABLE)}\n\n</details>"
+    ]
+
+
+def _table(entries: Sequence[Entry], most: int = _TABLE) -> str:
+    return _shortened([_HEAD, _RULE, *(_row(entry) for entry in entries)], most)
+
+
+def _shortened(lines: Sequence[str], most: int) -> str:
+    """Return the lines of a table that fit, and how many do not."""
+    ends = list(accumulate(len(line) + 1 for line in lines))
+    kept = max(bisect.bisect_right(ends, most), 3)
+    left_out = len(lines) - kept
+    more = f"\n\n… and {_claims(left_out)} more, in the HTML report." if left_out > 0 else ""
+    return "\n".join(lines[:kept]) + more
+
+
+def _row(entry: Entry) -> str:
+    verdict = f"**{entry.verdict}**" if entry.needs_attention else str(entry.verdict)
+    if entry.contradicts:
+        verdict += " (contradicts)"
+    cells = (
+        f"<code>{_cell(entry.id)}</code>",
+        verdict,
+        str(entry.expected),
+        _cell(entry.quantity),
+        entry.claimed,
+        f"{entry.measured} {_text(entry.interval)}".strip(),
+        entry.kind,
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def _details(entry: Entry) -> str:
+    # Markdown takes the line of an HTML block as it is: escape HTML there, and nothing else.
+    name = html.escape(clipped(" ".join(entry.id.split()), _CELL))
+    summary = f"<code>{name}</code>: {entry.verdict}, expected {entry.expected}"
+    parts = [
+        f"<details><summary>{summary}</summary>",
+        _paragraph(entry.statement),
+        f"<code>{_paragraph(entry.formula)}</code>" if entry.formula else "",
+        f"Source: {_cell(entry.paper)}, {_cell(entry.section)}.",
+        _paragraph(entry.note),
+        "\n".join(f"- {name}: {_cell(value)}" for name, value in entry.facts),
+        f"What went wrong:\n\n{_block(entry.error)}" if entry.error else "",
+        f"Witness:\n\n{_block(entry.witness, 'text')}" if entry.witness else "",
+        f"Run it again:\n\n{_block(entry.replay, 'sh')}" if entry.replay else "",
+        "</details>",
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _claims(count: int) -> str:
+    return "1 claim" if count == 1 else f"{count} claims"
+
+
+def _cell(text: str) -> str:
+    return _text(clipped(text, _CELL))
+
+
+def _paragraph(text: str) -> str:
+    return _text(clipped(text, _PARAGRAPH))
+
+
+def _text(text: object) -> str:
+    """Escape a text so that Markdown and HTML print it as it is, on one line."""
+    flat = " ".join(printable(text).split())
+    flat = flat.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return _LINE_START.sub(r"\1\\\2", _SPECIAL.sub(r"\\\1", flat))
+
+
+def _block(text: str, language: str = "") -> str:
+    """Return a fenced block whose fence is longer than any run of backticks within."""
+    shown = clipped(text, _BLOCK)
+    longest = max((len(run) for run in re.findall(r"`+", shown)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{shown}\n{fence}"

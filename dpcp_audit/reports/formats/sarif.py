@@ -1,0 +1,142 @@
+"""SARIF 2.1.0: refuted claims as results, for code scanning.
+
+Code scanning shows whatever is a result, so that only what asks for attention is one: verdicts
+that contradict their expectation (level ``error``) and refutations that were expected (level
+``note``). Checks that could not be completed are notifications of the tool.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from dpcp_audit.audits.evidence import Verdict
+from dpcp_audit.reports.formats.plain_text import family, sentence
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from dpcp_audit.audits.evidence import PlainData
+
+_SCHEMA = (
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+)
+_ROOT = "%SRCROOT%"
+
+
+def render_sarif(document: Mapping[str, Any]) -> str:
+    """Render a results document as a SARIF 2.1.0 log.
+
+    One rule a family of claims. A finding with a ``location`` points at that line of its file,
+    relative to the working directory where the file lies in it; others name their claim.
+
+    Parameters
+    ----------
+    document : mapping
+        The results document, as :func:`dpcp_audit.reports.document.load` returns it.
+    """
+    shown = [
+        finding
+        for finding in document["findings"]
+        if finding["verdict"] != Verdict.ERROR
+        and (finding["contradicts"] or finding["verdict"] == Verdict.REFUTED)
+    ]
+    rules = _rules(shown)
+    places = {rule["id"]: i for i, rule in enumerate(rules)}
+    run = {
+        "tool": {"driver": _driver(document["tool"], rules)},
+        "invocations": [_invocation(document)],
+        "columnKind": "unicodeCodePoints",
+        "results": [_result(finding, places) for finding in shown],
+        "properties": {
+            **{key: document[key] for key in ("suite", "profile", "seed", "false_alarm")},
+            "summary": document["summary"],
+        },
+    }
+    log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+    return json.dumps(log, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _driver(tool: Mapping[str, Any], rules: Sequence[PlainData]) -> PlainData:
+    return {"name": tool["name"], "version": tool["version"], "rules": list(rules)}
+
+
+def _rules(findings: Sequence[Mapping[str, Any]]) -> list[PlainData]:
+    rules: dict[str, PlainData] = {}
+    for finding in findings:
+        id_, source = family(finding["id"]), finding["source"]
+        rules.setdefault(
+            id_,
+            {
+                "id": id_,
+                "shortDescription": {"text": f"{source['paper']}, {source['section']}"},
+                "fullDescription": {"text": finding["statement"] or id_},
+                "defaultConfiguration": {"level": "error"},
+            },
+        )
+    return list(rules.values())
+
+
+def _result(finding: Mapping[str, Any], places: Mapping[str, int]) -> PlainData:
+    rule = family(finding["id"])
+    digest = hashlib.sha256(finding["id"].encode()).hexdigest()
+    return {
+        "ruleId": rule,
+        "ruleIndex": places[rule],
+        "kind": "fail",
+        "level": "error" if finding["contradicts"] else "note",
+        "message": _message(f"{finding['statement']} {sentence(finding)}".strip()),
+        "locations": [_location(finding)],
+        "partialFingerprints": {"findingId/v1": digest},
+        "properties": {
+            key: finding[key] for key in ("id", "verdict", "expected", "evidence", "replay")
+        },
+    }
+
+
+def _message(text: str) -> PlainData:
+    """Return a message without placeholders or links (SARIF 2.1.0, 3.11.5 and 3.11.6)."""
+    doubled = text.replace("{", "{{").replace("}", "}}")
+    return {"text": doubled.replace("](", "] (")}
+
+
+def _location(finding: Mapping[str, Any]) -> PlainData:
+    logical = {"fullyQualifiedName": finding["id"]}
+    location = finding.get("location")
+    if location is None:
+        return {"logicalLocations": [logical]}
+    physical: PlainData = {"artifactLocation": _artifact(str(location["file"]))}
+    if location.get("line"):
+        physical["region"] = {"startLine": location["line"]}
+    return {"physicalLocation": physical, "logicalLocations": [logical]}
+
+
+def _artifact(file: str) -> PlainData:
+    """Return the file as a URI, relative to the working directory where it lies in it."""
+    path = Path(file)
+    if path.is_absolute() and path.is_relative_to(Path.cwd()):
+        path = path.relative_to(Path.cwd())
+    if path.is_absolute():
+        return {"uri": path.as_uri()}
+    return {"uri": quote(path.as_posix()), "uriBaseId": _ROOT}
+
+
+def _invocation(document: Mapping[str, Any]) -> PlainData:
+    notes: list[PlainData] = [
+        {
+            "level": "error",
+            "message": _message(f"{finding['id']}: {sentence(finding)}"),
+        }
+        for finding in document["findings"]
+        if finding["verdict"] == Verdict.ERROR
+    ]
+    if not document["complete"]:
+        text = "The run was stopped before its end; other claims were not tried."
+        notes.append({"level": "error", "message": _message(text)})
+    return {
+        "executionSuccessful": not notes,
+        "toolExecutionNotifications": notes,
+    }

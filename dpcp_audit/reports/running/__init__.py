@@ -1,0 +1,1 @@
+"""Runs: checks cut into tasks, handed to engines, journalled, and put together again."""
