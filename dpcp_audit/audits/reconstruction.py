@@ -214,7 +214,7 @@ def success_figure(guarantee: PrivacyGuarantee, successes: tuple[Success, ...]) 
 
 
 def _evidence(successes: tuple[Success, ...], context: Context) -> Evidence:
-    sharpest = max(successes, key=lambda one: one.lower - one.allowed)
+    sharpest = max(successes, key=lambda one: one.lower / one.allowed)
     return Evidence(
         kind=EvidenceKind.CERTIFIED,
         quantity=f"success of the reconstruction out of {sharpest.prior}",
