@@ -105,14 +105,17 @@ class ModelMembership:
         count = context.samples(self.n_models)
         pilot, fresh = self.play(context)
         thresholds = _thresholds(pilot)
-        lines = [Line.of(self.guarantee, epsilon) for epsilon in _EPSILONS]
+        targets = fresh.coins.shape[1]
+        lines = [Line.of(self.guarantee, epsilon, targets=targets) for epsilon in _EPSILONS]
         telling, threshold = _most_telling(lines, pilot)
         share = context.significance / 2
-        advantage = _hold(lines[0], thresholds["largest advantage"], pilot, fresh, share)
+        advantage = _hold(lines[0], thresholds["At the largest advantage"], pilot, fresh, share)
         sharpest = max(
             advantage, _hold(telling, threshold, pilot, fresh, share), key=lambda one: one.excess
         )
-        result = self._result(thresholds | {"most telling": threshold}, fresh)
+        if sharpest.excess > 0:
+            thresholds["On the most telling line"] = threshold
+        result = self._result(thresholds, fresh)
         return Outcome(
             verdict=_verdict(sharpest, advantage),
             evidence=_evidence(sharpest if sharpest.excess > 0 else advantage, context, fresh),
@@ -168,10 +171,11 @@ class ModelMembership:
         if advantage.detectable <= 1:
             reached += f", and {advantage.detectable:.4g} would have been refuted"
         points = [
-            f"{point.purpose[0].upper()}{point.purpose[1:]}: TPR {point.tpr} at FPR {point.fpr}."
+            f"{point.purpose}: TPR {point.tpr} at FPR {point.fpr}, where "
+            f"{float(self.guarantee.power(min(1.0, point.fpr.value))):.4g} is allowed."
             for point in result.points[1:]
         ]
-        return " ".join([f"{reached}.", *points, "Limits of rates in brackets hold at 95 %."])
+        return " ".join([f"{reached}.", *points, "Limits of rates, in brackets, hold at 95 %."])
 
 
 @lru_cache(maxsize=2)
@@ -198,10 +202,10 @@ def _thresholds(pilot: Played) -> dict[str, float]:
     fpr = _shares(pilot.scores[~pilot.coins], candidates)
     tpr = _shares(pilot.scores[pilot.coins], candidates)
     near = {
-        f"FPR near {level:g}": float(candidates[np.argmin(np.abs(fpr - level))])
+        f"At an FPR near {level:g}": float(candidates[np.argmin(np.abs(fpr - level))])
         for level in _LOW_RATES
     }
-    return {"largest advantage": float(candidates[np.argmax(tpr - fpr)])} | near
+    return {"At the largest advantage": float(candidates[np.argmax(tpr - fpr)])} | near
 
 
 def _most_telling(lines: list[Line], pilot: Played) -> tuple[Line, float]:

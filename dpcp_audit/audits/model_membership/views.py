@@ -39,17 +39,16 @@ class View(StrEnum):
         k + 1 if the label is in it, less the set's size; of sizes, less the size.
         """
         if self is View.PROBABILITIES:
-            own, rest = _own_and_rest(cohort)
-            return np.log(np.maximum(own, _SMALLEST)) - np.log(np.maximum(rest, _SMALLEST))
+            return _logit(*_own_and_rest(cohort))
         if self is View.SCORE:
             score = 1 - _own(cohort)
-            return np.log(np.maximum(1 - score, _SMALLEST)) - np.log(np.maximum(score, _SMALLEST))
+            return _logit(1 - score, score)
         sets = _sets(cohort)
-        size = sets.sum(axis=2, dtype=np.float64)
+        size: FloatArray = sets.sum(axis=2, dtype=np.float64)
         if self is View.SIZE:
             return -size
-        covered = sets[:, np.arange(len(cohort.labels)), cohort.labels]
-        return covered * (sets.shape[2] + 1.0) - size
+        covered: BoolArray = sets[:, np.arange(len(cohort.labels)), cohort.labels]
+        return np.where(covered, sets.shape[2] + 1.0, 0.0) - size
 
     def features(self, cohort: Cohort) -> FloatArray:
         """Return what a classifier of answers is given, shape (models, n, f).
@@ -66,6 +65,11 @@ class View(StrEnum):
             return stacked
         ordered = np.sort(cohort.probabilities, axis=2)[:, :, ::-1]
         return np.concatenate([stacked, np.log(np.maximum(ordered, _SMALLEST))], axis=2)
+
+
+def _logit(own: FloatArray, rest: FloatArray) -> FloatArray:
+    odds = np.maximum(own, _SMALLEST) / np.maximum(rest, _SMALLEST)
+    return np.asarray(np.log(odds), dtype=np.float64)
 
 
 def _own(cohort: Cohort) -> FloatArray:
