@@ -8,6 +8,8 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from dpcp_audit.audits.evidence import (
     Count,
     Evidence,
@@ -16,17 +18,24 @@ from dpcp_audit.audits.evidence import (
     Sample,
     Verdict,
 )
-from dpcp_audit.audits.ratio_power import detectable_epsilon
+from dpcp_audit.audits.ratio_power import detectable_epsilon, power
 from dpcp_audit.audits.ratio_test import RatioTest, epsilon_lower_bound
 from dpcp_audit.audits.statistics import clopper_pearson, detectable_excess
 from dpcp_audit.mechanisms.guarantees import ApproxDP, PureDP
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from dpcp_audit._types import FloatArray
     from dpcp_audit.mechanisms.guarantees import PrivacyGuarantee
 
 LOG_RATIO = "log-ratio of the event's probabilities"
 _LARGEST_EPSILON = 50.0
 _DETECTION = 0.95
+_LEAST_LOSS = 0.1
+"""What stands in for twice nothing."""
+_RATES = tuple(np.geomspace(1e-9, 0.5, 40))
+"""An event's rates on the neighbour, among which the one that shows a loss best is looked for."""
 
 
 class Certificate(StrEnum):
@@ -89,7 +98,9 @@ def certify(
     """Judge a claim by the counts of an event that was chosen before they were drawn.
 
     A true claim is refuted with probability at most ``significance``. Guarantees that the
-    score test does not fit are judged by Clopper–Pearson limits.
+    score test does not fit are judged by Clopper–Pearson limits. What is not refuted is
+    CONSISTENT where so many trials would have refuted a loss of twice the claim with probability
+    0.95, at the event that shows it best, and INCONCLUSIVE where they are too few for that.
 
     Parameters
     ----------
@@ -125,10 +136,21 @@ def _linear(guarantee: PrivacyGuarantee) -> ApproxDP | None:
     return guarantee if guarantee.epsilon <= _LARGEST_EPSILON else None
 
 
-def _verdict(*, refuted: bool, could_refute: bool) -> Verdict:
+def _verdict(*, refuted: bool, shows_twice: bool) -> Verdict:
     if refuted:
         return Verdict.REFUTED
-    return Verdict.CONSISTENT if could_refute else Verdict.INCONCLUSIVE
+    return Verdict.CONSISTENT if shows_twice else Verdict.INCONCLUSIVE
+
+
+def _twice(guarantee: PrivacyGuarantee, rates: ArrayLike) -> FloatArray:
+    """Return the power that the guarantee allows against two people: twice the loss of one.
+
+    It is that of 2ε, or of 4ρ: half of the noise. Of a claim that nothing is lost, that of a
+    small ε.
+    """
+    twice = guarantee.power(guarantee.power(rates))
+    nothing = (twice <= np.asarray(rates)).all()
+    return PureDP(_LEAST_LOSS).power(rates) if nothing else twice
 
 
 def _by_score(claim: ApproxDP, hits: Hits, significance: float, *, complement: bool) -> Judgement:
@@ -136,12 +158,12 @@ def _by_score(claim: ApproxDP, hits: Hits, significance: float, *, complement: b
     test = RatioTest(n=trials, n_prime=trials, epsilon=claim.epsilon, delta=claim.delta)
     spent = significance / 1000
     refuted = test.p_value(x, y, nuisance_error=spent) <= significance
-    could = refuted or _could_refute(test, significance)
+    shows = refuted or _score_shows_twice(claim, trials, significance)
     bound = epsilon_lower_bound(x, trials, y, trials, delta=claim.delta, significance=significance)
     inside = math.nextafter(claim.epsilon, math.inf)
     quantity = LOG_RATIO if claim.delta == 0 else f"log((p − δ)/p′) at δ = {claim.delta:.4g}"
     return Judgement(
-        verdict=_verdict(refuted=refuted, could_refute=could),
+        verdict=_verdict(refuted=refuted, shows_twice=shows),
         evidence=Evidence(
             kind=EvidenceKind.CERTIFIED,
             quantity=f"{quantity} (its complement's)" if complement else quantity,
@@ -158,9 +180,32 @@ def _by_score(claim: ApproxDP, hits: Hits, significance: float, *, complement: b
 
 
 @lru_cache(maxsize=256)
-def _could_refute(test: RatioTest, significance: float) -> bool:
-    """Tell whether an event that one input always gives, and the other never, would refute."""
-    return test.p_value(test.n, 0, nuisance_error=significance / 1000) <= significance
+def _score_shows_twice(claim: ApproxDP, trials: int, significance: float) -> bool:
+    """Tell whether so many trials refute twice the claim, at the event that shows it best."""
+    test = RatioTest(n=trials, n_prime=trials, epsilon=claim.epsilon, delta=claim.delta)
+    if test.p_value(trials, 0, nuisance_error=significance / 1000) > significance:
+        return False  # not even an event that one input always gives, and the other never
+    balanced = 1 / (1 + math.exp(2 * claim.epsilon))  # where randomised response shows it
+    rates = (balanced, *_RATES)
+    return any(
+        power(test, p, rate, significance=significance) >= _DETECTION
+        for p, rate in zip(_twice(claim, rates).tolist(), rates, strict=True)
+    )
+
+
+@lru_cache(maxsize=256)
+def _limits_show_twice(guarantee: PrivacyGuarantee, trials: int, significance: float) -> bool:
+    """Tell the same of Clopper–Pearson limits, the neighbour's rate at its upper end."""
+    from scipy.stats import binom  # noqa: PLC0415  (slow to import)
+
+    each = (1 + _DETECTION) / 2  # of the neighbour's count, and of the event's
+    most = np.asarray(binom.ppf(each, trials, _RATES)).tolist()
+    highs = [clopper_pearson(int(y), trials, significance=significance)[1] for y in most]
+    pairs = zip(guarantee.power(highs).tolist(), _twice(guarantee, _RATES).tolist(), strict=True)
+    return any(
+        detectable_excess(allowed, trials, significance=significance, detection=each) <= p
+        for allowed, p in pairs
+    )
 
 
 def _detectable(claim: ApproxDP, rate: float, trials: int, significance: float) -> str:
@@ -186,15 +231,16 @@ def _by_limits(guarantee: PrivacyGuarantee, hits: Hits, significance: float) -> 
     p_low, p_high = clopper_pearson(x, trials, significance=significance)
     q_high = clopper_pearson(y, trials, significance=significance)[1]
     allowed = float(guarantee.power(q_high))
-    never = clopper_pearson(0, trials, significance=significance)[1]
-    always = clopper_pearson(trials, trials, significance=significance)[0]
-    could = always > float(guarantee.power(never))
+    refuted = p_low > allowed
     smallest = detectable_excess(min(1.0, allowed), trials, significance=significance)
     note = f"The claim allows at most {allowed:.4g} where the neighbour has {q_high:.4g}."
     if math.isfinite(smallest):
         note += f" A probability of {smallest:.4g} would have been refuted with probability 0.95."
     return Judgement(
-        verdict=_verdict(refuted=p_low > allowed, could_refute=could),
+        verdict=_verdict(
+            refuted=refuted,
+            shows_twice=refuted or _limits_show_twice(guarantee, trials, significance),
+        ),
         evidence=_box_evidence(
             guarantee, hits, (p_low, p_high, q_high), allowed, significance=significance
         ),

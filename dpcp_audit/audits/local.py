@@ -192,7 +192,8 @@ class LocalPrivacy:
 
     A true claim is refuted with probability at most the check's significance, of which a third
     each goes to the pilot's event, to the box around the channel, and to the guess.
-    INCONCLUSIVE only where no outcome of so few samples could have refuted the claim.
+    INCONCLUSIVE only where so few samples would have let a randomised response of twice the
+    claimed ε pass with a probability above 0.05.
 
     Parameters
     ----------
@@ -239,7 +240,7 @@ class LocalPrivacy:
         shown = next((r for r in results if r.lower > r.claimed), results[0])
         refuted = shown.lower > shown.claimed
         return Outcome(
-            verdict=self._verdict(half, share, refuted=refuted),
+            verdict=self._verdict(half, context.significance, refuted=refuted),
             evidence=Evidence(
                 kind=EvidenceKind.CERTIFIED,
                 quantity=shown.quantity,
@@ -307,13 +308,11 @@ class LocalPrivacy:
             "probability 0.95."
         )
 
-    def _verdict(self, trials: int, share: float, *, refuted: bool) -> Verdict:
-        always = clopper_pearson(trials, trials, significance=share)[0]
-        never = clopper_pearson(0, trials, significance=share)[1]
+    def _verdict(self, trials: int, significance: float, *, refuted: bool) -> Verdict:
         if refuted:
             return Verdict.REFUTED
-        enough = math.log(always / never) > self.guarantee.epsilon
-        return Verdict.CONSISTENT if enough else Verdict.INCONCLUSIVE
+        shows = self._detects(2 * self.guarantee.epsilon, trials, significance)
+        return Verdict.CONSISTENT if shows else Verdict.INCONCLUSIVE
 
     def _event(self, event: ChosenEvent, counts: IntArray, n: int, share: float) -> Certified:
         p, q = (int(counts[x, event.outputs].sum()) for x in event.inputs)
