@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -133,47 +133,6 @@ def accounted_epsilon(
     if accountant is Accountant.PLD:
         return training.epsilon_at(delta)
     return (_rdp if accountant is Accountant.RDP else _prv)(training, delta)
-
-
-def noise_multiplier_for(
-    *,
-    epsilon: float,
-    delta: float,
-    sampling_rate: float,
-    steps: int,
-    relation: Relation = Relation.ADD_REMOVE,
-) -> float:
-    """Return the least noise multiplier σ with which a training is (ε, δ)-DP, by PLD.
-
-    From above, and at most 1e-4 of itself too large for the accountant.
-
-    Raises
-    ------
-    ValueError
-        If no σ up to 1e6 is enough.
-    """
-    _validate.positive(epsilon=epsilon)
-    _validate.open_unit(delta=delta)
-    training = SubsampledGaussian(
-        sampling_rate=sampling_rate, steps=steps, noise_multiplier=1.0, relation=relation
-    )
-
-    def enough(noise_multiplier: float) -> bool:
-        tried = replace(training, noise_multiplier=noise_multiplier)
-        return tried.epsilon_at(delta) <= epsilon
-
-    high = 1.0
-    while not enough(high):
-        high *= 2
-        if high > 1e6:
-            raise ValueError(f"epsilon and delta must be within reach, got {epsilon} and {delta}")
-    low = high / 2
-    while enough(low):
-        low, high = low / 2, low
-    while high > low * (1 + 1e-4):
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
 
 
 def _rdp(training: SubsampledGaussian, delta: float) -> float:

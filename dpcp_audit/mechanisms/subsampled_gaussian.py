@@ -19,7 +19,7 @@ both variances and decreases in the covariance: it is largest for unit vectors g
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -160,6 +160,47 @@ class SubsampledGaussian(PrivacyGuarantee):
 
     def __str__(self) -> str:
         return f"{PrivacyGuarantee.__str__(self)[:-1]}, {self.relation})"
+
+
+def noise_multiplier_for(
+    *,
+    epsilon: float,
+    delta: float,
+    sampling_rate: float,
+    steps: int,
+    relation: Relation = Relation.ADD_REMOVE,
+) -> float:
+    """Return the least noise multiplier σ with which a training is (ε, δ)-DP, by PLD.
+
+    From above, and at most 1e-4 of itself too large for the accountant.
+
+    Raises
+    ------
+    ValueError
+        If no σ up to 1e6 is enough.
+    """
+    _validate.positive(epsilon=epsilon)
+    _validate.open_unit(delta=delta)
+    training = SubsampledGaussian(
+        sampling_rate=sampling_rate, steps=steps, noise_multiplier=1.0, relation=relation
+    )
+
+    def enough(noise_multiplier: float) -> bool:
+        tried = replace(training, noise_multiplier=noise_multiplier)
+        return tried.epsilon_at(delta) <= epsilon
+
+    high = 1.0
+    while not enough(high):
+        high *= 2
+        if high > 1e6:
+            raise ValueError(f"epsilon and delta must be within reach, got {epsilon} and {delta}")
+    low = high / 2
+    while enough(low):
+        low, high = low / 2, low
+    while high > low * (1 + 1e-4):
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
 
 
 @lru_cache(maxsize=16)

@@ -19,11 +19,10 @@ from dpcp_audit.audits.accounting import (
     Sampling,
     Training,
     accounted_epsilon,
-    noise_multiplier_for,
 )
 from dpcp_audit.mechanisms.laws import GaussianPair
 from dpcp_audit.mechanisms.neighbours import Relation
-from dpcp_audit.mechanisms.subsampled_gaussian import SubsampledGaussian
+from dpcp_audit.mechanisms.subsampled_gaussian import SubsampledGaussian, noise_multiplier_for
 
 PAGE = Path(__file__).parents[2] / "docs" / "howto" / "account_training.md"
 RATES = np.array([1e-5, 1e-3, 0.01, 0.1, 0.3, 0.5, 0.9, 0.999])
