@@ -1,0 +1,222 @@
+"""One-run audits: what the number of right guesses among many canaries says about a claim.
+
+Each of m canaries is in the data by a fair coin of its own. The auditor looks at all outputs and
+guesses ``guesses`` = c of the coins; ``correct`` of them are right. All canaries may have been in
+one run, or in several: what was seen of one may depend on all the others.
+
+**By the region that the claim allows** (Mahloujifar, Melis and Chaudhuri 2024, Theorem 9). With p_i
+the probability of exactly i right guesses, u_j = Σ_{i≥j} i·p_i/m and w_j = Σ_{i≥j} (c−i)·p_i/m,
+
+    w_{j−1} ≥ tradeoff(1 − u_j)   for every j,
+
+because: hold all coins but one, of canary k, and let E be the outputs that guess s for it and in
+which at least j−1 of the other guesses are right. If the coin is s, E means a right guess of k
+among at least j; if it is not, a wrong one beside at least j−1. The guarantee bounds the one
+probability by ``power`` of the other, and power is concave, so that it also bounds the means over
+s, the other coins and k, which are u_j and w_{j−1}. Given P(at least v right) = τ, the least total
+probability in keeping with these inequalities puts τ at v, and at v−1, v−2, … only what w lacks;
+where the total exceeds 1, τ is impossible. (For any other law of the same τ the sums u_j, u_j + w_j
+and u_j − κ·w_j, κ = (j−1)/(c−j+1), are never smaller, by induction over j.) The largest possible τ
+is the p-value. Only ``power`` of the claim enters: no law is assumed.
+
+**Of (ε, δ)-DP alone** (Steinke, Nasr and Jagielski 2023, Theorem 5.2): β + 2mδ·α with
+β = P(Bin(c, q) ≥ v), α = max_i P(v > Bin(c, q) ≥ v−i)/i and q = e^ε/(1+e^ε). Where mδ is not small
+it is far the weaker.
+
+Both hold for any dependence among the canaries. It costs power where c·significance is below
+mδ: with probability mδ/c an (ε, δ)-DP mechanism may show the coins of c canaries at once. Independent
+runs are not so limited (``canaries.run_bets``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import bdtrc, expit
+
+from dpcp_audit import _validate
+from dpcp_audit.mechanisms.guarantees import ApproxDP, PureDP
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpcp_audit._types import BoolArray, FloatArray
+    from dpcp_audit.mechanisms.guarantees import PrivacyGuarantee
+    from dpcp_audit.mechanisms.subsampled_gaussian import SubsampledGaussian
+
+_ROUNDING = 1e-15
+_SMALLEST = -12.0
+_LEVELS = 49
+_LARGEST_EPSILON = 20.0
+_RESOLUTION = 1e-3
+
+
+class Theorem(StrEnum):
+    """Which of the two theorems holds the guesses against (ε, δ)-DP."""
+
+    REGION = "region"
+    """Mahloujifar, Melis and Chaudhuri (2024)."""
+    BINOMIAL = "binomial"
+    """Steinke, Nasr and Jagielski (2023)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guesses:
+    """How the guesses of canaries came out; their number was fixed beforehand.
+
+    Parameters
+    ----------
+    correct, guesses, canaries : int
+        v ≤ c ≤ m.
+    """
+
+    correct: int
+    guesses: int
+    canaries: int
+
+    def __post_init__(self) -> None:
+        _validate.integer(correct=self.correct, at_least=0)
+        _validate.integer(guesses=self.guesses, canaries=self.canaries, at_least=1)
+        if not self.correct <= self.guesses <= self.canaries:
+            raise ValueError(
+                "correct must not exceed guesses, nor guesses canaries, got "
+                f"{self.correct}, {self.guesses} and {self.canaries}"
+            )
+
+    def __add__(self, other: Guesses) -> Guesses:
+        """Return the guesses of both, as those of one run of all canaries."""
+        return Guesses(
+            correct=self.correct + other.correct,
+            guesses=self.guesses + other.guesses,
+            canaries=self.canaries + other.canaries,
+        )
+
+
+def top_guesses(scores: FloatArray, members: BoolArray, *, guesses: int) -> Guesses:
+    """Guess "in" for the canaries of the largest scores.
+
+    Parameters
+    ----------
+    scores : ndarray of float
+        Larger where a canary is rather in; of any shape.
+    members : ndarray of bool
+        Which canaries were in, of the same shape.
+    guesses : int
+        How many to guess.
+    """
+    _validate.integer(guesses=guesses, at_least=1)
+    if scores.shape != members.shape or guesses > scores.size:
+        raise ValueError(
+            f"scores and members must share a shape of at least {guesses} canaries, got "
+            f"{scores.shape} and {members.shape}"
+        )
+    best = np.argpartition(-scores.ravel(), guesses - 1)[:guesses]
+    correct = int(members.ravel()[best].sum())
+    return Guesses(correct=correct, guesses=guesses, canaries=scores.size)
+
+
+def refutes(guarantee: PrivacyGuarantee, guesses: Guesses, *, significance: float) -> bool:
+    """Tell whether so many right guesses refute the claim.
+
+    A true claim is refuted with probability at most ``significance``.
+    """
+    _validate.open_unit(significance=significance)
+    return not bool(_possible(guarantee, guesses, np.array([significance]))[0])
+
+
+def p_value(guarantee: PrivacyGuarantee, guesses: Guesses) -> float:
+    """Return the p-value of the claim, by its region; at least 1e-12, from above to 2 %."""
+    low, high = _SMALLEST, 0.0
+    while high - low > 0.01:
+        levels = np.linspace(low, high, _LEVELS)
+        possible = _possible(guarantee, guesses, 10**levels)
+        if possible[-1]:
+            return 10**high
+        first = int(np.argmin(possible))
+        if first == 0:
+            return float(10 ** levels[0])
+        low, high = levels[first - 1], levels[first]
+    return float(10**high)
+
+
+def binomial_p_value(claim: PureDP | ApproxDP, guesses: Guesses) -> float:
+    """Return the p-value of ε-DP or (ε, δ)-DP, by the binomial theorem."""
+    delta = claim.delta if isinstance(claim, ApproxDP) else 0.0
+    q, c, v = float(expit(claim.epsilon)), guesses.guesses, guesses.correct
+    if v == 0:
+        return 1.0
+    at_least = bdtrc(np.arange(-1, v), c, q)  # of 0, …, v
+    above = np.arange(1, v + 1)
+    alpha = float(((at_least[v - above] - at_least[v]) / above).max())
+    return min(1.0, float(at_least[v]) + 2 * guesses.canaries * delta * alpha)
+
+
+def epsilon_lower_bound(
+    guesses: Guesses, *, delta: float, significance: float, theorem: Theorem = Theorem.REGION
+) -> float:
+    """Return a lower bound of the ε at which the mechanism is (ε, ``delta``)-DP.
+
+    By bisection to 1e-3, 0 where not even the smallest ε is refuted; both p-values rise with ε.
+    """
+    _validate.closed_unit(delta=delta)
+    _validate.open_unit(significance=significance)
+    _validate.choice(Theorem, theorem=theorem)
+
+    def refuted(epsilon: float) -> bool:
+        claim = ApproxDP(epsilon, delta)
+        if theorem is Theorem.BINOMIAL:
+            return binomial_p_value(claim, guesses) <= significance
+        return refutes(claim, guesses, significance=significance)
+
+    return largest_refuted(refuted, low=0.0, high=_LARGEST_EPSILON, resolution=_RESOLUTION)
+
+
+def training_epsilon_lower_bound(
+    training: SubsampledGaussian, guesses: Guesses, *, delta: float, significance: float
+) -> float:
+    """Return a lower bound of ε(``delta``) among trainings that differ in the noise alone.
+
+    The largest noise multipliers are refuted, each by its own region; ε of the smallest of them.
+    It is a bound for this family of mechanisms and no other. To 1 % of the noise, between a
+    sixteenth and 16 times that of ``training``; 0 where none is refuted.
+    """
+
+    def noisier(fewer: float) -> SubsampledGaussian:
+        return replace(training, noise_multiplier=training.noise_multiplier * 2**-fewer)
+
+    def refuted(fewer: float) -> bool:
+        return refutes(noisier(fewer), guesses, significance=significance)
+
+    if not refuted(-4.0):
+        return 0.0
+    found = largest_refuted(refuted, low=-4.0, high=4.0, resolution=0.01)
+    return noisier(found).epsilon_at(delta)
+
+
+def largest_refuted(
+    refuted: Callable[[float], bool], *, low: float, high: float, resolution: float
+) -> float:
+    """Return the largest number that is refuted, by bisection; ``low`` where none is."""
+    while high - low > resolution:
+        middle = (low + high) / 2
+        low, high = (middle, high) if refuted(middle) else (low, middle)
+    return low
+
+
+def _possible(guarantee: PrivacyGuarantee, guesses: Guesses, tails: FloatArray) -> BoolArray:
+    """Tell which probabilities of at least v right guesses the guarantee allows."""
+    v, c, m = guesses.correct, guesses.guesses, guesses.canaries
+    right, wrong = tails * (v / m), tails * ((c - v) / m)
+    beyond = np.zeros(tails.shape, dtype=np.bool_)
+    for j in range(v, 0, -1):
+        least = guarantee.tradeoff(1 - np.minimum(right, 1.0)) - _ROUNDING
+        needed = np.where(beyond, wrong, np.maximum(wrong, least))
+        right += (needed - wrong) * ((j - 1) / (c - j + 1))
+        wrong = needed
+        beyond |= right + wrong > c / m * (1 + 1e-9)
+        if beyond.all():
+            break
+    return ~beyond
