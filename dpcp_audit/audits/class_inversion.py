@@ -37,18 +37,21 @@ def class_images(
     from torch.func import vmap  # noqa: PLC0415
     from torch.nn.functional import cross_entropy  # noqa: PLC0415
 
+    from dpcp_audit.mechanisms.dpsgd.preparation import in_mode  # noqa: PLC0415  (needs torch)
+
     _validate.integer(steps=steps, at_least=1)
-    trained.model.module.eval()
-    parameters = trained.parameters.cpu()
-    images = torch.full((len(parameters), n_classes, n_features), 0.5)
-    labels = torch.arange(n_classes).repeat(len(parameters))
+    place = trained.parameters.device
+    images = torch.full((len(trained.parameters), n_classes, n_features), 0.5, device=place)
+    labels = torch.arange(n_classes, device=place).repeat(len(trained.parameters))
     logits = vmap(trained.model.logits)
-    for _ in range(steps):
-        images.requires_grad_()
-        loss = cross_entropy(logits(parameters, images).flatten(0, 1), labels, reduction="sum")
-        (back,) = torch.autograd.grad(loss + penalty * images.square().sum() / 2, images)
-        images = (images.detach() - 0.5 * back).clamp(0.0, 1.0)
-    return images.numpy().astype(np.float64)
+    with in_mode(trained.model.module, training=False):
+        for _ in range(steps):
+            images.requires_grad_()
+            outputs = logits(trained.parameters, images).flatten(0, 1)
+            cost = cross_entropy(outputs, labels, reduction="sum")
+            (back,) = torch.autograd.grad(cost + penalty * images.square().sum() / 2, images)
+            images = (images.detach() - 0.5 * back).clamp(0.0, 1.0)
+    return images.cpu().numpy().astype(np.float64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -165,12 +165,12 @@ class _Trace:
         self._variance = (attack.assumed_noise * attack.training.clip_norm) ** 2
         self._rate = attack.rate
         self._lot = (
-            torch.from_numpy(known.inputs).expand(count, -1, -1),
-            torch.from_numpy(known.labels).expand(count, -1),
+            torch.tensor(known.inputs).expand(count, -1, -1),
+            torch.tensor(known.labels).expand(count, -1),
             torch.full((count, len(known)), self._rate),
         )
-        self._inputs = torch.from_numpy(candidates.inputs)
-        self._truth = one_hot(torch.from_numpy(candidates.labels), known.n_classes).float()
+        self._inputs = torch.tensor(candidates.inputs)
+        self._truth = one_hot(torch.tensor(candidates.labels), known.n_classes).float()
         self._evidence = torch.zeros(count, len(candidates), dtype=torch.float64)
 
     @property
@@ -215,7 +215,8 @@ class _Trace:
         factors = clip_factors(norms, self._training.clip_norm)
         weight, bias = self._split(left)
         inner = (errors * (self._inputs @ weight.mT + bias)).sum(dim=-1)
-        return (factors * inner - (factors * norms) ** 2 / 2) / self._variance
+        ratios: Tensor = (factors * inner - (factors * norms) ** 2 / 2) / self._variance
+        return ratios
 
     def _split(self, flat: Tensor) -> tuple[Tensor, Tensor]:
         """Return weights (replicas, k, f) and biases (replicas, 1, k)."""

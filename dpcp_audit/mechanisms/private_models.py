@@ -56,7 +56,7 @@ def private_pool(
     _validate.positive(epsilon=epsilon)
     _validate.integer(seed=seed, at_least=0)
     untrained = _untrained(model, epsilon=epsilon, seed=seed, n_classes=_CLASSES[dataset])
-    fit_x, pool_x, fit_y, pool_y = _halves(dataset)
+    fit_x, pool_x, fit_y, pool_y = unit_halves(dataset)
     probabilities = _normalised(untrained.fit(fit_x, fit_y).predict_proba(pool_x))
     name = f"{dataset}-{model}-eps{epsilon:g}"
     return ProbabilityPool(name, probabilities, np.asarray(pool_y, dtype=np.int64))
@@ -75,7 +75,7 @@ def _untrained(model: PrivateModel, *, epsilon: float, seed: int, n_classes: int
     return models.RandomForestClassifier(n_estimators=50, classes=np.arange(n_classes), **common)
 
 
-def _halves(dataset: Dataset) -> tuple[FloatArray, FloatArray, IntArray, IntArray]:
+def unit_halves(dataset: Dataset) -> tuple[FloatArray, FloatArray, IntArray, IntArray]:
     """Return the features of either half, mapped to [0, 1], and their labels."""
     from sklearn.datasets import load_breast_cancer, load_digits  # noqa: PLC0415  (slow to import)
     from sklearn.model_selection import train_test_split  # noqa: PLC0415  (slow to import)
