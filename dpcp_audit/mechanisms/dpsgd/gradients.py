@@ -62,10 +62,13 @@ class FlatModel:
 
     def logits(self, flat: Tensor, inputs: Tensor) -> Tensor:
         """Return logits of shape (n, k) for parameters (d,) and inputs (n, ...)."""
-        named, start = {}, 0
-        for name, parameter in self.module.named_parameters():
-            named[name] = flat[start : start + parameter.numel()].view(parameter.shape)
-            start += parameter.numel()
+        parameters = dict(self.module.named_parameters())
+        # one split: each slice's gradient would be a vector of length d
+        parts = flat.split([p.numel() for p in parameters.values()])
+        named = {
+            name: part.view(parameters[name].shape)
+            for name, part in zip(parameters, parts, strict=True)
+        }
         outputs: Tensor = functional_call(self.module, named, (inputs,))
         return outputs
 
