@@ -236,17 +236,17 @@ def loss_interval(training: SubsampledGaussian, *, pessimistic: bool) -> float:
     """Return the width of the grid of losses, in nats.
 
     From above, a fiftieth of a step's standard deviation: the error is of second order. From
-    below, losses are rounded down, and half a width is lost in each step: as fine as a
-    million points allow, at best 0.001 in all.
+    below, losses are rounded down, and half a width is lost in each step: at best 0.001 in
+    all. Either is as fine as some million points allow.
     """
     moved = 2.0 if training.relation is Relation.SUBSTITUTION else 1.0
     shift = moved / training.noise_multiplier
     amplified = moved * training.sampling_rate
     spread = min(shift, amplified * math.sqrt(math.expm1(min(shift / moved, 20.0) ** 2)))
-    if pessimistic:
-        return min(_COARSEST, spread / 50)
     reach = shift * (_SUPPORT + shift)
     widest = moved * (reach + math.log(training.sampling_rate + math.exp(-reach)))
+    if pessimistic:
+        return max(min(_COARSEST, spread / 50), widest / 5e6)
     composed = math.sqrt(training.steps) * spread * _SUPPORT
     return max(2e-3 / training.steps, widest / 2e5, composed / 1e6)
 

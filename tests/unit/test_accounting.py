@@ -166,6 +166,13 @@ def test_the_noise_for_a_budget_spends_it() -> None:
     assert GaussianPair(1 / gaussian).epsilon_at(1e-5) == pytest.approx(8.0, rel=1e-3)
 
 
+def test_rare_participation_over_many_steps_is_bounded_by_a_grid_of_a_few_million_points() -> None:
+    """Of rate 1e-6 over 1e5 steps nobody enters any step with probability e^(−0.1)."""
+    rare = SubsampledGaussian(sampling_rate=1e-6, steps=100_000, noise_multiplier=1.0)
+    assert 0 < rare.epsilon_at(1e-6) < 0.01
+    assert rare.advantage() < -math.expm1(-0.1)
+
+
 def test_no_noise_is_enough_for_a_delta_below_all_rounding() -> None:
     assert math.isinf(USUAL.epsilon_at(0.0))
     assert math.isinf(replace(USUAL, steps=1).epsilon_at(1e-14))
