@@ -149,8 +149,8 @@ class TestDivisorThatKnowsTheDatasSize:
         """
 
         def ratio(flaw: Flaw) -> float:
-            both = np.ones((40, 10), dtype=np.bool_)
-            both[20:, 0] = False
+            both = np.ones((100, 10), dtype=np.bool_)
+            both[50:, 0] = False
             chosen = settings(sampling=Poisson(0.2), noise_multiplier=2.0, flaw=flaw)
             left = fit(
                 nn.Linear(30, 10, bias=False),
@@ -161,9 +161,9 @@ class TestDivisorThatKnowsTheDatasSize:
                 initial=np.zeros(300),
             ).parameters.cpu()
             squares = (left.double() ** 2).sum(dim=1)
-            return float(squares[20:].sum() / squares[:20].sum())
+            return float(squares[50:].sum() / squares[:50].sum())
 
-        law = f(6_000, 6_000)
+        law = f(15_000, 15_000)
         leaked, kept = ratio(Flaw.DIVIDES_BY_SIZE), ratio(Flaw.NONE)
         assert law.sf(leaked) < LEVEL
         assert 2 * min(law.cdf(kept), law.sf(kept)) >= LEVEL
