@@ -52,14 +52,19 @@ def test_lines_end_as_the_standard_says() -> None:
     )
     assert text.count("\r\n") == 2
     assert text.endswith("\r\n")
-    assert '"a\nb"' in text
+    assert ",a b," in text
 
 
-@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\n"])
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t=", "\r+", "\n@"])
 def test_no_text_is_a_formula(start: str) -> None:
     text = f'{start}cmd|"/C calc"!A0,1'
     row = rows(document(finding(text, "PROVED", "PROVED", evidence=evidence(quantity=text))))[0]
-    assert row["id"] == row["quantity"] == f"'{text}"
+    assert row["id"] == row["quantity"] == f"'{text.strip()}"
+
+
+def test_no_text_moves_a_cursor() -> None:
+    row = rows(document(finding("a\x1b[31mb\nc\0", "PROVED", "PROVED")))[0]
+    assert row["id"] == "a\ufffd[31mb c\ufffd"
 
 
 def test_negative_numbers_stay_numbers() -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import io
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,9 +18,6 @@ from dpcp_audit.reports.running.events import CheckFinished, RunStarted
 from dpcp_audit.reports.running.progress import Progress, print_summary, summary_line
 from dpcp_audit.reports.running.runner import check
 from dpcp_audit.reports.settings import RunSettings
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 IDS = ("ldpcp.shuffle[n=2452]", "ldpcp.krr", "histlap.privacy[scale=1/epsilon]")
 
@@ -80,7 +78,7 @@ def test_summary_is_worst_first(document: dict[str, Any]) -> None:
     stream = io.StringIO()
     print_summary(document, stream=stream)
     lines = stream.getvalue().splitlines()
-    verdicts = [line.split()[0] for line in lines[1:-1] if not line.startswith(" ")]
+    verdicts = [line.split()[0] for line in lines[1:-1] if line.split()[0].isupper()]
     assert verdicts == ["ERROR", "REFUTED", "REFUTED", "PROVED"]
     assert all(any(id_ in line for line in lines) for id_ in IDS)
     assert "4 claims: 1 error, 2 refuted, 1 proved; no verdict contradicts" in lines[-1]
@@ -102,6 +100,59 @@ def test_markup_in_a_document_is_text(document: dict[str, Any]) -> None:
     stream = io.StringIO()
     print_summary(document | {"findings": [finding]}, stream=stream)
     assert "a[bold]b[/]" in stream.getvalue()
+
+
+def summary(document: dict[str, Any], results: Path | None = None) -> str:
+    stream = io.StringIO()
+    print_summary(document, stream=stream, results=results)
+    return stream.getvalue()
+
+
+def test_a_refuted_claim_has_a_witness_and_a_replay(document: dict[str, Any]) -> None:
+    text = summary(document, Path("my results.json"))
+    told = text[text.index("histlap.privacy[scale=1/epsilon] is refuted") :].splitlines()
+    assert told[1].startswith("  witness: ")
+    assert told[2] == (
+        "  replay:  dpcp-audit replay 'histlap.privacy[scale=1/epsilon]' 'my results.json'"
+    )
+    assert "ldpcp.krr is refuted" not in text
+    assert "with --report json=results.json" in summary(document)
+
+
+def test_of_many_refuted_claims_the_witnesses_of_the_worst_are_printed(
+    document: dict[str, Any],
+) -> None:
+    refuted = next(f for f in document["findings"] if f["verdict"] == "REFUTED")
+    many = [refuted | {"id": f"f{i}", "contradicts": i == 7} for i in range(8)]
+    text = summary(document | {"findings": many}, Path("r.json"))
+    assert [line.split()[0] for line in text.splitlines() if line.endswith("is refuted")] == [
+        "f7",
+        "f0",
+        "f1",
+    ]
+    assert "... and 5 more refuted claims" in text
+
+
+def test_what_a_target_is_called_moves_no_cursor(document: dict[str, Any]) -> None:
+    """Escape sequences and line breaks in ids, quantities, errors and reasons are shown as text."""
+    hostile = "a\x1b[2J\x1b]0;t\x07b\r\nREFUTED c"
+    refuted = next(f for f in document["findings"] if f["verdict"] == "REFUTED")
+    evidence = refuted["evidence"] | {"quantity": hostile}
+    findings = [
+        refuted | {"id": hostile, "evidence": evidence, "witness": {hostile: hostile}},
+        refuted | {"id": "e", "verdict": "ERROR", "evidence": None, "error": hostile},
+    ]
+    skipped = [{"name": hostile, "reason": hostile}]
+    text = summary(document | {"findings": findings, "skipped": skipped}, Path("r.json"))
+    assert text.replace("\n", "").isprintable()
+    assert "a\ufffd[2J\ufffd]0;t\ufffdb REFUTED c" in text
+    assert not any(line.startswith("REFUTED c") for line in text.splitlines())
+
+
+def test_without_a_verdict_there_is_no_table(document: dict[str, Any]) -> None:
+    text = summary(document | {"findings": []})
+    assert text.splitlines()[0] == "no check was finished: there is no verdict"
+    assert "quantity" not in text
 
 
 class Terminal(io.StringIO):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.audits.evidence import EvidenceKind, Verdict
 from dpcp_audit.reports.findings.severity import Breach, breach
+from dpcp_audit.reports.findings.witness import telling
 from dpcp_audit.reports.findings.wording import (
     DASH,
     confidence,
@@ -163,7 +164,7 @@ def _entry(finding: Mapping[str, Any], anchor: str, place: int, seed: object) ->
         kind=str(evidence.get("kind", DASH)),
         breach=breach(evidence, " ".join(words)),
         facts=_facts(finding, seed),
-        witness=printable(plain(finding["witness"])) if finding.get("witness") else "",
+        witness=printable(plain(telling(finding["witness"]))) if finding.get("witness") else "",
         figures=tuple(finding.get("figures") or ()),
         place=place,
     )

@@ -6,6 +6,8 @@ import csv
 import io
 from typing import TYPE_CHECKING, Any
 
+from dpcp_audit.reports.findings.wording import printable
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -26,7 +28,7 @@ COLUMNS = (
     "seconds",
 )
 _EVIDENCE = COLUMNS[4:12]
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
+_FORMULA_STARTS = ("=", "+", "-", "@")
 
 
 def render_csv(document: Mapping[str, Any]) -> str:
@@ -42,7 +44,8 @@ def render_csv(document: Mapping[str, Any]) -> str:
     str
         A header and one line a finding, in the document's order, lines ending in CR LF. What is
         missing is empty, numbers that are not finite are inf, -inf and nan. A text that a
-        spreadsheet would take for a formula gets an apostrophe in front.
+        spreadsheet would take for a formula gets an apostrophe in front; control characters
+        become U+FFFD, and line breaks spaces.
     """
     stream = io.StringIO()
     writer = csv.writer(stream)
@@ -66,7 +69,7 @@ def render_csv(document: Mapping[str, Any]) -> str:
 
 
 def _text(text: object) -> str:
-    cell = str(text).replace("\0", "\ufffd")  # which many readers take for the end
+    cell = " ".join(printable(text).split())
     return f"'{cell}" if cell.startswith(_FORMULA_STARTS) else cell
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
-from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.reports.document import plain_data
+from dpcp_audit.reports.findings.witness import short, telling
 from dpcp_audit.reports.findings.wording import (
-    clipped,
     confidence,
     interval,
     number,
@@ -18,9 +16,6 @@ from dpcp_audit.reports.findings.wording import (
 
 if TYPE_CHECKING:
     from dpcp_audit.audits.evidence import Claim, Outcome
-
-_LONGEST = 160
-_MANY = 6
 
 
 def failure(where: str, claim: Claim, outcome: Outcome, share: float, replay: str) -> str:
@@ -55,14 +50,6 @@ def failure(where: str, claim: Claim, outcome: Outcome, share: float, replay: st
 
 
 def _witness(witness: dict[str, Any]) -> list[str]:
-    shown = [f"{key}: {_short(plain_data(value))}" for key, value in witness.items()]
+    plain = {key: plain_data(value) for key, value in witness.items()}
+    shown = [f"{key}: {short(value)}" for key, value in telling(plain).items()]
     return [f"  {'witness' if i == 0 else '':<10}{line}" for i, line in enumerate(shown)]
-
-
-def _short(value: Any) -> str:
-    """Return a value on one line; runs of one number are counted."""
-    if isinstance(value, list) and len(value) > _MANY and not isinstance(value[0], list | dict):
-        runs = [(item, len(list(group))) for item, group in groupby(value)]
-        parts = [f"{item:.6g}" + (f" (x{count})" if count > 1 else "") for item, count in runs]
-        return clipped(f"{len(value)} numbers: {', '.join(parts)}", _LONGEST)
-    return clipped(json.dumps(value, ensure_ascii=False), _LONGEST)

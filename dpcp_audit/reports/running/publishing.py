@@ -140,10 +140,15 @@ def _termination_as_interrupt() -> Iterator[None]:
 def publish(results: dict[str, Any], writers: tuple[Writer, ...]) -> None:
     """Write the reports; the summary goes to stdout unless a report does."""
     to_stdout = any(writer.path is None for writer in writers)
+    written = (writer.path for writer in writers if writer.render is documents.dump)
     try:
         write_all(results, writers)
     finally:
-        print_summary(results, stream=sys.stderr if to_stdout else sys.stdout)
+        print_summary(
+            results,
+            stream=sys.stderr if to_stdout else sys.stdout,
+            results=next((path for path in written if path is not None), None),
+        )
 
 
 def exit_code(results: dict[str, Any]) -> int:
