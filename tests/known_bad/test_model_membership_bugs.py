@@ -1,0 +1,107 @@
+"""Trainings that break their promise, seen by membership inference, beside their correct twins."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support.cohorts import Gossip
+from support.refusals import most_refusals
+from support.samplers import context
+
+from dpcp_audit.audits.evidence import Verdict
+from dpcp_audit.audits.model_membership.attacks import LiRA
+from dpcp_audit.audits.model_membership.check import ModelMembership
+from dpcp_audit.audits.model_membership.models import DigitModels
+from dpcp_audit.audits.model_membership.views import View
+from dpcp_audit.audits.statistics import clopper_pearson
+from dpcp_audit.mechanisms.conformal import SplitConformal
+from dpcp_audit.mechanisms.dpsgd.settings import DPSGD, Adam, Flaw, Poisson
+from dpcp_audit.mechanisms.guarantees import ApproxDP, PrivacyGuarantee
+from dpcp_audit.mechanisms.neighbours import Relation
+from dpcp_audit.mechanisms.pcoqs import PCOQS
+from dpcp_audit.mechanisms.private_pipeline import PrivatePipeline
+from dpcp_audit.mechanisms.subsampled_gaussian import SubsampledGaussian
+
+pytestmark = pytest.mark.known_bad
+
+CLAIM = SubsampledGaussian(sampling_rate=0.5, steps=20, noise_multiplier=8.0)
+RIGHT = DigitModels(
+    name="correct",
+    settings=DPSGD(
+        sampling=Poisson(CLAIM.sampling_rate),
+        lot_size=15,
+        steps=CLAIM.steps,
+        noise_multiplier=CLAIM.noise_multiplier,
+        learning_rate=0.5,
+    ),
+    calibrator=SplitConformal(alpha=0.1),
+    records=60,
+)
+
+
+ADAM = replace(RIGHT.settings, optimiser=Adam(), learning_rate=0.05)
+
+
+def verdict(models: DigitModels, guarantee: PrivacyGuarantee, view: View) -> Verdict:
+    check = ModelMembership(
+        models=models, attack=LiRA(), view=view, guarantee=guarantee, n_models=400
+    )
+    return check(context(0, significance=1e-5)).verdict
+
+
+@pytest.mark.parametrize(
+    ("settings", "flaw"),
+    [
+        (RIGHT.settings, Flaw.NO_CLIPPING),
+        (RIGHT.settings, Flaw.NOISE_DIVIDED_TWICE),
+        (RIGHT.settings, Flaw.FIXED_NOISE_SEED),
+        (ADAM, Flaw.FIXED_NOISE_SEED),
+    ],
+)
+def test_a_flawed_training_and_its_correct_twin(settings: DPSGD, flaw: Flaw) -> None:
+    """The twin is refuted with probability at most 1e-5, and lies far below the bound."""
+    wrong = replace(RIGHT, name=f"wrong, {flaw}", settings=replace(settings, flaw=flaw))
+    right = replace(RIGHT, settings=settings)
+    assert verdict(wrong, CLAIM, View.PROBABILITIES) is Verdict.REFUTED
+    assert verdict(right, CLAIM, View.PROBABILITIES) is Verdict.CONSISTENT
+
+
+@pytest.mark.parametrize("view", [View.SCORE, View.SETS])
+def test_a_pipeline_without_noise_and_its_private_twin(view: View) -> None:
+    claim = PrivatePipeline(
+        training=replace(CLAIM, relation=Relation.SUBSTITUTION),
+        calibration=PCOQS(alpha=0.1, rho=0.05, resolution=2.0**-6),
+    )
+    right = replace(
+        RIGHT,
+        name="private pipeline",
+        calibrator=claim.calibration,
+        records=80,
+        relation=Relation.SUBSTITUTION,
+    )
+    bare = replace(
+        RIGHT.settings, noise_multiplier=0.0, clip_norm=math.inf, learning_rate=4.0, steps=40
+    )
+    wrong = replace(
+        right, name="bare pipeline", settings=bare, calibrator=SplitConformal(alpha=0.1)
+    )
+    assert verdict(right, claim, view) is Verdict.CONSISTENT
+    assert verdict(wrong, claim, view) is Verdict.REFUTED
+
+
+def test_targets_of_one_model_taken_as_independent_break_the_level() -> None:
+    """The planted audit: Clopper–Pearson limits of the pooled guesses, (0, δ)-DP attained."""
+    models, claim = Gossip(0.1, targets=100), ApproxDP(0.0, 0.1)
+
+    def refuted(seed: int) -> bool:
+        cohort = models(100, rng=np.random.default_rng(seed))
+        said, coins = cohort.probabilities[..., 0] > 0.5, cohort.coins
+        tpr = clopper_pearson(int((said & coins).sum()), int(coins.sum()), significance=0.05)
+        fpr = clopper_pearson(int((said & ~coins).sum()), int((~coins).sum()), significance=0.05)
+        return tpr[0] > float(claim.power(fpr[1]))
+
+    naive = sum(refuted(seed) for seed in range(200))
+    assert naive > 2 * most_refusals(200, level=0.05, false_alarm=1e-6)
