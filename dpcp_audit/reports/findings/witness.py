@@ -99,7 +99,8 @@ def _apart(names: tuple[str, str], first: list[Any], second: list[Any]) -> dict[
 
 def _own(name: str, records: list[Any], surplus: Counter[str]) -> dict[str, Any]:
     """Return the first records that one side alone has, by their places."""
-    left, found = surplus.copy(), {}
+    left = surplus.copy()
+    found: dict[str, Any] = {}
     for place, record in enumerate(records):
         key = json.dumps(record)
         if left[key] > 0 and len(found) < _SHOWN:
