@@ -145,7 +145,8 @@ def _require_repeatable(*, repeats: bool, moved: Sequence[str]) -> None:
 def _require_deterministic(first: FloatArray, other: FloatArray) -> None:
     if not _constant(np.concatenate([first, other])):
         raise DegenerateTargetError(
-            "sample is declared Randomness.NONE and returns different values on one input"
+            "sample is declared Randomness.NONE (--rng none) and returns different values on one "
+            "input: declare where its randomness comes from, or leave --rng out"
         )
 
 

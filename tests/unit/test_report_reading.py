@@ -1,12 +1,16 @@
 from __future__ import annotations
 
 import json
+from xml.etree import ElementTree as ET
 
 import pytest
-from support.report_document import document, evidence, finding
+from support.report_document import HOSTILE, document, evidence, finding
 
 from dpcp_audit.reports.findings.reading import read
 from dpcp_audit.reports.findings.wording import confidence, interval, number, plain, telling_digits
+from dpcp_audit.reports.formats.html import render_html
+from dpcp_audit.reports.formats.junit import render_junit
+from dpcp_audit.reports.formats.markdown import render_markdown
 
 
 def test_contradictions_stand_first_then_the_worst_verdicts_then_the_documents_order() -> None:
@@ -140,3 +144,22 @@ def test_a_long_list_says_how_much_it_leaves_out() -> None:
     text = plain({"scores": list(range(100_000))})
     assert "… 99,980 more" in text
     assert len(text) < 400
+
+
+def test_what_could_not_be_run_stands_in_every_report() -> None:
+    """A recipe whose library is missing: its name and the reason, escaped."""
+    skipped = [{"name": "recipe-x", "reason": f"install it\x1b {HOSTILE}"}]
+    left_out = document(skipped=skipped)
+    assert [(each.name, each.reason[:11]) for each in read(left_out).skipped] == [
+        ("recipe-x", "install it\ufffd")
+    ]
+    page, text, xml = (render(left_out) for render in (render_html, render_markdown, render_junit))
+    assert "<bdi>recipe-x</bdi>: <bdi>install it\ufffd &lt;script&gt;" in page
+    assert "**Not run here:**\n\n- recipe-x: install it" in text
+    suites = {suite.get("name"): suite for suite in ET.fromstring(xml)}  # noqa: S314  (ours)
+    suite = suites["not run here"]
+    assert (suite.get("tests"), suite.get("skipped"), suite.get("failures")) == ("1", "1", "0")
+    assert suite[0][0].get("message") == f"install it\ufffd {HOSTILE}"
+    nothing = document()
+    for render in (render_html, render_markdown, render_junit):
+        assert "not run here" not in render(nothing).lower()

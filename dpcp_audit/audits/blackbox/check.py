@@ -280,7 +280,7 @@ def _says_nothing(pairs: int, draws: int) -> DegenerateTargetError:
     return DegenerateTargetError(
         f"sample returned one and the same value on both inputs of all {pairs} pairs tried "
         f"({draws} outputs), which says nothing about its privacy: name inputs on which it is "
-        "random, or declare Randomness.NONE"
+        "random, or declare Randomness.NONE (--rng none)"
     )
 
 

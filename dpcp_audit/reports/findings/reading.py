@@ -13,6 +13,7 @@ from dpcp_audit.audits.evidence import Verdict
 from dpcp_audit.reports.findings.entry import WORST_FIRST, entries_of
 from dpcp_audit.reports.findings.families import families
 from dpcp_audit.reports.findings.wording import DASH, clipped, number, printable
+from dpcp_audit.reports.skipped import Skipped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -53,6 +54,7 @@ class Reading:
     contradicting: tuple[Entry, ...]
     false_alarm: str
     complete: bool
+    skipped: tuple[Skipped, ...]
 
     @property
     def headline(self) -> str:
@@ -171,6 +173,10 @@ def read(document: Mapping[str, Any]) -> Reading:
         contradicting=tuple(entry for entry in entries if entry.contradicts),
         false_alarm=number(document.get("false_alarm")),
         complete=bool(document.get("complete", True)),
+        skipped=tuple(
+            Skipped(name=printable(each["name"]), reason=printable(each["reason"]))
+            for each in document.get("skipped") or ()
+        ),
     )
 
 

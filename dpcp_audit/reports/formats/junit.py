@@ -26,8 +26,10 @@ _STATES = ("failures", "errors", "skipped")
 def render_junit(document: Mapping[str, Any]) -> str:
     """Render a results document as JUnit XML.
 
-    One ``testsuite`` a paper, one ``testcase`` a finding. A run that was stopped before its end
-    has one more test case, which is an error: claims that were not tried must not look passed.
+    One ``testsuite`` a paper, one ``testcase`` a finding, and one that is skipped for what could
+    not be run here, such as a recipe whose library is not installed. A run that was stopped before
+    its end has one more test case, which is an error: claims that were not tried must not look
+    passed.
 
     Parameters
     ----------
@@ -45,6 +47,12 @@ def render_junit(document: Mapping[str, Any]) -> str:
         by_paper.setdefault(finding["source"]["paper"], []).append(finding)
     for paper, findings in by_paper.items():
         _suite(root, paper).extend(map(_case, findings))
+    if skipped := document.get("skipped"):
+        suite = _suite(root, "not run here")
+        for each in skipped:
+            name = _text(each["name"])
+            case = ET.SubElement(suite, "testcase", name=name, classname=name, time="0.000")
+            _say(case, "skipped", each["reason"])
     if not document["complete"]:
         suite = _suite(root, "the run")
         case = ET.SubElement(suite, "testcase", name="complete", classname="run", time="0.000")

@@ -102,7 +102,11 @@ def _banner(reading: Reading) -> list[str]:
     lines = [f"## {reading.headline}", f"{standing} {claims}"]
     if not reading.complete:
         lines.append("**The run was stopped before its end;** other claims were not tried.")
-    return [*lines, f"{reading.meaning} {reading.assurance}"]
+    lines.append(f"{reading.meaning} {reading.assurance}")
+    if reading.skipped:
+        names = (f"- {_text(each.name)}: {_text(each.reason)}" for each in reading.skipped)
+        lines.append("\n".join(["**Not run here:**", "", *names]))
+    return lines
 
 
 def _broken(reading: Reading) -> str:
