@@ -25,13 +25,10 @@ def gallery(
     rows : sequence of str
         What the images of each row show.
     """
-    shapes = {images.shape for images in columns.values()}
-    ((count, pixels),) = shapes
-    side = math.isqrt(pixels)
-    if side * side != pixels or count != len(rows):
-        raise ValueError(
-            f"columns must hold {len(rows)} square images each, got shapes {sorted(shapes)}"
-        )
+    shapes = sorted({images.shape for images in columns.values()})
+    side = math.isqrt(shapes[0][1])
+    if shapes != [(len(rows), side * side)] or not side:
+        raise ValueError(f"columns must hold {len(rows)} square images each, got shapes {shapes}")
     labels = [_in_the_middle(name, place, side) for name in columns for place in range(side)]
     places = [float(place) for place in range(len(labels))]
     series = [

@@ -70,7 +70,7 @@ def _reconstruction_rows(data: Examples) -> list[Row]:
                 prior="a worst-case prior" if priors is simplex else "a prior of digits",
                 training=words[noise] + (f" with {flaw}" if flaw is not Flaw.NONE else ""),
             )
-            + ("." if noise and flaw is Flaw.NONE else " with noise: the attack must bite."),
+            + ("." if noise and flaw is Flaw.NONE else " at the noise it should have: a yardstick."),
             "success ≤ power(κ)",
             Reconstruction(
                 attack=_trace_attack(data, guarantee, noise=noise, flaw=flaw),
