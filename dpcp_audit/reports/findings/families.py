@@ -57,7 +57,9 @@ _NAMES: tuple[tuple[str, str], ...] = (
     ("reproduced.pcoqs-*", "P-COQS, tables reproduced"),
     ("reproduced.ldpcp-*", "LDP-CP, tables and figures reproduced"),
     ("compared*", "All calibrators at equal privacy"),
-    ("dpskin.*[flaw=*", "Private training with planted bugs"),
+    ("dpskin.*[*flaw=*", "Private training with planted bugs"),
+    ("dpskin.*[*model=non-private*", "Training without noise, the attacks' yardstick"),
+    ("dpskin.*[*noise=half*", "Private training with planted bugs"),
     ("dpskin.dp-sgd*", "DP-SGD, audited by canaries"),
     ("dpskin.dp-adam*", "DP-Adam, audited by canaries"),
     ("dpskin.attacks[attack=extraction*", "Trained models, extraction"),
@@ -74,6 +76,7 @@ _CONTROLS = frozenset(
         "Split conformal prediction, without noise",
         "The zoo of planted bugs",
         "Private training with planted bugs",
+        "Training without noise, the attacks' yardstick",
     }
 )
 _GREEK = {"epsilon": "ε", "rho": "ρ", "delta": "δ", "alpha": "α", "beta": "β"}
