@@ -125,6 +125,6 @@ def test_what_digit_models_refuse() -> None:
         models(records=1)
     with pytest.raises(ValueError, match="relation must be one of add-remove, substitution"):
         models(relation=Relation.ONE_LABEL)
-    too_many = len(digits()) - 399
-    with pytest.raises(ValueError, match=f"records must leave 400 of .* digits, got {too_many}"):
+    too_many = len(digits()) - 199
+    with pytest.raises(ValueError, match=f"records must leave 200 of .* digits, got {too_many}"):
         models(records=too_many)(1, rng=np.random.default_rng(0))

@@ -32,6 +32,11 @@ _EPSILONS = (0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
 _LOW_RATES = (1e-2, 1e-3)
 _SHADOWS, _PILOTS = 3 / 8, 1 / 2
 _DESCRIBED = 0.05
+_FIGURE = (
+    "How often the attack names a target that was in a fresh model's data, against how often one "
+    "that was not, over all targets. The limits of a certified point hold at 95 %; the verdict "
+    "rests on TPR − e^ε·FPR and on the whole error budget."
+)
 
 
 class Played(NamedTuple):
@@ -113,12 +118,12 @@ class ModelMembership:
         sharpest = max(
             advantage, _hold(telling, threshold, pilot, fresh, share), key=lambda one: one.excess
         )
-        if sharpest.excess > 0:
+        if _shown(sharpest, advantage) is not advantage:
             thresholds["On the most telling line"] = threshold
         result = self._result(thresholds, fresh)
         return Outcome(
             verdict=_verdict(sharpest, advantage),
-            evidence=_evidence(sharpest if sharpest.excess > 0 else advantage, context, fresh),
+            evidence=_evidence(_shown(sharpest, advantage), context, fresh),
             witness=self.models.parameters
             | {
                 "guarantee": str(self.guarantee),
@@ -128,7 +133,7 @@ class ModelMembership:
                 "seed": context.seed,
             },
             note=self._note(result, advantage, fresh),
-            figures=(roc_figure(self.guarantee, result, None),),
+            figures=(replace(roc_figure(self.guarantee, result, None), description=_FIGURE),),
         )
 
     def play(self, context: Context) -> tuple[Played, Played]:
@@ -237,6 +242,11 @@ def _verdict(sharpest: Held, advantage: Held) -> Verdict:
         return Verdict.REFUTED
     enough = advantage.perfect > advantage.line.allowed
     return Verdict.CONSISTENT if enough else Verdict.INCONCLUSIVE
+
+
+def _shown(sharpest: Held, advantage: Held) -> Held:
+    """Return the advantage, or the line that refutes where the advantage does not."""
+    return sharpest if sharpest.excess > 0 >= advantage.excess else advantage
 
 
 def _evidence(shown: Held, context: Context, fresh: Played) -> Evidence:

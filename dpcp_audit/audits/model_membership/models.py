@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dpcp_audit.mechanisms.pcoqs import PCOQS
 
 _SIDE_BY_SIDE = 512
-_HELD_OUT = 400
+_HELD_OUT = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +30,7 @@ class DigitModels:
     """Logistic regression on a few of scikit-learn's digits, and a threshold on top.
 
     Under ADD_REMOVE each of ``records`` digits is in a model's data by a coin of its own, and
-    the threshold is calibrated on 400 public digits that are none of them. Under SUBSTITUTION
+    the threshold is calibrated on 200 public digits that are none of them. Under SUBSTITUTION
     one of each two rivals is in, and the members train the model *and* calibrate the
     threshold: the data of the whole pipeline.
 
@@ -125,8 +125,9 @@ class DigitModels:
 def _digits(records: int) -> tuple[Examples, Examples]:
     """Return the records, and digits held out, from one fixed permutation."""
     data = digits()
+    if records > len(data) - _HELD_OUT:
+        raise ValueError(f"records must leave {_HELD_OUT} of {len(data)} digits, got {records}")
     order = np.random.default_rng(0).permutation(len(data))
-    _validate.integer(left_to_hold_out=len(data) - records, at_least=_HELD_OUT)
     return data.take(order[:records]), data.take(order[records : records + _HELD_OUT])
 
 

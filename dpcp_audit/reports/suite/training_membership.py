@@ -178,7 +178,7 @@ def _pipeline_rows() -> list[Row]:
                     f"dpskin.pipeline[model={model},attack=lira-online,sees={view}]",
                     "Future work, with P-COQS, Proposition 1",
                     expected,
-                    f"{words} From {_SEEN[view]}, LiRA tells which of two people was in, in the "
+                    f"{words}: from {_SEEN[view]} LiRA tells which of two people was in, in the "
                     "training and in the calibration, no better than the composed guarantee "
                     f"allows (ε = {_PIPELINE.epsilon_at(_DELTA):.3g} at δ = {_DELTA:g}).",
                     "TPR − e^ε·FPR ≤ δ(ε) for every ε",
@@ -188,10 +188,10 @@ def _pipeline_rows() -> list[Row]:
                 ),
             )
             for model, words, expected in (
-                ("dp-sgd", "A DP-SGD classifier under P-COQS.", Verdict.CONSISTENT),
+                ("dp-sgd", "A DP-SGD classifier under P-COQS", Verdict.CONSISTENT),
                 (
                     "non-private",
-                    "A classifier and its threshold without noise: the yardstick.",
+                    "A classifier and its threshold without noise, the yardstick",
                     Verdict.REFUTED,
                 ),
             )
