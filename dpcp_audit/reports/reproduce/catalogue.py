@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dpcp_audit.mechanisms.pools import Classifier, Dataset, classifier_pool, load_pool
 from dpcp_audit.reports.errors import UsageError
-from dpcp_audit.reports.reproduce import ldpcp, pcoqs
+from dpcp_audit.reports.reproduce import ldpcp, pcoqs, pcoqs_networks
 from dpcp_audit.reports.reproduce.experiment import Inputs
 from dpcp_audit.reports.reproduce.study import Effort, run
 
@@ -57,7 +57,8 @@ class Extent(StrEnum):
 @cache
 def experiments() -> dict[str, Experiment]:
     """Return all experiments by id, in the order of the papers."""
-    return {each.id: each for each in (*pcoqs.experiments(), *ldpcp.experiments())}
+    papers = (*pcoqs.experiments(), *pcoqs_networks.experiments(), *ldpcp.experiments())
+    return {each.id: each for each in papers}
 
 
 def select(ids: Sequence[str]) -> list[Experiment]:
