@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
@@ -11,10 +11,10 @@ import torch
 from support.plain_dpsgd import plain_train
 from torch import nn
 
-from dpcp_audit.mechanisms.dpsgd import networks
+from dpcp_audit.mechanisms.dpsgd import gradients, networks
 from dpcp_audit.mechanisms.dpsgd.canaries import GradientCanaries
 from dpcp_audit.mechanisms.dpsgd.examples import Examples
-from dpcp_audit.mechanisms.dpsgd.gradients import FlatModel
+from dpcp_audit.mechanisms.dpsgd.gradients import FlatModel, clipped_sum
 from dpcp_audit.mechanisms.dpsgd.settings import (
     DPSGD,
     SGD,
@@ -179,8 +179,35 @@ class TestRandomness:
         assert not torch.allclose(left.parameters[0], left.parameters[1])
         np.testing.assert_array_equal(left.logits(DATA.inputs), left.logits(DATA.inputs))
 
+    def test_dropout_differs_between_examples_and_replicas(self) -> None:
+        inner = nn.Sequential(nn.Linear(FEATURES, 40), nn.Dropout(0.5), nn.Linear(40, CLASSES))
+        model = FlatModel(nn.Sequential(inner))
+        alike = torch.tensor(beginning(model.module), dtype=torch.float32).expand(2, -1)
+        inputs = torch.ones(2, 3, FEATURES)
+        of_pairs = model.gradients(alike, inputs, torch.zeros(2, 3, dtype=torch.int64))
+        for first, second in combinations(of_pairs.flatten(0, 1), 2):
+            assert not torch.allclose(first, second)
+
+    def test_a_lot_is_summed_in_parts(self, monkeypatch) -> None:
+        model = FlatModel(networks.small_cnn(1, CLASSES))
+        flat, weights = model.initial(2), torch.tensor(MEMBERS, dtype=torch.float32)
+        inputs = torch.tensor(IMAGES.inputs).expand(2, -1, -1, -1, -1)
+        lot = (inputs, torch.tensor(IMAGES.labels).expand(2, -1), weights)
+        whole = clipped_sum(model, flat, lot, clip=Clipping.FLAT, limit=1.0)
+        monkeypatch.setattr(gradients, "_FLOATS_AT_ONCE", {"cpu": 5 * flat.numel()})
+        parts = clipped_sum(model, flat, lot, clip=Clipping.FLAT, limit=1.0)
+        np.testing.assert_allclose(parts, whole, rtol=1e-4, atol=1e-6)
+
 
 class TestTheCallersNetwork:
+    def test_what_becomes_of_it_later_does_not_matter(self) -> None:
+        module = head()
+        trained = train(module, DATA, settings(), rng=0)
+        before = trained.logits(DATA.inputs)
+        module.double()
+        module[0] = nn.Identity()
+        np.testing.assert_array_equal(trained.logits(DATA.inputs), before)
+
     def test_its_parameters_and_modes_stay(self) -> None:
         module = networks.head(FEATURES, CLASSES).eval()
         module[2].train()

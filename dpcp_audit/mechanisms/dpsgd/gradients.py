@@ -16,7 +16,8 @@ from dpcp_audit.mechanisms.dpsgd.settings import Clipping
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-_FLOATS_AT_ONCE = 30_000_000
+_FLOATS_AT_ONCE = {"cpu": 3_000_000, "cuda": 30_000_000}
+"""Of per-example gradients; more of them leave a CPU's caches."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -148,7 +149,7 @@ def clipped_sum(
     """
     inputs, labels, weights = lot
     total = torch.zeros_like(flat)
-    at_once = max(1, _FLOATS_AT_ONCE // flat.numel())
+    at_once = max(1, _FLOATS_AT_ONCE[flat.device.type] // flat.numel())
     for start in range(0, labels.shape[1], at_once):
         part = slice(start, start + at_once)
         gradients = model.gradients(flat, inputs[:, part], labels[:, part])
