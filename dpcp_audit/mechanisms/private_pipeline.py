@@ -34,15 +34,16 @@ _ROUNDING = 1e-12
 class PrivatePipeline(PrivacyGuarantee):
     """The guarantee of a private training and of P-COQS thresholds on the same people.
 
-    One person's record is replaced, in the training and in the calibration alike. The noisy
-    counts of T thresholds are dominated by one Gaussian pair of shift sqrt(2ρT), whatever the
-    scores and so whatever model gave them (``transcript_pair``): a Gaussian step of full
-    participation, whose privacy loss is composed with that of the training's steps.
+    One person's record is replaced, in the training and in the calibration alike; under
+    ZERO_OUT by one that contributes nothing to the training. The noisy counts of T thresholds
+    are dominated by one Gaussian pair of shift sqrt(2ρT), whatever the scores and so whatever
+    model gave them (``transcript_pair``): a Gaussian step of full participation, whose privacy
+    loss is composed with that of the training's steps.
 
     Parameters
     ----------
     training : SubsampledGaussian
-        Under SUBSTITUTION, the relation under which P-COQS promises ρ-zCDP.
+        Under SUBSTITUTION or ZERO_OUT: P-COQS promises ρ-zCDP of as many scores.
     calibration : PCOQS
         The mechanism of every threshold.
     thresholds : int
@@ -65,10 +66,10 @@ class PrivatePipeline(PrivacyGuarantee):
 
     def __post_init__(self) -> None:
         _validate.integer(thresholds=self.thresholds, at_least=1)
-        if self.training.relation is not Relation.SUBSTITUTION:
+        if self.training.relation is Relation.ADD_REMOVE:
             raise ValueError(
-                "training.relation must be substitution, under which P-COQS promises ρ-zCDP, "
-                f"got {self.training.relation}"
+                "training.relation must be substitution or zero-out, since P-COQS promises "
+                f"ρ-zCDP of as many scores, got {self.training.relation}"
             )
 
     @property
@@ -82,11 +83,12 @@ class PrivatePipeline(PrivacyGuarantee):
     @property
     def release(self) -> SubsampledGaussian:
         """The thresholds' noisy counts, as one Gaussian step of full participation."""
+        moved = 2.0 if self.training.relation is Relation.SUBSTITUTION else 1.0
         return SubsampledGaussian(
             sampling_rate=1.0,
             steps=1,
-            noise_multiplier=math.sqrt(2 / (self.thresholds * self.calibration.rho)),
-            relation=Relation.SUBSTITUTION,
+            noise_multiplier=moved / math.sqrt(2 * self.thresholds * self.calibration.rho),
+            relation=self.training.relation,
         )
 
     def power(self, fpr: ArrayLike) -> FloatArray:

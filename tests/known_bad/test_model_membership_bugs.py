@@ -15,6 +15,7 @@ from dpcp_audit.audits.evidence import Verdict
 from dpcp_audit.audits.model_membership.attacks import LiRA
 from dpcp_audit.audits.model_membership.check import ModelMembership
 from dpcp_audit.audits.model_membership.models import DigitModels
+from dpcp_audit.audits.model_membership.pipeline_canary import PipelineCanary, pipeline_canary
 from dpcp_audit.audits.model_membership.views import View
 from dpcp_audit.audits.statistics import clopper_pearson
 from dpcp_audit.mechanisms.conformal import SplitConformal
@@ -90,6 +91,28 @@ def test_a_pipeline_without_noise_and_its_private_twin(view: View) -> None:
     )
     assert verdict(right, claim, view) is Verdict.CONSISTENT
     assert verdict(wrong, claim, view) is Verdict.REFUTED
+
+
+@pytest.mark.parametrize(
+    ("flaw", "rho", "expected"),
+    [
+        (Flaw.NONE, 0.125, Verdict.CONSISTENT),
+        (Flaw.HALF_NOISE, 0.125, Verdict.REFUTED),
+        (Flaw.NONE, 0.5, Verdict.REFUTED),
+    ],
+    ids=["correct", "training", "calibration"],
+)
+def test_half_the_noise_in_a_part_of_the_pipeline(flaw: Flaw, rho: float, expected) -> None:
+    """The correct twin is refuted with probability at most 1e-7, the significance."""
+    training = SubsampledGaussian(
+        sampling_rate=1.0, steps=16, noise_multiplier=8.0, relation=Relation.ZERO_OUT
+    )
+    claim = PrivatePipeline(training=training, calibration=PCOQS(alpha=0.1, rho=0.125))
+    settings = DPSGD(sampling=Poisson(1.0), lot_size=60, steps=16, noise_multiplier=8.0, flaw=flaw)
+    game = PipelineCanary(settings=settings, calibrator=replace(claim.calibration, rho=rho))
+    outcome = pipeline_canary(game, claim, n_samples=40_000)(context(0, significance=1e-7))
+    assert outcome.verdict is expected
+    assert outcome.evidence.value > 0.8 * claim.advantage()
 
 
 def test_targets_of_one_model_taken_as_independent_break_the_level() -> None:

@@ -31,8 +31,10 @@ def training(
     )
 
 
-def test_the_release_is_the_transcript() -> None:
-    release = PrivatePipeline(training=training(), calibration=CALIBRATION).release
+@pytest.mark.parametrize("relation", [Relation.SUBSTITUTION, Relation.ZERO_OUT])
+def test_the_release_is_the_transcript(relation) -> None:
+    pipeline = PrivatePipeline(training=training(relation=relation), calibration=CALIBRATION)
+    release = pipeline.release
     exact = transcript_pair(CALIBRATION)
     for epsilon in (0.0, 0.5, 2.0, 4.0):
         assert release.delta_at(epsilon) == pytest.approx(exact.delta_at(epsilon), rel=1e-4)
@@ -67,7 +69,7 @@ def test_a_pipeline_lies_between_its_parts_and_the_textbook_sum() -> None:
 
 
 def test_what_a_pipeline_refuses() -> None:
-    with pytest.raises(ValueError, match=r"training\.relation must be substitution, .* got add-re"):
+    with pytest.raises(ValueError, match=r"training\.relation must be substitution or .* got add-"):
         PrivatePipeline(training=training(relation=Relation.ADD_REMOVE), calibration=CALIBRATION)
     with pytest.raises(ValueError, match="thresholds must be an integer >= 1, got 0"):
         PrivatePipeline(training=training(), calibration=CALIBRATION, thresholds=0)

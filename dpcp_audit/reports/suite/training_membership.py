@@ -12,10 +12,11 @@ from dpcp_audit.audits.evidence import Verdict
 from dpcp_audit.audits.model_membership.attacks import AttackClassifier, LiRA, LossThreshold
 from dpcp_audit.audits.model_membership.check import ModelMembership
 from dpcp_audit.audits.model_membership.models import DigitModels
+from dpcp_audit.audits.model_membership.pipeline_canary import PipelineCanary, pipeline_canary
 from dpcp_audit.audits.model_membership.views import View
 from dpcp_audit.audits.training_pipeline import trained_pipeline_budget
 from dpcp_audit.mechanisms.conformal import SplitConformal
-from dpcp_audit.mechanisms.dpsgd.settings import DPSGD, Adam, Poisson
+from dpcp_audit.mechanisms.dpsgd.settings import DPSGD, Adam, Flaw, Poisson
 from dpcp_audit.mechanisms.guarantees import PureDP
 from dpcp_audit.mechanisms.neighbours import Relation
 from dpcp_audit.mechanisms.pcoqs import PCOQS
@@ -91,6 +92,12 @@ _PIPELINE = PrivatePipeline(
     ),
     calibration=PCOQS(alpha=0.1, rho=0.125, resolution=2.0**-6),
 )
+_CANARY_CLAIM = PrivatePipeline(
+    training=SubsampledGaussian(
+        sampling_rate=0.5, steps=20, noise_multiplier=4.0, relation=Relation.ZERO_OUT
+    ),
+    calibration=PCOQS(alpha=0.1, rho=0.125, resolution=1e-6),
+)
 _PIPELINES: dict[str, DigitModels] = {
     "dp-sgd": DigitModels(
         name="DP-SGD logistic regression under P-COQS",
@@ -117,7 +124,7 @@ _PIPELINES: dict[str, DigitModels] = {
 
 def rows() -> list[Row]:
     """Return the rows."""
-    return [*_attack_rows(), *_pipeline_rows()]
+    return [*_attack_rows(), *_pipeline_rows(), *_canary_rows()]
 
 
 def _attack_rows() -> list[Row]:
@@ -197,4 +204,40 @@ def _pipeline_rows() -> list[Row]:
             )
             for view in (View.PROBABILITIES, View.SETS)
         ),
+    ]
+
+
+def _canary_rows() -> list[Row]:
+    right = PipelineCanary(
+        settings=DPSGD(
+            sampling=Poisson(_CANARY_CLAIM.training.sampling_rate),
+            lot_size=30,
+            steps=_CANARY_CLAIM.training.steps,
+            noise_multiplier=_CANARY_CLAIM.training.noise_multiplier,
+        ),
+        calibrator=_CANARY_CLAIM.calibration,
+    )
+    wrong = replace(
+        right,
+        settings=replace(right.settings, flaw=Flaw.HALF_NOISE),
+        calibrator=replace(right.calibrator, rho=4 * right.calibrator.rho),
+    )
+    epsilon = _CANARY_CLAIM.epsilon_at(_DELTA)
+    return [
+        Row(
+            claim=_claim(
+                f"dpskin.pipeline[audit=canary{variant}]",
+                "Future work, with P-COQS, Proposition 1",
+                expected,
+                f"A DP-SGD classifier under P-COQS{words} keeps its composed guarantee "
+                f"(ε = {epsilon:.3g} at δ = {_DELTA:g}), for a person who is a canary in the "
+                "training and the worst case of the calibration.",
+                "TPR ≤ the largest that the composed guarantee allows at each FPR",
+            ),
+            check=pipeline_canary(game, _CANARY_CLAIM),
+        )
+        for variant, words, game, expected in (
+            ("", "", right, Verdict.CONSISTENT),
+            (",noise=half", " with half the noise in both", wrong, Verdict.REFUTED),
+        )
     ]
