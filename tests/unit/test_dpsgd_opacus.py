@@ -176,6 +176,19 @@ class TestTheTarget:
         assert not torch.equal(first, other)
         assert not torch.allclose(first[0], first[1])
 
+    @pytest.mark.parametrize(("rate", "sigma"), [(1.0, 1.0), (0.3, 0.0)])
+    def test_noise_and_lots_are_of_the_given_seed_and_of_each_replica(self, rate, sigma) -> None:
+        chosen = settings(sampling=Poisson(rate), noise_multiplier=sigma)
+        start = np.zeros(650)
+        first, other = (
+            opacus_train(
+                networks.logistic(64, 10), DIGITS, chosen, rng=seed, replicas=2, initial=start
+            ).parameters
+            for seed in (5, 6)
+        )
+        assert not torch.allclose(first[0], first[1], atol=1e-4)
+        assert not torch.allclose(first[0], other[0], atol=1e-4)
+
     def test_lots_may_be_empty(self) -> None:
         for module, data in (
             (networks.logistic(64, 10), DIGITS),

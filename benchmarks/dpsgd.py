@@ -1,0 +1,170 @@
+"""Time DP-SGD: models side by side against one by one, and clipped sums against Opacus's.
+
+    python benchmarks/dpsgd.py [--device cuda] [--check]
+
+Every ratio's sides take turns in one process. ``--check`` exits with 1 when a target is missed;
+targets are for the CPU.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch.nn.functional import cross_entropy
+
+from dpcp_audit.mechanisms.dpsgd import linear, networks
+from dpcp_audit.mechanisms.dpsgd.examples import Examples, digits
+from dpcp_audit.mechanisms.dpsgd.gradients import FlatModel, clipped_sum
+from dpcp_audit.mechanisms.dpsgd.settings import DPSGD, Clipping, Poisson
+from dpcp_audit.mechanisms.dpsgd.training import train
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from torch import Tensor, nn
+
+REPEATS = 5
+REPLICAS, STEPS, LOT, LIMIT = 64, 50, 64, 1.0
+DIGITS = digits()
+PICTURES = Examples(
+    inputs=DIGITS.inputs.reshape(-1, 1, 8, 8), labels=DIGITS.labels, n_classes=DIGITS.n_classes
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """How many times as long the first side takes, and the least that it should."""
+
+    name: str
+    ours: float
+    theirs: float
+    at_least: float = 0.0
+
+    @property
+    def met(self) -> bool:
+        """Whether the target is kept."""
+        return self.theirs / self.ours >= self.at_least
+
+    def __str__(self) -> str:
+        target = f">= {self.at_least:<4g}" + ("met" if self.met else "MISSED")
+        return (
+            f"{self.name:<58} {self.theirs / self.ours:7.2f} "
+            f"{target if self.at_least else '':<14} "
+            f"{self.theirs * 1e3:.2f} ms / {self.ours * 1e3:.2f} ms"
+        )
+
+
+def fastest(device: str, *work: Callable[[], object]) -> list[float]:
+    """Return each callable's best time in seconds, taking turns so that all share the weather."""
+    times = np.empty((REPEATS, len(work)))
+    for row in times:
+        for i, call in enumerate(work):
+            start = time.perf_counter()
+            call()
+            if device != "cpu":
+                torch.cuda.synchronize()
+            row[i] = time.perf_counter() - start
+    return [float(best) for best in times.min(axis=0)]
+
+
+def side_by_side(name: str, module: nn.Module, data: Examples, device: str) -> Figure:
+    """Compare training R models at once with training them one after the other."""
+    settings = DPSGD(
+        sampling=Poisson(LOT / len(data)), lot_size=LOT, steps=STEPS, noise_multiplier=1.0
+    )
+
+    def together() -> object:
+        return train(module, data, settings, rng=0, replicas=REPLICAS, device=device)
+
+    def alone() -> object:
+        return train(module, data, settings, rng=0, device=device)
+
+    ours, theirs = fastest(device, together, alone)
+    return Figure(
+        name=f"{name}: {REPLICAS} models one by one / side by side",
+        ours=ours,
+        theirs=theirs * REPLICAS,
+        at_least=4.0 if name == "logistic regression" else 0.0,
+    )
+
+
+def steps_of(name: str, module: nn.Module, data: Examples, device: str) -> list[Figure]:
+    """Compare a clipped sum by the linear rule, by ``vmap(grad)`` and by Opacus."""
+    module = module.to(device)
+    part = data.take(np.arange(LOT))
+    inputs = torch.tensor(part.inputs, device=device)
+    labels = torch.tensor(part.labels, device=device)
+    lot = (inputs[None], labels[None], torch.ones(1, LOT, device=device))
+    flat = torch.cat([p.detach().reshape(-1) for p in module.parameters()])[None]
+    model, stack = FlatModel(module), linear.stack_of(module)
+
+    def mapped() -> Tensor:
+        return clipped_sum(model, flat, lot, clip=Clipping.FLAT, limit=LIMIT)
+
+    theirs = by_opacus(module, inputs, labels)
+    if stack is None:
+        ours, opacus = fastest(device, mapped, theirs)
+        return [Figure(name=f"{name}: Opacus / vmap(grad)", ours=ours, theirs=opacus)]
+    quick = stack
+
+    def by_the_rule() -> Tensor:
+        return linear.clipped_sum(quick, flat, lot, clip=Clipping.FLAT, limit=LIMIT)
+
+    ours, by_map, opacus = fastest(device, by_the_rule, mapped, theirs)
+    return [
+        Figure(name=f"{name}: vmap(grad) / linear rule", ours=ours, theirs=by_map, at_least=2.0),
+        Figure(name=f"{name}: Opacus / linear rule", ours=ours, theirs=opacus, at_least=2.0),
+    ]
+
+
+def by_opacus(module: nn.Module, inputs: Tensor, labels: Tensor) -> Callable[[], object]:
+    """Return Opacus's clipped sum of the same lot."""
+    from opacus import GradSampleModule  # noqa: PLC0415  (slow to import)
+    from opacus.optimizers import DPOptimizer  # noqa: PLC0415  (slow to import)
+
+    wrapped = GradSampleModule(deepcopy(module))
+    optimiser = DPOptimizer(
+        torch.optim.SGD(wrapped.parameters(), lr=1.0),
+        noise_multiplier=0.0,
+        max_grad_norm=LIMIT,
+        expected_batch_size=LOT,
+    )
+
+    def step() -> None:
+        optimiser.zero_grad()
+        cross_entropy(wrapped(inputs.requires_grad_()), labels).backward()
+        optimiser.clip_and_accumulate()
+
+    return step
+
+
+def main() -> int:
+    """Print the figures; return 1 where ``--check`` is given and a target is missed."""
+    parser = argparse.ArgumentParser(description="Time DP-SGD.")
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--check", action="store_true", help="exit with 1 when a target is missed")
+    options = parser.parse_args()
+    device = options.device
+    subjects: list[tuple[str, Callable[[], nn.Module], Examples]] = [
+        ("logistic regression", lambda: networks.logistic(64, 10), DIGITS),
+        ("head", lambda: networks.head(64, 10, dropout=0.0), DIGITS),
+        ("small CNN", lambda: networks.small_cnn(1, 10), PICTURES),
+    ]
+    figures = [side_by_side(name, build(), data, device) for name, build, data in subjects]
+    for name, build, data in subjects:
+        figures += steps_of(name, build(), data, device)
+    print(f"digits, lots of {LOT}, {STEPS} steps, {device}, {torch.get_num_threads()} threads")
+    for figure in figures:
+        print(figure)
+    return int(options.check and not all(figure.met for figure in figures))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
