@@ -45,8 +45,10 @@ def add_parser(commands: Commands) -> None:
         "--pool",
         action="append",
         default=[],
-        metavar="FILE.npz",
-        help="compare on saved probabilities and labels too; repeatable",
+        metavar="FILE.npz|NAME",
+        help="compare on saved probabilities and labels too, or on a network trained with DP or "
+        "without: digits-dp-adam-cnn-eps8, digits-adam-cnn, and the like with head, logistic, "
+        "breast-cancer; repeatable",
     )
     parser.add_argument(
         "--delta",
@@ -93,7 +95,7 @@ def _grid(options: argparse.Namespace) -> Grid:
             delta=options.delta,
             seed=options.seed,
         )
-    except ValueError as error:
+    except (ValueError, RuntimeError) as error:  # the latter where PyTorch is missing
         raise UsageError(str(error)) from error
 
 

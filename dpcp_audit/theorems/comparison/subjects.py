@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcp_audit.mechanisms.dpsgd.pools import Network, dpsgd_pool
 from dpcp_audit.mechanisms.pools import Classifier, Dataset, classifier_pool, load_pool
 from dpcp_audit.mechanisms.populations import Beta, Pool, Uniform
 from dpcp_audit.mechanisms.scores import hps, true_label_scores
@@ -26,8 +28,14 @@ POOLS = {
         (Dataset.BREAST_CANCER, Classifier.GAUSSIAN_NB),
     )
 }
-
-
+NETWORKS = {
+    f"{dataset}-{how}": (dataset, network, epsilon)
+    for dataset in Dataset
+    for network in Network
+    if network is not Network.CNN or dataset is Dataset.DIGITS
+    for how, epsilon in ((f"adam-{network}", math.inf), (f"dp-adam-{network}-eps8", 8.0))
+}
+"""Networks trained without privacy, and with (8, 1e-5)-DP; they need PyTorch."""
 LOG_SCORE = ":log"
 """What the name of a pool ends in where the score is ``log_score`` in place of HPS."""
 _LEAST_PROBABILITY = 1e-300
@@ -73,18 +81,26 @@ def subject(name: str) -> Subject:
     Parameters
     ----------
     name : str
-        A key of ``LAWS`` or ``POOLS``, or the path of an ``.npz`` that ``load_pool`` reads; a
-        pool's may end in ``:log``.
+        A key of ``LAWS``, ``POOLS`` or ``NETWORKS``, or the path of an ``.npz`` that
+        ``load_pool`` reads; a pool's may end in ``:log``.
+
+    Raises
+    ------
+    RuntimeError
+        If a network is asked for and PyTorch is not installed.
     """
     pool = name.removesuffix(LOG_SCORE)
     if name in LAWS:
         return Subject(name=name, population=LAWS[name])
     if pool in POOLS:
         return _from_pool(classifier_pool(*POOLS[pool]), log=pool != name)
+    if pool in NETWORKS:
+        dataset, network, epsilon = NETWORKS[pool]
+        return _from_pool(dpsgd_pool(dataset, network, epsilon=epsilon), log=pool != name)
     if pool.endswith(".npz"):
         return _from_pool(load_pool(pool), log=pool != name)
     raise ValueError(
-        f"name must be one of {', '.join([*LAWS, *POOLS])}, or end in .npz, got {name!r}"
+        f"name must be one of {', '.join([*LAWS, *POOLS, *NETWORKS])}, or end in .npz, got {name!r}"
     )
 
 
