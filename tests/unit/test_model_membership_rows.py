@@ -1,0 +1,40 @@
+"""The rows of the training suite's membership audits, as data."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from dpcp_audit.audits.evidence import Verdict
+from dpcp_audit.reports.suite.training_membership import rows
+
+WITHOUT_TORCH = """
+import sys
+from dpcp_audit.reports.suite.training_membership import rows
+print(len(rows()))
+assert "torch" not in sys.modules
+"""
+
+
+def test_the_rows_are_listed_without_torch() -> None:
+    found = subprocess.run(
+        [sys.executable, "-c", WITHOUT_TORCH], capture_output=True, text=True, check=False
+    )
+    assert found.returncode == 0, found.stderr
+    assert int(found.stdout) == len(rows())
+
+
+def test_every_attack_meets_every_model_and_every_view_is_seen() -> None:
+    ids = [row.claim.id for row in rows()]
+    assert len(set(ids)) == len(ids)
+    for model in ("non-private", "dp-sgd", "dp-adam"):
+        for attack in ("loss", "shadow", "lira-online", "lira-offline"):
+            assert f"dpskin.attacks[attack={attack},model={model},sees=probabilities]" in ids
+        for view in ("score", "sets", "size"):
+            assert f"dpskin.attacks[attack=lira-online,model={model},sees={view}]" in ids
+
+
+def test_what_has_no_noise_or_half_of_it_is_expected_to_be_refuted_and_nothing_else() -> None:
+    for row in rows():
+        broken = "non-private" in row.claim.id or "noise=half" in row.claim.id
+        assert (row.claim.expected is Verdict.REFUTED) == broken, row.claim.id
