@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import io
 import os
+import re
 import sys
 from typing import TYPE_CHECKING
 
@@ -16,13 +18,15 @@ from dpcp_audit.reports.errors import IncompleteError, MissingExtraError, UsageE
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+_OPTION = re.compile(r"--[a-z][a-z-]*")
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # claims hold Greek; not every terminal does
             stream.reconfigure(errors="backslashreplace")
-    options = _parser().parse_args(arguments)
+    options = _parsed(arguments)
     try:
         code = options.execute(options)
         print(end="", flush=True)
@@ -38,6 +42,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _fail(options.command, "interrupted", 3)
     return int(code)
+
+
+def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """Parse the arguments; of options that a command does not have, the nearest is named."""
+    parser = _parser()
+    options, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        known = options.parser.format_usage() + options.parser.format_help()
+        names = sorted(set(_OPTION.findall(known)))
+        given = (word.partition("=")[0] for word in unknown if word.startswith("--"))
+        near = [name for word in given for name in difflib.get_close_matches(word, names, n=1)]
+        hint = f"; did you mean {' and '.join(dict.fromkeys(near))}?" if near else ""
+        options.parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
+    return options
 
 
 def _fail(command: str, error: object, code: int) -> int:
@@ -63,4 +81,6 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for command in COMMANDS:
         command.add_parser(commands)
+    for each in commands.choices.values():
+        each.set_defaults(parser=each)
     return parser

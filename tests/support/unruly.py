@@ -45,6 +45,14 @@ def row(id_: str, check: Any) -> Row:
     )
 
 
+def raises_what_is_no_exception() -> None:
+    raise BaseException("planted")  # noqa: TRY002
+
+
+def raises_keyboard_interrupt() -> None:
+    raise KeyboardInterrupt
+
+
 def hangs() -> None:
     time.sleep(600)
 

@@ -25,7 +25,7 @@ from support.unruly import (
 from dpcp_audit.audits.check import Context
 from dpcp_audit.reports.running import cells, frames
 from dpcp_audit.reports.running.cells import Cell, CellError, Cells, Limits
-from dpcp_audit.reports.running.tasks import Done, Task
+from dpcp_audit.reports.running.tasks import Done, Task, attempt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -98,7 +98,7 @@ def test_what_hangs_is_stopped(what: Callable[[], None]) -> None:
     crew = Cells(Limits(seconds=0.5))
     started = time.monotonic()
     done = run(crew, doing(what))
-    assert done.error == "stopped after 0.5 s: the time limit of a check"
+    assert done.error.startswith("stopped after 0.5 s: the time limit of a check; its target hung")
     assert done.stopped
     assert 0.5 <= done.seconds < 3
     assert time.monotonic() - started < 10
@@ -144,6 +144,29 @@ def test_what_a_check_prints_is_talk(capfd: pytest.CaptureFixture[str]) -> None:
 )
 def test_what_is_no_check_or_no_outcome_is_an_error(crew: Cells, check: Any, error: str) -> None:
     assert error in run(crew, task(check)).error
+
+
+@pytest.mark.parametrize(
+    ("what", "error"),
+    [
+        (unruly.raises_what_is_no_exception, "BaseException: planted (in "),
+        (unruly.raises_keyboard_interrupt, "KeyboardInterrupt (in "),
+    ],
+)
+def test_what_a_check_raises_is_told_whatever_it_is(
+    crew: Cells, what: Callable[[], None], error: str
+) -> None:
+    pid = process_of(run(crew, doing(harmless)))
+    done = run(crew, doing(what))
+    assert done.error.startswith(error)
+    assert not done.stopped
+    assert process_of(run(crew, doing(harmless))) == pid
+
+
+def test_an_interrupt_is_the_users_where_the_process_is() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        attempt(unruly.raises_keyboard_interrupt)
+    assert attempt(unruly.raises_what_is_no_exception)[1].startswith("BaseException: planted")
 
 
 def test_a_check_that_cannot_be_loaded_is_an_error(crew: Cells) -> None:

@@ -142,3 +142,22 @@ def test_the_budget_that_is_advised_suffices(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_lines_hold_no_control_characters() -> None:
     assert errors.one_line("a\x1b[2J\n\tb\u202ec é") == "a\\x1b[2J b\\u202ec é"
+
+
+@pytest.mark.parametrize("raised", ["BaseException('boom')", "KeyboardInterrupt"])
+@pytest.mark.parametrize("effort", ["--draws=700", "--budget=5s"])
+def test_what_is_no_exception_is_told_by_its_name(
+    raised: str,
+    effort: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bad.py").write_text(f"def f(scores, *, rng):\n    raise {raised}\n")
+    options = ["--kind", "quantile", "--zcdp", "0.5", "--n", "20", effort]
+    assert main(["check", "bad.py:f", *options]) == 3
+    told = capsys.readouterr()
+    assert raised.partition("(")[0] in told.out + told.err
+    assert "Traceback" not in told.err
+    assert "died" not in told.out

@@ -310,3 +310,22 @@ def test_terminals_without_greek_get_escapes() -> None:
     done = shell("dpcp-audit list --only ldpcp.krr", PYTHONIOENCODING="ascii")
     assert (done.returncode, done.stderr) == (0, "")
     assert "\\u03b2 = k/(k" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["run", "--buget", "3s"], "--buget 3s; did you mean --budget?"),
+        (["run", "--profil=ci"], "--profil=ci; did you mean --profile?"),
+        (["check", "a:b", "--coverage", "0.9"], "; did you mean --coverage-at-least?"),
+        (["check", "a:b", "--zcpd", "1", "--vectorized"], "mean --zcdp and --vectorised?"),
+        (["replay", "a", "b", "--xyzzy"], "unrecognized arguments: --xyzzy"),
+        (["report", "a.json", "b.json", "--report", "csv=-"], "unrecognized arguments: b.json"),
+    ],
+)
+def test_a_misspelt_option_is_told_with_the_nearest(
+    arguments: Sequence[str], hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = refused(arguments, capsys)
+    assert line.endswith(hint)
+    assert line.startswith(f"dpcp-audit {arguments[0]}: error: ")

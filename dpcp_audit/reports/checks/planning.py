@@ -11,6 +11,7 @@ import cloudpickle
 
 from dpcp_audit.audits.check import Context
 from dpcp_audit.audits.targets import SourceLocation, TargetError
+from dpcp_audit.audits.targets.loading import raised
 from dpcp_audit.reports.checks.inputs import pair_space, typical
 from dpcp_audit.reports.errors import IncompleteError, UsageError
 from dpcp_audit.reports.running.cells import Cell, Limits
@@ -43,8 +44,8 @@ class Timing:
         """Return the seconds of one call and the place of the source, or what went wrong."""
         try:
             opened = self.spec.target.open()
-        except TargetError as error:
-            return {"unusable": str(error)}
+        except BaseException as error:  # noqa: BLE001  (here Ctrl-C is the target's own, too)
+            return {"unusable": self._told(error)}
         with opened as target:
             found: dict[str, Any] = {"seconds": 0.0}
             if target.source is not None:
@@ -54,9 +55,14 @@ class Timing:
                     found["seconds"] = target.seconds_per_draw(
                         typical(self.spec), context.rng(), at_most_seconds=_TIMING_SECONDS
                     )
-                except TargetError as error:
-                    return {"failed": str(error)}
+                except BaseException as error:  # noqa: BLE001
+                    return {"failed": self._told(error)}
         return found
+
+    def _told(self, error: BaseException) -> str:
+        if isinstance(error, TargetError):
+            return str(error)
+        return f"{self.spec.name} raised {raised(error, file=None)}"
 
 
 def plan(specs: Sequence[CheckSpec]) -> tuple[CheckSpec, ...]:
@@ -89,7 +95,8 @@ def _timed(spec: CheckSpec, cell: Cell) -> dict[str, Any]:
     task = Task(check=cloudpickle.dumps(Timing(spec=spec)), context=context)
     done = cell.run(task, Limits(seconds=_PATIENCE_SECONDS))
     if done.stopped:
-        raise IncompleteError(f"{spec.name}, called a first few times: {done.error}")
+        stopped = done.error.partition(";")[0]  # a larger budget gives these calls no more time
+        raise IncompleteError(f"{spec.name}, called a first few times: {stopped}: does it hang?")
     if done.error:
         raise UsageError(f"{spec.name}: {done.error}")
     found: dict[str, Any] = done.data

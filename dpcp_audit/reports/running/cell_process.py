@@ -48,10 +48,10 @@ def main(*, parent: int, memory: int | None) -> None:
 
 
 def _answer(task: Task) -> str:
-    check, error = attempt(lambda: pickle.loads(task.check))  # noqa: S301
+    check, error = attempt(lambda: pickle.loads(task.check), alone=True)  # noqa: S301
     if error:
         return to_json({"error": f"the check cannot be loaded: {error}"})
-    done = perform(check, task.context, index=task.index, chunks=task.chunks)
+    done = perform(check, task.context, index=task.index, chunks=task.chunks, alone=True)
     return to_json({"data": done.data, "error": done.error, "seconds": done.seconds})
 
 

@@ -55,6 +55,14 @@ class Limits:
             _validate.integer(memory=self.memory, at_least=1)
 
 
+def over_time(seconds: float) -> str:
+    """Return what is said of a check that reached its time limit."""
+    return (
+        f"stopped after {seconds:.3g} s: the time limit of a check; its target hung, or the "
+        "machine was busy: raise --budget"
+    )
+
+
 class CellError(RuntimeError):
     """A cell that cannot be started, or that is not of this version."""
 
@@ -170,7 +178,7 @@ class Cell:
         while True:
             left = deadline - time.monotonic()
             if left <= 0:
-                raise _StoppedError(f"stopped after {seconds:g} s: the time limit of a check")
+                raise _StoppedError(over_time(seconds))
             if memory is not None and resident(self._process.pid) > memory:
                 raise _StoppedError(f"stopped above {_size(memory)}: the memory limit of a check")
             if not poll.poll(1000 * (left if memory is None else min(left, _LOOK_SECONDS))):

@@ -15,7 +15,7 @@ from dpcp_audit.audits.check import Chunked, Context
 from dpcp_audit.audits.evidence import Finding
 from dpcp_audit.reports.errors import IncompleteError
 from dpcp_audit.reports.running import encoding
-from dpcp_audit.reports.running.cells import Limits
+from dpcp_audit.reports.running.cells import Limits, over_time
 from dpcp_audit.reports.running.engines import Crew, Engine, hire
 from dpcp_audit.reports.running.events import (
     CheckFinished,
@@ -178,7 +178,7 @@ class _Running:
             self._needed = min(self._needed, done.index + 1)
             self._stopped = self._stopped or done.stopped
         elif self.chunks > 1 and self._seconds > self._limits.seconds and not self.over:
-            self.fail(f"stopped after {self._seconds:.3g} s: the time limit of a check")
+            self.fail(over_time(self._seconds))
             self._stopped = True
 
     def fail(self, error: str) -> None:

@@ -67,8 +67,13 @@ def chunks_of(check: Check, context: Context) -> int:
     return check.chunks(context) if isinstance(check, Chunked) else 1
 
 
-def perform(check: Check, context: Context, *, index: int = 0, chunks: int = 1) -> Done:
-    """Run one chunk of several here, or all of a check; what it raises becomes an error."""
+def perform(
+    check: Check, context: Context, *, index: int = 0, chunks: int = 1, alone: bool = False
+) -> Done:
+    """Run one chunk of several here, or all of a check; what it raises becomes an error.
+
+    For ``alone`` see ``attempt``.
+    """
 
     def result() -> Any:
         if chunks > 1 and isinstance(check, Chunked):
@@ -76,22 +81,35 @@ def perform(check: Check, context: Context, *, index: int = 0, chunks: int = 1) 
         return check(context)
 
     started = time.perf_counter()
-    data, error = attempt(lambda: encoding.encode(result()))
+    data, error = attempt(lambda: encoding.encode(result()), alone=alone)
     seconds = time.perf_counter() - started
     return Done(id=context.name, index=index, data=data, error=error, seconds=seconds)
 
 
-def attempt(work: Callable[[], Any]) -> tuple[Any, str]:
-    """Return what the work returns and "", or None and what it raised, in a line."""
+def attempt(work: Callable[[], Any], *, alone: bool = False) -> tuple[Any, str]:
+    """Return what the work returns and "", or None and what it raised, in a line.
+
+    Parameters
+    ----------
+    alone : bool
+        Whether the work has its process to itself, which no Ctrl-C of the user's reaches: a
+        KeyboardInterrupt is then the work's own.
+    """
     try:
         with _one_thread():
             return work(), ""
-    except (Exception, SystemExit) as caught:  # noqa: BLE001  (one broken check must not end the run)
-        place = traceback.extract_tb(caught.__traceback__)[-1]
-        lines = " ".join(str(caught).split())
-        if isinstance(caught, TargetError | DegenerateTargetError):  # it says what was wrong
-            return None, lines
-        return None, f"{type(caught).__name__}: {lines} (in {place.name})"
+    except BaseException as caught:  # one broken check must not end the run
+        if isinstance(caught, KeyboardInterrupt) and not alone:
+            raise
+        return None, _told(caught)
+
+
+def _told(caught: BaseException) -> str:
+    lines = " ".join(str(caught).split())
+    if isinstance(caught, TargetError | DegenerateTargetError):  # it says what was wrong
+        return lines
+    place = traceback.extract_tb(caught.__traceback__)[-1]
+    return f"{type(caught).__name__}{': ' if lines else ''}{lines} (in {place.name})"
 
 
 def _one_thread() -> AbstractContextManager[object]:
