@@ -9,13 +9,11 @@ from __future__ import annotations
 import math
 import operator
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from dpcp_audit._types import FloatArray, IntArray
 
 _E = TypeVar("_E", bound=StrEnum)
@@ -167,10 +165,3 @@ def generator(rng: object, *, name: str = "rng") -> np.random.Generator:
         return np.random.default_rng(rng)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         raise _fail(name, "be a numpy Generator, an integer seed or None", rng) from None
-
-
-def known_keys(given: Mapping[str, Any], allowed: set[str], *, name: str) -> None:
-    """Every key of the mapping must be one of ``allowed``."""
-    unknown = sorted(set(given) - allowed)
-    if unknown:
-        raise _fail(name, f"use only the keys {sorted(allowed)}", unknown)

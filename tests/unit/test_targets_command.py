@@ -190,7 +190,8 @@ def test_a_program_that_is_not_there(tmp_path) -> None:
 
 def test_no_shell_reads_the_command(tmp_path) -> None:
     trap = tmp_path / "trap"
-    spec = TargetSpec.from_data({"kind": "quantile", "command": f"echo hello; touch {trap}"})
+    command = ("echo", "hello;", "touch", str(trap))
+    spec = TargetSpec(kind=Kind.QUANTILE, command=command)
     with spec.open() as target:
         assert "printed 'hello; touch" in refusal(target, TargetUnusableError)
     assert not trap.exists()

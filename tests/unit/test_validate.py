@@ -99,12 +99,6 @@ def test_generator() -> None:
             _validate.generator(value)
 
 
-def test_known_keys() -> None:
-    _validate.known_keys({"a": 1}, {"a", "b"}, name="options")
-    with pytest.raises(ValueError, match=r"options must use only the keys \['a'\], got \['c'\]"):
-        _validate.known_keys({"a": 1, "c": 2}, {"a"}, name="options")
-
-
 def test_long_values_are_shown_short() -> None:
     with pytest.raises(ValueError, match="got") as caught:
         _validate.array(["x" * 1000], name="scores", ndim=1)

@@ -6,7 +6,7 @@ import json
 import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from dpcp_audit import _validate
 from dpcp_audit.audits.degenerate import Randomness
@@ -17,11 +17,8 @@ from dpcp_audit.audits.targets.target import Target, require_setting
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from enum import StrEnum
 
 _RESERVED = frozenset({"rng", "seed", "random_state", "size", "scores", "probabilities", "labels"})
-_KEYS = frozenset({"kind", "target", "command", "vectorised", "rng", "bounds", "domain", "options"})
-_KEY_OF_CALL_SECONDS = "call-seconds"
 _COMMAND_RANDOMNESS = {
     None: Randomness.EXTERNAL,
     RandomStyle.SEED: Randomness.GENERATOR,
@@ -59,9 +56,8 @@ class TargetSpec:
 
     Examples
     --------
-    >>> spec = TargetSpec(kind=Kind.QUANTILE, target="mine.py:f", options={"epsilon": 1.0})
-    >>> TargetSpec.from_data(spec.as_data()) == spec
-    True
+    >>> TargetSpec(kind=Kind.QUANTILE, target="mine.py:f", options={"epsilon": 1.0}).as_data()
+    {'kind': 'quantile', 'target': 'mine.py:f', 'bounds': [0.0, 1.0], 'options': {'epsilon': 1.0}}
     """
 
     kind: Kind
@@ -110,7 +106,10 @@ class TargetSpec:
         )
 
     def as_data(self) -> dict[str, Any]:
-        """Return the specification as plain data; what is as by default is left away."""
+        """Return the specification as plain data, as ``reports.checks.spec`` reads it.
+
+        What is as by default is left away.
+        """
         code = {"target": self.target} if self.target else {"command": list(self.command)}
         data = {"kind": str(self.kind)} | code | {"bounds": list(self.bounds)}
         optional = {
@@ -118,30 +117,9 @@ class TargetSpec:
             "rng": None if self.rng is None else str(self.rng),
             "domain": self.domain,
             "options": dict(self.options) or None,
-            _KEY_OF_CALL_SECONDS: self.call_seconds if self.command else None,
+            "call-seconds": self.call_seconds if self.command else None,
         }
         return data | {key: value for key, value in optional.items() if value is not None}
-
-    @classmethod
-    def from_data(cls, data: Mapping[str, Any]) -> Self:
-        """Read a specification from plain data.
-
-        Raises
-        ------
-        ValueError
-            If a key is unknown or missing, or a value does not fit.
-        """
-        _validate.known_keys(data, {*_KEYS, _KEY_OF_CALL_SECONDS}, name="target")
-        given = {key.replace("-", "_"): value for key, value in data.items()}
-        if "kind" not in given:
-            raise ValueError(f"kind must be given: one of {', '.join(Kind)}")
-        given["kind"] = _member(Kind, "kind", given["kind"])
-        if given.get("rng") is not None:
-            given["rng"] = _member(RandomStyle, "rng", given["rng"])
-        if "command" in given:
-            command = given["command"]
-            given["command"] = tuple(shlex.split(command) if isinstance(command, str) else command)
-        return cls(**given)
 
     def _require_command(self) -> None:
         if not all(isinstance(word, str) and word for word in self.command):
@@ -170,13 +148,6 @@ class TargetSpec:
                 call_seconds=self.call_seconds,
             ),
         )
-
-
-def _member(kind: type[StrEnum], name: str, value: object) -> StrEnum:
-    try:
-        return kind(str(value))
-    except ValueError:
-        raise ValueError(f"{name} must be one of {', '.join(kind)}, got {value!r}") from None
 
 
 def _require_options(options: Mapping[str, Any]) -> None:
