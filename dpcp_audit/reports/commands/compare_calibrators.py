@@ -16,6 +16,7 @@ _DESCRIPTION = """\
 Compare split conformal prediction, P-COQS, ExponQ, HistLap, LDP-CP and, where they are
 installed, the quantiles of diffprivlib and OpenDP, each with the noise that one and the same
 (ε, δ) asks of it. Prints a Markdown table; --output writes the page, its table and its map.
+'dpcp-audit run --suite tables' has the same runs in its report, beside the papers' tables.
 """
 
 
