@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 from scipy.special import expit
-from scipy.stats import binom
+from scipy.stats import binom, combine_pvalues
 
 from dpcp_audit.audits.one_run import (
     Guesses,
@@ -135,6 +135,24 @@ def test_nothing_is_refuted_by_wrong_guesses() -> None:
     assert p_value(PureDP(0.1), none) == binomial_p_value(PureDP(0.1), none) == 1
     assert epsilon_lower_bound(none, delta=0.0, significance=0.05) == 0
     assert training_epsilon_lower_bound(GAUSSIAN, none, delta=1e-5, significance=0.05) == 0
+
+
+def test_certain_guesses_have_tiny_p_values():
+    certain = Guesses(correct=500, guesses=500, canaries=500)
+    assert p_value(PureDP(0.1), certain) <= 1.1e-12
+    assert binomial_p_value(PureDP(0.1), certain) < 1e-100
+
+
+def test_groups_of_runs_are_combined_by_fishers_method():
+    """Ten groups of p-value about 0.07 together refute what none refutes alone."""
+    groups = [Guesses(correct=c, guesses=40, canaries=60) for c in (35, 34, 36, 35, 33)] * 2
+    claim = ApproxDP(1.0, 1e-6)
+    each = [p_value(claim, group) for group in groups]
+    assert min(each) > 1e-3
+    assert p_value(claim, *groups) == pytest.approx(float(combine_pvalues(each).pvalue), rel=1e-6)
+    assert refutes(claim, *groups, significance=1e-6)
+    bound = epsilon_lower_bound(*groups, delta=1e-6, significance=1e-6)
+    assert 1.0 < bound < math.log(35 / 5)
 
 
 def test_top_guesses_counts_the_members_of_the_largest_scores() -> None:

@@ -186,7 +186,7 @@ def _count(runs: Ranked, threshold: float, most: int) -> tuple[IntArray, IntArra
 
 def _redrawn(pilot: Ranked, rng: np.random.Generator) -> Ranked:
     """Return copies of the pilot with coins drawn by their fitted probabilities."""
-    from sklearn.linear_model import LogisticRegression
+    from sklearn.linear_model import LogisticRegression  # noqa: PLC0415  (slow to import)
 
     middle = np.full(2, np.median(pilot.scores))
     scores = np.concatenate([pilot.scores.ravel(), middle])
