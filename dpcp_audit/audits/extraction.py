@@ -146,8 +146,8 @@ class HarderToExtract:
         first, second = (found[victim.name] for victim in (self.harder, self.easier))
         most = self.splits.queries[-1]
         judged = hold_share(
-            f"share of repetitions in which the surrogate of {self.harder.name} agrees better with "
-            f"it than that of {self.easier.name}, after {most} queries",
+            f"share of repetitions in which a surrogate agrees better with {self.harder.name} than "
+            f"with {self.easier.name}, after {most} queries",
             first.fidelity[-1] > second.fidelity[-1],
             claimed=0.5,
             significance=context.significance,

@@ -197,7 +197,7 @@ def success_figure(guarantee: PrivacyGuarantee, successes: tuple[Success, ...]) 
         log_x=True,
         series=[
             Series(
-                name=f"largest that {guarantee} allows",
+                name="largest allowed",
                 x=kappas.tolist(),
                 y=_floats(guarantee.power(kappas)),
             ),

@@ -48,29 +48,41 @@ def _row(variant: str, expected: Verdict | None, statement: str, formula: str, c
 
 
 def _reconstruction_rows(data: Examples) -> list[Row]:
-    statement = "An example out of {prior} is reconstructed from the whole trace of {training} no "
-    statement += "more often than the accounted guarantee allows"
     simplex = tuple(
         simplex_prior(k, n_features=data.inputs.shape[1]) for k in (2, 4, 16, data.inputs.shape[1])
     )
     images = _image_priors(data)
+    right = ("DP-SGD", "its accounted guarantee allows")
     cases = (
-        ("prior=simplex", simplex, _FULL, 1.0, Flaw.NONE),
-        ("prior=digits", images, _FULL, 1.0, Flaw.NONE),
-        ("prior=simplex,sampling=poisson", simplex, _SAMPLED, 1.0, Flaw.NONE),
-        ("prior=digits,model=non-private", images, _FULL, 0.0, Flaw.NONE),
-        ("prior=simplex,noise=half", simplex, _FULL, 1.0, Flaw.HALF_NOISE),
+        ("prior=simplex", simplex, _FULL, 1.0, Flaw.NONE, right),
+        ("prior=digits", images, _FULL, 1.0, Flaw.NONE, right),
+        ("prior=simplex,sampling=poisson", simplex, _SAMPLED, 1.0, Flaw.NONE, right),
+        (
+            "prior=digits,model=non-private",
+            images,
+            _FULL,
+            0.0,
+            Flaw.NONE,
+            (
+                "a training without noise",
+                "DP-SGD's guarantee would allow: the yardstick that the attack bites",
+            ),
+        ),
+        (
+            "prior=simplex,noise=half",
+            simplex,
+            _FULL,
+            1.0,
+            Flaw.HALF_NOISE,
+            ("DP-SGD with half of its noise", "its guarantee allows: a planted bug"),
+        ),
     )
-    words = {0.0: "a training without noise", 1.0: "DP-SGD"}
     return [
         _row(
             f"attack=reconstruction,{variant}",
-            Verdict.CONSISTENT if noise and flaw is Flaw.NONE else Verdict.REFUTED,
-            statement.format(
-                prior="a worst-case prior" if priors is simplex else "a prior of digits",
-                training=words[noise] + (f" with {flaw}" if flaw is not Flaw.NONE else ""),
-            )
-            + ("." if noise and flaw is Flaw.NONE else " at the noise it should have: a yardstick."),
+            Verdict.CONSISTENT if words is right else Verdict.REFUTED,
+            f"An example out of a prior of {'digits' if priors is images else 'the worst case'} is "
+            f"reconstructed from the whole trace of {words[0]} no more often than {words[1]}.",
             "success ≤ power(κ)",
             Reconstruction(
                 attack=_trace_attack(data, guarantee, noise=noise, flaw=flaw),
@@ -79,7 +91,7 @@ def _reconstruction_rows(data: Examples) -> list[Row]:
                 trainings=300,
             ),
         )
-        for variant, priors, guarantee, noise, flaw in cases
+        for variant, priors, guarantee, noise, flaw, words in cases
     ]
 
 
@@ -106,7 +118,7 @@ def _trace_attack(
             learning_rate=0.1,
             flaw=flaw,
         ),
-        assumed_noise=guarantee.noise_multiplier,
+        assumed_noise=guarantee.noise_multiplier if noise else 0.1,
         known=data.take(np.arange(16)),
     )
 
@@ -143,26 +155,29 @@ def _inversion_rows(data: Examples) -> list[Row]:
 def _extraction_rows(data: Examples) -> list[Row]:
     private, plain = _training(private=True), _training(private=False)
     adam, plain_adam = _training(private=True, adam=True), _training(private=False, adam=True)
+    told = Victim(name="DP-SGD, probabilities", training=private, answers=Answers.PROBABILITIES)
     labels = Victim(name="DP-SGD, labels", training=private, answers=Answers.LABELS)
+    sets = Victim(name="DP-SGD, sets", training=private, answers=Answers.SETS)
     reference = Victim(name="non-private, labels", training=plain, answers=Answers.LABELS)
+    adaptive = Victim(name="DP-Adam, labels", training=adam, answers=Answers.LABELS)
+    other = Victim(name="non-private Adam, labels", training=plain_adam, answers=Answers.LABELS)
+    hidden = "that returns labels is harder to extract than one trained without privacy"
+    shown = "that returns probabilities is harder to extract than one trained without privacy"
     cases = (
-        ("model=dp-sgd,answers=labels", Verdict.CONSISTENT, labels, reference),
-        (
-            "model=dp-adam,answers=labels",
-            Verdict.CONSISTENT,
-            Victim(name="DP-Adam, labels", training=adam, answers=Answers.LABELS),
-            Victim(name="non-private Adam, labels", training=plain_adam, answers=Answers.LABELS),
-        ),
+        ("model=dp-sgd,answers=labels", Verdict.CONSISTENT, hidden, labels, reference),
+        ("model=dp-adam,answers=labels", Verdict.CONSISTENT, hidden, adaptive, other),
         (
             "model=dp-sgd,answers=probabilities",
             Verdict.REFUTED,
-            Victim(name="DP-SGD, probabilities", training=private, answers=Answers.PROBABILITIES),
+            f"{shown} that returns labels",
+            told,
             reference,
         ),
         (
             "model=dp-sgd,answers=sets",
             None,
-            Victim(name="DP-SGD, sets", training=private, answers=Answers.SETS),
+            "that returns prediction sets is harder to extract than one that returns labels",
+            sets,
             labels,
         ),
     )
@@ -170,12 +185,12 @@ def _extraction_rows(data: Examples) -> list[Row]:
         _row(
             f"attack=extraction,{variant}",
             expected,
-            f"A victim is harder to extract as {harder.name}, at (1, 1e-5)-DP, than as "
-            f"{easier.name}: its surrogate agrees with it less often. DP does not promise so.",
+            f"A model of {harder.name.partition(',')[0]} at (1, 1e-5)-DP {words}. DP does not "
+            "promise so.",
             "P(fidelity > fidelity′) ≤ 1/2",
             HarderToExtract(data=data, harder=harder, easier=easier),
         )
-        for variant, expected, harder, easier in cases
+        for variant, expected, words, harder, easier in cases
     ]
 
 
