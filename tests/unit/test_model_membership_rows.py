@@ -1,13 +1,16 @@
-"""The rows of the training suite's membership audits, as data."""
+"""Membership audits as a user meets them: the suite's rows, and the page on one's own models."""
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 from dpcp_audit.audits.evidence import Verdict
 from dpcp_audit.reports.suite.training_membership import rows
 
+PAGE = Path(__file__).parents[2] / "docs" / "howto" / "attack_a_trained_model.md"
 WITHOUT_TORCH = """
 import sys
 from dpcp_audit.reports.suite.training_membership import rows
@@ -38,3 +41,12 @@ def test_what_has_no_noise_or_half_of_it_is_expected_to_be_refuted_and_nothing_e
     for row in rows():
         broken = "non-private" in row.claim.id or "noise=half" in row.claim.id
         assert (row.claim.expected is Verdict.REFUTED) == broken, row.claim.id
+
+
+def test_the_page_says_what_its_code_prints(capsys) -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    code, shown = (
+        re.findall(rf"```{kind}\n(.*?)```", page, re.DOTALL) for kind in ("python", "text")
+    )
+    exec(compile(code[0], str(PAGE), "exec"), {})  # noqa: S102  (the page's own words)
+    assert capsys.readouterr().out == shown[0]
