@@ -194,8 +194,11 @@ def _score_shows_twice(claim: ApproxDP, trials: int, significance: float) -> boo
 
 
 @lru_cache(maxsize=256)
-def _limits_show_twice(guarantee: PrivacyGuarantee, trials: int, significance: float) -> bool:
-    """Tell the same of Clopper–Pearson limits, the neighbour's rate at its upper end."""
+def limits_show_twice(guarantee: PrivacyGuarantee, trials: int, significance: float) -> bool:
+    """Tell whether so many trials refute twice the claim by Clopper–Pearson limits.
+
+    At the event that shows it best, with the neighbour's rate at its upper end.
+    """
     from scipy.stats import binom  # noqa: PLC0415  (slow to import)
 
     each = (1 + _DETECTION) / 2  # of the neighbour's count, and of the event's
@@ -239,7 +242,7 @@ def _by_limits(guarantee: PrivacyGuarantee, hits: Hits, significance: float) -> 
     return Judgement(
         verdict=_verdict(
             refuted=refuted,
-            shows_twice=refuted or _limits_show_twice(guarantee, trials, significance),
+            shows_twice=refuted or limits_show_twice(guarantee, trials, significance),
         ),
         evidence=_box_evidence(
             guarantee, hits, (p_low, p_high, q_high), allowed, significance=significance

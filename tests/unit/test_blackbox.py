@@ -15,8 +15,9 @@ from dpcp_audit.audits.blackbox import (
     ValuePairs,
     confirm,
 )
-from dpcp_audit.audits.blackbox.accusations import EventTest
+from dpcp_audit.audits.blackbox.accusations import EventTest, accuse
 from dpcp_audit.audits.blackbox.check import _plan
+from dpcp_audit.audits.blackbox.moments import MomentTest
 from dpcp_audit.audits.blackbox.search import Bank, Race
 from dpcp_audit.audits.check import Check, Context
 from dpcp_audit.audits.degenerate import DegenerateTargetError, Randomness
@@ -219,3 +220,22 @@ def test_a_check_names_its_bad_arguments() -> None:
     assert check.sampled
     with pytest.raises(ValueError, match="draws must be an integer >= 600, got 599"):
         BlackBoxPrivacy(sample=laplace_mean(1.0), guarantee=LocalDP(1.0), pairs=pairs, draws=599)
+
+
+@pytest.mark.parametrize("claim", [ZCDP(0.01), RenyiDP(4.0, 0.04), PureDP(0.1)], ids=str)
+def test_draws_that_show_nothing_are_inconclusive(claim) -> None:
+    """Six hundred outputs let half of the claimed noise pass; by event and by moment."""
+    outcome = search(laplace_mean(20.0), claim, SMALL, draws=600)
+    assert outcome.verdict is Verdict.INCONCLUSIVE
+
+
+def test_a_moment_of_few_outputs_is_inconclusive() -> None:
+    rng = np.random.default_rng(0)
+    claim = ZCDP(0.5)
+    pilot = [rng.normal(mean, 1.0, 4000) for mean in (1.3, 0.0)]
+    accusation = accuse(claim, *pilot, bounds=None)
+    assert isinstance(accusation, MomentTest)
+    x, y = (rng.normal(mean, 1.0, 4000) for mean in (0.5, 0.0))
+    few = accusation.judge(claim, x[:100], y[:100], significance=1e-3)
+    many = accusation.judge(claim, x, y, significance=1e-3)
+    assert (few.verdict, many.verdict) == (Verdict.INCONCLUSIVE, Verdict.CONSISTENT)

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dpcp_audit import _validate
-from dpcp_audit.audits.certificates import Judgement
+from dpcp_audit.audits.certificates import Judgement, limits_show_twice
 from dpcp_audit.audits.evidence import Evidence, EvidenceKind, Verdict
 from dpcp_audit.audits.features import feature_from_data
 from dpcp_audit.mechanisms.guarantees import ZCDP, RenyiDP
@@ -118,7 +118,10 @@ class MomentTest:
                 )[0]
             )
         )
-        could = refuted or best >= -math.log(significance)
+        could = refuted or (
+            best >= -math.log(significance)
+            and limits_show_twice(guarantee, first.size, significance)
+        )
         name = "ρ" if isinstance(guarantee, ZCDP) else f"D_α at α = {self.order:.6g}"
         return Judgement(
             verdict=Verdict.REFUTED

@@ -74,14 +74,10 @@ def short(value: Any) -> str:
 
 def _records(value: Any) -> list[Any]:
     """Return an input's records; of one in parts, such as probabilities and labels, rows of all."""
-    if isinstance(value, dict) and isinstance(value.get("parts"), list):
-        parts = value["parts"]
-        return [list(row) for row in zip(*parts, strict=False)] if all(map(_listed, parts)) else []
-    return value if _listed(value) else []
-
-
-def _listed(value: Any) -> bool:
-    return isinstance(value, list)
+    parts = value.get("parts") if isinstance(value, dict) else None
+    if isinstance(parts, list) and all(isinstance(part, list) for part in parts):
+        return [list(row) for row in zip(*parts, strict=False)]
+    return value if isinstance(value, list) else []
 
 
 def _apart(names: tuple[str, str], first: list[Any], second: list[Any]) -> dict[str, Any]:
