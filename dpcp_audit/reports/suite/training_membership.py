@@ -32,8 +32,8 @@ _SECTION = "Future work (membership inference)"
 _ATTACKS: dict[str, tuple[ShadowAttack, str]] = {
     "loss": (LossThreshold(), "the loss threshold"),
     "shadow": (AttackClassifier(), "an attack classifier fitted on shadow models"),
-    "lira-online": (LiRA(), "LiRA, with the target in half of the shadow models"),
-    "lira-offline": (LiRA(online=False), "LiRA, without the target in the shadow models"),
+    "lira-online": (LiRA(), "online LiRA, with the target in half of the shadow models"),
+    "lira-offline": (LiRA(online=False), "offline LiRA, without the target in the shadow models"),
 }
 _SEEN = {
     View.PROBABILITIES: "class probabilities",
@@ -143,11 +143,11 @@ def _row(attack: str, model: str, view: View) -> Row:
     private = model != "non-private"
     claimed = _YARDSTICK[view]
     statement = (
-        f"From {_SEEN[view]}, {words} tells a {_TITLES[model]} model's members no better than "
-        f"its accounted guarantee allows (ε = {_PRIVATE.epsilon_at(_DELTA):.3g} at δ = {_DELTA:g})."
+        f"{_TITLES[model]} (ε = {_PRIVATE.epsilon_at(_DELTA):.3g} at δ = {_DELTA:g}): its models' "
+        f"members cannot be told better than the guarantee allows, from {_SEEN[view]} by {words}."
         if private
-        else f"Training without noise is {claimed:g}-DP as {words} sees it through "
-        f"{_SEEN[view]}: the yardstick that the attack bites."
+        else f"Training without noise is {claimed:g}-DP, as seen through {_SEEN[view]} by {words}: "
+        "the yardstick that the attack bites."
     )
     return Row(
         claim=_claim(
