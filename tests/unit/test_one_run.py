@@ -137,13 +137,13 @@ def test_nothing_is_refuted_by_wrong_guesses() -> None:
     assert training_epsilon_lower_bound(GAUSSIAN, none, delta=1e-5, significance=0.05) == 0
 
 
-def test_certain_guesses_have_tiny_p_values():
+def test_certain_guesses_have_tiny_p_values() -> None:
     certain = Guesses(correct=500, guesses=500, canaries=500)
     assert p_value(PureDP(0.1), certain) <= 1.1e-12
     assert binomial_p_value(PureDP(0.1), certain) < 1e-100
 
 
-def test_groups_of_runs_are_combined_by_fishers_method():
+def test_groups_of_runs_are_combined_by_fishers_method() -> None:
     """Ten groups of p-value about 0.07 together refute what none refutes alone."""
     groups = [Guesses(correct=c, guesses=40, canaries=60) for c in (35, 34, 36, 35, 33)] * 2
     claim = ApproxDP(1.0, 1e-6)

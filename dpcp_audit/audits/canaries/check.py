@@ -44,9 +44,9 @@ _MOST_GUESSES = 10_000
 _FEWEST_BETS = 500
 _PILOT = 5
 _USUAL = 0.05
-_POINTS = 7
+_POINTS = 6
 _GROUPS = 32
-_BLOCK = 16
+_BLOCK = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,10 +54,10 @@ class CanaryAudit:
     """Hold the guarantee of a training against canaries in it.
 
     Half of the significance goes to the region that the claim allows, held against the guesses
-    of all runs, by blocks of them (``one_run``). The other half certifies a lower bound of ε(δ) that assumes
-    nothing of the mechanism: from 500 runs on by bets on independent runs, which a fifth of
-    them has chosen (``run_bets``), below by the guesses again, against (ε, δ)-DP. Either may
-    refute; a true claim is refuted with probability at most the significance. INCONCLUSIVE
+    of all runs, by blocks of them (``one_run``). The other half certifies a lower bound of ε(δ)
+    that assumes nothing of the mechanism: from 500 runs on by bets on independent runs, which a
+    fifth of them has chosen (``run_bets``), below by the guesses again, against (ε, δ)-DP. Either
+    may refute; a true claim is refuted with probability at most the significance. INCONCLUSIVE
     only where not even right guesses throughout would have refuted.
 
     Parameters
@@ -213,9 +213,7 @@ class CanaryAudit:
             f"like members, {guesses.correct / guesses.guesses:.1%} are."
         )
 
-    def _figure(
-        self, context: Context, results: Sequence[PlainData], accounted: float
-    ) -> Figure:
+    def _figure(self, context: Context, results: Sequence[PlainData], accounted: float) -> Figure:
         points = self._points(context, results)
         x = [float(point[0]) for point in points]
         label = "canaries in the run" if self._runs(context) == 1 else "runs"
@@ -233,9 +231,7 @@ class CanaryAudit:
                     for k, name in enumerate(names, start=1)
                 ),
             ],
-            description=(
-                f"Lower bounds of ε over the number of {label}, against the accounted ε."
-            ),
+            description=(f"Lower bounds of ε over the number of {label}, against the accounted ε."),
         )
 
     def _points(
@@ -244,22 +240,26 @@ class CanaryAudit:
         """Return (runs or canaries, our bound, the binomial theorem's), at 95 %."""
         if self._runs(context) == 1:
             parts = [Guesses(**part) for part in results[0]["epsilon"]]
-            return [(part.canaries, *self._both(part)) for part in parts]
+            return [
+                (
+                    part.canaries,
+                    epsilon_lower_bound(part, delta=self.delta, significance=_USUAL),
+                    self._binomial(part),
+                )
+                for part in parts
+            ]
         found = []
         for stop in np.unique(np.geomspace(2, len(results), _POINTS).astype(int)).tolist():
             shown = results[:stop]
             guesses = _sum(self._epsilon_groups(shown))
-            _, binomial = self._both(guesses)
             ours = self._bound(context, shown, significance=_USUAL)
-            found.append((guesses.canaries // self.game.canaries, ours, binomial))
+            found.append((guesses.canaries // self.game.canaries, ours, self._binomial(guesses)))
         return found
 
-    def _both(self, guesses: Guesses) -> tuple[float, float]:
-        ours, binomial = (
-            epsilon_lower_bound(guesses, delta=self.delta, significance=_USUAL, theorem=theorem)
-            for theorem in (Theorem.REGION, Theorem.BINOMIAL)
+    def _binomial(self, guesses: Guesses) -> float:
+        return epsilon_lower_bound(
+            guesses, delta=self.delta, significance=_USUAL, theorem=Theorem.BINOMIAL
         )
-        return ours, binomial
 
 
 def _verdict(*, refuted: bool, could: bool) -> Verdict:
@@ -279,8 +279,9 @@ def _guessed(played: Played, share: float) -> dict[str, int]:
 
 
 def _blocks(played: Played) -> list[Played]:
-    """Return the runs in blocks, whose guesses are independent."""
-    cuts = range(_BLOCK, len(played.scores), _BLOCK)
+    """Return the runs in blocks of 1,000 canaries or so, whose guesses are independent."""
+    size = max(1, round(_BLOCK / played.scores.shape[1]))
+    cuts = range(size, len(played.scores), size)
     pairs = zip(np.split(played.scores, cuts), np.split(played.members, cuts), strict=True)
     return [Played(*pair) for pair in pairs]
 

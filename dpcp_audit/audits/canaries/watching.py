@@ -11,10 +11,13 @@ import numpy as np
 from dpcp_audit.mechanisms.dpsgd.settings import DPSGD, Adam, Poisson
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dpcp_audit._types import FloatArray, IntArray
     from dpcp_audit.mechanisms.dpsgd.training import Step
 
 _LEAST = 1e-30
+_ITERATIONS = 6
 
 
 class Attack(StrEnum):
@@ -47,20 +50,20 @@ class Watcher:
     settings: DPSGD
     coordinates: IntArray
     _total: FloatArray = field(init=False, default_factory=lambda: np.zeros(()))
-    _direction: FloatArray = field(init=False, default_factory=lambda: np.zeros(()))
+    _fed: _FedToAdam | None = field(init=False, default=None)
     _noise: list[FloatArray] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
         if not isinstance(self.settings.sampling, Poisson):
-            raise ValueError(  # noqa: TRY004  (bad input is a ValueError throughout)
-                "sampling must be Poisson where there are canaries"
-            )
+            raise ValueError("sampling must be Poisson where there are canaries")
 
     @property
     def scores(self) -> FloatArray:
         """The canaries' scores, shape (replicas, m), or (replicas, 1) where all share one."""
         if self.attack in {Attack.WEIGHT_SCALE, Attack.UPDATE_SCALE}:
             return -np.log(self._total)
+        if self._fed is not None:
+            return self._fed.scores(self._log_ratio, self.settings.noise_multiplier)
         return self._total
 
     def __call__(self, step: Step, /) -> None:
@@ -70,6 +73,9 @@ class Watcher:
             self._total = self._total + moves.cpu().double().numpy()
         elif self.attack is Attack.WEIGHT_SCALE:
             self._total = np.square(self._moves(step)) + _LEAST
+        elif isinstance(self.settings.optimiser, Adam):
+            self._fed = self._fed or _FedToAdam(adam=self.settings.optimiser)
+            self._fed.add(self._moves(step), step.index + 1)
         else:
             sums = self._sums(step)
             if self._noise:
@@ -90,17 +96,8 @@ class Watcher:
         return moves / self.settings.learning_rate
 
     def _sums(self, step: Step) -> FloatArray:
-        """Return the step's noisy sum at the canaries' weights, in units of C.
-
-        Adam's is had from two steps, as if the second moment were that of the noise.
-        """
-        moves, adam = self._moves(step), self.settings.optimiser
-        if not isinstance(adam, Adam):
-            return moves * (self.settings.lot_size / self.settings.clip_norm)
-        moment = moves * (1 - adam.beta1 ** (step.index + 1))
-        sums = (moment - adam.beta1 * self._direction) / (1 - adam.beta1)
-        self._direction = moment
-        return np.asarray(sums * self.settings.noise_multiplier)
+        """Return the step's noisy sum at the canaries' weights, in units of C."""
+        return self._moves(step) * (self.settings.lot_size / self.settings.clip_norm)
 
     def _log_ratio(self, sums: FloatArray) -> FloatArray:
         """Return log(((1−q)·φ(s) + q·φ(s−1))/φ(s)), φ the density of N(0, σ²)."""
@@ -108,3 +105,37 @@ class Watcher:
         q = sampling.rate if isinstance(sampling, Poisson) else 1.0
         seen = np.log(q) + (sums - 0.5) / sigma**2
         return np.asarray(np.logaddexp(np.log1p(-q), seen) if q < 1 else seen)
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class _FedToAdam:
+    """What Adam was fed at each weight, from its moves, up to a scale for each weight.
+
+    A move m̂/√v̂ is solved for the newest gradient g, of which m̂ and v̂ are known functions once
+    all earlier ones are; the first is ±1 by convention, as its size is lost. The noise's known
+    scale sets the sizes in the end.
+    """
+
+    adam: Adam
+    _first: FloatArray = field(init=False, default_factory=lambda: np.zeros(()))
+    _second: FloatArray = field(init=False, default_factory=lambda: np.zeros(()))
+    _gradients: list[FloatArray] = field(init=False, default_factory=list)
+
+    def add(self, moves: FloatArray, time: int) -> None:
+        """Take in the moves of a step, over the learning rate."""
+        beta1, beta2 = self.adam.beta1, self.adam.beta2
+        unbias1, unbias2 = 1 - beta1**time, 1 - beta2**time
+        newest = np.sqrt(self._second / unbias2) if time > 1 else np.ones(moves.shape)
+        for _ in range(_ITERATIONS):
+            second = beta2 * self._second + (1 - beta2) * np.square(newest)
+            moment = moves * np.sqrt(second / unbias2) * unbias1
+            newest = (moment - beta1 * self._first) / (1 - beta1)
+        self._first = beta1 * self._first + (1 - beta1) * newest
+        self._second = beta2 * self._second + (1 - beta2) * np.square(newest)
+        self._gradients.append(newest)
+
+    def scores(self, log_ratio: Callable[[FloatArray], FloatArray], sigma: float) -> FloatArray:
+        """Return the sum of the steps' log-ratios, where the noise has scale ``sigma``."""
+        gradients = np.stack(self._gradients)
+        scale = sigma / np.sqrt(np.square(gradients).mean(axis=0))
+        return np.asarray(log_ratio(gradients * scale).sum(axis=0))

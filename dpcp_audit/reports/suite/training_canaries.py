@@ -76,6 +76,8 @@ def black_box(optimiser: SGD | Adam, inputs: OutsideCanaries, *, runs: int) -> C
         claim=claimed(settings),
         runs=runs,
         side_by_side=128,
+        claim_share=0.25,
+        epsilon_share=0.05,
     )
 
 
@@ -95,7 +97,7 @@ def flawed(flaw: Flaw, optimiser: SGD | Adam | None = None) -> CanaryAudit:
         norm=10.0 if flaw in _UNCLIPPED else 1.0,
         attack=_ATTACKS.get(flaw, Attack.LIKELIHOOD),
     )
-    audit = CanaryAudit(game=game, claim=claimed(settings), runs=128, side_by_side=64)
+    audit = CanaryAudit(game=game, claim=claimed(settings), runs=256)
     if flaw is not Flaw.DIVIDES_BY_SIZE:
         return audit
     alone = replace(game, canaries=1, examples=20)
@@ -115,8 +117,7 @@ def _trainings() -> list[Row]:
         _row(
             f"dpskin.{name}[audit={audit}]",
             Verdict.CONSISTENT,
-            f"{words} {_DATA} is as private as the subsampled Gaussian mechanism, composed; "
-            f"{how}.",
+            f"{words} {_DATA} is as private as the subsampled Gaussian mechanism, composed; {how}.",
             check,
         )
         for name, words, optimiser, runs in (
@@ -126,8 +127,7 @@ def _trainings() -> list[Row]:
         for audit, how, check in (
             (
                 "white-box",
-                "audited by gradient canaries in many runs of logistic regression, watched at "
-                "every step",
+                "audited by gradient canaries in many runs of logistic regression, every step seen",
                 white_box(optimiser, runs=runs),
             ),
             (
