@@ -126,6 +126,13 @@ def test_yardsticks_blame_nobody() -> None:
     assert [family.name for family in reading.controls] == [
         "Split conformal prediction, without noise"
     ]
+    assert "excludes 1 promise as stated" in reading.meaning
+    assert "1 more claim is a control, known to be broken, and caught." in reading.meaning
+
+
+def test_controls_alone_exclude_no_promise() -> None:
+    reading = read(document(refuted("zoo.a[x=1]", 2.0), finding("b.x", "PROVED", "PROVED")))
+    assert reading.meaning.startswith("The evidence excludes none of these promises. 1 more claim")
 
 
 def test_foreign_targets_are_called_by_their_name() -> None:

@@ -130,13 +130,21 @@ class Reading:
         return f"{self._refuted_sentence()} {self._holding_sentence()}".strip()
 
     def _refuted_sentence(self) -> str:
-        refuted = self.counts[Verdict.REFUTED]
+        caught = sum(len(family.refuted) for family in self.controls)
+        refuted = self.counts[Verdict.REFUTED] - caught
+        controls = (
+            f" {_count(caught, 'more claim')} {_is(caught, 'is a control', 'are controls')}, "
+            "known to be broken, and caught."
+            if caught
+            else ""
+        )
         if not refuted:
-            return "The evidence excludes none of these promises."
+            return "The evidence excludes none of these promises." + controls
         them, each = _is(refuted, "it", "them"), _is(refuted, "it comes", "each comes")
         return (
             f"The evidence excludes {_count(refuted, 'promise')} as stated, so do not build on "
             f"{them} in that form; {each} with a witness and a command that runs it again."
+            f"{controls}"
         )
 
     def _holding_sentence(self) -> str:
