@@ -245,6 +245,11 @@ class _MeanOfTheBatch(nn.Module):
         return inputs - inputs.mean(dim=0, keepdim=True)
 
 
+class _Direction(nn.Module):
+    def forward(self, inputs) -> torch.Tensor:
+        return inputs / inputs.norm(dim=1, keepdim=True)
+
+
 class _Bare(nn.Module):
     def __init__(self) -> None:
         super().__init__()
@@ -285,6 +290,10 @@ class TestRefusals:
     def test_networks(self, module, message) -> None:
         with pytest.raises(ValueError, match=message):
             train(module, DATA, settings())
+
+    def test_an_example_that_is_undefined_mixes_with_none(self) -> None:
+        """Zeros, which the network is asked about, have no direction."""
+        train(nn.Sequential(_Direction(), head()), DATA, settings(), rng=0)
 
     def test_a_bare_layer_is_trained_from_given_parameters(self) -> None:
         against_the_plain_loop(_Bare(), DATA, settings())
@@ -347,12 +356,13 @@ class TestCanaries:
             ({"clipping": Clipping.PER_LAYER}, 0.6 / math.sqrt(2)),
             ({"clip_norm": 7.0}, 5.0),
             ({"flaw": Flaw.NO_CLIPPING}, 5.0),
+            ({"flaw": Flaw.DIVIDES_BY_SIZE}, np.array([[0.6 * 4], [0.6 * 4 / 2]])),
         ],
     )
     def test_they_are_clipped_as_any_other_example(self, changes, left) -> None:
         moved = self.trained(head(), **changes)
         expected = np.zeros_like(moved)
-        expected[:, 1], expected[1, 8] = left, left
+        expected[[0, 1, 1], [1, 1, 8]] = np.broadcast_to(left, (2, 1))[[0, 1, 1], 0]
         np.testing.assert_allclose(moved, expected, atol=1e-5)
 
     def test_they_are_sampled_as_any_other_example(self) -> None:

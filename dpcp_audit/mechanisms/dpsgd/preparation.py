@@ -148,7 +148,7 @@ def _probe(module: nn.Module, data: Examples, place: torch.device) -> None:
             f"module must return logits of shape (n, {data.n_classes}), got shape "
             f"{tuple(together.shape)} for n = {len(inputs)}"
         )
-    close = 1e-3 * float(alone.abs().max())
+    close = 1e-3 * float(alone.nan_to_num().abs().max())
     if not torch.allclose(together, alone, rtol=1e-3, atol=close, equal_nan=True):
         raise ValueError(
             "module must treat every example on its own; its logits of a batch are not those of "
