@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from functools import reduce
-from operator import add
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from dpcp_audit import _validate
-from dpcp_audit.audits.canaries.games import Played
-from dpcp_audit.audits.canaries.run_bets import Ranked, RunBets, ranked
+from dpcp_audit.audits.canaries.counts import (
+    beginnings,
+    blocks,
+    grouped,
+    guessed,
+    ranked_of,
+    total,
+)
+from dpcp_audit.audits.canaries.run_bets import RunBets, ranked
 from dpcp_audit.audits.check import whole
 from dpcp_audit.audits.evidence import (
     Evidence,
@@ -29,7 +34,6 @@ from dpcp_audit.audits.one_run import (
     Theorem,
     epsilon_lower_bound,
     refutes,
-    top_guesses,
     training_epsilon_lower_bound,
 )
 
@@ -45,8 +49,6 @@ _FEWEST_BETS = 500
 _PILOT = 5
 _USUAL = 0.05
 _POINTS = 6
-_GROUPS = 32
-_BLOCK = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,15 +113,15 @@ class CanaryAudit:
         """Play a group of runs, side by side."""
         runs = min(self.side_by_side, self._runs(context) - index * self.side_by_side)
         played = self.game.play(runs, rng=context.rng(index))
-        total = self._runs(context) * self.game.canaries
+        canaries = self._runs(context) * self.game.canaries
         result: PlainData = {
             "claim": [
-                _guessed(part, min(self.claim_share, _MOST_GUESSES / total))
-                for part in _blocks(played)
+                guessed(part, min(self.claim_share, _MOST_GUESSES / canaries))
+                for part in blocks(played)
             ],
             "epsilon": [
-                _guessed(part, min(self.epsilon_share, _MOST_GUESSES / total))
-                for part in (_blocks(played) if self.runs > 1 else _beginnings(played))
+                guessed(part, min(self.epsilon_share, _MOST_GUESSES / canaries))
+                for part in (blocks(played) if self.runs > 1 else beginnings(played, _POINTS))
             ],
         }
         if self._bets(context):
@@ -130,45 +132,59 @@ class CanaryAudit:
 
     def combine(self, context: Context, results: Sequence[PlainData]) -> Outcome:
         """Judge all runs."""
-        half = context.significance / 2
         accounted = self.claim.epsilon_at(self.delta)
-        groups = _groups([part for result in results for part in result["claim"]])
-        by_claim = refutes(self.claim, *groups, significance=half)
-        bound = self._bound(context, results, significance=half)
-        certain = [replace(group, correct=group.guesses) for group in groups]
-        could = by_claim or refutes(self.claim, *certain, significance=half)
-        refuted = by_claim or bound > accounted
-        family = training_epsilon_lower_bound(
-            self.claim, *groups, delta=self.delta, significance=half
+        groups = grouped([part for result in results for part in result["claim"]])
+        half = context.significance / 2
+        strict, usual = (
+            self._bounds(context, results, groups, significance=level) for level in (half, _USUAL)
         )
-        guesses = _sum(groups)
-        shown = max(bound, family) if by_claim else min(bound, accounted)
+        by_claim = refutes(self.claim, *groups, significance=half)
+        refuted = by_claim or strict.anywhere > accounted
+        certain = [replace(group, correct=group.guesses) for group in groups]
+        could = refuted or refutes(self.claim, *certain, significance=half)
+        if by_claim:
+            lower, value = max(strict), max(usual)
+        else:
+            lower, value = strict.anywhere, usual.anywhere
+        beyond = math.nextafter(accounted, math.inf)
+        lower = max(lower, beyond) if refuted else min(lower, accounted)
         return Outcome(
             verdict=_verdict(refuted=refuted, could=could),
             evidence=Evidence(
                 kind=EvidenceKind.CERTIFIED,
-                quantity=f"certified ε at δ = {self.delta:g}, from below",
-                value=shown,
-                lower=max(shown, math.nextafter(accounted, math.inf)) if refuted else shown,
+                quantity=f"ε at δ = {self.delta:g}, certified from below (at 95 %)",
+                value=max(lower, value),
+                lower=lower,
                 upper=math.inf,
                 claimed=accounted,
                 confidence=1 - context.significance,
-                n_samples=guesses.canaries,
+                n_samples=total(groups).canaries,
             ),
             witness=self.witness | {"guarantee": str(self.claim), "seed": context.seed},
-            note=self._note(context, results, groups, bound, family),
+            note=self._note(context, total(groups), strict, usual),
             figures=(self._figure(context, results, accounted),),
         )
-
-    def _epsilon_groups(self, results: Sequence[PlainData]) -> list[Guesses]:
-        parts = [part for result in results for part in result["epsilon"]]
-        return _groups(parts if self.runs > 1 else parts[-1:])
 
     def _runs(self, context: Context) -> int:
         return 1 if self.runs == 1 else max(2, round(self.runs * context.effort))
 
     def _bets(self, context: Context) -> bool:
         return self._runs(context) >= _FEWEST_BETS and self.chunks(context) >= _PILOT
+
+    def _bounds(
+        self,
+        context: Context,
+        results: Sequence[PlainData],
+        groups: Sequence[Guesses],
+        *,
+        significance: float,
+    ) -> _Bounds:
+        return _Bounds(
+            anywhere=self._bound(context, results, significance=significance),
+            family=training_epsilon_lower_bound(
+                self.claim, *groups, delta=self.delta, significance=significance
+            ),
+        )
 
     def _bound(
         self, context: Context, results: Sequence[PlainData], *, significance: float
@@ -178,7 +194,7 @@ class CanaryAudit:
             groups = self._epsilon_groups(results)
             return epsilon_lower_bound(*groups, delta=self.delta, significance=significance)
         first = max(1, len(results) // _PILOT)
-        pilot, rest = _ranked(results[:first]), _ranked(results[first:])
+        pilot, rest = ranked_of(results[:first]), ranked_of(results[first:])
         bets = RunBets.chosen(
             pilot,
             canaries=self.game.canaries,
@@ -189,28 +205,17 @@ class CanaryAudit:
         )
         return bets.lower_bound(rest, significance=significance)
 
-    def _note(
-        self,
-        context: Context,
-        results: Sequence[PlainData],
-        groups: Sequence[Guesses],
-        bound: float,
-        family: float,
-    ) -> str:
-        accounted = self.claim.epsilon_at(self.delta)
-        usual = self._bound(context, results, significance=_USUAL)
-        usual_family = training_epsilon_lower_bound(
-            self.claim, *groups, delta=self.delta, significance=_USUAL
-        )
-        runs, guesses = self._runs(context), _sum(groups)
+    def _note(self, context: Context, guesses: Guesses, strict: _Bounds, usual: _Bounds) -> str:
+        accounted, runs = self.claim.epsilon_at(self.delta), self._runs(context)
         return (
             f"Accounted: ε = {accounted:.4g}. Certified without any assumption about the "
-            f"mechanism: {_of(usual, accounted)} at 95 % confidence, {_of(bound, accounted)} at "
-            "the confidence of this check; among trainings that differ in the noise alone, by "
-            f"the claim's trade-off: {_of(usual_family, accounted)} and "
-            f"{_of(family, accounted)}. {runs} {'run' if runs == 1 else 'runs'} of "
-            f"{self.game.canaries} canaries; of the {guesses.guesses} of them that look most "
-            f"like members, {guesses.correct / guesses.guesses:.1%} are."
+            f"mechanism: {_of(usual.anywhere, accounted)} at 95 % confidence, "
+            f"{_of(strict.anywhere, accounted)} at the confidence of this check; among trainings "
+            "that differ in the noise alone, by the claim's trade-off: "
+            f"{_of(usual.family, accounted)} and {_of(strict.family, accounted)}. "
+            f"{runs} {'run' if runs == 1 else 'runs'} of {self.game.canaries} "
+            f"{'canary' if self.game.canaries == 1 else 'canaries'}; of the {guesses.guesses} "
+            f"that look most like members, {guesses.correct / guesses.guesses:.1%} are."
         )
 
     def _figure(self, context: Context, results: Sequence[PlainData], accounted: float) -> Figure:
@@ -251,7 +256,7 @@ class CanaryAudit:
         found = []
         for stop in np.unique(np.geomspace(2, len(results), _POINTS).astype(int)).tolist():
             shown = results[:stop]
-            guesses = _sum(self._epsilon_groups(shown))
+            guesses = total(self._epsilon_groups(shown))
             ours = self._bound(context, shown, significance=_USUAL)
             found.append((guesses.canaries // self.game.canaries, ours, self._binomial(guesses)))
         return found
@@ -260,6 +265,17 @@ class CanaryAudit:
         return epsilon_lower_bound(
             guesses, delta=self.delta, significance=_USUAL, theorem=Theorem.BINOMIAL
         )
+
+    def _epsilon_groups(self, results: Sequence[PlainData]) -> list[Guesses]:
+        parts = [part for result in results for part in result["epsilon"]]
+        return grouped(parts if self.runs > 1 else parts[-1:])
+
+
+class _Bounds(NamedTuple):
+    """Lower bounds of ε(δ): of any mechanism, and among trainings that differ in the noise."""
+
+    anywhere: float
+    family: float
 
 
 def _verdict(*, refuted: bool, could: bool) -> Verdict:
@@ -270,42 +286,3 @@ def _verdict(*, refuted: bool, could: bool) -> Verdict:
 
 def _of(bound: float, accounted: float) -> str:
     return f"ε ≥ {bound:.3g} ({bound / accounted:.2f} of it)"
-
-
-def _guessed(played: Played, share: float) -> dict[str, int]:
-    made = max(1, round(share * played.scores.size))
-    found = top_guesses(played.scores, played.members, guesses=made)
-    return {"correct": found.correct, "guesses": found.guesses, "canaries": found.canaries}
-
-
-def _blocks(played: Played) -> list[Played]:
-    """Return the runs in blocks of 1,000 canaries or so, whose guesses are independent."""
-    size = max(1, round(_BLOCK / played.scores.shape[1]))
-    cuts = range(size, len(played.scores), size)
-    pairs = zip(np.split(played.scores, cuts), np.split(played.members, cuts), strict=True)
-    return [Played(*pair) for pair in pairs]
-
-
-def _beginnings(played: Played) -> list[Played]:
-    """Return the first canaries of a single run, from few to all."""
-    canaries = played.scores.shape[1]
-    sizes = {max(1, canaries >> k) for k in range(_POINTS)}
-    return [Played(played.scores[:, :m], played.members[:, :m]) for m in sorted(sizes)]
-
-
-def _groups(parts: Sequence[dict[str, int]]) -> list[Guesses]:
-    """Return the guesses of all chunks, neighbouring ones together where they are many."""
-    guesses = [Guesses(**part) for part in parts]
-    size = math.ceil(len(guesses) / _GROUPS)
-    return [_sum(guesses[i : i + size]) for i in range(0, len(guesses), size)]
-
-
-def _sum(groups: Sequence[Guesses]) -> Guesses:
-    return reduce(add, groups)
-
-
-def _ranked(results: Sequence[dict[str, Any]]) -> Ranked:
-    return Ranked(
-        np.concatenate([np.asarray(result["scores"]) for result in results]),
-        np.concatenate([np.asarray(result["members"], dtype=np.bool_) for result in results]),
-    )

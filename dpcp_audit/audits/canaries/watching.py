@@ -55,7 +55,9 @@ class Watcher:
 
     def __post_init__(self) -> None:
         if not isinstance(self.settings.sampling, Poisson):
-            raise ValueError("sampling must be Poisson where there are canaries")
+            raise ValueError(  # noqa: TRY004  (bad input is a ValueError throughout)
+                "sampling must be Poisson where there are canaries"
+            )
 
     @property
     def scores(self) -> FloatArray:
