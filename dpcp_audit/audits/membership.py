@@ -18,6 +18,7 @@ from scipy.special import expit
 from dpcp_audit import _validate
 from dpcp_audit.audits.attacks import Attack, CellLikelihood, membership_pvalues
 from dpcp_audit.audits.box_power import fewest
+from dpcp_audit.audits.certificates import limits_show_twice
 from dpcp_audit.audits.evidence import (
     Evidence,
     EvidenceKind,
@@ -136,7 +137,7 @@ class MembershipInference:
     The attacks are fitted on a quarter of the games; a second quarter chooses among them and
     sets four thresholds; the last half certifies the two rates of each by Clopper–Pearson
     limits at a quarter of the significance. A true claim is refuted with probability at most
-    the significance. INCONCLUSIVE only where not even a perfect attack could have refuted.
+    the significance. INCONCLUSIVE where the games are too few to show twice the claimed loss.
 
     Parameters
     ----------
@@ -303,10 +304,7 @@ class MembershipInference:
     def _verdict(self, result: AttackResult, significance: float) -> Verdict:
         if max(point.excess for point in result.points) > 0:
             return Verdict.REFUTED
-        share = significance / _POINTS
-        never = clopper_pearson(0, result.games, significance=share)[1]
-        always = clopper_pearson(result.games, result.games, significance=share)[0]
-        enough = always > float(self.guarantee.power(never))
+        enough = limits_show_twice(self.guarantee, result.games, significance / _POINTS)
         return Verdict.CONSISTENT if enough else Verdict.INCONCLUSIVE
 
     def _evidence(self, result: AttackResult, context: Context) -> Evidence:

@@ -164,6 +164,12 @@ def test_too_few_games_to_refute_anything() -> None:
     assert outcome.verdict is Verdict.INCONCLUSIVE
 
 
+def test_too_few_games_to_show_twice_the_loss() -> None:
+    claim = PureDP(1.0)
+    assert played(game(laplace(1.0), claim, n_samples=400)).verdict is Verdict.INCONCLUSIVE
+    assert played(game(laplace(1.0), claim, n_samples=4000)).verdict is Verdict.CONSISTENT
+
+
 def test_the_same_context_gives_the_same_outcome() -> None:
     check = game(laplace(1.0), PureDP(1.0))
     assert played(check) == played(check)
