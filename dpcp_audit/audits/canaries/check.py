@@ -152,7 +152,7 @@ class CanaryAudit:
             verdict=_verdict(refuted=refuted, could=could),
             evidence=Evidence(
                 kind=EvidenceKind.CERTIFIED,
-                quantity=f"ε at δ = {self.delta:g}, certified from below (at 95 %)",
+                quantity=f"certified ε (95 %) at δ = {self.delta:g}",
                 value=max(lower, value),
                 lower=lower,
                 upper=math.inf,
