@@ -36,7 +36,9 @@ def test_a_pool_is_the_half_that_is_not_fitted() -> None:
     assert dpsgd_pool(Dataset.DIGITS, Network.LOGISTIC).probabilities is pool.probabilities
 
 
-@pytest.mark.parametrize("relation", [Relation.ADD_REMOVE, Relation.SUBSTITUTION])
+@pytest.mark.parametrize(
+    "relation", [Relation.ZERO_OUT, Relation.ADD_REMOVE, Relation.SUBSTITUTION]
+)
 def test_the_noise_is_what_the_privacy_takes(relation) -> None:
     settings = _settings(898, epsilon=2.0, delta=1e-5, relation=relation)
     assert isinstance(settings.sampling, Poisson)

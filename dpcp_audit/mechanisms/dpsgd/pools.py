@@ -45,14 +45,14 @@ def dpsgd_pool(
     *,
     epsilon: float = math.inf,
     delta: float = 1e-5,
-    relation: Relation = Relation.ADD_REMOVE,
+    relation: Relation = Relation.ZERO_OUT,
     seed: int = 0,
 ) -> ProbabilityPool:
     """Train a network on half of the data and return its probabilities of the rest.
 
     DP-Adam with Poisson lots of 64 on average, 140 steps, C = 1, and the least noise with which
-    the training is (ε, δ)-DP by PLD. Features lie in [0, 1] as in ``private_pool``. The size of
-    the fitted half is public. A pool is trained once a process.
+    the training is (ε, δ)-DP by PLD. Features lie in [0, 1] as in ``private_pool``. The size n of
+    the fitted half is public, and a lot's sampling rate is 64/n. A pool is trained once a process.
 
     Parameters
     ----------
@@ -63,7 +63,8 @@ def dpsgd_pool(
     epsilon, delta : float
         Privacy of the training; ε = ∞ trains the same network without clipping and noise.
     relation : Relation
-        The neighbours of that privacy: ADD_REMOVE, ZERO_OUT or SUBSTITUTION.
+        The neighbours of that privacy: ZERO_OUT or SUBSTITUTION, which have the same n; of
+        ADD_REMOVE it holds where 64/n is taken for a constant.
     seed : int
         Of the training; another seed is another draw of the model.
 

@@ -31,7 +31,7 @@ _ALPHA, _EPSILON, _MODEL_EPSILON, _MODEL_DELTA = 0.1, 1.0, 8.0, 1e-5
 _METHODS = ("Standard", "ExponQ", "P-COQS")
 _IN_KIND = (
     "In kind: neither the data nor the models are at hand. The networks are trained on half of "
-    "scikit-learn's digits by DP-Adam at ε = 8, δ = 1e-5 (add/remove neighbours, Poisson lots, "
+    "scikit-learn's digits by DP-Adam at ε = 8, δ = 1e-5 (zero-out neighbours, Poisson lots, "
     "accounted by PLD), or without noise and clipping; calibration scores, 1 − p_y, are drawn "
     "with replacement from the other half, and coverage and set sizes are over all of it. "
     "--data FILE.npz (probabilities and labels) adds models of your own."
