@@ -64,10 +64,11 @@ whose report it is. For LDP-CP-S each round's block of n/10 users is shuffled.
 """
 _RERUN = """\
 `dpcp-audit compare-calibrators --full --output FOLDER` does the whole grid, without `--full` the
-quick one; `--pool mine.npz` adds your own classifier's scores. The numbers above come out of the
-run that wrote this page ({rows} rows: n = {sizes}; ε = {epsilons}; α = {alphas}; seed {seed},
-{trials} runs a case, fewer where a run costs O(n)); those of OpenDP, which draws from the system's
-entropy, change within their errors.
+quick one; `--pool mine.npz` adds your own classifier's scores, and
+`--pool digits-dp-adam-cnn-eps8` a network trained by DP-Adam (`digits-adam-cnn`: the same without
+privacy). The numbers above come out of the run that wrote this page ({rows} rows:
+n = {sizes}; ε = {epsilons}; α = {alphas}; seed {seed}, {trials} runs a case, fewer where a run
+costs O(n)); those of OpenDP, which draws from the system's entropy, change within their errors.
 """
 
 

@@ -51,7 +51,7 @@ def rows() -> list[Row]:
 def _rows(experiment: Experiment) -> Iterator[Row]:
     what = f"{experiment.source} ({experiment.title})"
     if not experiment.compared:
-        yield _row(experiment, Form.PUBLISHED, f"{what} shows what the paper's formulas give.")
+        yield _row(experiment, Form.PUBLISHED, f"{what} is computed anew: it prints no numbers.")
         return
     yield _row(
         experiment,
