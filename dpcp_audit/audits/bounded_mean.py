@@ -182,13 +182,14 @@ class MeanBets:
         P(S < s) ≤ exp(λs)·(E exp(−λc))ⁿ for every λ > 0, here the best of a grid.
         """
         _validate.open_unit(significance=significance, detection=detection)
-        law = np.sort(self._valid(values), axis=None)
-        if law.size > _LAW:
-            law = np.array([group.mean() for group in np.array_split(law, _LAW)])
+        ordered = np.sort(self._valid(values), axis=None)
+        groups = np.array_split(ordered, min(_LAW, ordered.size))
+        law = np.array([group.mean() for group in groups])
+        shares = np.array([group.size for group in groups]) / ordered.size
         factors = np.log1p(self.bets * self._gains(law, at_least)[:, None])
         tilted = -_TILTS[:, None, None] * factors
         largest = tilted.max(axis=1)
-        decay = -largest - np.log(np.exp(tilted - largest[:, None]).mean(axis=1))
+        decay = -largest - np.log(shares @ np.exp(tilted - largest[:, None]))
         target = -math.log(significance) - np.log(self.weights)
         exponent = _TILTS[:, None] * target - math.log1p(-detection)
         grows = decay > 0

@@ -142,7 +142,7 @@ def _verdict(*, refuted: bool, shows_twice: bool) -> Verdict:
     return Verdict.CONSISTENT if shows_twice else Verdict.INCONCLUSIVE
 
 
-def _twice(guarantee: PrivacyGuarantee, rates: ArrayLike) -> FloatArray:
+def power_of_twice(guarantee: PrivacyGuarantee, rates: ArrayLike) -> FloatArray:
     """Return the power that the guarantee allows against two people: twice the loss of one.
 
     It is that of 2ε, or of 4ρ: half of the noise. Of a claim that nothing is lost, that of a
@@ -189,7 +189,7 @@ def _score_shows_twice(claim: ApproxDP, trials: int, significance: float) -> boo
     rates = (balanced, *_RATES)
     return any(
         power(test, p, rate, significance=significance) >= _DETECTION
-        for p, rate in zip(_twice(claim, rates).tolist(), rates, strict=True)
+        for p, rate in zip(power_of_twice(claim, rates).tolist(), rates, strict=True)
     )
 
 
@@ -204,7 +204,9 @@ def limits_show_twice(guarantee: PrivacyGuarantee, trials: int, significance: fl
     each = (1 + _DETECTION) / 2  # of the neighbour's count, and of the event's
     most = np.asarray(binom.ppf(each, trials, _RATES)).tolist()
     highs = [clopper_pearson(int(y), trials, significance=significance)[1] for y in most]
-    pairs = zip(guarantee.power(highs).tolist(), _twice(guarantee, _RATES).tolist(), strict=True)
+    pairs = zip(
+        guarantee.power(highs).tolist(), power_of_twice(guarantee, _RATES).tolist(), strict=True
+    )
     return any(
         detectable_excess(allowed, trials, significance=significance, detection=each) <= p
         for allowed, p in pairs

@@ -12,7 +12,7 @@ from support.refusals import most_refusals
 from support.samplers import context
 
 from dpcp_audit.audits.evidence import Verdict
-from dpcp_audit.audits.model_membership.attacks import LiRA
+from dpcp_audit.audits.model_membership.attacks import LiRA, LossThreshold, ShadowAttack
 from dpcp_audit.audits.model_membership.check import ModelMembership
 from dpcp_audit.audits.model_membership.models import DigitModels
 from dpcp_audit.audits.model_membership.pipeline_canary import PipelineCanary, pipeline_canary
@@ -70,8 +70,11 @@ def test_a_flawed_training_and_its_correct_twin(settings: DPSGD, flaw: Flaw) -> 
     assert verdict(right, CLAIM, View.PROBABILITIES) is Verdict.CONSISTENT
 
 
-@pytest.mark.parametrize("view", [View.SCORE, View.SETS])
-def test_a_pipeline_without_noise_and_its_private_twin(view: View) -> None:
+@pytest.mark.parametrize(
+    ("view", "expected"), [(View.SCORE, Verdict.CONSISTENT), (View.SETS, Verdict.INCONCLUSIVE)]
+)
+def test_a_pipeline_without_noise_and_its_private_twin(view: View, expected: Verdict) -> None:
+    """Sets show too little: of training as gentle as the private one, less than is allowed."""
     claim = PrivatePipeline(
         training=replace(CLAIM, relation=Relation.SUBSTITUTION),
         calibration=PCOQS(alpha=0.1, rho=0.05, resolution=2.0**-6),
@@ -89,8 +92,26 @@ def test_a_pipeline_without_noise_and_its_private_twin(view: View) -> None:
     wrong = replace(
         right, name="bare pipeline", settings=bare, calibrator=SplitConformal(alpha=0.1)
     )
-    assert verdict(right, claim, view) is Verdict.CONSISTENT
+    assert verdict(right, claim, view) is expected
     assert verdict(wrong, claim, view) is Verdict.REFUTED
+
+
+@pytest.mark.parametrize("attack", [LossThreshold(), LiRA()])
+def test_a_training_without_noise_is_never_consistent(attack: ShadowAttack) -> None:
+    """Its gradients are clipped, its steps are short, and what it shows is hardly too much."""
+    gentle = replace(
+        RIGHT.settings, noise_multiplier=0.0, sampling=Poisson(0.2), lot_size=6, learning_rate=0.2
+    )
+    check = ModelMembership(
+        models=replace(RIGHT, name="gentle, bare", settings=gentle),
+        attack=attack,
+        view=View.SETS,
+        guarantee=SubsampledGaussian(sampling_rate=0.2, steps=20, noise_multiplier=2.0),
+        n_models=400,
+    )
+    outcome = check(context(0, significance=1e-5))
+    assert outcome.verdict is Verdict.INCONCLUSIVE
+    assert "would not have refuted a training without noise either" in outcome.note
 
 
 @pytest.mark.parametrize(

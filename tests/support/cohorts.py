@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpcp_audit.audits.model_membership.cohorts import Cohort
+from dpcp_audit.mechanisms.neighbours import Relation
 
 if TYPE_CHECKING:
     from dpcp_audit._types import BoolArray, FloatArray
@@ -34,10 +35,14 @@ class Responses:
     epsilon: float
     targets: int = 20
     name: str = "responses"
+    relation: Relation = Relation.ADD_REMOVE
 
     @property
     def parameters(self) -> dict[str, Any]:
         return {"epsilon": self.epsilon, "targets": self.targets}
+
+    def without_noise(self) -> Responses:
+        return replace(self, epsilon=math.inf, name=f"{self.name}, without noise")
 
     def __call__(self, models: int, /, *, rng: np.random.Generator) -> Cohort:
         coins = rng.random((models, self.targets)) < 0.5
@@ -55,10 +60,14 @@ class Gossip:
     delta: float
     targets: int = 20
     name: str = "gossip"
+    relation: Relation = Relation.ADD_REMOVE
 
     @property
     def parameters(self) -> dict[str, Any]:
         return {"delta": self.delta, "targets": self.targets}
+
+    def without_noise(self) -> None:
+        """Not known: whether a model tells is all that it does."""
 
     def __call__(self, models: int, /, *, rng: np.random.Generator) -> Cohort:
         coins = rng.random((models, self.targets)) < 0.5

@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 from scipy.stats import norm
-from support.cohorts import Responses, cohort
+from support.cohorts import Gossip, Responses, cohort
 from support.samplers import context
 
 from dpcp_audit.audits.evidence import EvidenceKind, Verdict
@@ -17,6 +17,9 @@ from dpcp_audit.audits.model_membership.statistics import Line, rate, shares
 from dpcp_audit.audits.model_membership.views import View
 from dpcp_audit.mechanisms.guarantees import ApproxDP, PureDP
 from dpcp_audit.mechanisms.neighbours import Relation
+from dpcp_audit.mechanisms.pcoqs import PCOQS
+from dpcp_audit.mechanisms.private_pipeline import PrivatePipeline
+from dpcp_audit.mechanisms.subsampled_gaussian import SubsampledGaussian
 
 
 def three_labels() -> Cohort:
@@ -287,6 +290,110 @@ def test_too_few_models_for_any_attack_are_inconclusive() -> None:
         n_models=100,
     )
     assert check(context(0, significance=1e-4)).verdict is Verdict.INCONCLUSIVE
+
+
+@pytest.mark.parametrize(
+    ("models", "claim", "verdict", "said"),
+    [
+        (Responses(0.5), PureDP(1.0), "CONSISTENT", "The same training without noise would have"),
+        (Responses(0.5), ApproxDP(6.0, 0.01), "INCONCLUSIVE", "would not have refuted a training"),
+        (Gossip(0.05), ApproxDP(0.0, 0.2), "CONSISTENT", "brackets, hold at 95 %."),
+        (Gossip(0.05), ApproxDP(3.0, 0.2), "INCONCLUSIVE", "Twice the claimed loss would not"),
+    ],
+    ids=["told", "never told", "twice told", "twice never told"],
+)
+def test_consistent_is_said_only_where_the_attack_had_power(models, claim, verdict, said) -> None:
+    check = ModelMembership(
+        models=models,
+        attack=LossThreshold(),
+        view=View.PROBABILITIES,
+        guarantee=claim,
+        n_models=800,
+    )
+    outcome = check(context(0, significance=1e-4))
+    assert outcome.verdict == verdict
+    assert said in outcome.note
+
+
+def test_models_that_tell_every_coin_are_refuted() -> None:
+    """No score of an outsider parts the two: the threshold lies above all of them."""
+    check = ModelMembership(
+        models=Responses(math.inf),
+        attack=LossThreshold(),
+        view=View.PROBABILITIES,
+        guarantee=PureDP(1.0),
+        n_models=400,
+    )
+    outcome = check(context(0, significance=1e-4))
+    assert outcome.verdict is Verdict.REFUTED
+    assert outcome.evidence.value == pytest.approx(1.0, abs=0.03)
+
+
+def test_a_view_that_hides_what_the_noise_hides_too_is_inconclusive() -> None:
+    """Sets of one size whatever the answer: even told outright, the coins are not seen."""
+    check = ModelMembership(
+        models=Responses(0.5),
+        attack=LossThreshold(),
+        view=View.SIZE,
+        guarantee=PureDP(1.0),
+        n_models=800,
+    )
+    assert check(context(0, significance=1e-4)).verdict is Verdict.INCONCLUSIVE
+
+
+def test_the_number_of_models_needed_is_enough_and_not_too_many() -> None:
+    """Of 20 cohorts of that size 19 are refuted on average, and of a quarter of it not all."""
+    rng = np.random.default_rng(0)
+    line = Line.of(PureDP(1.0), 0.0, targets=40)
+
+    def gains(models: int) -> np.ndarray:
+        coins = rng.random((models, 40)) < 0.5
+        kept = rng.random(coins.shape) < 1.55 / 2
+        return line.gains(coins == kept, coins)
+
+    pilot = gains(130)
+    needed = line.models_needed(gains(130), significance=1e-3, pilot=pilot)
+
+    def refuted(models: int) -> int:
+        limits = (line.limits(gains(models), significance=1e-3, pilot=pilot)[0] for _ in range(20))
+        return sum(lower > line.allowed for lower in limits)
+
+    assert refuted(int(needed)) >= 14
+    assert refuted(int(needed / 4)) <= 10
+    assert math.isinf(line.models_needed(0 * pilot, significance=1e-3, pilot=pilot))
+
+
+@pytest.mark.parametrize(
+    "guarantee",
+    [
+        SubsampledGaussian(
+            sampling_rate=0.1, steps=5, noise_multiplier=2.0, relation=Relation.SUBSTITUTION
+        ),
+        PrivatePipeline(
+            training=SubsampledGaussian(
+                sampling_rate=0.1, steps=5, noise_multiplier=2.0, relation=Relation.SUBSTITUTION
+            ),
+            calibration=PCOQS(alpha=0.1, rho=0.5),
+        ),
+    ],
+    ids=["training", "pipeline"],
+)
+def test_a_guarantee_under_another_relation_is_refused(guarantee) -> None:
+    said = "under the models' relation, add-remove, got one under substitution"
+    with pytest.raises(ValueError, match=said):
+        ModelMembership(models=Responses(1.0), attack=LiRA(), view=View.SCORE, guarantee=guarantee)
+
+
+def test_a_cohort_under_another_relation_is_refused() -> None:
+    check = ModelMembership(
+        models=Responses(1.0, name="mistaken", relation=Relation.SUBSTITUTION),
+        attack=LiRA(),
+        view=View.SCORE,
+        guarantee=PureDP(1.0),
+    )
+    said = "cohorts of their relation, substitution, got add-remove"
+    with pytest.raises(ValueError, match=said):
+        check(context(0, significance=1e-4))
 
 
 def test_what_the_check_refuses() -> None:

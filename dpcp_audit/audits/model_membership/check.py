@@ -9,62 +9,48 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import expit
 
 from dpcp_audit import _validate
+from dpcp_audit.audits.certificates import power_of_twice
 from dpcp_audit.audits.evidence import Evidence, EvidenceKind, Outcome, Verdict
 from dpcp_audit.audits.membership import AttackResult, OperatingPoint, roc_figure
-from dpcp_audit.audits.model_membership.statistics import Line, rate
+from dpcp_audit.audits.model_membership.held import (
+    Held,
+    Played,
+    candidates,
+    choices,
+    hold,
+    models_needed,
+    shares_from,
+    thresholds,
+)
+from dpcp_audit.audits.model_membership.statistics import rate
 from dpcp_audit.audits.model_membership.views import View
+from dpcp_audit.mechanisms.private_pipeline import PrivatePipeline
+from dpcp_audit.mechanisms.subsampled_gaussian import SubsampledGaussian
 
 if TYPE_CHECKING:
-    from dpcp_audit._types import BoolArray, FloatArray
+    from collections.abc import Callable
+
+    from dpcp_audit._types import FloatArray
     from dpcp_audit.audits.check import Context
     from dpcp_audit.audits.model_membership.attacks import ShadowAttack
     from dpcp_audit.audits.model_membership.cohorts import Cohort, Models
     from dpcp_audit.mechanisms.guarantees import PrivacyGuarantee
+    from dpcp_audit.mechanisms.neighbours import Relation
 
-_LEVELS = expit(np.linspace(-7.0, 7.0, 57))
-_EPSILONS = (0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
-_LOW_RATES = (1e-2, 1e-3)
 _SHADOWS, _PILOTS = 3 / 8, 1 / 2
+_BARE, _FEWEST_BARE = 1 / 4, 64
+_RATES = np.linspace(0.0, 1.0, 201)
 _DESCRIBED = 0.05
 _FIGURE = (
     "How often the attack names a target that was in a fresh model's data, against how often one "
     "that was not, over all targets. The limits of a certified point hold at 95 %; the verdict "
     "rests on TPR − e^ε·FPR and on the whole error budget."
 )
-
-
-class Played(NamedTuple):
-    """The attack's scores of the targets, and their coins; both of shape (models, targets)."""
-
-    scores: FloatArray
-    coins: BoolArray
-
-    def gains(self, line: Line, threshold: float) -> FloatArray:
-        """Return every model's gain, where "in" is said from the threshold on."""
-        return line.gains(self.scores >= threshold, self.coins)
-
-
-class Held(NamedTuple):
-    """A line that was chosen on pilots, and what the fresh models certify of it."""
-
-    line: Line
-    value: float
-    lower: float
-    upper: float
-    detectable: float
-    perfect: float
-    """The lower limit that a perfect attack would have had."""
-
-    @property
-    def excess(self) -> float:
-        """How far the certified gain lies above what is allowed; the claim is false if > 0."""
-        return self.lower - self.line.allowed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +61,13 @@ class ModelMembership:
     pilots, which choose thresholds; the rest are fresh. Two lines TPR − e^ε·FPR ≤ δ(ε) are
     held against these, each at half of the significance: the advantage (ε = 0), and the line
     that the pilots found most telling. A true claim is refuted with probability at most the
-    significance. INCONCLUSIVE only where not even a perfect attack could have refuted.
+    significance.
+
+    CONSISTENT only where the attack, through this view and on as many fresh models, would have
+    refuted the same training without its noise with probability 0.95, and else INCONCLUSIVE.
+    That is measured on a quarter as many models without noise, at least 64: each half has the
+    attack fitted on the other. Where the models do not know how they are without noise,
+    CONSISTENT needs that an advantage of twice the claimed loss would have been refuted.
 
     Parameters
     ----------
@@ -87,7 +79,12 @@ class ModelMembership:
     guarantee : PrivacyGuarantee
         The claim, under the relation by which the models' data differ.
     n_models : int
-        Models at effort 1, shadows and pilots included.
+        Models at effort 1, shadows and pilots included, and those without noise not.
+
+    Raises
+    ------
+    ValueError
+        If the guarantee speaks of another relation than the models.
     """
 
     models: Models
@@ -99,6 +96,11 @@ class ModelMembership:
     def __post_init__(self) -> None:
         _validate.choice(View, view=self.view)
         _validate.integer(n_models=self.n_models, at_least=100)
+        claimed, given = _relation(self.guarantee), self.models.relation
+        if claimed is not None and claimed is not given:
+            raise ValueError(
+                f"guarantee must be under the models' relation, {given}, got one under {claimed}"
+            )
 
     @property
     def sampled(self) -> bool:
@@ -107,62 +109,92 @@ class ModelMembership:
 
     def __call__(self, context: Context) -> Outcome:
         """Train the models, fit the attack, and judge the guarantee by fresh ones."""
-        count = context.samples(self.n_models)
         pilot, fresh = self.play(context)
-        thresholds = _thresholds(pilot)
-        targets = fresh.coins.shape[1]
-        lines = [Line.of(self.guarantee, epsilon, targets=targets) for epsilon in _EPSILONS]
-        telling, threshold = _most_telling(lines, pilot)
         share = context.significance / 2
-        advantage = _hold(lines[0], thresholds["At the largest advantage"], pilot, fresh, share)
-        sharpest = max(
-            advantage, _hold(telling, threshold, pilot, fresh, share), key=lambda one: one.excess
+        advantage, telling = (
+            hold(choice, pilot, fresh, significance=share)
+            for choice in choices(self.guarantee, pilot)
         )
-        if _shown(sharpest, advantage) is not advantage:
-            thresholds["On the most telling line"] = threshold
-        result = self._result(thresholds, fresh)
+        sharpest = max(advantage, telling, key=lambda one: one.excess)
+        shown = _shown(sharpest, advantage)
+        levels = thresholds(pilot)
+        if shown is not advantage:
+            levels["On the most telling line"] = shown.threshold
+        result = self._result(levels, fresh)
+        if sharpest.excess > 0:
+            verdict, power = Verdict.REFUTED, ""
+        else:
+            verdict, power = self._power(context, advantage, len(fresh.scores))
         return Outcome(
-            verdict=_verdict(sharpest, advantage),
-            evidence=_evidence(_shown(sharpest, advantage), context, fresh),
+            verdict=verdict,
+            evidence=_evidence(shown, context, fresh),
             witness=self.models.parameters
             | {
                 "guarantee": str(self.guarantee),
                 "attack": self.attack.name,
                 "view": str(self.view),
-                "models": count,
+                "models": context.samples(self.n_models),
                 "seed": context.seed,
             },
-            note=self._note(result, advantage, fresh),
+            note=f"{self._note(result, advantage, fresh)}{power}",
             figures=(replace(roc_figure(self.guarantee, result, None), description=_FIGURE),),
         )
 
     def play(self, context: Context) -> tuple[Played, Played]:
         """Return the fitted attack's scores of pilots and of fresh models."""
         count = context.samples(self.n_models)
-        streams = replace(context, name=self.models.name, effort=1.0, significance=0.5)
-        cohort = _cohort(self.models, count, streams)
+        cohort = _trained(self.models, count, context)
         cuts = [0, round(_SHADOWS * count), round(_PILOTS * count), count]
         shadows, pilot, fresh = (cohort.part(start, stop) for start, stop in pairwise(cuts))
         score = self.attack.fit(shadows, self.view)
-        return tuple(  # type: ignore[return-value]
-            Played(part.compared(score(part)), part.coins) for part in (pilot, fresh)
+        return _played(score, pilot), _played(score, fresh)
+
+    def _power(self, context: Context, advantage: Held, n_models: int) -> tuple[Verdict, str]:
+        """Return the verdict on a claim that is not refuted, and what the note says of it."""
+        bare = self.models.without_noise()
+        if bare is None:
+            twice = float((power_of_twice(self.guarantee, _RATES) - _RATES).max())
+            if advantage.detectable <= twice:
+                return Verdict.CONSISTENT, ""
+            return Verdict.INCONCLUSIVE, " Twice the claimed loss would not have been refuted."
+        pilot, fresh = self._play_halves(bare, context)
+        held = choices(self.guarantee, pilot)
+        reached = float(fresh.gains(*held[0]).mean())
+        share = context.significance / 2
+        needed = min(models_needed(one, pilot, fresh, significance=share) for one in held)
+        if needed <= n_models:
+            return Verdict.CONSISTENT, (
+                " The same training without noise would have been refuted: the attack's advantage "
+                f"there is {reached:.4g}."
+            )
+        return Verdict.INCONCLUSIVE, (
+            " This attack would not have refuted a training without noise either: its advantage "
+            f"there is {reached:.4g}."
         )
 
-    def _result(self, thresholds: dict[str, float], fresh: Played) -> AttackResult:
+    def _play_halves(self, bare: Models, context: Context) -> tuple[Played, Played]:
+        """Return scores of each half of a smaller cohort, by the attack fitted on the other."""
+        count = max(_FEWEST_BARE, round(_BARE * context.samples(self.n_models)))
+        cohort = _trained(bare, count, context)
+        first, second = cohort.part(0, count // 2), cohort.part(count // 2, count)
+        by_first, by_second = (self.attack.fit(half, self.view) for half in (first, second))
+        return _played(by_second, first), _played(by_first, second)
+
+    def _result(self, levels: dict[str, float], fresh: Played) -> AttackResult:
         points = []
-        for purpose, threshold in thresholds.items():
+        for purpose, threshold in levels.items():
             said = fresh.scores >= threshold
             tpr, fpr = (
                 rate(said, world, significance=_DESCRIBED) for world in (fresh.coins, ~fresh.coins)
             )
             allowed = float(self.guarantee.power(fpr.upper))
             points.append(OperatingPoint(purpose=purpose, tpr=tpr, fpr=fpr, allowed=allowed))
-        curve = _candidates(fresh)
+        curve = candidates(fresh)
         return AttackResult(
             attack=self.attack.name,
             points=tuple(points),
-            roc_fpr=_shares(fresh.scores[~fresh.coins], curve),
-            roc_tpr=_shares(fresh.scores[fresh.coins], curve),
+            roc_fpr=shares_from(fresh.scores[~fresh.coins], curve),
+            roc_tpr=shares_from(fresh.scores[fresh.coins], curve),
             games=int(min(fresh.coins.sum(), (~fresh.coins).sum())),
         )
 
@@ -183,65 +215,31 @@ class ModelMembership:
         return " ".join([f"{reached}.", *points, "Limits of rates, in brackets, hold at 95 %."])
 
 
+def _relation(guarantee: PrivacyGuarantee) -> Relation | None:
+    """Return the relation that a guarantee names, if it does."""
+    part = guarantee.training if isinstance(guarantee, PrivatePipeline) else guarantee
+    return part.relation if isinstance(part, SubsampledGaussian) else None
+
+
+def _trained(models: Models, count: int, context: Context) -> Cohort:
+    """Return a cohort, whose random stream is that of its models alone."""
+    streams = replace(context, name=models.name, effort=1.0, significance=0.5)
+    cohort = _cohort(models, count, streams)
+    if cohort.relation is not models.relation:
+        raise ValueError(
+            f"models must give cohorts of their relation, {models.relation}, got {cohort.relation}"
+        )
+    return cohort
+
+
 @lru_cache(maxsize=2)
 def _cohort(models: Models, count: int, streams: Context) -> Cohort:
     """Train a cohort, or return the one that an earlier check of the same run has trained."""
     return models(count, rng=streams.rng())
 
 
-def _candidates(played: Played) -> FloatArray:
-    """Return thresholds of many false-positive rates, the largest first."""
-    outside = played.scores[~played.coins]
-    return np.unique(np.quantile(outside, 1 - _LEVELS, method="inverted_cdf"))[::-1]
-
-
-def _shares(scores: FloatArray, thresholds: FloatArray) -> FloatArray:
-    """Return the share of scores at or above each threshold."""
-    below = np.searchsorted(np.sort(scores), thresholds, side="left")
-    return np.asarray(1 - below / scores.size, dtype=np.float64)
-
-
-def _thresholds(pilot: Played) -> dict[str, float]:
-    """Return the thresholds of largest advantage and of low false-positive rates."""
-    candidates = _candidates(pilot)
-    fpr = _shares(pilot.scores[~pilot.coins], candidates)
-    tpr = _shares(pilot.scores[pilot.coins], candidates)
-    near = {
-        f"At an FPR near {level:g}": float(candidates[np.argmin(np.abs(fpr - level))])
-        for level in _LOW_RATES
-    }
-    return {"At the largest advantage": float(candidates[np.argmax(tpr - fpr)])} | near
-
-
-def _most_telling(lines: list[Line], pilot: Played) -> tuple[Line, float]:
-    """Return the line and the threshold against which a bet grows most on the pilots."""
-    candidates = _candidates(pilot).tolist()
-    growths = [
-        [line.growth(pilot.gains(line, threshold)) for threshold in candidates] for line in lines
-    ]
-    best, at = np.unravel_index(np.argmax(growths), np.shape(growths))
-    return lines[int(best)], candidates[int(at)]
-
-
-def _hold(line: Line, threshold: float, pilot: Played, fresh: Played, significance: float) -> Held:
-    gains, earlier = (played.gains(line, threshold) for played in (fresh, pilot))
-    lower, upper = line.limits(gains, significance=significance, pilot=earlier)
-    told = line.gains(fresh.coins, fresh.coins)
-    return Held(
-        line=line,
-        value=float(gains.mean()),
-        lower=lower,
-        upper=upper,
-        detectable=line.detectable(gains, significance=significance, pilot=earlier),
-        perfect=line.limits(told, significance=significance, pilot=told)[0],
-    )
-
-
-def _verdict(sharpest: Held, advantage: Held) -> Verdict:
-    if sharpest.excess > 0:
-        return Verdict.REFUTED
-    enough = advantage.perfect > advantage.line.allowed
-    return Verdict.CONSISTENT if enough else Verdict.INCONCLUSIVE
+def _played(score: Callable[[Cohort], FloatArray], part: Cohort) -> Played:
+    return Played(part.compared(score(part)), part.coins)
 
 
 def _shown(sharpest: Held, advantage: Held) -> Held:

@@ -113,12 +113,24 @@ class Models(Protocol):
         ...
 
     @property
+    def relation(self) -> Relation:
+        """The relation of the cohorts: ADD_REMOVE or SUBSTITUTION."""
+        ...
+
+    @property
     def parameters(self) -> PlainData:
         """How the models are trained, as plain data."""
         ...
 
     def __call__(self, models: int, /, *, rng: np.random.Generator) -> Cohort:
         """Return a fresh cohort; every model independent of the others."""
+        ...
+
+    def without_noise(self) -> Models | None:
+        """Return the same training without its noise: itself if it has none; None if not known.
+
+        An attack that would not refute these says nothing about the noise.
+        """
         ...
 
     def __hash__(self) -> int:

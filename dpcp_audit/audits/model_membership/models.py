@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -88,6 +88,15 @@ class DigitModels:
             probabilities=probabilities,
             thresholds=thresholds,
             relation=self.relation,
+        )
+
+    def without_noise(self) -> Self:
+        """Return the same training at σ = 0, clipping kept, under split conformal prediction."""
+        return replace(
+            self,
+            name=f"{self.name}, without noise",
+            settings=replace(self.settings, noise_multiplier=0.0),
+            calibrator=SplitConformal(alpha=self.calibrator.alpha),
         )
 
     def _trained(

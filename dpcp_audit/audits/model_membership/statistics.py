@@ -107,6 +107,15 @@ class Line:
         )
         return self.allowed + shortfall * self._width
 
+    def models_needed(self, gains: FloatArray, *, significance: float, pilot: FloatArray) -> float:
+        """Return how many models of such gains are refuted with probability 0.95.
+
+        Infinity where no number is enough.
+        """
+        return self._bets(pilot).values_needed(
+            self._losses(gains), at_least=self._least_loss, significance=significance / 2
+        )
+
     def _bets(self, pilot: FloatArray) -> MeanBets:
         return MeanBets().tilted(self._losses(pilot), at_least=self._least_loss)
 
