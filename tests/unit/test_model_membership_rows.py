@@ -43,6 +43,17 @@ def test_what_has_no_noise_or_half_of_it_is_expected_to_be_refuted_and_nothing_e
         assert (row.claim.expected is Verdict.REFUTED) == broken, row.claim.id
 
 
+def test_nothing_is_expected_of_attacks_too_weak_for_a_training_without_noise() -> None:
+    weak = {row.claim.id for row in rows() if row.claim.expected is None}
+    assert weak == {row.claim.id for row in rows() if "A weak attack" in row.claim.statement}
+    assert weak == {
+        "dpskin.attacks[attack=loss,model=dp-sgd,sees=probabilities]",
+        "dpskin.attacks[attack=lira-online,model=dp-sgd,sees=sets]",
+        "dpskin.attacks[attack=lira-online,model=dp-sgd,sees=size]",
+        "dpskin.pipeline[model=dp-sgd,attack=lira-online,sees=sets]",
+    }
+
+
 def test_the_page_says_what_its_code_prints(capsys) -> None:
     page = PAGE.read_text(encoding="utf-8")
     code, shown = (
