@@ -82,6 +82,11 @@ def test_the_words_tell_a_coverage_bound_from_another() -> None:
     assert (rank.promise, rank.consequence) == (Promise.STATEMENT, "Misses its bound")
 
 
+def test_a_spread_of_coverages_is_no_coverage() -> None:
+    spread = breach(evidence(quantity="printed spread of P-COQS's coverage", value=57.0), "")
+    assert (spread.promise, spread.consequence) == (Promise.STATEMENT, "Not true as stated")
+
+
 def test_the_worst_family_leads_and_what_a_user_relies_on_goes_before_a_remark() -> None:
     reading = read(
         document(

@@ -221,6 +221,7 @@ def _privacy(
 # The first pattern that is found in the quantity's name decides.
 _SCALES: tuple[tuple[str, _Scale], ...] = (
     (r"^share of the printed numbers", _NUMBERS),
+    (r"^printed ", _OTHER),
     (r"in units of", _privacy("", _of_the_amount, _times)),
     (r"log-ratio|^ε", _privacy("ε ", _of_secrecy)),
     (r"^δ\(", _privacy("δ ", _of_the_rest)),
