@@ -1,5 +1,6 @@
 """One-run audits: both theorems against brute force, inversion, what is refused."""
 
+import itertools
 import math
 
 import numpy as np
@@ -163,6 +164,33 @@ def test_top_guesses_counts_the_members_of_the_largest_scores() -> None:
     assert both == Guesses(correct=2, guesses=3, canaries=8)
     with pytest.raises(ValueError, match="at least 5 canaries"):
         top_guesses(scores, members, guesses=5)
+
+
+def test_the_last_digits_of_scores_do_not_choose_the_guesses() -> None:
+    scores = np.array([0.5, 0.5, 0.25, 0.5]) + 1e-9 * np.array([0, 1, 2, 3])
+    members = np.array([True, False, True, True])
+    assert top_guesses(scores, members, guesses=2) == Guesses(correct=1, guesses=2, canaries=4)
+    assert top_guesses(scores, members, guesses=3) == Guesses(correct=2, guesses=3, canaries=4)
+
+
+def test_the_binomial_formula_is_not_believed_where_it_is_no_bound() -> None:
+    """A law of two guesses that depends on how many of them are right, by brute force."""
+    delta, growth = 0.05, math.e
+    none = (1 - delta * (2 + growth)) / (1 + growth) ** 2
+    one = growth * none + delta
+    laws = [growth * one, one, none]  # by the number of wrong guesses
+    coins = list(itertools.product([0, 1], repeat=2))
+
+    def law(truth: tuple[int, ...]) -> np.ndarray:
+        return np.array([laws[sum(a != b for a, b in zip(truth, y, strict=True))] for y in coins])
+
+    assert law((0, 0)).sum() == pytest.approx(1)
+    for here, there in [((0, 0), (0, 1)), ((0, 0), (1, 0)), ((1, 1), (0, 1)), ((1, 1), (1, 0))]:
+        for p, q in [(law(here), law(there)), (law(there), law(here))]:
+            assert np.maximum(p - growth * q, 0).sum() <= delta + 1e-12
+    guesses = Guesses(correct=1, guesses=2, canaries=2)
+    assert 1 - none == pytest.approx(0.94473, abs=1e-5)
+    assert binomial_p_value(ApproxDP(1.0, delta), guesses) >= 1 - none
 
 
 def test_guesses_must_fit_together() -> None:

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 import numpy as np
 
 from dpcp_audit import _validate
-from dpcp_audit.audits.one_run import largest_refuted
+from dpcp_audit.audits.one_run import falling, largest_refuted
 
 if TYPE_CHECKING:
     from dpcp_audit._types import BoolArray, FloatArray, IntArray
@@ -50,7 +50,7 @@ def ranked(scores: FloatArray, members: BoolArray, *, keep: int = max(_MOST)) ->
 
     ``scores`` and ``members`` have shape (runs, m).
     """
-    order = np.argsort(-scores, axis=1, kind="stable")[:, :keep]
+    order = falling(scores)[:, :keep]
     return Ranked(np.take_along_axis(scores, order, 1), np.take_along_axis(members, order, 1))
 
 
