@@ -9,10 +9,11 @@ import pytest
 
 from dpcp_audit.audits.composition import compose
 from dpcp_audit.audits.model_membership.models import DigitModels
+from dpcp_audit.audits.model_membership.pipeline_canary import PipelineCanary
 from dpcp_audit.audits.training_pipeline import trained_pipeline_budget
 from dpcp_audit.mechanisms.conformal import SplitConformal, conformal_rank
 from dpcp_audit.mechanisms.dpsgd.examples import digits
-from dpcp_audit.mechanisms.dpsgd.settings import DPSGD, Poisson
+from dpcp_audit.mechanisms.dpsgd.settings import DPSGD, Flaw, Poisson
 from dpcp_audit.mechanisms.laws import GaussianPair
 from dpcp_audit.mechanisms.neighbours import Relation
 from dpcp_audit.mechanisms.pcoqs import PCOQS
@@ -130,3 +131,11 @@ def test_what_digit_models_refuse() -> None:
     too_many = len(digits()) - 199
     with pytest.raises(ValueError, match=f"records must leave 200 of .* digits, got {too_many}"):
         models(records=too_many)(1, rng=np.random.default_rng(0))
+
+
+def test_the_canary_of_a_pipeline_knows_no_divisor_that_tells_the_datas_size() -> None:
+    settings = DPSGD(
+        sampling=Poisson(0.2), lot_size=10, steps=2, noise_multiplier=1.0, flaw=Flaw.DIVIDES_BY_SIZE
+    )
+    with pytest.raises(ValueError, match="settings must not divide by the data's size"):
+        PipelineCanary(settings=settings, calibrator=CALIBRATION)

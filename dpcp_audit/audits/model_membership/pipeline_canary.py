@@ -13,6 +13,7 @@ from dpcp_audit import _validate
 from dpcp_audit.audits.attacks import BisectionBits
 from dpcp_audit.audits.membership import MembershipInference
 from dpcp_audit.mechanisms.dpsgd.examples import digits
+from dpcp_audit.mechanisms.dpsgd.settings import Flaw
 from dpcp_audit.mechanisms.neighbours import Neighbours
 
 if TYPE_CHECKING:
@@ -66,6 +67,11 @@ class PipelineCanary:
 
     def __post_init__(self) -> None:
         _validate.integer(examples=self.examples, scores=self.scores, at_least=1)
+        if self.settings.flaw is Flaw.DIVIDES_BY_SIZE:
+            raise ValueError(
+                "settings must not divide by the data's size: the attacker's likelihoods are of "
+                f"add/remove with a constant divisor, got the flaw {self.settings.flaw!r}"
+            )
 
     def __call__(self, value: int, size: int, /, *, rng: np.random.Generator) -> FloatArray:
         """Return the attacker's log-likelihood ratio of ``size`` games, shape (size,).
