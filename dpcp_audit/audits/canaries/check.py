@@ -12,6 +12,7 @@ from dpcp_audit import _validate
 from dpcp_audit.audits.canaries.counts import (
     beginnings,
     blocks,
+    foreseen,
     grouped,
     guessed,
     ranked_of,
@@ -20,6 +21,7 @@ from dpcp_audit.audits.canaries.counts import (
 from dpcp_audit.audits.canaries.run_bets import RunBets, ranked
 from dpcp_audit.audits.check import whole
 from dpcp_audit.audits.evidence import (
+    Bound,
     Evidence,
     EvidenceKind,
     Figure,
@@ -33,9 +35,11 @@ from dpcp_audit.audits.one_run import (
     Guesses,
     Theorem,
     epsilon_lower_bound,
+    p_value,
     refutes,
     training_epsilon_lower_bound,
 )
+from dpcp_audit.mechanisms.neighbours import Relation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,6 +53,7 @@ _FEWEST_BETS = 500
 _PILOT = 5
 _USUAL = 0.05
 _POINTS = 6
+_TOO_WEAK = " This attack would not have refuted a training without noise either."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,8 +64,11 @@ class CanaryAudit:
     of all runs, by blocks of them (``one_run``). The other half certifies a lower bound of ε(δ)
     that assumes nothing of the mechanism: from 500 runs on by bets on independent runs, which a
     fifth of them has chosen (``run_bets``), below by the guesses again, against (ε, δ)-DP. Either
-    may refute; a true claim is refuted with probability at most the significance. INCONCLUSIVE
-    only where not even right guesses throughout would have refuted.
+    may refute; a true claim is refuted with probability at most the significance. The evidence is
+    the bound, or where only the region refutes, which does not speak of this δ, its p-value.
+
+    Each chunk plays a few runs without noise, too. INCONCLUSIVE where as large a share of right
+    guesses as theirs, at its 5 % quantile, would not have refuted.
 
     Parameters
     ----------
@@ -95,6 +103,10 @@ class CanaryAudit:
             delta=self.delta, claim_share=self.claim_share, epsilon_share=self.epsilon_share
         )
         _validate.integer(runs=self.runs, side_by_side=self.side_by_side, at_least=1)
+        if self.claim.relation is not Relation.ADD_REMOVE:
+            raise ValueError(
+                f"claim must hold under add/remove, which canaries play, got {self.claim.relation}"
+            )
 
     @property
     def sampled(self) -> bool:
@@ -112,13 +124,14 @@ class CanaryAudit:
     def chunk(self, context: Context, index: int) -> PlainData:
         """Play a group of runs, side by side."""
         runs = min(self.side_by_side, self._runs(context) - index * self.side_by_side)
-        played = self.game.play(runs, rng=context.rng(index))
+        rng = context.rng(index)
+        played = self.game.play(runs, rng=rng)
+        bare = self.game.play_noiseless(runs, rng=rng)
         canaries = self._runs(context) * self.game.canaries
+        share = min(self.claim_share, _MOST_GUESSES / canaries)
         result: PlainData = {
-            "claim": [
-                guessed(part, min(self.claim_share, _MOST_GUESSES / canaries))
-                for part in blocks(played)
-            ],
+            "claim": [guessed(part, share) for part in blocks(played)],
+            "noiseless": [guessed(part, share) for part in blocks(bare)],
             "epsilon": [
                 guessed(part, min(self.epsilon_share, _MOST_GUESSES / canaries))
                 for part in (blocks(played) if self.runs > 1 else beginnings(played, _POINTS))
@@ -140,29 +153,46 @@ class CanaryAudit:
         )
         by_claim = refutes(self.claim, *groups, significance=half)
         refuted = by_claim or strict.anywhere > accounted
-        certain = [replace(group, correct=group.guesses) for group in groups]
-        could = refuted or refutes(self.claim, *certain, significance=half)
-        if by_claim:
-            lower, value = max(strict), max(usual)
-        else:
-            lower, value = strict.anywhere, usual.anywhere
-        beyond = math.nextafter(accounted, math.inf)
-        lower = max(lower, beyond) if refuted else min(lower, accounted)
+        could = refuted or self._could(results, groups, significance=half)
+        by_region = by_claim and strict.anywhere <= accounted
+        evidence = Evidence(
+            kind=EvidenceKind.CERTIFIED,
+            quantity=f"certified ε (95 %) at δ = {self.delta:g}",
+            value=usual.anywhere,
+            lower=strict.anywhere,
+            upper=math.inf,
+            claimed=accounted,
+            confidence=1 - context.significance,
+            n_samples=total(groups).canaries,
+        )
         return Outcome(
             verdict=_verdict(refuted=refuted, could=could),
-            evidence=Evidence(
-                kind=EvidenceKind.CERTIFIED,
-                quantity=f"certified ε (95 %) at δ = {self.delta:g}",
-                value=max(lower, value),
-                lower=lower,
-                upper=math.inf,
-                claimed=accounted,
-                confidence=1 - context.significance,
-                n_samples=total(groups).canaries,
-            ),
+            evidence=self._of_region(evidence, groups, half) if by_region else evidence,
             witness=self.witness | {"guarantee": str(self.claim), "seed": context.seed},
-            note=self._note(context, total(groups), strict, usual),
+            note=self._note(context, total(groups), strict, usual) + ("" if could else _TOO_WEAK),
             figures=(self._figure(context, results, accounted),),
+        )
+
+    def _could(
+        self, results: Sequence[PlainData], groups: Sequence[Guesses], *, significance: float
+    ) -> bool:
+        """Tell whether the same training without its noise would have been refuted."""
+        twin = total(grouped([part for result in results for part in result["noiseless"]]))
+        return refutes(self.claim, *foreseen(groups, twin), significance=significance)
+
+    def _of_region(
+        self, evidence: Evidence, groups: Sequence[Guesses], significance: float
+    ) -> Evidence:
+        """Return the evidence of the right guesses against the claim's region."""
+        found = min(p_value(self.claim, *groups), significance)
+        return replace(
+            evidence,
+            quantity="p-value of the right guesses, by the claim's trade-off",
+            value=found,
+            lower=0.0,
+            upper=found,
+            claimed=significance,
+            bound=Bound.AT_LEAST,
         )
 
     def _runs(self, context: Context) -> int:
@@ -201,7 +231,7 @@ class CanaryAudit:
             delta=self.delta,
             runs=len(rest.scores),
             significance=significance,
-            rng=context.rng(len(results)),
+            rng=context.rng(self.chunks(context) + len(results)),  # no chunk's stream
         )
         return bets.lower_bound(rest, significance=significance)
 

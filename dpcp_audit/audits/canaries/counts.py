@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.stats import betabinom
 
 from dpcp_audit.audits.canaries.games import Played
 from dpcp_audit.audits.canaries.run_bets import Ranked
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
 _GROUPS = 32
 _BLOCK = 1000
+_QUANTILE = 0.05
 
 
 def guessed(played: Played, share: float) -> dict[str, int]:
@@ -52,6 +55,18 @@ def grouped(parts: Sequence[dict[str, int]]) -> list[Guesses]:
 def total(groups: Sequence[Guesses]) -> Guesses:
     """Return the guesses of all groups together."""
     return reduce(add, groups)
+
+
+def foreseen(groups: Sequence[Guesses], twin: Guesses) -> list[Guesses]:
+    """Return the groups' guesses if as many were right as of a twin's, at the 5 % quantile.
+
+    The twin's rate of right guesses is known by Jeffreys's posterior.
+    """
+    made = np.cumsum([0, *(group.guesses for group in groups)])
+    right, wrong = twin.correct + 0.5, twin.guesses - twin.correct + 0.5
+    fewest = betabinom.ppf(_QUANTILE, made[-1], right, wrong)
+    correct = np.diff(np.floor(made * fewest / made[-1])).astype(int).tolist()
+    return [replace(group, correct=one) for group, one in zip(groups, correct, strict=True)]
 
 
 def ranked_of(results: Sequence[dict[str, Any]]) -> Ranked:

@@ -114,8 +114,8 @@ class _FedToAdam:
     """What Adam was fed at each weight, from its moves, up to a scale for each weight.
 
     A move m̂/√v̂ is solved for the newest gradient g, of which m̂ and v̂ are known functions once
-    all earlier ones are; the first is ±1 by convention, as its size is lost. The noise's known
-    scale sets the sizes in the end.
+    all earlier ones are; the first that moves the weight is ±1 by convention, as its size is lost.
+    The noise's known scale sets the sizes in the end.
     """
 
     adam: Adam
@@ -127,7 +127,8 @@ class _FedToAdam:
         """Take in the moves of a step, over the learning rate."""
         beta1, beta2 = self.adam.beta1, self.adam.beta2
         unbias1, unbias2 = 1 - beta1**time, 1 - beta2**time
-        newest = np.sqrt(self._second / unbias2) if time > 1 else np.ones(moves.shape)
+        before = np.sqrt(self._second / unbias2)
+        newest = np.where(before > 0, before, np.ones(moves.shape))
         for _ in range(_ITERATIONS):
             second = beta2 * self._second + (1 - beta2) * np.square(newest)
             moment = moves * np.sqrt(second / unbias2) * unbias1
@@ -139,5 +140,6 @@ class _FedToAdam:
     def scores(self, log_ratio: Callable[[FloatArray], FloatArray], sigma: float) -> FloatArray:
         """Return the sum of the steps' log-ratios, where the noise has scale ``sigma``."""
         gradients = np.stack(self._gradients)
-        scale = sigma / np.sqrt(np.square(gradients).mean(axis=0))
+        size = np.sqrt(np.square(gradients).mean(axis=0))
+        scale = sigma / np.where(size > 0, size, 1.0)
         return np.asarray(log_ratio(gradients * scale).sum(axis=0))

@@ -62,17 +62,17 @@ def one_run(optimiser: SGD | Adam, *, hidden: int = 4096) -> CanaryAudit:
     return CanaryAudit(
         game=WhiteBoxGame(settings=settings, canaries=12 * hidden, hidden=hidden),
         claim=claimed(settings),
-        claim_share=0.02,
+        claim_share=0.1,
         epsilon_share=0.02,
     )
 
 
 def black_box(optimiser: SGD | Adam, inputs: OutsideCanaries, *, runs: int) -> CanaryAudit:
     """Return the audit by the final model's losses on inputs of the attacker's choice."""
-    settings = training(optimiser)
-    canaries = 100 if inputs is OutsideCanaries.MISLABELLED else 12
+    rate = 0.05 if isinstance(optimiser, Adam) else 4.0
+    settings = replace(training(optimiser), learning_rate=rate)  # outgrows the initial weights
     return CanaryAudit(
-        game=BlackBoxGame(settings=settings, inputs=inputs, canaries=canaries, references=64),
+        game=BlackBoxGame(settings=settings, inputs=inputs, canaries=12, references=64),
         claim=claimed(settings),
         runs=runs,
         side_by_side=128,
