@@ -32,10 +32,14 @@ def execute(options: argparse.Namespace) -> int:
     from dpcp_audit.reports import document as documents
     from dpcp_audit.reports.running.runner import check
     from dpcp_audit.reports.settings import RunSettings
+    from dpcp_audit.reports.suite import Suite
+    from dpcp_audit.reports.suite.training import require_pytorch
 
     results = documents.load(options.results)
     recorded = _recorded(results, options.finding_id)
     settings = RunSettings.of_document(results)
+    if settings.suite is Suite.TRAINING:
+        require_pytorch()
     again = documents.to_document(
         settings, [check(options.finding_id, settings)], seconds=0.0, complete=True
     )["findings"][0]

@@ -21,7 +21,8 @@ from dpcp_audit.reports.running.journal import Journal
 from dpcp_audit.reports.running.logs import Log
 from dpcp_audit.reports.running.progress import Progress, print_summary
 from dpcp_audit.reports.running.runner import Past, run
-from dpcp_audit.reports.suite import suite
+from dpcp_audit.reports.suite import Suite, suite
+from dpcp_audit.reports.suite.training import require_pytorch
 
 if TYPE_CHECKING:
     import argparse
@@ -48,7 +49,11 @@ def watch(
     ------
     UsageError
         If the options cannot be used, for example the journal of another run.
+    MissingExtraError
+        If the suite needs an extra that is not installed.
     """
+    if settings.suite is Suite.TRAINING:
+        require_pytorch()
     started = time.perf_counter()
     engine = Engine.parse(options.engine, jobs=options.jobs)
     limits = Limits(seconds=options.time_limit, memory=options.memory)

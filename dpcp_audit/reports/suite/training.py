@@ -17,17 +17,15 @@ if TYPE_CHECKING:
 
 
 def rows() -> list[Row]:
-    """Return the rows of the training suite.
-
-    Raises
-    ------
-    MissingExtraError
-        If PyTorch is not installed.
-    """
-    if importlib.util.find_spec("torch") is None:
-        raise MissingExtraError("PyTorch", "dpsgd")
+    """Return the rows of the training suite; PyTorch is asked for where they run."""
     return [
         *training_canaries.rows(),
         *training_membership.rows(),
         *training_extraction.rows(),
     ]
+
+
+def require_pytorch() -> None:
+    """Raise ``MissingExtraError`` where PyTorch, which the rows run with, is not installed."""
+    if importlib.util.find_spec("torch") is None:
+        raise MissingExtraError("PyTorch", "dpsgd")
