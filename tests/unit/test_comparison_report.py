@@ -210,7 +210,7 @@ def test_the_pages_numbers_come_from_the_run(measured) -> None:
     )
     assert f"| HistLap | {at.coverage:.4f}" in page
     assert "useful sets come out in 0 of 4 cells; with" in page
-    assert f"{len(measured.rows)} rows: n = 300, 1000; ε = 4, 8; α = 0.1; seed 0,\n100 runs" in page
+    assert f"{len(measured.rows)} rows:\nn = 300, 1000; ε = 4, 8; α = 0.1; seed 0, 100 runs" in page
     assert "{" not in page
 
 
