@@ -108,6 +108,15 @@ def test_more_values_are_needed_for_a_smaller_shortfall() -> None:
     assert math.isinf(MeanBets().values_needed(VALUES + 0.05, at_least=0.9, significance=1e-4))
 
 
+def test_groups_of_unequal_size_leave_the_law_as_it_is() -> None:
+    """Ten groups of two zeros, ten of one, and thirty of a one each: half zeros all the same."""
+    needed = [
+        MeanBets().values_needed(np.repeat([0.0, 1.0], half), at_least=0.6, significance=1e-4)
+        for half in (25, 30)
+    ]
+    assert needed[1] == pytest.approx(needed[0], abs=1)
+
+
 def test_the_detectable_shortfall_inverts_the_values_needed() -> None:
     settings = {"at_least": 0.9, "significance": 1e-4}
     found = MeanBets().detectable_shortfall(VALUES, n_values=400, **settings)
