@@ -15,6 +15,7 @@ from dpcp_audit.audits.canaries.games import (
     idle_weights,
     lone_pixels,
     mislabelled_digits,
+    wiped_digits,
 )
 from dpcp_audit.audits.canaries.watching import Attack, Watcher
 from dpcp_audit.mechanisms.dpsgd.examples import digits
@@ -130,6 +131,35 @@ def test_games_give_scores_that_tell_members() -> None:
     )
     scores, members = game.play(20, rng=np.random.default_rng(4))
     assert scores[members].mean() > scores[~members].mean() + 1
+
+
+@pytest.mark.parametrize("settings", [SETTINGS, ADAM])
+@pytest.mark.parametrize(("runs", "played", "canaries"), [(20, 3, 40), (2, 2, 5)])
+def test_without_noise_every_canary_that_was_sampled_is_told(
+    settings, runs, played, canaries
+) -> None:
+    """An eighth of the runs, or of a few runs' canaries; Adam's first moves count, too."""
+    game = WhiteBoxGame(settings=replace(settings, steps=12), canaries=40, examples=300)
+    bare = game.play_noiseless(runs, rng=np.random.default_rng(5))
+    assert bare.scores.shape == bare.members.shape == (played, canaries)
+    least = bare.scores.min()
+    assert (bare.scores[~bare.members] == least).all()
+    assert (bare.scores[bare.members] > least).mean() > 0.3
+
+
+def test_plain_examples_leave_nothing_on_the_canaries_weights() -> None:
+    data = wiped_digits(900)
+    assert not data.inputs[:, idle_weights(data, 1)].any()
+    kept = np.setdiff1d(np.arange(64), idle_weights(data, 1))
+    assert (data.inputs[:, kept] == first_digits(900).inputs[:, kept]).all()
+    assert first_digits(900).inputs[:, 31].any()
+
+
+def test_a_black_box_game_without_noise_takes_a_quarter_of_the_trainings() -> None:
+    game = BlackBoxGame(
+        settings=SETTINGS, inputs=OutsideCanaries.LONE_PIXELS, canaries=6, examples=100
+    )
+    assert game.play_noiseless(96, rng=np.random.default_rng(6)).scores.shape == (20, 6)
 
 
 def test_games_that_cannot_be_played_are_refused() -> None:
