@@ -69,8 +69,9 @@ def one_run(optimiser: SGD | Adam, *, hidden: int = 4096) -> CanaryAudit:
 
 def black_box(optimiser: SGD | Adam, inputs: OutsideCanaries, *, runs: int) -> CanaryAudit:
     """Return the audit by the final model's losses on inputs of the attacker's choice."""
-    rate = 0.2 if isinstance(optimiser, Adam) else 16.0  # outgrows the initial weights
-    settings = replace(training(optimiser), learning_rate=rate)
+    rate = 0.05 if isinstance(optimiser, Adam) else 4.0  # outgrows the initial weights
+    harder = 4.0 if inputs is OutsideCanaries.MISLABELLED else 1.0
+    settings = replace(training(optimiser), learning_rate=harder * rate)
     return CanaryAudit(
         game=BlackBoxGame(settings=settings, inputs=inputs, canaries=12, references=64),
         claim=claimed(settings),
