@@ -1,6 +1,8 @@
 """Write the ledger of paper claims, with its verdicts, from the results of a run.
 
-Usage: dpcp-audit run --report json=results.json && python docs/update_ledger.py results.json
+Usage: dpcp-audit run --report json=papers.json
+       dpcp-audit run --suite training --report json=training.json
+       python docs/update_ledger.py papers.json training.json
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ _HEAD = """\
 # The ledger of claims
 
 What the papers claim and what a run found. This page is written by `docs/update_ledger.py` from a
-results file. `dpcp-audit run --only 'ID'` puts a claim to the test again.
+results file of each suite. `dpcp-audit run --only 'ID'` puts a claim to the test again.
 
 - [What the verdicts mean](explanation/certified.md), and
   [what CONSISTENT does not mean](explanation/consistent.md).
@@ -32,11 +34,16 @@ _TITLES = {
     "P-COQS": "Differentially Private Conformal Prediction via Quantile Binary Search",
     "DP-SKIN": "Differential Privacy Enabled Deep Skin Image Classification Model Development",
 }
+_SUITES = {"training": "Private training under attack (`--suite training`)"}
 _SPECIAL = re.compile(r"([\\`*_\[\]~|$#])")
 
 
-def ledger(document: dict[str, Any]) -> str:
-    """Return the ledger as Markdown: a section a paper, a table row a claim."""
+def ledger(*documents: dict[str, Any]) -> str:
+    """Return the ledger as Markdown: a part a run, a section a paper, a table row a claim."""
+    return _HEAD + "".join(_part(document) for document in documents)
+
+
+def _part(document: dict[str, Any]) -> str:
     entries = sorted(entries_of(document), key=lambda entry: entry.place)
     counts = document["summary"]
     summary = (
@@ -46,13 +53,20 @@ def ledger(document: dict[str, Any]) -> str:
         f"expected. Profile `{document['profile']}`, seed {document['seed']}, false-alarm "
         f"probability {document['false_alarm']:g}, dpcp-audit {document['tool']['version']}."
     )
-    parts = [_HEAD, summary]
+    suite = str(document["suite"])
+    if suite in _SUITES:
+        return "\n".join([f"\n## {_SUITES[suite]}\n", summary, "", *_table(entries)]) + "\n"
+    parts = ["", summary]
     for paper in dict.fromkeys(entry.paper for entry in entries):
         title = f", “{_TITLES[paper]}”" if paper in _TITLES else ""
-        parts += [f"\n## {paper}{title}\n", "| claim | verdict | measured | claimed |"]
-        parts.append("|:--|:--|:--|:--|")
-        parts += [_row(entry) for entry in entries if entry.paper == paper]
+        parts += [f"\n## {paper}{title}\n"]
+        parts += _table([entry for entry in entries if entry.paper == paper])
     return "\n".join(parts) + "\n"
+
+
+def _table(entries: list[Any]) -> list[str]:
+    head = ["| claim | verdict | measured | claimed |", "|:--|:--|:--|:--|"]
+    return head + [_row(entry) for entry in entries]
 
 
 def _row(entry: Any) -> str:
@@ -70,11 +84,11 @@ def _text(text: str) -> str:
 
 def main(arguments: list[str]) -> int:
     """Write ``docs/ledger.md``."""
-    if len(arguments) != 1:
+    if not arguments:
         print(__doc__, file=sys.stderr)
         return 2
     page = Path(__file__).parent / "ledger.md"
-    page.write_text(ledger(load(Path(arguments[0]))), encoding="utf-8")
+    page.write_text(ledger(*(load(Path(path)) for path in arguments)), encoding="utf-8")
     return 0
 
 
