@@ -6,6 +6,9 @@ import json
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
+import matplotlib.backends.backend_svg  # loaded once, as below: two copies would not mix
+import matplotlib.figure  # noqa: F401
+
 import dpcp_audit.reports.plugin.session  # noqa: F401  (loaded once, not in each inner session)
 
 if TYPE_CHECKING:

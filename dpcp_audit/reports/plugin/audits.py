@@ -27,6 +27,7 @@ from dpcp_audit.reports.plugin.failure import failure
 from dpcp_audit.reports.plugin.power import power
 from dpcp_audit.reports.plugin.targets import Settings, label, spec_of
 from dpcp_audit.reports.pytest_plugin import InconclusiveAuditWarning
+from dpcp_audit.reports.running.tasks import one_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -234,9 +235,10 @@ class DPAudit:
         started, error = time.perf_counter(), ""
         outcome = kept = again = None
         try:
-            outcome = row.check(context)
-            if self.session.compares:
-                kept, again = self._measured(spec, outcome, context)
+            with one_thread():
+                outcome = row.check(context)
+                if self.session.compares:
+                    kept, again = self._measured(spec, outcome, context)
         except ValueError as caught:
             error = str(caught)
         except Exception as caught:  # noqa: BLE001  (whatever foreign code raises)

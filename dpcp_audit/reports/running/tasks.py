@@ -96,7 +96,7 @@ def attempt(work: Callable[[], Any], *, alone: bool = False) -> tuple[Any, str]:
         KeyboardInterrupt is then the work's own.
     """
     try:
-        with _one_thread():
+        with one_thread():
             return work(), ""
     except BaseException as caught:  # one broken check must not end the run
         if isinstance(caught, KeyboardInterrupt) and not alone:
@@ -112,7 +112,7 @@ def _told(caught: BaseException) -> str:
     return f"{type(caught).__name__}{': ' if lines else ''}{lines} (in {place.name})"
 
 
-def _one_thread() -> AbstractContextManager[object]:
+def one_thread() -> AbstractContextManager[object]:
     """Hold linear algebra to one thread, here as in every worker process.
 
     Its sums round differently with the number of threads, and findings must not depend on
