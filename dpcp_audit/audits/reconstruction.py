@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcp_audit import _validate
+from dpcp_audit.audits.certificates import power_of_twice
 from dpcp_audit.audits.evidence import (
     Count,
     Evidence,
@@ -82,7 +83,8 @@ class Reconstruction:
     """Hold the success of a prior-aware attack on DP-SGD's trace against what DP allows.
 
     Every prior has trainings of its own, with independent targets and noise, and an equal share
-    of the significance. INCONCLUSIVE only where not even a perfect attack could have refuted.
+    of the significance. INCONCLUSIVE where the trainings are too few to show twice the claimed
+    loss.
 
     Parameters
     ----------
@@ -147,9 +149,11 @@ class Reconstruction:
         if any(one.lower > one.allowed for one in successes):
             return Verdict.REFUTED
         share = context.significance / len(successes)
-        trainings = successes[0].trainings
-        perfect, _ = clopper_pearson(trainings, trainings, significance=share)
-        able = any(perfect > one.allowed for one in successes)
+        able = any(
+            detectable_excess(one.allowed, one.trainings, significance=share)
+            <= float(power_of_twice(self.guarantee, one.baseline))
+            for one in successes
+        )
         return Verdict.CONSISTENT if able else Verdict.INCONCLUSIVE
 
     def _note(self, successes: tuple[Success, ...], context: Context) -> str:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcp_audit import _validate
-from dpcp_audit.mechanisms.conformal import conformal_rank
+from dpcp_audit.mechanisms.conformal import SplitConformal
+from dpcp_audit.mechanisms.scores import hps, prediction_sets, true_label_scores
 
 if TYPE_CHECKING:
     from dpcp_audit._types import BoolArray, FloatArray, IntArray
@@ -86,14 +87,14 @@ def conformal_sets(
     alpha : float
         The sets miss the label with probability at most this.
     """
-    victims, n = labels.shape
-    own = np.take_along_axis(probabilities, labels[..., None], axis=2)[..., 0]
-    rank = conformal_rank(n, alpha=alpha)
-    if rank > n:
-        return np.ones(queried.shape, dtype=np.bool_)
-    thresholds = np.sort(1 - own, axis=1)[:, rank - 1]
-    covered: BoolArray = 1 - queried <= thresholds.reshape(victims, 1, 1)
-    return covered
+    calibrator = SplitConformal(alpha=alpha)
+    thresholds = [
+        calibrator.threshold(true_label_scores(hps(seen), true))
+        for seen, true in zip(probabilities, labels, strict=True)
+    ]
+    return np.stack(
+        [prediction_sets(hps(asked), q) for asked, q in zip(queried, thresholds, strict=True)]
+    )
 
 
 def _with_constant(inputs: FloatArray) -> FloatArray:

@@ -158,6 +158,7 @@ class TestVerdict:
             (0.2, 1.0, Verdict.CONSISTENT),
             (0.28, 1.0, Verdict.CONSISTENT),  # above e/10 by less than chance
             (1.0, 12.0, Verdict.INCONCLUSIVE),
+            (0.1, 0.1, Verdict.INCONCLUSIVE),  # too few trainings to show ε = 0.2
         ],
     )
     def test_success_is_held_against_the_power_at_kappa(self, share, epsilon, verdict) -> None:

@@ -43,7 +43,13 @@ _SEEN = {
 }
 _YARDSTICK = {View.PROBABILITIES: 1.0, View.SCORE: 1.0, View.SETS: 0.5, View.SIZE: 0.5}
 _PRIVATE = SubsampledGaussian(sampling_rate=0.2, steps=60, noise_multiplier=2.0)
-_SAMPLING = Poisson(_PRIVATE.sampling_rate)
+_TRAINING = DPSGD(
+    sampling=Poisson(_PRIVATE.sampling_rate),
+    lot_size=6,
+    steps=_PRIVATE.steps,
+    noise_multiplier=_PRIVATE.noise_multiplier,
+    learning_rate=0.2,
+)
 _MODELS: dict[str, DigitModels] = {
     "non-private": DigitModels(
         name="non-private logistic regression",
@@ -60,26 +66,13 @@ _MODELS: dict[str, DigitModels] = {
     ),
     "dp-sgd": DigitModels(
         name="DP-SGD logistic regression",
-        settings=DPSGD(
-            sampling=_SAMPLING,
-            lot_size=6,
-            steps=_PRIVATE.steps,
-            noise_multiplier=_PRIVATE.noise_multiplier,
-            learning_rate=0.2,
-        ),
+        settings=_TRAINING,
         calibrator=SplitConformal(alpha=0.1),
         records=60,
     ),
     "dp-adam": DigitModels(
         name="DP-Adam logistic regression",
-        settings=DPSGD(
-            sampling=_SAMPLING,
-            lot_size=6,
-            steps=_PRIVATE.steps,
-            noise_multiplier=_PRIVATE.noise_multiplier,
-            learning_rate=0.02,
-            optimiser=Adam(),
-        ),
+        settings=replace(_TRAINING, learning_rate=0.02, optimiser=Adam()),
         calibrator=SplitConformal(alpha=0.1),
         records=60,
     ),
