@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -149,17 +149,17 @@ class CanaryAudit:
         groups = grouped([part for result in results for part in result["claim"]])
         half = context.significance / 2
         strict, usual = (
-            self._bounds(context, results, groups, significance=level) for level in (half, _USUAL)
+            self._bound(context, results, significance=level) for level in (half, _USUAL)
         )
         by_claim = refutes(self.claim, *groups, significance=half)
-        refuted = by_claim or strict.anywhere > accounted
+        refuted = by_claim or strict > accounted
         could = refuted or self._could(results, groups, significance=half)
-        by_region = by_claim and strict.anywhere <= accounted
+        by_region = by_claim and strict <= accounted
         evidence = Evidence(
             kind=EvidenceKind.CERTIFIED,
             quantity=f"certified ε (95 %) at δ = {self.delta:g}",
-            value=usual.anywhere,
-            lower=strict.anywhere,
+            value=usual,
+            lower=strict,
             upper=math.inf,
             claimed=accounted,
             confidence=1 - context.significance,
@@ -169,7 +169,7 @@ class CanaryAudit:
             verdict=_verdict(refuted=refuted, could=could),
             evidence=self._of_region(evidence, groups, half) if by_region else evidence,
             witness=self.witness | {"guarantee": str(self.claim), "seed": context.seed},
-            note=self._note(context, total(groups), strict, usual) + ("" if could else _TOO_WEAK),
+            note=self._note(context, groups, strict, usual) + ("" if could else _TOO_WEAK),
             figures=(self._figure(context, results, accounted),),
         )
 
@@ -201,21 +201,6 @@ class CanaryAudit:
     def _bets(self, context: Context) -> bool:
         return self._runs(context) >= _FEWEST_BETS and self.chunks(context) >= _PILOT
 
-    def _bounds(
-        self,
-        context: Context,
-        results: Sequence[PlainData],
-        groups: Sequence[Guesses],
-        *,
-        significance: float,
-    ) -> _Bounds:
-        return _Bounds(
-            anywhere=self._bound(context, results, significance=significance),
-            family=training_epsilon_lower_bound(
-                self.claim, *groups, delta=self.delta, significance=significance
-            ),
-        )
-
     def _bound(
         self, context: Context, results: Sequence[PlainData], *, significance: float
     ) -> float:
@@ -235,14 +220,20 @@ class CanaryAudit:
         )
         return bets.lower_bound(rest, significance=significance)
 
-    def _note(self, context: Context, guesses: Guesses, strict: _Bounds, usual: _Bounds) -> str:
+    def _note(
+        self, context: Context, groups: Sequence[Guesses], strict: float, usual: float
+    ) -> str:
         accounted, runs = self.claim.epsilon_at(self.delta), self._runs(context)
+        guesses = total(groups)
+        family = training_epsilon_lower_bound(
+            self.claim, *groups, delta=self.delta, significance=_USUAL
+        )
         return (
             f"Accounted: ε = {accounted:.4g}. Certified without any assumption about the "
-            f"mechanism: {_of(usual.anywhere, accounted)} at 95 % confidence, "
-            f"{_of(strict.anywhere, accounted)} at the confidence of this check; among trainings "
-            "that differ in the noise alone, by the claim's trade-off: "
-            f"{_of(usual.family, accounted)} and {_of(strict.family, accounted)}. "
+            f"mechanism: {_of(usual, accounted)} at 95 % confidence, "
+            f"{_of(strict, accounted)} at the confidence of this check; among trainings that "
+            "differ in the noise alone, by the claim's trade-off: "
+            f"{_of(family, accounted)} at 95 %. "
             f"{runs} {'run' if runs == 1 else 'runs'} of {self.game.canaries} "
             f"{'canary' if self.game.canaries == 1 else 'canaries'}; of the {guesses.guesses} "
             f"that look most like members, {guesses.correct / guesses.guesses:.1%} are."
@@ -299,13 +290,6 @@ class CanaryAudit:
     def _epsilon_groups(self, results: Sequence[PlainData]) -> list[Guesses]:
         parts = [part for result in results for part in result["epsilon"]]
         return grouped(parts if self.runs > 1 else parts[-1:])
-
-
-class _Bounds(NamedTuple):
-    """Lower bounds of ε(δ): of any mechanism, and among trainings that differ in the noise."""
-
-    anywhere: float
-    family: float
 
 
 def _verdict(*, refuted: bool, could: bool) -> Verdict:
