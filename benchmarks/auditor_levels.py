@@ -19,23 +19,23 @@ import numpy as np
 from joblib import Parallel, delayed
 from scipy.stats import binom
 
-from dpcp_audit.audits.betting import SequentialPrivacy
 from dpcp_audit.audits.certificates import Certificate
-from dpcp_audit.audits.check import Check, Context
-from dpcp_audit.audits.evidence import Verdict
 from dpcp_audit.audits.sampled import SampledPrivacy
-from dpcp_audit.audits.statistics import clopper_pearson
-from dpcp_audit.mechanisms.guarantees import ZCDP, LocalDP, PureDP
+from dpcp_audit.audits.sequential import SequentialPrivacy
+from dpcp_audit.checks import Check, Context
+from dpcp_audit.guarantees import ZCDP, LocalDP, PureDP
 from dpcp_audit.mechanisms.laws import FinitePair
-from dpcp_audit.mechanisms.neighbours import Neighbours, Relation
-from dpcp_audit.mechanisms.pcoqs import PCOQS
+from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
+from dpcp_audit.neighbours import Neighbours, Relation
+from dpcp_audit.results import Verdict
+from dpcp_audit.stats.intervals import clopper_pearson
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpcp_audit._types import FloatArray
-    from dpcp_audit.mechanisms.guarantees import PrivacyGuarantee
+    from dpcp_audit.guarantees import PrivacyGuarantee
 
 LEVEL, FALSE_ALARM = 0.05, 1e-6
 N_SAMPLES = 1000

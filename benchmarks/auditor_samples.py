@@ -17,15 +17,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import betaincinv
 
-from dpcp_audit.audits.betting import BettingTest, SequentialPrivacy
 from dpcp_audit.audits.certificates import Certificate
-from dpcp_audit.audits.check import Context
-from dpcp_audit.audits.evidence import Verdict
-from dpcp_audit.audits.ratio_power import samples_needed
 from dpcp_audit.audits.sampled import SampledPrivacy
-from dpcp_audit.mechanisms.guarantees import PureDP
-from dpcp_audit.mechanisms.neighbours import Neighbours, Relation
+from dpcp_audit.audits.sequential import SequentialPrivacy
+from dpcp_audit.checks import Context
+from dpcp_audit.guarantees import PureDP
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
+from dpcp_audit.neighbours import Neighbours, Relation
+from dpcp_audit.results import Verdict
+from dpcp_audit.stats.betting import BettingTest
+from dpcp_audit.stats.ratio_power import samples_needed
 
 if TYPE_CHECKING:
     from collections.abc import Callable

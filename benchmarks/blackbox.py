@@ -19,21 +19,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.audits.blackbox import BlackBoxPrivacy, ScorePairs, ValuePairs
-from dpcp_audit.audits.check import Context
-from dpcp_audit.audits.evidence import Verdict
-from dpcp_audit.mechanisms.exponq import ExponQ, Normaliser
-from dpcp_audit.mechanisms.guarantees import ZCDP, LocalDP, PureDP
+from dpcp_audit.audits.blackbox import BlackBoxPrivacy
+from dpcp_audit.audits.search.record_pairs import ValuePairs
+from dpcp_audit.audits.search.score_pairs import ScorePairs
+from dpcp_audit.checks import Context
+from dpcp_audit.guarantees import ZCDP, LocalDP, PureDP
+from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ, Normaliser
 from dpcp_audit.mechanisms.histlap import HistLap
-from dpcp_audit.mechanisms.neighbours import Relation
-from dpcp_audit.mechanisms.pcoqs import PCOQS
+from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
+from dpcp_audit.neighbours import Relation
+from dpcp_audit.results import Verdict
 
 if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray
-    from dpcp_audit.audits.blackbox import PairSpace
     from dpcp_audit.audits.sampled import Sampler
-    from dpcp_audit.mechanisms.guarantees import PrivacyGuarantee
+    from dpcp_audit.audits.search.pair_space import PairSpace
+    from dpcp_audit.guarantees import PrivacyGuarantee
 
 SIGNIFICANCE = 1e-4
 FIXED = ScorePairs(sizes=(100, 1, 2, 3, 5, 10, 20))

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit.mechanisms.pcoqs import PCOQS
-from dpcp_audit.mechanisms.populations import Uniform
+from dpcp_audit.data.populations import Uniform
+from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit.mechanisms import as_published
-from dpcp_audit.mechanisms.exponq import ExponQ, Normaliser
-from dpcp_audit.mechanisms.exponq_search import ExponQSearch, Tuning
+from dpcp_audit.mechanisms.exponq.bin_search import ExponQSearch, Tuning
+from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ, Normaliser
 from dpcp_audit.mechanisms.histlap import HistLap
-from dpcp_audit.mechanisms.pcoqs import PCOQS
+from dpcp_audit.mechanisms.pcoqs import published_variants
+from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,7 +63,7 @@ def seconds(work: Callable[[], object], *, repeats: int = REPEATS) -> float:
 
 def search_ratio(epsilon: float, rng: np.random.Generator) -> tuple[float, bool]:
     """Print both times at one ε; return their ratio and whether both find the same pair."""
-    search = as_published.exponq_search(alpha=0.1, epsilon=epsilon)
+    search = published_variants.exponq_search(alpha=0.1, epsilon=epsilon)
     scores, draws = rng.random(N), rng.random(search.n_draws)
     same = over_all_edges(search, scores, draws) == search.tune(scores, draws)
     slow = seconds(lambda: over_all_edges(search, scores, draws), repeats=2)
@@ -81,7 +81,7 @@ def quantile_times(rng: np.random.Generator) -> None:
     search = ExponQSearch(alpha=0.1, epsilon=1.0)
     uniform, draws = rng.random(N), rng.random(search.n_draws)
     work: dict[str, Callable[[], object]] = {
-        "standard": lambda: as_published.standard_threshold(scores, alpha=0.1),
+        "standard": lambda: published_variants.standard_threshold(scores, alpha=0.1),
         "ExponQ": lambda: search.release(scores, search.tune(uniform, draws), 0.5),
         "HistLap": lambda: HistLap(alpha=0.1, epsilon=1.0).sample(scores, 1, rng=rng),
         "P-COQS": lambda: PCOQS(alpha=0.1, rho=0.5).sample(scores, 1, rng=rng),

@@ -21,22 +21,22 @@ from typing import TYPE_CHECKING, Any
 
 import cloudpickle
 
-from dpcp_audit.audits.check import Context, whole
-from dpcp_audit.audits.evidence import Claim, Evidence, Outcome, Source, Verdict
-from dpcp_audit.reports.running.cells import Cell, Limits
-from dpcp_audit.reports.running.engines import Engine, EngineKind
-from dpcp_audit.reports.running.events import Event, RunFinished
-from dpcp_audit.reports.running.journal import Journal
-from dpcp_audit.reports.running.runner import run
-from dpcp_audit.reports.running.tasks import Task, perform
-from dpcp_audit.reports.settings import Profile, RunSettings
-from dpcp_audit.reports.suite import suite
-from dpcp_audit.reports.suite.row import Row
+from dpcp_audit.checks import Context, whole
+from dpcp_audit.engine.backends import Engine, EngineKind
+from dpcp_audit.engine.journal import Journal
+from dpcp_audit.engine.run_events import Event, RunFinished
+from dpcp_audit.engine.run_settings import Profile, RunSettings
+from dpcp_audit.engine.runner import run
+from dpcp_audit.engine.suites import suite
+from dpcp_audit.engine.tasks import Task, perform
+from dpcp_audit.engine.worker_pool import Cell, Limits
+from dpcp_audit.results import Claim, Evidence, Outcome, Source, Verdict
+from dpcp_audit.rows import Row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from dpcp_audit.audits.evidence import PlainData
+    from dpcp_audit.results import PlainData
 
 TASKS = 1000
 TICK = os.sysconf("SC_CLK_TCK")

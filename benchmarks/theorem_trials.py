@@ -21,14 +21,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dpcp_audit.mechanisms.ldpcp_labels import LDPCPLabels
-from dpcp_audit.mechanisms.ldpcp_scores import LDPCPScores
-from dpcp_audit.mechanisms.pcoqs import PCOQS
-from dpcp_audit.mechanisms.pools import ProbabilityPool
-from dpcp_audit.mechanisms.populations import Uniform
+from dpcp_audit.data.pools import ProbabilityPool
+from dpcp_audit.data.populations import Uniform
+from dpcp_audit.data.scores import hps
+from dpcp_audit.mechanisms.ldpcp.editions import OnMiss
+from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels
+from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
+from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.mechanisms.randomized_response import debiased_cdf
-from dpcp_audit.mechanisms.scores import hps
-from dpcp_audit.mechanisms.variants import OnMiss
 from dpcp_audit.theorems.ldpcp_uniform import UniformEvent
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from dpcp_audit.engine.suites import Suite
 from dpcp_audit.reports.document import load
-from dpcp_audit.reports.suite import Suite
-from dpcp_audit.reports.zoo.printing import markdown
+from dpcp_audit.zoo.detection_text import markdown
 
 
 def findings_table(document: dict[str, Any]) -> str:

@@ -16,11 +16,11 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dpcp_audit.libraries import recipes as catalogue
 from dpcp_audit.reports.document import load
-from dpcp_audit.reports.recipes import catalogue
 
 if TYPE_CHECKING:
-    from dpcp_audit.reports.recipes.catalogue import Recipe
+    from dpcp_audit.libraries.recipes import Recipe
 
 MARKS = {"promises": ("<!-- promises -->", "<!-- /promises -->")}
 MARKS |= {"verdicts": ("<!-- verdicts -->", "<!-- /verdicts -->")}

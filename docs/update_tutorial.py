@@ -19,7 +19,7 @@ from importlib import metadata
 from pathlib import Path
 
 _BLOCK = re.compile(r"```(python|console)\n(.*?)```", re.DOTALL)
-_PLUGIN = "dpcp_audit.reports.pytest_plugin"
+_PLUGIN = "dpcp_audit.frontends.pytest_plugin.hooks"
 
 
 def executed(text: str, folder: Path) -> str:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpcp_audit.audits.check import Context
 from dpcp_audit.audits.sampled import SampledPrivacy
-from dpcp_audit.mechanisms.guarantees import ZCDP
-from dpcp_audit.mechanisms.neighbours import Neighbours, Relation
-from dpcp_audit.mechanisms.pcoqs import PCOQS
+from dpcp_audit.checks import Context
+from dpcp_audit.guarantees import ZCDP
+from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.neighbours import Neighbours, Relation
 
 
 def quantile_with_one_budget_for_all_rounds(

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dpcp_audit.audits.check import Context
-from dpcp_audit.mechanisms.populations import Beta, Population
-from dpcp_audit.theorems.calibrators import MarginalCoverage
+from dpcp_audit.checks import Context
+from dpcp_audit.data.populations import Beta, Population
+from dpcp_audit.theorems.calibrator_coverage import MarginalCoverage
 from dpcp_audit.theorems.theorem import MeanBound
 
 

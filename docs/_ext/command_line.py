@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from dpcp_audit.reports.commands import COMMANDS
+from dpcp_audit.frontends.cli.commands import COMMANDS
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx

@@ -1,1 +1,1 @@
-"""Audits: exact and sampled privacy audits, their statistics, evidence and verdicts."""
+"""Audits: privacy claims put to the test, exactly or by sampling."""

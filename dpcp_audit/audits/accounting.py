@@ -1,6 +1,6 @@
 """Accounting of DP-SGD: the ε of a training, by three accountants, under named neighbours.
 
-A training is a :class:`~dpcp_audit.mechanisms.subsampled_gaussian.SubsampledGaussian`: under
+A training is a :class:`~dpcp_audit.mechanisms.dpsgd.subsampled_gaussian.SubsampledGaussian`: under
 Poisson sampling with its own rate and steps, under fixed shuffled batches as one step of full
 participation an epoch.
 """
@@ -14,11 +14,11 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from dpcp_audit import _validate
-from dpcp_audit.mechanisms.neighbours import Relation
-from dpcp_audit.mechanisms.subsampled_gaussian import SubsampledGaussian
+from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
+from dpcp_audit.neighbours import Relation
 
 if TYPE_CHECKING:
-    from dpcp_audit.audits.evidence import PlainData
+    from dpcp_audit.results import PlainData
 
 PRV_ERROR = 0.01
 """How far above the estimated ε Opacus's PRV accountant puts its upper bound."""

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dpcp_audit.audits.evidence import (
+from dpcp_audit.guarantees import ApproxDP, PureDP
+from dpcp_audit.results import (
     Count,
     Evidence,
     EvidenceKind,
@@ -18,16 +19,15 @@ from dpcp_audit.audits.evidence import (
     Sample,
     Verdict,
 )
-from dpcp_audit.audits.ratio_power import detectable_epsilon, power
-from dpcp_audit.audits.ratio_test import RatioTest, epsilon_lower_bound
-from dpcp_audit.audits.statistics import clopper_pearson, detectable_excess
-from dpcp_audit.mechanisms.guarantees import ApproxDP, PureDP
+from dpcp_audit.stats.intervals import clopper_pearson, detectable_excess
+from dpcp_audit.stats.ratio_power import detectable_epsilon, power
+from dpcp_audit.stats.ratio_test import RatioTest, epsilon_lower_bound
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from dpcp_audit._types import FloatArray
-    from dpcp_audit.mechanisms.guarantees import PrivacyGuarantee
+    from dpcp_audit.guarantees import PrivacyGuarantee
 
 LOG_RATIO = "log-ratio of the event's probabilities"
 _LARGEST_EPSILON = 50.0

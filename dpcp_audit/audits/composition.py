@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcp_audit import _validate
-from dpcp_audit.audits.computed import Computation
-from dpcp_audit.audits.evidence import Figure, FigureKind, Series
-from dpcp_audit.mechanisms.guarantees import ApproxDP, PureDP
+from dpcp_audit.computed import Computation
+from dpcp_audit.guarantees import ApproxDP, PureDP
 from dpcp_audit.mechanisms.laws import FiniteLaw, FinitePair, GaussianPair, LaplacePair
-from dpcp_audit.mechanisms.pcoqs_transcript import released_pair, transcript_pair
+from dpcp_audit.mechanisms.pcoqs.search_transcript import released_pair, transcript_pair
+from dpcp_audit.results import Figure, FigureKind, Series
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dpcp_audit.mechanisms.laws import LawPair
-    from dpcp_audit.mechanisms.pcoqs import PCOQS
+    from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 
 _ORDERS = 1 + np.logspace(-2, 3, 101)
 

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from dpcp_audit.audits.computed import Computation
-from dpcp_audit.audits.evidence import Figure, FigureKind, PlainData, Series
-from dpcp_audit.mechanisms.guarantees import ZCDP, ApproxDP, PureDP, RenyiDP
+from dpcp_audit.computed import Computation
+from dpcp_audit.guarantees import ZCDP, ApproxDP, PureDP, RenyiDP
+from dpcp_audit.results import Figure, FigureKind, PlainData, Series
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dpcp_audit._types import FloatArray
-    from dpcp_audit.mechanisms.guarantees import PrivacyGuarantee
+    from dpcp_audit.guarantees import PrivacyGuarantee
     from dpcp_audit.mechanisms.laws import LawPair
 
 _LARGEST_EPSILON = 30.0

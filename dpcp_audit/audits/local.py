@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 
 from dpcp_audit import _validate
-from dpcp_audit.audits.box_power import box_power, fewest, smallest_epsilon
 from dpcp_audit.audits.certificates import Hits
-from dpcp_audit.audits.computed import Computation
-from dpcp_audit.audits.evidence import (
+from dpcp_audit.computed import Computation
+from dpcp_audit.results import (
     Evidence,
     EvidenceKind,
     Outcome,
@@ -25,14 +24,15 @@ from dpcp_audit.audits.evidence import (
     Sample,
     Verdict,
 )
-from dpcp_audit.audits.statistics import clopper_pearson
+from dpcp_audit.stats.interval_power import box_power, fewest, smallest_epsilon
+from dpcp_audit.stats.intervals import clopper_pearson
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from dpcp_audit._types import FloatArray, IntArray
-    from dpcp_audit.audits.check import Context
-    from dpcp_audit.mechanisms.guarantees import LocalDP
+    from dpcp_audit.checks import Context
+    from dpcp_audit.guarantees import LocalDP
 
 _SHARES = 3
 _DETECTION = 0.95

@@ -9,19 +9,19 @@ import numpy as np
 
 from dpcp_audit import _validate
 from dpcp_audit.audits.certificates import Certificate, Hits, certify, complement_speaks_louder
-from dpcp_audit.audits.degenerate import Randomness, draw, probe, require_random
-from dpcp_audit.audits.event_searches import Automatic, choose_event
-from dpcp_audit.audits.events import Event
-from dpcp_audit.audits.evidence import Outcome, PlainData
+from dpcp_audit.audits.search.event_search import Event
+from dpcp_audit.audits.search.feature_cells import Automatic, choose_event
+from dpcp_audit.results import Outcome, PlainData
+from dpcp_audit.targets.degenerate import Randomness, draw, probe, require_random
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from dpcp_audit._types import BoolArray, FloatArray
-    from dpcp_audit.audits.check import Context
-    from dpcp_audit.audits.events import EventSearch
-    from dpcp_audit.mechanisms.guarantees import PrivacyGuarantee
-    from dpcp_audit.mechanisms.neighbours import Neighbours
+    from dpcp_audit.audits.search.event_search import EventSearch
+    from dpcp_audit.checks import Context
+    from dpcp_audit.guarantees import PrivacyGuarantee
+    from dpcp_audit.neighbours import Neighbours
 
 _PROBE_STREAM = 1000
 __all__ = ["Event", "SampledPrivacy", "Sampler", "choose_event"]

@@ -1,1 +1,1 @@
-"""Mechanisms: the reference implementations, their guarantees, samplers and exact laws."""
+"""Mechanisms: the reference implementations, each with its law and its worst pair."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from dpcp_audit._types import FloatArray
-    from dpcp_audit.mechanisms.populations import Population
+    from dpcp_audit.data.populations import Population
 
 
 def conformal_rank(n: int, *, alpha: float) -> int:

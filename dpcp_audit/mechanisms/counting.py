@@ -14,7 +14,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from dpcp_audit._types import BoolArray, FloatArray, IntArray
-    from dpcp_audit.mechanisms.populations import Population
+    from dpcp_audit.data.populations import Population
 
 
 class Counter(Protocol):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcp_audit import _validate
-from dpcp_audit.mechanisms.guarantees import ApproxDP
+from dpcp_audit.guarantees import ApproxDP
 from dpcp_audit.mechanisms.laws import GaussianPair
 
 if TYPE_CHECKING:

@@ -8,16 +8,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcp_audit import _validate
-from dpcp_audit.mechanisms.exponq import ThresholdTrials, bin_index, drawn_counts
-from dpcp_audit.mechanisms.guarantees import PureDP
+from dpcp_audit.guarantees import PureDP
+from dpcp_audit.mechanisms.exponq.exponential_quantile import (
+    ThresholdTrials,
+    bin_index,
+    drawn_counts,
+)
 from dpcp_audit.mechanisms.laws import LaplacePair
-from dpcp_audit.mechanisms.neighbours import Relation
+from dpcp_audit.neighbours import Relation
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from dpcp_audit._types import FloatArray, IntArray
-    from dpcp_audit.mechanisms.populations import Population
+    from dpcp_audit.data.populations import Population
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

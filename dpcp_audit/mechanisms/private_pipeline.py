@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcp_audit import _validate
-from dpcp_audit.mechanisms.guarantees import PrivacyGuarantee
-from dpcp_audit.mechanisms.neighbours import Relation
-from dpcp_audit.mechanisms.subsampled_gaussian import (
+from dpcp_audit.guarantees import PrivacyGuarantee
+from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import (
     Envelope,
     SubsampledGaussian,
     composed_loss,
@@ -20,12 +19,13 @@ from dpcp_audit.mechanisms.subsampled_gaussian import (
     least_line,
     loss_interval,
 )
+from dpcp_audit.neighbours import Relation
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from dpcp_audit._types import FloatArray
-    from dpcp_audit.mechanisms.pcoqs import PCOQS
+    from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 
 _ROUNDING = 1e-12
 
@@ -51,7 +51,7 @@ class PrivatePipeline(PrivacyGuarantee):
 
     Examples
     --------
-    >>> from dpcp_audit.mechanisms.pcoqs import PCOQS
+    >>> from dpcp_audit.mechanisms.pcoqs.release import PCOQS
     >>> training = SubsampledGaussian(
     ...     sampling_rate=0.1, steps=100, noise_multiplier=2.0, relation=Relation.SUBSTITUTION
     ... )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcp_audit import _validate
-from dpcp_audit.mechanisms.guarantees import LocalDP
+from dpcp_audit.guarantees import LocalDP
 from dpcp_audit.mechanisms.laws import FiniteLaw
 
 if TYPE_CHECKING:

@@ -1,1 +1,1 @@
-"""Reports: the suite, the runner, the command line and the report formats."""
+"""Reports: from a results document to what people and other tools read."""

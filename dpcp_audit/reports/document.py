@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcp_audit import __version__
-from dpcp_audit.audits.evidence import Finding, Verdict
-from dpcp_audit.reports.errors import UsageError
-from dpcp_audit.reports.formats.schema import SCHEMA_VERSION, check_document
+from dpcp_audit.engine.environment import LIBRARIES
+from dpcp_audit.errors import UsageError
+from dpcp_audit.reports.formats.results_schema import SCHEMA_VERSION, check_document
 from dpcp_audit.reports.formats.shapes import SchemaError
-from dpcp_audit.reports.running.environment import LIBRARIES
+from dpcp_audit.results import Finding, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from dpcp_audit.reports.settings import RunSettings
+    from dpcp_audit.engine.run_settings import RunSettings
 
 
 class DocumentError(UsageError):

@@ -1,1 +1,1 @@
-"""Theorems: coverage theorems, each with its statement, bound, trial and check."""
+"""Coverage theorems, each one object: statement, assumptions, bound, trial and check."""

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcp_audit import _validate
-from dpcp_audit.mechanisms.piecewise import PiecewiseConstant
-from dpcp_audit.mechanisms.populations import Deferred, Pool
+from dpcp_audit.data.piecewise import PiecewiseConstant
+from dpcp_audit.data.populations import Deferred, Pool
 
 if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray
-    from dpcp_audit.mechanisms.populations import Population
+    from dpcp_audit.data.populations import Population
 
 _LEVELS = 2**14
 

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit.audits.computed import Computation
-from dpcp_audit.audits.evidence import Figure, FigureKind, Series
-from dpcp_audit.mechanisms.window_law import ThresholdLaw, threshold_law
+from dpcp_audit.computed import Computation
+from dpcp_audit.mechanisms.ldpcp.window_law import ThresholdLaw, threshold_law
+from dpcp_audit.results import Figure, FigureKind, Series
 from dpcp_audit.theorems.theorem import outside
 
 if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray
-    from dpcp_audit.theorems.ldpcp import ScoreTheorem
+    from dpcp_audit.theorems.ldpcp_coverage import ScoreTheorem
 
 
 def exact_failure(theorem: ScoreTheorem) -> Computation:

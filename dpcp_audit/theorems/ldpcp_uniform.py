@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dpcp_audit import _validate
-from dpcp_audit.audits.evidence import Source
-from dpcp_audit.mechanisms.cell_counts import CellCounts
-from dpcp_audit.mechanisms.ldpcp_labels import dkw_width
+from dpcp_audit.data.scores import hps
+from dpcp_audit.mechanisms.ldpcp.cell_counts import CellCounts
+from dpcp_audit.mechanisms.ldpcp.label_calibration import dkw_width
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
-from dpcp_audit.mechanisms.scores import hps
-from dpcp_audit.theorems.stated import Stated, Statement
+from dpcp_audit.results import Source
+from dpcp_audit.theorems.statement import Stated, Statement
 from dpcp_audit.theorems.theorem import TheoremTrials
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit.audits.evidence import PlainData
-    from dpcp_audit.mechanisms.pools import ProbabilityPool
+    from dpcp_audit.data.pools import ProbabilityPool
+    from dpcp_audit.results import PlainData
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from dpcp_audit import _validate
-from dpcp_audit.audits.check import whole
-from dpcp_audit.audits.evidence import (
+from dpcp_audit.checks import whole
+from dpcp_audit.results import (
     Bound,
     Count,
     Evidence,
@@ -22,13 +22,13 @@ from dpcp_audit.audits.evidence import (
     Series,
     Verdict,
 )
-from dpcp_audit.audits.statistics import (
+from dpcp_audit.stats.intervals import (
     clopper_pearson,
     detectable_excess,
     mean_limits,
     trials_needed,
 )
-from dpcp_audit.theorems.spread import Spread
+from dpcp_audit.stats.trial_summary import Spread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from dpcp_audit._types import BoolArray, FloatArray
-    from dpcp_audit.audits.check import Context
+    from dpcp_audit.checks import Context
 
 _CHUNK = 50_000
 _ROUNDING = 1e-12

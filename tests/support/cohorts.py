@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.audits.model_membership.cohorts import Cohort
-from dpcp_audit.mechanisms.neighbours import Relation
+from dpcp_audit.audits.training.membership.cohorts import Cohort
+from dpcp_audit.neighbours import Relation
 
 if TYPE_CHECKING:
     from dpcp_audit._types import BoolArray, FloatArray

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from support.samplers import context, pair
 
-from dpcp_audit.audits.membership import MembershipInference
+from dpcp_audit.audits.membership.release_membership import MembershipInference
 
 if TYPE_CHECKING:
-    from dpcp_audit.audits.evidence import Outcome
     from dpcp_audit.audits.sampled import Sampler
-    from dpcp_audit.mechanisms.guarantees import PrivacyGuarantee
+    from dpcp_audit.guarantees import PrivacyGuarantee
+    from dpcp_audit.results import Outcome
 
 
 def game(

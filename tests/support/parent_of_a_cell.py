@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from support import unruly
 
-from dpcp_audit.reports.running.cells import Cells, Limits
+from dpcp_audit.engine.worker_pool import Cells, Limits
 
 
 def main() -> None:

@@ -6,16 +6,16 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dpcp_audit.mechanisms.variants import Blocks, Debiasing, OnMiss, Window
+from dpcp_audit.mechanisms.ldpcp.editions import Blocks, Debiasing, OnMiss, Window
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import numpy as np
 
-    from dpcp_audit.mechanisms.ldpcp_labels import LDPCPLabels
-    from dpcp_audit.mechanisms.ldpcp_scores import LDPCPScores
-    from dpcp_audit.mechanisms.window_search import WindowSearch
+    from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels
+    from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
+    from dpcp_audit.mechanisms.ldpcp.window_search import WindowSearch
 
 Number = float | Fraction
 

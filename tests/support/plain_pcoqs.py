@@ -8,8 +8,8 @@ import numpy as np
 from scipy.special import log_ndtr
 
 if TYPE_CHECKING:
-    from dpcp_audit.mechanisms.pcoqs import PCOQS
-    from dpcp_audit.mechanisms.populations import Population
+    from dpcp_audit.data.populations import Population
+    from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 
 
 def plain_law(mechanism: PCOQS, scores: np.ndarray) -> dict[float, float]:

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 import matplotlib.backends.backend_svg  # loaded once, as below: two copies would not mix
 import matplotlib.figure  # noqa: F401
 
-import dpcp_audit.reports.plugin.session  # noqa: F401  (loaded once, not in each inner session)
+import dpcp_audit.frontends.pytest_plugin.session  # noqa: F401  (loaded once, not in each inner session)
 
 if TYPE_CHECKING:
     import pytest
 
-PLUGIN = "dpcp_audit.reports.pytest_plugin"
+PLUGIN = "dpcp_audit.frontends.pytest_plugin.hooks"
 _INSTALLED = any(entry.value == PLUGIN for entry in metadata.entry_points(group="pytest11"))
 ARGUMENTS = ("-p", "no:randomly", "-p", "no:cacheprovider", *(() if _INSTALLED else ("-p", PLUGIN)))
 TARGETS = """
 import os
 import numpy as np, pytest
-from dpcp_audit.mechanisms.guarantees import LocalDP, PureDP
+from dpcp_audit.guarantees import LocalDP, PureDP
 
 SCALE = float(os.environ.get("NOISE", "1"))
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from scipy.stats import binom
 from support.samplers import context
 
-from dpcp_audit.audits.evidence import Verdict
+from dpcp_audit.results import Verdict
 
 if TYPE_CHECKING:
-    from dpcp_audit.audits.check import Check
+    from dpcp_audit.checks import Check
 
 
 def refusals(check: Check, *, repetitions: int, significance: float) -> int:

@@ -17,17 +17,17 @@ from typing import TYPE_CHECKING, Any
 import cloudpickle
 import numpy as np
 
-from dpcp_audit.audits.check import Context, whole
-from dpcp_audit.audits.evidence import Claim, Evidence, Outcome, Source, Verdict
-from dpcp_audit.reports.running.encoding import decode
-from dpcp_audit.reports.running.tasks import Task
-from dpcp_audit.reports.suite.row import Row
+from dpcp_audit.checks import Context, whole
+from dpcp_audit.engine.encoding import decode
+from dpcp_audit.engine.tasks import Task
+from dpcp_audit.results import Claim, Evidence, Outcome, Source, Verdict
+from dpcp_audit.rows import Row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from dpcp_audit.audits.evidence import PlainData
-    from dpcp_audit.reports.running.tasks import Done
+    from dpcp_audit.engine.tasks import Done
+    from dpcp_audit.results import PlainData
 
 MIB = 2**20
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcp_audit import _validate
-from dpcp_audit.mechanisms.loaders import load_features
+from dpcp_audit.data.loaders import load_features
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dpcp_audit._types import IntArray
-    from dpcp_audit.mechanisms.image_data import ImageData
+    from dpcp_audit.data.image_data import ImageData
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

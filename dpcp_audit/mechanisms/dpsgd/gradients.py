@@ -11,7 +11,7 @@ import torch
 from torch.func import functional_call, grad, vmap
 from torch.nn.functional import cross_entropy
 
-from dpcp_audit.mechanisms.dpsgd.settings import Clipping
+from dpcp_audit.mechanisms.dpsgd.training_settings import Clipping
 
 if TYPE_CHECKING:
     from torch import Tensor, nn

@@ -15,7 +15,7 @@ from torch import nn
 from torch.nn.functional import cross_entropy
 
 from dpcp_audit.mechanisms.dpsgd.gradients import clip_factors
-from dpcp_audit.mechanisms.dpsgd.settings import Clipping
+from dpcp_audit.mechanisms.dpsgd.training_settings import Clipping
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -30,9 +30,9 @@ from dpcp_audit.mechanisms.dpsgd.preparation import (
     private_copy,
     seeded,
 )
-from dpcp_audit.mechanisms.dpsgd.settings import DPSGD, Adam, Clipping, Flaw, Poisson
-from dpcp_audit.mechanisms.dpsgd.trained import Trained, finished
+from dpcp_audit.mechanisms.dpsgd.trained_networks import Trained, finished
 from dpcp_audit.mechanisms.dpsgd.training import Step
+from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Adam, Clipping, Flaw, Poisson
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -18,8 +18,8 @@ from dpcp_audit.mechanisms.dpsgd.preparation import (
     private_copy,
     seeded,
 )
-from dpcp_audit.mechanisms.dpsgd.settings import DPSGD, Adam, Flaw, Poisson
-from dpcp_audit.mechanisms.dpsgd.trained import Trained, finished
+from dpcp_audit.mechanisms.dpsgd.trained_networks import Trained, finished
+from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Adam, Flaw, Poisson
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from dpcp_audit._types import BoolArray, FloatArray
-    from dpcp_audit.mechanisms.dpsgd.canaries import GradientCanaries
     from dpcp_audit.mechanisms.dpsgd.examples import Examples
+    from dpcp_audit.mechanisms.dpsgd.gradient_canaries import GradientCanaries
 
 __all__ = ["Observer", "Step", "Trained", "train"]
 

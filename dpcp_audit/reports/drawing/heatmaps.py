@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
+from dpcp_audit._format import clipped, number, power, printable, to_float
 from dpcp_audit.reports.drawing.svg import INK
-from dpcp_audit.reports.findings.wording import clipped, number, power, printable, to_float
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -7,10 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.audits.evidence import EvidenceKind, Verdict
-from dpcp_audit.reports.findings.severity import Breach, breach
-from dpcp_audit.reports.findings.witness import telling
-from dpcp_audit.reports.findings.wording import (
+from dpcp_audit._format import (
     DASH,
     confidence,
     interval,
@@ -19,6 +16,9 @@ from dpcp_audit.reports.findings.wording import (
     printable,
     telling_digits,
 )
+from dpcp_audit.reports.findings.severity import Breach, breach
+from dpcp_audit.reports.findings.witness import telling
+from dpcp_audit.results import EvidenceKind, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -8,8 +8,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.audits.evidence import Verdict
-from dpcp_audit.reports.findings.wording import number, power
+from dpcp_audit._format import number, power
+from dpcp_audit.results import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

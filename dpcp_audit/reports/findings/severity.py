@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.audits.evidence import Bound, EvidenceKind
-from dpcp_audit.reports.findings.wording import DASH, number, printable, share, to_float
+from dpcp_audit._format import DASH, number, printable, share, to_float
+from dpcp_audit.results import Bound, EvidenceKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -7,7 +7,7 @@ from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.reports.findings.wording import clipped
+from dpcp_audit._format import clipped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,7 +6,7 @@ import csv
 import io
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.reports.findings.wording import printable
+from dpcp_audit._format import printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.audits.evidence import Verdict
-from dpcp_audit.reports.drawing.figures import figure_svg
-from dpcp_audit.reports.errors import MissingExtraError
-from dpcp_audit.reports.findings.reading import LIMITS, read, run_facts
-from dpcp_audit.reports.findings.wording import clipped, gist, printable
+from dpcp_audit._format import clipped, gist, printable
+from dpcp_audit.errors import MissingExtraError
+from dpcp_audit.reports.drawing.svg_figures import figure_svg
+from dpcp_audit.reports.findings.summary import LIMITS, read, run_facts
+from dpcp_audit.results import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

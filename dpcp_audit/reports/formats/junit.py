@@ -12,9 +12,9 @@ import re
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
-from dpcp_audit.audits.evidence import Verdict
-from dpcp_audit.reports.findings.wording import to_float
+from dpcp_audit._format import to_float
 from dpcp_audit.reports.formats.plain_text import family, paragraphs, sentence
+from dpcp_audit.results import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -8,16 +8,16 @@ import re
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.audits.evidence import Verdict
-from dpcp_audit.reports.findings.reading import read
-from dpcp_audit.reports.findings.wording import clipped, printable
+from dpcp_audit._format import clipped, printable
+from dpcp_audit.reports.findings.summary import read
+from dpcp_audit.results import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from dpcp_audit.reports.findings.entry import Entry
     from dpcp_audit.reports.findings.families import Family
-    from dpcp_audit.reports.findings.reading import Reading
+    from dpcp_audit.reports.findings.summary import Reading
 
 MOST_CHARACTERS = 65_000
 """GitHub takes 65,536 in a comment."""

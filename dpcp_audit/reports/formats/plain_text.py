@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.audits.evidence import EvidenceKind
-from dpcp_audit.reports.findings.wording import to_float
+from dpcp_audit._format import to_float
+from dpcp_audit.results import EvidenceKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

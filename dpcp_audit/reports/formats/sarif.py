@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from dpcp_audit.audits.evidence import Verdict
 from dpcp_audit.reports.formats.plain_text import family, sentence
+from dpcp_audit.results import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from dpcp_audit.audits.evidence import PlainData
+    from dpcp_audit.results import PlainData
 
 _SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from dpcp_audit.audits.evidence import PlainData
+    from dpcp_audit.results import PlainData
 
 _SHOWN = 60
 NOT_FINITE = ("inf", "-inf", "nan")

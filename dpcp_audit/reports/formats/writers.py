@@ -10,8 +10,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TextIO
 
+from dpcp_audit.errors import IncompleteError, MissingExtraError, UsageError
 from dpcp_audit.reports import document as documents
-from dpcp_audit.reports.errors import IncompleteError, MissingExtraError, UsageError
 
 Render = Callable[[dict[str, Any]], str]
 

@@ -1,0 +1,306 @@
+"""Black-box privacy audits: a search over neighbours, certified in stages on fresh outputs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from dpcp_audit import _validate
+from dpcp_audit.audits.search.pair_race import Bank, Race, halves
+from dpcp_audit.audits.search.pair_shrinking import shrink
+from dpcp_audit.audits.search.pair_space import (
+    Candidate,
+    PairSpace,
+    input_as_data,
+    input_from_data,
+)
+from dpcp_audit.audits.search.pilot_hypotheses import (
+    EventTest,
+    accusation_from_data,
+    certified_loss,
+)
+from dpcp_audit.guarantees import ZCDP, ApproxDP, PureDP
+from dpcp_audit.results import (
+    Figure,
+    FigureKind,
+    Outcome,
+    PlainData,
+    Series,
+    Verdict,
+)
+from dpcp_audit.targets.degenerate import DegenerateTargetError, Randomness
+
+if TYPE_CHECKING:
+    from dpcp_audit.audits.certificates import Judgement
+    from dpcp_audit.audits.sampled import Sampler
+    from dpcp_audit.audits.search.moment_test import MomentTest
+    from dpcp_audit.checks import Context
+    from dpcp_audit.guarantees import PrivacyGuarantee
+
+_FIRST_STAGE = 1200
+_MOST_STAGES = 8
+_SEARCHED = 0.4
+"""The share of a stage's outputs that search; the others certify."""
+_MOST_SEARCHED = 200_000
+_FEWEST = 50
+_SEARCH_STREAM = 10**6
+_SHRUNK = 0.1
+"""The share of the significance, and of the outputs, that the shrinking of a witness has."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """One stage: a pair and what was held against it, judged on fresh outputs of its own."""
+
+    number: int
+    candidate: Candidate
+    accusation: EventTest | MomentTest
+    judgement: Judgement
+    loss: float
+    size: int
+    spent: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlackBoxPrivacy:
+    """Hold a guarantee against code whose law and whose worst neighbours are unknown.
+
+    In stages of doubling size a race over candidate pairs chooses a pair and what to hold
+    against it, an event or, where Rényi divergences are claimed, a moment; outputs drawn
+    afterwards certify it. Stage k of K has the significance s_k, with the last at half of 0.9
+    times the check's, and the others sharing the other half. A refutation ends the search;
+    the witness is then shrunk.
+
+    A true claim is refuted with probability at most the check's significance. In each stage
+    the pair, the test and the numbers of outputs are functions of earlier outputs only, and
+    the outputs that certify are independent of those; given the past, the test refutes a true
+    claim with probability at most s_k, and Σ s_k ≤ 0.9 of the significance. Shrinking happens
+    after a refutation only, so it adds nothing to that. It certifies each of at most 12 simpler
+    pairs on fresh outputs, at 1/12 of the remaining 0.1 each: the pair that is printed in the
+    end is itself wrongly accused with probability at most the significance in all.
+
+    Parameters
+    ----------
+    sample : Sampler
+        The target.
+    guarantee : PrivacyGuarantee
+        The claim.
+    pairs : PairSpace
+        The neighbours to search.
+    draws : int
+        Outputs to draw in all at effort 1, on all inputs, pilots and probes included; at
+        least 600. Blatant violations are refuted after about a thousand.
+    randomness : Randomness
+        Where the target draws its random numbers, see ``SampledPrivacy``.
+    witness : dict
+        Parameters of the target, as plain data.
+    """
+
+    sample: Sampler
+    guarantee: PrivacyGuarantee
+    pairs: PairSpace
+    draws: int = 200_000
+    randomness: Randomness = Randomness.GENERATOR
+    witness: PlainData = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        _validate.integer(draws=self.draws, at_least=600)
+        _validate.choice(Randomness, randomness=self.randomness)
+
+    @property
+    def sampled(self) -> bool:
+        """The verdict takes from the error budget."""
+        return True
+
+    def __call__(self, context: Context) -> Outcome:
+        """Search and certify in stages, then shrink.
+
+        Raises
+        ------
+        DegenerateTargetError
+            If the target returns NaN or another shape, seeds itself, returns the same value on
+            all inputs tried, or raises on all of them.
+        """
+        draws = max(600, context.samples(self.draws))
+        bank = Bank(sample=self.sample, context=context)
+        race = Race(
+            bank=bank, guarantee=self.guarantee, pairs=self.pairs, randomness=self.randomness
+        )
+        stages: list[Stage] = []
+        for budget, significance in _plan(draws, context.significance):
+            stages.append(self._stage(race, len(stages) + 1, budget, significance))
+            if stages[-1].judgement.verdict is Verdict.REFUTED:
+                break
+        last = stages[-1]
+        shown = last
+        if last.judgement.verdict is Verdict.REFUTED:
+            shown = self._shrunk(race, last, draws, _SHRUNK * context.significance)
+        elif self.randomness is not Randomness.NONE and race.constant_everywhere:
+            raise _says_nothing(len(race.arms), bank.spent)
+        return self._outcome(race, shown, stages, context)
+
+    def _stage(self, race: Race, number: int, budget: int, significance: float) -> Stage:
+        stop = race.bank.spent + budget
+        searched = min(_MOST_SEARCHED, round(_SEARCHED * budget))
+        arm = race.round(searched, race.bank.context.rng(_SEARCH_STREAM + number))
+        if race.constant(arm):
+            left = stop - race.bank.spent - 2 * _FEWEST
+            arm = race.round(left, race.bank.context.rng(_SEARCH_STREAM + _MOST_STAGES + number))
+        if number == 1:
+            race.bank.probed(race.random_input(arm), self.randomness)
+        size = max(_FEWEST, (stop - race.bank.spent) // 2)
+        return self._certify(race, arm.candidate, number, size, significance)
+
+    def _certify(
+        self, race: Race, candidate: Candidate, number: int, size: int, significance: float
+    ) -> Stage:
+        """Accuse a pair on what is known of it, and judge that on fresh outputs."""
+        accusation = race.accuse(candidate)
+        value, neighbour = candidate.inputs
+        outputs = race.bank.fresh(value, size), race.bank.fresh(neighbour, size)
+        judgement = accusation.judge(self.guarantee, *outputs, significance=significance)
+        loss = certified_loss(
+            self.guarantee, accusation, judgement, outputs, significance=significance
+        )
+        for x, drawn in zip(candidate.inputs, outputs, strict=True):
+            race.bank.keep(x, drawn)
+        return Stage(
+            number=number,
+            candidate=candidate,
+            accusation=accusation,
+            judgement=judgement,
+            loss=loss,
+            size=size,
+            spent=race.bank.spent,
+        )
+
+    def _shrunk(self, race: Race, stage: Stage, draws: int, significance: float) -> Stage:
+        """Return the stage with the simplest pair that fresh outputs still refute."""
+        room = max(draws - race.bank.spent, round(_SHRUNK * draws))
+
+        def certify(candidate: Candidate, size: int, share: float) -> Stage | None:
+            found = self._certify(race, candidate, stage.number, size, share)
+            return found if found.judgement.verdict is Verdict.REFUTED else None
+
+        return shrink(race, stage, certify, size=stage.size, room=room, significance=significance)
+
+    def _outcome(self, race: Race, shown: Stage, stages: list[Stage], context: Context) -> Outcome:
+        accusation = shown.accusation
+        data = accusation.as_data()
+        held = data if isinstance(accusation, EventTest) else {"moment": data}
+        value, neighbour = shown.candidate.inputs
+        return Outcome(
+            verdict=stages[-1].judgement.verdict,
+            evidence=replace(shown.judgement.evidence, confidence=1 - context.significance),
+            witness=self.witness
+            | {
+                "guarantee": str(self.guarantee),
+                "relation": str(shown.candidate.neighbours.relation),
+                "value": input_as_data(value),
+                "neighbour": input_as_data(neighbour),
+                "family": shown.candidate.family,
+                "n_samples": shown.size,
+                "draws": self.draws,
+                "spent": race.bank.spent,
+                "stage": shown.number,
+                "seed": context.seed,
+            }
+            | held,
+            note=self._note(race, shown),
+            figures=(_figure(self.guarantee, stages),),
+        )
+
+    def _note(self, race: Race, shown: Stage) -> str:
+        failures = race.bank.failures
+        tried = (
+            f"{len(race.arms)} pairs of neighbours tried, {race.bank.spent} outputs drawn in "
+            f"all; the worst pair: {shown.candidate.family}."
+        )
+        parts = [tried, shown.judgement.note]
+        if not isinstance(self.guarantee, PureDP | ApproxDP):
+            parts.append(f"Certified loss on that pair: at least {shown.loss:.4g}.")
+        if failures:
+            parts.append(f"The target raised on {len(failures)} pairs, first: {failures[0]}.")
+        return " ".join(parts)
+
+
+def confirm(
+    witness: PlainData,
+    sample: Sampler,
+    *,
+    guarantee: PrivacyGuarantee,
+    context: Context,
+    n_samples: int | None = None,
+) -> Outcome:
+    """Certify a witness again: its pair and its event, on fresh outputs.
+
+    Parameters
+    ----------
+    witness : dict
+        Of an outcome of ``BlackBoxPrivacy``, also after a trip through JSON.
+    sample, guarantee
+        As they were audited.
+    context : Context
+        With a seed of its own; its significance is that of this certification alone.
+    n_samples : int or None
+        Outputs of each input; None takes as many as were certified on.
+    """
+    missing = sorted({"value", "neighbour", "n_samples"} - set(witness))
+    if missing or not {"event", "moment"} & set(witness):
+        raise ValueError(f"witness must hold a pair and an event or a moment, lacks {missing}")
+    size = witness["n_samples"] if n_samples is None else n_samples
+    _validate.integer(n_samples=size, at_least=1)
+    bank = Bank(sample=sample, context=context)
+    first, second = (
+        bank.fresh(input_from_data(witness[name]), size) for name in ("value", "neighbour")
+    )
+    judgement = accusation_from_data(witness).judge(
+        guarantee, first, second, significance=context.significance
+    )
+    return Outcome(
+        verdict=judgement.verdict,
+        evidence=judgement.evidence,
+        witness=witness | {"seed": context.seed, "n_samples": size},
+        note=judgement.note,
+    )
+
+
+def _plan(draws: int, significance: float) -> list[tuple[int, float]]:
+    """Return each stage's outputs and significance."""
+    usable = round((1 - _SHRUNK) * draws)
+    count = min(_MOST_STAGES, max(1, int(math.log2(max(2.0, usable / _FIRST_STAGE + 1)))))
+    whole = (1 - _SHRUNK) * significance
+    early = whole / 2 / (count - 1) if count > 1 else 0.0
+    shares = [early] * (count - 1) + [whole - early * (count - 1)]
+    return list(zip(halves(usable, count), shares, strict=True))
+
+
+def _says_nothing(pairs: int, draws: int) -> DegenerateTargetError:
+    return DegenerateTargetError(
+        f"sample returned one and the same value on both inputs of all {pairs} pairs tried "
+        f"({draws} outputs), which says nothing about its privacy: name inputs on which it is "
+        "random, or declare Randomness.NONE (--rng none)"
+    )
+
+
+def _figure(guarantee: PrivacyGuarantee, stages: list[Stage]) -> Figure:
+    name = "ρ" if isinstance(guarantee, ZCDP) else "ε"
+    claimed = guarantee.parameters["rho" if name == "ρ" else "epsilon"]
+    spent = [float(stage.spent) for stage in stages]
+    losses = [max(0.0, stage.loss) for stage in stages]
+    x = spent if len(spent) > 1 else [0.0, *spent]
+    return Figure(
+        kind=FigureKind.LINES,
+        title=f"Certified {name} by stage",
+        x_label="outputs drawn",
+        y_label=name,
+        series=[
+            Series(name=f"certified {name}", x=x, y=losses if len(spent) > 1 else [0.0, *losses]),
+            Series(name="claimed", x=[x[0], x[-1]], y=[claimed, claimed]),
+        ],
+        description=(
+            f"The lower bound of {name} that each stage certifies ends at {losses[-1]:.4g} after "
+            f"{stages[-1].spent} outputs; claimed is {claimed:.4g}."
+        ),
+    )

@@ -1,0 +1,1 @@
+"""Membership inference on what a private calibrator releases."""

@@ -1,0 +1,396 @@
+"""Membership inference on a release: how well an attacker tells whether the target was in.
+
+The game: a release comes from one of two neighbours, with the target (in) or with another in
+its place (out). Half of the games are pilots, on which attacks are fitted and thresholds
+chosen; the other half, fresh, certify the rates. A guarantee bounds every attack, so that a
+certified rate above its bound refutes it. An attack that stays below says nothing of others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy.special import expit
+
+from dpcp_audit import _validate
+from dpcp_audit.audits.certificates import limits_show_twice
+from dpcp_audit.audits.membership.score_attacks import Attack, CellLikelihood, membership_pvalues
+from dpcp_audit.results import (
+    Evidence,
+    EvidenceKind,
+    Figure,
+    FigureKind,
+    Outcome,
+    PlainData,
+    Series,
+    Verdict,
+)
+from dpcp_audit.stats.interval_power import fewest
+from dpcp_audit.stats.intervals import clopper_pearson, rate_reaching
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpcp_audit._types import FloatArray
+    from dpcp_audit.audits.sampled import Sampler
+    from dpcp_audit.checks import Context
+    from dpcp_audit.guarantees import PrivacyGuarantee
+    from dpcp_audit.mechanisms.laws import FinitePair
+    from dpcp_audit.neighbours import Neighbours
+
+_LOW_RATES = (1e-2, 1e-3)
+_LEVELS = expit(np.linspace(-7.0, 7.0, 57))
+_POINTS = len(_LOW_RATES) + 2
+
+
+class Rate(NamedTuple):
+    """A rate of fresh games, with its Clopper–Pearson interval."""
+
+    value: float
+    lower: float
+    upper: float
+
+    def __str__(self) -> str:
+        return f"{self.value:.4g} [{self.lower:.4g}, {self.upper:.4g}]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperatingPoint:
+    """The attack at one threshold, chosen on pilot games.
+
+    Parameters
+    ----------
+    purpose : str
+        Why this threshold.
+    tpr, fpr : Rate
+        How often "in" is said of releases with and without the target.
+    allowed : float
+        The largest TPR that the guarantee allows at the certified upper limit of the FPR.
+    """
+
+    purpose: str
+    tpr: Rate
+    fpr: Rate
+    allowed: float
+
+    @property
+    def advantage(self) -> Rate:
+        """TPR − FPR; each limit takes one limit of each rate."""
+        return Rate(
+            self.tpr.value - self.fpr.value,
+            self.tpr.lower - self.fpr.upper,
+            self.tpr.upper - self.fpr.lower,
+        )
+
+    @property
+    def excess(self) -> float:
+        """How far the certified TPR lies above what is allowed; the claim is false if > 0."""
+        return self.tpr.lower - self.allowed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttackResult:
+    """What the fitted attack did in the fresh games.
+
+    Parameters
+    ----------
+    attack : str
+        Name of the attack that did best on the pilot games.
+    points : tuple of OperatingPoint
+        The threshold of largest advantage; those of false-positive rates 1e-2 and 1e-3; and
+        the one that exceeds what is allowed by most standard errors, all on pilot games.
+    roc_fpr, roc_tpr : ndarray, shape (m,)
+        Measured rates over a grid of thresholds.
+    games : int
+        Fresh games in each world.
+    """
+
+    attack: str
+    points: tuple[OperatingPoint, ...]
+    roc_fpr: FloatArray
+    roc_tpr: FloatArray
+    games: int
+
+    @property
+    def advantage(self) -> Rate:
+        """The attack's advantage TPR − FPR at the threshold chosen for it."""
+        return self.points[0].advantage
+
+
+class _Fitted(NamedTuple):
+    """An attack ready to play: its score, and the pilot scores of the out world."""
+
+    name: str
+    score: Callable[[FloatArray], FloatArray]
+    reference: FloatArray
+    pilot: FloatArray
+    """p-values of held-out pilot releases of the in world."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MembershipInference:
+    """Hold a guarantee against the best of several membership attacks on one pair.
+
+    The attacks are fitted on a quarter of the games; a second quarter chooses among them and
+    sets four thresholds; the last half certifies the two rates of each by Clopper–Pearson
+    limits at a quarter of the significance. A true claim is refuted with probability at most
+    the significance. INCONCLUSIVE where the games are too few to show twice the claimed loss.
+
+    Parameters
+    ----------
+    sample : Sampler
+        The mechanism, or what the attacker sees of it.
+    guarantee : PrivacyGuarantee
+        The claim.
+    neighbours : Neighbours
+        The input with the target (``value``) and without it (``neighbour``).
+    attacks : tuple of Attack
+        The attacks to try.
+    exact : callable, optional
+        Computes the exact laws of the release with and without the target.
+    n_samples : int
+        Games in each world at effort 1, pilot included.
+    witness : dict
+        Parameters of the mechanism, as plain data.
+    """
+
+    sample: Sampler
+    guarantee: PrivacyGuarantee
+    neighbours: Neighbours[Any]
+    attacks: tuple[Attack, ...] = (CellLikelihood(),)
+    exact: Callable[[], FinitePair] | None = None
+    n_samples: int = 40_000
+    witness: PlainData = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        _validate.integer(n_samples=self.n_samples, at_least=400)
+        if not self.attacks:
+            raise ValueError("attacks must hold at least one attack, got none")
+
+    @property
+    def sampled(self) -> bool:
+        """The verdict takes from the error budget."""
+        return True
+
+    def __call__(self, context: Context) -> Outcome:
+        """Play the games and hold what the attack reached against the guarantee."""
+        result = self.play(context)
+        pair = None if self.exact is None else self.exact()
+        return Outcome(
+            verdict=self._verdict(result, context.significance),
+            evidence=self._evidence(result, context),
+            witness=self.witness
+            | {
+                "guarantee": str(self.guarantee),
+                "relation": str(self.neighbours.relation),
+                "value": np.asarray(self.neighbours.value).tolist(),
+                "neighbour": np.asarray(self.neighbours.neighbour).tolist(),
+                "attack": result.attack,
+                "seed": context.seed,
+            },
+            note=self._note(result, pair),
+            figures=(roc_figure(self.guarantee, result, pair),),
+        )
+
+    def play(self, context: Context) -> AttackResult:
+        """Fit the attacks, choose one, and play the fresh games."""
+        half = context.samples(self.n_samples) // 2
+        inputs = (self.neighbours.value, self.neighbours.neighbour)
+        pilot = [self._draw(x, half, context.rng(i)) for i, x in enumerate(inputs)]
+        fitted = self._fit(pilot[0], pilot[1], context.rng(2))
+        member, other = (
+            membership_pvalues(
+                fitted.score(self._draw(x, half, context.rng(3 + i))),
+                fitted.reference,
+                rng=context.rng(5 + i),
+            )
+            for i, x in enumerate(inputs)
+        )
+        return AttackResult(
+            attack=fitted.name,
+            points=tuple(
+                self._point(purpose, level, member, other, context.significance / _POINTS)
+                for purpose, level in self._thresholds(fitted.pilot).items()
+            ),
+            roc_fpr=_shares(other),
+            roc_tpr=_shares(member),
+            games=half,
+        )
+
+    def detectable_tpr(
+        self, fpr: float, *, significance: float, effort: float = 1.0, detection: float = 0.95
+    ) -> float:
+        """Return the smallest true TPR that refutes the claim with the given probability.
+
+        At an attack of false-positive rate ``fpr`` whose threshold the pilot has found. The
+        number of false positives is put at a quantile that it exceeds with half of the
+        probability left to missing; infinity where no TPR is large enough.
+        """
+        _validate.positive(effort=effort)
+        games = max(100, round(self.n_samples * effort)) // 2
+        return self._detectable_tpr(fpr, games, significance, detection)
+
+    def samples_needed(
+        self, tpr: float, fpr: float, *, significance: float, detection: float = 0.95
+    ) -> int:
+        """Return the ``n_samples``, pilot included, at which ``detectable_tpr`` falls to ``tpr``.
+
+        At least 400, as the check asks; up to the ripple that whole counts leave in the power.
+        """
+        _validate.closed_unit(tpr=tpr, fpr=fpr)
+        if not tpr > (allowed := float(self.guarantee.power(fpr))):
+            raise ValueError(f"tpr must exceed {allowed:.4g}, allowed at fpr, got {tpr!r}")
+        return 2 * fewest(
+            lambda games: self._detectable_tpr(fpr, games, significance, detection) <= tpr,
+            at_least=200,
+            name="tpr",
+            got=tpr,
+        )
+
+    def _detectable_tpr(
+        self, fpr: float, games: int, significance: float, detection: float
+    ) -> float:
+        from scipy.stats import binom  # noqa: PLC0415  (slow to import)
+
+        _validate.closed_unit(fpr=fpr)
+        _validate.open_unit(significance=significance, detection=detection)
+        share, missing = significance / _POINTS, (1 - detection) / 2
+        most = int(binom.ppf(1 - missing, games, fpr))
+        allowed = float(self.guarantee.power(clopper_pearson(most, games, significance=share)[1]))
+        critical = int(binom.isf(share / 2, games, allowed)) + 1
+        return rate_reaching(critical, games, detection=1 - missing, at_least=allowed)
+
+    def _fit(self, member: FloatArray, other: FloatArray, rng: np.random.Generator) -> _Fitted:
+        """Fit every attack on half of the pilot games; the rest choose the best."""
+        fitted = []
+        for attack in self.attacks:
+            score = attack.fit(member[::2], other[::2])
+            reference = score(other[1::2])
+            pilot = membership_pvalues(score(member[1::2]), reference, rng=rng)
+            fitted.append(_Fitted(attack.name, score, reference, pilot))
+        return max(fitted, key=lambda one: float((_shares(one.pilot) - _LEVELS).max()))
+
+    def _thresholds(self, pilot: FloatArray) -> dict[str, float]:
+        tpr = _shares(pilot)
+        error = np.sqrt(_LEVELS * (1 - _LEVELS) / pilot.size)
+        allowed = _allowed(self.guarantee)
+        shifted = self.guarantee.power(np.minimum(1.0, _LEVELS + error))
+        variance = np.maximum(tpr * (1 - tpr), 1 / pilot.size) / pilot.size
+        excess = (tpr - allowed) / np.sqrt(variance + (shifted - allowed) ** 2)
+        return {
+            "largest advantage": float(_LEVELS[np.argmax(tpr - _LEVELS)]),
+            **{f"FPR near {level:g}": level for level in _LOW_RATES},
+            "most telling": float(_LEVELS[np.argmax(excess)]),
+        }
+
+    def _point(
+        self, purpose: str, level: float, member: FloatArray, other: FloatArray, share: float
+    ) -> OperatingPoint:
+        tpr, fpr = _rate(member, level, share), _rate(other, level, share)
+        allowed = float(self.guarantee.power(fpr.upper))
+        return OperatingPoint(purpose=purpose, tpr=tpr, fpr=fpr, allowed=allowed)
+
+    def _draw(self, value: object, size: int, rng: np.random.Generator) -> FloatArray:
+        outputs = np.asarray(self.sample(value, size, rng=rng), dtype=np.float64)
+        if outputs.shape != (size,):
+            raise ValueError(f"sample must return shape ({size},), got shape {outputs.shape}")
+        if np.isnan(outputs).any():
+            raise ValueError("sample must return numbers, got NaN")
+        return outputs
+
+    def _verdict(self, result: AttackResult, significance: float) -> Verdict:
+        if max(point.excess for point in result.points) > 0:
+            return Verdict.REFUTED
+        enough = limits_show_twice(self.guarantee, result.games, significance / _POINTS)
+        return Verdict.CONSISTENT if enough else Verdict.INCONCLUSIVE
+
+    def _evidence(self, result: AttackResult, context: Context) -> Evidence:
+        """Return the advantage, or the TPR where that alone refutes."""
+        sharpest = max(result.points, key=lambda point: point.excess)
+        claimed = self.guarantee.advantage()
+        shown, quantity = result.advantage, "membership advantage TPR − FPR of the attack"
+        if shown.lower <= claimed and sharpest.excess > 0:
+            shown, claimed = sharpest.tpr, sharpest.allowed
+            quantity = f"TPR of the attack at a certified FPR ≤ {sharpest.fpr.upper:.4g}"
+        return Evidence(
+            kind=EvidenceKind.CERTIFIED,
+            quantity=quantity,
+            value=shown.value,
+            lower=shown.lower,
+            upper=shown.upper,
+            claimed=claimed,
+            confidence=1 - context.significance,
+            n_samples=4 * result.games,
+        )
+
+    def _note(self, result: AttackResult, pair: FinitePair | None) -> str:
+        reached = (
+            f"Attack: {result.attack}. Its advantage is {result.advantage}; the claim allows "
+            f"{self.guarantee.advantage():.4g}."
+        )
+        sentences = [reached]
+        if pair is not None:
+            sentences.append(
+                f"The best attack on this pair reaches {pair.total_variation():.4g}, the exact "
+                "total variation."
+            )
+        sentences += [
+            f"{point.purpose[0].upper()}{point.purpose[1:]}: TPR {point.tpr} at FPR {point.fpr}, "
+            f"allowed {point.allowed:.4g}."
+            for point in result.points[1:]
+        ]
+        return " ".join(sentences)
+
+
+def roc_figure(
+    guarantee: PrivacyGuarantee, result: AttackResult, pair: FinitePair | None
+) -> Figure:
+    """Return the ROC on logarithmic axes: allowed, exact where known, measured, certified."""
+    series = [_curve(f"largest that {guarantee} allows", _LEVELS, _allowed(guarantee))]
+    if pair is not None:
+        fpr, fnr = pair.tradeoff()
+        series.append(_curve("exact, best attack", _LEVELS, np.interp(_LEVELS, fpr, 1 - fnr)))
+    certified = sorted((point.fpr.upper, point.tpr.lower) for point in result.points)
+    series += [
+        _curve("measured", result.roc_fpr, result.roc_tpr),
+        _curve("certified: TPR above, at FPR below", *np.array(certified).T),
+    ]
+    return Figure(
+        kind=FigureKind.LINES,
+        title="Membership inference: the attack's ROC",
+        x_label="false-positive rate",
+        y_label="true-positive rate",
+        log_x=True,
+        log_y=True,
+        series=series,
+        description=(
+            "How often the attack names the target where it was in, against how often where it "
+            "was not, on fresh games. The claim is broken where a certified point lies above "
+            "the largest allowed rate."
+        ),
+    )
+
+
+@lru_cache(maxsize=16)
+def _allowed(guarantee: PrivacyGuarantee) -> FloatArray:
+    """Return the largest TPR allowed at each level of the grid."""
+    return guarantee.power(_LEVELS)
+
+
+def _curve(name: str, x: FloatArray, y: FloatArray) -> Series:
+    drawn = (x > 0) & (y > 0)
+    return Series(name=name, x=x[drawn].tolist(), y=y[drawn].tolist())
+
+
+def _shares(pvalues: FloatArray) -> FloatArray:
+    """Return the share of p-values at or below each level of the grid."""
+    shares: FloatArray = np.searchsorted(np.sort(pvalues), _LEVELS, side="right") / pvalues.size
+    return shares
+
+
+def _rate(pvalues: FloatArray, level: float, share: float) -> Rate:
+    count = int((pvalues <= level).sum())
+    return Rate(count / pvalues.size, *clopper_pearson(count, pvalues.size, significance=share))

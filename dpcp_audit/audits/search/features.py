@@ -1,0 +1,197 @@
+"""Features: one number for each output of a mechanism, by whose order an event is cut.
+
+A feature is plain data once it is fitted, so that the event which it defines can be written
+into a report and evaluated again on fresh outputs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from dpcp_audit import _validate
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dpcp_audit._types import FloatArray
+    from dpcp_audit.results import PlainData
+
+
+class Feature(Protocol):
+    """Gives every output a number."""
+
+    def __call__(self, outputs: FloatArray, /) -> FloatArray:
+        """Return shape (size,), from outputs of shape (size,) or (size, d)."""
+        ...
+
+    def as_data(self) -> PlainData:
+        """Return the feature as plain data, for ``feature_from_data``."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A scalar output itself."""
+
+    def __call__(self, outputs: FloatArray) -> FloatArray:
+        """Return the outputs, shape (size,)."""
+        if outputs.ndim != 1:
+            raise ValueError(f"outputs must have shape (size,), got shape {outputs.shape}")
+        return outputs
+
+    def as_data(self) -> PlainData:
+        """Return the feature as plain data."""
+        return {"kind": "value"}
+
+
+@dataclass(frozen=True, slots=True)
+class Coordinate:
+    """One coordinate of a vector output."""
+
+    index: int
+
+    def __post_init__(self) -> None:
+        _validate.integer(index=self.index, at_least=0)
+
+    def __call__(self, outputs: FloatArray) -> FloatArray:
+        """Return column ``index``, shape (size,)."""
+        return outputs[:, self.index]
+
+    def as_data(self) -> PlainData:
+        """Return the feature as plain data."""
+        return {"kind": "coordinate", "index": self.index}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ones:
+    """The number of ones among the bits of an output that a bisection has found.
+
+    A bit is one where the output lies above the midpoint of the interval that is left; the
+    search then goes on above it, from ``resolution`` beyond, and else below it.
+
+    Parameters
+    ----------
+    bounds : tuple of float
+        The interval [a, b] that the bisection starts from.
+    rounds : int
+        The number of bits.
+    resolution : float
+        How far beyond the midpoint the upper half begins (Δ in P-COQS, Algorithm 1).
+    start, stop : int
+        Bits start, …, stop−1 are counted, from 0; a ``stop`` of 0 stands for ``rounds``.
+    """
+
+    bounds: tuple[float, float]
+    rounds: int
+    resolution: float = 0.0
+    start: int = 0
+    stop: int = 0
+
+    def __post_init__(self) -> None:
+        _validate.bounds(self.bounds)
+        _validate.integer(rounds=self.rounds, at_least=1)
+        _validate.non_negative(resolution=self.resolution)
+        _validate.integer(start=self.start, stop=self.stop, at_least=0)
+        if not self.start < (self.stop or self.rounds) <= self.rounds:
+            raise ValueError(
+                f"start and stop must name bits of {self.rounds} rounds, "
+                f"got {self.start} and {self.stop}"
+            )
+
+    def __call__(self, outputs: FloatArray) -> FloatArray:
+        """Return the counts, shape (size,)."""
+        left, right = (np.full(outputs.shape, end) for end in self.bounds)
+        count = np.zeros(outputs.shape)
+        for bit in range(self.stop or self.rounds):
+            middle = (left + right) / 2
+            one = outputs > middle
+            left = np.where(one, middle + self.resolution, left)
+            right = np.where(one, right, middle)
+            if bit >= self.start:
+                count += one
+        return count
+
+    def as_data(self) -> PlainData:
+        """Return the feature as plain data."""
+        return {"kind": "ones"} | asdict(self) | {"bounds": list(self.bounds)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Quadratic:
+    """A quadratic function of a vector output, each coordinate centred, scaled and capped.
+
+    Parameters
+    ----------
+    centre, scale : ndarray, shape (d,)
+    weights : ndarray, shape (d + d(d+1)/2,)
+        Of z₁, …, z_d, then of z_i·z_j with i ≤ j, where z is capped to [−8, 8] so that an
+        infinite coordinate counts as a far one.
+    """
+
+    centre: FloatArray
+    scale: FloatArray
+    weights: FloatArray
+
+    def terms(self, outputs: FloatArray) -> FloatArray:
+        """Return what the weights multiply, shape (size, d + d(d+1)/2)."""
+        z = np.clip((outputs - self.centre) / self.scale, -8.0, 8.0)
+        first, second = np.triu_indices(z.shape[1])
+        return np.concatenate([z, z[:, first] * z[:, second]], axis=1)
+
+    def __call__(self, outputs: FloatArray) -> FloatArray:
+        """Return the function's values, shape (size,)."""
+        values: FloatArray = self.terms(outputs) @ self.weights
+        return values
+
+    def as_data(self) -> PlainData:
+        """Return the feature as plain data."""
+        arrays = {"centre": self.centre, "scale": self.scale, "weights": self.weights}
+        return {"kind": "quadratic"} | {name: array.tolist() for name, array in arrays.items()}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rank:
+    """The place of an output in a list of distinct outputs; past its end if it is not there.
+
+    Parameters
+    ----------
+    listed : ndarray, shape (m,) or (m, d)
+    """
+
+    listed: FloatArray
+
+    def __call__(self, outputs: FloatArray) -> FloatArray:
+        """Return places 0, …, m−1, and m for any other output; shape (size,)."""
+        places = {_key(row): place for place, row in enumerate(self.listed)}
+        values, back = np.unique(outputs, axis=0, return_inverse=True)
+        found = [float(places.get(_key(row), len(self.listed))) for row in values]
+        return np.array(found)[back.reshape(-1)]
+
+    def as_data(self) -> PlainData:
+        """Return the feature as plain data."""
+        return {"kind": "rank", "listed": self.listed.tolist()}
+
+
+def feature_from_data(data: Mapping[str, Any]) -> Feature:
+    """Return the feature that ``as_data`` wrote."""
+    rest: dict[str, Any] = {name: value for name, value in data.items() if name != "kind"}
+    match data.get("kind"):
+        case "value":
+            return Value(**rest)
+        case "coordinate":
+            return Coordinate(**rest)
+        case "ones":
+            low, high = rest.pop("bounds")
+            return Ones(bounds=(low, high), **rest)
+        case "quadratic":
+            return Quadratic(**{name: np.asarray(v, dtype=float) for name, v in rest.items()})
+        case "rank":
+            return Rank(np.asarray(rest["listed"], dtype=float))
+    raise ValueError(f"data must name a kind of feature, got {data.get('kind')!r}")
+
+
+def _key(row: FloatArray) -> tuple[float, ...]:
+    return tuple(np.atleast_1d(row).tolist())

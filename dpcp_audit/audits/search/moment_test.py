@@ -1,0 +1,380 @@
+"""The moment test: bets against a bound of the Rényi divergence from many cells at once.
+
+One event shows only two numbers of a law. By Hölder's inequality, for every bounded g and α > 1,
+
+    E_P[e^((α−1)g)] ≤ (E_Q[(dP/dQ)^α])^(1/α) · (E_Q[e^(αg)])^((α−1)/α),
+
+with equality at g = log dP/dQ (Birrell et al. 2021 give it as a variational formula). With
+θ = (α−1)/α, a claim D_α(P‖Q) ≤ L thus says E_P[e^((α−1)g)] ≤ e^(θL)·B^θ with B = E_Q[e^(αg)]. As
+B^θ is concave, it is at most θ·b^(θ−1)·B + (1−θ)·b^θ for every b > 0, so that
+
+    X = e^((α−1)g(x) − θL) − θ·b^(θ−1)·e^(αg(y)) − (1−θ)·b^θ,    x ~ P, y ~ Q,
+
+has a mean of at most 0 under the claim. At α = 1 the same reads
+X = g(x) − L − log b + 1 − e^(g(y))/b (Donsker and Varadhan 1983); zCDP bounds it, too, by L = ρ,
+since D_α falls to D_1. X is bounded below, by −M; for a bet 0 < λ < 1/M the capital ∏(1 + λX) is a
+non-negative supermartingale, and by Ville's inequality 1/max capital is a p-value. g, a step
+function of a feature, and α, b and λ come from other samples than those that are bet on.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from dpcp_audit import _validate
+from dpcp_audit.audits.certificates import Judgement, limits_show_twice
+from dpcp_audit.audits.search.features import feature_from_data
+from dpcp_audit.guarantees import ZCDP, RenyiDP
+from dpcp_audit.results import Evidence, EvidenceKind, Verdict
+
+if TYPE_CHECKING:
+    from dpcp_audit._types import FloatArray, IntArray
+    from dpcp_audit.audits.search.features import Feature
+    from dpcp_audit.guarantees import PrivacyGuarantee
+
+_ORDERS = (1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
+_CAPS = (0.5, 1.0, 2.0, 4.0, 8.0)
+"""Heights to cut αg off at."""
+_BOLDEST = 0.75
+_ROOM = 4.0
+"""Bets stay possible up to so many times the claimed limit, so that the bound can be inverted."""
+_DETECTION_QUANTILE = 1.645
+
+
+def bounds_renyi(guarantee: PrivacyGuarantee) -> bool:
+    """Tell whether a guarantee bounds a Rényi divergence, as the moment test needs."""
+    return isinstance(guarantee, ZCDP | RenyiDP)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MomentTest:
+    """A step function g, an order and a bet, against a claimed limit of D_α.
+
+    Parameters
+    ----------
+    feature : Feature
+    cuts : ndarray, shape (m,)
+        Increasing right ends of the first m cells of the feature's range.
+    log_ratios : ndarray, shape (m+1,)
+        g on each cell.
+    order : float
+        α >= 1.
+    reference : float
+        b > 0.
+    share : float
+        The bet, as a share of the largest that cannot lose everything, in (0, 1).
+    swapped : bool
+        Whether P is the law on the neighbour.
+    promise : float
+        The mean of X over its standard deviation, as the pilot estimates it.
+    """
+
+    feature: Feature
+    cuts: FloatArray
+    log_ratios: FloatArray
+    order: float
+    reference: float
+    share: float
+    swapped: bool
+    promise: float
+
+    def judge(
+        self,
+        guarantee: PrivacyGuarantee,
+        outputs: FloatArray,
+        neighbour_outputs: FloatArray,
+        *,
+        significance: float,
+    ) -> Judgement:
+        """Bet on fresh outputs, equally many on either input."""
+        x, y = (neighbour_outputs, outputs) if self.swapped else (outputs, neighbour_outputs)
+        first, second = (self.log_ratios[self._cells(z)] for z in (x, y))
+        per_order = self.order if isinstance(guarantee, ZCDP) else 1.0
+        claimed, highest = (limit / per_order for limit in limits(guarantee, self.order))
+        bet = self.share / self._largest_loss(highest * per_order)
+
+        def p_value(level: float) -> float:
+            gains = self._gains(first, second, level * per_order)
+            capital = np.cumsum(np.log1p(bet * gains))
+            return math.exp(-max(0.0, float(capital.max())))
+
+        refuted = p_value(claimed) <= significance
+        low, high = (claimed, highest) if refuted else (0.0, claimed)
+        if not refuted and p_value(0.0) > significance:
+            high = 0.0
+        for _ in range(20):
+            middle = (low + high) / 2
+            low, high = (middle, high) if p_value(middle) <= significance else (low, middle)
+        best = first.size * math.log1p(
+            bet
+            * float(
+                self._gains(
+                    self.log_ratios.max()[None], self.log_ratios.min()[None], claimed * per_order
+                )[0]
+            )
+        )
+        could = refuted or (
+            best >= -math.log(significance)
+            and limits_show_twice(guarantee, first.size, significance)
+        )
+        name = "ρ" if isinstance(guarantee, ZCDP) else f"D_α at α = {self.order:.6g}"
+        return Judgement(
+            verdict=Verdict.REFUTED
+            if refuted
+            else (Verdict.CONSISTENT if could else Verdict.INCONCLUSIVE),
+            evidence=Evidence(
+                kind=EvidenceKind.CERTIFIED,
+                quantity=f"{name} of the release, from its moment of order {self.order:.6g}",
+                value=max(0.0, self._estimate(first, second)) / per_order,
+                lower=max(low, math.nextafter(claimed, math.inf)) if refuted else low,
+                upper=math.inf,
+                claimed=claimed,
+                confidence=1 - significance,
+                n_samples=2 * first.size,
+            ),
+            note=self._detectable(first, second, claimed, per_order, significance),
+        )
+
+    def as_data(self) -> dict[str, Any]:
+        """Return the test as plain data."""
+        return {
+            "feature": self.feature.as_data(),
+            "cuts": self.cuts.tolist(),
+            "log_ratios": self.log_ratios.tolist(),
+            "order": self.order,
+            "reference": self.reference,
+            "share": self.share,
+            "swapped": self.swapped,
+        }
+
+    @classmethod
+    def from_data(cls, data: dict[str, Any]) -> MomentTest:
+        """Build the test that ``as_data`` wrote."""
+        rest = dict(data)
+        return cls(
+            feature=feature_from_data(rest.pop("feature")),
+            cuts=np.asarray(rest.pop("cuts"), dtype=np.float64),
+            log_ratios=np.asarray(rest.pop("log_ratios"), dtype=np.float64),
+            promise=math.nan,
+            **rest,
+        )
+
+    def _cells(self, outputs: FloatArray) -> IntArray:
+        return np.searchsorted(self.cuts, self.feature(outputs), side="left")
+
+    def _gains(self, first: FloatArray, second: FloatArray, limit: float) -> FloatArray:
+        """Return X from the values of g on either side."""
+        up, down = gain_parts(
+            first, second, order=self.order, limit=limit, reference=self.reference
+        )
+        return up - down
+
+    def _largest_loss(self, limit: float) -> float:
+        worst = self.log_ratios.min()[None], self.log_ratios.max()[None]
+        return max(1e-12, -float(self._gains(*worst, limit)[0]))
+
+    def _estimate(self, first: FloatArray, second: FloatArray) -> float:
+        """Return the plug-in estimate of the variational bound of D_α."""
+        if self.order == 1:
+            return float(first.mean() - np.log(np.exp(second).mean()))
+        theta = (self.order - 1) / self.order
+        upper = float(np.log(np.exp((self.order - 1) * first).mean()))
+        return upper / theta - float(np.log(np.exp(self.order * second).mean()))
+
+    def _detectable(
+        self,
+        first: FloatArray,
+        second: FloatArray,
+        claimed: float,
+        per_order: float,
+        significance: float,
+    ) -> str:
+        step = max(claimed, 1e-9) * 1e-3
+        here, there = (
+            self._gains(first, second, level * per_order) for level in (claimed, claimed + step)
+        )
+        slope = float((here - there).mean()) / step
+        needed = _DETECTION_QUANTILE + math.sqrt(
+            _DETECTION_QUANTILE**2 - 2 * math.log(significance)
+        )
+        excess = needed * float(here.std()) / math.sqrt(first.size) / max(slope, 1e-300)
+        return (
+            f"A loss of {claimed + excess:.4g} ({1 + excess / claimed:.3g} times the claim) of "
+            "such a pair would have been refuted with probability about 0.95."
+        )
+
+
+def gain_parts(
+    first: FloatArray,
+    second: FloatArray,
+    *,
+    order: float,
+    limit: float,
+    reference: FloatArray | float,
+) -> tuple[FloatArray, FloatArray]:
+    """Return A(x) and B(y) of X = A(x) − B(y), elementwise, from g(x) and g(y).
+
+    The mean of X is at most 0 where D_α <= ``limit``.
+    """
+    if order == 1:
+        return first - limit - np.log(reference) + 1, np.exp(second) / reference
+    theta = (order - 1) / order
+    slope, rest = theta * reference ** (theta - 1), (1 - theta) * reference**theta
+    return np.exp((order - 1) * first - theta * limit) - rest, slope * np.exp(order * second)
+
+
+def choose_moments(
+    guarantee: PrivacyGuarantee,
+    feature: Feature,
+    samples: tuple[FloatArray, FloatArray],
+    cuts: FloatArray,
+    *,
+    thorough: bool = True,
+) -> MomentTest | None:
+    """Choose g on every other pilot output, and the order, direction and bet on the rest.
+
+    g is the log-ratio of the cells' counts, or a straight line through it; it is cut off at
+    several heights, as a bet must survive the largest loss.
+
+    Returns
+    -------
+    MomentTest or None
+        None where nothing promises anything.
+    """
+    _validate.integer(n_pilot=min(map(len, samples)), at_least=4)
+    values = [feature(sample) for sample in samples]
+    cells = [np.searchsorted(cuts, x, side="left") for x in values]
+    fitted, held = (
+        [np.bincount(x[part], minlength=cuts.size + 1) for x in cells]
+        for part in (slice(0, None, 2), slice(1, None, 2))
+    )
+    places = _places(np.concatenate(values), np.concatenate(cells), cuts.size + 1)
+    best: tuple[Bet, FloatArray, float, bool] | None = None
+    for swapped in (False, True):
+        p, q = fitted[::-1] if swapped else fitted
+        shares = [x / x.sum() for x in (held[::-1] if swapped else held)]
+        for steps, order in product(
+            _log_ratios(p, q, places), _orders(guarantee, thorough=thorough)
+        ):
+            caps = np.array(_CAPS if thorough else _CAPS[1::2])[:, None] / order
+            clipped = np.clip(steps, -caps, caps)
+            bet = best_bet(
+                clipped, (shares[0], shares[1]), order=order, limits=limits(guarantee, order)
+            )
+            if best is None or bet.promise > best[0].promise:
+                best = bet, clipped[bet.row], order, swapped
+    if best is None or not best[0].promise > 0:
+        return None
+    bet, log_ratios, order, swapped = best
+    return MomentTest(
+        feature=feature,
+        cuts=cuts,
+        log_ratios=log_ratios,
+        order=order,
+        reference=bet.reference,
+        share=bet.share,
+        swapped=swapped,
+        promise=bet.promise,
+    )
+
+
+class Bet(NamedTuple):
+    """A row of step functions, the reference and the bet that suit it, and what they promise."""
+
+    row: int
+    reference: float
+    share: float
+    promise: float
+
+
+def best_bet(
+    steps: FloatArray,
+    shares: tuple[FloatArray, FloatArray],
+    *,
+    order: float,
+    limits: tuple[float, float],
+) -> Bet:
+    """Return the best of several step functions, by the second-order growth of the capital.
+
+    The promise is that growth, in standard errors; where the mean of X is not positive it is
+    negative.
+
+    Parameters
+    ----------
+    steps : ndarray, shape (k, m)
+        A step function a row, on m cells.
+    shares : tuple of ndarray, shape (m,)
+        The probabilities of the cells on either input.
+    limits : tuple of float
+        The claimed limit of D_α, and the largest up to which bets must stay possible.
+    """
+    reference = np.maximum(np.exp(order * steps) @ shares[1], 1e-12)[:, None]
+    up, down = gain_parts(steps, steps, order=order, limit=limits[0], reference=reference)
+    means = up @ shares[0], down @ shares[1]
+    mean = means[0] - means[1]
+    variance = (up - means[0][:, None]) ** 2 @ shares[0] + (down - means[1][:, None]) ** 2 @ shares[
+        1
+    ]
+    square = np.maximum(variance + mean**2, 1e-300)
+    worst = gain_parts(
+        steps.min(axis=1),
+        steps.max(axis=1),
+        order=order,
+        limit=limits[1],
+        reference=reference[:, 0],
+    )
+    largest = np.maximum(worst[1] - worst[0], 1e-12)
+    share = np.clip(largest * mean / square, 0.0, _BOLDEST)
+    growth = share / largest * (mean - share / largest * square / 2)
+    promise = np.where(mean > 0, np.sqrt(np.maximum(0.0, 2 * growth)), mean / np.sqrt(square))
+    row = int(np.argmax(promise))
+    return Bet(row, float(reference[row, 0]), float(share[row]), float(promise[row]))
+
+
+def limits(guarantee: PrivacyGuarantee, order: float) -> tuple[float, float]:
+    """Return the claimed limit of D_α, and the largest up to which bets stay possible."""
+    if isinstance(guarantee, ZCDP):
+        claimed = guarantee.rho * order
+    elif isinstance(guarantee, RenyiDP):
+        claimed = guarantee.epsilon
+    else:
+        raise ValueError(  # noqa: TRY004  (as every other bad input)
+            f"guarantee must be ZCDP or RenyiDP, got {guarantee}"
+        )
+    return claimed, _ROOM * claimed
+
+
+def _orders(guarantee: PrivacyGuarantee, *, thorough: bool) -> tuple[float, ...]:
+    if isinstance(guarantee, RenyiDP):
+        return (guarantee.alpha,)
+    return _ORDERS if thorough else _ORDERS[::3]
+
+
+def _places(values: FloatArray, cells: IntArray, count: int) -> FloatArray:
+    """Return the mean of the feature in each cell, standardised and cut at ±4, shape (count,)."""
+    finite = np.isfinite(values)
+    if not finite.any():
+        return np.zeros(count)
+    low, centre, high = np.quantile(values[finite], [0.16, 0.5, 0.84])
+    scale = (high - low) / 2 or 1.0
+    z = np.clip((values - centre) / scale, -4.0, 4.0)
+    sizes = np.bincount(cells, minlength=count)
+    return np.asarray(np.bincount(cells, z, minlength=count) / np.maximum(sizes, 1))
+
+
+def _log_ratios(p: IntArray, q: IntArray, places: FloatArray) -> list[FloatArray]:
+    """Return log-ratios of the cells: as counted, and on a straight line fitted to those."""
+    counted = np.log((p + 0.5) / p.sum()) - np.log((q + 0.5) / q.sum())
+    weights = 1 / (1 / (p + 0.5) + 1 / (q + 0.5))
+    weights[(p + q) == 0] = 0.0
+    mean, middle = np.average(np.stack([counted, places]), axis=1, weights=weights)
+    spread = np.average((places - middle) ** 2, weights=weights)
+    if not spread > 0:
+        return [counted]
+    slope = np.average((places - middle) * (counted - mean), weights=weights) / spread
+    return [counted, mean + slope * (places - middle)]

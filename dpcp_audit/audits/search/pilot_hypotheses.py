@@ -1,0 +1,334 @@
+"""What a pilot holds against a pair: an event or a moment, to be tested on fresh outputs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+
+from dpcp_audit.audits.certificates import (
+    Certificate,
+    Hits,
+    Judgement,
+    certify,
+    complement_speaks_louder,
+)
+from dpcp_audit.audits.loss_bounds import renyi_lower_bound, rho_lower_bound
+from dpcp_audit.audits.search.event_search import Event, best_cells, promised_excess, quantile_cuts
+from dpcp_audit.audits.search.feature_cells import Automatic
+from dpcp_audit.audits.search.features import Ones, Value
+from dpcp_audit.audits.search.moment_test import MomentTest, bounds_renyi, choose_moments
+from dpcp_audit.guarantees import ZCDP, RenyiDP
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from dpcp_audit._types import FloatArray
+    from dpcp_audit.audits.search.event_search import Choice
+    from dpcp_audit.audits.search.features import Feature
+    from dpcp_audit.guarantees import PrivacyGuarantee
+
+_BITS = (24, 10, 48)
+_RESOLUTIONS = (1e-10, 1e-8, 1e-6, 1e-4, 1e-3)
+"""Steps, as shares of the range, that a bisection may take beyond its midpoints."""
+_SCREENED = 8000
+_FINALISTS = 2
+_ATOMS = 24
+_KEPT = 0.97
+"""The share of an event's promise that a simpler event must keep."""
+
+
+class Accusation(Protocol):
+    """A test of a claim, fixed before the outputs are drawn that it judges."""
+
+    @property
+    def promise(self) -> float:
+        """How far the claim is exceeded, in standard errors of a test on one pair of outputs."""
+        ...
+
+    def judge(
+        self,
+        guarantee: PrivacyGuarantee,
+        outputs: FloatArray,
+        neighbour_outputs: FloatArray,
+        /,
+        *,
+        significance: float,
+    ) -> Judgement:
+        """Judge the claim; a true one is refuted with probability <= ``significance``."""
+        ...
+
+    def as_data(self) -> dict[str, Any]:
+        """Return the accusation as plain data, for ``accusation_from_data``."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class EventTest:
+    """An event that is too much likelier on one input than on the other.
+
+    Parameters
+    ----------
+    event : Event
+    swapped : bool
+        Whether the event is the likelier one on the neighbour.
+    complement : bool
+        Whether the complement is tested in its place.
+    promise : float
+        See ``Accusation``.
+    """
+
+    event: Event
+    swapped: bool
+    complement: bool
+    promise: float
+
+    def judge(
+        self,
+        guarantee: PrivacyGuarantee,
+        outputs: FloatArray,
+        neighbour_outputs: FloatArray,
+        *,
+        significance: float,
+    ) -> Judgement:
+        """Count the event on either input, and certify."""
+        hits = _hits(self.event, (outputs, neighbour_outputs), swapped=self.swapped)
+        return certify(
+            guarantee,
+            hits,
+            significance=significance,
+            certificate=Certificate.SCORE,
+            complement=self.complement,
+        )
+
+    def renyi_bound(
+        self,
+        guarantee: ZCDP | RenyiDP,
+        outputs: tuple[FloatArray, FloatArray],
+        *,
+        significance: float,
+    ) -> float:
+        """Return a lower confidence bound of ρ, or of D_α at the order of a claim of RenyiDP."""
+        hits = _hits(self.event, outputs, swapped=self.swapped)
+        if isinstance(guarantee, ZCDP):
+            return rho_lower_bound(hits, significance=significance).lower
+        return renyi_lower_bound(hits, alpha=guarantee.alpha, significance=significance).lower
+
+    def as_data(self) -> dict[str, Any]:
+        """Return the test as plain data."""
+        return {
+            "event": self.event.as_data(),
+            "swapped": self.swapped,
+            "complement": self.complement,
+        }
+
+
+def accusation_from_data(data: dict[str, Any]) -> EventTest | MomentTest:
+    """Build the accusation that ``as_data`` wrote; other keys of the data are left alone."""
+    if "moment" in data:
+        return MomentTest.from_data(data["moment"])
+    return EventTest(
+        event=Event.from_data(data["event"]),
+        swapped=data["swapped"],
+        complement=data["complement"],
+        promise=math.nan,
+    )
+
+
+def accuse(
+    guarantee: PrivacyGuarantee,
+    outputs: FloatArray,
+    neighbour_outputs: FloatArray,
+    *,
+    bounds: tuple[float, float] | None,
+) -> EventTest | MomentTest:
+    """Choose, on pilot outputs, what speaks loudest against a claim.
+
+    Events on the value, on its atoms and, where ``bounds`` are given, on the number of ones
+    among its first bits, as of a bisection; a claim that bounds a Rényi divergence is also put
+    to moments of the same cells.
+    """
+    samples = outputs, neighbour_outputs
+    if outputs.ndim == 2:
+        return _event_test(guarantee, Automatic()(guarantee, *samples), samples)
+    features = _features(np.concatenate(samples), bounds, thorough=True)
+    if outputs.size > _SCREENED:
+        few = outputs[:_SCREENED], neighbour_outputs[:_SCREENED]
+        promises = [_promise(guarantee, _view(feature, few)) for feature in features]
+        order = np.argsort(promises)[::-1][:_FINALISTS]
+        features = [features[i] for i in sorted({0, *order.tolist()})]
+    views = [_view(feature, samples) for feature in features]
+    choices = [_best_event(guarantee, view) for view in views]
+    loudest = max(choices, key=lambda choice: choice.excess)
+    event = _event_test(guarantee, _simplified(guarantee, loudest, choices[0], samples), samples)
+    moments = [_best_moment(guarantee, view, thorough=True) for view in views]
+    best = max(
+        (moment for moment in moments if moment is not None),
+        key=lambda moment: moment.promise,
+        default=None,
+    )
+    return event if best is None or event.promise >= best.promise else best
+
+
+def loudness(
+    guarantees: Sequence[PrivacyGuarantee],
+    outputs: FloatArray,
+    neighbour_outputs: FloatArray,
+    *,
+    bounds: tuple[float, float] | None,
+) -> float:
+    """Return the sum over some claims of what a few features promise against each."""
+    samples = outputs, neighbour_outputs
+    if outputs.ndim == 2:
+        found = [_event_test(g, Automatic()(g, *samples), samples).promise for g in guarantees]
+        return sum(found)
+    features = _features(np.concatenate(samples), bounds, thorough=False)
+    views = [_view(feature, samples) for feature in features]
+    return sum(max(_promise(g, view) for view in views) for g in guarantees)
+
+
+class _View(NamedTuple):
+    """A feature's values on either input, and the cuts of its range."""
+
+    feature: Feature
+    values: tuple[FloatArray, FloatArray]
+    cuts: FloatArray
+
+
+def _view(feature: Feature, samples: tuple[FloatArray, FloatArray]) -> _View:
+    pooled = feature(np.concatenate(samples))
+    cuts = quantile_cuts(pooled)
+    if isinstance(feature, Value):
+        cuts = _with_atoms(pooled, cuts)
+    size = len(samples[0])
+    return _View(feature, (pooled[:size], pooled[size:]), cuts)
+
+
+def _promise(guarantee: PrivacyGuarantee, view: _View) -> float:
+    moment = _best_moment(guarantee, view, thorough=False)
+    event = _best_event(guarantee, view).excess / math.sqrt(len(view.values[0]))
+    return event if moment is None else max(event, moment.promise)
+
+
+def _best_event(guarantee: PrivacyGuarantee, view: _View) -> Choice:
+    choice = best_cells(guarantee, Value(), view.values, cuts=view.cuts)
+    return choice._replace(event=replace(choice.event, feature=view.feature))
+
+
+def _best_moment(guarantee: PrivacyGuarantee, view: _View, *, thorough: bool) -> MomentTest | None:
+    if not bounds_renyi(guarantee) or len(view.values[0]) < 16:
+        return None
+    found = choose_moments(guarantee, Value(), view.values, view.cuts, thorough=thorough)
+    return None if found is None else replace(found, feature=view.feature)
+
+
+def _features(
+    pooled: FloatArray, bounds: tuple[float, float] | None, *, thorough: bool
+) -> list[Feature]:
+    if bounds is None or not ((pooled >= bounds[0]) & (pooled <= bounds[1])).mean() > 0.5:
+        return [Value()]
+    plain = _BITS if thorough else _BITS[:2]
+    features: list[Feature] = [Value(), *(Ones(bounds=bounds, rounds=rounds) for rounds in plain)]
+    if thorough:
+        span = bounds[1] - bounds[0]
+        features += [
+            Ones(bounds=bounds, rounds=math.ceil(-math.log2(step)), resolution=step * span)
+            for step in _RESOLUTIONS
+        ]
+    return features
+
+
+def _with_atoms(values: FloatArray, cuts: FloatArray) -> FloatArray:
+    """Return the cuts, and cells of their own for the values that come up most often."""
+    listed, counts = np.unique(values, return_counts=True)
+    if listed.size <= cuts.size + 1 or listed.size == values.size:
+        return cuts
+    frequent = listed[np.argsort(-counts, kind="stable")[:_ATOMS]]
+    frequent = frequent[counts[np.searchsorted(listed, frequent)] >= max(3, 0.002 * values.size)]
+    return np.unique(np.concatenate([cuts, frequent, np.nextafter(frequent, -np.inf)]))
+
+
+def _hits(event: Event, samples: tuple[FloatArray, FloatArray], *, swapped: bool) -> Hits:
+    first, second = samples[::-1] if swapped else samples
+    return Hits(int(event.contains(first).sum()), int(event.contains(second).sum()), len(first))
+
+
+def _event_test(
+    guarantee: PrivacyGuarantee, choice: Choice, samples: tuple[FloatArray, FloatArray]
+) -> EventTest:
+    hits = _hits(choice.event, samples, swapped=choice.swapped)
+    return EventTest(
+        event=choice.event,
+        swapped=choice.swapped,
+        complement=complement_speaks_louder(guarantee, hits),
+        promise=choice.excess / math.sqrt(hits.trials),
+    )
+
+
+def _simplified(
+    guarantee: PrivacyGuarantee,
+    loudest: Choice,
+    by_value: Choice,
+    samples: tuple[FloatArray, FloatArray],
+) -> Choice:
+    """Return the simplest of the event and simpler ones that keep most of the promise."""
+    floor = loudest.excess - (1 - _KEPT) * abs(loudest.excess)
+    start = by_value if by_value.excess >= floor else loudest
+    ordered = (samples[1], samples[0]) if start.swapped else samples
+    for event in _simpler_events(start.event):
+        if event.inside.all() or not event.inside.any():
+            continue
+        judged = promised_excess(guarantee, event, ordered)
+        if judged >= floor:
+            return start._replace(event=event, excess=judged)
+    return start
+
+
+def _simpler_events(event: Event) -> Iterator[Event]:
+    """Yield half-lines, then single intervals, then the event itself, with ends of few digits."""
+    intervals = event.as_intervals()
+    low, high = intervals[0][0], intervals[-1][1]
+    longest = max(intervals, key=lambda ends: min(ends[1], 1e300) - max(ends[0], -1e300))
+    hulls = [[-math.inf, high], [low, math.inf], [low, high], longest]
+    for digits in (1, 2, 3, 4, 6):
+        for hull in hulls:
+            for down, up in ((round, round), (_floor, _ceil)):
+                ends = [
+                    rounding(end, digits) if math.isfinite(end) else end
+                    for end, rounding in zip(hull, (down, up), strict=True)
+                ]
+                if ends[0] < ends[1]:
+                    yield _interval(ends, event)
+    for hull in hulls[:3]:
+        yield _interval(hull, event)
+
+
+def _floor(value: float, digits: int) -> float:
+    return round(math.floor(value * 10.0**digits) / 10.0**digits, digits)
+
+
+def _ceil(value: float, digits: int) -> float:
+    return -_floor(-value, digits)
+
+
+def _interval(ends: list[float], event: Event) -> Event:
+    cuts = np.array([end for end in ends if math.isfinite(end)])
+    inside = np.zeros(cuts.size + 1, dtype=bool)
+    inside[1 if math.isfinite(ends[0]) else 0] = True
+    return Event(cuts, inside, event.feature)
+
+
+def certified_loss(
+    guarantee: PrivacyGuarantee,
+    accusation: EventTest | MomentTest,
+    judgement: Judgement,
+    outputs: tuple[FloatArray, FloatArray],
+    *,
+    significance: float,
+) -> float:
+    """Return the certified lower bound in the claim's own parameter: ε, or ρ of zCDP."""
+    if isinstance(guarantee, ZCDP | RenyiDP) and isinstance(accusation, EventTest):
+        return accusation.renyi_bound(guarantee, outputs, significance=significance)
+    return judgement.evidence.lower

@@ -1,0 +1,155 @@
+"""Neighbours of the other kinds of target: single values, and calibration records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcp_audit import _validate
+from dpcp_audit.audits.search.pair_space import Candidate, neighbours_of
+from dpcp_audit.audits.search.score_pairs import ScorePairs
+from dpcp_audit.neighbours import Neighbours, Relation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dpcp_audit._types import FloatArray, IntArray
+    from dpcp_audit.audits.search.exact_pairs import ScorePair
+    from dpcp_audit.audits.search.pair_space import Draw
+
+_MOST_PAIRS = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValuePairs:
+    """Pairs of the values 0, …, K−1 of one user.
+
+    Outputs on a value are shared by all its pairs while the pair is searched, and only the
+    chosen pair's are drawn to certify it. ``LocalPrivacy`` draws as many on every value for a
+    bound that holds for all pairs at once; on randomised response over ten values the search
+    needed 8 times fewer outputs in all.
+
+    Parameters
+    ----------
+    n_values : int
+        K >= 2. All pairs are tried up to 300 of them; beyond, the pairs with 0, with K−1 and
+        of consecutive values.
+    """
+
+    n_values: int
+
+    def __post_init__(self) -> None:
+        _validate.integer(n_values=self.n_values, at_least=2)
+
+    @property
+    def bounds(self) -> None:
+        """None: reports are no thresholds."""
+        return
+
+    def candidates(self) -> list[Candidate]:
+        """Return the pairs, each once: an audit looks both ways."""
+        k = self.n_values
+        pairs = list(combinations(range(k), 2)) if k * (k - 1) // 2 <= _MOST_PAIRS else []
+        if not pairs:
+            ends = [(0, i) for i in range(1, k)] + [(i, k - 1) for i in range(1, k - 1)]
+            pairs = [*ends, *((i, i + 1) for i in range(1, k - 2))]
+        return [neighbours_of(Relation.SUBSTITUTION, a, b, family="two values") for a, b in pairs]
+
+    def balanced(self, draw: Draw) -> Iterator[Candidate]:
+        """Yield nothing."""
+        del draw
+        return iter(())
+
+    def nearby(self, candidate: Candidate, rng: np.random.Generator) -> None:
+        """Return None: the list is all there is."""
+        del candidate, rng
+
+    def simpler(self, candidate: Candidate) -> Iterator[Candidate]:
+        """Yield the pair of 0 and 1."""
+        if candidate.inputs != (0, 1):
+            yield neighbours_of(Relation.SUBSTITUTION, 0, 1, family=candidate.family)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordPairs:
+    """Pairs of calibration sets, (probabilities, labels), whose scores 1 − p_y are score pairs.
+
+    A record of score s has probability 1 − s for its label 0, and s for class 1.
+
+    Parameters
+    ----------
+    scores : ScorePairs
+        With bounds (0, 1); its relation says what differs, unless ``relation`` is ONE_LABEL.
+    relation : Relation or None
+        ONE_LABEL: one record keeps its probabilities and changes its label from 0 to 1, so that
+        its score goes from s to 1 − s. None takes the relation of ``scores``.
+    n_classes : int
+        At least 2.
+    """
+
+    scores: ScorePairs = field(default_factory=ScorePairs)
+    relation: Relation | None = None
+    n_classes: int = 2
+
+    def __post_init__(self) -> None:
+        _validate.integer(n_classes=self.n_classes, at_least=2)
+        if self.scores.bounds != (0.0, 1.0):
+            raise ValueError(f"scores must have the bounds (0, 1), got {self.scores.bounds!r}")
+        if self.relation is not None:
+            _validate.choice(Relation, relation=self.relation)
+        if self.relation not in {None, Relation.ONE_LABEL, self.scores.relation}:
+            raise ValueError(f"relation must be one-label or that of scores, got {self.relation!r}")
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The interval of the thresholds."""
+        return self.scores.bounds
+
+    def candidates(self) -> list[Candidate]:
+        """Return the score pairs' catalogue, as records."""
+        return [self._records(candidate) for candidate in self.scores.candidates()]
+
+    def balanced(self, draw: Draw) -> Iterator[Candidate]:
+        """Yield the balanced score pairs, as records."""
+
+        def draw_scores(scores: object, size: int) -> FloatArray:
+            return draw(self._inputs(np.asarray(scores)), size)
+
+        yield from (self._records(found) for found in self.scores.balanced(draw_scores))
+
+    def nearby(self, candidate: Candidate, rng: np.random.Generator) -> Candidate | None:
+        """Return records near others."""
+        near = self.scores.nearby(candidate, rng)
+        return None if near is None else self._records(near)
+
+    def simpler(self, candidate: Candidate) -> Iterator[Candidate]:
+        """Yield simpler records."""
+        yield from (self._records(simple) for simple in self.scores.simpler(candidate))
+
+    def _records(self, candidate: Candidate) -> Candidate:
+        pair = candidate.scores
+        value, neighbour = candidate.inputs
+        first, second = self._inputs(value), self._inputs(neighbour)
+        relation = self.scores.relation
+        if self.relation is Relation.ONE_LABEL and pair is not None:
+            relation, pair = self.relation, _mirrored(pair)
+            first = self._inputs(pair.scores[0])
+            labels = first[1].copy()
+            labels[-1] = 1
+            second = (first[0], labels)
+        neighbours = Neighbours(relation=relation, value=first, neighbour=second)
+        return Candidate(family=candidate.family, neighbours=neighbours, scores=pair)
+
+    def _inputs(self, scores: FloatArray) -> tuple[FloatArray, IntArray]:
+        probabilities = np.zeros((scores.size, self.n_classes))
+        probabilities[:, 0], probabilities[:, 1] = 1 - scores, scores
+        return probabilities, np.zeros(scores.size, dtype=np.int64)
+
+
+def _mirrored(pair: ScorePair) -> ScorePair:
+    """Return the pair whose score moves from s to 1 − s, s the end that is further from 1/2."""
+    far = max(pair.source, pair.target, key=lambda score: abs(score - 0.5))
+    return replace(pair, source=far, target=1 - far)

@@ -1,0 +1,240 @@
+"""Neighbouring score arrays to search, from a catalogue of what breaks quantiles.
+
+A catalogue goes from the pairs on which most bugs show to the rarer ones, and for each from
+the caller's first size to the last: all scores equal but the one that moves; scores at the two
+ends, split where the quantile's rank lies, which is the worst pair of a bisection; ties; an
+outlier that sets the range; scores that differ after the second decimal; and others.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcp_audit import _validate
+from dpcp_audit.audits.search.exact_pairs import ScorePair, moved_pair, simpler_pairs
+from dpcp_audit.audits.search.pair_space import Candidate, input_key
+from dpcp_audit.audits.search.undecided_pairs import CROWD, turning_pairs, two
+from dpcp_audit.neighbours import Neighbours, Relation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dpcp_audit.audits.search.pair_space import Draw
+
+SMALL_SIZES = (1, 2, 3, 5, 10, 20)
+_SHARES = (0.5, 0.9, 0.1, 0.75, 0.25, 0.95, 0.05, 0.99)
+_FEW_POSITIONS = 8
+_MANY = 20
+_STEPS = 0.4
+"""The share of local moves that move a few scores from one position to the next."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScorePairs:
+    """Pairs of score arrays that differ in one score.
+
+    Parameters
+    ----------
+    bounds : tuple of float
+        The interval of the scores.
+    sizes : tuple of int
+        The numbers of scores to try; the pair that every family starts with has the first.
+    relation : Relation
+        SUBSTITUTION, where n is public, or ADD_REMOVE, where the neighbour lacks one score.
+    alpha : float or None
+        The target's miscoverage level where it is known: its rank is ⌈(1−α)(n+1)⌉.
+    """
+
+    bounds: tuple[float, float] = (0.0, 1.0)
+    sizes: tuple[int, ...] = (500, *SMALL_SIZES)
+    relation: Relation = Relation.SUBSTITUTION
+    alpha: float | None = None
+
+    def __post_init__(self) -> None:
+        _validate.bounds(self.bounds)
+        _validate.choice(Relation, relation=self.relation)
+        if self.relation not in {Relation.SUBSTITUTION, Relation.ADD_REMOVE}:
+            raise ValueError(f"relation must be substitution or add-remove, got {self.relation!r}")
+        least = 2 if self.relation is Relation.ADD_REMOVE else 1
+        if not any(n >= least for n in self.sizes):
+            raise ValueError(f"sizes must hold a number >= {least}, got {self.sizes!r}")
+        for n in self.sizes:
+            _validate.integer(sizes=n, at_least=1)
+        if self.alpha is not None:
+            _validate.open_unit(alpha=self.alpha)
+
+    def candidates(self) -> list[Candidate]:
+        """Return the catalogue, distinct pairs only."""
+        by_size = [list(self._catalogue(n)) for n in self._usable()]
+        longest = max(len(families) for families in by_size)
+        found: dict[object, Candidate] = {}
+        for rank in range(longest):
+            for families in by_size:
+                if rank < len(families):
+                    family, pair = families[rank]
+                    for way in self._ways(pair):
+                        self._keep(found, self.candidate(way, family))
+        return list(found.values())
+
+    def candidate(self, pair: ScorePair, family: str) -> Candidate:
+        """Return the two arrays of a pair under the relation."""
+        value, neighbour = pair.scores
+        if self.relation is Relation.ADD_REMOVE:
+            neighbour = neighbour[:-1]
+        neighbours = Neighbours(relation=self.relation, value=value, neighbour=neighbour)
+        return Candidate(family=family, neighbours=neighbours, scores=pair)
+
+    def balanced(self, draw: Draw) -> Iterator[Candidate]:
+        """Yield the pairs around the split where the output turns, for the first and large sizes.
+
+        At smaller ones the catalogue has most splits.
+        """
+        usable = self._usable()
+        for n in (n for n in usable if n >= _MANY or n == usable[0]):
+            for family, pair in turning_pairs(draw, n, self.bounds):
+                yield self.candidate(pair, family)
+
+    def nearby(self, candidate: Candidate, rng: np.random.Generator) -> Candidate | None:
+        """Return the pair after one or a few local moves, now and then at another size."""
+        pair = candidate.scores
+        if pair is None:
+            return None
+        low, high = self.bounds
+        for _ in range(1 + int(rng.integers(3))):
+            if pair.positions.size > 1 and rng.random() < _STEPS:
+                pair = _stepped(pair, rng)
+            elif pair.positions.size == 0:
+                source, target = rng.choice(
+                    [low, high, (low + high) / 2, rng.uniform(low, high)], 2
+                )
+                pair = replace(pair, source=float(source), target=float(target))
+            else:
+                pair = moved_pair(pair, low, high, rng)
+        if rng.random() < 0.15:
+            pair = resized(pair, int(rng.choice(self._usable())))
+        if pair.source == pair.target:
+            pair = replace(pair, source=low, target=high)
+        return self.candidate(pair, f"near: {candidate.family.removeprefix('near: ')}")
+
+    def simpler(self, candidate: Candidate) -> Iterator[Candidate]:
+        """Yield pairs with fewer scores, then fewer distinct ones, then rounder ones."""
+        pair = candidate.scores
+        if pair is None:
+            return
+        low, high = self.bounds
+        n = int(pair.counts.sum()) + 1
+        for smaller in sorted({*SMALL_SIZES, *self.sizes}):
+            if smaller < n and smaller in self._usable():
+                yield self.candidate(resized(pair, smaller), candidate.family)
+        if pair.positions.size > _FEW_POSITIONS:
+            for bins in (1, 2, 4):
+                yield self.candidate(_coarse(pair, bins, low, high), candidate.family)
+            return
+        for simple in simpler_pairs(pair, low, high):
+            if simple.source != simple.target:
+                yield self.candidate(simple, candidate.family)
+
+    def _usable(self) -> list[int]:
+        least = 2 if self.relation is Relation.ADD_REMOVE else 1
+        return [n for n in dict.fromkeys(self.sizes) if n >= least]
+
+    def _ways(self, pair: ScorePair) -> list[ScorePair]:
+        """Return the pair; where a score is added, also the one that adds the other score."""
+        if self.relation is Relation.SUBSTITUTION:
+            return [pair]
+        return [replace(pair, source=pair.target, target=pair.source), pair]
+
+    def _keep(self, found: dict[object, Candidate], candidate: Candidate) -> None:
+        value, neighbour = (input_key(x) for x in candidate.inputs)
+        if value != neighbour:
+            found.setdefault((value, neighbour), candidate)
+
+    def _catalogue(self, n: int) -> Iterator[tuple[str, ScorePair]]:
+        low, high = self.bounds
+        ends, middle = (low, high), (low + high) / 2
+        span = high - low
+        ranks = self._ranks(n)
+        yield "split at the rank, one score from end to end", two(n, ends, ranks[0], ends)
+        yield "all at the lower bound but one", two(n, ends, n - 1, ends)
+        yield "all at the upper bound but one", two(n, ends, 0, ends)
+        inner = (low + span / 4, high - span / 4)
+        for k in ranks[1:3]:
+            yield "split near the rank, one score from end to end", two(n, ends, k, ends)
+        yield "split at the rank, inside of the bounds", two(n, inner, ranks[0], inner)
+        for k in ranks[:2]:
+            yield (
+                CROWD,
+                two(n, (low, middle), k, (high, low)),
+            )
+        yield "ties at the middle, one score to the end", two(n, (middle, high), n - 1, ends)
+        yield (
+            "one score leaves the ties at the middle",
+            two(n, (middle, high), n - 1, (middle, high)),
+        )
+        for k in ranks[3:]:
+            yield "split, one score from end to end", two(n, ends, k, ends)
+        crowd = low + 0.4 * span
+        yield "an outlier sets the range", two(n, (crowd, high), n - 1, (crowd, high))
+        yield "an outlier sets the range", two(n, (crowd, high), n - 1, (crowd, low))
+        yield "even spread, one score from end to end", _even(n, low, high, ends)
+        close = (low + 0.121 * span, low + 0.124 * span)
+        yield "scores that differ in the third decimal", two(n, close, ranks[0], close)
+        step = span / 64
+        around = (middle - step, middle + step)
+        yield "dyadic midpoints, one score crosses", two(n, around, ranks[0], around)
+        yield "dyadic midpoints, one score crosses", _dyadic(n, low, high)
+        tiny = (middle - 1e-6 * span, middle + 1e-6 * span)
+        yield "scores a millionth apart", two(n, tiny, ranks[0], tiny)
+
+    def _ranks(self, n: int) -> list[int]:
+        """Return how many of the n−1 common scores lie below, the likeliest splits first."""
+        if self.alpha is not None:
+            rank = math.ceil((1 - self.alpha) * (n + 1))
+            wanted = [rank - 1, rank, rank - 2, *(math.floor(s * n) for s in _SHARES[:3])]
+        else:
+            wanted = [math.floor(share * n) for share in _SHARES]
+        return list(dict.fromkeys(min(max(k, 0), n - 1) for k in wanted))
+
+
+def _even(n: int, low: float, high: float, move: tuple[float, float]) -> ScorePair:
+    positions = np.linspace(low, high, n + 1)[1:-1]
+    counts = np.ones(n - 1, dtype=np.int64)
+    return ScorePair(positions=positions, counts=counts, source=move[0], target=move[1]).tidy()
+
+
+def _dyadic(n: int, low: float, high: float) -> ScorePair:
+    """Return scores just beyond 1/2, 1/4, 3/4, … of the way, as even as they can be."""
+    shares = np.array([1 / 2, 1 / 4, 3 / 4, 1 / 8, 3 / 8, 5 / 8, 7 / 8])
+    at = np.minimum(high, np.sort(low + (high - low) * shares) + 1e-9 * (high - low))
+    counts = np.bincount(np.arange(n - 1) % at.size, minlength=at.size).astype(np.int64)
+    return ScorePair(positions=at, counts=counts, source=low, target=high).tidy()
+
+
+def _stepped(pair: ScorePair, rng: np.random.Generator) -> ScorePair:
+    """Return the pair with one to four scores moved between two positions side by side."""
+    start = int(rng.integers(pair.positions.size - 1))
+    order = np.array([start, start + 1])[:: rng.choice([-1, 1])]
+    size = min(int(rng.integers(1, 5)), int(pair.counts[order[0]]))
+    counts = pair.counts.copy()
+    counts[order] += np.array([-size, size])
+    return replace(pair, counts=counts).tidy()
+
+
+def resized(pair: ScorePair, n: int) -> ScorePair:
+    """Return the pair with n scores, the common ones thinned or repeated in proportion."""
+    if n == 1 or pair.positions.size == 0:
+        return replace(pair, positions=np.zeros(0), counts=np.zeros(0, dtype=np.int64))
+    edges = np.concatenate([[0], np.cumsum(pair.counts)]) * (n - 1) / pair.counts.sum()
+    counts = np.diff(np.floor(edges + 0.5)).astype(np.int64)
+    return replace(pair, counts=counts).tidy()
+
+
+def _coarse(pair: ScorePair, bins: int, low: float, high: float) -> ScorePair:
+    """Return the pair with its common scores moved to the middles of equal bins."""
+    share = (pair.positions - low) / (high - low)
+    middles = (np.minimum(np.floor(share * bins), bins - 1) + 0.5) / bins
+    return replace(pair, positions=low + (high - low) * middles).tidy()

@@ -1,0 +1,1 @@
+"""Audits of trained models: canaries, membership, extraction, inversion, reconstruction."""

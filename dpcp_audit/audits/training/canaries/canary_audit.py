@@ -1,0 +1,302 @@
+"""The canary audit: games in chunks, judged by two certificates at half of the level each."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcp_audit import _validate
+from dpcp_audit.audits.training.canaries.guess_counts import (
+    beginnings,
+    blocks,
+    foreseen,
+    grouped,
+    guessed,
+    ranked_of,
+    total,
+)
+from dpcp_audit.audits.training.canaries.run_bets import RunBets, ranked
+from dpcp_audit.audits.training.one_run import (
+    Guesses,
+    Theorem,
+    epsilon_lower_bound,
+    p_value,
+    refutes,
+    training_epsilon_lower_bound,
+)
+from dpcp_audit.checks import whole
+from dpcp_audit.neighbours import Relation
+from dpcp_audit.results import (
+    Bound,
+    Evidence,
+    EvidenceKind,
+    Figure,
+    FigureKind,
+    Outcome,
+    PlainData,
+    Series,
+    Verdict,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dpcp_audit.audits.training.canaries.canary_games import Game
+    from dpcp_audit.checks import Context
+    from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
+
+_MOST_GUESSES = 10_000
+_FEWEST_BETS = 500
+_PILOT = 5
+_USUAL = 0.05
+_POINTS = 6
+_TOO_WEAK = " This attack would not have refuted a training without noise either."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CanaryAudit:
+    """Hold the guarantee of a training against canaries in it.
+
+    Half of the significance goes to the region that the claim allows, held against the guesses
+    of all runs, by blocks of them (``one_run``). The other half certifies a lower bound of ε(δ)
+    that assumes nothing of the mechanism: from 500 runs on by bets on independent runs, which a
+    fifth of them has chosen (``run_bets``), below by the guesses again, against (ε, δ)-DP. Either
+    may refute; a true claim is refuted with probability at most the significance. The evidence is
+    the bound, or where only the region refutes, which does not speak of this δ, its p-value.
+
+    Each chunk plays a few runs without noise, too. INCONCLUSIVE where as large a share of right
+    guesses as theirs, at its 5 % quantile, would not have refuted.
+
+    Parameters
+    ----------
+    game : Game
+        The trainings and the attacker.
+    claim : SubsampledGaussian
+        What the training promises, under ADD_REMOVE.
+    delta : float
+        δ in (0, 1).
+    runs : int
+        At effort 1. A single run is one whatever the effort.
+    side_by_side : int
+        Runs of a chunk.
+    claim_share, epsilon_share : float
+        Shares of the canaries that are guessed "in", against the claim and against (ε, δ)-DP;
+        fewer where they would be more than 10,000 in all.
+    witness : dict
+        What describes the game, as plain data.
+    """
+
+    game: Game
+    claim: SubsampledGaussian
+    delta: float = 1e-5
+    runs: int = 1
+    side_by_side: int = 64
+    claim_share: float = 0.1
+    epsilon_share: float = 0.02
+    witness: PlainData = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        _validate.open_unit(
+            delta=self.delta, claim_share=self.claim_share, epsilon_share=self.epsilon_share
+        )
+        _validate.integer(runs=self.runs, side_by_side=self.side_by_side, at_least=1)
+        if self.claim.relation is not Relation.ADD_REMOVE:
+            raise ValueError(
+                f"claim must hold under add/remove, which canaries play, got {self.claim.relation}"
+            )
+
+    @property
+    def sampled(self) -> bool:
+        """The verdict takes from the error budget."""
+        return True
+
+    def __call__(self, context: Context) -> Outcome:
+        """Play all games and judge them."""
+        return whole(self, context)
+
+    def chunks(self, context: Context) -> int:
+        """Return the number of groups of runs."""
+        return math.ceil(self._runs(context) / self.side_by_side)
+
+    def chunk(self, context: Context, index: int) -> PlainData:
+        """Play a group of runs, side by side."""
+        runs = min(self.side_by_side, self._runs(context) - index * self.side_by_side)
+        rng = context.rng(index)
+        played = self.game.play(runs, rng=rng)
+        bare = self.game.play_noiseless(runs, rng=rng)
+        canaries = self._runs(context) * self.game.canaries
+        share = min(self.claim_share, _MOST_GUESSES / canaries)
+        result: PlainData = {
+            "claim": [guessed(part, share) for part in blocks(played)],
+            "noiseless": [guessed(part, share) for part in blocks(bare)],
+            "epsilon": [
+                guessed(part, min(self.epsilon_share, _MOST_GUESSES / canaries))
+                for part in (blocks(played) if self.runs > 1 else beginnings(played, _POINTS))
+            ],
+        }
+        if self._bets(context):
+            best = ranked(played.scores, played.members)
+            result["scores"] = np.round(best.scores, 3).tolist()
+            result["members"] = best.members.astype(int).tolist()
+        return result
+
+    def combine(self, context: Context, results: Sequence[PlainData]) -> Outcome:
+        """Judge all runs."""
+        accounted = self.claim.epsilon_at(self.delta)
+        groups = grouped([part for result in results for part in result["claim"]])
+        half = context.significance / 2
+        strict, usual = (
+            self._bound(context, results, significance=level) for level in (half, _USUAL)
+        )
+        by_claim = refutes(self.claim, *groups, significance=half)
+        refuted = by_claim or strict > accounted
+        could = refuted or self._could(results, groups, significance=half)
+        by_region = by_claim and strict <= accounted
+        evidence = Evidence(
+            kind=EvidenceKind.CERTIFIED,
+            quantity=f"certified ε (95 %) at δ = {self.delta:g}",
+            value=usual,
+            lower=strict,
+            upper=math.inf,
+            claimed=accounted,
+            confidence=1 - context.significance,
+            n_samples=total(groups).canaries,
+        )
+        return Outcome(
+            verdict=_verdict(refuted=refuted, could=could),
+            evidence=self._of_region(evidence, groups, half) if by_region else evidence,
+            witness=self.witness | {"guarantee": str(self.claim), "seed": context.seed},
+            note=self._note(context, groups, strict, usual) + ("" if could else _TOO_WEAK),
+            figures=(self._figure(context, results, accounted),),
+        )
+
+    def _could(
+        self, results: Sequence[PlainData], groups: Sequence[Guesses], *, significance: float
+    ) -> bool:
+        """Tell whether the same training without its noise would have been refuted."""
+        twin = total(grouped([part for result in results for part in result["noiseless"]]))
+        return refutes(self.claim, *foreseen(groups, twin), significance=significance)
+
+    def _of_region(
+        self, evidence: Evidence, groups: Sequence[Guesses], significance: float
+    ) -> Evidence:
+        """Return the evidence of the right guesses against the claim's region."""
+        found = min(p_value(self.claim, *groups), significance)
+        return replace(
+            evidence,
+            quantity="p-value of the right guesses, by the claim's trade-off",
+            value=found,
+            lower=0.0,
+            upper=found,
+            claimed=significance,
+            bound=Bound.AT_LEAST,
+        )
+
+    def _runs(self, context: Context) -> int:
+        return 1 if self.runs == 1 else max(2, round(self.runs * context.effort))
+
+    def _bets(self, context: Context) -> bool:
+        return self._runs(context) >= _FEWEST_BETS and self.chunks(context) >= _PILOT
+
+    def _bound(
+        self, context: Context, results: Sequence[PlainData], *, significance: float
+    ) -> float:
+        """Return the bound of ε(δ) that assumes nothing of the mechanism."""
+        if not self._bets(context):
+            groups = self._epsilon_groups(results)
+            return epsilon_lower_bound(*groups, delta=self.delta, significance=significance)
+        first = max(1, len(results) // _PILOT)
+        pilot, rest = ranked_of(results[:first]), ranked_of(results[first:])
+        bets = RunBets.chosen(
+            pilot,
+            canaries=self.game.canaries,
+            delta=self.delta,
+            runs=len(rest.scores),
+            significance=significance,
+            rng=context.rng(self.chunks(context) + len(results)),  # no chunk's stream
+        )
+        return bets.lower_bound(rest, significance=significance)
+
+    def _note(
+        self, context: Context, groups: Sequence[Guesses], strict: float, usual: float
+    ) -> str:
+        accounted, runs = self.claim.epsilon_at(self.delta), self._runs(context)
+        guesses = total(groups)
+        family = training_epsilon_lower_bound(
+            self.claim, *groups, delta=self.delta, significance=_USUAL
+        )
+        return (
+            f"Accounted: ε = {accounted:.4g}. Certified without any assumption about the "
+            f"mechanism: {_of(usual, accounted)} at 95 % confidence, "
+            f"{_of(strict, accounted)} at the confidence of this check; among trainings that "
+            "differ in the noise alone, by the claim's trade-off: "
+            f"{_of(family, accounted)} at 95 %. "
+            f"{runs} {'run' if runs == 1 else 'runs'} of {self.game.canaries} "
+            f"{'canary' if self.game.canaries == 1 else 'canaries'}; of the {guesses.guesses} "
+            f"that look most like members, {guesses.correct / guesses.guesses:.1%} are."
+        )
+
+    def _figure(self, context: Context, results: Sequence[PlainData], accounted: float) -> Figure:
+        points = self._points(context, results)
+        x = [float(point[0]) for point in points]
+        label = "canaries in the run" if self._runs(context) == 1 else "runs"
+        names = ("certified, any mechanism", "Steinke, Nasr and Jagielski (2023)")
+        return Figure(
+            kind=FigureKind.LINES,
+            title=f"Certified ε at δ = {self.delta:g} and 95 % confidence",
+            x_label=label,
+            y_label="ε",
+            log_x=True,
+            series=[
+                Series(name="accounted", x=[x[0], x[-1]], y=[accounted, accounted]),
+                *(
+                    Series(name=name, x=x, y=[point[k] for point in points])
+                    for k, name in enumerate(names, start=1)
+                ),
+            ],
+            description=(f"Lower bounds of ε over the number of {label}, against the accounted ε."),
+        )
+
+    def _points(
+        self, context: Context, results: Sequence[PlainData]
+    ) -> list[tuple[int, float, float]]:
+        """Return (runs or canaries, our bound, the binomial theorem's), at 95 %."""
+        if self._runs(context) == 1:
+            parts = [Guesses(**part) for part in results[0]["epsilon"]]
+            return [
+                (
+                    part.canaries,
+                    epsilon_lower_bound(part, delta=self.delta, significance=_USUAL),
+                    self._binomial(part),
+                )
+                for part in parts
+            ]
+        found = []
+        for stop in np.unique(np.geomspace(2, len(results), _POINTS).astype(int)).tolist():
+            shown = results[:stop]
+            guesses = total(self._epsilon_groups(shown))
+            ours = self._bound(context, shown, significance=_USUAL)
+            found.append((guesses.canaries // self.game.canaries, ours, self._binomial(guesses)))
+        return found
+
+    def _binomial(self, guesses: Guesses) -> float:
+        return epsilon_lower_bound(
+            guesses, delta=self.delta, significance=_USUAL, theorem=Theorem.BINOMIAL
+        )
+
+    def _epsilon_groups(self, results: Sequence[PlainData]) -> list[Guesses]:
+        parts = [part for result in results for part in result["epsilon"]]
+        return grouped(parts if self.runs > 1 else parts[-1:])
+
+
+def _verdict(*, refuted: bool, could: bool) -> Verdict:
+    if refuted:
+        return Verdict.REFUTED
+    return Verdict.CONSISTENT if could else Verdict.INCONCLUSIVE
+
+
+def _of(bound: float, accounted: float) -> str:
+    return f"ε ≥ {bound:.3g} ({bound / accounted:.2f} of it)"

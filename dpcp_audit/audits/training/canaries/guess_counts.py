@@ -1,0 +1,77 @@
+"""What is kept of a game: counts of guesses, and the largest scores of each run."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import reduce
+from operator import add
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.stats import betabinom
+
+from dpcp_audit.audits.training.canaries.canary_games import Played
+from dpcp_audit.audits.training.canaries.run_bets import Ranked
+from dpcp_audit.audits.training.one_run import Guesses, top_guesses
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_GROUPS = 32
+_BLOCK = 1000
+_QUANTILE = 0.05
+
+
+def guessed(played: Played, share: float) -> dict[str, int]:
+    """Return the guesses of this share of the canaries, as plain data."""
+    made = max(1, round(share * played.scores.size))
+    found = top_guesses(played.scores, played.members, guesses=made)
+    return {"correct": found.correct, "guesses": found.guesses, "canaries": found.canaries}
+
+
+def blocks(played: Played) -> list[Played]:
+    """Return the runs in blocks of 1,000 canaries or so, whose guesses are independent."""
+    size = max(1, round(_BLOCK / played.scores.shape[1]))
+    cuts = range(size, len(played.scores), size)
+    pairs = zip(np.split(played.scores, cuts), np.split(played.members, cuts), strict=True)
+    return [Played(*pair) for pair in pairs]
+
+
+def beginnings(played: Played, count: int) -> list[Played]:
+    """Return the first canaries of a single run, from few to all."""
+    canaries = played.scores.shape[1]
+    sizes = {max(1, canaries >> k) for k in range(count)}
+    return [Played(played.scores[:, :m], played.members[:, :m]) for m in sorted(sizes)]
+
+
+def grouped(parts: Sequence[dict[str, int]]) -> list[Guesses]:
+    """Return the guesses of all chunks, neighbouring ones together where they are many."""
+    guesses = [Guesses(**part) for part in parts]
+    size = math.ceil(len(guesses) / _GROUPS)
+    return [total(guesses[i : i + size]) for i in range(0, len(guesses), size)]
+
+
+def total(groups: Sequence[Guesses]) -> Guesses:
+    """Return the guesses of all groups together."""
+    return reduce(add, groups)
+
+
+def foreseen(groups: Sequence[Guesses], twin: Guesses) -> list[Guesses]:
+    """Return the groups' guesses if as many were right as of a twin's, at the 5 % quantile.
+
+    The twin's rate of right guesses is known by Jeffreys's posterior.
+    """
+    made = np.cumsum([0, *(group.guesses for group in groups)])
+    right, wrong = twin.correct + 0.5, twin.guesses - twin.correct + 0.5
+    fewest = betabinom.ppf(_QUANTILE, made[-1], right, wrong)
+    correct = np.diff(np.floor(made * fewest / made[-1])).astype(int).tolist()
+    return [replace(group, correct=one) for group, one in zip(groups, correct, strict=True)]
+
+
+def ranked_of(results: Sequence[dict[str, Any]]) -> Ranked:
+    """Return the largest scores of the runs of all chunks."""
+    return Ranked(
+        np.concatenate([np.asarray(result["scores"]) for result in results]),
+        np.concatenate([np.asarray(result["members"], dtype=np.bool_) for result in results]),
+    )

@@ -1,0 +1,145 @@
+"""What an attacker who watches every step of a training makes of a canary's weight."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Adam, Poisson
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpcp_audit._types import FloatArray, IntArray
+    from dpcp_audit.mechanisms.dpsgd.training import Step
+
+_LEAST = 1e-30
+_ITERATIONS = 6
+
+
+class Attack(StrEnum):
+    """What is scored: any function of the parameters that were seen will do."""
+
+    LIKELIHOOD = "per-step likelihood"
+    """Of the noisy sums, as if the training were as claimed."""
+    REPLAYED_NOISE = "per-step likelihood, less another training's noise"
+    """For noise that is the same in every training."""
+    WEIGHT_SCALE = "scale of the weight's moves"
+    """Small where the canary's moments divide its moves; the last one counts."""
+    UPDATE_SCALE = "scale of all moves"
+    """Small where the divisor counts the canary."""
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Watcher:
+    """Observes a training (``train``'s observer) and scores the canaries.
+
+    Parameters
+    ----------
+    attack : Attack
+    settings : DPSGD
+        With Poisson sampling.
+    coordinates : ndarray of int, shape (m,)
+        The canaries' weights.
+    """
+
+    attack: Attack
+    settings: DPSGD
+    coordinates: IntArray
+    _total: FloatArray = field(init=False, default_factory=lambda: np.zeros(()))
+    _fed: _FedToAdam | None = field(init=False, default=None)
+    _noise: list[FloatArray] = field(init=False, default_factory=list)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.settings.sampling, Poisson):
+            raise ValueError(  # noqa: TRY004  (bad input is a ValueError throughout)
+                "sampling must be Poisson where there are canaries"
+            )
+
+    @property
+    def scores(self) -> FloatArray:
+        """The canaries' scores, shape (replicas, m), or (replicas, 1) where all share one."""
+        if self.attack in {Attack.WEIGHT_SCALE, Attack.UPDATE_SCALE}:
+            return -np.log(self._total)
+        if self._fed is not None:
+            return self._fed.scores(self._log_ratio, self.settings.noise_multiplier)
+        return self._total
+
+    def __call__(self, step: Step, /) -> None:
+        """Take in one step."""
+        if self.attack is Attack.UPDATE_SCALE:
+            moves = (step.before - step.after).square().sum(dim=1, keepdim=True)
+            self._total = self._total + moves.cpu().double().numpy()
+        elif self.attack is Attack.WEIGHT_SCALE:
+            self._total = np.square(self._moves(step)) + _LEAST
+        elif isinstance(self.settings.optimiser, Adam):
+            self._fed = self._fed or _FedToAdam(adam=self.settings.optimiser)
+            self._fed.add(self._moves(step), step.index + 1)
+        else:
+            sums = self._sums(step)
+            if self._noise:
+                sums = sums - self._noise[step.index]
+            self._total = self._total + self._log_ratio(sums)
+
+    def learn(self, step: Step, /) -> None:
+        """Keep a step of a training without canaries: its noise."""
+        self._noise.append(self._sums(step))
+
+    def _moves(self, step: Step) -> FloatArray:
+        moves: FloatArray = (
+            (step.before[:, self.coordinates] - step.after[:, self.coordinates])
+            .cpu()
+            .double()
+            .numpy()
+        )
+        return moves / self.settings.learning_rate
+
+    def _sums(self, step: Step) -> FloatArray:
+        """Return the step's noisy sum at the canaries' weights, in units of C."""
+        return self._moves(step) * (self.settings.lot_size / self.settings.clip_norm)
+
+    def _log_ratio(self, sums: FloatArray) -> FloatArray:
+        """Return log(((1−q)·φ(s) + q·φ(s−1))/φ(s)), φ the density of N(0, σ²)."""
+        sampling, sigma = self.settings.sampling, self.settings.noise_multiplier
+        q = sampling.rate if isinstance(sampling, Poisson) else 1.0
+        seen = np.log(q) + (sums - 0.5) / sigma**2
+        return np.asarray(np.logaddexp(np.log1p(-q), seen) if q < 1 else seen)
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class _FedToAdam:
+    """What Adam was fed at each weight, from its moves, up to a scale for each weight.
+
+    A move m̂/√v̂ is solved for the newest gradient g, of which m̂ and v̂ are known functions once
+    all earlier ones are; the first that moves the weight is ±1 by convention, as its size is lost.
+    The noise's known scale sets the sizes in the end.
+    """
+
+    adam: Adam
+    _first: FloatArray = field(init=False, default_factory=lambda: np.zeros(()))
+    _second: FloatArray = field(init=False, default_factory=lambda: np.zeros(()))
+    _gradients: list[FloatArray] = field(init=False, default_factory=list)
+
+    def add(self, moves: FloatArray, time: int) -> None:
+        """Take in the moves of a step, over the learning rate."""
+        beta1, beta2 = self.adam.beta1, self.adam.beta2
+        unbias1, unbias2 = 1 - beta1**time, 1 - beta2**time
+        before = np.sqrt(self._second / unbias2)
+        newest = np.where(before > 0, before, np.ones(moves.shape))
+        for _ in range(_ITERATIONS):
+            second = beta2 * self._second + (1 - beta2) * np.square(newest)
+            moment = moves * np.sqrt(second / unbias2) * unbias1
+            newest = (moment - beta1 * self._first) / (1 - beta1)
+        self._first = beta1 * self._first + (1 - beta1) * newest
+        self._second = beta2 * self._second + (1 - beta2) * np.square(newest)
+        self._gradients.append(newest)
+
+    def scores(self, log_ratio: Callable[[FloatArray], FloatArray], sigma: float) -> FloatArray:
+        """Return the sum of the steps' log-ratios, where the noise has scale ``sigma``."""
+        gradients = np.stack(self._gradients)
+        size = np.sqrt(np.square(gradients).mean(axis=0))
+        scale = sigma / np.where(size > 0, size, 1.0)
+        return np.asarray(log_ratio(gradients * scale).sum(axis=0))

@@ -1,0 +1,260 @@
+"""Membership inference on trained models, held against what a guarantee of the training allows.
+
+What is certified is a mean over the targets, which are ordinary records: another record may be
+easier to find, so that an attack that stays below the bound proves nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcp_audit import _validate
+from dpcp_audit.audits.certificates import power_of_twice
+from dpcp_audit.audits.membership.release_membership import AttackResult, OperatingPoint, roc_figure
+from dpcp_audit.audits.training.membership.attack_rates import rate
+from dpcp_audit.audits.training.membership.chosen_thresholds import (
+    Held,
+    Played,
+    candidates,
+    choices,
+    hold,
+    models_needed,
+    shares_from,
+    thresholds,
+)
+from dpcp_audit.audits.training.membership.views import View
+from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
+from dpcp_audit.mechanisms.private_pipeline import PrivatePipeline
+from dpcp_audit.results import Evidence, EvidenceKind, Outcome, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpcp_audit._types import FloatArray
+    from dpcp_audit.audits.training.membership.cohorts import Cohort, Models
+    from dpcp_audit.audits.training.membership.model_attacks import ShadowAttack
+    from dpcp_audit.checks import Context
+    from dpcp_audit.guarantees import PrivacyGuarantee
+    from dpcp_audit.neighbours import Relation
+
+_SHADOWS, _PILOTS = 3 / 8, 1 / 2
+_BARE, _FEWEST_BARE = 1 / 4, 64
+_RATES = np.linspace(0.0, 1.0, 201)
+_DESCRIBED = 0.05
+_FIGURE = (
+    "How often the attack names a target that was in a fresh model's data, against how often one "
+    "that was not, over all targets. The limits of a certified point hold at 95 %; the verdict "
+    "rests on TPR − e^ε·FPR and on the whole error budget."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelMembership:
+    """Hold a guarantee against a membership attack on trained models.
+
+    Three eighths of the models are shadows, on which the attack is fitted; an eighth are
+    pilots, which choose thresholds; the rest are fresh. Two lines TPR − e^ε·FPR ≤ δ(ε) are
+    held against these, each at half of the significance: the advantage (ε = 0), and the line
+    that the pilots found most telling. A true claim is refuted with probability at most the
+    significance.
+
+    CONSISTENT only where the attack, through this view and on as many fresh models, would have
+    refuted the same training without its noise with probability 0.95, and else INCONCLUSIVE.
+    That is measured on a quarter as many models without noise, at least 64: each half has the
+    attack fitted on the other. Where the models do not know how they are without noise,
+    CONSISTENT needs that an advantage of twice the claimed loss would have been refuted.
+
+    Parameters
+    ----------
+    models : Models
+        Trains the models. Checks of the same models share them.
+    attack : ShadowAttack
+    view : View
+        What the attacker sees.
+    guarantee : PrivacyGuarantee
+        The claim, under the relation by which the models' data differ.
+    n_models : int
+        Models at effort 1, shadows and pilots included, and those without noise not.
+
+    Raises
+    ------
+    ValueError
+        If the guarantee speaks of another relation than the models.
+    """
+
+    models: Models
+    attack: ShadowAttack
+    view: View
+    guarantee: PrivacyGuarantee
+    n_models: int = 1000
+
+    def __post_init__(self) -> None:
+        _validate.choice(View, view=self.view)
+        _validate.integer(n_models=self.n_models, at_least=100)
+        claimed, given = _relation(self.guarantee), self.models.relation
+        if claimed is not None and claimed is not given:
+            raise ValueError(
+                f"guarantee must be under the models' relation, {given}, got one under {claimed}"
+            )
+
+    @property
+    def sampled(self) -> bool:
+        """The verdict takes from the error budget."""
+        return True
+
+    def __call__(self, context: Context) -> Outcome:
+        """Train the models, fit the attack, and judge the guarantee by fresh ones."""
+        pilot, fresh = self.play(context)
+        share = context.significance / 2
+        advantage, telling = (
+            hold(choice, pilot, fresh, significance=share)
+            for choice in choices(self.guarantee, pilot)
+        )
+        sharpest = max(advantage, telling, key=lambda one: one.excess)
+        shown = _shown(sharpest, advantage)
+        levels = thresholds(pilot)
+        if shown is not advantage:
+            levels["On the most telling line"] = shown.threshold
+        result = self._result(levels, fresh)
+        if sharpest.excess > 0:
+            verdict, power = Verdict.REFUTED, ""
+        else:
+            verdict, power = self._power(context, advantage, len(fresh.scores))
+        return Outcome(
+            verdict=verdict,
+            evidence=_evidence(shown, context, fresh),
+            witness=self.models.parameters
+            | {
+                "guarantee": str(self.guarantee),
+                "attack": self.attack.name,
+                "view": str(self.view),
+                "models": context.samples(self.n_models),
+                "seed": context.seed,
+            },
+            note=f"{self._note(result, advantage, fresh)}{power}",
+            figures=(replace(roc_figure(self.guarantee, result, None), description=_FIGURE),),
+        )
+
+    def play(self, context: Context) -> tuple[Played, Played]:
+        """Return the fitted attack's scores of pilots and of fresh models."""
+        count = context.samples(self.n_models)
+        cohort = _trained(self.models, count, context)
+        cuts = [0, round(_SHADOWS * count), round(_PILOTS * count), count]
+        shadows, pilot, fresh = (cohort.part(start, stop) for start, stop in pairwise(cuts))
+        score = self.attack.fit(shadows, self.view)
+        return _played(score, pilot), _played(score, fresh)
+
+    def _power(self, context: Context, advantage: Held, n_models: int) -> tuple[Verdict, str]:
+        """Return the verdict on a claim that is not refuted, and what the note says of it."""
+        bare = self.models.without_noise()
+        if bare is None:
+            twice = float((power_of_twice(self.guarantee, _RATES) - _RATES).max())
+            if advantage.detectable <= twice:
+                return Verdict.CONSISTENT, ""
+            return Verdict.INCONCLUSIVE, " Twice the claimed loss would not have been refuted."
+        pilot, fresh = self._play_halves(bare, context)
+        held = choices(self.guarantee, pilot)
+        reached = float(fresh.gains(*held[0]).mean())
+        share = context.significance / 2
+        needed = min(models_needed(one, pilot, fresh, significance=share) for one in held)
+        if needed <= n_models:
+            return Verdict.CONSISTENT, (
+                " The same training without noise would have been refuted: the attack's advantage "
+                f"there is {reached:.4g}."
+            )
+        return Verdict.INCONCLUSIVE, (
+            " This attack would not have refuted a training without noise either: its advantage "
+            f"there is {reached:.4g}."
+        )
+
+    def _play_halves(self, bare: Models, context: Context) -> tuple[Played, Played]:
+        """Return scores of each half of a smaller cohort, by the attack fitted on the other."""
+        count = max(_FEWEST_BARE, round(_BARE * context.samples(self.n_models)))
+        cohort = _trained(bare, count, context)
+        first, second = cohort.part(0, count // 2), cohort.part(count // 2, count)
+        by_first, by_second = (self.attack.fit(half, self.view) for half in (first, second))
+        return _played(by_second, first), _played(by_first, second)
+
+    def _result(self, levels: dict[str, float], fresh: Played) -> AttackResult:
+        points = []
+        for purpose, threshold in levels.items():
+            said = fresh.scores >= threshold
+            tpr, fpr = (
+                rate(said, world, significance=_DESCRIBED) for world in (fresh.coins, ~fresh.coins)
+            )
+            allowed = float(self.guarantee.power(fpr.upper))
+            points.append(OperatingPoint(purpose=purpose, tpr=tpr, fpr=fpr, allowed=allowed))
+        curve = candidates(fresh)
+        return AttackResult(
+            attack=self.attack.name,
+            points=tuple(points),
+            roc_fpr=shares_from(fresh.scores[~fresh.coins], curve),
+            roc_tpr=shares_from(fresh.scores[fresh.coins], curve),
+            games=int(min(fresh.coins.sum(), (~fresh.coins).sum())),
+        )
+
+    def _note(self, result: AttackResult, advantage: Held, fresh: Played) -> str:
+        models, targets = fresh.scores.shape
+        reached = (
+            f"Attack: {result.attack}, on {models} fresh models and {targets} targets of each. "
+            f"Its advantage is {advantage.value:.4g}; the claim allows "
+            f"{advantage.line.allowed:.4g}"
+        )
+        if advantage.detectable <= 1:
+            reached += f", and {advantage.detectable:.4g} would have been refuted"
+        points = [
+            f"{point.purpose}: TPR {point.tpr} at FPR {point.fpr}, where "
+            f"{float(self.guarantee.power(min(1.0, point.fpr.value))):.4g} is allowed."
+            for point in result.points[1:]
+        ]
+        return " ".join([f"{reached}.", *points, "Limits of rates, in brackets, hold at 95 %."])
+
+
+def _relation(guarantee: PrivacyGuarantee) -> Relation | None:
+    """Return the relation that a guarantee names, if it does."""
+    part = guarantee.training if isinstance(guarantee, PrivatePipeline) else guarantee
+    return part.relation if isinstance(part, SubsampledGaussian) else None
+
+
+def _trained(models: Models, count: int, context: Context) -> Cohort:
+    """Return a cohort, whose random stream is that of its models alone."""
+    streams = replace(context, name=models.name, effort=1.0, significance=0.5)
+    cohort = _cohort(models, count, streams)
+    if cohort.relation is not models.relation:
+        raise ValueError(
+            f"models must give cohorts of their relation, {models.relation}, got {cohort.relation}"
+        )
+    return cohort
+
+
+@lru_cache(maxsize=2)
+def _cohort(models: Models, count: int, streams: Context) -> Cohort:
+    """Train a cohort, or return the one that an earlier check of the same run has trained."""
+    return models(count, rng=streams.rng())
+
+
+def _played(score: Callable[[Cohort], FloatArray], part: Cohort) -> Played:
+    return Played(part.compared(score(part)), part.coins)
+
+
+def _shown(sharpest: Held, advantage: Held) -> Held:
+    """Return the advantage, or the line that refutes where the advantage does not."""
+    return sharpest if sharpest.excess > 0 >= advantage.excess else advantage
+
+
+def _evidence(shown: Held, context: Context, fresh: Played) -> Evidence:
+    return Evidence(
+        kind=EvidenceKind.CERTIFIED,
+        quantity=shown.line.quantity,
+        value=shown.value,
+        lower=shown.lower,
+        upper=shown.upper,
+        claimed=shown.line.allowed,
+        confidence=1 - context.significance,
+        n_samples=len(fresh.scores),
+    )

@@ -1,0 +1,268 @@
+"""One-run audits: what the number of right guesses among many canaries says about a claim.
+
+Each of m canaries is in the data by a fair coin of its own. The auditor looks at all outputs and
+guesses ``guesses`` = c of the coins; ``correct`` of them are right. All canaries may have been in
+one run, or in several: what was seen of one may depend on all the others.
+
+**By the region that the claim allows** (Mahloujifar, Melis and Chaudhuri 2024, Theorem 9). With p_i
+the probability of exactly i right guesses, u_j = Σ_{i≥j} i·p_i/m and w_j = Σ_{i≥j} (c−i)·p_i/m,
+
+    w_{j−1} ≥ tradeoff(1 − u_j)   for every j,
+
+because: hold all coins but one, of canary k, and let E be the outputs that guess s for it and in
+which at least j−1 of the other guesses are right. If the coin is s, E means a right guess of k
+among at least j; if it is not, a wrong one beside at least j−1. The guarantee bounds the one
+probability by ``power`` of the other, and power is concave, so that it also bounds the means over
+s, the other coins and k, which are u_j and w_{j−1}. Given P(at least v right) = τ, the least total
+probability in keeping with these inequalities puts τ at v, and at v−1, v−2, … only what w lacks;
+where the total exceeds 1, τ is impossible. (For any other law of the same τ the sums u_j, u_j + w_j
+and u_j − κ·w_j, κ = (j−1)/(c−j+1), are never smaller, by induction over j.) The largest possible τ
+is the p-value. Only ``power`` of the claim enters: no law is assumed.
+
+**Of (ε, δ)-DP alone** (Steinke, Nasr and Jagielski 2023, Theorem 5.2): β + 2mδ·α with
+β = P(Bin(c, q) ≥ v), α = max_i P(v > Bin(c, q) ≥ v−i)/i and q = e^ε/(1+e^ε). Where mδ is not small
+it is far the weaker.
+
+Both hold for any dependence among the canaries. It costs power where c·significance is below mδ:
+with probability mδ/c an (ε, δ)-DP mechanism may show the coins of c canaries at once. Groups of
+independent runs are not so limited: their p-values are combined by Fisher's method. Nor are
+bets on independent runs (``canaries.run_bets``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import bdtrc, chdtrc, expit
+
+from dpcp_audit import _validate
+from dpcp_audit.guarantees import ApproxDP, PureDP
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import ArrayLike
+
+    from dpcp_audit._types import BoolArray, FloatArray, IntArray
+    from dpcp_audit.guarantees import PrivacyGuarantee
+    from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
+
+_ROUNDING = 1e-15
+_SMALLEST = -12.0
+_LEVELS = 49
+_REFINEMENTS = 2
+_LARGEST_EPSILON = 20.0
+_RESOLUTION = 1e-3
+_LARGEST_BINOMIAL = 0.5
+_DIGITS = 6
+"""Decimals of scores that count: the last ones differ with the number of threads."""
+
+
+class Theorem(StrEnum):
+    """Which of the two theorems holds the guesses against (ε, δ)-DP."""
+
+    REGION = "region"
+    """Mahloujifar, Melis and Chaudhuri (2024)."""
+    BINOMIAL = "binomial"
+    """Steinke, Nasr and Jagielski (2023)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guesses:
+    """How the guesses of canaries came out; their number was fixed beforehand.
+
+    Parameters
+    ----------
+    correct, guesses, canaries : int
+        v ≤ c ≤ m.
+    """
+
+    correct: int
+    guesses: int
+    canaries: int
+
+    def __post_init__(self) -> None:
+        _validate.integer(correct=self.correct, at_least=0)
+        _validate.integer(guesses=self.guesses, canaries=self.canaries, at_least=1)
+        if not self.correct <= self.guesses <= self.canaries:
+            raise ValueError(
+                "correct must not exceed guesses, nor guesses canaries, got "
+                f"{self.correct}, {self.guesses} and {self.canaries}"
+            )
+
+    def __add__(self, other: Guesses) -> Guesses:
+        """Return the guesses of both, as those of one run of all canaries."""
+        return Guesses(
+            correct=self.correct + other.correct,
+            guesses=self.guesses + other.guesses,
+            canaries=self.canaries + other.canaries,
+        )
+
+
+def top_guesses(scores: FloatArray, members: BoolArray, *, guesses: int) -> Guesses:
+    """Guess "in" for the canaries of the largest scores, to six decimals; of equal ones, the first.
+
+    Parameters
+    ----------
+    scores : ndarray of float
+        Larger where a canary is rather in; of any shape.
+    members : ndarray of bool
+        Which canaries were in, of the same shape.
+    guesses : int
+        How many to guess.
+    """
+    _validate.integer(guesses=guesses, at_least=1)
+    if scores.shape != members.shape or guesses > scores.size:
+        raise ValueError(
+            f"scores and members must share a shape of at least {guesses} canaries, got "
+            f"{scores.shape} and {members.shape}"
+        )
+    best = falling(scores.ravel())[:guesses]
+    correct = int(members.ravel()[best].sum())
+    return Guesses(correct=correct, guesses=guesses, canaries=scores.size)
+
+
+def falling(scores: FloatArray) -> IntArray:
+    """Return the order of falling scores along the last axis, to six decimals and stable."""
+    return np.argsort(-np.round(scores, _DIGITS), axis=-1, kind="stable")
+
+
+def refutes(guarantee: PrivacyGuarantee, *groups: Guesses, significance: float) -> bool:
+    """Tell whether so many right guesses, in each group of independent runs, refute the claim.
+
+    A true claim is refuted with probability at most ``significance``.
+    """
+    _validate.open_unit(significance=significance)
+    if len(groups) == 1:
+        return not bool(_possible(guarantee, groups, np.array([[significance]]))[0, 0])
+    return p_value(guarantee, *groups) <= significance
+
+
+def p_value(guarantee: PrivacyGuarantee, *groups: Guesses) -> float:
+    """Return the p-value of the claim, by its region; of several groups, by Fisher's method.
+
+    Parameters
+    ----------
+    guarantee : PrivacyGuarantee
+        The claim.
+    *groups : Guesses
+        Of the canaries of one group of runs each; runs of different groups are independent.
+
+    Returns
+    -------
+    float
+        Of each group at least 1e-12, and from above to 2 %.
+    """
+    return _fisher(_p_values(guarantee, groups))
+
+
+def _p_values(guarantee: PrivacyGuarantee, groups: Sequence[Guesses]) -> FloatArray:
+    low, high = np.full((len(groups), 1), _SMALLEST), np.zeros((len(groups), 1))
+    for _ in range(_REFINEMENTS):
+        levels = low + (high - low) * np.linspace(0, 1, _LEVELS)
+        possible = _possible(guarantee, groups, 10**levels)
+        last = possible.sum(axis=1, keepdims=True) - 1  # what is impossible is so above, too
+        high = np.take_along_axis(levels, np.clip(last + 1, 0, _LEVELS - 1), 1)
+        low = np.take_along_axis(levels, np.maximum(last, 0), 1)
+    return np.asarray(10 ** high[:, 0])
+
+
+def _fisher(p_values: ArrayLike) -> float:
+    """Return the p-value of −2·Σ log p under χ² of twice as many degrees of freedom."""
+    each = np.asarray(p_values, dtype=np.float64)
+    if each.size == 1:
+        return float(each[0])
+    return float(chdtrc(2 * each.size, -2 * np.log(each).sum()))
+
+
+def binomial_p_value(claim: PureDP | ApproxDP, guesses: Guesses) -> float:
+    """Return the p-value of ε-DP or (ε, δ)-DP, by the binomial theorem; 1 where it exceeds 1/2.
+
+    Above 1/2 the published formula is no bound: (1, 0.05)-DP allows that of two canaries, both
+    guessed, at least one is right with probability 0.9447, where it says 0.9421.
+    """
+    delta = claim.delta if isinstance(claim, ApproxDP) else 0.0
+    q, c, v = float(expit(claim.epsilon)), guesses.guesses, guesses.correct
+    if v == 0:
+        return 1.0
+    at_least = bdtrc(np.arange(-1, v), c, q)  # of 0, …, v
+    above = np.arange(1, v + 1)
+    alpha = float(((at_least[v - above] - at_least[v]) / above).max())
+    found = float(at_least[v]) + 2 * guesses.canaries * delta * alpha
+    return found if found <= _LARGEST_BINOMIAL else 1.0
+
+
+def epsilon_lower_bound(
+    *groups: Guesses, delta: float, significance: float, theorem: Theorem = Theorem.REGION
+) -> float:
+    """Return a lower bound of the ε at which the mechanism is (ε, ``delta``)-DP.
+
+    By bisection to 1e-3, 0 where not even the smallest ε is refuted; both p-values rise with ε.
+    """
+    _validate.closed_unit(delta=delta)
+    _validate.open_unit(significance=significance)
+    _validate.choice(Theorem, theorem=theorem)
+
+    def refuted(epsilon: float) -> bool:
+        claim = ApproxDP(epsilon, delta)
+        if theorem is Theorem.BINOMIAL:
+            return _fisher([binomial_p_value(claim, group) for group in groups]) <= significance
+        return refutes(claim, *groups, significance=significance)
+
+    return largest_refuted(refuted, low=0.0, high=_LARGEST_EPSILON, resolution=_RESOLUTION)
+
+
+def training_epsilon_lower_bound(
+    training: SubsampledGaussian, *groups: Guesses, delta: float, significance: float
+) -> float:
+    """Return a lower bound of ε(``delta``) among trainings that differ in the noise alone.
+
+    The largest noise multipliers are refuted, each by its own region; ε of the smallest of them.
+    It is a bound for this family of mechanisms and no other. To 1.4 % of the noise, between a
+    sixteenth and 16 times that of ``training``; 0 where none is refuted.
+    """
+
+    def noisier(fewer: float) -> SubsampledGaussian:
+        return replace(training, noise_multiplier=training.noise_multiplier * 2**-fewer)
+
+    def refuted(fewer: float) -> bool:
+        return refutes(noisier(fewer), *groups, significance=significance)
+
+    if not refuted(-4.0):
+        return 0.0
+    found = largest_refuted(refuted, low=-4.0, high=4.0, resolution=0.02)
+    return noisier(found).epsilon_at(delta)
+
+
+def largest_refuted(
+    refuted: Callable[[float], bool], *, low: float, high: float, resolution: float
+) -> float:
+    """Return the largest number that is refuted, by bisection; ``low`` where none is."""
+    while high - low > resolution:
+        middle = (low + high) / 2
+        low, high = (middle, high) if refuted(middle) else (low, middle)
+    return low
+
+
+def _possible(
+    guarantee: PrivacyGuarantee, groups: Sequence[Guesses], tails: FloatArray
+) -> BoolArray:
+    """Tell which probabilities of at least v right guesses are allowed, shape (groups, levels)."""
+    v, c, m = (
+        np.array([[getattr(group, name)] for group in groups])
+        for name in ("correct", "guesses", "canaries")
+    )
+    right, wrong = tails * (v / m), tails * ((c - v) / m)
+    beyond = np.zeros(tails.shape, dtype=np.bool_)
+    for j in range(int(v.max()), 0, -1):
+        least = guarantee.tradeoff(1 - np.minimum(right, 1.0)) - _ROUNDING
+        added = np.where((j <= v) & ~beyond, np.maximum(least - wrong, 0.0), 0.0)
+        right = right + added * ((j - 1) / np.maximum(c - j + 1, 1))
+        wrong = wrong + added
+        beyond |= right + wrong > c / m * (1 + 1e-9)
+        if beyond.all():
+            break
+    return ~beyond

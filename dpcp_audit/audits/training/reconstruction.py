@@ -1,0 +1,245 @@
+"""Reconstruction robustness: how often a training example can be picked out of a prior.
+
+An attacker who knows everything but one example, a prior that it was drawn from, and the whole
+training guesses it. The guess succeeds where it is within a radius of the truth; κ is the
+largest probability of that without seeing the training. Whatever the attack, it then succeeds
+with probability at most power(κ), the largest probability that the guarantee allows an event
+that has probability κ without the example (Balle, Cherubin and Hayes 2022; Hayes, Mahloujifar
+and Balle 2023; since power is concave, it holds on the average over unequal targets, too).
+
+A claim that is not refuted says nothing of other priors; the worst known (``simplex_prior``)
+comes close to the bound.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcp_audit import _validate
+from dpcp_audit.audits.certificates import power_of_twice
+from dpcp_audit.results import (
+    Count,
+    Evidence,
+    EvidenceKind,
+    Figure,
+    FigureKind,
+    Measure,
+    Outcome,
+    PlainData,
+    Sample,
+    Series,
+    Verdict,
+)
+from dpcp_audit.stats.intervals import clopper_pearson, detectable_excess
+
+if TYPE_CHECKING:
+    from dpcp_audit._types import FloatArray
+    from dpcp_audit.audits.training.reconstruction_attack import Prior, TraceAttack
+    from dpcp_audit.checks import Context
+    from dpcp_audit.guarantees import PrivacyGuarantee
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Success:
+    """How often the attack succeeded, out of one prior.
+
+    Parameters
+    ----------
+    prior : str
+    baseline : float
+        κ, what guessing without the training reaches.
+    hits, trainings : int
+    lower, upper : float
+        Clopper–Pearson limits of the success probability.
+    allowed : float
+        The largest success probability that the guarantee allows, power(κ).
+    """
+
+    prior: str
+    baseline: float
+    hits: int
+    trainings: int
+    lower: float
+    upper: float
+    allowed: float
+
+    @property
+    def rate(self) -> float:
+        """The measured share of successes."""
+        return self.hits / self.trainings
+
+    def __str__(self) -> str:
+        return (
+            f"{self.prior} (κ = {self.baseline:.4g}): {self.rate:.4g} "
+            f"[{self.lower:.4g}, {self.upper:.4g}] of at most {self.allowed:.4g}"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Reconstruction:
+    """Hold the success of a prior-aware attack on DP-SGD's trace against what DP allows.
+
+    Every prior has trainings of its own, with independent targets and noise, and an equal share
+    of the significance. INCONCLUSIVE where the trainings are too few to show twice the claimed
+    loss.
+
+    Parameters
+    ----------
+    attack : TraceAttack
+        The training and what the attacker knows.
+    guarantee : PrivacyGuarantee
+        The claim, of neighbours with and without the target.
+    priors : tuple of Prior
+        At least one.
+    trainings : int
+        For each prior, at effort 1.
+    """
+
+    attack: TraceAttack
+    guarantee: PrivacyGuarantee
+    priors: tuple[Prior, ...]
+    trainings: int = 500
+
+    def __post_init__(self) -> None:
+        _validate.integer(trainings=self.trainings, at_least=1)
+        if not self.priors:
+            raise ValueError("priors must hold at least one prior, got none")
+
+    @property
+    def sampled(self) -> bool:
+        """The verdict takes from the error budget."""
+        return True
+
+    def __call__(self, context: Context) -> Outcome:
+        """Train, attack, and hold the successes against the guarantee."""
+        successes = self.successes(context)
+        return Outcome(
+            verdict=self._verdict(successes, context),
+            evidence=_evidence(successes, context),
+            witness=self._witness() | {"seed": context.seed},
+            note=self._note(successes, context),
+            figures=(success_figure(self.guarantee, successes),),
+        )
+
+    def successes(self, context: Context) -> tuple[Success, ...]:
+        """Attack as many trainings of every prior as the effort says."""
+        count = context.samples(self.trainings)
+        share = context.significance / len(self.priors)
+        results = []
+        for index, prior in enumerate(self.priors):
+            hits = int(self.attack.hits(prior, trainings=count, rng=context.rng(index)).sum())
+            lower, upper = clopper_pearson(hits, count, significance=share)
+            results.append(
+                Success(
+                    prior=prior.name,
+                    baseline=prior.baseline,
+                    hits=hits,
+                    trainings=count,
+                    lower=lower,
+                    upper=upper,
+                    allowed=float(self.guarantee.power(prior.baseline)),
+                )
+            )
+        return tuple(results)
+
+    def _verdict(self, successes: tuple[Success, ...], context: Context) -> Verdict:
+        if any(one.lower > one.allowed for one in successes):
+            return Verdict.REFUTED
+        share = context.significance / len(successes)
+        able = any(
+            detectable_excess(one.allowed, one.trainings, significance=share)
+            <= float(power_of_twice(self.guarantee, one.baseline))
+            for one in successes
+        )
+        return Verdict.CONSISTENT if able else Verdict.INCONCLUSIVE
+
+    def _note(self, successes: tuple[Success, ...], context: Context) -> str:
+        closest = max(successes, key=lambda one: one.rate / one.allowed)
+        least = detectable_excess(
+            closest.allowed,
+            closest.trainings,
+            significance=context.significance / len(successes),
+        )
+        return (
+            f"Success by prior: {'; '.join(map(str, successes))}. The closest is at "
+            f"{closest.rate / closest.allowed:.3g} of the bound; there a true rate of "
+            f"{least:.4g} or more would be refuted with probability 0.95."
+        )
+
+    def _witness(self) -> PlainData:
+        training = self.attack.training
+        return {
+            "sampling_rate": self.attack.rate,
+            "lot_size": training.lot_size,
+            "steps": training.steps,
+            "noise_multiplier": training.noise_multiplier,
+            "clip_norm": training.clip_norm,
+            "learning_rate": training.learning_rate,
+            "flaw": str(training.flaw),
+            "assumed_noise": self.attack.assumed_noise,
+            "guarantee": str(self.guarantee),
+            "known": len(self.attack.known),
+            "priors": [
+                {"name": p.name, "size": len(p.candidates), "radius": p.radius} for p in self.priors
+            ],
+        }
+
+
+def success_figure(guarantee: PrivacyGuarantee, successes: tuple[Success, ...]) -> Figure:
+    """Return success against κ: allowed, measured, certified, and guessing."""
+    ordered = sorted(successes, key=lambda one: one.baseline)
+    kappas = np.geomspace(ordered[0].baseline / 2, 1.0, 41)
+    measured = [one.baseline for one in ordered]
+    return Figure(
+        kind=FigureKind.LINES,
+        title="Reconstruction: success of the attack against the largest allowed",
+        x_label="κ, success without seeing the training",
+        y_label="success",
+        log_x=True,
+        series=[
+            Series(
+                name="largest allowed",
+                x=kappas.tolist(),
+                y=_floats(guarantee.power(kappas)),
+            ),
+            Series(name="measured", x=measured, y=[one.rate for one in ordered]),
+            Series(name="certified: at least", x=measured, y=[one.lower for one in ordered]),
+            Series(name="guessing", x=kappas.tolist(), y=kappas.tolist()),
+        ],
+        description=(
+            "How often the attack picks the training example out of its prior, against how often "
+            "a guess does. The claim is broken where a certified point lies above the largest "
+            "allowed success."
+        ),
+    )
+
+
+def _evidence(successes: tuple[Success, ...], context: Context) -> Evidence:
+    sharpest = max(successes, key=lambda one: one.lower / one.allowed)
+    return Evidence(
+        kind=EvidenceKind.CERTIFIED,
+        quantity=f"success of the reconstruction out of {sharpest.prior}",
+        value=sharpest.rate,
+        lower=sharpest.lower,
+        upper=sharpest.upper,
+        claimed=sharpest.allowed,
+        confidence=1 - context.significance,
+        n_samples=sharpest.trainings,
+        sample=Sample(
+            measure=Measure.RATES,
+            counts=(
+                Count(
+                    of=f"reconstructions out of {sharpest.prior}",
+                    hits=sharpest.hits,
+                    trials=sharpest.trainings,
+                ),
+            ),
+        ),
+    )
+
+
+def _floats(values: FloatArray) -> list[float]:
+    return [float(value) for value in values]

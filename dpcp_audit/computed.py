@@ -1,0 +1,87 @@
+"""Exact checks: a statement "this number is at most that" is settled by computing it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from dpcp_audit import _validate
+from dpcp_audit.results import Evidence, Figure, Outcome, PlainData, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpcp_audit.checks import Context
+
+ROUNDING = 1e-9
+"""Relative rounding that an exact number may carry before it counts as a violation."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Computation:
+    """A number that a claim bounds from above, with the case that attains it.
+
+    Parameters
+    ----------
+    value, claimed : float
+        The largest value found, and the largest that the claim allows.
+    slack : float
+        How much larger the truth may be than ``value``.
+    covers : str
+        Why the value is the largest over every case of the statement; empty where it is the
+        largest over the cases tried only.
+    """
+
+    quantity: str
+    value: float
+    claimed: float
+    slack: float = 0.0
+    covers: str = ""
+    witness: PlainData = field(default_factory=dict)
+    note: str = ""
+    figures: tuple[Figure, ...] = ()
+
+    def __post_init__(self) -> None:
+        _validate.non_negative(slack=self.slack)
+        for name in ("value", "claimed"):
+            if math.isnan(getattr(self, name)):
+                raise ValueError(f"{name} must be a number, got nan ({self.quantity})")
+
+    @property
+    def verdict(self) -> Verdict:
+        """REFUTED above the claim, PROVED below it in every case, else CONSISTENT."""
+        allowed = self.claimed + ROUNDING * max(abs(self.claimed), 1e-6)
+        if self.value > allowed:
+            return Verdict.REFUTED
+        if self.covers and self.value + self.slack <= allowed:
+            return Verdict.PROVED
+        return Verdict.CONSISTENT
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """Settle a claim by computation; ``compute`` does the work when the check runs."""
+
+    compute: Callable[[], Computation]
+
+    @property
+    def sampled(self) -> bool:
+        """No part of the verdict is left to chance."""
+        return False
+
+    def __call__(self, context: Context) -> Outcome:  # noqa: ARG002  (exact: nothing to draw)
+        """Compute the number and hold it against the claim."""
+        result = self.compute()
+        note = result.note
+        if result.verdict is Verdict.PROVED:
+            note = f"{note} Every case is covered: {result.covers}".strip()
+        return Outcome(
+            verdict=result.verdict,
+            evidence=Evidence.exact(
+                result.quantity, result.value, claimed=result.claimed, slack=result.slack
+            ),
+            witness=result.witness,
+            note=note,
+            figures=result.figures,
+        )

@@ -1,0 +1,1 @@
+"""Data: populations of scores, pools, loaders and conformity scores."""

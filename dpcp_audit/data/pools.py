@@ -1,0 +1,149 @@
+"""Pools of real scores: classifiers fitted to the data that scikit-learn ships.
+
+Half of the data (a stratified split with ``random_state=0``) fits the classifier; the other
+half is the pool. A pool is taken as the population: calibration sets are drawn from it, and
+coverage is its ECDF.
+"""
+
+from __future__ import annotations
+
+import functools
+import zipfile
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcp_audit import _validate
+from dpcp_audit.data.populations import Pool
+from dpcp_audit.data.scores import hps, true_label_scores
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpcp_audit._types import FloatArray, IntArray
+
+
+class Dataset(StrEnum):
+    """Data that scikit-learn ships."""
+
+    DIGITS = "digits"
+    """1797 images of 8 × 8 pixels, 10 classes."""
+    BREAST_CANCER = "breast-cancer"
+    """569 cases of 30 features, 2 classes."""
+
+
+class Classifier(StrEnum):
+    """What is fitted to the standardised features."""
+
+    GAUSSIAN_NB = "gaussian-nb"
+    """Gaussian naive Bayes: over-confident, its probabilities pile up at 0 and 1."""
+    LOGISTIC = "logistic"
+    """Logistic regression with C = 0.1: close to calibrated."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ProbabilityPool:
+    """A classifier's probabilities on data that it was not fitted to.
+
+    Parameters
+    ----------
+    name : str
+        The data's and the classifier's names.
+    probabilities : ndarray, shape (m, k)
+        Class probabilities, read-only.
+    labels : ndarray, shape (m,)
+        True labels, read-only.
+    """
+
+    name: str
+    probabilities: FloatArray
+    labels: IntArray
+
+    def population(self, score: Callable[[FloatArray], FloatArray]) -> Pool:
+        """Return the true labels' scores as a population.
+
+        Parameters
+        ----------
+        score : callable
+            From probabilities (m, k) to scores (m, k), for example ``aps``.
+        """
+        return Pool(true_label_scores(score(self.probabilities), self.labels), self.name)
+
+    def hps_population(self) -> Pool:
+        """Return the true labels' HPS scores as a population."""
+        return self.population(hps)
+
+
+@functools.cache
+def load_pool(path: str) -> ProbabilityPool:
+    """Read a pool that a user saved, an ``.npz`` with ``probabilities`` and ``labels``.
+
+    Parameters
+    ----------
+    path : str
+        A file written by ``numpy.savez(path, probabilities=..., labels=...)``: class
+        probabilities, shape (m, k), and true labels in {0, ..., k−1}, shape (m,). The pool's
+        name is the file's, without its ending. A file is read once a process.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+    except (OSError, ValueError, EOFError, AttributeError, zipfile.BadZipFile) as error:
+        raise ValueError(f"path must name a readable .npz file, got {path!r} ({error})") from error
+    missing = sorted({"probabilities", "labels"} - set(arrays))
+    if missing:
+        raise ValueError(f"path must hold probabilities and labels, {path!r} lacks {missing}")
+    probabilities = _validate.probabilities(arrays["probabilities"])
+    labels = _validate.labels(arrays["labels"], n_classes=probabilities.shape[1])
+    if labels.shape != probabilities.shape[:1]:
+        raise ValueError(
+            f"labels must have shape {probabilities.shape[:1]}, got shape {labels.shape}"
+        )
+    return ProbabilityPool(Path(path).stem.replace(" ", "_"), probabilities, labels)
+
+
+def classifier_pool(dataset: Dataset, classifier: Classifier) -> ProbabilityPool:
+    """Return the pool of a classifier on a dataset; fitted once a process."""
+    _validate.choice(Dataset, dataset=dataset)
+    _validate.choice(Classifier, classifier=classifier)
+    return _fitted_pool(dataset, classifier)
+
+
+@functools.cache
+def _fitted_pool(dataset: Dataset, classifier: Classifier) -> ProbabilityPool:
+    from sklearn.model_selection import train_test_split  # noqa: PLC0415  (slow to import)
+
+    features, labels = _load(dataset)
+    fit_x, pool_x, fit_y, pool_y = train_test_split(
+        features, labels, test_size=0.5, stratify=labels, random_state=0
+    )
+    fitted = _model(classifier).fit(fit_x, fit_y)
+    probabilities = np.asarray(fitted.predict_proba(pool_x), dtype=np.float64)
+    true = np.asarray(pool_y, dtype=np.int64)
+    probabilities.setflags(write=False)
+    true.setflags(write=False)
+    return ProbabilityPool(f"{dataset}-{classifier}", probabilities, true)
+
+
+def _load(dataset: Dataset) -> tuple[FloatArray, IntArray]:
+    from sklearn.datasets import load_breast_cancer, load_digits  # noqa: PLC0415  (slow to import)
+
+    load = {Dataset.DIGITS: load_digits, Dataset.BREAST_CANCER: load_breast_cancer}[dataset]
+    features, labels = load(return_X_y=True)
+    return features, labels
+
+
+def _model(classifier: Classifier) -> Any:
+    from sklearn.linear_model import LogisticRegression  # noqa: PLC0415  (slow to import)
+    from sklearn.naive_bayes import GaussianNB  # noqa: PLC0415  (slow to import)
+    from sklearn.pipeline import make_pipeline  # noqa: PLC0415  (slow to import)
+    from sklearn.preprocessing import StandardScaler  # noqa: PLC0415  (slow to import)
+
+    model = {
+        Classifier.GAUSSIAN_NB: GaussianNB(),
+        Classifier.LOGISTIC: LogisticRegression(C=0.1, max_iter=1000),
+    }[classifier]
+    return make_pipeline(StandardScaler(), model)

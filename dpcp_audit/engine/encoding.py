@@ -1,0 +1,91 @@
+"""Outcomes as JSON data that becomes the same outcome again, in another process or another run.
+
+Floats travel by their ``repr``, so that they come back bit for bit; those that JSON lacks stand
+as ``{"$float": "inf"}``. In plain data tuples and arrays become lists.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import types
+import typing
+from dataclasses import fields, is_dataclass
+from enum import StrEnum
+from functools import cache
+from typing import Any, cast
+
+import numpy as np
+
+from dpcp_audit.results import Outcome, PlainData
+
+_FLOAT = "$float"
+
+
+def encode(value: object) -> Any:  # noqa: PLR0911  (one return a type)
+    """Return the value as JSON data.
+
+    Raises
+    ------
+    TypeError
+        If something in it is neither plain data nor a dataclass of such.
+    """
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: encode(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, dict):
+        return {str(key): encode(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        return encode(value.tolist())
+    if isinstance(value, list | tuple):
+        return [encode(item) for item in value]
+    if isinstance(value, StrEnum):
+        return str(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return {_FLOAT: str(value)}
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    raise TypeError(f"value must be plain data, got {type(value).__name__}")
+
+
+def restore(data: Any) -> Any:
+    """Return plain data as it was before ``encode``."""
+    if isinstance(data, dict):
+        if data.keys() == {_FLOAT}:
+            return float(data[_FLOAT])
+        return {key: restore(item) for key, item in data.items()}
+    return [restore(item) for item in data] if isinstance(data, list) else data
+
+
+def decode(data: PlainData) -> Outcome:
+    """Return the outcome that was encoded."""
+    return cast("Outcome", _build(Outcome, data))
+
+
+def to_json(data: object) -> str:
+    """Return encoded data as one line of JSON."""
+    return json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+
+
+def _build(hint: Any, data: Any) -> Any:  # noqa: PLR0911  (one return a type)
+    """Return data as the type that an annotation names."""
+    if data is None:
+        return None
+    if is_dataclass(hint):
+        hints = _hints(cast("type", hint))
+        return cast("type", hint)(**{name: _build(hints[name], data[name]) for name in data})
+    if isinstance(hint, type) and issubclass(hint, StrEnum):
+        return hint(data)
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin in {types.UnionType, typing.Union}:
+        (present,) = (one for one in arguments if one is not types.NoneType)
+        return _build(present, data)
+    if origin is tuple:
+        return tuple(_build(arguments[0], item) for item in data)
+    if origin is list:
+        return [_build(arguments[0], item) for item in data]
+    return restore(data)
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    return typing.get_type_hints(kind)

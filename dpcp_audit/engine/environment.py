@@ -1,0 +1,73 @@
+"""What findings depend on beside a run's settings: this tool, Python and the libraries."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import platform
+from functools import cache
+from importlib import metadata
+from importlib.machinery import PathFinder
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import dpcp_audit
+
+if TYPE_CHECKING:
+    from dpcp_audit.engine.run_settings import RunSettings
+    from dpcp_audit.targets import TargetSpec
+
+_DIGITS = 12
+LIBRARIES = ("numpy", "scipy", "statsmodels", "scikit-learn")
+
+
+@cache
+def environment() -> dict[str, str]:
+    """Return the versions of all that computes, by name, with a digest of this package's code."""
+    return {
+        "dpcp-audit": dpcp_audit.__version__,
+        "code": _digest(Path(dpcp_audit.__file__).parent),
+        "python": platform.python_version(),
+        **{name: metadata.version(name) for name in LIBRARIES},
+    }
+
+
+def difference(there: dict[str, str], here: dict[str, str]) -> str:
+    """Return in words what differs between two environments; "" where nothing does."""
+    return ", ".join(
+        f"{name} {there.get(name, 'none')} there, {here.get(name, 'none')} here"
+        for name in {**there, **here}
+        if there.get(name) != here.get(name)
+    )
+
+
+def inputs(settings: RunSettings) -> dict[str, str]:
+    """Return digests of the files that the settings name: pools, and the code of targets."""
+    names = [*settings.pools, *(name for spec in settings.targets for name in _code(spec.target))]
+    return {
+        name: hashlib.sha256(Path(name).read_bytes()).hexdigest()[:_DIGITS]
+        for name in names
+        if Path(name).is_file()
+    }
+
+
+def _code(target: TargetSpec) -> list[str]:
+    """Return the names of files that hold a target's code, as far as they can be told."""
+    place = target.target.rpartition(":")[0]
+    if target.command or place.endswith(".py"):
+        return [*target.command, place]
+    found, folders = None, None
+    for end in itertools.accumulate(place.split("."), "{}.{}".format):
+        found = PathFinder.find_spec(end, folders)
+        if found is None:
+            return []
+        folders = found.submodule_search_locations
+    return [found.origin] if found and found.origin else []
+
+
+def _digest(folder: Path) -> str:
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        digest.update(path.relative_to(folder).as_posix().encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:_DIGITS]

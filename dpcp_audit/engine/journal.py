@@ -1,0 +1,311 @@
+"""The journal: a run written down as it goes on, so that it can be resumed after any end.
+
+A line of JSON an entry, each with a digest of itself: first what the run is, then every chunk and
+finding as it is finished. A line is written in one piece and handed to the system at once, so
+that the end of this process, even by ``kill -9``, loses no line; the end of the machine may lose
+those of the last second. A check that was stopped by a limit or by the death of its process is
+not finished: its finding is not written, and resuming tries it again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+from dpcp_audit.engine import encoding
+from dpcp_audit.engine.environment import difference, environment, inputs
+from dpcp_audit.engine.run_events import CheckFinished, ChunkFinished, Event
+from dpcp_audit.engine.run_settings import RunSettings
+from dpcp_audit.engine.runner import Past
+from dpcp_audit.engine.tasks import Done
+from dpcp_audit.errors import IncompleteError, UsageError
+from dpcp_audit.results import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from dpcp_audit.rows import Row
+
+FORMAT = 1
+_DIGITS = 16
+_HEAD = b'{"digest":"'
+_MIDDLE = b'","entry":'
+_SYNC_SECONDS = 1.0
+
+
+class JournalError(UsageError):
+    """A journal that cannot be used (exit code 2)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """What a journal holds.
+
+    Parameters
+    ----------
+    settings : RunSettings
+        Those of the run.
+    ids : tuple of str
+        The claims that it checks.
+    environment : dict
+        The versions that it was written with.
+    inputs : dict
+        Digests of the files that the settings name.
+    entries : list of dict
+        What was finished, in the order in which it was.
+    size : int
+        Bytes up to the end of the last whole line.
+    torn : bool
+        Whether there is a part of a line after that.
+    """
+
+    settings: RunSettings
+    ids: tuple[str, ...]
+    environment: dict[str, str]
+    inputs: dict[str, str]
+    entries: list[dict[str, Any]]
+    size: int
+    torn: bool
+
+    def past(self, rows: Sequence[Row]) -> Past:
+        """Return what is finished of these rows."""
+        claims = {row.claim.id: row.claim for row in rows}
+        past = Past()
+        for entry in self.entries:
+            id_ = entry["id"]
+            if entry["kind"] == "chunk":
+                done = Done(
+                    id=id_, index=entry["index"], data=entry["data"], seconds=entry["seconds"]
+                )
+                past.chunks.setdefault(id_, {})[done.index] = done
+            else:
+                outcome = entry["outcome"]
+                past.findings[id_] = Finding(
+                    claim=claims[id_],
+                    outcome=None if outcome is None else encoding.decode(outcome),
+                    error=entry["error"],
+                    seconds=entry["seconds"],
+                )
+        return past
+
+
+class Journal:
+    """An open journal; it is locked until it is closed.
+
+    Parameters
+    ----------
+    descriptor : int
+        The file, open for appending.
+    """
+
+    def __init__(self, path: Path, descriptor: int) -> None:
+        self._path = path
+        self._descriptor = descriptor
+        self._synced = time.monotonic()
+
+    @classmethod
+    @contextmanager
+    def create(cls, path: Path, rows: Sequence[Row], settings: RunSettings) -> Iterator[Self]:
+        """Begin a journal in a new file, or in an empty one.
+
+        Raises
+        ------
+        JournalError
+            If the file holds something already, cannot be written, or is in use.
+        """
+        with _locked(path, create=True) as descriptor:
+            if os.fstat(descriptor).st_size:
+                raise JournalError(
+                    f"--journal: {path} exists; go on with it by --resume {path}, or remove it"
+                )
+            journal = cls(path, descriptor)
+            journal.write(
+                {
+                    "kind": "run",
+                    "format": FORMAT,
+                    "environment": environment(),
+                    "settings": encoding.encode(settings.as_data()),
+                    "inputs": inputs(settings),
+                    "ids": [row.claim.id for row in rows],
+                }
+            )
+            yield journal
+            journal.sync()
+
+    @classmethod
+    @contextmanager
+    def resume(
+        cls, path: Path, rows: Sequence[Row], settings: RunSettings
+    ) -> Iterator[tuple[Self, Recorded]]:
+        """Open the journal of a run of these rows and settings, to go on with it.
+
+        Raises
+        ------
+        JournalError
+            If it is another run's, of other versions, damaged, not to be written, or in use.
+        """
+        with _locked(path, create=False) as descriptor:
+            recorded = read(path)
+            _compare(path, recorded, rows, settings)
+            os.ftruncate(descriptor, recorded.size)
+            journal = cls(path, descriptor)
+            yield journal, recorded
+            journal.sync()
+
+    def record(self, event: Event) -> None:
+        """Write down what the event says to be finished."""
+        if isinstance(event, ChunkFinished):
+            entry = {"kind": "chunk", "id": event.id, "index": event.index, "data": event.data}
+            self.write(entry | {"seconds": event.seconds})
+        elif isinstance(event, CheckFinished) and not (event.stopped or event.recorded):
+            finding = event.finding
+            self.write(
+                {
+                    "kind": "finding",
+                    "id": finding.claim.id,
+                    "outcome": encoding.encode(finding.outcome),
+                    "error": finding.error,
+                    "seconds": finding.seconds,
+                }
+            )
+
+    def write(self, entry: dict[str, Any]) -> None:
+        """Append an entry.
+
+        Raises
+        ------
+        IncompleteError
+            If it cannot be written, for example on a full disk. What was written of it is
+            taken back.
+        """
+        line = _line(entry)
+        size = os.fstat(self._descriptor).st_size
+        try:
+            written = os.write(self._descriptor, line)
+            while written < len(line):
+                written += os.write(self._descriptor, line[written:])
+            if time.monotonic() - self._synced > _SYNC_SECONDS:
+                self.sync()
+        except OSError as error:
+            self._take_back(size)
+            raise IncompleteError(
+                f"--journal: {self._path}: {error.strerror}; once that is mended, go on with "
+                f"--resume {self._path}"
+            ) from error
+
+    def sync(self) -> None:
+        """Wait until all that was written is on the disk."""
+        os.fsync(self._descriptor)
+        self._synced = time.monotonic()
+
+    def _take_back(self, size: int) -> None:
+        try:
+            os.ftruncate(self._descriptor, size)
+        except OSError:  # no regular file; a line that is not whole is dropped on resuming
+            return
+
+
+def read(path: Path) -> Recorded:
+    """Read a journal.
+
+    Raises
+    ------
+    JournalError
+        If it cannot be read, is none, or if a line before the last one is damaged.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise JournalError(f"--resume: {path}: {error.strerror}") from error
+    *lines, rest = content.split(b"\n")
+    entries = [_entry(line) for line in lines]
+    torn = bool(rest)
+    if entries and entries[-1] is None:  # a line whose blocks never reached the disk
+        entries.pop()
+        rest, torn = lines.pop() + b"\n" + rest, True
+    if not entries:
+        raise JournalError(
+            f"--resume: {path} holds no whole line: nothing was finished; remove it and begin "
+            "again with --journal"
+        )
+    for number, entry in enumerate(entries, start=1):
+        if entry is None:
+            raise JournalError(f"--resume: {path}: line {number} is damaged")
+    head, *finished = (entry for entry in entries if entry is not None)
+    if head.get("kind") != "run":
+        raise JournalError(f"--resume: {path} is not the journal of a run")
+    if head["format"] != FORMAT:
+        raise JournalError(f"--resume: {path}: format {head['format']}, this tool reads {FORMAT}")
+    return Recorded(
+        settings=RunSettings.of_document(head["settings"]),
+        ids=tuple(head["ids"]),
+        environment=head["environment"],
+        inputs=head["inputs"],
+        entries=finished,
+        size=len(content) - len(rest),
+        torn=torn,
+    )
+
+
+def _compare(path: Path, there: Recorded, rows: Sequence[Row], settings: RunSettings) -> None:
+    """Raise ``JournalError`` where a journal is not that of this run."""
+    if unlike := difference(there.environment, environment()):
+        raise JournalError(f"--resume: {path} was written with other versions: {unlike}")
+    here = encoding.encode(settings.as_data())
+    recorded = encoding.encode(there.settings.as_data())
+    for name, value in recorded.items():
+        if value != here[name]:
+            raise JournalError(
+                f"--resume: {path} is of another run: {name} {value} there, {here[name]} here"
+            )
+    if unlike := difference(there.inputs, inputs(settings)):
+        raise JournalError(f"--resume: files have changed since {path} was begun: {unlike}")
+    ids = tuple(row.claim.id for row in rows)
+    if ids != there.ids:
+        unlike = ", ".join(sorted(set(ids) ^ set(there.ids))) or "their order"
+        raise JournalError(f"--resume: {path} is of a run of other claims: {unlike}")
+
+
+def _line(entry: dict[str, Any]) -> bytes:
+    text = encoding.to_json(entry).encode()
+    return _HEAD + _digest(text) + _MIDDLE + text + b"}\n"
+
+
+def _entry(line: bytes) -> dict[str, Any] | None:
+    """Return what a line says; None where it is not whole."""
+    start = len(_HEAD) + _DIGITS + len(_MIDDLE)
+    text = line[start:-1]
+    if line != _HEAD + _digest(text) + _MIDDLE + text + b"}":
+        return None
+    entry: dict[str, Any] = json.loads(text)
+    return entry
+
+
+def _digest(text: bytes) -> bytes:
+    return hashlib.sha256(text).hexdigest()[:_DIGITS].encode()
+
+
+@contextmanager
+def _locked(path: Path, *, create: bool) -> Iterator[int]:
+    import fcntl  # noqa: PLC0415  (not everywhere)
+
+    option = "--journal" if create else "--resume"
+    flags = os.O_RDWR | os.O_APPEND | (os.O_CREAT if create else 0)
+    try:
+        descriptor = os.open(path, flags, 0o644)
+    except OSError as error:
+        raise JournalError(f"{option}: {path}: {error.strerror}") from error
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise JournalError(f"{option}: {path} is in use by another run") from None
+        yield descriptor
+    finally:
+        os.close(descriptor)

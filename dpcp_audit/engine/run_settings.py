@@ -1,0 +1,94 @@
+"""The settings of a run: what identifies it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Self
+
+from dpcp_audit import _validate
+from dpcp_audit.engine.suites import Suite
+from dpcp_audit.errors import UsageError
+from dpcp_audit.skipped import Skipped
+from dpcp_audit.target_checks.check_spec import CheckSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+LEAST_FALSE_ALARM = 1e-100
+"""Below it the intervals' own arithmetic gives out."""
+
+
+class Profile(StrEnum):
+    """How much effort a run spends."""
+
+    SMOKE = "smoke"
+    """Seconds: a first look."""
+    CI = "ci"
+    """Minutes: for every commit."""
+    FULL = "full"
+    """The largest samples."""
+
+    @property
+    def effort(self) -> float:
+        """The factor on every sample size."""
+        return {Profile.SMOKE: 0.5, Profile.CI: 2.0, Profile.FULL: 20.0}[self]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSettings:
+    """What identifies a run: the same settings give the same findings."""
+
+    seed: int = 0
+    profile: Profile = Profile.CI
+    false_alarm: float = 1e-3
+    strict: bool = False
+    suite: Suite = Suite.PAPERS
+    pools: tuple[str, ...] = ()
+    targets: tuple[CheckSpec, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+
+    def __post_init__(self) -> None:
+        _validate.choice(Suite, suite=self.suite)
+        _validate.integer(seed=self.seed, at_least=0)
+        _validate.choice(Profile, profile=self.profile)
+        _validate.open_unit(false_alarm=self.false_alarm)
+        if self.false_alarm < LEAST_FALSE_ALARM:
+            raise ValueError(
+                f"false_alarm must be at least {LEAST_FALSE_ALARM:g}, got {self.false_alarm!r}"
+            )
+
+    @property
+    def effort(self) -> float:
+        """The factor on every sample size; targets have planned their own."""
+        return 1.0 if self.suite is Suite.TARGETS else self.profile.effort
+
+    def as_data(self) -> dict[str, Any]:
+        """Return the settings as the keys of a results document."""
+        return {
+            "suite": self.suite,
+            "pools": list(self.pools),
+            "targets": [spec.as_data() for spec in self.targets],
+            "skipped": [each.as_data() for each in self.skipped],
+            "seed": self.seed,
+            "profile": self.profile,
+            "false_alarm": self.false_alarm,
+            "strict": self.strict,
+        }
+
+    @classmethod
+    def of_document(cls, document: Mapping[str, Any]) -> Self:
+        """Return the settings that a results document was made with."""
+        try:
+            return cls(
+                seed=document["seed"],
+                profile=Profile(document["profile"]),
+                false_alarm=document["false_alarm"],
+                strict=document["strict"],
+                suite=Suite(document["suite"]),
+                pools=tuple(document["pools"]),
+                targets=tuple(map(CheckSpec.from_data, document.get("targets", []))),
+                skipped=tuple(map(Skipped.from_data, document.get("skipped", []))),
+            )
+        except (KeyError, ValueError) as error:
+            raise UsageError(f"the results file does not say how it was run: {error}") from error

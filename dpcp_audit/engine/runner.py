@@ -1,0 +1,288 @@
+"""The runner: checks cut into tasks, handed to an engine, and put together again as events."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, field
+from functools import partial
+from queue import SimpleQueue
+from typing import TYPE_CHECKING
+
+import cloudpickle
+
+from dpcp_audit.checks import Chunked, Context
+from dpcp_audit.engine import encoding
+from dpcp_audit.engine.backends import Crew, Engine, hire
+from dpcp_audit.engine.run_events import (
+    CheckFinished,
+    CheckStarted,
+    ChunkFinished,
+    Event,
+    RunFinished,
+    RunStarted,
+)
+from dpcp_audit.engine.suites import row_of, suite
+from dpcp_audit.engine.tasks import Done, Task, attempt, chunks_of, perform
+from dpcp_audit.engine.worker_pool import Limits, over_time
+from dpcp_audit.errors import IncompleteError
+from dpcp_audit.results import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator, Sequence
+
+    from dpcp_audit.engine.run_settings import RunSettings
+    from dpcp_audit.results import Outcome
+    from dpcp_audit.rows import Row
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Past:
+    """What an earlier part of a run has finished, by the claims' ids.
+
+    Parameters
+    ----------
+    findings : dict
+        Findings of finished checks.
+    chunks : dict
+        Results of finished chunks of other checks, by their index.
+    """
+
+    findings: dict[str, Finding] = field(default_factory=dict)
+    chunks: dict[str, dict[int, Done]] = field(default_factory=dict)
+
+
+def run(
+    rows: Sequence[Row],
+    settings: RunSettings,
+    *,
+    engine: Engine | None = None,
+    limits: Limits | None = None,
+    past: Past | None = None,
+) -> Generator[Event]:
+    """Check every row and yield events as they come.
+
+    The findings depend on the settings alone, not on the engine, the number of workers, on
+    what an earlier part of the run has finished, or on which of the suite's rows run
+    together: the random stream of a chunk is keyed by its check's id and its index, and a
+    check's share of the false-alarm probability is that of one sampled check among all of
+    the suite's.
+
+    Parameters
+    ----------
+    engine : Engine, optional
+        Where the checks run; one process on this machine unless given.
+    limits : Limits, optional
+        What a check may use. One that reaches a limit becomes an ERROR finding.
+    past : Past, optional
+        What is finished already; it is not run again.
+
+    Raises
+    ------
+    UsageError
+        If the engine cannot be reached.
+    IncompleteError
+        If it fails in mid-run.
+    """
+    started = time.perf_counter()
+    past, limits = past or Past(), limits or Limits()
+    ids = tuple(row.claim.id for row in rows)
+    yield RunStarted(ids=ids)
+    findings = {id_: past.findings[id_] for id_ in ids if id_ in past.findings}
+    for finding in findings.values():
+        yield CheckFinished(finding=finding, recorded=True)
+    significance = share(settings, rows)
+    checks = [
+        _Running(row, _context(row, settings, significance), limits, past.chunks)
+        for row in rows
+        if row.claim.id not in findings
+    ]
+    for event in _Work(checks).events(hire(engine or Engine(), limits)):
+        if isinstance(event, CheckFinished):
+            findings[event.finding.claim.id] = event.finding
+        yield event
+    yield RunFinished(
+        findings=tuple(findings[id_] for id_ in ids), seconds=time.perf_counter() - started
+    )
+
+
+def share(settings: RunSettings, rows: Sequence[Row] = ()) -> float:
+    """Return one sampled check's share of the run's false-alarm probability (Bonferroni).
+
+    Among the suite's sampled checks, or among those of ``rows`` where these are more.
+    """
+    counts = [
+        sum(row.check.sampled for row in among)
+        for among in (suite(settings.suite, settings.pools, settings.targets), rows)
+    ]
+    return settings.false_alarm / max(1, *counts)
+
+
+def check(finding_id: str, settings: RunSettings) -> Finding:
+    """Run the check of one of the suite's rows."""
+    row = row_of(finding_id, settings.suite, settings.pools, settings.targets)
+    return check_row(row, settings, significance=share(settings))
+
+
+def check_row(row: Row, settings: RunSettings, *, significance: float) -> Finding:
+    """Run the check of a row in this process; a check that raises becomes an ERROR finding."""
+    return _finding(row, perform(row.check, _context(row, settings, significance)))
+
+
+def _context(row: Row, settings: RunSettings, significance: float) -> Context:
+    return Context(
+        seed=settings.seed,
+        name=row.claim.id,
+        significance=significance,
+        effort=settings.effort,
+    )
+
+
+def _finding(row: Row, done: Done) -> Finding:
+    outcome = None if done.error else encoding.decode(done.data)
+    return Finding(claim=row.claim, outcome=outcome, error=done.error, seconds=done.seconds)
+
+
+class _Running:
+    """A check of a run: what of it is done, and what is still to be done."""
+
+    def __init__(
+        self, row: Row, context: Context, limits: Limits, past: dict[str, dict[int, Done]]
+    ) -> None:
+        self.row = row
+        self.id = row.claim.id
+        self._context = context
+        self._limits = limits
+        self._done = dict(past.get(self.id, {}))
+        number, self._error = attempt(lambda: chunks_of(row.check, context))
+        self.chunks: int = number or 1
+        self._needed = self.chunks
+        self._stopped = False
+
+    def tasks(self) -> Iterator[Task]:
+        """Yield what is to be done, as long as it is needed."""
+        check = b""
+        for index in range(self.chunks):
+            if index < self._needed and index not in self._done:
+                check = check or cloudpickle.dumps(self.row.check)
+                yield Task(check=check, context=self._context, index=index, chunks=self.chunks)
+
+    def add(self, done: Done) -> None:
+        """Take the result of a chunk.
+
+        After a chunk that failed those before it are still needed: the first failure is the
+        one to be told, whichever comes back first.
+        """
+        self._done[done.index] = done
+        if done.error:
+            self._needed = min(self._needed, done.index + 1)
+            self._stopped = self._stopped or done.stopped
+        elif self.chunks > 1 and self._seconds > self._limits.seconds and not self.over:
+            self.fail(over_time(self._seconds))
+            self._stopped = True
+
+    def fail(self, error: str) -> None:
+        """End the check with an error."""
+        self._error, self._needed = error, 0
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing is left to be done."""
+        return bool(self._error) or all(index in self._done for index in range(self._needed))
+
+    def finished(self) -> CheckFinished:
+        """Judge the results."""
+        last = self._done.get(self._needed - 1)
+        outcome, error = None, self._error or (last.error if last else "")
+        if not error:
+            outcome, error = attempt(self._outcome)
+        return CheckFinished(
+            finding=Finding(
+                claim=self.row.claim, outcome=outcome, error=error, seconds=self._seconds
+            ),
+            stopped=self._stopped,
+        )
+
+    def _outcome(self) -> Outcome:
+        data = [self._done[index].data for index in range(self.chunks)]
+        if self.chunks == 1:
+            return encoding.decode(data[0])
+        check = self.row.check
+        assert isinstance(check, Chunked)  # noqa: S101  (or it would have one chunk)
+        outcome = check.combine(self._context, [encoding.restore(one) for one in data])
+        return encoding.decode(encoding.encode(outcome))
+
+    @property
+    def _seconds(self) -> float:
+        return sum(done.seconds for done in self._done.values())
+
+
+class _Work:
+    """The checks of a run on their way through an engine: a thread feeds it, a queue reports."""
+
+    def __init__(self, checks: Sequence[_Running]) -> None:
+        self._checks = checks
+        self._reports: SimpleQueue[CheckStarted | Done | Exception] = SimpleQueue()
+        self._over = threading.Event()
+
+    def events(self, workers: Crew) -> Iterator[Event]:
+        """Run all checks; those that nothing is left of come first."""
+        pending = {check.id: check for check in self._checks}
+        for check in self._checks:
+            if check.over:
+                yield pending.pop(check.id).finished()
+        thread = threading.Thread(target=self._feed, args=(workers,), daemon=True)
+        thread.start()
+        try:
+            while pending:
+                report = self._reports.get()
+                if isinstance(report, CheckStarted):
+                    yield report
+                elif isinstance(report, Exception):
+                    text = " ".join(str(report).split())
+                    raise IncompleteError(f"the engine failed: {text}") from report
+                elif report.id in pending:
+                    yield from self._taken(report, pending)
+        finally:
+            self._over.set()
+            workers.stop()
+            thread.join(timeout=1)
+
+    def _taken(self, done: Done, pending: dict[str, _Running]) -> Iterator[Event]:
+        check = pending[done.id]
+        check.add(done)
+        if check.chunks > 1 and not done.error:
+            yield ChunkFinished(
+                id=done.id,
+                index=done.index,
+                chunks=check.chunks,
+                data=done.data,
+                seconds=done.seconds,
+            )
+        if check.over:
+            yield pending.pop(done.id).finished()
+
+    def _feed(self, workers: Crew) -> None:
+        try:
+            for done in workers.results(self._tasks()):
+                if done is not None:
+                    self._reports.put(done)
+        except Exception as error:  # noqa: BLE001  (whatever it is, it ends the run and is told)
+            self._reports.put(error)
+        else:
+            self._reports.put(RuntimeError("it ended before all was done"))
+
+    def _tasks(self) -> Iterator[Task]:
+        for check in self._checks:
+            if check.over:
+                continue
+            self._reports.put(CheckStarted(id=check.id, chunks=check.chunks))
+            tasks = check.tasks()
+            while not self._over.is_set():
+                task, error = attempt(partial(next, tasks, None))
+                if error:
+                    text = f"the check cannot be sent to another process: {error}"
+                    self._reports.put(Done(id=check.id, index=0, error=text))
+                if task is None:
+                    break
+                yield task

@@ -1,0 +1,83 @@
+"""The inside of a cell: a process that runs the tasks it is handed, and ends with its parent."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import os
+import pickle
+import resource
+import select
+import signal
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+from dpcp_audit.engine import messages
+from dpcp_audit.engine.encoding import to_json
+from dpcp_audit.engine.tasks import attempt, perform
+
+if TYPE_CHECKING:
+    from dpcp_audit.engine.tasks import Task
+
+_PR_SET_PDEATHSIG = 1
+_NEEDED = ("scipy.linalg", "threadpoolctl", "dpcp_audit.engine.suites")
+"""What most checks need; the time that it takes to import is not a check's."""
+
+
+def main(*, parent: int, memory: int | None) -> None:
+    """Run tasks until there are no more.
+
+    Parameters
+    ----------
+    parent : int
+        The process that started this one.
+    memory : int or None
+        Bytes that may be allocated.
+    """
+    requests, replies = _take_over_pipes()
+    _end_with(parent, requests)
+    for module in _NEEDED:
+        importlib.import_module(module)
+    if memory is not None:
+        resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+    messages.write(replies, b"{}")
+    while (request := messages.read(requests)) is not None:
+        reply = _answer(pickle.loads(request))  # noqa: S301  (from the process that started this one)
+        messages.write(replies, reply.encode())
+
+
+def _answer(task: Task) -> str:
+    check, error = attempt(lambda: pickle.loads(task.check), alone=True)  # noqa: S301
+    if error:
+        return to_json({"error": f"the check cannot be loaded: {error}"})
+    done = perform(check, task.context, index=task.index, chunks=task.chunks, alone=True)
+    return to_json({"data": done.data, "error": done.error, "seconds": done.seconds})
+
+
+def _take_over_pipes() -> tuple[int, int]:
+    """Return the pipes to the parent; what checks print goes to stderr, and stdin is empty."""
+    requests, replies = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    try:
+        os.dup2(2, 1)
+    except OSError:  # stderr is closed
+        os.dup2(nothing, 1)
+    return requests, replies
+
+
+def _end_with(parent: int, requests: int) -> None:
+    """See to it that this process ends where its parent does, however that ends."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
+
+    def watch() -> None:
+        poll = select.poll()
+        poll.register(requests, 0)  # a hang-up is reported always
+        poll.poll()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()

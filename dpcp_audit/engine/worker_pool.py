@@ -1,0 +1,275 @@
+"""Cells: processes of their own in which checks run, so that none can take the run with it.
+
+A cell is handed one task after the other, and keeps what checks cache. It is killed, with all
+that it started, where a task reaches a limit; a fresh one takes its place.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pickle
+import select
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpcp_audit import _validate
+from dpcp_audit.engine import messages
+from dpcp_audit.engine.tasks import Done
+
+if TYPE_CHECKING:
+    from dpcp_audit.engine.tasks import Task
+
+DEFAULT_SECONDS = 3600.0
+_START_SECONDS = 120.0
+_LOOK_SECONDS = 0.1
+_PATIENCE = 1.0
+_MIB = 2**20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What a check may use.
+
+    Parameters
+    ----------
+    seconds : float
+        Wall time of all its chunks together.
+    memory : int or None
+        Bytes of memory of its process and all that it starts; None is no limit.
+    """
+
+    seconds: float = DEFAULT_SECONDS
+    memory: int | None = None
+
+    def __post_init__(self) -> None:
+        _validate.positive(seconds=self.seconds)
+        if self.memory is not None:
+            _validate.integer(memory=self.memory, at_least=1)
+
+
+def over_time(seconds: float) -> str:
+    """Return what is said of a check that reached its time limit."""
+    return (
+        f"stopped after {seconds:.3g} s: the time limit of a check; its target hung, or the "
+        "machine was busy: raise --budget"
+    )
+
+
+class CellError(RuntimeError):
+    """A cell that cannot be started, or that is not of this version."""
+
+
+class Cell:
+    """One process for one thread.
+
+    Parameters
+    ----------
+    memory : int or None
+        Bytes that its process may allocate.
+
+    Raises
+    ------
+    CellError
+        If it does not start.
+    """
+
+    def __init__(self, *, memory: int | None = None) -> None:
+        program = (
+            f"import sys; sys.path[:] = {sys.path!r}; "
+            "from dpcp_audit.engine.worker import main; "
+            f"main(parent={os.getpid()}, memory={memory!r})"
+        )
+        self._process = subprocess.Popen(  # noqa: S603  (this interpreter, this package)
+            [sys.executable, "-c", program],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+        )
+        self._busy = threading.Lock()
+        self._received = bytearray()
+        self._ready = False
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process is still there."""
+        return self._process.poll() is None
+
+    def run(self, task: Task, limits: Limits) -> Done:
+        """Run a task; where it ends the process, or reaches a limit, it is stopped."""
+        with self._busy:
+            return self._run(task, limits)
+
+    def _run(self, task: Task, limits: Limits) -> Done:
+        started = time.perf_counter()
+        try:
+            self._await_start()
+            started = time.perf_counter()
+            with contextlib.suppress(BrokenPipeError):  # told of by the reply that is missing
+                messages.write(self._stdin, pickle.dumps(task))
+            answer = self._answer(limits.seconds, memory=limits.memory)
+        except _StoppedError as stopped:
+            self._end()
+            return Done(
+                id=task.context.name,
+                index=task.index,
+                error=str(stopped),
+                stopped=True,
+                seconds=time.perf_counter() - started,
+            )
+        return Done(id=task.context.name, index=task.index, **answer)
+
+    def kill(self) -> None:
+        """End the process and all that it started."""
+        if self._process.returncode is not None:  # its number may be another's by now
+            return
+        for pid in reversed(family(self._process.pid)):
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(OSError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+
+    def close(self) -> None:
+        """End the process, and let go of its pipes once no thread waits for it."""
+        self.kill()
+        if self._busy.acquire(timeout=_PATIENCE):
+            try:
+                self._end()
+            finally:
+                self._busy.release()
+
+    def _end(self) -> None:
+        self.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+
+    @property
+    def _stdin(self) -> int:
+        assert self._process.stdin is not None  # noqa: S101  (it is a pipe)
+        return self._process.stdin.fileno()
+
+    def _await_start(self) -> None:
+        if self._ready:
+            return
+        try:
+            self._answer(_START_SECONDS, memory=None)
+        except _StoppedError as stopped:
+            self._end()
+            raise CellError(f"a process for checks could not be started: {stopped}") from None
+        self._ready = True
+
+    def _answer(self, seconds: float, *, memory: int | None) -> dict[str, Any]:
+        """Return the next frame of the process, within the limits."""
+        assert self._process.stdout is not None  # noqa: S101  (it is a pipe)
+        stdout = self._process.stdout.fileno()
+        deadline = time.monotonic() + seconds
+        poll = select.poll()
+        poll.register(stdout, select.POLLIN)
+        while True:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise _StoppedError(over_time(seconds))
+            if memory is not None and resident(self._process.pid) > memory:
+                raise _StoppedError(f"stopped above {_size(memory)}: the memory limit of a check")
+            if not poll.poll(1000 * (left if memory is None else min(left, _LOOK_SECONDS))):
+                continue
+            received = os.read(stdout, _MIB)
+            if not received:
+                self.kill()
+                raise _StoppedError(f"the process died: {_ending(self._process.wait())}")
+            self._received += received
+            if (reply := messages.take(self._received)) is not None:
+                fields: dict[str, Any] = json.loads(reply)
+                return fields
+
+
+class Cells:
+    """A cell for each thread that runs tasks, started when it first does.
+
+    Parameters
+    ----------
+    limits : Limits
+        What a check may use.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._local = threading.local()
+        self._lock = threading.Lock()
+        self._started: list[Cell] = []
+        self._stopping = False
+
+    def run(self, task: Task) -> Done | None:
+        """Run a task in this thread's cell; None once all are to stop."""
+        cell: Cell | None = getattr(self._local, "cell", None)
+        if cell is None or not cell.alive:
+            cell = self._local.cell = self._start(replaces=cell)
+        done = None if cell is None else cell.run(task, self._limits)
+        return None if self._stopping else done
+
+    def stop(self) -> None:
+        """Kill all cells; tasks that run come to nothing, and no more are run."""
+        with self._lock:
+            self._stopping = True
+            cells, self._started = self._started, []
+        for cell in cells:
+            cell.kill()
+        for cell in cells:
+            cell.close()
+
+    def _start(self, *, replaces: Cell | None) -> Cell | None:
+        with self._lock:
+            if self._stopping:
+                return None
+            if replaces is not None:
+                self._started.remove(replaces)
+                replaces.close()
+            cell = Cell(memory=self._limits.memory)
+            self._started.append(cell)
+            return cell
+
+
+def family(pid: int) -> list[int]:
+    """Return a process and those that descend from it, as far as the system tells (Linux)."""
+    found = [pid]
+    for parent in found:
+        with contextlib.suppress(OSError):
+            for children in Path(f"/proc/{parent}/task").glob("*/children"):
+                found += map(int, children.read_text().split())
+    return found
+
+
+def resident(pid: int) -> int:
+    """Return the bytes that a process and its descendants hold in memory (Linux; else 0)."""
+    pages = 0
+    for one in family(pid):
+        with contextlib.suppress(OSError):
+            pages += int(Path(f"/proc/{one}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+class _StoppedError(Exception):
+    """Why a task was stopped."""
+
+
+def _ending(code: int) -> str:
+    if code >= 0:
+        return f"exit code {code}"
+    try:
+        return f"signal {signal.Signals(-code).name}"
+    except ValueError:
+        return f"signal {-code}"
+
+
+def _size(memory: int) -> str:
+    return f"{memory / _MIB:.4g} MiB" if memory < 1024 * _MIB else f"{memory / _MIB / 1024:.4g} GiB"

@@ -1,0 +1,1 @@
+"""The ways in: command line, configuration file, pytest plugin and Python."""

@@ -1,0 +1,168 @@
+"""From a run's events to its results document, its reports and its exit code."""
+
+from __future__ import annotations
+
+import shlex
+import signal
+import sys
+import threading
+import time
+from contextlib import ExitStack, closing, contextmanager
+from typing import TYPE_CHECKING, Any
+
+from dpcp_audit.engine import journal as journals
+from dpcp_audit.engine.backends import Engine
+from dpcp_audit.engine.journal import Journal
+from dpcp_audit.engine.run_events import CheckFinished, Event, RunFinished
+from dpcp_audit.engine.run_log import Log
+from dpcp_audit.engine.runner import Past, run
+from dpcp_audit.engine.suites import Suite, suite
+from dpcp_audit.engine.worker_pool import Limits
+from dpcp_audit.errors import IncompleteError, UsageError
+from dpcp_audit.papers.claims.training_suite import require_pytorch
+from dpcp_audit.reports import document as documents
+from dpcp_audit.reports.formats.writers import Writer, write_all
+from dpcp_audit.reports.terminal import Progress, print_summary
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+    from types import FrameType
+
+    from dpcp_audit.engine.run_settings import RunSettings
+    from dpcp_audit.results import Finding
+    from dpcp_audit.rows import Row
+
+
+def watch(
+    rows: Sequence[Row], settings: RunSettings, options: argparse.Namespace
+) -> dict[str, Any]:
+    """Run the checks with progress on stderr and return the results document.
+
+    Parameters
+    ----------
+    options : Namespace
+        Those of ``arguments.add_run_options``.
+
+    Raises
+    ------
+    UsageError
+        If the options cannot be used, for example the journal of another run.
+    MissingExtraError
+        If the suite needs an extra that is not installed.
+    """
+    if settings.suite is Suite.TRAINING:
+        require_pytorch()
+    started = time.perf_counter()
+    engine = Engine.parse(options.engine, jobs=options.jobs)
+    limits = Limits(seconds=options.time_limit, memory=options.memory)
+    findings: dict[str, Finding] = {}
+    complete = False
+    with ExitStack() as stack:
+        progress = stack.enter_context(Progress())
+        past, listeners = _listeners(rows, settings, options, progress, stack)
+        stack.enter_context(_termination_as_interrupt())
+        events = run(rows, settings, engine=engine, limits=limits, past=past)
+        try:
+            for event in stack.enter_context(closing(events)):
+                for listen in listeners:
+                    listen(event)
+                if isinstance(event, CheckFinished):
+                    findings[event.finding.claim.id] = event.finding
+                complete = isinstance(event, RunFinished)
+        except (KeyboardInterrupt, IncompleteError) as end:
+            progress.note(f"{str(end) or 'interrupted'}; the report holds what was finished")
+            progress.note(_how_to_go_on(options))
+    found = [findings[row.claim.id] for row in rows if row.claim.id in findings]
+    return documents.to_document(
+        settings, found, seconds=time.perf_counter() - started, complete=complete
+    )
+
+
+def resumed(path: Path) -> tuple[list[Row], RunSettings]:
+    """Return the rows and settings of the run whose journal this is."""
+    recorded = journals.read(path)
+    settings, ids = recorded.settings, set(recorded.ids)
+    rows = suite(settings.suite, settings.pools, settings.targets)
+    return [row for row in rows if row.claim.id in ids], settings
+
+
+def _listeners(
+    rows: Sequence[Row],
+    settings: RunSettings,
+    options: argparse.Namespace,
+    progress: Progress,
+    stack: ExitStack,
+) -> tuple[Past | None, list[Callable[[Event], None]]]:
+    """Return what is finished already, and who is told of events, the journal first."""
+    past, listeners = None, []
+    if options.resume is not None:
+        if options.journal is not None:
+            raise UsageError("--resume goes on with its own journal: leave out --journal")
+        journal, recorded = stack.enter_context(Journal.resume(options.resume, rows, settings))
+        past = recorded.past(rows)
+        if recorded.torn:
+            progress.note(f"{options.resume}: dropped its last line, which is not whole")
+        progress.note(f"going on with {options.resume}: {len(past.findings)} checks finished")
+        listeners.append(journal.record)
+    elif options.journal is not None:
+        journal = stack.enter_context(Journal.create(options.journal, rows, settings))
+        listeners.append(journal.record)
+    if options.log is not None:
+        try:
+            log = stack.enter_context(closing(Log(options.log)))
+        except OSError as error:
+            raise UsageError(f"--log: {options.log}: {error.strerror}") from error
+        listeners.append(log.write)
+    return past, [*listeners, progress.show]
+
+
+def _how_to_go_on(options: argparse.Namespace) -> str:
+    path = options.resume or options.journal
+    if path is None:
+        return "a run with --journal PATH can be resumed"
+    return f"go on with: dpcp-audit {options.command} --resume {shlex.quote(str(path))}"
+
+
+@contextmanager
+def _termination_as_interrupt() -> Iterator[None]:
+    """Treat SIGTERM as Ctrl-C."""
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt("terminated")
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def publish(results: dict[str, Any], writers: tuple[Writer, ...]) -> None:
+    """Write the reports; the summary goes to stdout unless a report does."""
+    to_stdout = any(writer.path is None for writer in writers)
+    written = (writer.path for writer in writers if writer.render is documents.dump)
+    try:
+        write_all(results, writers)
+    finally:
+        print_summary(
+            results,
+            stream=sys.stderr if to_stdout else sys.stdout,
+            results=next((path for path in written if path is not None), None),
+        )
+
+
+def exit_code(results: dict[str, Any]) -> int:
+    """Return 1 where a verdict contradicts its expectation, 3 where the run is incomplete.
+
+    What was skipped makes a run incomplete where it is strict.
+    """
+    summary = results["summary"]
+    if summary["contradictions"]:
+        return 1
+    skipped = results["strict"] and results.get("skipped")
+    return 3 if summary["ERROR"] or not results["complete"] or skipped else 0

@@ -1,0 +1,325 @@
+"""What the fixture ``dp_audit`` offers: audits of functions, in the process of their test."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import shlex
+import time
+import warnings
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, Unpack
+
+import pytest
+
+from dpcp_audit import _validate
+from dpcp_audit.checks import Context
+from dpcp_audit.engine.tasks import one_thread
+from dpcp_audit.frontends.pytest_plugin.baseline import baseline_of, measured_again, yardstick
+from dpcp_audit.frontends.pytest_plugin.failure import failure
+from dpcp_audit.frontends.pytest_plugin.function_specs import Settings, label, spec_of
+from dpcp_audit.frontends.pytest_plugin.hooks import InconclusiveAuditWarning
+from dpcp_audit.frontends.pytest_plugin.power import power
+from dpcp_audit.guarantees import Coverage, LocalDP, PrivacyGuarantee
+from dpcp_audit.neighbours import Relation
+from dpcp_audit.results import Finding, Outcome, SourceLocation, Verdict
+from dpcp_audit.target_checks.check_spec import DEFAULT_SECONDS
+from dpcp_audit.target_checks.target_rows import rows_of_targets
+from dpcp_audit.targets import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from dpcp_audit.frontends.pytest_plugin.hooks import AuditSession
+    from dpcp_audit.results import PlainData
+    from dpcp_audit.rows import Row
+    from dpcp_audit.target_checks.check_spec import CheckSpec
+
+COMPARED = 0.1
+"""The share of the false-alarm probability that comparisons with a baseline have."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audited:
+    """What became of one audit.
+
+    Parameters
+    ----------
+    power : str
+        What would have been refuted with probability 0.95.
+    yardstick : dict or None
+        A case that a later session can measure again.
+    again : dict or None
+        What the case that the baseline holds gives today.
+    """
+
+    spec: CheckSpec
+    finding: Finding
+    replay: str
+    power: str
+    yardstick: PlainData | None = None
+    again: PlainData | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class DPAudit:
+    """Audits functions, and fails the test where a claim is refuted.
+
+    Parameters
+    ----------
+    nodeid : str
+        The test's.
+    path : Path
+        The test's file.
+    audits : int
+        How many there were so far.
+    """
+
+    session: AuditSession
+    nodeid: str
+    path: Path
+    audits: int = 0
+
+    def private(
+        self,
+        function: Callable[..., Any],
+        guarantee: PrivacyGuarantee,
+        *,
+        n: int | Sequence[int] | None = None,
+        kind: Kind | str = Kind.QUANTILE,
+        bounds: tuple[float, float] = (0.0, 1.0),
+        alpha: float | None = None,
+        neighbours: Relation | str = Relation.SUBSTITUTION,
+        **settings: Unpack[Settings],
+    ) -> Outcome:
+        """Hold a privacy claim against the worst neighbours and events that a search finds.
+
+        Parameters
+        ----------
+        function : callable
+            ``f(scores, *, rng) -> float``, the scores an (n,) array in ``bounds``; or, of kind
+            "calibrator", ``f(probabilities, labels, *, rng) -> float``.
+        guarantee : PrivacyGuarantee
+            Such as ``ZCDP(0.5)``.
+        n : int or sequence of int, optional
+            Numbers of scores; without, several are tried, small ones too.
+        alpha : float, optional
+            The miscoverage level that the function aims at.
+        neighbours : Relation or str
+            "substitution", "add-remove", or of a calibrator "one-label".
+        **settings
+            See ``Settings``.
+
+        Returns
+        -------
+        Outcome
+            Verdict and evidence, of a claim that is not refuted.
+        """
+        __tracebackhide__ = True
+        claimed = _claim(guarantee)
+        if isinstance(guarantee, LocalDP):
+            claimed = "guarantee must be one of data sets; a randomizer's goes to dp_audit.local"
+        given = {"n": n, "bounds": bounds, "alpha": alpha, "neighbours": neighbours, "kind": kind}
+        return self._audit(function, guarantee, given | settings, problem=claimed)
+
+    def local(
+        self,
+        function: Callable[..., Any],
+        guarantee: PrivacyGuarantee,
+        *,
+        domain: int,
+        **settings: Unpack[Settings],
+    ) -> Outcome:
+        """Hold a privacy claim of a local randomizer against every pair of values.
+
+        Parameters
+        ----------
+        function : callable
+            ``f(value, *, rng) -> int``, from and to {0, …, K−1}.
+        guarantee : PrivacyGuarantee
+            Such as ``LocalDP(2.0)``.
+        domain : int
+            The number K of values.
+        **settings
+            See ``Settings``.
+        """
+        __tracebackhide__ = True
+        given = {"domain": domain, "kind": Kind.RANDOMIZER}
+        return self._audit(function, guarantee, given | settings, problem=_claim(guarantee))
+
+    def covers(
+        self,
+        function: Callable[..., Any],
+        *,
+        at_least: float,
+        confidence: float | None = None,
+        n: int | Sequence[int] = 500,
+        kind: Kind | str = Kind.QUANTILE,
+        bounds: tuple[float, float] = (0.0, 1.0),
+        ties: bool = True,
+        **settings: Unpack[Settings],
+    ) -> Outcome:
+        """Hold a coverage claim against the worst law of scores that a search finds.
+
+        Parameters
+        ----------
+        function : callable
+            As in ``private``; a score is covered where it is at most the threshold returned.
+        at_least : float
+            The coverage, over calibration data, noise and test point ...
+        confidence : float, optional
+            ... or the one reached with this probability over calibration data and noise.
+        n : int or sequence of int
+            Numbers of calibration scores.
+        ties : bool
+            Whether the claim is for scores with ties, too.
+        **settings
+            See ``Settings``.
+        """
+        __tracebackhide__ = True
+        problem, guarantee = "", Coverage(at_least=0.5)
+        try:
+            _validate.open_unit(at_least=at_least)
+            share = 1.0 if confidence is None else confidence
+            guarantee = Coverage(at_least=at_least, confidence=share)
+        except ValueError as error:
+            problem = str(error)
+        given = {"n": n, "bounds": bounds, "ties": ties, "kind": kind}
+        return self._audit(function, guarantee, given | settings, problem=problem)
+
+    def _audit(
+        self,
+        function: Callable[..., Any],
+        guarantee: PrivacyGuarantee | Coverage,
+        given: Mapping[str, Any],
+        *,
+        problem: str,
+    ) -> Outcome:
+        """Audit one claim; ``problem`` is what is wrong with it, if anything is."""
+        __tracebackhide__ = True
+        self.audits += 1
+        where = f"{_caller()}: {label(function)}"
+        if problem:
+            _fail(f"{where}: {problem}")
+        try:
+            spec = spec_of(
+                function,
+                guarantee,
+                given,
+                test=self.path,
+                draws=self.session.draws,
+                forced_draws=self.session.forced_draws,
+            )
+            (row,) = rows_of_targets([spec])
+        except ValueError as error:
+            _fail(f"{where}: {error}")
+        row = self._named(row, spec)
+        context = Context(
+            seed=self.session.seed,
+            name=row.claim.id,
+            significance=(1 - COMPARED) * self.session.share / (self.audits * (self.audits + 1)),
+        )
+        audited = self._run(spec, row, guarantee, context)
+        self.session.audited[row.claim.id] = audited
+        return self._judge(audited, where)
+
+    def _run(
+        self,
+        spec: CheckSpec,
+        row: Row,
+        guarantee: PrivacyGuarantee | Coverage,
+        context: Context,
+    ) -> Audited:
+        started, error = time.perf_counter(), ""
+        outcome = kept = again = None
+        try:
+            with one_thread():
+                outcome = row.check(context)
+                if self.session.compares:
+                    kept, again = self._measured(spec, outcome, context)
+        except ValueError as caught:
+            error = str(caught)
+        except Exception as caught:  # noqa: BLE001  (whatever foreign code raises)
+            error = f"{type(caught).__name__}: {caught}"
+        seconds = time.perf_counter() - started
+        return Audited(
+            spec=spec,
+            finding=Finding(claim=row.claim, outcome=outcome, error=error, seconds=seconds),
+            replay=self._replay(spec),
+            power="" if outcome is None else power(outcome, guarantee),
+            yardstick=kept,
+            again=again,
+        )
+
+    def _measured(
+        self, spec: CheckSpec, outcome: Outcome, context: Context
+    ) -> tuple[PlainData | None, PlainData | None]:
+        """Return a case for later sessions, and the baseline's case measured again."""
+        kept = again = None
+        old = baseline_of(self.session.baseline, context.name)
+        with spec.target.open() as target:
+            if self.session.reports:
+                kept = yardstick(outcome, target, context, draws=spec.draws or 0)
+            if old is not None:
+                again = measured_again(old, target, context)
+        return kept, again
+
+    def _judge(self, audited: Audited, where: str) -> Outcome:
+        __tracebackhide__ = True
+        finding = audited.finding
+        outcome = finding.outcome
+        if outcome is None:
+            _fail(f"{where} could not be audited: {finding.error}")
+        if outcome.verdict is Verdict.REFUTED:
+            _fail(failure(where, finding.claim, outcome, self.session.share, audited.replay))
+        if outcome.verdict is Verdict.INCONCLUSIVE:
+            draws = audited.spec.draws
+            words = f"{where}: inconclusive, {draws} draws could not have refuted anything: raise "
+            if self.session.strict:
+                _fail(f"{words}draws")
+            warnings.warn(f"{words}draws", InconclusiveAuditWarning, stacklevel=4)
+        return outcome
+
+    def _named(self, row: Row, spec: CheckSpec) -> Row:
+        """Return the row with an id that names the test, and which of its audits this is."""
+        test = re.sub(r"\s", lambda space: f"%{ord(space[0]):02x}", self.nodeid)
+        which = f"#{self.audits}" if self.audits > 1 else ""
+        id_ = f"{test}{which}{row.claim.id.removeprefix(spec.name)}"
+        source = replace(row.claim.source, section=f"as claimed in {self.nodeid}")
+        return replace(row, claim=replace(row.claim, id=id_, source=source))
+
+    def _replay(self, spec: CheckSpec) -> str:
+        file, colons, name = self.nodeid.partition("::")
+        if colons and self.path.is_absolute():
+            file = Path(os.path.relpath(self.path)).as_posix()
+        share, draws = self.session.share, ""
+        if self.session.forced_draws or spec.seconds != DEFAULT_SECONDS:
+            draws = f" --dp-audit-draws={spec.draws}"
+        return (
+            f"pytest {shlex.quote(f'{file}{colons}{name}')} --dp-audit-seed={self.session.seed} "
+            f"--dp-audit-false-alarm={share!r}{draws}"
+        )
+
+
+def _fail(reason: str) -> NoReturn:
+    __tracebackhide__ = True
+    pytest.fail(reason, pytrace=False)
+
+
+def _claim(guarantee: object) -> str:
+    if isinstance(guarantee, PrivacyGuarantee):
+        return ""
+    return f"guarantee must be a privacy guarantee such as ZCDP(0.5), got {guarantee!r}"
+
+
+def _caller() -> str:
+    """Return the file and line that called this module."""
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_code.co_filename == __file__:
+        frame = frame.f_back
+    if frame is None:
+        return "?"
+    place = SourceLocation.of(frame.f_code.co_filename, frame.f_lineno)
+    return f"{place.file}:{place.line}"

@@ -1,0 +1,184 @@
+"""A session of pytest as a results document, its reports, its comparison and its last words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from dpcp_audit._format import number
+from dpcp_audit.engine.run_settings import RunSettings
+from dpcp_audit.engine.suites import Suite
+from dpcp_audit.errors import IncompleteError, MissingExtraError, UsageError
+from dpcp_audit.frontends.pytest_plugin.baseline import YARDSTICK
+from dpcp_audit.frontends.pytest_plugin.fixture import COMPARED
+from dpcp_audit.reports import document as documents
+from dpcp_audit.reports.differences.difference_text import summary
+from dpcp_audit.reports.differences.two_runs import Movement, compare
+from dpcp_audit.reports.formats.writers import parse_reports, write_all
+from dpcp_audit.results import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from dpcp_audit.frontends.pytest_plugin.hooks import AuditSession
+    from dpcp_audit.reports.differences.two_runs import Change
+    from dpcp_audit.results import PlainData
+
+_LONGEST_ID = 72
+
+
+def require_files(session: AuditSession) -> None:
+    """Refuse a report that cannot be written, and a baseline that cannot be read."""
+    try:
+        parse_reports(session.reports)
+        if session.baseline is not None:
+            documents.load(session.baseline)
+        to_stdout = [report for report in session.reports if report.endswith("=-")]
+    except documents.DocumentError as error:
+        raise pytest.UsageError(f"--dp-audit-baseline: {error}") from error
+    except (UsageError, MissingExtraError) as error:
+        raise pytest.UsageError(str(error).replace("--report", "--dp-audit-report", 1)) from error
+    if to_stdout:
+        raise pytest.UsageError(f"--dp-audit-report must name a file, got {to_stdout[0]!r}")
+
+
+def as_data(session: AuditSession) -> PlainData:
+    """Return what was found in this process as JSON data: what a worker sends."""
+    audited = [session.audited[id_] for id_ in sorted(session.audited)]
+    settings = RunSettings(
+        suite=Suite.TARGETS,
+        seed=session.seed,
+        false_alarm=session.false_alarm,
+        strict=session.strict,
+        targets=tuple(each.spec for each in audited),
+    )
+    document = documents.to_document(
+        settings,
+        [each.finding for each in audited],
+        seconds=sum(each.finding.seconds for each in audited),
+        complete=session.complete,
+    )
+    for finding, each in zip(document["findings"], audited, strict=True):
+        finding["replay"] = each.replay
+        if each.yardstick is not None:
+            finding[YARDSTICK] = each.yardstick
+    return {
+        "tests": session.tests,
+        "document": document,
+        "again": {each.finding.claim.id: each.again for each in audited if each.again},
+        "power": {each.finding.claim.id: each.power for each in audited},
+    }
+
+
+def conclude(session: AuditSession) -> None:
+    """Gather what all processes found, compare it, write the reports, and say what there is."""
+    found = _merged([as_data(session), *session.received])
+    document = found["document"]
+    document["complete"] = document["complete"] and session.complete
+    session.lines += _overview(session, found)
+    if session.baseline is not None:
+        session.lines += _compared(session, found)
+    try:
+        write_all(document, parse_reports(session.reports))
+    except IncompleteError as error:
+        session.failed = True
+        session.lines.append(str(error).replace("--report", "--dp-audit-report", 1))
+
+
+def _merged(parts: Sequence[PlainData]) -> PlainData:
+    document = parts[0]["document"]
+    pairs = [
+        (finding, target)
+        for part in parts
+        for finding, target in zip(
+            part["document"]["findings"], part["document"]["targets"], strict=True
+        )
+    ]
+    pairs.sort(key=lambda pair: str(pair[0]["id"]))
+    findings = [finding for finding, _ in pairs]
+    summaries = [part["document"]["summary"] for part in parts]
+    document |= {
+        "findings": findings,
+        "targets": [target for _, target in pairs],
+        "complete": all(part["document"]["complete"] for part in parts),
+        "wall_seconds": sum(part["document"]["wall_seconds"] for part in parts),
+        "summary": {key: sum(each[key] for each in summaries) for key in summaries[0]},
+    }
+    return {
+        "tests": max(part["tests"] for part in parts),
+        "document": document,
+        "again": {id_: case for part in parts for id_, case in part["again"].items()},
+        "power": {id_: words for part in parts for id_, words in part["power"].items()},
+    }
+
+
+def _overview(session: AuditSession, found: Mapping[str, Any]) -> list[str]:
+    findings = found["document"]["findings"]
+    if not findings:
+        return []
+    count, tests = len(findings), found["tests"]
+    lines = [
+        (
+            f"{count} audit{'s' * (count != 1)}; a session of correct mechanisms fails with "
+            f"probability at most {session.false_alarm:g}, shared by {tests} "
+            f"test{'s' * (tests != 1)}; seed {session.seed}"
+        )
+    ]
+    rows = [
+        (
+            _clipped(finding["id"]),
+            str(finding["verdict"]),
+            _measured(finding),
+            found["power"][finding["id"]],
+        )
+        for finding in sorted(findings, key=lambda each: each["verdict"] != Verdict.REFUTED)
+    ]
+    heads = ("audit", "verdict", "measured (claimed)", "refuted with probability 0.95")
+    return lines + _aligned([heads, *rows])
+
+
+def _measured(finding: Mapping[str, Any]) -> str:
+    evidence = finding["evidence"]
+    if evidence is None:
+        return ""
+    return f"{number(evidence['value'])} ({number(evidence['claimed'])})"
+
+
+def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+
+
+def _clipped(id_: str) -> str:
+    return id_ if len(id_) <= _LONGEST_ID else f"...{id_[3 - _LONGEST_ID :]}"
+
+
+def _compared(session: AuditSession, found: Mapping[str, Any]) -> list[str]:
+    """Compare with the baseline: what it was measured at, measured again."""
+    assert session.baseline is not None  # noqa: S101  (for the type checker)
+    old, document, again = documents.load(session.baseline), found["document"], found["again"]
+    checked = {finding["id"] for finding in document["findings"]}
+    before = [f | f.get(YARDSTICK, {}) for f in old["findings"] if f["id"] in checked]
+    after = [finding | again.get(finding["id"], {}) for finding in document["findings"]]
+    comparison = compare(
+        old | {"findings": before},
+        document | {"findings": after},
+        false_alarm=COMPARED * session.false_alarm,
+    )
+    session.failed = bool(comparison.worsenings)
+    lines = [f"against {session.baseline.name}: {summary(comparison)}"]
+    return lines + [_worsening(change) for change in comparison.worsenings]
+
+
+def _worsening(change: Change) -> str:
+    old, new = ((side or {}).get("evidence") or {} for side in (change.old, change.new))
+    if change.number is not Movement.WORSE:
+        return f"WORSE {change.id}: refuted, and was not"
+    return (
+        f"WORSE {change.id}: {new.get('quantity')}: {number(old.get('value'))} -> "
+        f"{number(new.get('value'))} (p = {number(change.p_value, digits=2)})"
+    )

@@ -1,0 +1,1 @@
+"""Recipes: third-party libraries with what their documentation promises, ready to check."""

@@ -1,0 +1,141 @@
+"""The recipes there are, which of them can run here, and the checks that they make."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import tomllib
+from dataclasses import dataclass
+from importlib import metadata, resources
+from typing import TYPE_CHECKING, Any, Self
+
+from dpcp_audit.errors import UsageError
+from dpcp_audit.skipped import Skipped
+from dpcp_audit.target_checks import config_file as config
+from dpcp_audit.target_checks import plain_reading
+from dpcp_audit.target_checks.config_file import Config
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+ALL = "all"
+"""Stands for every recipe."""
+_FOLDER = "dpcp_audit.libraries"
+_KEYS = frozenset({"summary", "documentation", "promise", "distribution", "module"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """The checks of one library, and where it promises what they check.
+
+    Parameters
+    ----------
+    name : str
+        Of the file, without ``.toml``.
+    summary : str
+        What is checked.
+    documentation : str
+        Where the promise is made.
+    promise : str
+        What is promised, and under which neighbour relation.
+    distribution : str
+        What pip installs; empty where nothing is needed.
+    module : str
+        What is imported.
+    config : Config
+        The checks.
+    """
+
+    name: str
+    summary: str
+    documentation: str
+    promise: str
+    distribution: str = ""
+    module: str = ""
+    config: Config
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any], *, name: str) -> Self:
+        """Read a recipe from plain data: a table ``recipe`` beside the checks of a config file."""
+        about = plain_reading.table(data, "recipe")
+        with plain_reading.named(name):
+            plain_reading.known(about, _KEYS)
+            texts = {key: plain_reading.text(about, key) or "" for key in _KEYS}
+        checks = {key: value for key, value in data.items() if key != "recipe"}
+        return cls(name=name, config=config.from_data(checks, where=name), **texts)
+
+    def obstacle(self) -> str:
+        """Return why the recipe cannot run here, and what helps; empty where it can."""
+        if not self.distribution:
+            return ""
+        try:
+            version = metadata.version(self.distribution)
+        except metadata.PackageNotFoundError:
+            return f"{self.distribution} is not installed: pip install {self.distribution}"
+        try:
+            importlib.import_module(self.module)
+        except Exception as error:  # noqa: BLE001  (whatever a library raises when it loads)
+            reason = " ".join(str(error).split())
+            return (
+                f"{self.distribution} {version} cannot be imported here "
+                f"({type(error).__name__}: {reason})"
+            )
+        return ""
+
+
+def names() -> list[str]:
+    """Return the names of all recipes, in alphabetical order."""
+    files = resources.files(_FOLDER).iterdir()
+    return sorted(file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml"))
+
+
+def load(name: str, *, budget: str | None = None, draws: int | None = None) -> Recipe:
+    """Return a recipe by its name.
+
+    Parameters
+    ----------
+    budget : str, optional
+        The time for each target, in place of the recipe's.
+    draws : int, optional
+        The calls for each claim, in place of a time.
+
+    Raises
+    ------
+    UsageError
+        If there is none, or ``budget`` or ``draws`` cannot be used.
+    """
+    if name not in names():
+        near = difflib.get_close_matches(name, names(), n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"use {', '.join([*names(), ALL])}"
+        raise UsageError(f"no recipe is called {name!r}; {hint}")
+    text = resources.files(_FOLDER).joinpath(f"{name}.toml").read_text(encoding="utf-8")
+    data = tomllib.loads(text)
+    efforts = {"budget": budget, "draws": draws}
+    given = {key: value for key, value in efforts.items() if value is not None}
+    if given:
+        checks = [{k: one[k] for k in one.keys() - efforts.keys()} for one in data["check"]]
+        data["check"] = [one | given for one in checks]
+    return Recipe.from_data(data, name=name)
+
+
+def select(
+    wanted: Sequence[str], *, budget: str | None = None, draws: int | None = None
+) -> tuple[Recipe, ...]:
+    """Return the recipes of these names, each once; ``all`` stands for every one.
+
+    The other parameters are those of ``load``.
+    """
+    found = [name for given in wanted for name in (names() if given == ALL else [given])]
+    return tuple(load(name, budget=budget, draws=draws) for name in dict.fromkeys(found))
+
+
+def runnable(recipes: Iterable[Recipe]) -> tuple[Config, tuple[Skipped, ...]]:
+    """Return the checks of all recipes that can run here, and the recipes that cannot."""
+    obstacles = [(recipe, recipe.obstacle()) for recipe in recipes]
+    checks = tuple(
+        spec for recipe, reason in obstacles if not reason for spec in recipe.config.checks
+    )
+    skipped = tuple(
+        Skipped(name=recipe.name, reason=reason) for recipe, reason in obstacles if reason
+    )
+    return Config(checks=checks), skipped

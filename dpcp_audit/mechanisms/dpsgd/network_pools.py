@@ -1,0 +1,147 @@
+"""Networks trained by DP-SGD or without privacy, as pools of probabilities."""
+
+from __future__ import annotations
+
+import functools
+import math
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcp_audit import _validate
+from dpcp_audit.data.pools import Dataset, ProbabilityPool
+from dpcp_audit.data.private_models import unit_halves
+from dpcp_audit.mechanisms.dpsgd import require_torch
+from dpcp_audit.mechanisms.dpsgd.examples import Examples
+from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import noise_multiplier_for
+from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Adam, Poisson
+from dpcp_audit.neighbours import Relation
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from torch import nn
+
+    from dpcp_audit._types import FloatArray, IntArray
+
+_LOT, _STEPS, _CLIP = 64, 140, 1.0
+_CLASSES = {Dataset.DIGITS: 10, Dataset.BREAST_CANCER: 2}
+
+
+class Network(StrEnum):
+    """What is trained by DP-Adam."""
+
+    LOGISTIC = "logistic"
+    """Multinomial logistic regression."""
+    HEAD = "head"
+    """DP-SKIN's head: 28 ReLU units, dropout, classes."""
+    CNN = "cnn"
+    """Two convolutions and a linear layer; for digits."""
+
+
+def dpsgd_pool(
+    dataset: Dataset,
+    network: Network,
+    *,
+    epsilon: float = math.inf,
+    delta: float = 1e-5,
+    relation: Relation = Relation.ZERO_OUT,
+    seed: int = 0,
+) -> ProbabilityPool:
+    """Train a network on half of the data and return its probabilities of the rest.
+
+    DP-Adam with Poisson lots of 64 on average, 140 steps, C = 1, and the least noise with which
+    the training is (ε, δ)-DP by PLD. Features lie in [0, 1] as in ``private_pool``. The size n of
+    the fitted half is public, and a lot's sampling rate is 64/n. A pool is trained once a process.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        What scikit-learn ships.
+    network : Network
+        What is trained; the CNN goes with digits alone.
+    epsilon, delta : float
+        Privacy of the training; ε = ∞ trains the same network without clipping and noise.
+    relation : Relation
+        The neighbours of that privacy: ZERO_OUT or SUBSTITUTION, which have the same n; of
+        ADD_REMOVE it holds where 64/n is taken for a constant.
+    seed : int
+        Of the training; another seed is another draw of the model.
+
+    Raises
+    ------
+    RuntimeError
+        If PyTorch is not installed.
+    """
+    _validate.choice(Dataset, dataset=dataset)
+    _validate.choice(Network, network=network)
+    _validate.choice(Relation, relation=relation)
+    _validate.integer(seed=seed, at_least=0)
+    if epsilon != math.inf:
+        _validate.positive(epsilon=epsilon)
+    if network is Network.CNN and dataset is not Dataset.DIGITS:
+        raise ValueError(f"dataset must be digits for the CNN, got {dataset}")
+    require_torch()
+    fitted = len(unit_halves(dataset)[0])
+    settings = _settings(fitted, epsilon=float(epsilon), delta=delta, relation=relation)
+    probabilities, labels = _trained(dataset, network, settings, seed)
+    how = f"dp-adam-{network}-eps{epsilon:g}" if epsilon < math.inf else f"adam-{network}"
+    return ProbabilityPool(f"{dataset}-{how}", probabilities, labels)
+
+
+@functools.cache
+def _settings(n: int, *, epsilon: float, delta: float, relation: Relation) -> DPSGD:
+    rate, private = _LOT / n, epsilon < math.inf
+    noise = 0.0
+    if private:
+        noise = noise_multiplier_for(
+            epsilon=epsilon, delta=delta, sampling_rate=rate, steps=_STEPS, relation=relation
+        )
+    return DPSGD(
+        sampling=Poisson(rate),
+        lot_size=_LOT,
+        steps=_STEPS,
+        noise_multiplier=noise,
+        clip_norm=_CLIP if private else math.inf,
+        learning_rate=0.02,
+        optimiser=Adam(),
+    )
+
+
+@functools.cache
+def _trained(
+    dataset: Dataset, network: Network, settings: DPSGD, seed: int
+) -> tuple[FloatArray, IntArray]:
+    """Return probabilities and labels of the half that is not fitted, read-only."""
+    from dpcp_audit.mechanisms.dpsgd.training import train  # noqa: PLC0415  (needs torch)
+
+    fit_x, pool_x, fit_y, pool_y = unit_halves(dataset)
+    data = Examples(
+        inputs=_inputs(fit_x, network),
+        labels=np.asarray(fit_y, dtype=np.int64),
+        n_classes=_CLASSES[dataset],
+    )
+    module = _module(network, fit_x.shape[1], data.n_classes)
+    trained = train(module, data, settings, rng=seed, device="cpu")
+    probabilities = trained.probabilities(_inputs(pool_x, network))[0]
+    labels = np.asarray(pool_y, dtype=np.int64)
+    for part in (probabilities, labels):
+        part.setflags(write=False)
+    return probabilities, labels
+
+
+def _module(network: Network, n_features: int, n_classes: int) -> nn.Module:
+    from dpcp_audit.mechanisms.dpsgd import networks  # noqa: PLC0415  (needs torch)
+
+    if network is Network.CNN:
+        return networks.small_cnn(1, n_classes)
+    build = networks.head if network is Network.HEAD else networks.logistic
+    return build(n_features, n_classes)
+
+
+def _inputs(features: FloatArray, network: Network) -> NDArray[np.float32]:
+    single = np.asarray(features, dtype=np.float32)
+    if network is not Network.CNN:
+        return single
+    side = math.isqrt(single.shape[1])
+    return single.reshape(-1, 1, side, side)

@@ -1,0 +1,1 @@
+"""ExponQ: the exponential-mechanism quantile, its bins and its worst neighbours."""

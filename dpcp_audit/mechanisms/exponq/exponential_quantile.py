@@ -1,0 +1,280 @@
+"""ExponQ: the exponential-mechanism quantile (Angelopoulos, Bates, Zrnic and Jordan 2022)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.special import logsumexp
+
+from dpcp_audit import _validate
+from dpcp_audit.guarantees import PureDP
+from dpcp_audit.mechanisms.exponq.worst_neighbours import WorstPair, worst_pair
+from dpcp_audit.mechanisms.laws import FiniteLaw
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import ArrayLike
+
+    from dpcp_audit._types import BoolArray, FloatArray, IntArray
+    from dpcp_audit.data.populations import Population
+
+_CHUNK_CELLS = 2_000_000
+_CLIP = 1 - 1e-12
+
+
+class ThresholdTrials(NamedTuple):
+    """Independent runs on fresh i.i.d. scores; each array has shape (trials,)."""
+
+    threshold: FloatArray
+    coverage: FloatArray
+
+
+class Normaliser(StrEnum):
+    """The constant c that scales the utility to a sensitivity of 1."""
+
+    CORRECTED = "corrected"
+    """c = min(q̃, 1−q̃). Where q̃ >= 1 the top edge is released, whatever the scores are."""
+    PUBLISHED = "published"
+    """The authors' code: c = min(α, 1−α), q̃ clipped to 1−1e-12, and scores in the top bin
+    counted as below the top edge."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExponQ:
+    """A private quantile among m evenly spaced edges, by the exponential mechanism.
+
+    Scores are rounded up to the next edge. Edge j has w_j = max(#below/q̃, #above/(1−q̃)),
+    with the rounded scores strictly below and above it, and is released with a probability
+    proportional to exp(−(ε/2)·c·w_j).
+
+    Parameters
+    ----------
+    alpha : float
+        Miscoverage level in (0, 1).
+    epsilon : float
+        Privacy parameter ε > 0, under substitution of one score.
+    n_candidates : int
+        m >= 2, the number of edges, both bounds among them.
+    gamma : float
+        Share γ of α, in (0, 1), that pays for the mechanism's error.
+    bounds : tuple of float
+        The public interval [a, b] that holds every score.
+    normaliser : Normaliser
+        The constant c.
+    """
+
+    alpha: float
+    epsilon: float
+    n_candidates: int
+    gamma: float
+    bounds: tuple[float, float] = (0.0, 1.0)
+    normaliser: Normaliser = Normaliser.CORRECTED
+
+    def __post_init__(self) -> None:
+        _validate.open_unit(alpha=self.alpha, gamma=self.gamma)
+        _validate.positive(epsilon=self.epsilon)
+        _validate.integer(n_candidates=self.n_candidates, at_least=2)
+        _validate.bounds(self.bounds)
+        _validate.choice(Normaliser, normaliser=self.normaliser)
+
+    @property
+    def guarantee(self) -> PureDP:
+        """ε-DP under substitution."""
+        return PureDP(self.epsilon)
+
+    @property
+    def edges(self) -> FloatArray:
+        """The candidates, shape (m,)."""
+        return np.linspace(*self.bounds, self.n_candidates)
+
+    def target(self, n: int) -> float:
+        """Return q̃ = (n+1)(1−α)/(n(1−γα)) + (2/(εn))·log(m/(γα)), clipped where PUBLISHED."""
+        _validate.integer(n=n, at_least=1)
+        share = self.gamma * self.alpha
+        level = (n + 1) * (1 - self.alpha) / (n * (1 - share)) + 2 / (self.epsilon * n) * math.log(
+            self.n_candidates / share
+        )
+        return min(level, _CLIP) if self.normaliser is Normaliser.PUBLISHED else level
+
+    def normalisation(self, n: int) -> float:
+        """Return c; 0 where the release does not depend on the scores (q̃ >= 1)."""
+        if self.normaliser is Normaliser.PUBLISHED:
+            return min(self.alpha, 1 - self.alpha)
+        target = self.target(n)
+        return max(0.0, min(target, 1 - target))
+
+    def log_ratio_bound(self, n: int) -> float:
+        """Return (ε/2)·c/(q̃(1−q̃)), which no log-ratio of two neighbours on n scores exceeds.
+
+        Move one score up (down is the same pair, reversed). At any edge the count below falls
+        by one or stays, and the count above rises by one or stays, so w_j falls by at most
+        1/q̃ and rises by at most 1/(1−q̃). The log-ratio of an edge is (ε/2)·c times the
+        difference between its own change and an average of the changes of all edges, and
+        both lie in [−1/q̃, 1/(1−q̃)], which has length 1/(q̃(1−q̃)). CORRECTED has
+        ε/(2·max(q̃, 1−q̃)) <= ε, so it is ε-DP.
+        """
+        scale = self.normalisation(n)
+        if scale == 0:
+            return 0.0
+        target = self.target(n)
+        return self.epsilon / 2 * scale / (target * (1 - target))
+
+    def worst_log_ratio(self, n: int) -> WorstPair:
+        """Return the neighbours on n scores with the largest log-ratio, over a rich family.
+
+        Each array holds c scores in one bin, n−1−c in another, and one score that moves between
+        any two of the first, second, middle, last but one and last bins; every c and every
+        released edge is tried. Compare with ``log_ratio_bound``, which covers all neighbours.
+        """
+        if self.n_candidates == 2:
+            raise ValueError(
+                "n_candidates must be >= 3 for the release to depend on the scores, got 2"
+            )
+        if self.normalisation(n) == 0:
+            raise ValueError(
+                f"n must give a target below 1, where the release depends on the scores, got {n} "
+                f"(target {self.target(n):.6g})"
+            )
+        return worst_pair(self.edges, n, partial(self._logits, n))
+
+    def laws(self, *inputs: ArrayLike) -> tuple[FiniteLaw, ...]:
+        """Return the exact law of the released edge on each input, over the m edges.
+
+        Parameters
+        ----------
+        *inputs : array_like, shape (n,)
+            Score arrays, for example two neighbours.
+        """
+        if not inputs:
+            raise ValueError("inputs must hold at least one score array, got none")
+        edges = self.edges
+        zeros = np.zeros(self.n_candidates)
+        return tuple(
+            FiniteLaw(self._log_mass(self._bin_counts(scores, edges, f"inputs[{i}]")), zeros)
+            for i, scores in enumerate(inputs)
+        )
+
+    def sample(
+        self, scores: ArrayLike, size: int, *, rng: np.random.Generator | int | None = None
+    ) -> FloatArray:
+        """Release ``size`` independent thresholds from the same scores, shape (n,).
+
+        Returns
+        -------
+        ndarray, shape (size,)
+        """
+        edges = self.edges
+        counts = self._bin_counts(scores, edges, "scores")
+        _validate.integer(size=size, at_least=1)
+        generator = _validate.generator(rng)
+        cumulative = np.cumsum(np.exp(self._log_mass(counts)))
+        draws = (1 - generator.random(size)) * cumulative[-1]
+        released: FloatArray = edges[np.searchsorted(cumulative, draws, side="left")]
+        return released
+
+    def trials(
+        self,
+        population: Population,
+        *,
+        n: int,
+        trials: int,
+        rng: np.random.Generator | int | None = None,
+    ) -> ThresholdTrials:
+        """Run the mechanism ``trials`` times, each on n fresh i.i.d. scores.
+
+        Only the m−1 bin counts are drawn, so the cost of a trial does not grow with n.
+        """
+        generator = _validate.generator(rng)
+        edges = self.edges
+        parts = []
+        for counts in drawn_counts(population, edges, n=n, trials=trials, rng=generator):
+            cumulative = np.cumsum(np.exp(self._log_mass(counts)), axis=1)
+            draws = (1 - generator.random((counts.shape[0], 1))) * cumulative[:, -1:]
+            parts.append(edges[np.sum(cumulative < draws, axis=1)])
+        threshold = np.concatenate(parts)
+        return ThresholdTrials(threshold, population.cdf(threshold))
+
+    def _bin_counts(self, scores: ArrayLike, edges: FloatArray, name: str) -> IntArray:
+        values = _validate.scores(scores, within=self.bounds, name=name)
+        return np.bincount(bin_index(values, edges), minlength=edges.size - 1)
+
+    def _log_mass(self, counts: IntArray) -> FloatArray:
+        """Return the log-probability of every edge, shape (..., m), from counts (..., m−1)."""
+        n = int(counts.reshape(-1, counts.shape[-1])[0].sum())
+        shape = (*counts.shape[:-1], self.n_candidates)
+        if self.normalisation(n) == 0:
+            surely_top = np.full(shape, -np.inf)
+            surely_top[..., -1] = 0.0
+            return surely_top
+        at_or_below = np.zeros(shape)
+        np.cumsum(counts, axis=-1, out=at_or_below[..., 1:])
+        below = np.zeros(shape)
+        below[..., 1:] = at_or_below[..., :-1]
+        top = np.arange(self.n_candidates) == self.n_candidates - 1
+        logits = self._logits(n, below, n - at_or_below, top)
+        log_mass: FloatArray = logits - logsumexp(logits, axis=-1, keepdims=True)
+        return log_mass
+
+    def _logits(self, n: int, below: FloatArray, above: FloatArray, top: BoolArray) -> FloatArray:
+        """Return −(ε/2)·c·w of edges, from the counts strictly below and above them."""
+        if self.normaliser is Normaliser.PUBLISHED:
+            below = np.where(top, float(n), below)
+        target = self.target(n)
+        worse = np.maximum(below / target, above / (1 - target))
+        return -(self.epsilon / 2) * self.normalisation(n) * worse
+
+
+def optimal_gamma(n: int, *, alpha: float, epsilon: float) -> float:
+    """Return the γ that minimises q̃: the smaller root of α²γ² − (αε(n+1)(1−α)/2 + 2α)γ + 1.
+
+    Where that root is not below 1, q̃ falls all the way and 1 − 1e-12 is returned, as the
+    authors' code does.
+    """
+    _validate.integer(n=n, at_least=1)
+    _validate.open_unit(alpha=alpha)
+    _validate.positive(epsilon=epsilon)
+    linear = alpha * epsilon * (n + 1) * (1 - alpha) / 2 + 2 * alpha
+    root = 2 / (linear + math.sqrt(linear**2 - 4 * alpha**2))
+    return min(root, _CLIP)
+
+
+def bin_index(scores: FloatArray, edges: FloatArray) -> IntArray:
+    """Return i for each score in [edge_i, edge_(i+1)); the last bin is closed."""
+    return np.minimum(np.searchsorted(edges, scores, side="right") - 1, edges.size - 2)
+
+
+def bin_probabilities(population: Population, edges: FloatArray) -> FloatArray:
+    """Return the mass of a population in each bin of ``bin_index``, shape (len(edges) − 1,)."""
+    outside = float(population.cdf_left(edges[:1])[0] + 1 - population.cdf(edges[-1:])[0])
+    if outside > 1e-12:
+        raise ValueError(
+            f"population must lie in [{edges[0]:g}, {edges[-1]:g}], got {population.name} "
+            f"with a mass of {outside:g} outside"
+        )
+    inner = population.cdf_left(edges[1:-1])
+    return np.diff(inner, prepend=0.0, append=1.0)
+
+
+def drawn_counts(
+    population: Population,
+    edges: FloatArray,
+    *,
+    n: int,
+    trials: int,
+    rng: np.random.Generator,
+) -> Iterator[IntArray]:
+    """Draw the bin counts of n i.i.d. scores, in chunks of shape (<= trials, len(edges) − 1)."""
+    _validate.integer(n=n, at_least=1)
+    _validate.integer(trials=trials, at_least=1)
+    if n > 2**53:
+        raise ValueError(f"n must be at most 2^53, where counts are exact, got {n}")
+    mass = bin_probabilities(population, edges)
+    rows = max(1, _CHUNK_CELLS // edges.size)
+    for start in range(0, trials, rows):
+        yield rng.multinomial(n, mass, size=min(rows, trials - start))

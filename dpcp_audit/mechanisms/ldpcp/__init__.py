@@ -1,0 +1,1 @@
+"""LDP-CP: calibration from randomised labels or scores, with its laws."""

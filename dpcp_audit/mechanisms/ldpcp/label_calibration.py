@@ -1,0 +1,209 @@
+"""LDP-CP-L: conformal calibration from randomised labels (LDP-CP, Algorithms 1 and 2)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcp_audit import _validate
+from dpcp_audit.data.populations import Pool
+from dpcp_audit.data.scores import true_label_scores
+from dpcp_audit.guarantees import LocalDP
+from dpcp_audit.mechanisms.ldpcp.cell_counts import CellCounts
+from dpcp_audit.mechanisms.ldpcp.window_search import LDPTrials, SearchResult, WindowSearch
+from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse, debiased_cdf
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import ArrayLike
+
+    from dpcp_audit._types import FloatArray, IntArray
+
+_CHUNK = 2**21
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LDPCPLabels(WindowSearch):
+    """Users send their features and a k-RR label; the aggregator searches noise-aware (NACP).
+
+    Only the label is private. Scores lie in [0, 1].
+
+    Parameters
+    ----------
+    alpha, rounds, window_width, window, on_miss, starred
+        As in ``WindowSearch``.
+    epsilon : float
+        Privacy parameter ε > 0 of each user's label.
+    k : int
+        Number of labels, at least 2.
+    """
+
+    epsilon: float
+    k: int
+
+    def __post_init__(self) -> None:
+        WindowSearch.__post_init__(self)
+        _validate.positive(epsilon=self.epsilon)
+        _validate.integer(k=self.k, at_least=2)
+
+    @property
+    def guarantee(self) -> LocalDP:
+        """ε-LDP of the label (Theorem 3)."""
+        return LocalDP(self.epsilon)
+
+    @property
+    def response(self) -> KaryRandomizedResponse:
+        """What each user runs on its label (Algorithm 1)."""
+        return KaryRandomizedResponse(self.epsilon, self.k)
+
+    def sample(
+        self,
+        scores: ArrayLike,
+        labels: ArrayLike,
+        size: int,
+        *,
+        rng: np.random.Generator | int | None = None,
+    ) -> FloatArray:
+        """Release ``size`` independent thresholds from the same users.
+
+        Parameters
+        ----------
+        scores : array_like, shape (n, k)
+            Scores of every label, in [0, 1].
+        labels : array_like, shape (n,)
+            True labels in {0, ..., k−1}.
+        size : int
+            Number of releases.
+
+        Returns
+        -------
+        ndarray, shape (size,)
+        """
+        values, true = self._users(scores, labels)
+        _validate.integer(size=size, at_least=1)
+        generator = _validate.generator(rng)
+        return np.concatenate(
+            [
+                self.from_noisy(
+                    values,
+                    self.response.sample(np.broadcast_to(true, (runs, true.size)), rng=generator),
+                )
+                for runs in _chunks(size, true.size)
+            ]
+        )
+
+    def from_noisy(self, scores: ArrayLike, noisy_labels: ArrayLike) -> FloatArray:
+        """Return the aggregator's threshold (Algorithm 2), which is all of it deterministic.
+
+        Parameters
+        ----------
+        scores : array_like, shape (n, k)
+            Scores of every label, in [0, 1].
+        noisy_labels : array_like, shape (runs, n) or (n,)
+            Reported labels, a row a run.
+
+        Returns
+        -------
+        ndarray, shape (runs,)
+            With one row of labels, shape (1,).
+        """
+        values = self._scores(scores)
+        noisy = np.atleast_2d(_validate.labels(noisy_labels, n_classes=self.k, name="noisy_labels"))
+        if noisy.ndim != 2 or noisy.shape[1] != values.shape[0]:
+            raise ValueError(
+                f"noisy_labels must have {values.shape[0]} columns, got shape {noisy.shape}"
+            )
+        everything = np.sort(values, axis=None)
+
+        def uniform(q: FloatArray, _: IntArray) -> FloatArray:
+            return np.searchsorted(everything, q, side="right") / everything.size
+
+        return self._aggregate(values[np.arange(values.shape[0]), noisy], uniform).threshold
+
+    def trials(
+        self,
+        scores: ArrayLike,
+        labels: ArrayLike,
+        *,
+        n: int,
+        trials: int,
+        rng: np.random.Generator | int | None = None,
+    ) -> LDPTrials:
+        """Run the algorithm ``trials`` times, each on n users drawn from a pool.
+
+        Users are drawn with replacement: the pool is the population, and coverage is the
+        fraction of its true-label scores at or below the threshold. A trial costs O(mk)
+        whatever n is.
+
+        Parameters
+        ----------
+        scores : array_like, shape (m, k)
+            The pool's scores of every label, in [0, 1].
+        labels : array_like, shape (m,)
+            The pool's true labels.
+        """
+        values, true = self._users(scores, labels)
+        _validate.integer(n=n, at_least=1)
+        _validate.integer(trials=trials, at_least=1)
+        generator = _validate.generator(rng)
+        pool = CellCounts(values, true, self.response)
+        parts = []
+        for start in range(0, trials, pool.chunk):
+            runs = min(pool.chunk, trials - start)
+            parts.append(self._trial_chunk(pool, pool.estimates(n, runs, rng=generator)))
+        threshold, missed = (np.concatenate(column) for column in zip(*parts, strict=True))
+        coverage = Pool(true_label_scores(values, true), "pool").cdf(threshold)
+        return LDPTrials(threshold, coverage, missed)
+
+    def _trial_chunk(self, pool: CellCounts, estimates: FloatArray) -> SearchResult:
+        def estimate(_: int, q: FloatArray, which: IntArray) -> FloatArray:
+            return pool.at(estimates, which, q)
+
+        return self.search(estimate, runs=estimates.shape[0])
+
+    def _aggregate(
+        self, noisy_scores: FloatArray, uniform: Callable[[FloatArray, IntArray], FloatArray]
+    ) -> SearchResult:
+        """Search with F̂c from the scores of the noisy labels, (runs, n), and F̂r(q)."""
+        beta = self.response.beta
+
+        def estimate(_: int, q: FloatArray, which: IntArray) -> FloatArray:
+            noisy = (noisy_scores[which] <= q[:, None]).mean(axis=1)
+            return debiased_cdf(noisy, uniform(q, which), beta=beta)
+
+        return self.search(estimate, runs=noisy_scores.shape[0])
+
+    def _scores(self, scores: ArrayLike) -> FloatArray:
+        values = _validate.array(scores, name="scores", ndim=2)
+        if values.shape[1] != self.k:
+            raise ValueError(f"scores must have k = {self.k} columns, got shape {values.shape}")
+        _validate.scores(values.ravel(), within=(0.0, 1.0))
+        return values
+
+    def _users(self, scores: ArrayLike, labels: ArrayLike) -> tuple[FloatArray, IntArray]:
+        values = self._scores(scores)
+        true = _validate.labels(labels, n_classes=self.k)
+        if true.shape != values.shape[:1]:
+            raise ValueError(f"labels must have shape {values.shape[:1]}, got shape {true.shape}")
+        return values, true
+
+
+def dkw_width(*, n: int, beta: float, delta: float) -> float:
+    """Return Δ_L = sqrt(log(4/δ)/(2·n·h²)) with h = (1−β)/(1+β) (LDP-CP paper, Theorem 1)."""
+    _validate.integer(n=n, at_least=1)
+    _validate.open_unit(delta=delta)
+    if not 0 <= beta < 1:
+        raise ValueError(f"beta must lie in [0, 1), got {beta!r}")
+    h = (1 - beta) / (1 + beta)
+    return math.sqrt(math.log(4 / delta) / (2 * n)) / h
+
+
+def _chunks(runs: int, n: int) -> Iterator[int]:
+    """Split ``runs`` so that runs × n stays at or below 2²¹ (a single run may exceed it)."""
+    most = max(1, _CHUNK // n)
+    for start in range(0, runs, most):
+        yield min(most, runs - start)

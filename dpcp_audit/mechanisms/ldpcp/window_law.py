@@ -1,0 +1,136 @@
+"""The exact law of LDP-CP-S's threshold on i.i.d. users, by enumeration of its search tree.
+
+The users of a round are asked once, so the sum of their reports is binomial given the
+midpoint, and rounds are independent. The search therefore walks a tree of at most 2^T
+midpoints with computable step probabilities: no simulation is needed, and failure
+probabilities as small as 1e-300 are as easy as large ones.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.special import betainc
+
+from dpcp_audit import _validate
+from dpcp_audit.mechanisms.ldpcp.editions import OnMiss
+
+if TYPE_CHECKING:
+    from dpcp_audit._types import BoolArray, FloatArray
+    from dpcp_audit.data.populations import Population
+    from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
+
+
+class ThresholdLaw(NamedTuple):
+    """A law of thresholds.
+
+    Attributes
+    ----------
+    threshold, mass : ndarray, shape (m,)
+        Possible thresholds and their probabilities; thresholds may repeat.
+    missed : ndarray of bool, shape (m,)
+        Whether the search ended there without a hit.
+    slack : float
+        Probability of branches that were pruned, so that all of ``mass`` sums to 1 − slack.
+    """
+
+    threshold: FloatArray
+    mass: FloatArray
+    missed: BoolArray
+    slack: float
+
+    def probability(self, event: BoolArray) -> float:
+        """Return the mass of the thresholds in ``event``, shape (m,); at most ``slack`` low."""
+        return float(self.mass[event].sum())
+
+
+def threshold_law(
+    mechanism: LDPCPScores, population: Population, *, n: int, prune: float = 1e-25
+) -> ThresholdLaw:
+    """Return the exact law of the threshold of ``mechanism`` on n i.i.d. users.
+
+    Parameters
+    ----------
+    prune : float
+        Branches with a smaller probability are cut off and counted in the slack.
+    """
+    _validate.closed_unit(prune=prune)
+    sizes = mechanism.block_sizes(n)
+    bottom, top = mechanism.limits
+    counts = {  # of reports, from which an estimate reaches, or exceeds, the window
+        asked: (
+            _reports_at(mechanism, bottom, asked=asked, n=n, strictly=False),
+            _reports_at(mechanism, top, asked=asked, n=n, strictly=True),
+        )
+        for asked in set(sizes)
+    }
+    low, high, mass = np.array([0.0]), np.array([1.0]), np.array([1.0])
+    stopped: list[tuple[FloatArray, FloatArray]] = []
+    slack = 0.0
+    middle = low
+    for asked in sizes:
+        if not mass.size:
+            break
+        middle = (low + high) / 2
+        chance = mechanism.response.report_probability(population.cdf_left(middle))
+        below_at, above_at = counts[asked]
+        below = mass * _binomial_below(below_at, asked, chance)
+        above = mass * _binomial_from(above_at, asked, chance)
+        inside = mass * _binomial_between(below_at, above_at, asked, chance)
+        stopped.append((middle, inside))
+        low = np.concatenate([low, middle])
+        high = np.concatenate([middle, high])
+        last = np.concatenate([middle, middle])
+        mass = np.concatenate([above, below])
+        kept = mass >= prune
+        slack += float(mass[~kept].sum())
+        low, high, mass, middle = low[kept], high[kept], mass[kept], last[kept]
+    end = high if mechanism.on_miss is OnMiss.UPPER_END else middle
+    return ThresholdLaw(
+        threshold=np.concatenate([*(point for point, _ in stopped), end]),
+        mass=np.concatenate([*(part for _, part in stopped), mass]),
+        missed=np.repeat([False, True], [sum(p.size for p, _ in stopped), end.size]),
+        slack=slack,
+    )
+
+
+def _reports_at(mechanism: LDPCPScores, level: float, *, asked: int, n: int, strictly: bool) -> int:
+    """Return the fewest reports whose estimate Z reaches (or exceeds) a level; asked + 1 if none.
+
+    The estimate is computed as the mechanism computes it, so that both round alike.
+    """
+    low, high = 0, asked + 1
+    while low < high:
+        middle = (low + high) // 2
+        z = float(mechanism.debias(middle, asked=asked, n=n))
+        if z > level or (z == level and not strictly):
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def _binomial_below(count: int, trials: int, p: FloatArray) -> FloatArray:
+    """Return P(Binomial(trials, p) < count), accurate in the tail."""
+    if count <= 0:
+        return np.zeros_like(p)
+    if count > trials:
+        return np.ones_like(p)
+    return betainc(trials - count + 1, count, 1 - p)
+
+
+def _binomial_from(count: int, trials: int, p: FloatArray) -> FloatArray:
+    """Return P(Binomial(trials, p) >= count), accurate in the tail."""
+    if count <= 0:
+        return np.ones_like(p)
+    if count > trials:
+        return np.zeros_like(p)
+    return betainc(count, trials - count + 1, p)
+
+
+def _binomial_between(low: int, high: int, trials: int, p: FloatArray) -> FloatArray:
+    """Return P(low <= Binomial(trials, p) < high), from the smaller tails."""
+    from_low, from_high = _binomial_from(low, trials, p), _binomial_from(high, trials, p)
+    to_low, to_high = _binomial_below(low, trials, p), _binomial_below(high, trials, p)
+    return np.maximum(0.0, np.where(from_low < 0.5, from_low - from_high, to_high - to_low))

@@ -1,0 +1,106 @@
+"""The bisection that both LDP-CP algorithms share, over many runs side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from dpcp_audit import _validate
+from dpcp_audit.mechanisms.ldpcp.editions import OnMiss, Window
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpcp_audit._types import BoolArray, FloatArray, IntArray
+
+
+class SearchResult(NamedTuple):
+    """Thresholds, and whether no estimate fell into the window; both of shape (runs,)."""
+
+    threshold: FloatArray
+    missed: BoolArray
+
+
+class LDPTrials(NamedTuple):
+    """Independent runs on fresh users; each array has shape (trials,)."""
+
+    threshold: FloatArray
+    coverage: FloatArray
+    missed: BoolArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowSearch:
+    """Bisection of [0, 1] that stops at the first estimate inside a window.
+
+    LDP-CP paper, Algorithm 2, lines 6 to 14, and Algorithm 3, lines 3 to 13.
+
+    Parameters
+    ----------
+    alpha : float
+        Miscoverage level in (0, 1).
+    rounds : int
+        T, the largest number of estimates.
+    window_width : float
+        Δ > 0, in units of coverage.
+    window : Window
+        Where the window of width Δ lies.
+    on_miss : OnMiss
+        What is returned when no estimate fell into the window.
+    starred : bool
+        Calibrate at 1−α+Δ in place of 1−α (the paper's L* and S*).
+    """
+
+    alpha: float
+    rounds: int
+    window_width: float
+    window: Window = Window.FINAL
+    on_miss: OnMiss = OnMiss.LAST_MIDPOINT
+    starred: bool = False
+
+    def __post_init__(self) -> None:
+        _validate.open_unit(alpha=self.alpha)
+        _validate.integer(rounds=self.rounds, at_least=1)
+        _validate.positive(window_width=self.window_width)
+        _validate.choice(Window, window=self.window)
+        _validate.choice(OnMiss, on_miss=self.on_miss)
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The estimates, lowest and highest, at which the search stops."""
+        return self.window.limits(alpha=self.alpha, width=self.window_width, starred=self.starred)
+
+    def search(
+        self, estimate: Callable[[int, FloatArray, IntArray], FloatArray], *, runs: int
+    ) -> SearchResult:
+        """Run the bisection in ``runs`` runs side by side.
+
+        Parameters
+        ----------
+        estimate : callable
+            ``estimate(j, q, which)`` returns Z of round j = 0, ..., T−1 at the points ``q``
+            of the runs whose indices are ``which``, both of shape (active,): the runs that
+            have not stopped.
+        runs : int
+            Number of runs.
+        """
+        low, high = np.zeros(runs), np.ones(runs)
+        point = np.empty(runs)
+        active = np.arange(runs)
+        bottom, top = self.limits
+        for j in range(self.rounds):
+            point[active] = middle = (low[active] + high[active]) / 2
+            z = estimate(j, middle, active)
+            above, below = z > top, z < bottom
+            high[active[above]] = middle[above]
+            low[active[below]] = middle[below]
+            active = active[above | below]
+            if not active.size:
+                break
+        missed = np.zeros(runs, dtype=np.bool_)
+        missed[active] = True
+        if self.on_miss is OnMiss.UPPER_END:
+            point[missed] = high[missed]
+        return SearchResult(point, missed)

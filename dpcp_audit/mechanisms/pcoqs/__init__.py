@@ -1,0 +1,1 @@
+"""P-COQS: the noisy search for a private quantile, its law and its transcript."""

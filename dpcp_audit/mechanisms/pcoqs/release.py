@@ -1,0 +1,243 @@
+"""P-COQS: private conformity via quantile search (P-COQS paper, Algorithms 1 and 2)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from dpcp_audit import _validate
+from dpcp_audit.guarantees import ZCDP
+from dpcp_audit.mechanisms.conformal import conformal_rank
+from dpcp_audit.mechanisms.counting import Counter, FixedScores, IIDScores
+from dpcp_audit.mechanisms.pcoqs.search_law import largest_bit_divergence, search_laws
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from dpcp_audit._types import FloatArray
+    from dpcp_audit.data.populations import Population
+    from dpcp_audit.mechanisms.laws import FiniteLaw
+
+_CHUNK = 4096
+
+
+class SearchTrials(NamedTuple):
+    """Independent runs on fresh i.i.d. scores; each array has shape (trials,)."""
+
+    threshold: FloatArray
+    coverage: FloatArray
+    rank_error: FloatArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PCOQS:
+    """Private conformal calibration by noisy binary search.
+
+    Each of N = ⌈log2((b−a)/Δ)⌉ rounds compares a Gaussian-noised count of the scores at or
+    below the midpoint with the rank r = ⌈(1−α)(n+1)⌉.
+
+    Parameters
+    ----------
+    alpha : float
+        Miscoverage level in [0, 1); Corollary 1 runs the algorithm at 0 when its correction
+        exceeds α.
+    rho : float
+        Privacy parameter ρ > 0 of zCDP, under substitution of one score.
+    bounds : tuple of float
+        The public interval [a, b] that holds every score.
+    resolution : float
+        Δ > 0, in score units.
+    """
+
+    alpha: float
+    rho: float
+    bounds: tuple[float, float] = (0.0, 1.0)
+    resolution: float = 1e-10
+
+    def __post_init__(self) -> None:
+        _validate.finite(alpha=self.alpha)
+        if not 0 <= self.alpha < 1:
+            raise ValueError(f"alpha must lie in [0, 1), got {self.alpha!r}")
+        _validate.positive(rho=self.rho, resolution=self.resolution)
+        low, high = _validate.bounds(self.bounds)
+        if not self.resolution < high - low:
+            raise ValueError(
+                f"resolution must be below b - a = {high - low:g}, got {self.resolution!r}"
+            )
+
+    @property
+    def guarantee(self) -> ZCDP:
+        """ρ-zCDP (Proposition 1)."""
+        return ZCDP(self.rho)
+
+    @property
+    def rounds(self) -> int:
+        """N = ⌈log2((b−a)/Δ)⌉, the number of noisy comparisons."""
+        low, high = self.bounds
+        return math.ceil(math.log2((high - low) / self.resolution))
+
+    @property
+    def noise_scale(self) -> float:
+        """The standard deviation sqrt(N/(2ρ)) of the count noise, in counts (Equation 2)."""
+        return math.sqrt(self.rounds / (2 * self.rho))
+
+    def rank(self, n: int) -> int:
+        """Return r = ⌈(1−α)(n+1)⌉."""
+        return conformal_rank(n, alpha=self.alpha)
+
+    def sample(
+        self, scores: ArrayLike, size: int, *, rng: np.random.Generator | int | None = None
+    ) -> FloatArray:
+        """Release ``size`` independent thresholds from the same scores.
+
+        Parameters
+        ----------
+        scores : array_like, shape (n,)
+            Calibration scores within ``bounds``.
+        size : int
+            Number of releases.
+
+        Returns
+        -------
+        ndarray, shape (size,)
+        """
+        values = np.sort(_validate.scores(scores, within=self.bounds))
+        _validate.integer(size=size, at_least=1)
+        generator = _validate.generator(rng)
+        noise = generator.standard_normal((self.rounds, size))
+        return self.search(FixedScores(values, self.rank(values.size)), noise)
+
+    def laws(self, *inputs: ArrayLike) -> tuple[FiniteLaw, ...]:
+        """Return the exact laws of the released threshold on each input, on shared outcomes.
+
+        Parameters
+        ----------
+        *inputs : array_like, shape (n,)
+            Score arrays, for example two neighbours.
+        """
+        arrays = [
+            np.sort(_validate.scores(scores, within=self.bounds, name=f"inputs[{i}]"))
+            for i, scores in enumerate(inputs)
+        ]
+        if not arrays:
+            raise ValueError("inputs must hold at least one score array, got none")
+        return search_laws(
+            arrays,
+            ranks=[self.rank(values.size) for values in arrays],
+            noise_scale=self.noise_scale,
+            rounds=self.rounds,
+            bounds=self.bounds,
+            resolution=self.resolution,
+        )
+
+    def worst_pair(self, n: int) -> tuple[FloatArray, FloatArray]:
+        """Return the neighbours that the released threshold tells apart best at small ε.
+
+        r scores at a and the rest at b, against the same with one score moved from a to b:
+        every round then compares the same two counts, and the release is N i.i.d. bits of
+        probability 1/2 against Φ(1/σ). At high Rényi orders other pairs lose more, see
+        ``renyi_supremum``.
+        """
+        rank, (low, high) = self.rank(n), self.bounds
+        if rank > n:
+            raise ValueError(f"n must be at least 1/alpha - 1 at alpha = {self.alpha!r}, got {n}")
+        scores = np.where(np.arange(n) < rank, low, high)
+        return scores, np.where(np.arange(n) < rank - 1, low, high)
+
+    def renyi_supremum(self, alpha: float) -> float:
+        """Return sup D_α over all pairs of inputs that differ in one score, at order ``alpha``.
+
+        Given the bits so far, the next is a Bernoulli whose two probabilities are those of
+        counts that differ by at most one, so D_α is at most N times its largest value over
+        the counts. An input with c scores at a and the rest at b attains that at every
+        round. (The last round's midpoint may fall past b on one path of 2^N; it then
+        reveals less.)
+        """
+        _validate.finite(alpha=alpha)
+        if not alpha > 1:
+            raise ValueError(f"alpha must be > 1, got {alpha!r}")
+        return self.rounds * largest_bit_divergence(self.noise_scale, alpha)
+
+    def trials(
+        self,
+        population: Population,
+        *,
+        n: int,
+        trials: int,
+        rng: np.random.Generator | int | None = None,
+        noise: FloatArray | None = None,
+    ) -> SearchTrials:
+        """Run the algorithm ``trials`` times, each on n fresh i.i.d. scores.
+
+        The cost of a trial does not grow with n, which may be up to 2^53. ``noise``, of shape
+        (N, trials), fixes the standard normal draws of the rounds, for statements that hold
+        given the noise.
+        """
+        _validate.integer(n=n, at_least=1)
+        _validate.integer(trials=trials, at_least=1)
+        if n > 2**53:
+            raise ValueError(f"n must be at most 2^53, where counts are exact, got {n}")
+        self._hold(population)
+        generator = _validate.generator(rng)
+        if noise is not None and noise.shape != (self.rounds, trials):
+            raise ValueError(
+                f"noise must have shape {(self.rounds, trials)}, got shape {noise.shape}"
+            )
+        parts = []
+        for start in range(0, trials, _CHUNK):
+            size = min(_CHUNK, trials - start)
+            part = None if noise is None else noise[:, start : start + size]
+            parts.append(self._trial_chunk(population, n, size, generator, part))
+        return SearchTrials(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+    def _hold(self, population: Population) -> None:
+        """Refuse a population with more than 1e-12 of its mass outside the bounds."""
+        low, high = np.array(self.bounds)
+        outside = float(population.cdf_left(low) + 1 - population.cdf(high))
+        if outside > 1e-12:
+            raise ValueError(
+                f"population must lie in [{low:g}, {high:g}], got {population.name} "
+                f"with a mass of {outside:g} outside"
+            )
+
+    def _trial_chunk(
+        self,
+        population: Population,
+        n: int,
+        size: int,
+        rng: np.random.Generator,
+        noise: FloatArray | None,
+    ) -> SearchTrials:
+        rank = self.rank(n)
+        counter = IIDScores(
+            population, n=n, rank=rank, noise_scale=self.noise_scale, trials=size, rng=rng
+        )
+        if noise is None:
+            noise = rng.standard_normal((self.rounds, size))
+        threshold = self.search(counter, noise)
+        return SearchTrials(
+            threshold, population.cdf(threshold), np.abs(counter.count(threshold) - rank)
+        )
+
+    def search(self, counter: Counter, noise: FloatArray) -> FloatArray:
+        """Return the thresholds, one a column of ``noise``: Algorithm 1, lines 2 to 13.
+
+        Parameters
+        ----------
+        counter : Counter
+            What tells whether a noisy count stays below the rank.
+        noise : ndarray, shape (N, size)
+            Standard normal draws, a row a round.
+        """
+        left = np.full(noise.shape[1], self.bounds[0])
+        right = np.full(noise.shape[1], self.bounds[1])
+        for draw in noise:
+            mid = (left + right) / 2
+            below = counter.below_rank(mid, self.noise_scale * draw)
+            left = np.where(below, mid + self.resolution, left)
+            right = np.where(below, right, mid)
+        threshold: FloatArray = (left + right) / 2
+        return threshold

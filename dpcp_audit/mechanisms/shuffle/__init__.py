@@ -1,0 +1,1 @@
+"""The shuffle model: laws of shuffled reports."""

@@ -1,0 +1,1 @@
+"""What the source papers claim, as data, and the computations behind it."""

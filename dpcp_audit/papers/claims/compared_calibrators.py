@@ -1,0 +1,242 @@
+"""Rows for all calibrators at equal privacy: what none of the papers compares."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from dpcp_audit._format import number
+from dpcp_audit.checks import whole
+from dpcp_audit.papers.comparison import calibrator_study
+from dpcp_audit.papers.comparison.best_method import PANELS, elected, told
+from dpcp_audit.papers.comparison.calibrator_study import QUICK, Comparison, Grid
+from dpcp_audit.papers.comparison.method import Skipped
+from dpcp_audit.papers.comparison.own_methods import MEAN_COVERAGE, method
+from dpcp_audit.papers.comparison.study_heatmaps import (
+    choice_figure,
+    coverage_figure,
+    failure_figure,
+    size_figure,
+)
+from dpcp_audit.papers.comparison.subjects import subject
+from dpcp_audit.papers.reproduce.experiments import Extent
+from dpcp_audit.results import Evidence, EvidenceKind, Outcome, PlainData, Verdict
+from dpcp_audit.rows import Row, claims_of
+from dpcp_audit.stats.bounded_mean import MeanBets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from dpcp_audit.checks import Context
+    from dpcp_audit.results import Figure
+
+_claim = claims_of("Comparison")
+_ALPHA = 0.1
+
+
+def rows() -> list[Row]:
+    """Return one row a subject of the comparison."""
+    return [
+        Row(
+            claim=_claim(
+                f"compared[scores={name}]",
+                "equal privacy",
+                Verdict.CONSISTENT,
+                f"On {name}, with the noise that (ε, {number(QUICK.delta)})-DP asks of each, the "
+                "calibrators whose theorem promises a mean coverage of 1−α keep it at every n "
+                "and ε.",
+            ),
+            check=Compared(subject=name),
+        )
+        for name in QUICK.subjects
+    ]
+
+
+class _Limits(NamedTuple):
+    """Confidence limits of a mean coverage, and the case that they are of."""
+
+    method: str
+    n: int
+    alpha: float
+    epsilon: float
+    mean: float
+    low: float
+    high: float
+    runs: int
+
+    @property
+    def shortfall(self) -> float:
+        """What the coverage at least lacks of 1−α."""
+        return 1 - self.alpha - self.high
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """Measure every calibrator on one subject and hold the theorems on mean coverage to it.
+
+    The runs are those of ``dpcp-audit compare-calibrators`` at the same seed: their streams are
+    keyed by the seed, the method and the case, not by the finding. Only calibrators that promise
+    a mean coverage can refute the claim, by betting limits (``MeanBets``) that share the
+    significance; the others are measured beside them, for the figures. With the full profile
+    the cases are those of ``--full``.
+
+    Parameters
+    ----------
+    subject : str
+        Its name (see ``subjects.subject``).
+    """
+
+    subject: str
+
+    @property
+    def sampled(self) -> bool:
+        """Always: coverages are means over runs."""
+        return True
+
+    def __call__(self, context: Context) -> Outcome:
+        """Run all cases and judge."""
+        return whole(self, context)
+
+    def chunks(self, context: Context) -> int:
+        """Return the number of families of methods at one ε each."""
+        return len(list(calibrator_study.tasks(self._grid(context))))
+
+    def chunk(self, context: Context, index: int) -> PlainData:
+        """Run one family of methods at one ε."""
+        grid = self._grid(context)
+        keys, epsilon = list(calibrator_study.tasks(grid))[index]
+        level = context.significance / (2 * _promises(grid))
+        found: PlainData = {"rows": [], "limits": [], "skipped": []}
+        for chosen, case in calibrator_study.cases(grid, keys, epsilon):
+            runs = calibrator_study.perform(chosen, case, trials=grid.trials, seed=grid.seed)
+            if isinstance(runs, Skipped):
+                found["skipped"].append([chosen.key, runs.reason])
+                continue
+            found["rows"].append(runs.row().as_plain())
+            if chosen.promise == MEAN_COVERAGE:
+                found["limits"].append(list(_limits(runs, epsilon, level=level)))
+        return found
+
+    def combine(self, context: Context, results: Sequence[PlainData]) -> Outcome:
+        """Judge the worst of the promises, and draw what was measured."""
+        grid = self._grid(context)
+        limits = [_Limits(*each) for result in results for each in result["limits"]]
+        worst = max(limits, key=lambda each: (each.shortfall, 1 - each.alpha - each.mean))
+        comparison = Comparison(
+            grid=grid,
+            rows=calibrator_study.ordered(
+                grid,
+                (calibrator_study.Row(**plain) for result in results for plain in result["rows"]),
+            ),
+            skipped=tuple(
+                dict.fromkeys((key, why) for result in results for key, why in result["skipped"])
+            ),
+            timings=(),
+        )
+        return Outcome(
+            verdict=_verdict(limits),
+            evidence=_evidence(worst, limits, context.significance),
+            witness={
+                "method": worst.method,
+                "subject": self.subject,
+                "n": worst.n,
+                "alpha": worst.alpha,
+                "epsilon": worst.epsilon,
+                "delta": grid.delta,
+                "trials": worst.runs,
+                "seed": grid.seed,
+            },
+            note=_note(comparison, self.subject),
+            figures=tuple(_figures(comparison, self.subject)),
+        )
+
+    def _grid(self, context: Context) -> Grid:
+        extent = Extent.at(context.effort)
+        grid = Grid() if extent is Extent.FULL else QUICK
+        return replace(
+            grid,
+            subjects=(self.subject,),
+            seed=context.seed,
+            trials=grid.trials // 2 if extent is Extent.SMOKE else grid.trials,
+        )
+
+
+def _promises(grid: Grid) -> int:
+    """Return on how many cases a mean coverage is promised; the yardstick has one ε."""
+    promising = [chosen for key in grid.methods if (chosen := method(key)).promise == MEAN_COVERAGE]
+    budgets = sum(len(grid.epsilons) if chosen.private else 1 for chosen in promising)
+    return budgets * len(grid.subjects) * len(grid.sizes) * len(grid.alphas)
+
+
+def _limits(runs: calibrator_study.Runs, epsilon: float, *, level: float) -> _Limits:
+    coverages, bets = runs.coverages, MeanBets()
+    return _Limits(
+        method=runs.method.key,
+        n=runs.case.n,
+        alpha=runs.case.alpha,
+        epsilon=epsilon if runs.method.private else math.inf,
+        mean=float(coverages.mean()),
+        low=bets.lower_limit(coverages, significance=level),
+        high=bets.upper_limit(coverages, significance=level),
+        runs=coverages.size,
+    )
+
+
+def _verdict(limits: Sequence[_Limits]) -> Verdict:
+    if any(each.shortfall > 0 for each in limits):
+        return Verdict.REFUTED
+    if all(1 - each.low <= 2 * each.alpha for each in limits):
+        return Verdict.CONSISTENT
+    return Verdict.INCONCLUSIVE
+
+
+def _evidence(worst: _Limits, limits: Sequence[_Limits], significance: float) -> Evidence:
+    target = 1 - worst.alpha
+    return Evidence(
+        kind=EvidenceKind.CERTIFIED,
+        quantity="shortfall of the mean coverage below 1−α, where it is largest",
+        value=target - worst.mean,
+        lower=worst.shortfall,
+        upper=max(1 - each.alpha - each.low for each in limits),
+        claimed=0.0,
+        confidence=1 - significance,
+        n_samples=sum(each.runs for each in limits),
+    )
+
+
+def _note(comparison: Comparison, name: str) -> str:
+    said = []
+    if subject(name).labelled is not None:
+        said = [
+            f"{panel.title}: {told(elected(comparison, subject=name, alpha=_ALPHA, panel=panel))}."
+            for panel in PANELS
+        ]
+        said.insert(0, "The smallest sets among those that cover, over all n and ε (how often).")
+    short = dict.fromkeys(
+        method(row.method).label
+        for row in comparison.rows
+        if not row.covers and method(row.method).promise != MEAN_COVERAGE
+    )
+    if short:
+        said.append(
+            f"Without such a promise, and short of 1−α on average in some case: {'; '.join(short)}."
+        )
+    left_out: dict[str, list[str]] = {}
+    for key, why in comparison.skipped:
+        left_out.setdefault(why, []).append(method(key).label)
+    said += [f"Left out: {'; '.join(labels)} ({why})." for why, labels in left_out.items()]
+    said.append("Coverage is F(q̂), exactly, for each of the runs.")
+    return " ".join(said)
+
+
+def _figures(comparison: Comparison, name: str) -> Iterator[Figure]:
+    """Yield the choice over the whole grid and the numbers at the quick one's n and ε."""
+    labelled = subject(name).labelled is not None
+    if labelled:
+        yield choice_figure(comparison, subject=name, alpha=_ALPHA)
+    drawn = (coverage_figure, failure_figure, *([size_figure] if labelled else []))
+    for draw in drawn:
+        yield draw(
+            comparison, subject=name, alpha=_ALPHA, sizes=QUICK.sizes, epsilons=QUICK.epsilons
+        )

@@ -1,0 +1,267 @@
+"""Rows for DP-SKIN: the Gaussian mechanism, and the accounting of its trainings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from dpcp_audit.audits.accounting import Sampling, Training
+from dpcp_audit.audits.exact import hold_against
+from dpcp_audit.computed import Computation, Computed
+from dpcp_audit.mechanisms.gaussian import Calibration, GaussianMechanism
+from dpcp_audit.papers.computations.gaussian_claims import (
+    classic_over,
+    conversion,
+    printed_mechanism,
+    tail_step,
+)
+from dpcp_audit.papers.computations.subsampled_claims import (
+    batch_bound,
+    batch_map,
+    epochs_for_steps,
+)
+from dpcp_audit.papers.computations.training_budgets import (
+    budgets_map,
+    formula_budget,
+    printed_formula,
+    table_budget,
+)
+from dpcp_audit.results import Verdict
+from dpcp_audit.rows import Row, claims_of
+
+_DELTA = 1e-5
+_PRINTED = {8.1: 0.59812, 8.3: 0.58371, 8.5: 0.56997, 8.7: 0.55687, 8.9: 0.54436}
+_TRAININGS = {
+    name: Training(n=10_015, batch_size=20, epochs=epochs, noise_multiplier=8.1)
+    for name, epochs in (
+        ("DP-SGD, ResNet50", 9),
+        ("DP-SGD, ResNet18", 20),
+        ("DP-Adam, ResNet50", 10),
+        ("DP-Adam, ResNet18", 7),
+    )
+}
+_STEP = "One Poisson-subsampled Gaussian step has a Rényi divergence of at most q²α/(2σ²)"
+
+_claim = claims_of("DP-SKIN")
+_analytic_claim = claims_of("Balle and Wang (2018)")
+
+
+def rows() -> list[Row]:
+    """Return the DP-SKIN rows."""
+    return [*_gaussian_rows(), *_proof_rows(), *_step_rows(), *_table_rows()]
+
+
+def _gaussian(epsilon: float, delta: float, calibration: Calibration) -> Computation:
+    mechanism = GaussianMechanism(
+        epsilon=epsilon, delta=delta, sensitivity=1.0, calibration=calibration
+    )
+    return hold_against(
+        mechanism.guarantee,
+        [mechanism.pair()],
+        covers="the pair of outputs at distance Δ₂ dominates every other pair of inputs.",
+        witness={
+            "epsilon": epsilon,
+            "delta": delta,
+            "sensitivity": 1.0,
+            "calibration": str(calibration),
+            "noise_scale": mechanism.noise_scale,
+        },
+    )
+
+
+def _gaussian_rows() -> list[Row]:
+    cases = (
+        (0.5, 1e-5, Verdict.PROVED, "Theorem 1"),
+        (8.0, 0.01, Verdict.REFUTED, "Theorem 1, outside of its range ε < 1"),
+    )
+    ranges = (
+        (0.01, 1.0, Verdict.CONSISTENT, "Theorem 1"),
+        (1.0, 20.0, Verdict.REFUTED, "Theorem 1, outside of its range ε < 1"),
+    )
+    return [
+        *(
+            Row(
+                claim=_claim(
+                    f"dpskin.gaussian-classic[epsilon={epsilon:g}]",
+                    section,
+                    expected,
+                    f"Gaussian noise of the classic scale is (ε, δ)-DP, at ε = {epsilon:g} and "
+                    f"δ = {delta:g}.",
+                    "σ = Δ₂·√(2·log(1.25/δ))/ε",
+                ),
+                check=Computed(partial(_gaussian, epsilon, delta, Calibration.CLASSIC)),
+            )
+            for epsilon, delta, expected, section in cases
+        ),
+        *(
+            Row(
+                claim=_claim(
+                    f"dpskin.gaussian-classic[epsilon={low:g}..{high:g}]",
+                    section,
+                    expected,
+                    "Gaussian noise of the classic scale is (ε, δ)-DP, for ε from "
+                    f"{low:g} to {high:g} and δ = 1e-2, 1e-5, 1e-8.",
+                    "σ = Δ₂·√(2·log(1.25/δ))/ε",
+                ),
+                check=Computed(partial(classic_over, low, high)),
+            )
+            for low, high, expected, section in ranges
+        ),
+        *(
+            Row(
+                claim=_analytic_claim(
+                    f"dpskin.gaussian-analytic[epsilon={epsilon:g}]",
+                    "Theorem 8",
+                    Verdict.PROVED,
+                    f"Gaussian noise of the analytic scale is (ε, δ)-DP, at ε = {epsilon:g} and "
+                    f"δ = {delta:g}.",
+                ),
+                check=Computed(partial(_gaussian, epsilon, delta, Calibration.ANALYTIC)),
+            )
+            for epsilon, delta, _, _ in cases
+        ),
+        Row(
+            claim=_claim(
+                "dpskin.gaussian-printed",
+                "Section on the Gaussian mechanism",
+                Verdict.PROVED,
+                "Noise N(0, Δ₂²) is (ε, δ)-DP with δ = 4/5·exp(−ε²/2) for every ε in (0, 1).",
+                "δ ≥ 4/5·exp(−ε²/2)",
+            ),
+            check=Computed(printed_mechanism),
+        ),
+    ]
+
+
+def _proof_rows() -> list[Row]:
+    return [
+        *(
+            Row(
+                claim=_claim(
+                    f"dpskin.theorem-2[step=tail,epsilon={epsilon:g}]",
+                    "Theorem 2, single-step updates",
+                    expected,
+                    "At the scale that the proof ends with, its bound exp(−z²/2) of Pr[L ≥ ε] is "
+                    f"at most δ (ε = {epsilon:g}, δ = {_DELTA:g}): the term that it drops is made "
+                    "up for by the 1.25.",
+                    "exp(−z²/2) ≤ δ, z = εσ/d − d/(2σ)",
+                ),
+                check=Computed(partial(tail_step, epsilon, _DELTA)),
+            )
+            for epsilon, expected in ((0.4, Verdict.CONSISTENT), (0.59812, Verdict.REFUTED))
+        ),
+        Row(
+            claim=_claim(
+                "dpskin.theorem-2[step=conversion]",
+                "Theorem 2, Equation (2)",
+                Verdict.CONSISTENT,
+                "A mechanism with D_α ≤ D is (D + log(1/δ)/(α−1), δ)-DP.",
+                "ε = D_α + log(1/δ)/(α−1)",
+            ),
+            check=Computed(partial(conversion, _DELTA)),
+        ),
+    ]
+
+
+def _step_rows() -> list[Row]:
+    thesis = _TRAININGS["DP-SGD, ResNet50"]
+    strong = Training(n=100, batch_size=1, epochs=1, noise_multiplier=1.0)
+    section = "Section on Rényi DP, D_α of a batch"
+    cases = (
+        ("q=20/10015,sigma=8.1,alpha=2", thesis, 2),
+        ("q=0.01,sigma=1,alpha=2", strong, 2),
+        ("q=0.01,sigma=1,alpha=16", strong, 16),
+    )
+    return [
+        *(
+            Row(
+                claim=_claim(
+                    f"dpskin.rdp-batch[{variant}]",
+                    section,
+                    Verdict.REFUTED,
+                    f"{_STEP}.",
+                    "D_α ≤ q²α/(2σ²)",
+                ),
+                check=Computed(partial(batch_bound, training, alpha=alpha)),
+            )
+            for variant, training, alpha in cases
+        ),
+        Row(
+            claim=_claim(
+                "dpskin.rdp-batch[anywhere]",
+                section,
+                Verdict.REFUTED,
+                f"{_STEP}, if not everywhere then in one of 520 cases (q < 1, σ, whole α) at "
+                "least.",
+                "D_α ≤ q²α/(2σ²)",
+            ),
+            check=Computed(batch_map),
+        ),
+        Row(
+            claim=_claim(
+                "dpskin.rdp-total",
+                "Equation (1)",
+                Verdict.REFUTED,
+                "The training's Rényi divergence is at most T·q²α/(2σ²) with T the number of "
+                "epochs (here 9, at α = 2).",
+                "D_α ≤ T·q²α/(2σ²)",
+            ),
+            check=Computed(partial(epochs_for_steps, thesis, alpha=2)),
+        ),
+        Row(
+            claim=_claim(
+                "dpskin.rdp-total[epsilon]",
+                "Theorem 2, last equation",
+                Verdict.REFUTED,
+                "Nine epochs with σ = 8.1 and lots of 20 of 10015 are (ε, 1e-5)-DP under Poisson "
+                "sampling, with the ε that T epochs and the best order give.",
+                "ε = T·q²α/(2σ²) + log(1/δ)/(α−1)",
+            ),
+            check=Computed(partial(formula_budget, thesis, delta=_DELTA)),
+        ),
+    ]
+
+
+def _table_rows() -> list[Row]:
+    samplings = (
+        (Sampling.POISSON, "Poisson sampling", Verdict.PROVED),
+        (Sampling.SHUFFLED, "fixed shuffled batches without amplification", Verdict.REFUTED),
+    )
+    return [
+        Row(
+            claim=_claim(
+                "dpskin.epsilon-table[formula]",
+                "Chapter 4, all tables",
+                Verdict.PROVED,
+                "The printed ε, 0.59812 to 0.54436, are those of a single Gaussian release with "
+                "σ = 8.1, 8.3, …, 8.9 and δ = 1e-5.",
+                "ε = √(2·log(1.25/δ))/σ",
+            ),
+            check=Computed(_formula_table),
+        ),
+        *(
+            Row(
+                claim=_claim(
+                    f"dpskin.epsilon-table[training={'-'.join(name.lower().split(', '))},"
+                    f"sampling={sampling}]",
+                    f"Section 4.{place}",
+                    expected,
+                    f"{training.epochs} epochs of {name.replace(', ', ' on ')}, in batches of 20 "
+                    f"of 10015, are (ε, 1e-5)-DP with each of the five printed ε, with {words}.",
+                    "ε = √(2·log(1.25/δ))/σ",
+                ),
+                check=Computed(
+                    partial(table_budget, training, _PRINTED, delta=_DELTA, sampling=sampling)
+                ),
+            )
+            for place, (name, training) in enumerate(_TRAININGS.items(), start=1)
+            for sampling, words, expected in samplings
+        ),
+    ]
+
+
+def _formula_table() -> Computation:
+    maps = tuple(
+        budgets_map(_TRAININGS, _PRINTED, delta=_DELTA, sampling=sampling) for sampling in Sampling
+    )
+    return replace(printed_formula(_PRINTED, delta=_DELTA), figures=maps)

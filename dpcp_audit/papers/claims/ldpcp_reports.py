@@ -1,0 +1,193 @@
+"""Rows for LDP-CP: randomised response, the scores, Algorithm 3's lines, the shuffler."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from dpcp_audit.audits.exact import hold_against
+from dpcp_audit.computed import Computation, Computed
+from dpcp_audit.data.pools import Classifier, Dataset, classifier_pool
+from dpcp_audit.data.scores import aps, aps_as_printed
+from dpcp_audit.mechanisms.laws import FinitePair
+from dpcp_audit.mechanisms.ldpcp.editions import Debiasing
+from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
+from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
+from dpcp_audit.mechanisms.shuffle.shuffled_bits import ShuffledBinaryResponse
+from dpcp_audit.papers.computations.ldpcp_remarks import (
+    blocks_outside,
+    estimate_bias,
+    label_guess,
+    score_range,
+    shuffle_amplification,
+    width_ratio,
+)
+from dpcp_audit.results import Verdict
+from dpcp_audit.rows import Row, claims_of
+
+if TYPE_CHECKING:
+    from dpcp_audit._types import FloatArray
+
+_N, _EPSILON, _DELTA, _ROUNDS = 11_080, 4.0, 0.1, 10
+_LOGISTIC_POOL = partial(classifier_pool, Dataset.DIGITS, Classifier.LOGISTIC)
+_claim = claims_of("LDP-CP")
+
+
+def rows() -> list[Row]:
+    """Return the LDP-CP rows."""
+    return [*_response_rows(), *_algorithm_rows(), *_shuffle_rows()]
+
+
+def _krr() -> Computation:
+    response = KaryRandomizedResponse(2.0, 10)
+    laws = response.laws()
+    pairs = [FinitePair(law, other) for i, law in enumerate(laws) for other in laws[i + 1 :]]
+    return hold_against(
+        response.guarantee,
+        pairs,
+        covers="all pairs of labels were computed.",
+        witness={"epsilon": 2.0, "k": 10, "value": 0, "neighbour": 1, "event": [0]},
+    )
+
+
+def _response_rows() -> list[Row]:
+    return [
+        Row(
+            claim=_claim(
+                "ldpcp.krr",
+                "Section 2.3",
+                Verdict.PROVED,
+                "k-ary randomised response with β = k/(k−1+e^ε) is ε-LDP (here k = 10, ε = 2).",
+                "Q(z | y) ≤ e^ε Q(z | y′)",
+            ),
+            check=Computed(_krr),
+        ),
+        Row(
+            claim=_claim(
+                "ldpcp.label-attack",
+                "Section 2.3",
+                Verdict.PROVED,
+                "From a k-RR report no one guesses a label, uniform beforehand, with probability "
+                "above e^ε/(e^ε+k−1).",
+                "max_g P(g(ỹ) = y) ≤ e^ε/(e^ε+k−1)",
+            ),
+            check=Computed(partial(label_guess, KaryRandomizedResponse(2.0, 10))),
+        ),
+        *(
+            Row(
+                claim=_claim(
+                    f"ldpcp.rr-debias[mean={name}]",
+                    "Algorithm 3, line 8",
+                    expected,
+                    "Z is an unbiased estimate of the fraction of scores below the midpoint, "
+                    f"with the reports' sum divided by {name}.",
+                    "E[Z] = F(q)",
+                ),
+                check=Computed(
+                    partial(
+                        estimate_bias,
+                        LDPCPScores(
+                            alpha=0.1,
+                            epsilon=_EPSILON,
+                            rounds=_ROUNDS,
+                            window_width=0.05,
+                            debiasing=debiasing,
+                        ),
+                        n=_N,
+                    )
+                ),
+            )
+            for name, debiasing, expected in (
+                ("block", Debiasing.CORRECTED, Verdict.PROVED),
+                ("n", Debiasing.PRINTED, Verdict.REFUTED),
+            )
+        ),
+    ]
+
+
+def _printed_aps(probabilities: FloatArray, u: FloatArray) -> FloatArray:
+    return aps_as_printed(probabilities, u=u)
+
+
+def _romano_aps(probabilities: FloatArray, u: FloatArray) -> FloatArray:
+    return aps(probabilities, u=u)
+
+
+def _algorithm_rows() -> list[Row]:
+    return [
+        Row(
+            claim=_claim(
+                "ldpcp.blocks",
+                "Algorithm 3, line 5",
+                Verdict.REFUTED,
+                "The blocks U(1), …, U(T) are disjoint subsets of the n users.",
+                "U(j) = {j·n′+1, …, (j+1)·n′} ⊆ {1, …, n}",
+            ),
+            check=Computed(partial(blocks_outside, n=_N, rounds=_ROUNDS)),
+        ),
+        Row(
+            claim=_claim(
+                "ldpcp.aps-range[form=printed]",
+                "Section 2.1",
+                Verdict.REFUTED,
+                "Scores lie in [0, 1], where the threshold is searched: APS as printed.",
+                "Σ_{p_j ≥ p_i} p_j + u·p_i ≤ 1",
+            ),
+            check=Computed(partial(score_range, _printed_aps, _LOGISTIC_POOL, covers="")),
+        ),
+        Row(
+            claim=_claim(
+                "ldpcp.aps-range[form=romano]",
+                "Section 2.1, after Romano et al. (2020)",
+                Verdict.PROVED,
+                "Scores lie in [0, 1], where the threshold is searched: APS as Romano et al. "
+                "define it.",
+                "Σ_{p_j > p_i} p_j + u·p_i ≤ 1",
+            ),
+            check=Computed(
+                partial(
+                    score_range,
+                    _romano_aps,
+                    _LOGISTIC_POOL,
+                    covers=(
+                        "label i is not among the larger ones, so the sum is at most the total "
+                        "probability 1; certain predictions attain it."
+                    ),
+                )
+            ),
+        ),
+        Row(
+            claim=_claim(
+                "ldpcp.figure-5",
+                "Section 5, Figure 5",
+                Verdict.REFUTED,
+                "From n ≥ 10⁵ on, LDP-CP-S has the smaller correction (here k = 8, ε = 4, T = 7).",
+                "n ≥ 10⁵ → Δ_S ≤ Δ_L",
+            ),
+            check=Computed(partial(width_ratio, k=8, epsilon=_EPSILON, rounds=7, delta=_DELTA)),
+        ),
+    ]
+
+
+def _shuffle_rows() -> list[Row]:
+    return [
+        Row(
+            claim=_claim(
+                f"ldpcp.shuffle[n={n}]",
+                "Section 4.2 and Table 1",
+                Verdict.REFUTED,
+                f"Shuffling n = {n} reports of ε = 4 gives ε_eff = ε/√n; no δ is stated, and even "
+                "δ = 1e-3 is granted here.",
+                "ε_eff = ε/√n",
+            ),
+            check=Computed(
+                partial(
+                    shuffle_amplification,
+                    ShuffledBinaryResponse(_EPSILON),
+                    n=n,
+                    granted_delta=1e-3,
+                )
+            ),
+        )
+        for n in (2_452, 11_080)
+    ]

@@ -1,0 +1,251 @@
+"""Rows for the quantiles that P-COQS is compared with: ExponQ, HistLap, split conformal."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dpcp_audit.audits.exact import hold_against, law_figures
+from dpcp_audit.audits.sampled import SampledPrivacy
+from dpcp_audit.computed import Computation, Computed
+from dpcp_audit.data.pools import Classifier
+from dpcp_audit.data.populations import Population, Uniform
+from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ, Normaliser, optimal_gamma
+from dpcp_audit.mechanisms.histlap import HistLap
+from dpcp_audit.mechanisms.laws import FinitePair
+from dpcp_audit.neighbours import Neighbours, Relation
+from dpcp_audit.papers.claims.claim_pools import breast_cancer, digits
+from dpcp_audit.results import Verdict
+from dpcp_audit.rows import Row, claims_of
+from dpcp_audit.theorems.calibrator_coverage import MarginalCoverage
+from dpcp_audit.theorems.split_coverage import split_miscoverage, split_overcoverage
+from dpcp_audit.theorems.theorem import MeanBound
+
+_exponq_claim = claims_of("Angelopoulos et al. (2022)")
+_histlap_claim = claims_of("P-COQS")
+_conformal_claim = claims_of("Vovk et al. (2005)")
+_COVERING = ExponQ(
+    alpha=0.1,
+    epsilon=1.0,
+    n_candidates=200,
+    gamma=optimal_gamma(1000, alpha=0.1, epsilon=1.0),
+)
+
+
+def rows() -> list[Row]:
+    """Return the rows of ExponQ, HistLap and split conformal prediction."""
+    return [*_exponq_rows(), *_histlap_rows(), *_conformal_rows()]
+
+
+def _exponq(epsilon: float, normaliser: Normaliser) -> ExponQ:
+    return ExponQ(
+        alpha=0.1, epsilon=epsilon, n_candidates=10_000, gamma=0.01, normaliser=normaliser
+    )
+
+
+def _exponq_details(mechanism: ExponQ, n: int) -> dict[str, Any]:
+    return {
+        "n": n,
+        "alpha": mechanism.alpha,
+        "epsilon": mechanism.epsilon,
+        "n_candidates": mechanism.n_candidates,
+        "gamma": mechanism.gamma,
+        "normaliser": str(mechanism.normaliser),
+    }
+
+
+def _exponq_privacy(epsilon: float, n: int, normaliser: Normaliser) -> Computation:
+    mechanism = _exponq(epsilon, normaliser)
+    worst = mechanism.worst_log_ratio(n)
+    bound = mechanism.log_ratio_bound(n)
+    pair = FinitePair(*mechanism.laws(worst.scores, worst.neighbour_scores))
+    return Computation(
+        quantity="largest log-ratio",
+        value=worst.log_ratio,
+        claimed=epsilon,
+        slack=bound - worst.log_ratio,
+        covers=(
+            "a substitution moves each edge's utility within an interval of length "
+            "1/q̃ + 1/(1−q̃), which bounds every log-ratio by the upper end of the interval."
+        ),
+        witness=_exponq_details(mechanism, n)
+        | {
+            "scores": worst.scores.tolist(),
+            "neighbour_scores": worst.neighbour_scores.tolist(),
+            "event": [worst.released],
+            "probability": worst.probability,
+            "neighbour_probability": worst.neighbour_probability,
+        },
+        note=(
+            f"The target quantile is q̃ = {mechanism.target(n):.6g}; releasing "
+            f"{worst.released:.4g} has probability {worst.probability:.4g} on one input and "
+            f"{worst.neighbour_probability:.4g} on its neighbour."
+        ),
+        figures=law_figures(mechanism.guarantee, pair),
+    )
+
+
+def _exponq_rows() -> list[Row]:
+    cases = (
+        ("normaliser=corrected", 1.0, 500, Normaliser.CORRECTED, Verdict.PROVED),
+        ("normaliser=published", 1.0, 500, Normaliser.PUBLISHED, Verdict.REFUTED),
+        ("normaliser=published,n=2400", 0.1, 2400, Normaliser.PUBLISHED, Verdict.REFUTED),
+    )
+    populations: tuple[Population, ...] = (Uniform(), digits(Classifier.LOGISTIC))
+    return [
+        *(
+            Row(
+                claim=_exponq_claim(
+                    f"exponq.privacy[{variant}]",
+                    "Algorithm 2 and the public code",
+                    expected,
+                    f"The exponential-mechanism quantile is ε-DP (ε = {epsilon:g}, n = {n}), with "
+                    f"the {normaliser} normaliser.",
+                    "P(release) ∝ exp(−(ε/2)·c·w), log P/Q ≤ ε",
+                ),
+                check=Computed(partial(_exponq_privacy, epsilon, n, normaliser)),
+            )
+            for variant, epsilon, n, normaliser, expected in cases
+        ),
+        *(
+            Row(
+                claim=_exponq_claim(
+                    f"exponq.coverage[scores={population.name}]",
+                    "Theorem 1",
+                    Verdict.CONSISTENT,
+                    f"ExponQ's sets cover at least 1−α, on {population.name} scores.",
+                    "P(Y ∈ C(X)) ≥ 1−α",
+                ),
+                check=_coverage(_COVERING, population, n=1000),
+            )
+            for population in populations
+        ),
+    ]
+
+
+def _coverage(calibrator: ExponQ | HistLap, population: Population, *, n: int) -> MeanBound:
+    theorem = MarginalCoverage(
+        calibrator=calibrator,
+        population=population,
+        n=n,
+        details={"calibrator": type(calibrator).__name__},
+    )
+    return MeanBound(theorem=theorem, at_least=1 - calibrator.alpha, n_trials=10_000)
+
+
+def _histogram(noise: Relation, relation: Relation) -> Computation:
+    mechanism = HistLap(alpha=0.1, epsilon=1.0, noise=noise)
+    return hold_against(
+        mechanism.guarantee,
+        [mechanism.histogram_pair(relation)],
+        covers=(
+            "the counts that one person moves are shifted by one, and Laplace noise depends on "
+            "the shifts alone."
+        ),
+        witness={
+            "epsilon": mechanism.epsilon,
+            "n_bins": mechanism.n_bins,
+            "noise_scale": mechanism.noise_scale,
+            "relation": str(relation),
+            "scores": [0.01],
+            "neighbour_scores": [0.99] if relation is Relation.SUBSTITUTION else [],
+        },
+    )
+
+
+def _released_quantile() -> SampledPrivacy:
+    """HistLap's threshold with noise for add/remove, on neighbours under substitution."""
+    mechanism = HistLap(alpha=0.5, epsilon=1.0, n_bins=2, noise=Relation.ADD_REMOVE)
+    low, high = np.full(12, 0.25), np.full(8, 0.75)
+    return SampledPrivacy(
+        sample=mechanism.sample,
+        guarantee=mechanism.guarantee,
+        neighbours=Neighbours(
+            relation=Relation.SUBSTITUTION,
+            value=np.concatenate([low, high]),
+            neighbour=np.concatenate([low[1:], [0.75], high]),
+        ),
+        n_samples=100_000,
+        witness={"alpha": 0.5, "epsilon": 1.0, "n_bins": 2, "noise": "add-remove"},
+    )
+
+
+def _histlap_rows() -> list[Row]:
+    substitution, add_remove = Relation.SUBSTITUTION, Relation.ADD_REMOVE
+    cases = (
+        ("scale=2/epsilon", substitution, substitution, Verdict.PROVED),
+        ("scale=1/epsilon", add_remove, substitution, Verdict.REFUTED),
+        ("scale=1/epsilon,neighbours=add-remove", add_remove, add_remove, Verdict.PROVED),
+    )
+    return [
+        *(
+            Row(
+                claim=_histlap_claim(
+                    f"histlap.privacy[{variant}]",
+                    "Section 5, HistLap",
+                    expected,
+                    "The histogram behind HistLap's quantile, with Laplace noise of scale "
+                    f"{variant.split(',')[0].removeprefix('scale=')}, is ε-DP under {relation} "
+                    "(here ε = 1).",
+                    "log P/Q ≤ ε",
+                ),
+                check=Computed(partial(_histogram, noise, relation)),
+            )
+            for variant, noise, relation, expected in cases
+        ),
+        Row(
+            claim=_histlap_claim(
+                "histlap.privacy[scale=1/epsilon,release=quantile]",
+                "Section 5, HistLap",
+                Verdict.REFUTED,
+                "HistLap's released quantile, with Laplace noise of scale 1/epsilon, is ε-DP under "
+                "substitution (here ε = 1, two bins, the median); audited as a black box.",
+                "P(q ∈ E) ≤ e^ε P′(q ∈ E)",
+            ),
+            check=_released_quantile(),
+        ),
+        Row(
+            claim=_histlap_claim(
+                "histlap.coverage[scores=digits-gaussian-nb]",
+                "Section 5 and Tables 1 to 14, HistLap",
+                Verdict.REFUTED,
+                "HistLap's sets target coverage 1−α; no theorem says so, the tables suggest it. "
+                "Here on scores of an over-confident classifier of digits.",
+                "P(Y ∈ C(X)) ≥ 1−α",
+            ),
+            check=_coverage(
+                HistLap(alpha=0.1, epsilon=1.0), digits(Classifier.GAUSSIAN_NB), n=2_400
+            ),
+        ),
+    ]
+
+
+def _conformal_rows() -> list[Row]:
+    populations: tuple[Population, ...] = (Uniform(), breast_cancer(Classifier.LOGISTIC))
+    return [
+        Row(
+            claim=_conformal_claim(
+                f"conformal.split[scores={population.name}]",
+                "Split conformal prediction",
+                Verdict.PROVED,
+                f"Split conformal sets cover at least 1−α, on {population.name} scores: the "
+                "yardstick of the machinery.",
+                "P(Y ∈ C(X)) ≥ 1−α",
+            ),
+            check=Computed(partial(split_miscoverage, population, n=500, alpha=0.1)),
+        )
+        for population in populations
+    ] + [
+        Row(
+            claim=_conformal_claim(
+                "conformal.split[side=upper]",
+                "Split conformal prediction",
+                Verdict.PROVED,
+                "Split conformal sets cover at most 1−α+1/(n+1) where scores are not tied.",
+                "P(Y ∈ C(X)) ≤ 1−α+1/(n+1)",
+            ),
+            check=Computed(partial(split_overcoverage, n=500, alpha=0.1)),
+        )
+    ]

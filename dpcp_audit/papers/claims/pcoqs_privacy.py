@@ -1,0 +1,212 @@
+"""Rows for P-COQS: privacy (Proposition 1, the ε-equivalence, Remark 5), Remarks 2 and 7."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from dpcp_audit.audits.exact import hold_against, law_figures
+from dpcp_audit.audits.sampled import SampledPrivacy
+from dpcp_audit.audits.search.exact_pairs import WorstPairSearch
+from dpcp_audit.audits.search.feature_cells import DyadicBits
+from dpcp_audit.computed import Computation, Computed
+from dpcp_audit.data.populations import Uniform
+from dpcp_audit.guarantees import PureDP
+from dpcp_audit.mechanisms.laws import FinitePair
+from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.neighbours import Neighbours, Relation
+from dpcp_audit.papers.computations.pcoqs_remarks import (
+    WindowCount,
+    remark_2_fine,
+    remark_7_bounds,
+    zcdp_supremum,
+)
+from dpcp_audit.results import Verdict
+from dpcp_audit.rows import Row, claims_of
+from dpcp_audit.theorems.pcoqs_coverage import CoverageTheorem, Reading
+from dpcp_audit.theorems.theorem import FailureRate, MeanBound
+
+_claim = claims_of("P-COQS")
+_DEFAULT = PCOQS(alpha=0.1, rho=0.5)
+_REMARK_7 = PCOQS(alpha=0.1, rho=0.1)
+_REMARK_7_STATED = CoverageTheorem(
+    mechanism=_REMARK_7,
+    n=3000,
+    beta=0.01,
+    reading=Reading.CONDITIONAL,
+    window_count=0,  # τ = τ*, as the stated numbers have it
+)
+
+
+def _epsilon_equivalence() -> Computation:
+    scores, neighbour_scores = _DEFAULT.worst_pair(50)
+    return hold_against(
+        PureDP(1.0),
+        [FinitePair(*_DEFAULT.laws(scores, neighbour_scores))],
+        witness={
+            "n": 50,
+            "alpha": _DEFAULT.alpha,
+            "rho": _DEFAULT.rho,
+            "scores": scores.tolist(),
+            "neighbour_scores": neighbour_scores.tolist(),
+        },
+        note=(
+            "ε-DP implies (ε²/2)-zCDP, not the other way round: at ρ = ε²/2 = 0.5 the released "
+            "threshold is not 1-DP, so the papers' comparison with ExponQ at one ε is not like "
+            "for like."
+        ),
+    )
+
+
+def _sampled_equivalence() -> SampledPrivacy:
+    scores, neighbour_scores = _DEFAULT.worst_pair(50)
+    return SampledPrivacy(
+        sample=_DEFAULT.sample,
+        guarantee=PureDP(1.0),
+        neighbours=Neighbours(
+            relation=Relation.SUBSTITUTION, value=scores, neighbour=neighbour_scores
+        ),
+        search=DyadicBits(
+            bounds=_DEFAULT.bounds, rounds=_DEFAULT.rounds, resolution=_DEFAULT.resolution
+        ),
+        n_samples=100_000,
+        witness={"alpha": _DEFAULT.alpha, "rho": _DEFAULT.rho},
+    )
+
+
+def _membership() -> Computation:
+    scores, neighbour_scores = _DEFAULT.worst_pair(50)
+    pair = FinitePair(*_DEFAULT.laws(scores, neighbour_scores))
+    allowed = _DEFAULT.guarantee.advantage()
+    return Computation(
+        quantity="largest membership advantage on the pair",
+        value=pair.total_variation(),
+        claimed=allowed,
+        witness={
+            "n": 50,
+            "alpha": _DEFAULT.alpha,
+            "rho": _DEFAULT.rho,
+            "scores": scores.tolist(),
+            "neighbour_scores": neighbour_scores.tolist(),
+        },
+        note=(
+            "The total variation between the released threshold's laws on the balanced pair: no "
+            "attack on the release, however clever, has a larger advantage there."
+        ),
+        figures=law_figures(_DEFAULT.guarantee, pair),
+    )
+
+
+def rows() -> list[Row]:
+    """Return the P-COQS rows."""
+    return [*_privacy_rows(), *_remark_rows()]
+
+
+def _privacy_rows() -> list[Row]:
+    return [
+        Row(
+            claim=_claim(
+                "pcoqs.proposition-1.zcdp",
+                "Proposition 1",
+                Verdict.PROVED,
+                "Algorithm 1 is ρ-zCDP under substitution of one score.",
+                "D_α(M(S) ‖ M(S′)) ≤ ρα for all α > 1",
+            ),
+            check=Computed(partial(zcdp_supremum, _DEFAULT, n=50)),
+        ),
+        Row(
+            claim=_claim(
+                "pcoqs.epsilon-equivalence",
+                "Sections 3.2 and 5",
+                Verdict.REFUTED,
+                "At ρ = ε²/2 P-COQS gives the privacy of an ε-DP mechanism (here ε = 1).",
+                "(ε, 0)-DP ⇔ ε-zCDP; ε_CP = 1 ↔ ρ = 1/2",
+            ),
+            check=Computed(_epsilon_equivalence),
+        ),
+        Row(
+            claim=_claim(
+                "pcoqs.proposition-1.zcdp[neighbours=searched]",
+                "Proposition 1",
+                Verdict.CONSISTENT,
+                "Algorithm 1 is ρ-zCDP; a search over neighbours, told nothing, looks for the pair "
+                "whose exact laws lose most.",
+                "D_α(M(S) ‖ M(S′)) ≤ ρα for all α > 1",
+            ),
+            check=WorstPairSearch(
+                mechanism=_DEFAULT, guarantee=_DEFAULT.guarantee, n=50, evaluations=100
+            ),
+        ),
+        Row(
+            claim=_claim(
+                "pcoqs.epsilon-equivalence[audit=sampled]",
+                "Sections 3.2 and 5",
+                Verdict.REFUTED,
+                "At ρ = ε²/2 P-COQS gives the privacy of an ε-DP mechanism (here ε = 1); audited "
+                "by sampling, with events on the bits of the released threshold.",
+                "P(q ∈ E) ≤ e^ε P′(q ∈ E)",
+            ),
+            check=_sampled_equivalence(),
+        ),
+        Row(
+            claim=_claim(
+                "pcoqs.remark-5",
+                "Remark 5",
+                Verdict.CONSISTENT,
+                "No membership inference on the threshold beats what ρ-zCDP allows.",
+                "TPR − FPR ≤ sup δ(0) of ρ-zCDP",
+            ),
+            check=Computed(_membership),
+        ),
+    ]
+
+
+def _remark_rows() -> list[Row]:
+    statement = "If the score density is bounded by L, the expected M(Δ) is at most L·Δ·n."
+    n = 1000
+    return [
+        Row(
+            claim=_claim(
+                "pcoqs.remark-2[resolution=1/n]",
+                "Remark 2",
+                Verdict.REFUTED,
+                statement,
+                "E[M(Δ)] ≤ LΔn, at Δ = 1/n",
+            ),
+            check=MeanBound(
+                theorem=WindowCount(population=Uniform(), density_bound=1.0, n=n, resolution=1 / n),
+                at_most=1.0,
+                range=(0.0, 20.0),
+                n_trials=4_000,
+            ),
+        ),
+        Row(
+            claim=_claim(
+                "pcoqs.remark-2[resolution=1e-10]",
+                "Remark 2",
+                Verdict.REFUTED,
+                statement,
+                "E[M(Δ)] ≤ LΔn, at Δ = 1e-10",
+            ),
+            check=Computed(partial(remark_2_fine, n=n, resolution=1e-10, density_bound=1.0)),
+        ),
+        Row(
+            claim=_claim(
+                "pcoqs.remark-7[derivation]",
+                "Remark 7",
+                Verdict.REFUTED,
+                "Following Proposition 1, the coverage bounds at Δ = 1e-10, ρ = 0.1, n = 3000 and "
+                "β = 0.01 are 1−α−0.0183 and 1−α+0.0186.",
+                "τ/(n+1) = 0.0183",
+            ),
+            check=Computed(partial(remark_7_bounds, _REMARK_7, n=3000, beta=0.01, stated=0.0183)),
+        ),
+        Row(
+            claim=_claim(
+                "pcoqs.remark-7[coverage=conditional]",
+                "Remark 7",
+                Verdict.CONSISTENT,
+                "The coverage stays within [1−α−0.0183, 1−α+0.0186] with probability ≥ 0.99.",
+            ),
+            check=FailureRate(theorem=_REMARK_7_STATED, n_trials=40_000),
+        ),
+    ]

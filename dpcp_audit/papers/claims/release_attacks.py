@@ -1,0 +1,175 @@
+"""Rows for attacks: membership inference on what is released, and audits of local reports."""
+
+from __future__ import annotations
+
+from dpcp_audit.audits.local import LocalPrivacy
+from dpcp_audit.audits.membership.release_games import (
+    conformal_threshold,
+    exponq_threshold,
+    histlap_threshold,
+    label_report,
+    pcoqs_threshold,
+    score_answer,
+    through_sets,
+)
+from dpcp_audit.guarantees import LocalDP, PureDP
+from dpcp_audit.mechanisms.conformal import SplitConformal
+from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ, Normaliser
+from dpcp_audit.mechanisms.histlap import HistLap
+from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels
+from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
+from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.mechanisms.randomized_response import (
+    BinaryRandomizedResponse,
+    KaryRandomizedResponse,
+)
+from dpcp_audit.results import Verdict
+from dpcp_audit.rows import Row, claims_of
+
+_pcoqs_claim = claims_of("P-COQS")
+_ldpcp_claim = claims_of("LDP-CP")
+_exponq_claim = claims_of("Angelopoulos et al. (2022)")
+_N = 50
+
+
+def rows() -> list[Row]:
+    """Return the rows that attack."""
+    return [*_threshold_rows(), *_yardstick_rows(), *_other_quantile_rows(), *_local_rows()]
+
+
+def _threshold_rows() -> list[Row]:
+    game = pcoqs_threshold(PCOQS(alpha=0.1, rho=0.5), n=_N)
+    statement = "No membership attack on {what} of P-COQS beats what ρ-zCDP allows."
+    return [
+        Row(
+            claim=_pcoqs_claim(
+                f"pcoqs.remark-5[attack={attack}]",
+                "Remark 5",
+                Verdict.CONSISTENT,
+                statement.format(what=what),
+                "TPR ≤ the largest that ρ-zCDP allows at each FPR",
+            ),
+            check=check,
+        )
+        for attack, what, check in (
+            ("threshold", "the released threshold", game),
+            (
+                "sets",
+                "the prediction sets of 19 fixed queries",
+                through_sets(game, [(i + 1) / 20 for i in range(19)]),
+            ),
+        )
+    ]
+
+
+def _yardstick_rows() -> list[Row]:
+    """Split conformal prediction without privacy: the attack must bite."""
+    game = conformal_threshold(SplitConformal(alpha=0.1), n=_N, claim=PureDP(1.0))
+    return [
+        Row(
+            claim=_pcoqs_claim(
+                f"pcoqs.remark-5[mechanism=split-conformal,attack={attack}]",
+                "Section 1 (calibration without privacy)",
+                Verdict.REFUTED,
+                f"Split conformal prediction, which adds no noise, is 1-DP as seen through {what}: "
+                "the yardstick that the attack bites.",
+                "TPR ≤ min(e·FPR, 1 − (1−FPR)/e)",
+            ),
+            check=check,
+        )
+        for attack, what, check in (
+            ("threshold", "its threshold", game),
+            ("sets", "the prediction set of one query", through_sets(game, [0.5])),
+        )
+    ]
+
+
+def _other_quantile_rows() -> list[Row]:
+    published = ExponQ(
+        alpha=0.1, epsilon=1.0, n_candidates=50, gamma=0.2, normaliser=Normaliser.PUBLISHED
+    )
+    return [
+        Row(
+            claim=_exponq_claim(
+                "exponq.privacy[normaliser=published,attack=membership]",
+                "Algorithm 2 and the public code",
+                Verdict.REFUTED,
+                "The exponential-mechanism quantile is ε-DP (ε = 1, n = 50), with the published "
+                "normaliser; seen by a membership attack on its threshold.",
+                "TPR ≤ min(e^ε·FPR, 1 − e^(−ε)(1−FPR))",
+            ),
+            check=exponq_threshold(published, n=_N),
+        ),
+        Row(
+            claim=_pcoqs_claim(
+                "histlap.privacy[scale=2/epsilon,attack=membership]",
+                "Section 5, HistLap",
+                Verdict.CONSISTENT,
+                "HistLap's threshold, with Laplace noise of scale 2/ε, is ε-DP under substitution "
+                "(ε = 1); seen by a membership attack.",
+                "TPR ≤ min(e^ε·FPR, 1 − e^(−ε)(1−FPR))",
+            ),
+            check=histlap_threshold(HistLap(alpha=0.1, epsilon=1.0), n=_N),
+        ),
+    ]
+
+
+def _local_rows() -> list[Row]:
+    labels = LDPCPLabels(alpha=0.1, epsilon=2.0, k=10, rounds=10, window_width=0.05)
+    scores = LDPCPScores(alpha=0.1, epsilon=4.0, rounds=10, window_width=0.05)
+    return [
+        Row(
+            claim=_ldpcp_claim(
+                "ldpcp.membership[report=label]",
+                "Theorem 3",
+                Verdict.CONSISTENT,
+                "From LDP-CP-L's report no attack tells two labels apart better than ε-LDP allows "
+                "(ε = 2, k = 10).",
+                "TPR − FPR ≤ tanh(ε/2)",
+            ),
+            check=label_report(labels),
+        ),
+        Row(
+            claim=_ldpcp_claim(
+                "ldpcp.membership[report=score]",
+                "Theorem 4",
+                Verdict.CONSISTENT,
+                "From LDP-CP-S's answer no attack tells two scores apart better than ε-LDP allows "
+                "(ε = 4).",
+                "TPR − FPR ≤ tanh(ε/2)",
+            ),
+            check=score_answer(scores),
+        ),
+        Row(
+            claim=_ldpcp_claim(
+                "ldpcp.krr[audit=sampled]",
+                "Section 2.3",
+                Verdict.CONSISTENT,
+                "k-RR is ε-LDP (k = 10, ε = 2): the sampler, audited over all pairs of labels, and "
+                "the best guess of a label.",
+                "Q(z | y) ≤ e^ε Q(z | y′)",
+            ),
+            check=LocalPrivacy(
+                randomizer=KaryRandomizedResponse(2.0, 10).sample,
+                guarantee=LocalDP(2.0),
+                n_inputs=10,
+                n_outputs=10,
+                witness={"k": 10},
+            ),
+        ),
+        Row(
+            claim=_ldpcp_claim(
+                "ldpcp.rr[audit=sampled]",
+                "Algorithm 3",
+                Verdict.CONSISTENT,
+                "Binary randomised response is ε-LDP (ε = 4): the sampler, audited.",
+                "Q(z | b) ≤ e^ε Q(z | b′)",
+            ),
+            check=LocalPrivacy(
+                randomizer=BinaryRandomizedResponse(4.0).sample,
+                guarantee=LocalDP(4.0),
+                n_inputs=2,
+                n_outputs=2,
+            ),
+        ),
+    ]

@@ -1,0 +1,318 @@
+"""The theorem suite: every coverage bound over score laws, sizes n and privacy parameters.
+
+A cell whose scores meet the theorem's assumptions is expected to hold; outside of them
+nothing is expected, and the cell reports what happens.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from dpcp_audit.computed import Computed
+from dpcp_audit.data.piecewise import PiecewiseConstant
+from dpcp_audit.data.pools import Classifier, Dataset, classifier_pool, load_pool
+from dpcp_audit.data.populations import Beta, Deferred, Population, Uniform, atoms
+from dpcp_audit.mechanisms.conformal import SplitConformal
+from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ, optimal_gamma
+from dpcp_audit.mechanisms.histlap import HistLap
+from dpcp_audit.mechanisms.ldpcp.editions import OnMiss
+from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.papers.claims.claim_pools import digits
+from dpcp_audit.results import Verdict
+from dpcp_audit.rows import Row, WithoutFigures, claims_of
+from dpcp_audit.theorems.admissible import admissible_rounds, is_admissible
+from dpcp_audit.theorems.calibrator_coverage import Calibrator, MarginalCoverage
+from dpcp_audit.theorems.ldpcp_coverage import LabelTheorem, ScoreTheorem
+from dpcp_audit.theorems.ldpcp_exact import exact_failure
+from dpcp_audit.theorems.ldpcp_uniform import UniformEvent
+from dpcp_audit.theorems.pcoqs_coverage import CoverageTheorem, RankError, Reading
+from dpcp_audit.theorems.sequential_checks import SequentialRate
+from dpcp_audit.theorems.theorem import MeanBound
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from dpcp_audit.data.pools import ProbabilityPool
+
+_ldpcp_claim = claims_of("LDP-CP")
+_pcoqs_claim = claims_of("P-COQS")
+_SIZES = (50, 2_400, 10**6, 10**9, 10**12)
+
+
+def votes() -> Population:
+    """Return the hinge scores of a forest of 127 trees: multiples of 1/127, mostly small."""
+    grid = np.arange(128) / 127
+    counts = np.round(10_000 * np.exp(-6 * grid) + 150 * (grid > 0.95)).astype(np.int64)
+    return atoms(grid, counts, name="votes-127")
+
+
+def mixture() -> Population:
+    """Return a uniform law with an atom of 0.3 at 0.6."""
+    return PiecewiseConstant(cells=(0.7,), atoms=((0.6, 0.3),))
+
+
+def near_one() -> Population:
+    """Return a law with a quarter of its mass within 10⁻⁴ of 1."""
+    return PiecewiseConstant(edges=(0.0, 0.9999, 1.0), cells=(0.75, 0.25))
+
+
+def _continuous() -> tuple[Population, ...]:
+    return (Uniform(), Beta(2, 5), Beta(5, 0.2))
+
+
+class _Pool(NamedTuple):
+    """A pool of a classifier's probabilities, built when it is first used."""
+
+    name: str
+    load: Callable[[], ProbabilityPool]
+
+    def population(self) -> Population:
+        """Return the HPS scores of the true labels."""
+        return self.load().hps_population()
+
+    @property
+    def k(self) -> int:
+        """The number of classes."""
+        return int(self.load().probabilities.shape[1])
+
+
+def _shipped_pools() -> tuple[_Pool, ...]:
+    return tuple(
+        _Pool(f"{dataset}-{classifier}", partial(classifier_pool, dataset, classifier))
+        for dataset in Dataset
+        for classifier in Classifier
+    )
+
+
+def _all_laws(pools: Sequence[_Pool]) -> tuple[Population, ...]:
+    return (
+        *_continuous(),
+        near_one(),
+        mixture(),
+        votes(),
+        *(Deferred(pool.name, pool.population) for pool in pools),
+    )
+
+
+def rows(pool_files: Sequence[str] = ()) -> list[Row]:
+    """Return the rows of the theorem suite.
+
+    Parameters
+    ----------
+    pool_files : sequence of str
+        Saved pools to hold the theorems against as well (see ``load_pool``).
+    """
+    pools = (
+        *_shipped_pools(),
+        *(_Pool(load_pool(f).name, partial(load_pool, f)) for f in pool_files),
+    )
+    laws = _all_laws(pools)
+    cells = (
+        *_score_rows(laws),
+        *_label_rows(pools),
+        *_uniform_rows(pools),
+        *_rank_rows(),
+        *_coverage_rows(),
+        *_marginal_rows(laws),
+    )
+    return [replace(row, check=WithoutFigures(row.check)) for row in cells]
+
+
+def _score_rows(laws: Sequence[Population]) -> Iterator[Row]:
+    """Theorem 4, exactly, on every law: as printed, and with the upper end on a miss."""
+    for population in laws:
+        for n, epsilon in ((50, 4.0), (2_400, 4.0), (11_080, 1.0), (11_080, 4.0), (10**9, 4.0)):
+            for on_miss in OnMiss:
+                theorem = ScoreTheorem(
+                    population=population,
+                    n=n,
+                    epsilon=epsilon,
+                    delta=0.1,
+                    rounds=10,
+                    on_miss=on_miss,
+                )
+                yield _score_row(theorem)
+
+
+def _score_row(theorem: ScoreTheorem) -> Row:
+    admitted = is_admissible(
+        theorem.population, rounds=theorem.rounds, width=theorem.mechanism.window_width
+    )
+    holds = admitted or theorem.on_miss is OnMiss.UPPER_END
+    name = theorem.population.name
+    return Row(
+        claim=_ldpcp_claim(
+            f"grid.ldpcp.theorem-4[scores={name},n={theorem.n},epsilon={theorem.epsilon:g},"
+            f"on-miss={theorem.on_miss}]",
+            "Theorem 4",
+            Verdict.PROVED if holds else None,
+            f"LDP-CP-S covers at least 1−α−Δ_S with probability at least 1−δ, on {name} scores "
+            f"({'admissible' if admitted else 'not admissible'}).",
+        ),
+        check=Computed(partial(exact_failure, theorem)),
+    )
+
+
+def _label_rows(pools: Sequence[_Pool]) -> Iterator[Row]:
+    """Theorem 3 on real pools, L and L*."""
+    for pool in pools:
+        for n, starred in ((2_400, False), (2_400, True), (10**6, False)):
+            theorem = _label_theorem(pool, n, starred=starred)
+            admitted = is_admissible(
+                pool.population(), rounds=theorem.rounds, width=theorem.mechanism.window_width
+            )
+            yield Row(
+                claim=_ldpcp_claim(
+                    f"grid.ldpcp.theorem-3[scores={pool.name},n={n},T={theorem.rounds},"
+                    f"starred={starred}]",
+                    "Theorem 3",
+                    Verdict.CONSISTENT if admitted else None,
+                    f"LDP-CP-L covers at least {'1−α' if starred else '1−α−Δ_L'} with probability "
+                    f"at least 1−δ, on {pool.name} scores "
+                    f"({'admissible' if admitted else 'not admissible'}).",
+                ),
+                check=SequentialRate(theorem=theorem, n_trials=2_000),
+            )
+
+
+def _label_theorem(pool: _Pool, n: int, *, starred: bool) -> LabelTheorem:
+    """Return Theorem 3 with T = ⌈log2(1/τ)⌉ where some T is admissible, else with T = 10."""
+    theorem = LabelTheorem(
+        pool_name=pool.name,
+        pool=pool.load,
+        k=pool.k,
+        n=n,
+        epsilon=4.0,
+        delta=0.1,
+        starred=starred,
+    )
+    rounds = admissible_rounds(pool.population(), width=theorem.mechanism.window_width)
+    return theorem if rounds is None else replace(theorem, rounds=rounds)
+
+
+def _uniform_rows(pools: Sequence[_Pool]) -> Iterator[Row]:
+    for pool in pools:
+        for n in _SIZES:
+            theorem = UniformEvent(
+                pool_name=pool.name, pool=pool.load, k=pool.k, n=n, epsilon=2.0, delta=0.1
+            )
+            yield Row(
+                claim=_ldpcp_claim(
+                    f"grid.ldpcp.theorem-1[scores={pool.name},n={n}]",
+                    "Theorem 1",
+                    Verdict.CONSISTENT,
+                    "The noise-aware estimate exceeds the true coverage by at most Δ_L at every "
+                    f"threshold, with probability at least 1−δ, on {pool.name} scores.",
+                ),
+                check=SequentialRate(theorem=theorem, n_trials=2_000),
+            )
+
+
+def _rank_rows() -> Iterator[Row]:
+    """Proposition 1 on laws without atoms, at a resolution that separates the scores."""
+    for population in _continuous():
+        for n in _SIZES:
+            for rho in (0.05, 0.5):
+                mechanism = PCOQS(alpha=0.1, rho=rho)
+                separated = n * n * mechanism.resolution < 1e-2
+                yield Row(
+                    claim=_pcoqs_claim(
+                        f"grid.pcoqs.proposition-1.rank[scores={population.name},n={n},"
+                        f"rho={rho:g}]",
+                        "Proposition 1",
+                        Verdict.CONSISTENT if separated else None,
+                        "With probability at least 1−β the rank error is at most τ* + M(Δ), with "
+                        f"M(Δ) taken as 1, on {population.name} scores"
+                        f"{'' if separated else ' (which lie closer than Δ, so M(Δ) > 1)'}.",
+                    ),
+                    check=SequentialRate(
+                        theorem=RankError(
+                            mechanism=mechanism, n=n, beta=0.01, population=population
+                        ),
+                        n_trials=64_000,
+                    ),
+                )
+
+
+def _coverage_rows() -> Iterator[Row]:
+    """Theorem 1 and Corollary 1 of P-COQS, read for one calibrated set and for the average."""
+    for population in (*_continuous(), digits(Classifier.LOGISTIC)):
+        for n in _SIZES:
+            for corrected in (False, True):
+                name = "corollary-1" if corrected else "theorem-1"
+                theorem = CoverageTheorem(
+                    mechanism=PCOQS(alpha=0.1, rho=0.5),
+                    n=n,
+                    beta=0.01,
+                    reading=Reading.CONDITIONAL,
+                    corrected=corrected,
+                    population=population,
+                )
+                yield Row(
+                    claim=_pcoqs_claim(
+                        f"grid.pcoqs.{name}[coverage=conditional,scores={population.name},n={n}]",
+                        "Corollary 1" if corrected else "Theorem 1",
+                        None,
+                        "The bounds hold for the coverage of one calibrated set, with probability "
+                        f"at least 1−β, on {population.name} scores. The proof does not show it.",
+                    ),
+                    check=SequentialRate(theorem=theorem, n_trials=64_000),
+                )
+    for n in (50, 500):
+        for corrected in (False, True):
+            name = "corollary-1" if corrected else "theorem-1"
+            theorem = CoverageTheorem(
+                mechanism=PCOQS(alpha=0.1, rho=0.5),
+                n=n,
+                beta=0.1,
+                reading=Reading.MARGINAL,
+                corrected=corrected,
+            )
+            clamped = corrected and theorem.calibrator.alpha == 0
+            yield Row(
+                claim=_pcoqs_claim(
+                    f"grid.pcoqs.{name}[coverage=marginal,scores=uniform,n={n}]",
+                    "Corollary 1" if corrected else "Theorem 1",
+                    None if clamped else Verdict.CONSISTENT,
+                    "The bounds hold for the coverage over calibration and test data, given the "
+                    "noise, with probability at least 1−β, on uniform scores.",
+                ),
+                check=SequentialRate(theorem=theorem, n_trials=800),
+            )
+
+
+def _marginal_rows(laws: Sequence[Population]) -> Iterator[Row]:
+    """Mean coverage of every calibrator; HistLap has no theorem, so nothing is expected of it."""
+    for population in laws:
+        for n in (500, 2_400, 10**6):
+            calibrators: tuple[tuple[str, Calibrator, Verdict | None], ...] = (
+                ("conformal.split", SplitConformal(alpha=0.1), Verdict.CONSISTENT),
+                ("exponq.coverage", _exponq(n), Verdict.CONSISTENT),
+                ("histlap.coverage", HistLap(alpha=0.1, epsilon=1.0), None),
+                ("pcoqs.coverage", PCOQS(alpha=0.1, rho=0.5), None),
+            )
+            for name, calibrator, expected in calibrators:
+                yield Row(
+                    claim=_pcoqs_claim(
+                        f"grid.{name}[scores={population.name},n={n}]",
+                        "Sections 3.1 and 5",
+                        expected,
+                        f"Sets calibrated by {type(calibrator).__name__} cover at least 1−α on "
+                        f"average, on {population.name} scores.",
+                    ),
+                    check=MeanBound(
+                        theorem=MarginalCoverage(calibrator=calibrator, population=population, n=n),
+                        at_least=0.9,
+                        n_trials=30_000,
+                    ),
+                )
+
+
+def _exponq(n: int) -> ExponQ:
+    return ExponQ(
+        alpha=0.1, epsilon=1.0, n_candidates=100, gamma=optimal_gamma(n, alpha=0.1, epsilon=1.0)
+    )

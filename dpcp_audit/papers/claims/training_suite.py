@@ -1,0 +1,27 @@
+"""The training suite: DP-SGD and DP-Adam under attack. Its rows run with the extra ``dpsgd``."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import TYPE_CHECKING
+
+from dpcp_audit.errors import MissingExtraError
+from dpcp_audit.papers.claims import training_canaries, training_extraction, training_membership
+
+if TYPE_CHECKING:
+    from dpcp_audit.rows import Row
+
+
+def rows() -> list[Row]:
+    """Return the rows of the training suite; PyTorch is asked for where they run."""
+    return [
+        *training_canaries.rows(),
+        *training_membership.rows(),
+        *training_extraction.rows(),
+    ]
+
+
+def require_pytorch() -> None:
+    """Raise ``MissingExtraError`` where PyTorch, which the rows run with, is not installed."""
+    if importlib.util.find_spec("torch") is None:
+        raise MissingExtraError("PyTorch", "dpsgd")

@@ -1,0 +1,1 @@
+"""All calibrators compared at equal privacy: budgets, methods, study and page."""

@@ -1,0 +1,116 @@
+"""Other libraries' private quantiles as calibrators, where they are installed."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcp_audit.mechanisms.conformal import conformal_rank
+from dpcp_audit.papers.comparison.method import Calibrated, Method, Skipped, Trust
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpcp_audit._types import FloatArray
+    from dpcp_audit.papers.comparison.method import Case
+
+    Release = Callable[[FloatArray, np.random.Generator], float]
+
+_SCORES_A_CELL = 2_000_000
+_MOST_TRIALS, _LEAST_TRIALS = 100, 20
+_OPENDP_CANDIDATES = 2000
+
+
+def _per_release(
+    case: Case, package: str, prepare: Callable[[Case], tuple[Release, str]]
+) -> Calibrated | Skipped:
+    """Build a calibrator from code that releases one threshold at a time, at a cost O(n)."""
+    if importlib.util.find_spec(package) is None:
+        return Skipped(f"{package} is not installed; install it with: pip install {package}")
+    quantile, parameter = prepare(case)
+    population, n = case.subject.population, case.n
+
+    def draw(trials: int, rng: np.random.Generator) -> FloatArray:
+        runs = (quantile(population.sample(n, rng=rng), rng) for _ in range(trials))
+        return np.fromiter(runs, dtype=np.float64, count=trials)
+
+    def release(rng: np.random.Generator) -> Callable[[], object]:
+        scores = population.sample(n, rng=rng)
+        return lambda: quantile(scores, rng)
+
+    affordable = min(_MOST_TRIALS, max(_LEAST_TRIALS, _SCORES_A_CELL // n))
+    return Calibrated(draw=draw, release=release, parameter=parameter, most_trials=affordable)
+
+
+def _level(case: Case) -> float:
+    """Return the conformal level ⌈(1−α)(n+1)⌉/n, at most 1."""
+    return min(1.0, conformal_rank(case.n, alpha=case.alpha) / case.n)
+
+
+def _diffprivlib(case: Case) -> tuple[Release, str]:
+    tools: Any = importlib.import_module("diffprivlib.tools")
+    accountant = importlib.import_module("diffprivlib.accountant").BudgetAccountant()
+    level, epsilon = _level(case), case.budget.epsilon
+
+    def quantile(scores: FloatArray, rng: np.random.Generator) -> float:
+        state = np.random.RandomState(int(rng.integers(2**32)))
+        return float(
+            tools.quantile(
+                scores,
+                level,
+                epsilon=epsilon,
+                bounds=(0.0, 1.0),
+                random_state=state,
+                accountant=accountant,
+            )
+        )
+
+    return quantile, f"ε = {epsilon:.4g}"
+
+
+def _opendp(case: Case) -> tuple[Release, str]:
+    dp: Any = importlib.import_module("opendp.prelude")
+    dp.enable_features("contrib")
+    candidates = np.linspace(0.0, 1.0, _OPENDP_CANDIDATES)
+    domain = dp.vector_domain(dp.atom_domain(bounds=(0.0, 1.0), nan=False), size=case.n)
+    scored = (domain, dp.symmetric_distance()) >> dp.t.then_quantile_score_candidates(
+        candidates.tolist(), alpha=_level(case)
+    )
+
+    def noisy(scale: float) -> Any:
+        return scored >> dp.m.then_noisy_max(dp.max_divergence(), scale=scale, negate=True)
+
+    one_substitution = 2  # in symmetric distance
+    scale = noisy(1.0).map(one_substitution) / case.budget.epsilon
+    mechanism = noisy(scale)
+
+    def quantile(scores: FloatArray, rng: np.random.Generator) -> float:  # noqa: ARG001
+        return float(candidates[mechanism(scores)])  # draws from the system's entropy
+
+    return quantile, f"ε = {mechanism.map(one_substitution):.4g}, m = {candidates.size}"
+
+
+FOREIGN = (
+    Method(
+        key="diffprivlib",
+        label="diffprivlib",
+        family="diffprivlib",
+        trust=Trust.CURATOR,
+        promise="",
+        privacy="proved on paper: pure ε (exponential mechanism over intervals)",
+        build=partial(_per_release, package="diffprivlib", prepare=_diffprivlib),
+    ),
+    Method(
+        key="opendp",
+        label="OpenDP",
+        family="opendp",
+        trust=Trust.CURATOR,
+        promise="",
+        privacy="proved by its authors: pure ε, also in floating point",
+        build=partial(_per_release, package="opendp", prepare=_opendp),
+    ),
+)

@@ -1,0 +1,1 @@
+"""Computations that settle claims of the papers."""

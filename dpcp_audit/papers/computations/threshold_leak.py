@@ -1,0 +1,72 @@
+"""What LDP-CP-S's threshold alone tells an outsider about one user, against the claimed ε."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcp_audit import _validate
+from dpcp_audit.computed import Computation
+from dpcp_audit.mechanisms.laws import FiniteLaw, FinitePair
+from dpcp_audit.mechanisms.ldpcp.score_transcript import decision_laws
+
+if TYPE_CHECKING:
+    from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
+
+
+def decision_pairs(mechanism: LDPCPScores, *, asked: int, n: int) -> list[FinitePair]:
+    """Return the laws of one round's decision where one user's bit is 1 and where it is 0.
+
+    One pair for each number of ones among the block's other users.
+    """
+    laws = [FiniteLaw(row, np.zeros(3)) for row in decision_laws(mechanism, asked=asked, n=n)]
+    return [FinitePair(one, zero) for zero, one in itertools.pairwise(laws)]
+
+
+def threshold_leak(mechanism: LDPCPScores, *, n: int, delta: float = 1e-6) -> Computation:
+    """Compute the largest log-ratio of the threshold alone over all neighbours.
+
+    A user is asked in one round, and the threshold is a function of the rounds' decisions, so
+    that no pair of neighbours exceeds the worst decision (joint convexity of the hockey-stick
+    divergence over the paths to that round). With two rounds or more it is attained: a first
+    decision shows in the threshold, as below, at or above 1/2.
+
+    Parameters
+    ----------
+    n : int
+        Number of users.
+    delta : float
+        The δ at which the note gives ε.
+    """
+    _validate.open_unit(delta=delta)
+    sizes = sorted({asked for asked in mechanism.block_sizes(n) if asked})
+    pairs = [
+        (asked, ones, way)
+        for asked in sizes
+        for ones, pair in enumerate(decision_pairs(mechanism, asked=asked, n=n))
+        for way in (pair, pair.reversed())
+    ]
+    asked, ones, worst = max(pairs, key=lambda case: case[2].max_divergence())
+    central = max((way for _, _, way in pairs), key=lambda way: way.epsilon_at(delta))
+    leakiest = max((way for _, _, way in pairs), key=lambda way: way.renyi(2.0))
+    return Computation(
+        quantity="largest log-ratio of the threshold alone",
+        value=worst.max_divergence(),
+        claimed=mechanism.epsilon,
+        covers="every number of ones in a block of each size was tried; see threshold_leak.",
+        witness={
+            "n": n,
+            "epsilon": mechanism.epsilon,
+            "asked": asked,
+            "ones_elsewhere": ones,
+            f"epsilon_at_delta_{delta:g}": central.epsilon_at(delta),
+            "rho": leakiest.rho(),
+        },
+        note=(
+            f"From the threshold alone an outsider has ε = {central.epsilon_at(delta):.4g} at "
+            f"δ = {delta:g} on the worst neighbours, and ρ = {leakiest.rho():.3g} on those of "
+            f"largest D₂, where the aggregator has ε = {mechanism.epsilon:g}."
+        ),
+    )

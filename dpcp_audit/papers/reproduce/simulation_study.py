@@ -1,0 +1,336 @@
+"""Trials of the simulation study: every method, as published and as written, side by side."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from dpcp_audit.mechanisms.conformal import SplitConformal, conformal_rank
+from dpcp_audit.mechanisms.exponq.bin_search import ExponQSearch
+from dpcp_audit.mechanisms.exponq.exponential_quantile import Normaliser
+from dpcp_audit.mechanisms.histlap import HistLap
+from dpcp_audit.mechanisms.pcoqs import published_variants
+from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.papers.reproduce.simulation import (
+    HistogramSeed,
+    Model,
+    Sample,
+    Scored,
+    sample,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from dpcp_audit._types import FloatArray
+    from dpcp_audit.mechanisms.exponq.bin_search import Tuning
+    from dpcp_audit.papers.reproduce.simulation import PublishedDraws
+
+_CHUNK = 5
+
+
+class Method(IntEnum):
+    """The calibrators that the tables compare, as an index."""
+
+    EXPONQ = 0
+    HISTLAP = 1
+    PCOQS = 2
+    STANDARD = 3
+
+
+class Metric(IntEnum):
+    """What a trial measures, as an index."""
+
+    COVERAGE = 0
+    SIZE = 1
+    SINGLE = 2
+    GAP = 3
+    """|q − q₀| in score units, with q₀ the standard quantile: the tables' "rank error"."""
+    RANK_ERROR = 4
+    """|#{s <= q} − r|, in ranks."""
+    ACCURACY = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """The parameters of one row of a table.
+
+    Parameters
+    ----------
+    rho : float or None
+        P-COQS's budget as published, ε²/2 unless given; as written it is always ε²/2.
+    histogram_seed : HistogramSeed
+        What the published HistLap noise was seeded with.
+    lowest : float
+        Where the published search begins.
+    resolution : float
+        Δ of P-COQS as written.
+    alone : bool
+        Only P-COQS was run.
+    """
+
+    alpha: float = 0.1
+    epsilon: float = 1.0
+    rho: float | None = None
+    histogram_seed: HistogramSeed = HistogramSeed.FRESH
+    lowest: float = 0.0
+    resolution: float = 1e-10
+    alone: bool = False
+
+    @property
+    def published_rho(self) -> float:
+        """The ρ that the published P-COQS spent."""
+        return self.epsilon**2 / 2 if self.rho is None else self.rho
+
+
+class Demand(NamedTuple):
+    """A model and a sample size at one condition."""
+
+    model: Model
+    n: int
+    condition: Condition
+
+
+class Measured(NamedTuple):
+    """Trials as published and as written, each of shape (trials, methods, metrics)."""
+
+    published: FloatArray
+    written: FloatArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effort:
+    """How many of the 1,000 published trials are run.
+
+    Parameters
+    ----------
+    main : int
+        Of naive Bayes models at n = 10,000 and a model budget of 2.
+    side : int
+        Of naive Bayes models elsewhere.
+    forest : int
+        Of random forests.
+    """
+
+    main: int
+    side: int
+    forest: int
+
+    def trials(self, demand: Demand) -> int:
+        """Return the trials of a demand."""
+        if demand.model.kind.forest:
+            return self.forest
+        return self.main if demand.n == 10_000 and demand.model.epsilon == 2 else self.side
+
+
+class Task(NamedTuple):
+    """A chunk of trials at one sample size; a model takes part in the trials below its number."""
+
+    n: int
+    start: int
+    stop: int
+    conditions: dict[Model, tuple[Condition, ...]]
+    trials: dict[Model, int]
+    seed: int
+
+
+def run(
+    demands: Iterable[Demand],
+    effort: Effort,
+    *,
+    seed: int,
+    jobs: int,
+    progress: Callable[[int, int], None] | None = None,
+) -> dict[Demand, Measured]:
+    """Run the trials of all demands; a demand's numbers depend on nothing but ``seed``.
+
+    Demands whose model cannot be fitted here are left out.
+
+    Parameters
+    ----------
+    progress : callable, optional
+        Told after each chunk how many of how many are done.
+    """
+    import joblib  # noqa: PLC0415  (slow to import)
+
+    planned = tasks(demands, effort, seed=seed)
+    workers = joblib.Parallel(n_jobs=min(jobs, max(1, len(planned))), return_as="generator")
+    parts = []
+    for part in workers(joblib.delayed(perform)(task) for task in planned):
+        parts.append(part)
+        if progress is not None:
+            progress(len(parts), len(planned))
+    return gathered(parts)
+
+
+def tasks(demands: Iterable[Demand], effort: Effort, *, seed: int) -> list[Task]:
+    """Return chunks of trials, the largest samples first; see ``run``."""
+    return list(_tasks(demands, effort, seed))
+
+
+def gathered(parts: Iterable[Mapping[Demand, Measured]]) -> dict[Demand, Measured]:
+    """Join what the tasks measured, in their order."""
+    chunks: dict[Demand, list[Measured]] = defaultdict(list)
+    for part in parts:
+        for demand, measured in part.items():
+            chunks[demand].append(measured)
+    return {
+        demand: Measured(*(np.concatenate(column) for column in zip(*found, strict=True)))
+        for demand, found in chunks.items()
+    }
+
+
+def _tasks(demands: Iterable[Demand], effort: Effort, seed: int) -> Iterator[Task]:
+    by_size: dict[int, list[Demand]] = defaultdict(list)
+    for demand in dict.fromkeys(demands):
+        if not demand.model.missing:
+            by_size[demand.n].append(demand)
+    for n in sorted(by_size, reverse=True):
+        conditions: dict[Model, tuple[Condition, ...]] = defaultdict(tuple)
+        trials: dict[Model, int] = {}
+        for demand in by_size[n]:
+            conditions[demand.model] += (demand.condition,)
+            trials[demand.model] = effort.trials(demand)
+        last = max(trials.values())
+        for start in range(0, last, _CHUNK):
+            yield Task(n, start, min(start + _CHUNK, last), dict(conditions), trials, seed)
+
+
+def perform(task: Task) -> dict[Demand, Measured]:
+    """Run the trials of one task."""
+    from threadpoolctl import threadpool_limits  # noqa: PLC0415
+
+    parts: dict[Demand, list[Measured]] = defaultdict(list)
+    with threadpool_limits(1):
+        for trial in range(task.start, task.stop):
+            for demand, measured in _trial(trial, task).items():
+                parts[demand].append(measured)
+    return {
+        demand: Measured(*(np.stack(column) for column in zip(*trials, strict=True)))
+        for demand, trials in parts.items()
+    }
+
+
+def _trial(trial: int, task: Task) -> dict[Demand, Measured]:
+    data = sample(trial, task.n)
+    tuning = _Tuning(data.draws, stream(task.seed, task.n, trial), data.calibrate[1].size)
+    results = {}
+    for model, conditions in task.conditions.items():
+        if trial >= task.trials[model]:
+            continue
+        noise = stream(task.seed, task.n, trial, model)
+        published, written = _fitted(model, data, int(noise.integers(2**31)))
+        for condition in conditions:
+            demand = Demand(model, task.n, condition)
+            rng = stream(task.seed, task.n, trial, model, condition)
+            results[demand] = Measured(
+                _published(published, condition, tuning, trial=trial, rng=rng),
+                _written(written, condition, tuning, rng),
+            )
+    return results
+
+
+def stream(seed: int, *key: object) -> np.random.Generator:
+    """Return the random stream of a key, whatever else is run beside it."""
+    digest = hashlib.sha256(repr(key).encode()).digest()
+    return np.random.default_rng([seed, int.from_bytes(digest[:8], "big")])
+
+
+def _fitted(model: Model, data: Sample, fresh: int) -> tuple[Scored, Scored]:
+    """Return the scores of the model as published, and of one with noise of its own."""
+    published = Scored.of(model.fit(*data.fit, random_state=published_variants.MODEL_SEED), data)
+    if not model.kind.private:
+        return published, published
+    return published, Scored.of(model.fit(*data.fit, random_state=fresh), data)
+
+
+class _Tuning:
+    """ExponQ's (m, γ) of one trial; the search looks at no data, so models share it."""
+
+    def __init__(self, draws: PublishedDraws, rng: np.random.Generator, n: int) -> None:
+        self.draws = draws
+        self._simulated = {
+            Normaliser.PUBLISHED: (draws.uniform_scores, draws.choices),
+            Normaliser.CORRECTED: (rng.random(n), rng.random(draws.choices.size)),
+        }
+        self._found: dict[ExponQSearch, Tuning] = {}
+
+    def release(self, search: ExponQSearch, scores: FloatArray, draw: float) -> float:
+        """Search, or recall what was found, and release one threshold."""
+        if search not in self._found:
+            self._found[search] = search.tune(*self._simulated[search.normaliser])
+        return search.release(scores, self._found[search], draw)
+
+
+def _published(
+    model: Scored,
+    condition: Condition,
+    tuning: _Tuning,
+    *,
+    trial: int,
+    rng: np.random.Generator,
+) -> FloatArray:
+    """Return the metrics (methods, metrics) of one trial as the tables computed it."""
+    alpha, epsilon, draws = condition.alpha, condition.epsilon, tuning.draws
+    scores = published_variants.rounded(model.calibration)
+    thresholds = np.full(len(Method), np.nan)
+    standard = published_variants.standard_threshold(scores, alpha=alpha)
+    thresholds[Method.PCOQS] = published_variants.pcoqs_threshold(
+        scores,
+        alpha=alpha,
+        rho=condition.published_rho,
+        noise=draws.normals_without_exponq if condition.alone else draws.normals,
+        lowest=condition.lowest,
+    )
+    if not condition.alone:
+        thresholds[Method.EXPONQ] = tuning.release(
+            published_variants.exponq_search(alpha=alpha, epsilon=epsilon), scores, draws.release
+        )
+        thresholds[Method.HISTLAP] = published_variants.histlap_threshold(
+            scores,
+            alpha=alpha,
+            epsilon=epsilon,
+            rng=condition.histogram_seed.generator(trial, rng),
+        )
+        thresholds[Method.STANDARD] = standard
+    return _metrics(model, thresholds, standard, alpha, empty_counts=True)
+
+
+def _written(
+    model: Scored, condition: Condition, tuning: _Tuning, rng: np.random.Generator
+) -> FloatArray:
+    """Return the metrics (methods, metrics) of one trial of the reference mechanisms."""
+    alpha, epsilon = condition.alpha, condition.epsilon
+    scores = model.calibration
+    thresholds = np.full(len(Method), np.nan)
+    standard = SplitConformal(alpha=alpha).threshold(scores)
+    search = PCOQS(alpha=alpha, rho=epsilon**2 / 2, resolution=condition.resolution)
+    thresholds[Method.PCOQS] = search.sample(scores, 1, rng=rng)[0]
+    if not condition.alone:
+        thresholds[Method.EXPONQ] = tuning.release(
+            ExponQSearch(alpha=alpha, epsilon=epsilon), scores, rng.random()
+        )
+        histogram = HistLap(alpha=alpha, epsilon=epsilon, n_bins=published_variants.HISTOGRAM_BINS)
+        thresholds[Method.HISTLAP] = histogram.sample(scores, 1, rng=rng)[0]
+        thresholds[Method.STANDARD] = standard
+    return _metrics(model, thresholds, standard, alpha, empty_counts=False)
+
+
+def _metrics(
+    model: Scored, thresholds: FloatArray, standard: float, alpha: float, *, empty_counts: bool
+) -> FloatArray:
+    n = model.calibration.size
+    ranks = np.searchsorted(model.calibration, thresholds, side="right").astype(np.float64)
+    errors = np.abs(ranks - conformal_rank(n, alpha=alpha))
+    errors[np.isnan(thresholds)] = np.nan
+    result = np.empty((len(Method), len(Metric)))
+    result[:, : Metric.GAP] = model.measure(thresholds, empty_counts=empty_counts)
+    result[:, Metric.GAP] = np.abs(thresholds - standard)
+    result[:, Metric.RANK_ERROR] = errors
+    result[:, Metric.ACCURACY] = model.accuracy
+    return result

@@ -1,1 +1,0 @@
-"""Audits of foreign code: what is to be checked, as data, and the rows that it makes."""

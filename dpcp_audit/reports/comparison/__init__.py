@@ -1,1 +1,0 @@
-"""The comparison of calibrators at equal privacy, as tables, figures, a map and a page."""

@@ -1,0 +1,152 @@
+"""A comparison of two runs as plain data, as Markdown, and in a terminal."""
+
+from __future__ import annotations
+
+import html
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from dpcp_audit._format import DASH, interval, number
+from dpcp_audit.reports.differences.two_runs import Movement
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import TextIO
+
+    from dpcp_audit.reports.differences.two_runs import Change, Comparison
+    from dpcp_audit.results import PlainData
+
+_COLUMNS = ("", "claim", "quantity", "old", "new", "p", "remark")
+_SPECIAL = str.maketrans({character: f"\\{character}" for character in r"\`*_[]~|$#"})
+_WIDTH = 180
+
+
+def comparison_data(comparison: Comparison) -> PlainData:
+    """Return the comparison as JSON-ready data."""
+    return {
+        "comparison_version": "1.0",
+        "summary": summary(comparison),
+        "false_alarm": comparison.false_alarm,
+        "strict": comparison.strict,
+        "tests": comparison.tests,
+        "complete": comparison.complete,
+        "worsenings": [change.id for change in comparison.worsenings],
+        "changes": [_change_data(change, comparison) for change in comparison.changes],
+    }
+
+
+def _change_data(change: Change, comparison: Comparison) -> PlainData:
+    return {
+        "id": change.id,
+        "changed": change.changed,
+        "counts_as_worsening": comparison.counts(change),
+        "verdict": change.verdict,
+        "number": change.number,
+        "p_value": change.p_value,
+        "differs": list(change.differs),
+        "remark": change.remark,
+        "old": _side(change.old),
+        "new": _side(change.new),
+    }
+
+
+def _side(finding: PlainData | None) -> PlainData | None:
+    if finding is None:
+        return None
+    return {key: finding[key] for key in ("verdict", "expected", "evidence", "error")}
+
+
+def summary(comparison: Comparison) -> str:
+    """Return the comparison in two sentences."""
+    worse, changes = len(comparison.worsenings), comparison.changes
+    moved = sum(change.changed for change in changes)
+    claims = f"{_count(len(changes), 'claim')} compared"
+    said = f"{worse} got worse" if worse else "none got significantly worse"
+    ending = "" if comparison.complete else " The new run left claims unchecked."
+    return (
+        f"{claims}, {moved} changed, {said}. {_count(comparison.tests, 'number')} could be tested; "
+        "if no mechanism had changed, any of them would be called moved with probability at most "
+        f"{comparison.false_alarm:g}.{ending}"
+    )
+
+
+def _count(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def print_comparison(comparison: Comparison, *, stream: TextIO) -> None:
+    """Print what changed as a table, worst first, and the summary."""
+    console = Console(file=stream)
+    if not console.is_terminal:
+        console = Console(file=stream, width=_WIDTH)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in _COLUMNS:
+        table.add_column(
+            column,
+            overflow="fold",
+            no_wrap=column in {"", "p"},
+            min_width=36 if column == "claim" else None,
+        )
+    rows = [_cells(row) for row in comparison_data(comparison)["changes"] if row["changed"]]
+    for row in rows:
+        style = "bold red" if row[0].startswith("worse") else ""
+        table.add_row(Text(row[0], style=style), *map(Text, row[1:]))
+    if rows:
+        console.print(table)
+    console.print(Text(summary(comparison)))
+
+
+def render_markdown(data: Mapping[str, Any]) -> str:
+    """Render the data of a comparison as GitHub-flavoured Markdown."""
+    count = len(data["worsenings"])
+    headline = f"{count} of the claims got worse" if count else "No claim got significantly worse"
+    lines = [f"## {headline}", "", data["summary"], ""]
+    rows = [_cells(row) for row in data["changes"] if row["changed"]]
+    if rows:
+        lines += [
+            "| | Claim | Quantity | Old | New | p | Remark |",
+            "|:--|:--|:--|:--|:--|--:|:--|",
+        ]
+        lines += [f"| {' | '.join(map(_escape, row))} |" for row in rows]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _escape(text: str) -> str:
+    return html.escape(" ".join(text.split()), quote=False).translate(_SPECIAL)
+
+
+def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
+    evidence = (row["new"] or row["old"])["evidence"] or {}
+    return (
+        _standing(row),
+        row["id"],
+        str(evidence.get("quantity", "")),
+        _shown(row["old"]),
+        _shown(row["new"]),
+        DASH if row["p_value"] is None else number(row["p_value"], digits=2),
+        row["remark"],
+    )
+
+
+def _standing(row: Mapping[str, Any]) -> str:
+    if row["counts_as_worsening"]:
+        return "worse"
+    if row["old"] is None or row["new"] is None:
+        return "new" if row["old"] is None else "gone"
+    moved = {row["number"], row["verdict"]} & {Movement.WORSE, Movement.BETTER}
+    if len(moved) != 1:
+        return "changed"
+    elsewhere = row["differs"] and row["verdict"] == Movement.NONE
+    return f"{moved.pop()}{' elsewhere' if elsewhere else ''}"
+
+
+def _shown(finding: Mapping[str, Any] | None) -> str:
+    if finding is None:
+        return DASH
+    evidence = finding["evidence"]
+    if evidence is None:
+        return str(finding["verdict"])
+    return f"{finding['verdict']} {number(evidence['value'])} {interval(evidence)}".strip()

@@ -1,0 +1,222 @@
+"""How a results document is read: which finding comes first, and what each line says.
+
+Every report format is derived from here, so that no two of them disagree.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dpcp_audit._format import DASH, clipped, number, printable
+from dpcp_audit.reports.findings.entry import WORST_FIRST, entries_of
+from dpcp_audit.reports.findings.families import families
+from dpcp_audit.results import Verdict
+from dpcp_audit.skipped import Skipped
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from dpcp_audit.reports.findings.entry import Entry
+    from dpcp_audit.reports.findings.families import Family
+
+LIMITS = tuple(
+    """\
+The verdicts speak of the statements as written here and of the mechanisms, parameters and data \
+listed here, not of another implementation or of a deployment.
+CONSISTENT is not a proof: a violation smaller than the interval shows, or at inputs that were \
+not tried, would not have been seen.
+PROVED covers every case that its statement speaks of, in real arithmetic: side channels, random \
+number generators and floating-point noise are outside of it.
+INCONCLUSIVE and ERROR say nothing of the claim.
+The false-alarm probability bounds true claims that are refuted; it says nothing of false claims \
+that are missed.""".splitlines()
+)
+"""What no reader should take from a clean result."""
+_ALONE = {
+    Verdict.REFUTED: "is refuted",
+    Verdict.ERROR: "could not be checked",
+    Verdict.INCONCLUSIVE: "could not be decided",
+    Verdict.CONSISTENT: "is not refuted",
+    Verdict.PROVED: "is proved",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """A results document, read: its entries worst first and the sentences of the banner."""
+
+    entries: tuple[Entry, ...]
+    families: tuple[Family, ...]
+    papers: str
+    counts: Mapping[Verdict, int]
+    contradicting: tuple[Entry, ...]
+    false_alarm: str
+    complete: bool
+    skipped: tuple[Skipped, ...]
+
+    @property
+    def headline(self) -> str:
+        """What a reader must know first."""
+        refuted, total = self.counts[Verdict.REFUTED], len(self.entries)
+        if not total:
+            return "No claim was put to the test"
+        if total == 1:
+            return f"The claim {_ALONE[self.entries[0].verdict]}"
+        if refuted == total:
+            return f"All {total} claims are refuted"
+        if self.counts[Verdict.ERROR] == total:
+            return f"None of {total} claims could be checked"
+        if not refuted and not self.holding:
+            return f"None of {total} claims could be decided"
+        return f"{refuted or 'None'} of {total} claims {_is(refuted or 1)} refuted"
+
+    @property
+    def broken(self) -> tuple[Family, ...]:
+        """The families in which something is refuted, the worst first; controls left out."""
+        return tuple(f for f in self.families if f.refuted and not f.control)
+
+    @property
+    def controls(self) -> tuple[Family, ...]:
+        """The families whose refutation shows that the audit bites."""
+        return tuple(f for f in self.families if f.refuted and f.control)
+
+    @property
+    def sound(self) -> tuple[Family, ...]:
+        """The families in which nothing is refuted."""
+        return tuple(f for f in self.families if not f.refuted)
+
+    @property
+    def failed(self) -> tuple[Entry, ...]:
+        """What could not be completed."""
+        return tuple(entry for entry in self.entries if entry.verdict is Verdict.ERROR)
+
+    @property
+    def holding(self) -> int:
+        """Number of claims that hold: proved, or consistent with the evidence."""
+        return self.counts[Verdict.PROVED] + self.counts[Verdict.CONSISTENT]
+
+    @property
+    def standing(self) -> str:
+        """Whether any verdict contradicts what was expected."""
+        count = len(self.contradicting)
+        if not count:
+            return "No verdict contradicts what was expected."
+        verb = "contradicts" if count == 1 else "contradict"
+        return f"{_count(count, 'verdict')} {verb} what was expected."
+
+    @property
+    def tally(self) -> tuple[tuple[Verdict, int], ...]:
+        """The verdicts that occur, worst first, each with its number."""
+        return tuple(
+            (verdict, self.counts[verdict]) for verdict in WORST_FIRST if self.counts[verdict]
+        )
+
+    @property
+    def assurance(self) -> str:
+        """What the run's false-alarm probability says."""
+        return (
+            "If every claim were true, this run would refute any of them with probability at most "
+            f"{self.false_alarm}."
+        )
+
+    @property
+    def meaning(self) -> str:
+        """What the run means, in one or two sentences."""
+        refuted = self.counts[Verdict.REFUTED]
+        if not refuted and not self.holding:
+            return "Nothing is known of these promises, neither for them nor against."
+        return f"{self._refuted_sentence()} {self._holding_sentence()}".strip()
+
+    def _refuted_sentence(self) -> str:
+        caught = sum(len(family.refuted) for family in self.controls)
+        refuted = self.counts[Verdict.REFUTED] - caught
+        controls = (
+            f" {_count(caught, 'more claim')} {_is(caught, 'is a control', 'are controls')}, "
+            "known to be broken, and caught."
+            if caught
+            else ""
+        )
+        if not refuted:
+            return "The evidence excludes none of these promises." + controls
+        them, each = _is(refuted, "it", "them"), _is(refuted, "it comes", "each comes")
+        return (
+            f"The evidence excludes {_count(refuted, 'promise')} as stated, so do not build on "
+            f"{them} in that form; {each} with a witness and a command that runs it again."
+            f"{controls}"
+        )
+
+    def _holding_sentence(self) -> str:
+        proved, consistent = self.counts[Verdict.PROVED], self.counts[Verdict.CONSISTENT]
+        words = {
+            f"{_is(proved)} proved by exact evidence that covers every case": proved,
+            f"withstood this run's attempts to refute {_is(consistent, 'it', 'them')}": consistent,
+        }
+        if not self.holding:
+            return ""
+        if self.holding == 1:
+            return f"1 claim holds: it {next(said for said, count in words.items() if count)}."
+        said = ", ".join(f"{count} {phrase}" for phrase, count in words.items() if count)
+        return f"{self.holding} claims hold: {said}."
+
+
+def read(document: Mapping[str, Any]) -> Reading:
+    """Read a results document of schema version 1.
+
+    Raises
+    ------
+    ValueError
+        If the document's schema version is another.
+    """
+    version = str(document.get("schema_version"))
+    if version.partition(".")[0] != "1":
+        raise ValueError(f"document must have schema_version 1.x, got {version!r}")
+    entries = entries_of(document)
+    return Reading(
+        entries=entries,
+        families=families(entries),
+        papers=_listed([name for name, _ in Counter(e.paper for e in entries).most_common()]),
+        counts=Counter(entry.verdict for entry in entries),
+        contradicting=tuple(entry for entry in entries if entry.contradicts),
+        false_alarm=number(document.get("false_alarm")),
+        complete=bool(document.get("complete", True)),
+        skipped=tuple(
+            Skipped(name=printable(each["name"]), reason=printable(each["reason"]))
+            for each in document.get("skipped") or ()
+        ),
+    )
+
+
+def run_facts(document: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Return what is needed to repeat the run, name and value."""
+    tool, libraries = document["tool"], document.get("libraries") or {}
+    facts = {
+        "Tool": f"{tool['name']} {tool['version']}",
+        "Suite": document.get("suite", DASH),
+        "Profile": document.get("profile", DASH),
+        "Seed": document.get("seed", DASH),
+        "False-alarm probability": number(document.get("false_alarm")),
+        "Time": f"{number(document.get('wall_seconds'), digits=3)} s",
+        "Python": document.get("python", DASH),
+        "Libraries": ", ".join(f"{name} {of}" for name, of in libraries.items()) or DASH,
+    }
+    return tuple((name, printable(value)) for name, value in facts.items())
+
+
+def _count(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _is(count: int, one: str = "is", many: str = "are") -> str:
+    return one if count == 1 else many
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Name the first few, and count the others."""
+    shown = [clipped(name, 80) for name in names]
+    if len(shown) > 4:
+        shown = [*shown[:3], f"{len(shown) - 3} other sources"]
+    if len(shown) < 2:
+        return shown[0] if shown else "no paper"
+    return f"{', '.join(shown[:-1])} and {shown[-1]}"

@@ -1,1 +1,0 @@
-"""The papers' tables and figures, reproduced: published, as published, as written."""

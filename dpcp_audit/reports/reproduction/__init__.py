@@ -1,0 +1,1 @@
+"""A reproduction as plain data, and its pages."""

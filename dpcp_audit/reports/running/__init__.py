@@ -1,1 +1,0 @@
-"""Runs: checks cut into tasks, handed to engines, journalled, and put together again."""

@@ -1,0 +1,336 @@
+"""The score test of p ≤ e^ε·p′ + δ, calibrated exactly: it spends the whole error level.
+
+The statistic is Farrington and Manning's (1990): with R = e^ε, and p̃ = R·p̃′ + δ the maximum
+likelihood estimates under the null boundary,
+
+    T = (x/n − R·y/n′ − δ)/s,   s² = p̃(1−p̃)/n + R²·p̃′(1−p̃′)/n′.
+
+Its p-value is the largest probability of T ≥ t over the nuisance p′, which five facts certify.
+
+- T² = u·(x/n − R·y/n′ − δ) with the multiplier u = n(x/n − p̃)/(p̃(1−p̃)). Both factors rise with
+  x and fall with y, so {T ≥ t} is a set {x ≥ c(y)} with c increasing: its probability rises with
+  p and falls with p′, and over the null it is largest on the boundary p = R·p′ + δ.
+- c is explicit: T = t where x/n = p̃ + t·p̃(1−p̃)/(n·s) and y/n′ = p̃′ − t·R·p̃′(1−p̃′)/(n′·s).
+- The nuisance may be confined to its Clopper–Pearson interval if the error of that interval is
+  added to the p-value (Berger and Boos 1994).
+- Between two points of a grid the probability is at most the larger end's times e^g. In natural
+  parameters η the probability times e^A(η), A the log-partition, is log-convex; g is the largest
+  gap of A below its chord. The boundary lies below the chord, since
+  logit p is convex in logit p′ along it (R ≥ 1), and lower p means lower probability.
+- Sums over y leave out at most 2·e^−36 of the mass (Bernstein's inequality), which is added.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.special import bdtrc, expit, gammaln, logit, ndtri, xlog1py, xlogy
+
+from dpcp_audit import _validate
+from dpcp_audit.stats.intervals import clopper_pearson
+
+if TYPE_CHECKING:
+    from dpcp_audit._types import FloatArray
+
+_TAIL = 36.0
+_SLACK = 2 * math.exp(-_TAIL)
+_STEP = 1.0
+_REFINEMENTS = 6
+_TOLERANCE = 0.005
+_BISECTIONS = 36
+_LARGEST_EPSILON = 50.0
+
+
+class Region(NamedTuple):
+    """A set {x ≥ critical(y)} over consecutive counts y; both arrays have shape (m,)."""
+
+    counts: FloatArray
+    critical: FloatArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RatioTest:
+    """The null hypothesis p ≤ e^ε·p′ + δ about two binomial counts.
+
+    Parameters
+    ----------
+    n, n_prime : int
+        Trials behind the count x of probability p, and behind y of probability p′.
+    epsilon, delta : float
+        ε >= 0 and δ in [0, 1).
+    """
+
+    n: int
+    n_prime: int
+    epsilon: float
+    delta: float = 0.0
+
+    def __post_init__(self) -> None:
+        _validate.integer(n=self.n, n_prime=self.n_prime, at_least=1)
+        _validate.non_negative(epsilon=self.epsilon)
+        if self.epsilon > _LARGEST_EPSILON:
+            raise ValueError(f"epsilon must be at most {_LARGEST_EPSILON:g}, got {self.epsilon!r}")
+        _validate.closed_unit(delta=self.delta)
+        if self.delta == 1:
+            raise ValueError(f"delta must be below 1, got {self.delta!r}")
+
+    @property
+    def ratio(self) -> float:
+        """R = e^ε."""
+        return math.exp(self.epsilon)
+
+    @property
+    def largest_rate(self) -> float:
+        """The largest p′ on the boundary, where p = 1."""
+        return (1 - self.delta) / self.ratio
+
+    def statistic(self, x: int, y: int) -> float:
+        """Return T, negative where the counts agree with the null."""
+        _check_counts(x, self.n, y, self.n_prime)
+        excess = x / self.n - self.ratio * y / self.n_prime - self.delta
+        scale = float(self._scale(np.array(self.restricted_rate(x, y))))
+        return excess / scale if scale > 0 else math.copysign(math.inf, excess) if excess else 0.0
+
+    def p_value(self, x: int, y: int, *, nuisance_error: float = 1e-6) -> float:
+        """Return the p-value of the counts, valid whatever p′ is.
+
+        Parameters
+        ----------
+        nuisance_error : float
+            Probability with which the interval for p′ may miss it; part of the p-value.
+        """
+        _check_counts(x, self.n, y, self.n_prime)
+        _validate.open_unit(nuisance_error=nuisance_error)
+        t = self.statistic(x, y)
+        low, high = clopper_pearson(y, self.n_prime, significance=nuisance_error)
+        if t <= 0 or low >= self.largest_rate:
+            return 1.0
+        return min(1.0, self._supremum(t, low, min(high, self.largest_rate)) + nuisance_error)
+
+    def critical_counts(self, t: float, y: FloatArray) -> FloatArray:
+        """Return, for each y, the least x with T ≥ ``t`` > 0; n + 1 where there is none."""
+        low, high = np.zeros(y.shape), np.full(y.shape, self.largest_rate)
+        for _ in range(_BISECTIONS):
+            middle = (low + high) / 2
+            beyond = self._contour(t, middle)[1] >= y
+            low, high = np.where(beyond, low, middle), np.where(beyond, middle, high)
+        x = self._contour(t, low)[0]  # at or before the contour: the set can only be too large
+        least = np.ceil(x - 1e-9 * (1 + np.abs(x)))
+        certain = high == self.largest_rate  # the contour ends, with p̃ = 1, before it comes to y
+        if certain.any():
+            least[certain] = np.where(y[certain] <= self._last_count(t), self.n, self.n + 1.0)
+        return np.minimum(np.maximum(least, 0.0), self.n + 1.0)
+
+    def region(self, t: float, low: float, high: float) -> Region:
+        """Return the set T ≥ ``t`` > 0, where y matters at some rate p′ in [low, high]."""
+        first, last = self._window(np.array([low, high]))
+        counts = np.arange(first.min(), last.max() + 1)
+        return Region(counts, self.critical_counts(t, counts))
+
+    def rejection_probability(
+        self, region: Region, p: FloatArray, p_prime: FloatArray
+    ) -> FloatArray:
+        """Return upper bounds, tight to 1e-15, of the region's probability at pairs of rates."""
+        first, last = self._window(p_prime) - region.counts[0]
+        total = np.empty(p.shape)
+        for i, (rate, rate_prime) in enumerate(zip(p, p_prime, strict=True)):
+            window = slice(max(0, int(first[i])), int(last[i]) + 1)
+            mass = _binomial_mass(region.counts[window], self.n_prime, float(rate_prime))
+            total[i] = mass @ _upper_tail(region.critical[window], self.n, float(rate))
+        return total + _SLACK
+
+    def boundary(self, p_prime: FloatArray) -> FloatArray:
+        """Return p = R·p′ + δ."""
+        return np.minimum(1.0, self.ratio * p_prime + self.delta)
+
+    def _supremum(self, t: float, low: float, high: float) -> float:
+        """Bound P(T ≥ t) over the boundary with p′ in [low, high], by branch and bound."""
+        region = self.region(t, low, high)
+        first = max(low, 1e-4 / (self.n_prime + self.ratio * self.n))
+        last = min(high, self.largest_rate * (1 - 1e-4 / (self.n + self.n_prime)))
+        if not first < last:  # a sliver: its corner bounds it
+            return self._corner(region, low, high)
+        rates = self._grid(first, last)
+        values = self.rejection_probability(region, self.boundary(rates), rates)
+        for _ in range(_REFINEMENTS):
+            between = np.maximum(values[1:], values[:-1]) * np.exp(self._dip(rates))
+            wide = between > (1 + _TOLERANCE) * values.max()
+            if not wide.any():
+                break
+            middles = expit((logit(rates[1:]) + logit(rates[:-1]))[wide] / 2)
+            added = self.rejection_probability(region, self.boundary(middles), middles)
+            order = np.argsort(np.concatenate([rates, middles]), kind="stable")
+            rates = np.concatenate([rates, middles])[order]
+            values = np.concatenate([values, added])[order]
+        inside = float((np.maximum(values[1:], values[:-1]) * np.exp(self._dip(rates))).max())
+        slivers = [(a, b) for a, b in ((low, first), (last, high)) if a < b]
+        return max([inside, *(self._corner(region, a, b) for a, b in slivers)])
+
+    def _corner(self, region: Region, low: float, high: float) -> float:
+        """Bound the probability for p′ in [low, high] by the largest p with the least p′."""
+        corner = self.boundary(np.array([high])), np.array([low])
+        return float(self.rejection_probability(region, *corner)[0])
+
+    def _grid(self, first: float, last: float) -> FloatArray:
+        """Return rates from ``first`` to ``last`` at which neither count's law moves much."""
+        parts = [np.array([first, last])]
+        for scale, shift, trials in ((1.0, 0.0, self.n_prime), (self.ratio, self.delta, self.n)):
+            a, b = (math.asin(math.sqrt(min(1.0, scale * q + shift))) for q in (first, last))
+            steps = 2 + math.ceil((b - a) * 2 * math.sqrt(trials) / _STEP)
+            parts.append((np.sin(np.linspace(a, b, steps)) ** 2 - shift) / scale)
+        rates = np.unique(np.concatenate(parts))
+        return rates[(rates >= first) & (rates <= last)]
+
+    def _dip(self, rates: FloatArray) -> FloatArray:
+        """Bound how far the joint log-partition dips below its chords on the boundary."""
+        p = self.boundary(rates)
+        return self.n * _chord_dip(p) + self.n_prime * _chord_dip(rates)
+
+    def _window(self, rates: FloatArray) -> FloatArray:
+        """Return the first and last y that matter at each rate (Bernstein's inequality)."""
+        mean = self.n_prime * rates
+        spread = _TAIL / 3 + np.sqrt(_TAIL**2 / 9 + 2 * mean * (1 - rates) * _TAIL)
+        first = np.maximum(0.0, np.floor(mean - spread))
+        return np.stack([first, np.minimum(float(self.n_prime), np.ceil(mean + spread))])
+
+    def _last_count(self, t: float) -> int:
+        """Return the largest y with T(n, y) >= t, or −1: T falls with y."""
+        return (
+            bisect_left(
+                range(self.n_prime + 1),
+                True,
+                key=lambda y: self.statistic(self.n, y) < t - 1e-9 * (1 + t),
+            )
+            - 1
+        )
+
+    def _scale(self, rate: FloatArray) -> FloatArray:
+        p = self.boundary(rate)
+        variance = p * (1 - p) / self.n + self.ratio**2 * rate * (1 - rate) / self.n_prime
+        return np.asarray(np.sqrt(variance))
+
+    def _contour(self, t: float, rate: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the (real) counts x and y with T = t and the restricted estimate p̃′ = rate."""
+        p, scale = self.boundary(rate), self._scale(rate)
+        lift = np.divide(t, scale, out=np.zeros_like(scale), where=scale > 0)
+        return (
+            self.n * p + lift * p * (1 - p),
+            self.n_prime * rate - lift * self.ratio * rate * (1 - rate),
+        )
+
+    def restricted_rate(self, x: float, y: float) -> float:
+        """Return p̃′: where the log-likelihood on the boundary, concave in p′, has slope 0."""
+        low, high = 0.0, self.largest_rate
+        for _ in range(200):
+            rate = (low + high) / 2
+            if rate in {low, high}:
+                break
+            p = self.ratio * rate + self.delta
+            slope = self.ratio * (x - self.n * p) * rate * (1 - rate)
+            slope += (y - self.n_prime * rate) * p * (1 - p)
+            low, high = (rate, high) if slope > 0 else (low, rate)
+        return (low + high) / 2
+
+
+def ratio_p_value(
+    x: int,
+    n: int,
+    y: int,
+    n_prime: int,
+    *,
+    epsilon: float,
+    delta: float = 0.0,
+    nuisance_error: float = 1e-6,
+) -> float:
+    """Return the p-value of p ≤ e^ε·p′ + δ from x ~ Bin(n, p) and y ~ Bin(n′, p′)."""
+    test = RatioTest(n=n, n_prime=n_prime, epsilon=epsilon, delta=delta)
+    return test.p_value(x, y, nuisance_error=nuisance_error)
+
+
+def epsilon_lower_bound(
+    x: int,
+    n: int,
+    y: int,
+    n_prime: int,
+    *,
+    delta: float = 0.0,
+    significance: float,
+    resolution: float = 1e-3,
+) -> float:
+    """Return a lower confidence bound of ε = log((p − δ)/p′), by inversion of the test.
+
+    The largest multiple of ``resolution`` whose null is refuted, found by bisection; −∞ where
+    not even ε = 0 is. At most ε = 50.
+    """
+    _validate.open_unit(significance=significance)
+    _validate.positive(resolution=resolution)
+
+    def refuted(steps: int) -> bool:
+        test = RatioTest(n=n, n_prime=n_prime, epsilon=steps * resolution, delta=delta)
+        return test.p_value(x, y, nuisance_error=significance / 1000) <= significance
+
+    if not refuted(0):
+        return -math.inf
+    largest = int(_LARGEST_EPSILON / resolution)
+    guess = min(largest - 1, _guess(x, n, y, n_prime, delta, significance, resolution))
+    low, high, stride = 0, largest, 2
+    while guess > low and not refuted(guess):
+        guess, high, stride = guess - stride, guess, 4 * stride
+    low, stride = max(guess, 0), 2
+    while low + stride < high and refuted(low + stride):
+        low, stride = low + stride, 4 * stride
+    high = min(high, low + stride)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if refuted(middle) else (low, middle)
+    return low * resolution
+
+
+def _guess(  # noqa: PLR0917  (in the order of the public function)
+    x: int, n: int, y: int, n_prime: int, delta: float, significance: float, resolution: float
+) -> int:
+    """Return the steps at which T is the normal quantile, from where the bound is looked for."""
+    low, high = 0.0, _LARGEST_EPSILON
+    quantile = -float(ndtri(significance))
+    while high - low > resolution:
+        middle = (low + high) / 2
+        test = RatioTest(n=n, n_prime=n_prime, epsilon=middle, delta=delta)
+        low, high = (middle, high) if test.statistic(x, y) > quantile else (low, middle)
+    return max(1, math.floor(low / resolution))
+
+
+def _check_counts(x: int, n: int, y: int, n_prime: int) -> None:
+    _validate.integer(x=x, y=y, at_least=0)
+    if x > n or y > n_prime:
+        raise ValueError(f"x and y must be at most n and n_prime, got {x} of {n}, {y} of {n_prime}")
+
+
+def _chord_dip(rates: FloatArray) -> FloatArray:
+    """Return how far A(η) = log(1 + e^η) dips below its chords between neighbouring rates.
+
+    It is furthest below a chord where its derivative, the rate, is the chord's slope.
+    """
+    eta, partition = logit(rates), -np.log1p(-rates)
+    rise = np.diff(eta)
+    slope = np.divide(np.diff(partition), rise, out=rates[1:].copy(), where=rise > 1e-9)
+    slope = np.clip(slope, rates[:-1], rates[1:])
+    dip = partition[:-1] + slope * (logit(slope) - eta[:-1]) + np.log1p(-slope)
+    return np.asarray(np.maximum(dip, 0.0))
+
+
+def _binomial_mass(counts: FloatArray, trials: int, rate: float) -> FloatArray:
+    log_choices = gammaln(trials + 1) - gammaln(counts + 1) - gammaln(trials - counts + 1)
+    log_mass = log_choices + xlogy(counts, rate) + xlog1py(trials - counts, -rate)
+    return np.asarray(np.exp(log_mass))
+
+
+def _upper_tail(least: FloatArray, trials: int, rate: float) -> FloatArray:
+    """Return P(Binomial(trials, rate) >= least), for least in 0..trials+1."""
+    tail = np.zeros(least.shape)
+    inside = least <= trials
+    tail[inside] = bdtrc(least[inside] - 1, trials, rate)
+    return tail

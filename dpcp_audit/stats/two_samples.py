@@ -1,0 +1,182 @@
+"""Whether a sampled number moved between two independent runs, from what evidence keeps of each.
+
+Every test here is valid at every sample size: no normal approximation, none of the levels is
+asymptotic. ``Shift`` holds two one-sided p-values; under "the number did not rise" the first is
+at most s with probability at most s, under "it did not fall" the second.
+
+- Two rates: Fisher's exact test; where a number of trials was chosen in view of the hits, or is
+  too large for that, the product of two mixture likelihood ratios (``RateSequence``), smallest at
+  the pooled rate, is an e-value, and its inverse a p-value (Ville 1939; Turner, Ly and Grünwald
+  2024).
+- Two log-ratios, of an event or of its complement, whichever is larger: the least significance
+  at which boxes of the four rates part them.
+- Two means: Bernstein's inequality for the difference, whose variances are bounded from their
+  estimates (Maurer and Pontil 2009, Theorem 10).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from dpcp_audit.results import Measure
+from dpcp_audit.stats.confidence_sequence import RateSequence
+from dpcp_audit.stats.intervals import clopper_pearson
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpcp_audit.results import Count, Sample
+
+_BISECTIONS = 36
+_MOST_TRIALS = 10**15
+"""Numbers of trials beyond it are not believed."""
+_MOST_EXACT = 10**6
+"""Up to so many trials Fisher's test is computed; beyond, the e-value is, which is quick."""
+_LARGEST_LOG = 200.0
+"""p-values below e^−200 are not told apart: the limits of rates fail at such significances."""
+
+
+class Shift(NamedTuple):
+    """p-values of "the new number is higher" and of "it is lower"."""
+
+    higher: float
+    lower: float
+
+    @property
+    def p_value(self) -> float:
+        """The two-sided p-value of "it moved"."""
+        return min(1.0, 2 * min(self.higher, self.lower))
+
+
+def compare_rates(old: Count, new: Count) -> Shift:
+    """Compare two rates; undecided trials count in whichever way speaks against a shift."""
+    return Shift(
+        higher=_rate_rises(old.hits + old.undecided, old, new.hits, new),
+        lower=_rate_rises(new.hits + new.undecided, new, old.hits, old),
+    )
+
+
+def compare_log_ratios(old: Sample, new: Sample) -> Shift:
+    """Compare log(p/p′) of the same event, or of its complement, on the same two inputs."""
+    return Shift(higher=_ratio_rises(old, new), lower=_ratio_rises(new, old))
+
+
+def compare_means(old_mean: float, old: Sample, new_mean: float, new: Sample) -> Shift:
+    """Compare two means of bounded variables."""
+    gap = new_mean - old_mean
+    return Shift(higher=_mean_rises(gap, old, new), lower=_mean_rises(-gap, old, new))
+
+
+def comparable(old: Sample, new: Sample) -> bool:
+    """Tell whether two samples estimate the same thing, by name, from enough data."""
+    if old.measure is not new.measure or [c.of for c in old.counts] != [c.of for c in new.counts]:
+        return False
+    if max(old.trials, new.trials, *(c.trials for c in (*old.counts, *new.counts))) > _MOST_TRIALS:
+        return False
+    if old.measure is Measure.MEAN:
+        return min(old.trials, new.trials) >= 2
+    size = 2 if old.measure is Measure.LOG_RATIO else len(old.counts)
+    counts = [*old.counts, *new.counts]
+    return 0 < size == len(old.counts) and all(
+        0 <= c.hits <= c.hits + c.undecided <= c.trials and c.trials > 0 for c in counts
+    )
+
+
+def compare_samples(old_value: float, old: Sample, new_value: float, new: Sample) -> Shift:
+    """Compare two samples of the same thing; of several rates, each has a share.
+
+    Raises
+    ------
+    ValueError
+        If the samples do not estimate the same thing.
+    """
+    if not comparable(old, new):
+        raise ValueError(f"old and new must estimate the same, got {old!r} and {new!r}")
+    if old.measure is Measure.MEAN:
+        return compare_means(old_value, old, new_value, new)
+    if old.measure is Measure.LOG_RATIO:
+        return compare_log_ratios(old, new)
+    shifts = [compare_rates(a, b) for a, b in zip(old.counts, new.counts, strict=True)]
+    return Shift(
+        higher=min(1.0, len(shifts) * min(shift.higher for shift in shifts)),
+        lower=min(1.0, len(shifts) * min(shift.lower for shift in shifts)),
+    )
+
+
+def _rate_rises(low_hits: int, low: Count, high_hits: int, high: Count) -> float:
+    """Return the p-value of "the rate behind ``high`` is not the larger one"."""
+    if high_hits * low.trials <= low_hits * high.trials:
+        return 1.0
+    if low.any_time or high.any_time or max(low.trials, high.trials) > _MOST_EXACT:
+        sequence = RateSequence(significance=0.5)  # the significance plays no part
+        pooled = (low_hits + high_hits) / (low.trials + high.trials)
+        log_evidence = sum(
+            sequence.log_evidence(pooled, hits, count.trials)
+            for hits, count in ((low_hits, low), (high_hits, high))
+        )
+        return math.exp(-min(max(log_evidence, 0.0), _LARGEST_LOG))
+    from scipy.stats import hypergeom  # noqa: PLC0415  (slow to import)
+
+    everything = low.trials + high.trials
+    p_value = hypergeom.sf(high_hits - 1, everything, low_hits + high_hits, high.trials)
+    return min(1.0, float(p_value))
+
+
+def _ratio_rises(low: Sample, high: Sample) -> float:
+    if not _limits_part(low, high, 1.0):
+        return 1.0
+    return _smallest(lambda log: _limits_part(low, high, math.exp(-log)))
+
+
+def _limits_part(low: Sample, high: Sample, significance: float) -> bool:
+    """Tell whether boxes at the significance put one log-ratio above the other."""
+    (_, p_high), (q_low, _) = (_rate_limits(count, significance) for count in low.counts)
+    (p_low, _), (_, q_high) = (_rate_limits(count, significance) for count in high.counts)
+    return _log_ratio(p_low, q_high) > _log_ratio(p_high, q_low)
+
+
+def _log_ratio(p: float, p_prime: float) -> float:
+    """Return log(p/p′) or, where it is larger, that of the complement on the other input."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = np.log([p, 1 - p_prime]) - np.log([p_prime, 1 - p])
+    return float(np.nanmax([*ratios, -np.inf]))
+
+
+def _rate_limits(count: Count, significance: float) -> tuple[float, float]:
+    """Return limits of one of four rates, each side wrong with at most a quarter's probability."""
+    if count.any_time:
+        return RateSequence(significance=significance / 4).interval(count.hits, count.trials)
+    significance = min(significance, 0.999)  # of the open interval that the function asks for
+    return clopper_pearson(count.hits, count.trials, significance=significance / 2)
+
+
+def _mean_rises(gap: float, old: Sample, new: Sample) -> float:
+    if gap <= 0:
+        return 1.0
+    log = -math.log(_smallest(lambda log: gap > _radius(log, old, new)))
+    return min(1.0, 3 * math.exp(-log))
+
+
+def _radius(log: float, old: Sample, new: Sample) -> float:
+    """Return what the difference exceeds its mean by with probability 3·e^−log at most."""
+    variance, step = 0.0, 0.0
+    for sample in (old, new):
+        width = sample.range[1] - sample.range[0]
+        spread = math.sqrt(sample.variance) + width * math.sqrt(2 * log / (sample.trials - 1))
+        variance += min(spread, width / 2) ** 2 / sample.trials
+        step = max(step, width / sample.trials)
+    return math.sqrt(2 * variance * log) + step * log / 3
+
+
+def _smallest(holds: Callable[[float], bool]) -> float:
+    """Return e^−x for the largest x up to which a condition holds; 1 where it never does."""
+    low, high = 0.0, _LARGEST_LOG
+    if holds(high):
+        return math.exp(-high)
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return math.exp(-low)

@@ -1,0 +1,1 @@
+"""Checks of third-party code: what is to be checked, as data, and the rows it makes."""

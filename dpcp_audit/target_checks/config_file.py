@@ -1,0 +1,106 @@
+"""TOML files of checks, and ``[tool.dpcp-audit]`` of a pyproject.toml."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dpcp_audit import _validate
+from dpcp_audit.errors import UsageError
+from dpcp_audit.target_checks import plain_reading
+from dpcp_audit.target_checks.check_spec import CheckSpec
+
+PROJECT_FILE = "pyproject.toml"
+_RUN_KEYS = frozenset({"false-alarm", "seed", "strict", "budget", "check"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """The checks of a file, and the settings of the run where the file gives them."""
+
+    checks: tuple[CheckSpec, ...]
+    seed: int | None = None
+    false_alarm: float | None = None
+    strict: bool | None = None
+
+
+def load(path: Path) -> Config:
+    """Read the checks of a TOML file.
+
+    A ``pyproject.toml`` holds them under ``[tool.dpcp-audit]``, any other file at its top.
+    Paths of targets are relative to the file's folder.
+
+    Raises
+    ------
+    UsageError
+        Naming the file, the check and the key.
+    """
+    try:
+        data: Any = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or error}") from error
+    except ValueError as error:  # of TOML, or text that is not UTF-8
+        raise UsageError(f"{path}: not a TOML file ({error})") from error
+    where = str(path)
+    if path.name == PROJECT_FILE:
+        data = data.get("tool", {}).get("dpcp-audit")
+        where = f"{path}: [tool.dpcp-audit]"
+        if data is None:
+            raise UsageError(f"{path} has no [tool.dpcp-audit]")
+    if not isinstance(data, Mapping):
+        raise UsageError(f"{where} must be a table")
+    return from_data(data, folder=path.parent, where=where)
+
+
+def from_data(data: Mapping[str, Any], *, folder: Path = Path(), where: str = "") -> Config:
+    """Read a configuration from plain data."""
+    with plain_reading.named(where):
+        plain_reading.known(data, _RUN_KEYS)
+        checks = data.get("check", [])
+        if not isinstance(checks, list) or not all(isinstance(c, Mapping) for c in checks):
+            raise UsageError("check must be a list of tables: [[check]]")
+        if not checks:
+            raise UsageError("no [[check]] is given")
+        default = {key: data[key] for key in ("budget",) if key in data}
+        specs = tuple(
+            CheckSpec.from_data(
+                default | _rooted(check, folder), where=f"check {check.get('name', i)}"
+            )
+            for i, check in enumerate(checks, 1)
+        )
+        require_distinct(specs)
+        strict = data.get("strict")
+        return Config(
+            checks=specs,
+            seed=plain_reading.whole(data, "seed", at_least=0),
+            false_alarm=plain_reading.checked(_validate.open_unit, data, "false-alarm"),
+            strict=None if strict is None else plain_reading.flag(data, "strict", default=False),
+        )
+
+
+def of_options(check: Mapping[str, Any]) -> Config:
+    """Read the one check that options describe; messages name an option and no place."""
+    return Config(checks=(CheckSpec.from_data(_rooted(check, Path())),))
+
+
+def require_distinct(specs: tuple[CheckSpec, ...]) -> None:
+    """Refuse two checks of one name, whose findings could not be told apart."""
+    names = [spec.name for spec in specs]
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(f"two checks are called {name!r}: give each a 'name'")
+
+
+def _rooted(check: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """Make the path of a target relative to the working directory."""
+    target = check.get("target")
+    if not isinstance(target, str) or ".py:" not in target:
+        return dict(check)
+    path, _, function = target.rpartition(":")
+    if Path(path).is_absolute():
+        return dict(check)
+    return dict(check) | {"target": f"{os.path.relpath(folder / path)}:{function}"}

@@ -1,0 +1,166 @@
+"""From what is to be checked of targets to rows: a claim each, with the check that decides it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dpcp_audit.audits.blackbox import BlackBoxPrivacy
+from dpcp_audit.errors import UsageError
+from dpcp_audit.guarantees import ZCDP, ApproxDP, Coverage, LocalDP, RenyiDP
+from dpcp_audit.neighbours import Relation
+from dpcp_audit.results import Claim, Source, Verdict
+from dpcp_audit.rows import Row
+from dpcp_audit.target_checks.trial_inputs import COVERAGE_SIZE, pair_space
+from dpcp_audit.theorems.coverage.coverage_audit import CoverageAudit
+from dpcp_audit.theorems.coverage.trial_laws import LawCatalogue
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dpcp_audit.checks import Check, Context
+    from dpcp_audit.guarantees import PrivacyGuarantee
+    from dpcp_audit.results import Outcome
+    from dpcp_audit.target_checks.check_spec import CheckSpec
+
+
+_DIFFERENCES = {
+    Relation.SUBSTITUTION: "one record is replaced by another",
+    Relation.ADD_REMOVE: "one record is added or taken away",
+    Relation.ONE_LABEL: "one record changes its label",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetPrivacy:
+    """A target's privacy claim; the target is opened where the check runs."""
+
+    spec: CheckSpec
+    guarantee: PrivacyGuarantee
+
+    @property
+    def sampled(self) -> bool:
+        """The verdict takes from the error budget."""
+        return True
+
+    def __call__(self, context: Context) -> Outcome:
+        """Open the target and audit it as a black box."""
+        with self.spec.target.open() as target:
+            audit = BlackBoxPrivacy(
+                sample=target,
+                guarantee=self.guarantee,
+                pairs=pair_space(self.spec),
+                draws=_draws(self.spec),
+                randomness=target.randomness,
+            )
+            return audit(context)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetCoverage:
+    """A target's coverage claim; the target is opened where the check runs."""
+
+    spec: CheckSpec
+    guarantee: Coverage
+
+    @property
+    def sampled(self) -> bool:
+        """The verdict takes from the error budget."""
+        return True
+
+    def __call__(self, context: Context) -> Outcome:
+        """Open the target and calibrate with it on fresh scores."""
+        with self.spec.target.open() as target:
+            audit = CoverageAudit(
+                calibrate=target,
+                kind=self.spec.target.kind,
+                guarantee=self.guarantee,
+                n=self.spec.sizes or (COVERAGE_SIZE,),
+                draws=_draws(self.spec),
+                bounds=self.spec.target.bounds,
+                laws=LawCatalogue(ties=self.spec.ties),
+                strict=self.spec.open_sets,
+                tolerance=self.spec.tolerance,
+            )
+            return audit(context)
+
+
+def rows_of_targets(specs: Sequence[CheckSpec]) -> list[Row]:
+    """Return one row for each claim of each target, in their order.
+
+    Raises
+    ------
+    UsageError
+        If a target makes one claim twice.
+    """
+    rows = [row for spec in specs for row in _rows(spec)]
+    ids = [row.claim.id for row in rows]
+    for id_ in ids:
+        if ids.count(id_) > 1:
+            raise UsageError(f"{id_} is claimed twice")
+    return rows
+
+
+def _rows(spec: CheckSpec) -> list[Row]:
+    rows = [
+        _row(spec, guarantee, TargetPrivacy(spec=spec, guarantee=guarantee))
+        for guarantee in spec.privacy
+    ]
+    if spec.coverage is not None:
+        check = TargetCoverage(spec=spec, guarantee=spec.coverage)
+        rows.append(_row(spec, spec.coverage, check))
+    return rows
+
+
+def _row(spec: CheckSpec, guarantee: PrivacyGuarantee | Coverage, check: Check) -> Row:
+    claim = Claim(
+        id=f"{spec.name}[{_short(guarantee)}]",
+        statement=f"{_promise(spec, guarantee)}{_setting(spec, guarantee)}.",
+        source=Source(paper=spec.name, section="the claim to be checked"),
+        expected=Verdict.CONSISTENT,
+        location=spec.location,
+    )
+    return Row(claim=claim, check=check)
+
+
+def _short(guarantee: PrivacyGuarantee | Coverage) -> str:
+    if isinstance(guarantee, Coverage):
+        confident = "" if guarantee.confidence == 1 else f",confidence={guarantee.confidence:g}"
+        return f"coverage>={guarantee.at_least:g}{confident}"
+    values = ",".join(f"{name}={value:g}" for name, value in guarantee.parameters.items())
+    return f"{type(guarantee).__name__.lower()}:{values}"
+
+
+def _promise(spec: CheckSpec, guarantee: PrivacyGuarantee | Coverage) -> str:
+    if isinstance(guarantee, Coverage):
+        how = (
+            "on average over calibration data and noise"
+            if guarantee.confidence == 1
+            else f"with probability {guarantee.confidence:g} over calibration data and noise"
+        )
+        return f"{spec.name} covers at least {guarantee.at_least:g} {how}"
+    return f"{spec.name} is {_words(guarantee)}, where {_DIFFERENCES[spec.relation]}"
+
+
+def _words(guarantee: PrivacyGuarantee) -> str:
+    values = guarantee.parameters
+    if isinstance(guarantee, LocalDP):
+        return f"{values['epsilon']:g}-locally differentially private"
+    if isinstance(guarantee, ZCDP):
+        return f"{values['rho']:g}-zCDP"
+    if isinstance(guarantee, RenyiDP):
+        return f"({values['alpha']:g}, {values['epsilon']:g})-Rényi differentially private"
+    if isinstance(guarantee, ApproxDP):
+        return f"({values['epsilon']:g}, {values['delta']:g})-differentially private"
+    return f"{values['epsilon']:g}-differentially private"
+
+
+def _setting(spec: CheckSpec, guarantee: PrivacyGuarantee | Coverage) -> str:
+    sizes = spec.sizes or ((COVERAGE_SIZE,) if isinstance(guarantee, Coverage) else ())
+    return f", at n = {', '.join(map(str, sizes))}" if sizes else ""
+
+
+def _draws(spec: CheckSpec) -> int:
+    if spec.draws is None:
+        raise ValueError("draws must be planned before a check runs, got None")
+    return spec.draws

@@ -1,0 +1,16 @@
+"""Code that nobody here wrote: loaded, called, and its answers looked at before they are used."""
+
+from dpcp_audit.targets.kinds import Kind, RandomStyle
+from dpcp_audit.targets.target import Target
+from dpcp_audit.targets.target_errors import TargetError, TargetRaisedError, TargetUnusableError
+from dpcp_audit.targets.target_spec import TargetSpec
+
+__all__ = [
+    "Kind",
+    "RandomStyle",
+    "Target",
+    "TargetError",
+    "TargetRaisedError",
+    "TargetSpec",
+    "TargetUnusableError",
+]

@@ -1,0 +1,129 @@
+"""Calls of a Python function: fresh copies in, checked numbers out."""
+
+from __future__ import annotations
+
+import os
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcp_audit.targets import answers
+from dpcp_audit.targets.captured_output import Talk
+from dpcp_audit.targets.fixed_seeds import fixed_seed
+from dpcp_audit.targets.global_state import seeded
+from dpcp_audit.targets.kinds import Kind, RandomStyle
+from dpcp_audit.targets.loading import code_of, raised
+from dpcp_audit.targets.target_errors import TargetError, TargetRaisedError, TargetUnusableError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
+
+    from dpcp_audit._types import FloatArray, IntArray
+    from dpcp_audit.targets.calling_convention import Convention
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionCaller:
+    """Calls a Python function.
+
+    Every call gets copies of the data, so that a function that sorts in place harms nothing.
+    A function that is not vectorised takes one input and returns one output, and is looped
+    over: there is no other way to have many.
+    """
+
+    function: Callable[..., Any]
+    name: str
+    kind: Kind
+    convention: Convention
+    vectorised: bool = False
+    options: Mapping[str, Any] = field(default_factory=dict)
+    _talk: Talk = field(default_factory=Talk, init=False, repr=False, compare=False)
+
+    def outputs(
+        self, inputs: tuple[np.ndarray, ...], size: int, *, rng: np.random.Generator
+    ) -> FloatArray:
+        """Return ``size`` thresholds on one input, shape (size,)."""
+        with self._globals(rng), self._talk.limited():
+            if not self.vectorised:
+                return np.array([self._one(inputs, rng) for _ in range(size)], dtype=np.float64)
+            return self._many(inputs, size, rng, {"size": size})
+
+    def reports(self, values: IntArray, *, rng: np.random.Generator) -> FloatArray:
+        """Return one report for each value, shape (n,)."""
+        with self._globals(rng), self._talk.limited():
+            if not self.vectorised:
+                return np.array([self._one((v,), rng) for v in values.tolist()], dtype=np.float64)
+            return self._many((values,), len(values), rng, {})
+
+    def fixed_seed(self) -> str | None:
+        """Return where the function seeds a generator with a fixed number, if that can be seen."""
+        return fixed_seed(self.function)
+
+    def close(self) -> None:
+        """Do nothing: a function needs no end."""
+
+    def _globals(self, rng: np.random.Generator) -> AbstractContextManager[None]:
+        return seeded(rng) if self.convention.style is RandomStyle.GLOBAL else nullcontext()
+
+    def _one(self, inputs: tuple[Any, ...], rng: np.random.Generator) -> float:
+        answer = self._call(inputs, rng, {})
+        try:
+            return answers.number(answer, kind=self.kind)
+        except answers.AnswerError as error:
+            raise self._wrong(error, inputs) from None
+
+    def _many(
+        self,
+        inputs: tuple[np.ndarray, ...],
+        size: int,
+        rng: np.random.Generator,
+        keywords: Mapping[str, int],
+    ) -> FloatArray:
+        answer = self._call(inputs, rng, keywords)
+        try:
+            return answers.numbers_of(answer, size, kind=self.kind)
+        except answers.AnswerError as error:
+            raise self._wrong(error, inputs) from None
+
+    def _call(
+        self, inputs: tuple[Any, ...], rng: np.random.Generator, keywords: Mapping[str, int]
+    ) -> Any:
+        data = [x.copy() if isinstance(x, np.ndarray) else x for x in inputs]
+        process = os.getpid()
+        try:
+            return self.function(*data, **self.convention.keywords(rng), **keywords, **self.options)
+        except (Exception, SystemExit) as error:
+            code = code_of(self.function)
+            what = raised(error, file=None if code is None else code.co_filename)
+            raise TargetRaisedError(
+                f"{self.name} raised {what}, on {describe(self.kind, inputs)}{self._hint(error)}"
+            ) from error
+        finally:
+            if os.getpid() != process:  # a child that the function forked, and that came back:
+                os._exit(0)  # it would go on with the audit, and fork again
+
+    def _hint(self, error: BaseException) -> str:
+        """Return what to say where a signature, as of a wrapper, kept a keyword to itself."""
+        if self.convention.style is not RandomStyle.GLOBAL:
+            return ""
+        if not isinstance(error, TypeError | KeyError):
+            return ""
+        styles = {"'rng'": RandomStyle.GENERATOR, "'seed'": RandomStyle.SEED}
+        style = next((style for name, style in styles.items() if name in str(error)), None)
+        return "" if style is None else f"; if it takes its randomness so, say --rng {style}"
+
+    def _wrong(self, error: Exception, inputs: tuple[Any, ...]) -> TargetError:
+        return TargetUnusableError(f"{self.name} {error}; on {describe(self.kind, inputs)}")
+
+
+def describe(kind: Kind, inputs: tuple[Any, ...]) -> str:
+    """Return what a call was given, in words."""
+    if kind is Kind.RANDOMIZER:
+        (value,) = inputs
+        return f"{len(value)} values" if isinstance(value, np.ndarray) else f"the value {value}"
+    return " and ".join(
+        f"{name} of shape {np.shape(x)}" for name, x in zip(kind.inputs, inputs, strict=True)
+    )

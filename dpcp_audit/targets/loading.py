@@ -1,0 +1,198 @@
+"""Find a function by 'package.module:function' or 'path/to/file.py:function'."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import importlib
+import importlib.util
+import inspect
+import itertools
+import sys
+import traceback
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpcp_audit.targets.target_errors import TargetError, one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import CodeType, ModuleType
+
+_numbers = itertools.count(1)
+_beside: dict[str, Path] = {}
+"""Modules that loaded files imported from their own folder."""
+
+
+def split(target: str) -> tuple[str, str]:
+    """Return the module or file, and the function.
+
+    Raises
+    ------
+    ValueError
+        If the text is not of the form 'package.module:function' or 'file.py:function'.
+    """
+    where, _, function = target.rpartition(":")
+    named = all(part.isidentifier() for part in function.split("."))
+    a_module = all(part.isidentifier() for part in where.split("."))
+    if not (named and (where.endswith(".py") or a_module)):
+        raise ValueError(
+            "target must be 'package.module:function' or 'path/to/file.py:function', "
+            f"got {target!r}"
+        )
+    return where, function
+
+
+def load(target: str) -> Callable[..., Any]:
+    """Return the function that a target names, which may lie in a class: 'module:Class.method'.
+
+    A file is run under a name of its own, and its folder is importable while it loads; for a
+    module it is the working directory.
+
+    Raises
+    ------
+    TargetError
+        If there is no such module, file or function, if loading it raises, or if what is found
+        is no function.
+    """
+    where, name = split(target)
+    module = _file(Path(where)) if where.endswith(".py") else _module(where)
+    found: Any = module
+    for part in name.split("."):
+        try:
+            found = getattr(found, part)
+        except AttributeError:
+            raise TargetError(_no_function(found, part, where)) from None
+    function: Callable[..., Any] = found
+    require_function(function, target)
+    return function
+
+
+def require_function(found: object, name: str) -> None:
+    """Refuse what cannot be called for one output: a value, a class, a coroutine or generator."""
+    body = found if inspect.isroutine(found) else getattr(type(found), "__call__", None)  # noqa: B004
+    body = found.func if isinstance(found, functools.partial) else body
+    what = None
+    if inspect.isclass(found):
+        what = "is a class: name a function, or a method as in module:Class.method"
+    elif not callable(found):
+        what = f"is no function but a {type(found).__name__}"
+    elif inspect.iscoroutinefunction(body) or inspect.isasyncgenfunction(body):
+        what = "is an async function: name a plain one that returns its result"
+    elif inspect.isgeneratorfunction(body):
+        what = "is a generator function: return the result instead of yielding it"
+    if what is not None:
+        raise TargetError(f"{name} {what}")
+
+
+def code_of(function: object) -> CodeType | None:
+    """Return the code of a function, of what it wraps, or of an object's ``__call__``."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    function = inspect.unwrap(function) if callable(function) else function
+    if not hasattr(function, "__code__"):
+        function = getattr(function, "__func__", getattr(type(function), "__call__", None))  # noqa: B004
+    code: CodeType | None = getattr(function, "__code__", None)
+    return code
+
+
+def raised(error: BaseException, *, file: str | None) -> str:
+    """Return an exception's type and message, and the line, in ``file`` where it passed there."""
+    if isinstance(error, SyntaxError):
+        where = f"line {error.lineno} of {Path(error.filename or '').name}"
+        return f"{type(error).__name__}: {one_line(error.msg)} ({where})"
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if frame.filename == file]
+    line = f" (line {own[-1].lineno})" if own else ""
+    text = one_line(error)
+    return f"{type(error).__name__}{': ' if text else ''}{text}{line}"
+
+
+def _file(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise TargetError(f"no file {str(path)!r} is there; the path starts at {str(Path.cwd())!r}")
+    path = path.resolve()
+    name = f"_dpcp_audit_target_{next(_numbers)}_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise TargetError(f"{path.name} cannot be loaded as Python code")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        with _apart(path.parent), _importable(path.parent):
+            spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        del sys.modules[name]
+        what = raised(error, file=str(path)) + _package_hint(error, path)
+        raise TargetError(f"{path.name} cannot be loaded: it raised {what}") from error
+    return module
+
+
+def _package_hint(error: BaseException, path: Path) -> str:
+    if not (isinstance(error, ImportError) and "relative import" in str(error)):
+        return ""
+    return (
+        f"; a file of a package is named as a module is, {path.parent.name}.{path.stem}:FUNCTION, "
+        "from the folder that holds the package"
+    )
+
+
+def _module(name: str) -> ModuleType:
+    try:
+        with _importable(Path.cwd()):
+            return importlib.import_module(name)
+    except (Exception, SystemExit) as error:
+        missing = getattr(error, "name", None)
+        if (
+            isinstance(error, ModuleNotFoundError)
+            and missing
+            and f"{name}.".startswith(missing + ".")
+        ):
+            raise TargetError(
+                f"no module {missing!r} is installed or in {str(Path.cwd())!r}; "
+                "a file is named as in path/to/file.py:function"
+            ) from None
+        frames = traceback.extract_tb(error.__traceback__)
+        what = raised(error, file=frames[-1].filename)
+        raise TargetError(f"module {name} cannot be loaded: it raised {what}") from error
+
+
+@contextmanager
+def _importable(folder: Path) -> Iterator[None]:
+    """Put a folder first among the places of modules."""
+    sys.path.insert(0, str(folder))
+    importlib.invalidate_caches()
+    try:
+        yield
+    finally:
+        if str(folder) in sys.path:
+            sys.path.remove(str(folder))
+
+
+@contextmanager
+def _apart(folder: Path) -> Iterator[None]:
+    """Keep modules beside one file from being taken for those beside another.
+
+    Two files may each import a ``helpers`` of their own.
+    """
+    for name in [name for name, place in _beside.items() if place != folder]:
+        sys.modules.pop(name, None)
+        del _beside[name]
+    before = set(sys.modules)
+    own = str(folder) not in sys.path
+    try:
+        yield
+    finally:
+        for name in set(sys.modules) - before:
+            file = getattr(sys.modules.get(name), "__file__", None)
+            if own and file and Path(file).is_relative_to(folder):
+                _beside[name] = folder
+
+
+def _no_function(found: object, part: str, where: str) -> str:
+    public = [n for n in getattr(found, "__dict__", {}) if not n.startswith("_")]
+    names = [n for n in public if callable(getattr(found, n))]
+    near = difflib.get_close_matches(part, names, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(names[:8]) or 'none'}"
+    return f"{where} has no function {part!r}; {hint}"

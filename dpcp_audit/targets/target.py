@@ -1,0 +1,283 @@
+"""A target: code that nobody here wrote, as a sampler that audits can draw from."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+import numpy as np
+
+from dpcp_audit import _validate
+from dpcp_audit.results import SourceLocation
+from dpcp_audit.targets import answers
+from dpcp_audit.targets.calling_convention import convention
+from dpcp_audit.targets.degenerate import Randomness
+from dpcp_audit.targets.function_calls import FunctionCaller
+from dpcp_audit.targets.kinds import Kind, RandomStyle
+from dpcp_audit.targets.loading import code_of, require_function
+from dpcp_audit.targets.target_errors import TargetError, TargetUnusableError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from types import TracebackType
+
+    from dpcp_audit._types import FloatArray, IntArray
+
+_SUSPICIOUS = 16
+_RANDOMNESS = {
+    RandomStyle.GENERATOR: Randomness.GENERATOR,
+    RandomStyle.SEED: Randomness.GENERATOR,
+    RandomStyle.GLOBAL: Randomness.EXTERNAL,
+    RandomStyle.NONE: Randomness.NONE,
+}
+
+
+class Caller(Protocol):
+    """Calls foreign code, in this process or in another."""
+
+    def outputs(
+        self, inputs: tuple[np.ndarray, ...], size: int, *, rng: np.random.Generator
+    ) -> FloatArray:
+        """Return ``size`` thresholds on one input, shape (size,)."""
+        ...
+
+    def reports(self, values: IntArray, *, rng: np.random.Generator) -> FloatArray:
+        """Return one report for each value, shape (n,)."""
+        ...
+
+    def fixed_seed(self) -> str | None:
+        """Return where the code seeds a generator with a fixed number, if that can be seen."""
+        ...
+
+    def close(self) -> None:
+        """End what was started."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """Foreign code as a ``Sampler``: called with an input and a size, it returns outputs.
+
+    A context manager: leaving it ends the program behind a command. It is not meant to travel
+    to other processes; its ``TargetSpec`` is.
+
+    Parameters
+    ----------
+    kind : Kind
+        What the target computes.
+    name : str
+        What messages call it.
+    randomness : Randomness
+        What can be expected of its runs. Code that is handed a generator or a seed repeats its
+        outputs; code that draws from global generators or from the system's entropy (both are
+        the style GLOBAL) is not held to that, although the global generators are seeded for
+        each batch, so that in fact it does repeat as long as it draws from them.
+    source : SourceLocation or None
+        Where it is written.
+    bounds : tuple of float
+        Of a quantile: the interval in which its scores lie.
+    domain : int or None
+        Of a randomizer: the number K of values.
+    caller : Caller
+        How it is called.
+    """
+
+    kind: Kind
+    name: str
+    randomness: Randomness
+    source: SourceLocation | None
+    bounds: tuple[float, float]
+    domain: int | None
+    caller: Caller
+
+    @classmethod
+    def from_callable(
+        cls,
+        function: Callable[..., Any],
+        *,
+        kind: Kind,
+        vectorised: bool = False,
+        rng: RandomStyle | None = None,
+        bounds: tuple[float, float] = (0.0, 1.0),
+        domain: int | None = None,
+        options: Mapping[str, Any] | None = None,
+        name: str | None = None,
+    ) -> Self:
+        """Return a Python function as a target; the arguments are those of ``TargetSpec``.
+
+        Raises
+        ------
+        TargetError
+            If it is no function, or cannot be called as its kind is.
+        ValueError
+            If a setting does not fit the kind.
+        """
+        bounds = require_setting(kind=kind, rng=rng, bounds=bounds, domain=domain)
+        called = name or str(getattr(function, "__qualname__", type(function).__name__))
+        require_function(function, called)
+        settings: Mapping[str, Any] = {} if options is None else dict(options)
+        found = convention(
+            function, name=called, kind=kind, vectorised=vectorised, style=rng, options=settings
+        )
+        code = code_of(function)
+        return cls(
+            kind=kind,
+            name=called,
+            randomness=_RANDOMNESS[found.style],
+            source=code and SourceLocation.of(code.co_filename, code.co_firstlineno),
+            bounds=bounds,
+            domain=domain,
+            caller=FunctionCaller(
+                function=function,
+                name=called,
+                kind=kind,
+                convention=found,
+                vectorised=vectorised,
+                options=settings,
+            ),
+        )
+
+    def __call__(self, value: Any, size: int, /, *, rng: np.random.Generator) -> FloatArray:
+        """Return ``size`` outputs on one input, shape (size,).
+
+        Parameters
+        ----------
+        value : array of shape (n,), int, or pair of arrays of shapes (n, K) and (n,)
+            Scores; a value in {0, …, K−1}; probabilities and labels.
+        size : int
+            Outputs wanted.
+
+        Raises
+        ------
+        TargetError
+            If the target does not return numbers, or returns one and the same and is seen to
+            seed itself.
+        """
+        _validate.integer(at_least=1, size=size)
+        if self.kind is Kind.RANDOMIZER:
+            _validate.integer(at_least=0, value=value)
+            return self.reports(np.full(size, value, dtype=np.int64), rng=rng).astype(np.float64)
+        outputs = self.caller.outputs(self._inputs(value), size, rng=rng)
+        self._checked(answers.require_numbers, outputs)
+        self._require_own_noise(outputs)
+        return outputs
+
+    def reports(self, values: IntArray, /, *, rng: np.random.Generator) -> IntArray:
+        """Return one report for each value: what audits of randomizers draw.
+
+        Parameters
+        ----------
+        values : ndarray of int
+            In {0, …, K−1}.
+
+        Returns
+        -------
+        ndarray of int, of the shape of ``values``
+
+        Raises
+        ------
+        TargetError
+            If a report is no integer in {0, …, K−1}, or the target is no randomizer.
+        """
+        if self.domain is None:
+            raise TargetError(f"{self.name} is a {self.kind}: only a randomizer has reports")
+        given = _validate.labels(values, n_classes=self.domain, name="values")
+        outputs = self.caller.reports(given.ravel(), rng=rng)
+        self._checked(answers.require_numbers, outputs)
+        found: IntArray = self._checked(answers.reports_of, outputs, self.domain)
+        self._require_own_noise(outputs[given.ravel() == given.flat[0]])
+        return found.reshape(given.shape)
+
+    def seconds_per_draw(
+        self, value: Any, rng: np.random.Generator, *, at_most_seconds: float = 1.0
+    ) -> float:
+        """Return the time that one draw takes, of batches that grow until the time is half spent.
+
+        The first draw is not counted: it loads and compiles. Batches end at 2¹⁶ draws.
+        """
+        _validate.positive(at_most_seconds=at_most_seconds)
+        begin = time.perf_counter()
+        self(value, 1, rng=rng)
+        size, spent = 1, 0.0
+        while True:
+            start = time.perf_counter()
+            self(value, size, rng=rng)
+            now = time.perf_counter()
+            spent = now - start
+            if now - begin + 2 * spent > at_most_seconds or size >= 2**16:
+                return spent / size
+            size *= 2
+
+    def close(self) -> None:
+        """End the program behind a command."""
+        self.caller.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _inputs(self, value: Any) -> tuple[np.ndarray, ...]:
+        if self.kind is Kind.QUANTILE:
+            return (_validate.array(value, name="scores", ndim=1),)
+        try:
+            probabilities, labels = value
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"value must be a pair (probabilities, labels), got a {type(value).__name__}"
+            ) from None
+        table = _validate.array(probabilities, name="probabilities", ndim=2)
+        return table, _validate.labels(labels, n_classes=table.shape[1])
+
+    def _checked(self, check: Callable[..., Any], *arguments: Any) -> Any:
+        try:
+            return check(*arguments)
+        except answers.AnswerError as error:
+            raise TargetUnusableError(f"{self.name} {error}") from None
+
+    def _require_own_noise(self, outputs: FloatArray) -> None:
+        """Refuse a target that returns one value, and is seen to seed itself.
+
+        One value alone says nothing: a threshold may be the same in every draw.
+        """
+        if self.randomness is Randomness.NONE or len(outputs) < _SUSPICIOUS:
+            return
+        if (outputs == outputs[0]).all() and (place := self.caller.fixed_seed()) is not None:
+            raise TargetUnusableError(
+                f"{self.name} returned {outputs[0]:.6g} in all of {len(outputs)} draws on one "
+                f"input, and seeds itself by {place}: draw from the rng or seed that it is handed"
+            )
+
+
+def require_setting(
+    *,
+    kind: Kind,
+    rng: RandomStyle | None,
+    bounds: tuple[float, float],
+    domain: int | None,
+) -> tuple[float, float]:
+    """Check the settings that all targets share, and return the bounds.
+
+    Raises
+    ------
+    ValueError
+        Naming the setting and what it got.
+    """
+    if not isinstance(kind, Kind):
+        raise ValueError(f"kind must be a Kind ({', '.join(Kind)}), got {kind!r}")  # noqa: TRY004
+    if rng is not None:
+        _validate.choice(RandomStyle, rng=rng)
+    if kind is Kind.RANDOMIZER:
+        if domain is None:
+            raise ValueError("domain must be given for a randomizer: the number K of its values")
+        _validate.integer(at_least=2, domain=domain)
+    elif domain is not None:
+        raise ValueError(f"domain must be left away for a {kind}, got {domain!r}")
+    return _validate.bounds(bounds)

@@ -1,1 +1,0 @@
-"""Calibrators compared at equal privacy: budgets, methods, and the study over cases."""

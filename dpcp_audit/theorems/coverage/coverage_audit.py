@@ -1,0 +1,339 @@
+"""Coverage claims of foreign code, held against the law of scores on which it covers worst.
+
+A threshold q̂ that the code computes from n i.i.d. scores covers F(q̂) exactly, F the law's
+distribution function, so that no test set is needed. What the law is, is searched; what is
+found is judged by fresh calls, of which none has chosen anything.
+
+What cannot be seen: the claim speaks of i.i.d. calibration scores, and those are what the code
+gets. A classifier that was fitted to its own calibration data gives scores that are *not*
+i.i.d. with those of a test point; since the audit draws the scores, no threshold can tell.
+That bug is in the caller's pipeline: it is seen where the pipeline itself fits the classifier
+(a function of features and labels), or on a pool of the rows that it was fitted to against
+held-out rows, and not by an audit of the calibrator.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from itertools import count
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import betaincinv
+
+from dpcp_audit import _validate
+from dpcp_audit.checks import Context
+from dpcp_audit.guarantees import Coverage
+from dpcp_audit.stats.bounded_mean import MeanBets
+from dpcp_audit.targets.kinds import Kind
+from dpcp_audit.theorems.coverage.coverage_outcome import Report
+from dpcp_audit.theorems.coverage.trial_laws import LawCatalogue, source_from_data
+from dpcp_audit.theorems.coverage.worst_law import Calls, Case, Contender, Race, Side, sides
+from dpcp_audit.theorems.coverage.worst_law_shrinking import Shrinking
+
+if TYPE_CHECKING:
+    from dpcp_audit._types import FloatArray
+    from dpcp_audit.data.piecewise import PiecewiseConstant
+    from dpcp_audit.results import Outcome, PlainData
+    from dpcp_audit.theorems.coverage.calibration_sources import Source
+    from dpcp_audit.theorems.coverage.worst_law import Calibrate
+
+_FIRST_ROUND = 2000
+_RACE_SHARE = 0.4
+_SHRINKING_SHARE = 0.25
+_FEWEST_SHRINKING_CALLS = 2000
+_RENEWALS = 2**31
+"""The first of the random streams that new laws are drawn from, beyond those of the calls."""
+_LOYALTY = 0.5
+"""Part of another law's promise at which the law that was judged last is judged again."""
+_SINGLE_PRECISION, _DIAGNOSIS = 1e-6, 50
+_LAST_CASE = 1 / 3
+"""The share of all calls that the last round's judging has at least."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoverageAudit:
+    """Hold a coverage claim of code that turns a calibration set into a threshold.
+
+    Rounds of 2000, 4000, 8000, … calls: in each a race among laws of the scores chooses the
+    one on which the coverage seems worst, and fresh calls bet against the claim on that law.
+    REFUTED as soon as a bet wins; the law is then simplified while fresh calls still refute.
+    Between rounds, steps from the best laws and random laws join the race.
+
+    A claim that holds on every law is refuted with probability at most the check's
+    significance α: the j-th law that is judged has the share α/(2j(j+1)), whenever it is
+    judged and by however many calls (``MeanBets``), and these sum to at most α/2; simplified
+    laws have α/4 together, and the other ends of the intervals the rest.
+
+    INCONCLUSIVE only where so few calls could not have refuted anything; CONSISTENT says in
+    its note which shortfall would have been refuted.
+
+    Parameters
+    ----------
+    calibrate : Calibrate
+        ``calibrate(value, size, rng=...)`` returns thresholds of shape (size,); one is asked
+        for a call, on a calibration set that is fresh each time. A threshold may be infinite.
+    kind : Kind
+        QUANTILE: the value is an array of n scores. CALIBRATOR: it is a pair of probabilities
+        (n, K) and labels (n,), and the threshold is one on the score 1 − p_y.
+    guarantee : Coverage
+        With ``confidence`` 1 the claim is on the mean coverage, over calibration sets and
+        noise; below 1, on the coverage of that share of calibrations.
+    n : int or tuple of int
+        Numbers of scores that the claim holds for; each is tried on each law.
+    draws : int
+        Calls of ``calibrate`` at effort 1, at most.
+    bounds : tuple of float
+        The interval that a quantile's scores lie in.
+    laws : LawCatalogue
+        What the scores may be.
+    strict : bool
+        Whether sets are {y : score < threshold}; by default they are {y : score <= threshold}.
+    tolerance : float
+        By how much a threshold may fall short, in units of score: thresholds count as so much
+        larger. 0 holds code to the last atom; 1e-6 suits code that computes in single
+        precision. For claims without an upper bound.
+    witness : dict
+        Parameters of the code, as plain data.
+    """
+
+    calibrate: Calibrate
+    kind: Kind
+    guarantee: Coverage
+    n: int | tuple[int, ...]
+    draws: int = 20_000
+    bounds: tuple[float, float] = (0.0, 1.0)
+    laws: LawCatalogue = field(default_factory=LawCatalogue)
+    strict: bool = False
+    tolerance: float = 0.0
+    witness: PlainData = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.kind not in {Kind.QUANTILE, Kind.CALIBRATOR}:
+            raise ValueError(f"kind must be quantile or calibrator, got {self.kind!r}")
+        object.__setattr__(self, "kind", Kind(self.kind))
+        sides(self.guarantee)
+        _validate.integer(draws=self.draws, at_least=100)
+        _validate.non_negative(tolerance=self.tolerance)
+        if self.tolerance > 0 and self.guarantee.at_most < 1:
+            raise ValueError(
+                f"tolerance must be 0 where the coverage is bounded from above, got "
+                f"{self.tolerance!r}"
+            )
+        object.__setattr__(self, "bounds", _validate.bounds(self.bounds))
+        if not self.sizes:
+            raise ValueError("n must not be empty, got ()")
+        for n in self.sizes:
+            _validate.integer(n=n, at_least=1)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The numbers of scores, the smallest first: there fallbacks and clips show."""
+        return tuple(sorted(set(self.n))) if isinstance(self.n, tuple) else (self.n,)
+
+    @property
+    def sampled(self) -> bool:
+        """The verdict takes from the error budget."""
+        return True
+
+    def __call__(self, context: Context) -> Outcome:
+        """Search, judge, and simplify what was found."""
+        budget = context.samples(self.draws)
+        calls = Calls(self.calibrate, context, budget, strict=self.strict, tolerance=self.tolerance)
+        race = Race(self._contenders(), sides(self.guarantee), calls)
+        cases = self._judged(race, calls, context)
+        worst = cases[-1]
+        if worst.refuted:
+            shrinking = Shrinking(
+                space=self.laws.moving_space(),
+                source=self._source,
+                significance=context.significance / 4,
+                budget=max(_FEWEST_SHRINKING_CALLS, round(_SHRINKING_SHARE * budget)),
+            )
+            worst = shrinking.simplest(worst, calls)
+        spared = self._spared(worst, calls) if worst.refuted else None
+        return Report(
+            case=worst,
+            found=cases[-1],
+            laws_tried=len({id(entry.source) for entry in race.contenders}),
+            calls=calls.spent,
+            significance=context.significance,
+            spared=spared,
+            witness=self.witness | self._setting() | {"seed": context.seed, "draws": self.draws},
+        ).outcome()
+
+    def detectable(self, context: Context) -> float:
+        """Return a shortfall of the mean that is refuted with probability at least 0.95.
+
+        Of a target whose coverage varies as that of split conformal prediction does (of a
+        claim with a confidence: which fails as often as is allowed, and the shortfall more),
+        if the race finds the law in the last round at the latest, as the first one judged.
+        Infinity where none is.
+        """
+        side = sides(self.guarantee)[0]
+        return MeanBets().detectable_shortfall(
+            self._typical(side),
+            at_least=side.claimed,
+            n_values=max(1, round(_LAST_CASE * context.samples(self.draws))),
+            significance=context.significance / 4,
+        )
+
+    def calls_needed(self, shortfall: float, *, significance: float) -> float:
+        """Return a ``draws`` that refutes such a shortfall, likewise; infinity where none does."""
+        _validate.open_unit(shortfall=shortfall, significance=significance)
+        side = sides(self.guarantee)[0]
+        values = self._typical(side)
+        shifted = np.clip(values - values.mean() + side.claimed - shortfall, 0.0, 1.0)
+        needed = MeanBets().values_needed(
+            shifted, at_least=side.claimed, significance=significance / 4
+        )
+        return max(100.0, math.ceil(needed / _LAST_CASE))
+
+    def _judged(self, race: Race, calls: Calls, context: Context) -> list[Case]:
+        """Return the cases that were judged; the one that decides at the end."""
+        cases: list[Case] = []
+        for round_ in count():
+            size = _FIRST_ROUND * 2**round_
+            if calls.left == 0:
+                break
+            budget = size if calls.left >= 2 * size else calls.left
+            end = calls.spent + budget
+            contender, side = self._raced(race, budget, round_, context)
+            if cases and _promises_enough(cases[-1], contender.promise(side)):
+                contender, side = cases[-1].contender, cases[-1].side
+            case = _find(cases, contender, side, significance=context.significance / 2)
+            before = case.coverage.size
+            case.judge(calls, end - calls.spent)
+            contender.coverage = np.concatenate([contender.coverage, case.coverage[before:]])
+            if case.refuted:
+                break
+        return cases
+
+    def _raced(
+        self, race: Race, budget: int, round_: int, context: Context
+    ) -> tuple[Contender, Side]:
+        """Race for the round's share of calls: one race more in each round, on renewed laws."""
+        races = round_ + 1
+        each = round(_RACE_SHARE * budget / races)
+        first = _RENEWALS + races * round_ // 2
+        for which in range(races):
+            if round_ > 0:
+                renewal = context.rng(first + which)
+                race.renew(self.laws.moving_space(), self._source, renewal)
+            race.run(each)
+        return race.leader()
+
+    def _spared(self, case: Case, calls: Calls) -> float | None:
+        """Return a tolerance that would restore the claim on the case's law, if rounding does."""
+        finest = _SINGLE_PRECISION * max(map(abs, self.bounds))
+        if case.side.upper or self.guarantee.at_most < 1 or self.tolerance >= finest:
+            return None
+        calls.tolerance = finest
+        contender = case.contender
+        values = case.side.values(calls.coverage(contender.source, contender.n, _DIAGNOSIS))
+        restored = values.size > 0 and values.mean() >= case.side.claimed
+        return finest if restored else None
+
+    def _contenders(self) -> list[Contender]:
+        sources = self.laws.sources(self.kind, level=self._level, bounds=self.bounds)
+        return [Contender(source=source, n=n) for source in sources for n in self.sizes]
+
+    def _source(self, law: PiecewiseConstant) -> Source:
+        return self.laws.source(self.kind, law, bounds=self.bounds)
+
+    @property
+    def _level(self) -> float:
+        """The coverage that matters: the lower bound, or else the upper one."""
+        low, high = self.guarantee.at_least, self.guarantee.at_most
+        return min(0.999, max(0.001, low if low > 0 else high))
+
+    def _typical(self, side: Side) -> FloatArray:
+        """Return X of a correct target, as 100 equally likely values."""
+        parts = (np.arange(100) + 0.5) / 100
+        if side.per_calibration:
+            return (parts < side.claimed).astype(np.float64)
+        n = self.sizes[0]
+        rank = min(n, math.ceil(side.claimed * (n + 1)))
+        return np.asarray(betaincinv(rank, n + 1 - rank, parts))
+
+    def _setting(self) -> PlainData:
+        return {
+            "kind": str(self.kind),
+            "bounds": list(self.bounds),
+            "strict": self.strict,
+            "tolerance": self.tolerance,
+            "guarantee": {
+                "at_least": self.guarantee.at_least,
+                "at_most": self.guarantee.at_most,
+                "confidence": self.guarantee.confidence,
+            },
+        }
+
+
+def confirm(
+    witness: PlainData,
+    calibrate: Calibrate,
+    *,
+    seed: int,
+    draws: int | None = None,
+    significance: float = 1e-3,
+) -> Outcome:
+    """Judge the claim once more on the law of a witness, by fresh calls.
+
+    Parameters
+    ----------
+    witness : dict
+        Of an ``Outcome`` of ``CoverageAudit``.
+    calibrate : Calibrate
+        The target.
+    seed : int
+        Another one than the witness's.
+    draws : int, optional
+        Calls at most; five times as many as the witness took, if None.
+    """
+    kind = Kind(witness["kind"])
+    low, high = witness["bounds"]
+    source = source_from_data(witness["law"], kind=kind, bounds=(low, high))
+    budget = 5 * witness["calls"] + 100 if draws is None else draws
+    _validate.integer(draws=budget, at_least=1)
+    context = Context(seed=seed, name="confirm", significance=significance)
+    calls = Calls(
+        calibrate,
+        context,
+        budget,
+        strict=witness["strict"],
+        tolerance=witness["tolerance"],
+    )
+    case = Case(
+        contender=Contender(source=source, n=witness["n"]),
+        side=Side(guarantee=Coverage(**witness["guarantee"]), upper=witness["upper"]),
+        significance=significance / 2,
+        stage=1,
+    )
+    case.judge(calls, budget)
+    return Report(
+        case=case,
+        found=case,
+        laws_tried=1,
+        calls=calls.spent,
+        significance=significance,
+        witness=witness | {"seed": seed, "draws": budget},
+    ).outcome()
+
+
+def _promises_enough(case: Case, promise: float) -> bool:
+    """Tell whether to go on with a case, and with what it has won, rather than with a new law."""
+    return case.contender.promise(case.side) >= _LOYALTY * promise > 0
+
+
+def _find(cases: list[Case], contender: Contender, side: Side, *, significance: float) -> Case:
+    """Return the case of a law, moved to the end; a new one has the next share."""
+    for index, case in enumerate(cases):
+        if case.contender is contender and case.side == side:
+            cases.append(cases.pop(index))
+            return case
+    stage = len(cases) + 1
+    share = significance / (stage * (stage + 1))
+    cases.append(Case(contender=contender, side=side, significance=share, stage=stage))
+    return cases[-1]

@@ -1,0 +1,241 @@
+"""What an audit of coverage tells: verdict, evidence, witness, note and figures."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcp_audit.data.piecewise import PiecewiseConstant
+from dpcp_audit.data.populations import Pool
+from dpcp_audit.results import (
+    Bound,
+    Count,
+    Evidence,
+    EvidenceKind,
+    Figure,
+    FigureKind,
+    Measure,
+    Outcome,
+    PlainData,
+    Sample,
+    Series,
+    Verdict,
+)
+
+if TYPE_CHECKING:
+    from dpcp_audit._types import FloatArray
+    from dpcp_audit.data.populations import Population
+    from dpcp_audit.theorems.coverage.worst_law import Case
+
+_GRID = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """The outcome of an audit.
+
+    Parameters
+    ----------
+    case : Case
+        The law that the verdict speaks of.
+    found : Case
+        The law that the search found, before it was simplified.
+    laws_tried, calls : int
+        In all.
+    significance : float
+        Of the whole audit.
+    spared : float or None
+        A tolerance at which the claim seems to hold on the case's law.
+    witness : dict
+        What a run needs beside the law and the calls.
+    """
+
+    case: Case
+    found: Case
+    laws_tried: int
+    calls: int
+    significance: float
+    witness: PlainData
+    spared: float | None = None
+
+    def outcome(self) -> Outcome:
+        """Return the outcome."""
+        contender = self.case.contender
+        return Outcome(
+            verdict=self._verdict(),
+            evidence=self._evidence(),
+            witness=self.witness
+            | {
+                "law": contender.source.as_data(),
+                "n": contender.n,
+                "upper": self.case.side.upper,
+                "calls": self.case.coverage.size,
+                "spent": self.calls,
+                "stage": self.case.stage,
+            },
+            note=self._note(),
+            figures=(self._histogram(), self._law_figure()),
+        )
+
+    def _verdict(self) -> Verdict:
+        if self.case.refuted:
+            return Verdict.REFUTED
+        best = self.case.most_log_capital(self.case.coverage.size)
+        decisive = best >= -math.log(self.case.significance)
+        return Verdict.CONSISTENT if decisive else Verdict.INCONCLUSIVE
+
+    def _limits(self) -> tuple[float, float]:
+        """Return limits of the mean of X; the upper one agrees with the verdict."""
+        case, claimed = self.case, self.case.side.claimed
+        low = case.bets.lower_limit(case.values, significance=case.significance / 4)
+        high = case.bets.upper_limit(case.values, significance=case.significance)
+        if case.refuted:  # they differ by the rounding of a limit
+            return low, min(high, math.nextafter(claimed, 0))
+        return low, max(high, claimed)
+
+    def _evidence(self) -> Evidence:
+        side, values = self.case.side, self.case.values
+        low, high = self._limits()
+        count, where = values.size, f"{self.case.contender.source.name}, n = {self._n}"
+        failures = round(float(np.sum(1 - values))) if side.per_calibration else 0
+        if side.per_calibration:
+            quantity, sample = (
+                f"share of calibrations that miss {self._claim()}: {where}",
+                Sample(
+                    measure=Measure.RATES,
+                    counts=(Count(of="failures", hits=failures, trials=count, any_time=True),),
+                ),
+            )
+        else:
+            quantity, sample = (
+                f"mean coverage: {where}",
+                Sample(
+                    measure=Measure.MEAN,
+                    trials=count,
+                    variance=float(values.var(ddof=1)) if count > 1 else 0.0,
+                ),
+            )
+        mirrored = side.upper or side.per_calibration
+        mean, claimed = float(values.mean()), side.claimed
+        return Evidence(
+            kind=EvidenceKind.CERTIFIED,
+            quantity=quantity,
+            value=1 - mean if mirrored else mean,
+            lower=1 - high if mirrored else low,
+            upper=1 - low if mirrored else high,
+            claimed=1 - claimed if mirrored else claimed,
+            confidence=1 - self.significance,
+            n_samples=count,
+            bound=Bound.AT_MOST if mirrored else Bound.AT_LEAST,
+            sample=sample,
+        )
+
+    @property
+    def _n(self) -> int:
+        return self.case.contender.n
+
+    def _claim(self) -> str:
+        guarantee = self.case.side.guarantee
+        if guarantee.at_most >= 1:
+            return f"coverage ≥ {guarantee.at_least:.6g}"
+        return f"coverage in [{guarantee.at_least:.6g}, {guarantee.at_most:.6g}]"
+
+    def _note(self) -> str:
+        case, coverage = self.case, self.case.coverage
+        tried = f"{_number(self.laws_tried, 'law')} tried in {_number(self.calls, 'call')}. "
+        judged = (
+            f"On scores of {case.contender.source.name} with n = {self._n}, "
+            f"{coverage.size} fresh calls covered {coverage.mean():.4g} on average "
+            f"(standard deviation {coverage.std():.2g})"
+        )
+        if case.refuted:
+            found = self.found.contender.source.name
+            simplified = f", a simplification of {found}" if self.found is not case else ""
+            return (
+                f"{tried}{judged}{simplified}; the last of them refuted the claim."
+                f"{self._rounding()}"
+            )
+        return f"{tried}{judged}: the worst law found.{self._power()}"
+
+    def _rounding(self) -> str:
+        if self.spared is None:
+            return ""
+        return (
+            f" Thresholds larger by {self.spared:.2g} would have covered enough: if the code "
+            "computes in single precision, or to a stated resolution, give a tolerance."
+        )
+
+    def _power(self) -> str:
+        case, side = self.case, self.case.side
+        shortfall = case.bets.detectable_shortfall(
+            case.values,
+            at_least=side.claimed,
+            n_values=case.coverage.size,
+            significance=case.significance,
+        )
+        if math.isinf(shortfall):
+            return " So few calls could hardly have refuted anything."
+        what = "rate of failures" if side.per_calibration else "mean coverage"
+        direction = "above" if side.upper or side.per_calibration else "below"
+        return (
+            f" As many calls refute a {what} of {shortfall:.2g} {direction} the claimed one on "
+            "this law with probability at least 0.95."
+        )
+
+    def _histogram(self) -> Figure:
+        coverage, guarantee = self.case.coverage, self.case.side.guarantee
+        counts, edges = np.histogram(coverage, bins=40)
+        marks = {"claimed: at least": guarantee.at_least} if guarantee.at_least > 0 else {}
+        if guarantee.at_most < 1:
+            marks["claimed: at most"] = guarantee.at_most
+        return Figure(
+            kind=FigureKind.HISTOGRAM,
+            title=f"Coverage of {coverage.size} calibrations",
+            x_label="coverage F(q̂)",
+            y_label="calibrations",
+            series=[Series(name="calibrations", x=edges.tolist(), y=counts.astype(float).tolist())],
+            marks=marks,
+            description=(
+                f"Histogram of the coverage of {coverage.size} calibrations on scores of "
+                f"{self.case.contender.source.name}, with the claimed level as a vertical line."
+            ),
+        )
+
+    def _law_figure(self) -> Figure:
+        law = self.case.contender.source.law
+        places = _places(law)
+        below, upto = law.cdf_left(places), law.cdf(places)
+        fails = "fails" if self.case.refuted else "comes closest to failing"
+        return Figure(
+            kind=FigureKind.LINES,
+            title=f"The law on which the claim {fails}",
+            x_label="score",
+            y_label="F(score)",
+            series=[
+                Series(
+                    name="distribution function",
+                    x=np.repeat(places, 2).tolist(),
+                    y=np.stack([below, upto], axis=1).ravel().tolist(),
+                )
+            ],
+            description=f"The distribution function of {law.name}.",
+        )
+
+
+def _places(law: Population) -> FloatArray:
+    """Return the points between which F is nearly linear, those of its jumps among them."""
+    population = getattr(law, "population", law)  # of a deferred one
+    if isinstance(population, PiecewiseConstant):
+        return np.unique([*population.edges, *(place for place, _ in population.atoms)])
+    if isinstance(population, Pool):
+        values = np.unique(population.scores)
+        kept = np.linspace(0, values.size - 1, min(values.size, _GRID)).round().astype(int)
+        return np.asarray(values[kept])
+    return np.linspace(0, 1, _GRID + 1)
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"

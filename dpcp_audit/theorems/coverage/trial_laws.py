@@ -1,0 +1,233 @@
+"""The laws of scores that a foreign calibrator is tried on before any search."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import pairwise, product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcp_audit.data.piecewise import PiecewiseConstant
+from dpcp_audit.data.pools import Classifier, Dataset, ProbabilityPool, classifier_pool
+from dpcp_audit.data.populations import Beta, Deferred, Pool
+from dpcp_audit.targets.kinds import Kind
+from dpcp_audit.theorems.coverage.calibration_sources import LabelledSource, RowSource, ScoreSource
+from dpcp_audit.theorems.search.law_space import LawSpace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dpcp_audit.data.populations import Population
+    from dpcp_audit.theorems.coverage.calibration_sources import Source
+
+_THIRD = 1 / 3
+_WIDTHS = (1e-1, 1e-3, 1e-6, 1e-10)
+_CLUSTERS = (0.0, _THIRD, 1.0)
+_BETAS = ((5.0, 0.2), (0.2, 5.0), (0.5, 0.5), (20.0, 20.0))
+_FEW_CLASSES = 2
+_ROUNDINGS = 1e5
+"""Scores between the ends of the narrowest cluster: fewer, and ties would matter."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LawCatalogue:
+    """What the records may be, and which laws of them are tried first.
+
+    Parameters
+    ----------
+    ties : bool
+        Whether the claim covers laws with atoms. Without, atoms, pools and their like are
+        left out.
+    classifiers : bool
+        Whether real scores are tried: two classifiers on each of two data sets that
+        scikit-learn ships, fitted when they are first needed (about a second).
+    own : tuple of Pool or ProbabilityPool
+        The caller's: scores on the target's scale for a quantile, a classifier's rows for a
+        calibrator.
+    space : LawSpace
+        Where the search goes on from the catalogue. Piecewise laws that ``space.admits``
+        refuses are left out of the catalogue, too.
+    """
+
+    ties: bool = True
+    classifiers: bool = True
+    own: tuple[Pool | ProbabilityPool, ...] = ()
+    space: LawSpace = field(default_factory=LawSpace)
+
+    def sources(self, kind: Kind, *, level: float, bounds: tuple[float, float]) -> list[Source]:
+        """Return the sources to try, the likeliest to break a claim at the front.
+
+        Parameters
+        ----------
+        kind : Kind
+            Quantile or calibrator.
+        level : float
+            The coverage that is claimed; some laws have a gap, a jump or a cluster there.
+        bounds : tuple of float
+            The interval of a quantile's scores.
+        """
+        finest = _ROUNDINGS * np.spacing(max(map(abs, bounds))) / (bounds[1] - bounds[0])
+        laws = [law for law in self._laws(level, finest) if self._admits(law)]
+        if kind is Kind.QUANTILE:
+            scores = [self.source(kind, law, bounds=bounds) for law in laws]
+            return [*self._own_scores(), *scores, *self._classifier_scores(bounds)]
+        few = [LabelledSource(law=law, classes=_FEW_CLASSES) for law in laws[:3]]
+        many = [self.source(kind, law, bounds=bounds) for law in laws]
+        return [*self._own_rows(), *many, *few, *self._classifier_rows()]
+
+    def source(self, kind: Kind, law: Population, *, bounds: tuple[float, float]) -> Source:
+        """Return the source of a law on [0, 1]."""
+        if kind is Kind.QUANTILE:
+            return ScoreSource(law=law, bounds=bounds)
+        return LabelledSource(law=law)
+
+    def moving_space(self) -> LawSpace:
+        """Return the space that the search moves in; without atoms where ties are excluded."""
+        if self.ties:
+            return self.space
+        return LawSpace(most_cells=self.space.most_cells, most_atoms=0, admits=self.space.admits)
+
+    def _laws(self, level: float, finest: float) -> Iterator[Population]:
+        uniform = PiecewiseConstant(cells=(1,))
+        tied, smooth = list(_tied_laws(level)), list(_smooth_laws(level, finest))
+        if not self.ties:
+            yield from (uniform, *smooth)
+            return
+        yield from (tied[0], uniform, *smooth[:2], *tied[1:], *smooth[2:])
+
+    def _admits(self, law: Population) -> bool:
+        return not isinstance(law, PiecewiseConstant) or self.space.admits(law)
+
+    def _own_scores(self) -> Iterator[Source]:
+        for pool in self.own:
+            if not isinstance(pool, Pool):
+                raise ValueError(f"own must hold Pools for a quantile, got {pool!r}")  # noqa: TRY004
+            yield ScoreSource(law=pool)
+
+    def _own_rows(self) -> Iterator[Source]:
+        for pool in self.own:
+            if not isinstance(pool, ProbabilityPool):
+                raise ValueError(  # noqa: TRY004  (as every other bad input)
+                    f"own must hold ProbabilityPools for a calibrator, got {pool!r}"
+                )
+            yield RowSource(label=pool.name, build=_Given(pool))
+
+    def _classifier_scores(self, bounds: tuple[float, float]) -> Iterator[Source]:
+        for build in self._classifiers():
+            yield ScoreSource(law=build.scores(), bounds=bounds)
+
+    def _classifier_rows(self) -> Iterator[Source]:
+        for build in self._classifiers():
+            yield RowSource(label=build.label, build=build, stored=True)
+
+    def _classifiers(self) -> Iterator[FittedPool]:
+        if self.ties and self.classifiers:
+            for dataset, classifier in product(Dataset, Classifier):
+                yield FittedPool(dataset=dataset, classifier=classifier)
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """Builds what it was given."""
+
+    pool: ProbabilityPool
+
+    def __call__(self) -> ProbabilityPool:
+        return self.pool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FittedPool:
+    """Fits a pool when it is first needed; a process fits each once."""
+
+    dataset: Dataset
+    classifier: Classifier
+
+    @classmethod
+    def named(cls, label: str) -> FittedPool:
+        """Return the pool of a name that a witness holds."""
+        for dataset, classifier in product(Dataset, Classifier):
+            if label == f"{dataset}-{classifier}":
+                return cls(dataset=dataset, classifier=classifier)
+        raise ValueError(f"name must be that of a fitted classifier's pool, got {label!r}")
+
+    @property
+    def label(self) -> str:
+        """The pool's name."""
+        return f"{self.dataset}-{self.classifier}"
+
+    def __call__(self) -> ProbabilityPool:
+        """Return the pool."""
+        return classifier_pool(self.dataset, self.classifier)
+
+    def scores(self) -> Deferred:
+        """Return the scores 1 − p_y as a law that is built when it is first needed."""
+        return Deferred(self.label, lambda: self().hps_population())
+
+
+def source_from_data(data: dict[str, Any], *, kind: Kind, bounds: tuple[float, float]) -> Source:
+    """Return the source that a witness holds as plain data."""
+    family = data.get("family")
+    if family == "classifier-rows":
+        return RowSource(label=data["name"], build=FittedPool.named(data["name"]), stored=True)
+    if family == "rows":
+        probabilities, labels = np.asarray(data["probabilities"]), np.asarray(data["labels"])
+        pool = ProbabilityPool(data["name"], probabilities, labels)
+        return RowSource(label=pool.name, build=_Given(pool))
+    if family == "scores":
+        return ScoreSource(law=Pool(np.asarray(data["values"]), data["name"]))
+    law: Population
+    if family == "piecewise":
+        law = PiecewiseConstant(edges=data["edges"], cells=data["cells"], atoms=data["atoms"])
+    elif family == "beta":
+        law = Beta(data["a"], data["b"])
+    elif family == "classifier":
+        law = FittedPool.named(data["name"]).scores()
+    else:
+        raise ValueError(f"law must name a known family, got {family!r}")
+    if kind is Kind.CALIBRATOR:
+        return LabelledSource(law=law, classes=data["classes"])
+    return ScoreSource(law=law, bounds=bounds)
+
+
+def _tied_laws(level: float) -> Iterator[Population]:
+    """Yield laws with atoms: all equal, two values, rounded scores, mass at the bounds."""
+    yield _points({_THIRD: 1})  # not a number of few decimals, nor dyadic
+    yield from (_points({place: 1}) for place in (0.0, 1.0, 0.5))
+    yield _points({0.0: _percent(level), 1.0: _percent(1 - level)})
+    yield _points({0.25: 1, 0.75: 1})
+    yield PiecewiseConstant(cells=(1,), atoms=((0.0, 1),))
+    yield PiecewiseConstant(cells=(1,), atoms=((1.0, 1),))
+    rest = _percent((1 - level) / 2)
+    yield PiecewiseConstant(
+        edges=(0, level, 1), cells=(_percent(level), rest), atoms=((level, rest),)
+    )
+    for parts in (10, 100):  # rounded to one and to two decimals
+        yield _points({place / parts: 1 for place in range(parts + 1)})
+
+
+def _smooth_laws(level: float, finest: float) -> Iterator[Population]:
+    """Yield laws without atoms: over-confident, gaps at the level, clusters of many widths.
+
+    None is narrower than ``finest``, below which rounding would tie the scores.
+    """
+    yield from (Beta(*shape) for shape in _BETAS)
+    for share in (level, (1 + level) / 2):
+        yield PiecewiseConstant(
+            edges=(0, 0.001, 0.999, 1), cells=(_percent(share), 0, _percent(1 - share))
+        )
+    for place, width in product(_CLUSTERS, filter(lambda width: width >= finest, _WIDTHS)):
+        low = place * (1 - width)
+        edges = sorted({0.0, low, low + width, 1.0})
+        yield PiecewiseConstant(
+            edges=edges, cells=[float(end - start < 2 * width) for start, end in pairwise(edges)]
+        )
+
+
+def _percent(share: float) -> float:
+    return round(100 * share, 6)
+
+
+def _points(weights: dict[float, float]) -> PiecewiseConstant:
+    return PiecewiseConstant(atoms=tuple(sorted(weights.items())))

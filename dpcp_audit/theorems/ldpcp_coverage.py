@@ -1,0 +1,226 @@
+"""The coverage theorems of LDP-CP: Theorem 3 (labels), Theorem 4 (scores), starred calibration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+from dpcp_audit import _validate
+from dpcp_audit.data.scores import hps
+from dpcp_audit.mechanisms.ldpcp.editions import Blocks, Debiasing, OnMiss, Window
+from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels, dkw_width
+from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores, hoeffding_width
+from dpcp_audit.results import Source
+from dpcp_audit.theorems.statement import Stated, Statement
+from dpcp_audit.theorems.theorem import TheoremTrials, outside
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+
+    from dpcp_audit._types import FloatArray
+    from dpcp_audit.data.pools import ProbabilityPool
+    from dpcp_audit.data.populations import Population
+    from dpcp_audit.mechanisms.ldpcp.window_search import WindowSearch
+    from dpcp_audit.results import PlainData
+
+
+def _coverage_bounds(search: WindowSearch) -> dict[str, float]:
+    """Return 1−α−Δ, or 1−α where the calibration is starred."""
+    if search.starred:
+        return {"1−α": 1 - search.alpha}
+    return {"1−α−Δ": 1 - search.alpha - search.window_width}
+
+
+def _outcome(coverage: FloatArray, bounds: dict[str, float]) -> TheoremTrials:
+    return TheoremTrials(coverage, outside(coverage, bounds))
+
+
+def _search_parameters(search: WindowSearch, n: int, delta: float) -> PlainData:
+    return {
+        "n": n,
+        "alpha": search.alpha,
+        "rounds": search.rounds,
+        "window_width": search.window_width,
+        "window": str(search.window),
+        "on_miss": str(search.on_miss),
+        "starred": search.starred,
+        "delta": delta,
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreTheorem(Stated):
+    """Theorem 4: LDP-CP-S covers at least 1−α−Δ with probability ≥ 1−δ.
+
+    Δ is ``hoeffding_width``, the explicit form of the paper's O(·); the algorithm's window
+    has the same width. Scores are admissible if no interval of length 2^(−T) holds more than
+    Δ of their mass. Starred, it runs at 1−α+Δ and is to cover at least 1−α.
+
+    ``two_sided`` adds what the proof says of the output, that it is the (1−α)-quantile: a
+    window of width Δ and estimates within Δ put the coverage at 1−α+2Δ at most.
+    """
+
+    about: ClassVar[Statement] = Statement(
+        words="LDP-CP-S covers at least 1−α−Δ_S with probability at least 1−δ.",
+        formula="P(F(q̂) ≥ 1−α−Δ_S) ≥ 1−δ",
+        source=Source(paper="LDP-CP", section="Theorem 4"),
+        assumptions=(
+            "i.i.d. scores in [0, 1]; no interval of length τ = 2^(−T) holds more than Δ_S of "
+            "their mass; each user is asked once and the sum is divided by the block's size"
+        ),
+        bound="Δ_S = (e^ε+1)/(e^ε−1)·√(T·log(2T/δ)/(2n)), in units of coverage",
+    )
+
+    population: Population
+    n: int
+    epsilon: float
+    delta: float
+    rounds: int = 10
+    alpha: float = 0.1
+    window: Window = Window.FINAL
+    on_miss: OnMiss = OnMiss.LAST_MIDPOINT
+    debiasing: Debiasing = Debiasing.CORRECTED
+    blocks: Blocks = Blocks.CORRECTED
+    starred: bool = False
+    two_sided: bool = False
+    statistic: str = field(default="coverage", init=False)
+
+    def __post_init__(self) -> None:
+        _validate.integer(rounds=self.rounds, at_least=1)
+        _validate.integer(n=self.n, at_least=self.rounds)
+        _validate.open_unit(delta=self.delta)
+
+    @property
+    def allowed_failure(self) -> float:
+        """δ."""
+        return self.delta
+
+    @property
+    def mechanism(self) -> LDPCPScores:
+        """The algorithm, with a window as wide as the bound."""
+        whole_blocks = self.n - self.n % self.rounds
+        return LDPCPScores(
+            alpha=self.alpha,
+            epsilon=self.epsilon,
+            rounds=self.rounds,
+            window_width=hoeffding_width(
+                n=whole_blocks, epsilon=self.epsilon, rounds=self.rounds, delta=self.delta
+            ),
+            window=self.window,
+            on_miss=self.on_miss,
+            debiasing=self.debiasing,
+            blocks=self.blocks,
+            starred=self.starred,
+        )
+
+    @property
+    def bounds(self) -> dict[str, float]:
+        """The lower bound on the coverage, and the upper one where the claim is two-sided."""
+        search = self.mechanism
+        upper = {"1−α+2Δ": 1 - search.alpha + 2 * search.window_width}
+        return _coverage_bounds(search) | (upper if self.two_sided else {})
+
+    @property
+    def parameters(self) -> PlainData:
+        """The case, as plain data."""
+        return _search_parameters(self.mechanism, self.n, self.delta) | {
+            "epsilon": self.epsilon,
+            "debiasing": str(self.debiasing),
+            "blocks": str(self.blocks),
+            "population": self.population.name,
+        }
+
+    def trials(self, count: int, *, rng: np.random.Generator) -> TheoremTrials:
+        """Run the algorithm on fresh users; the cost does not grow with n."""
+        run = self.mechanism.trials(self.population, n=self.n, trials=count, rng=rng)
+        return _outcome(run.coverage, self.bounds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelTheorem(Stated):
+    """Theorem 3: LDP-CP-L covers at least 1−α−Δ with probability ≥ 1−δ.
+
+    Δ is Theorem 1's ``dkw_width``. The users are drawn with replacement from a pool of a
+    classifier's probabilities on real data; the score is HPS.
+
+    Parameters
+    ----------
+    pool_name : str
+        The pool's name.
+    pool : callable
+        Returns the pool; called when trials run.
+    k : int
+        Number of classes of the pool.
+    """
+
+    about: ClassVar[Statement] = Statement(
+        words="LDP-CP-L covers at least 1−α−Δ_L with probability at least 1−δ.",
+        formula="P(F(q̂) ≥ 1−α−Δ_L) ≥ 1−δ",
+        source=Source(paper="LDP-CP", section="Theorem 3"),
+        assumptions=(
+            "i.i.d. users, scores in [0, 1], T = ⌈log2(1/τ)⌉ where no interval of length τ holds "
+            "more than Δ_L of the true-label scores"
+        ),
+        bound="Δ_L = √(log(4/δ)/(2nh²)) with h = (1−β)/(1+β), in units of coverage",
+    )
+
+    pool_name: str
+    pool: Callable[[], ProbabilityPool]
+    k: int
+    n: int
+    epsilon: float
+    delta: float
+    rounds: int = 10
+    alpha: float = 0.1
+    on_miss: OnMiss = OnMiss.LAST_MIDPOINT
+    starred: bool = False
+    statistic: str = field(default="coverage", init=False)
+
+    def __post_init__(self) -> None:
+        _validate.integer(n=self.n, at_least=1)
+        _validate.open_unit(delta=self.delta)
+
+    @property
+    def allowed_failure(self) -> float:
+        """δ."""
+        return self.delta
+
+    @property
+    def mechanism(self) -> LDPCPLabels:
+        """The algorithm, with a window as wide as the bound."""
+        template = LDPCPLabels(
+            alpha=self.alpha, epsilon=self.epsilon, k=self.k, rounds=1, window_width=1.0
+        )
+        return LDPCPLabels(
+            alpha=self.alpha,
+            epsilon=self.epsilon,
+            k=self.k,
+            rounds=self.rounds,
+            window_width=dkw_width(n=self.n, beta=template.response.beta, delta=self.delta),
+            on_miss=self.on_miss,
+            starred=self.starred,
+        )
+
+    @property
+    def bounds(self) -> dict[str, float]:
+        """The lower bound on the coverage."""
+        return _coverage_bounds(self.mechanism)
+
+    @property
+    def parameters(self) -> PlainData:
+        """The case, as plain data."""
+        return _search_parameters(self.mechanism, self.n, self.delta) | {
+            "epsilon": self.epsilon,
+            "k": self.k,
+            "population": self.pool_name,
+        }
+
+    def trials(self, count: int, *, rng: np.random.Generator) -> TheoremTrials:
+        """Run the algorithm on users drawn from the pool."""
+        pool = self.pool()
+        run = self.mechanism.trials(
+            hps(pool.probabilities), pool.labels, n=self.n, trials=count, rng=rng
+        )
+        return _outcome(run.coverage, self.bounds)

@@ -1,0 +1,238 @@
+"""The coverage theorems of P-COQS: Proposition 1, Theorem 1, Corollary 1 and Remark 3."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from scipy.special import ndtri
+
+from dpcp_audit import _validate
+from dpcp_audit.data.populations import Population, Uniform
+from dpcp_audit.results import Source
+from dpcp_audit.theorems.statement import Stated, Statement
+from dpcp_audit.theorems.theorem import TheoremTrials, outside
+
+if TYPE_CHECKING:
+    from dpcp_audit._types import BoolArray, FloatArray
+    from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+    from dpcp_audit.results import PlainData
+
+
+class NoiseBound(StrEnum):
+    """Which bound on the noise of all rounds."""
+
+    UNION = "union"
+    """τ* = sqrt((N/ρ)·log(2N/β)), Proposition 1."""
+    GAUSSIAN = "gaussian"
+    """τ* = σ·Φ⁻¹(1 − β/(2N)), Remark 3."""
+
+
+class Reading(StrEnum):
+    """Over what the coverage in Theorem 1 is a probability."""
+
+    MARGINAL = "marginal"
+    """Over calibration and test data, given the noise: what the proof shows."""
+    CONDITIONAL = "conditional"
+    """Over the test point, given the calibrated set: what someone with one set obtains."""
+
+
+def noise_rank_error(
+    mechanism: PCOQS, *, beta: float, bound: NoiseBound = NoiseBound.UNION
+) -> float:
+    """Return τ*, in ranks: what the noise of no round exceeds with probability 1 − β.
+
+    P-COQS, Proposition 1 (union bound) or Remark 3 (Gaussian quantile).
+    """
+    _validate.open_unit(beta=beta)
+    _validate.choice(NoiseBound, bound=bound)
+    rounds = mechanism.rounds
+    if bound is NoiseBound.UNION:
+        return math.sqrt(rounds / mechanism.rho * math.log(2 * rounds / beta))
+    return mechanism.noise_scale * -float(ndtri(beta / (2 * rounds)))
+
+
+def _parameters(mechanism: PCOQS, n: int, beta: float, population: Population) -> PlainData:
+    return {
+        "n": n,
+        "alpha": mechanism.alpha,
+        "rho": mechanism.rho,
+        "beta": beta,
+        "resolution": mechanism.resolution,
+        "bounds": list(mechanism.bounds),
+        "population": population.name,
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankError(Stated):
+    """Proposition 1: with probability ≥ 1−β the rank error is at most τ* + M(Δ).
+
+    M(Δ), the most scores in any half-open Δ-interval, is at least 1; ``window_count`` is the
+    value used for it. With distinct scores further apart than Δ it is exactly 1.
+    """
+
+    about: ClassVar[Statement] = Statement(
+        words="With probability at least 1−β the rank error is at most τ* + M(Δ).",
+        formula="P(|#{s ≤ q} − r| ≤ τ* + M(Δ)) ≥ 1−β",
+        source=Source(paper="P-COQS", section="Proposition 1"),
+        assumptions="scores in [a, b], further apart than 3Δ/2 (else see ``FixedRankError``)",
+        bound="τ* = √((N/ρ)·log(2N/β)) or σ·Φ⁻¹(1 − β/(2N)), in ranks",
+    )
+
+    mechanism: PCOQS
+    n: int
+    beta: float
+    noise_bound: NoiseBound = NoiseBound.UNION
+    window_count: int = 1
+    population: Population = field(default_factory=Uniform)
+    statistic: str = field(default="rank error", init=False)
+
+    def __post_init__(self) -> None:
+        _validate.integer(n=self.n, at_least=1)
+        _validate.integer(window_count=self.window_count, at_least=0)
+        _validate.open_unit(beta=self.beta)
+        _validate.choice(NoiseBound, noise_bound=self.noise_bound)
+
+    @property
+    def limit(self) -> float:
+        """τ* + M(Δ), in ranks."""
+        return (
+            noise_rank_error(self.mechanism, beta=self.beta, bound=self.noise_bound)
+            + self.window_count
+        )
+
+    @property
+    def allowed_failure(self) -> float:
+        """β."""
+        return self.beta
+
+    @property
+    def bounds(self) -> dict[str, float]:
+        """The limit on the rank error."""
+        return {"τ* + M(Δ)": self.limit}
+
+    @property
+    def parameters(self) -> PlainData:
+        """The case, as plain data."""
+        return _parameters(self.mechanism, self.n, self.beta, self.population) | {
+            "noise_bound": str(self.noise_bound),
+            "window_count": self.window_count,
+        }
+
+    def trials(self, count: int, *, rng: np.random.Generator) -> TheoremTrials:
+        """Run the search on fresh scores and compare the count at its result with the rank."""
+        run = self.mechanism.trials(self.population, n=self.n, trials=count, rng=rng)
+        return TheoremTrials(run.rank_error, run.rank_error > self.limit)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoverageTheorem(Stated):
+    """Theorem 1: 1−α−τ/(n+1) ≤ coverage ≤ 1−α+(τ+1)/(n+1) with probability ≥ 1−β.
+
+    With ``corrected``, Corollary 1: the algorithm runs at α* = max(0, α − τ/(n+1)) and the
+    coverage is to be at least 1−α.
+
+    In the marginal reading one trial fixes the noise of all rounds and averages the
+    coverage over ``inner`` fresh calibration sets. It fails if the average lies outside of the
+    bounds by more than 5 of its standard errors, and is undecided within 5 of a bound.
+    The other reading needs no ``inner`` runs.
+    """
+
+    about: ClassVar[Statement] = Statement(
+        words="With probability at least 1−β the coverage lies within τ/(n+1) of 1−α.",
+        formula="1−α−τ/(n+1) ≤ P(Y ∈ C) ≤ 1−α+(τ+1)/(n+1)",
+        source=Source(paper="P-COQS", section="Theorem 1 and Corollary 1"),
+        assumptions=(
+            "exchangeable scores in [a, b] without ties; the probability 1−β is over the noise, "
+            "the coverage over calibration and test data given it"
+        ),
+        bound="τ/(n+1) with τ = τ* + M(Δ), in units of coverage",
+    )
+
+    mechanism: PCOQS
+    n: int
+    beta: float
+    reading: Reading
+    corrected: bool = False
+    window_count: int = 1
+    inner: int = 400
+    population: Population = field(default_factory=Uniform)
+    statistic: str = field(default="coverage", init=False)
+
+    def __post_init__(self) -> None:
+        _validate.choice(Reading, reading=self.reading)
+        _validate.integer(n=self.n, at_least=1)
+        _validate.integer(window_count=self.window_count, at_least=0)
+        _validate.integer(inner=self.inner, at_least=2)
+        _validate.open_unit(beta=self.beta)
+
+    @property
+    def rank_error(self) -> float:
+        """τ = τ* + M(Δ), in ranks."""
+        return noise_rank_error(self.mechanism, beta=self.beta) + self.window_count
+
+    @property
+    def allowed_failure(self) -> float:
+        """β."""
+        return self.beta
+
+    @property
+    def bounds(self) -> dict[str, float]:
+        """The bounds on the coverage."""
+        nominal = 1 - self.mechanism.alpha
+        if self.corrected:
+            return {"1−α": nominal}
+        return {
+            "lower bound": nominal - self.rank_error / (self.n + 1),
+            "upper bound": nominal + (self.rank_error + 1) / (self.n + 1),
+        }
+
+    @property
+    def parameters(self) -> PlainData:
+        """The case, as plain data."""
+        case = _parameters(self.mechanism, self.n, self.beta, self.population)
+        return case | {
+            "reading": str(self.reading),
+            "corrected": self.corrected,
+            "window_count": self.window_count,
+            "tau": self.rank_error,
+        }
+
+    @property
+    def calibrator(self) -> PCOQS:
+        """The mechanism that runs: at α*, where the theorem is Corollary 1."""
+        if not self.corrected:
+            return self.mechanism
+        alpha = max(0.0, self.mechanism.alpha - self.rank_error / (self.n + 1))
+        return replace(self.mechanism, alpha=alpha)
+
+    def trials(self, count: int, *, rng: np.random.Generator) -> TheoremTrials:
+        """Run ``count`` trials in the theorem's reading."""
+        if self.reading is Reading.CONDITIONAL:
+            run = self.calibrator.trials(self.population, n=self.n, trials=count, rng=rng)
+            return TheoremTrials(run.coverage, self._outside(run.coverage, 0.0))
+        means, errors = np.empty(count), np.empty(count)
+        for trial in range(count):  # each holds ``inner`` vectorised runs
+            coverage = self._given_noise(rng)
+            means[trial] = coverage.mean()
+            errors[trial] = coverage.std(ddof=1) / math.sqrt(self.inner)
+        clearly = self._outside(means, 5 * errors)
+        return TheoremTrials(means, clearly, self._outside(means, -5 * errors) & ~clearly)
+
+    def _given_noise(self, rng: np.random.Generator) -> FloatArray:
+        noise = rng.standard_normal((self.mechanism.rounds, 1))
+        return self.calibrator.trials(
+            self.population,
+            n=self.n,
+            trials=self.inner,
+            rng=rng,
+            noise=np.repeat(noise, self.inner, axis=1),
+        ).coverage
+
+    def _outside(self, coverage: FloatArray, margin: FloatArray | float) -> BoolArray:
+        """Tell which coverages lie outside of the bounds by more than ``margin``."""
+        return outside(coverage, self.bounds, margin=margin)

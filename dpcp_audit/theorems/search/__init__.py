@@ -1,0 +1,1 @@
+"""The search for the law of scores on which a theorem fails."""

@@ -1,0 +1,237 @@
+"""An adversary over distributions: search for the law of scores on which a theorem fails.
+
+What the search maximises is exact, so that chance only decides which laws are tried: a law
+that it returns does what is said of it, whatever the seed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from dpcp_audit import _validate
+from dpcp_audit.computed import Computed
+from dpcp_audit.mechanisms.ldpcp.window_law import threshold_law
+from dpcp_audit.results import Figure, FigureKind, Series, Verdict
+from dpcp_audit.theorems.ldpcp_exact import exact_failure
+from dpcp_audit.theorems.search.law_shrinking import shrink
+from dpcp_audit.theorems.search.law_space import LawSpace
+from dpcp_audit.theorems.theorem import outside
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpcp_audit.checks import Context
+    from dpcp_audit.computed import Computation
+    from dpcp_audit.data.piecewise import PiecewiseConstant
+    from dpcp_audit.data.populations import Population
+    from dpcp_audit.results import Outcome
+    from dpcp_audit.theorems.ldpcp_coverage import ScoreTheorem
+
+_PATIENCE = 60
+"""Moves in a row that gain little before the search starts afresh."""
+_GAIN = 0.02
+"""A little: a larger failure probability, but by less than this part of it."""
+
+
+class Score(NamedTuple):
+    """How badly a theorem fares on a law; compared in this order.
+
+    Attributes
+    ----------
+    failure : float
+        The probability that the coverage lies outside of its bounds.
+    shortfall : float
+        How far outside it lies with probability more than δ; negative where it lies inside.
+    """
+
+    failure: float
+    shortfall: float
+
+
+class Worst(NamedTuple):
+    """The worst law that a search found, its score, and the number of laws scored."""
+
+    law: PiecewiseConstant
+    score: Score
+    evaluations: int
+
+
+def exact_score(theorem: ScoreTheorem) -> Score:
+    """Compute the score of Theorem 4 on its population, without sampling."""
+    law = threshold_law(theorem.mechanism, theorem.population, n=theorem.n)
+    coverage = theorem.population.cdf(law.threshold)
+    lower, *upper = theorem.bounds.values()
+    excess = np.max([lower - coverage, *(coverage - bound for bound in upper)], axis=0)
+    order = np.argsort(-excess, kind="stable")
+    reached = int(np.searchsorted(np.cumsum(law.mass[order]), theorem.delta, side="right"))
+    return Score(
+        failure=law.probability(outside(coverage, theorem.bounds)),
+        shortfall=float(excess[order[min(reached, order.size - 1)]]),
+    )
+
+
+def search_worst(
+    score: Callable[[PiecewiseConstant], Score],
+    *,
+    space: LawSpace,
+    evaluations: int,
+    enough: float = 1.0,
+    rng: np.random.Generator | int | None = None,
+) -> Worst:
+    """Search for the law with the largest score, by climbs from random laws.
+
+    A climb takes every move that does not lower the score and ends when 60 moves in a row
+    have raised the failure probability by less than 2 % each.
+
+    Parameters
+    ----------
+    score : callable
+        What is maximised; exact, so that two calls agree.
+    space : LawSpace
+        The laws to choose from, and the moves.
+    evaluations : int
+        Number of laws scored at most.
+    enough : float
+        A failure probability at which the search stops.
+    """
+    _validate.integer(evaluations=evaluations, at_least=1)
+    _validate.closed_unit(enough=enough)
+    generator = _validate.generator(rng)
+    left = evaluations
+    worst: Worst | None = None
+    while left > 0 and (worst is None or worst.score.failure < enough):
+        climbed = _climb(score, space, left, enough, generator)
+        left -= climbed.evaluations
+        if worst is None or climbed.score > worst.score:
+            worst = climbed
+    assert worst is not None  # noqa: S101  (evaluations >= 1: the loop ran)
+    return worst._replace(evaluations=evaluations - left)
+
+
+def _climb(
+    score: Callable[[PiecewiseConstant], Score],
+    space: LawSpace,
+    budget: int,
+    enough: float,
+    rng: np.random.Generator,
+) -> Worst:
+    law = space.draw(rng=rng)
+    best, used, idle = score(law), 1, 0
+    while used < budget and idle < _PATIENCE and best.failure < enough:
+        candidate = space.neighbour(law, rng=rng)
+        reached = score(candidate)
+        used += 1
+        idle = 0 if _gains(reached, best) else idle + 1
+        if reached >= best:
+            law, best = candidate, reached
+    return Worst(law, best, used)
+
+
+def _gains(reached: Score, best: Score) -> bool:
+    if best.failure == 0:
+        return reached > best
+    return reached.failure > (1 + _GAIN) * best.failure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DistributionSearch:
+    """Hold Theorem 4 against the worst law of scores that a search finds.
+
+    REFUTED if the theorem fails on a law with a probability above δ: the witness is that law,
+    simplified as far as the theorem still fails on it, and the evidence is the exact failure
+    probability on the simplified law. CONSISTENT if no such law was found; the evidence is the
+    largest failure probability among the laws tried.
+
+    The search draws its laws from the run's seed, and another seed may end at another law.
+    The verdict takes nothing from the error budget: the failure probability of the witness
+    is computed, not sampled, so a true theorem is never refuted.
+
+    Parameters
+    ----------
+    theorem_factory : callable
+        Returns the theorem on a population.
+    evaluations : int
+        Number of laws tried, at effort 1.
+    space : LawSpace
+        The laws to choose from, with the theorem's assumptions.
+    enough : float
+        A failure probability at which the search stops.
+    """
+
+    theorem_factory: Callable[[Population], ScoreTheorem]
+    evaluations: int = 1000
+    space: LawSpace = field(default_factory=LawSpace)
+    enough: float = 0.99
+
+    def __post_init__(self) -> None:
+        _validate.integer(evaluations=self.evaluations, at_least=1)
+        _validate.closed_unit(enough=self.enough)
+
+    @property
+    def sampled(self) -> bool:
+        """No: chance chooses the laws that are tried, but cannot refute a true theorem."""
+        return False
+
+    def __call__(self, context: Context) -> Outcome:
+        """Search, simplify what was found, and compute its failure probability."""
+        return Computed(lambda: self._worst(context))(context)
+
+    def _worst(self, context: Context) -> Computation:
+        found = search_worst(
+            self._score,
+            space=self.space,
+            evaluations=context.samples(self.evaluations),
+            enough=self.enough,
+            rng=context.rng(),
+        )
+        law = shrink(found.law, self._broken) if self._broken(found.law) else found.law
+        theorem = self.theorem_factory(law)
+        computed = exact_failure(theorem)
+        return replace(
+            computed,
+            quantity="failure probability on the worst law found",
+            covers="",
+            witness=computed.witness | {"population": law.as_plain()},
+            note=self._note(found, law, computed.note),
+            figures=(*computed.figures, _law_figure(law)),
+        )
+
+    def _score(self, law: PiecewiseConstant) -> Score:
+        return exact_score(self.theorem_factory(law))
+
+    def _broken(self, law: PiecewiseConstant) -> bool:
+        if not self.space.contains(law):
+            return False
+        return exact_failure(self.theorem_factory(law)).verdict is Verdict.REFUTED
+
+    def _note(self, found: Worst, law: PiecewiseConstant, computed: str) -> str:
+        tried = (
+            f"{found.evaluations} laws tried; the largest failure probability among them is "
+            f"{found.score.failure:.3g}, and the coverage that all but δ of the runs reach was "
+        )
+        side = "short of its bounds by" if found.score.shortfall > 0 else "within its bounds by"
+        shrunk = f" Simplified while it still fails: {law.name}." if law != found.law else ""
+        return f"{tried}{side} {abs(found.score.shortfall):.3g}.{shrunk} {computed}"
+
+
+def _law_figure(law: PiecewiseConstant) -> Figure:
+    places = np.unique([*law.edges, *(place for place, _ in law.atoms)])
+    below, upto = law.cdf_left(places), law.cdf(places)
+    return Figure(
+        kind=FigureKind.LINES,
+        title="The worst law found",
+        x_label="score",
+        y_label="F(score)",
+        series=[
+            Series(
+                name="distribution function",
+                x=np.repeat(places, 2).tolist(),
+                y=np.stack([below, upto], axis=1).ravel().tolist(),
+            )
+        ],
+        description=f"The distribution function of the scores on which the theorem fares worst: "
+        f"{law.name}.",
+    )

@@ -1,0 +1,1 @@
+"""The zoo: broken twins of correct code, and what catches each."""

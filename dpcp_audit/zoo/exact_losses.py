@@ -1,0 +1,284 @@
+"""What the specimens of the zoo really do: their loss or miscoverage, exactly."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import ndtr
+
+from dpcp_audit.audits.exact import hold_against
+from dpcp_audit.computed import Computation
+from dpcp_audit.guarantees import ZCDP, LocalDP
+from dpcp_audit.mechanisms.conformal import conformal_rank
+from dpcp_audit.mechanisms.histlap import HistLap
+from dpcp_audit.mechanisms.laws import FiniteLaw, FinitePair
+from dpcp_audit.mechanisms.pcoqs.search_law import largest_bit_divergence
+from dpcp_audit.neighbours import Relation
+from dpcp_audit.zoo import broken_calibrators, broken_quantiles, broken_randomizers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpcp_audit._types import FloatArray
+    from dpcp_audit.guarantees import PrivacyGuarantee
+    from dpcp_audit.mechanisms.laws import LawPair
+
+SIZES = (500, 1, 2, 3, 5, 10, 20)
+"""The sizes that the black-box search tries by default."""
+_ORDERS = 1 + np.geomspace(1e-4, 1e3, 60)
+
+
+def search_loss(noise_scale: float) -> Computation:
+    """Compute ρ of the bisection whose rounds add independent noise of this scale.
+
+    The release is its comparison bits; each loses at most ``largest_bit_divergence``, and
+    scores at the two ends attain that in every round.
+    """
+    quantity = "sup over α > 1 of D_α/α"
+    if noise_scale == 0:
+        return Computation(
+            quantity=quantity,
+            value=math.inf,
+            claimed=broken_quantiles.RHO,
+            note="There is no noise.",
+        )
+    value = max(
+        broken_quantiles.ROUNDS * largest_bit_divergence(noise_scale, a) / a for a in _ORDERS
+    )
+    return Computation(
+        quantity=quantity,
+        value=value,
+        claimed=broken_quantiles.RHO,
+        covers="a round's noise is 1/(2σ²)-zCDP, whatever the counts are, and 20 rounds add up.",
+        witness={"noise_scale": noise_scale, "rounds": broken_quantiles.ROUNDS},
+    )
+
+
+def one_draw_loss(n: int = 500) -> Computation:
+    """Compute ρ where one normal number serves all rounds.
+
+    The threshold is then the score at which the count and that number reach the rank: score k
+    is released with probability Φ((r−k+1)/σ) − Φ((r−k)/σ). Move it, and the value that was
+    released is impossible.
+    """
+    rank, sigma = broken_quantiles.safe_rank(n), broken_quantiles.noise_scale()
+    reached = ndtr((rank - np.arange(n + 1)) / sigma)
+    beyond, moved = reached[-1], rank - 1
+    chances = np.concatenate([reached[:-1] - reached[1:], [beyond]])
+    chances[0] += 1 - reached[0]
+    one, other = np.zeros((2, n + 2))
+    one[: n + 1] = other[: n + 1] = chances
+    one[n + 1] = 0.0
+    other[n + 1], other[moved] = chances[moved], 0.0
+    pair = FinitePair(FiniteLaw.from_mass(one), FiniteLaw.from_mass(other))
+    return hold_against(
+        ZCDP(broken_quantiles.RHO),
+        [pair],
+        witness={"n": n, "moved": rank, "probability": float(chances[moved])},
+        note=f"Score {rank} of {n} moves a little, and with it an atom of the release.",
+    )
+
+
+def disjoint_loss(guarantee: PrivacyGuarantee, why: str, **witness: Any) -> Computation:
+    """Return the loss where no output of the one input can come of the other."""
+    laws = (FiniteLaw.from_mass(mass) for mass in ([1.0, 0.0], [0.0, 1.0]))
+    return hold_against(guarantee, [FinitePair(*laws)], witness=witness, note=why)
+
+
+def deterministic_loss(
+    function: Callable[..., Any],
+    guarantee: PrivacyGuarantee,
+    scores: FloatArray,
+    neighbour_scores: FloatArray,
+    **options: Any,
+) -> Computation:
+    """Run code on two neighbours, twice each: outputs that repeat and differ lose everything."""
+    generators = np.random.default_rng(0).spawn(4)
+    inputs = (scores, scores, neighbour_scores, neighbour_scores)
+    outputs = [
+        float(np.ravel(function(x, rng=rng, **options))[0])
+        for x, rng in zip(inputs, generators, strict=True)
+    ]
+    if outputs[0] != outputs[1] or outputs[2] != outputs[3] or outputs[0] == outputs[2]:
+        raise ValueError(f"function must return two different constants, got {outputs}")
+    return disjoint_loss(
+        guarantee,
+        f"It returns {outputs[0]:.6g} on one input and {outputs[2]:.6g} on its neighbour, always.",
+        scores=scores.tolist(),
+        neighbour_scores=neighbour_scores.tolist(),
+    )
+
+
+def additive_loss(guarantee: PrivacyGuarantee, pair: LawPair) -> Computation:
+    """Compute the loss of a quantile with additive noise, as it moves from one end to the other."""
+    return hold_against(
+        guarantee,
+        [pair],
+        covers="the noise depends on the shift alone, and no pair shifts the quantile by more.",
+    )
+
+
+def histogram_loss(noise: Relation) -> Computation:
+    """Compute the loss of the noisy histogram behind the quantile."""
+    mechanism = HistLap(alpha=0.5, epsilon=broken_quantiles.EPSILON, n_bins=2, noise=noise)
+    return hold_against(
+        mechanism.guarantee,
+        [mechanism.histogram_pair(Relation.SUBSTITUTION)],
+        covers="a substitution shifts two counts by one, and the quantile is computed from them.",
+        note="Of the histogram; the quantile read off it shows a little less.",
+    )
+
+
+def exponq_loss(normaliser: str) -> Computation:
+    """Compute the largest log-ratio of ExponQ over the sizes that a search tries."""
+    mechanism = broken_quantiles.exponq_mechanism(normaliser)
+    sizes = [n for n in SIZES if mechanism.normalisation(n) > 0]
+    found = {n: mechanism.worst_log_ratio(n) for n in sizes}
+    worst = max(found, key=lambda n: found[n].log_ratio)
+    bound = max(mechanism.log_ratio_bound(n) for n in sizes)
+    return Computation(
+        quantity="largest log-ratio",
+        value=found[worst].log_ratio,
+        claimed=broken_quantiles.EPSILON,
+        slack=bound - found[worst].log_ratio,
+        covers="log_ratio_bound holds for every pair of neighbours of these sizes.",
+        witness={"n": worst, "normaliser": normaliser, "released": found[worst].released},
+    )
+
+
+def gaps_loss(sensitivity: float, sizes: tuple[int, ...] = (100, 500)) -> Computation:
+    """Compute the largest log-ratio of a gap, where a score of the middle crowd falls to 0.
+
+    Below the rank r, k scores are at 0 and the others at 1/2, and one moves from 1 to 0.
+    """
+    losses = {
+        (n, low): _gap_ratio(n, low, sensitivity)
+        for n in sizes
+        for low in range(max(0, conformal_rank(n, alpha=broken_quantiles.ALPHA) - 12), n - 1)
+    }
+    n, low = max(losses, key=lambda case: losses[case])
+    proof = "each score moves the utility of a gap by at most 1, so each ratio is at most e^ε."
+    return Computation(
+        quantity="largest log-ratio",
+        value=losses[n, low],
+        claimed=broken_quantiles.EPSILON,
+        slack=max(0.0, broken_quantiles.EPSILON - losses[n, low]),
+        covers=proof if sensitivity >= 1 else "",
+        witness={"n": n, "at_0": low, "at_1/2": n - 1 - low, "moves": [1.0, 0.0]},
+    )
+
+
+def _gap_ratio(n: int, low: int, sensitivity: float) -> float:
+    """Return the largest |log-ratio| over gaps that are open on both inputs."""
+    crowd = np.concatenate([np.zeros(low), np.full(n - 1 - low, 0.5)])
+    densities = []
+    for moved in (1.0, 0.0):
+        edges, chances = broken_quantiles.gap_weights(
+            np.append(crowd, moved), sensitivity=sensitivity
+        )
+        points = np.array([0.25, 0.75])
+        at = np.searchsorted(edges, points, side="right") - 1
+        densities.append(chances[at] / np.diff(edges)[at])
+    return float(np.abs(np.log(densities[0] / densities[1])).max())
+
+
+def channel_loss(channel: FloatArray) -> Computation:
+    """Compute the largest log-ratio of a randomizer over all pairs of values."""
+    laws = [FiniteLaw.from_mass(row) for row in channel]
+    return hold_against(
+        LocalDP(broken_randomizers.EPSILON),
+        [FinitePair(*pair) for pair in combinations(laws, 2)],
+        covers="every pair of values was tried.",
+    )
+
+
+def rank_miscoverage(rank: float, n: int) -> Computation:
+    """Compute the mean miscoverage of the ``rank``-th smallest of n scores without ties."""
+    return Computation(
+        quantity="mean miscoverage",
+        value=1 - rank / (n + 1),
+        claimed=broken_quantiles.ALPHA,
+        covers="F at the r-th smallest score is Beta(r, n+1−r); with ties it is larger.",
+        witness={"n": n, "rank": rank, "scores": "uniform"},
+    )
+
+
+def search_miscoverage(n: int = 500) -> Computation:
+    """Bound the mean miscoverage of the bisection that returns its upper end."""
+    rank = conformal_rank(n, alpha=broken_quantiles.ALPHA)
+    return Computation(
+        quantity="bound of the mean miscoverage",
+        value=1 - (1 - broken_quantiles.FAILURE) * rank / (n + 1),
+        claimed=1 - SEARCH_COVERAGE,
+        covers=(
+            "unless a noise exceeds the margin, there are as many scores as the conformal rank "
+            "asks for at the upper end of every bracket."
+        ),
+        witness={"n": n, "rank": broken_quantiles.safe_rank(n)},
+    )
+
+
+SEARCH_COVERAGE = 0.88
+"""What the bisection covers, by ``search_miscoverage``."""
+
+
+def atom_miscoverage(
+    released: Callable[[FloatArray], float], at: float, *, claimed: float, n: int = 500
+) -> Computation:
+    """Compute the miscoverage where all scores are ``at``: nothing is covered below it.
+
+    ``released`` returns the threshold where no noise takes effect: with probability at least
+    1 − 20·Φ(−m/σ), m the distance of the rank from n.
+    """
+    threshold = released(np.full(n, at))
+    margin = n - broken_quantiles.safe_rank(n)
+    sure = max(
+        0.0, 1 - broken_quantiles.ROUNDS * float(ndtr(-margin / broken_quantiles.noise_scale()))
+    )
+    return Computation(
+        quantity="mean miscoverage",
+        value=sure if threshold < at else 1 - sure,
+        claimed=claimed,
+        witness={"n": n, "all_scores": at, "threshold": threshold},
+        note=f"All scores are {at:g}; the threshold is {threshold:.8g}.",
+    )
+
+
+def without_noise(
+    scores: FloatArray, *, bounds: tuple[float, float] = (0.0, 1.0)
+) -> tuple[float, float]:
+    """Return both ends of the last bracket of a bisection without noise."""
+    left, right = broken_quantiles.bisect(
+        scores, np.zeros((broken_quantiles.ROUNDS, 1)), bounds=bounds
+    )
+    return float(left[0]), float(right[0])
+
+
+def predicted_label_miscoverage(score: str, n: int = 500) -> Computation:
+    """Compute the miscoverage where the classifier is sure, and wrong half of the time."""
+    probabilities = np.tile([0.9, 0.1], (n, 1))
+    labels = np.arange(n) % 2
+    rng = np.random.default_rng(0)
+    threshold = broken_calibrators.split_conformal(probabilities, labels, rng=rng, score=score)
+    return Computation(
+        quantity="miscoverage",
+        value=0.5 * (threshold < 0.1) + 0.5 * (threshold < 0.9),
+        claimed=broken_calibrators.ALPHA,
+        witness={"n": n, "probabilities": [0.9, 0.1], "threshold": threshold},
+    )
+
+
+def memorised_miscoverage(*, held_out: bool) -> Computation:
+    """Compute the miscoverage of a nearest-neighbour classifier on labels that are coins.
+
+    On its own rows it is always right, so that the threshold is 1/4; on others in half.
+    """
+    return Computation(
+        quantity="mean miscoverage",
+        value=0.0 if held_out else 0.5,
+        claimed=broken_calibrators.ALPHA,
+        witness={"threshold": 0.75 if held_out else 0.25},
+    )

@@ -1,0 +1,147 @@
+"""The rows of the zoo: each specimen held against its claims, by every check that applies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcp_audit.computed import Computed
+from dpcp_audit.results import Claim, Evidence, Outcome, Source, Verdict
+from dpcp_audit.rows import Row
+from dpcp_audit.target_checks.target_rows import TargetCoverage, TargetPrivacy
+from dpcp_audit.target_checks.trial_inputs import COVERAGE_SIZE, typical
+from dpcp_audit.targets.degenerate import DegenerateTargetError, probe
+from dpcp_audit.theorems.coverage.coverage_audit import CoverageAudit
+from dpcp_audit.zoo.specimen import Column, Specimen
+from dpcp_audit.zoo.specimens import specimens
+
+if TYPE_CHECKING:
+    from dpcp_audit.checks import Check, Context
+
+_STATEMENTS = {
+    Column.BLACK_BOX: "is {privacy}; seen from outside",
+    Column.COVERAGE: "covers at least {coverage:.4g}; seen from outside",
+    Column.EXACT: "keeps its promise; computed",
+    Column.THEOREM: "keeps the theorem's bounds on uniform scores",
+    Column.PROBE: "draws fresh noise in every call",
+    Column.PIPELINE: "covers at least {coverage:.4g} of fresh rows",
+}
+_CALLS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class StrictCoverage:
+    """The coverage of sets {y : score < threshold}, which ``dpcp-audit check`` does not assume."""
+
+    specimen: Specimen
+
+    @property
+    def sampled(self) -> bool:
+        """The verdict takes from the error budget."""
+        return True
+
+    def __call__(self, context: Context) -> Outcome:
+        """Open the target and audit its coverage."""
+        coverage = self.specimen.coverage
+        assert coverage is not None  # noqa: S101  (for the type checker)
+        with self.specimen.spec.target.open() as target:
+            audit = CoverageAudit(
+                calibrate=target,
+                kind=self.specimen.kind,
+                guarantee=coverage,
+                n=self.specimen.sizes or (COVERAGE_SIZE,),
+                draws=self.specimen.calls,
+                strict=True,
+            )
+            return audit(context)
+
+
+@dataclass(frozen=True, slots=True)
+class FreshNoise:
+    """Refute that a target's noise is fresh where the audits would refuse it for its randomness."""
+
+    specimen: Specimen
+
+    @property
+    def sampled(self) -> bool:
+        """No correct target is refused for its randomness, but with probability 1e-8."""
+        return False
+
+    def __call__(self, context: Context) -> Outcome:
+        """Call the target a few times on one input."""
+        rng, value = context.rng(), typical(self.specimen.spec)
+        with self.specimen.spec.target.open() as target:
+            try:
+                outputs = target(value, _CALLS, rng=rng)
+                probe(target, value, randomness=target.randomness, rng=rng)
+            except DegenerateTargetError as error:
+                verdict, repeats, note = Verdict.REFUTED, 1.0, str(error)
+            else:
+                verdict, note = Verdict.CONSISTENT, "Other generators give other thresholds."
+                repeats = float(np.mean(outputs[1:] == outputs[0]))
+        return Outcome(
+            verdict=verdict,
+            evidence=Evidence.exact("share of repeated outputs", repeats),
+            witness={"calls": _CALLS, "seed": context.seed},
+            note=note,
+        )
+
+
+def rows() -> list[Row]:
+    """Return the rows of all specimens."""
+    return [row for specimen in specimens() for row in rows_of(specimen)]
+
+
+def rows_of(specimen: Specimen) -> list[Row]:
+    """Return a row for each check that applies to a specimen."""
+    return [
+        Row(claim=_claim(specimen, column), check=check)
+        for column, check in _checks(specimen).items()
+        if check is not None
+    ]
+
+
+def row_id(specimen: Specimen, column: Column) -> str:
+    """Return the id of a finding."""
+    return f"zoo.{specimen.name}[check={column}]"
+
+
+def _checks(specimen: Specimen) -> dict[Column, Check | None]:
+    spec, privacy, coverage = specimen.spec, specimen.privacy, specimen.coverage
+    covered: Check | None = None
+    private = None if privacy is None else TargetPrivacy(spec=spec, guarantee=privacy)
+    if coverage is not None:
+        covered = (
+            StrictCoverage(specimen)
+            if specimen.strict
+            else TargetCoverage(spec=replace(spec, draws=specimen.calls), guarantee=coverage)
+        )
+    return {
+        Column.BLACK_BOX: private,
+        Column.COVERAGE: covered,
+        Column.EXACT: specimen.exact and Computed(specimen.exact),
+        Column.THEOREM: specimen.theorem,
+        Column.PROBE: FreshNoise(specimen) if specimen.probe else None,
+        Column.PIPELINE: specimen.pipeline,
+    }
+
+
+def _claim(specimen: Specimen, column: Column) -> Claim:
+    statement = _STATEMENTS[column].format(
+        privacy=specimen.privacy, coverage=specimen.coverage and specimen.coverage.at_least
+    )
+    kind = "a planted bug" if specimen.twin else "a correct twin"
+    return Claim(
+        id=row_id(specimen, column),
+        statement=f"'{specimen.words}' {statement}.",
+        source=Source(paper="The zoo", section=kind),
+        expected=_expected(specimen, column),
+    )
+
+
+def _expected(specimen: Specimen, column: Column) -> Verdict | None:
+    if column in specimen.hidden:
+        return None
+    return Verdict.REFUTED if column in specimen.caught_by else Verdict.CONSISTENT

@@ -1,0 +1,309 @@
+"""Membership inference: attacks, p-values, operating points, games, and what is refused."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from scipy.special import ndtri
+from support.membership import game, played
+from support.samplers import context, gaussian, laplace, response
+
+from dpcp_audit.audits.membership.release_games import (
+    ThroughSets,
+    balanced_pair,
+    conformal_threshold,
+    exponq_threshold,
+    histlap_threshold,
+    label_report,
+    pcoqs_threshold,
+    score_answer,
+    through_sets,
+)
+from dpcp_audit.audits.membership.score_attacks import (
+    BisectionBits,
+    CellLikelihood,
+    membership_pvalues,
+)
+from dpcp_audit.checks import Check
+from dpcp_audit.guarantees import ZCDP, ApproxDP, PureDP
+from dpcp_audit.mechanisms.conformal import SplitConformal
+from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ, Normaliser
+from dpcp_audit.mechanisms.histlap import HistLap
+from dpcp_audit.mechanisms.laws import GaussianPair
+from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels
+from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
+from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.results import EvidenceKind, Verdict
+
+if TYPE_CHECKING:
+    from dpcp_audit.audits.membership.release_membership import MembershipInference
+    from dpcp_audit.audits.sampled import Sampler
+
+QUANTILES = 2001
+
+
+def grid(shift: float = 0.0) -> np.ndarray:
+    """A Gaussian sample on its quantiles: no chance in it."""
+    return ndtri((np.arange(QUANTILES) + 0.5) / QUANTILES) + shift
+
+
+def test_the_cell_attack_orders_releases_by_their_likelihood_ratio() -> None:
+    score = CellLikelihood(cells=16).fit(grid(1.0), grid())
+    scores = score(np.linspace(-2.0, 3.0, 11))
+    assert (np.diff(scores) >= 0).all()
+    assert scores[0] < -0.5
+    assert scores[-1] > 0.5
+
+
+def test_the_cells_may_be_those_of_a_feature() -> None:
+    score = CellLikelihood(feature=np.abs).fit(3 * grid(), grid())
+    np.testing.assert_array_equal(score(np.array([-4.0, -0.1])), score(np.array([4.0, 0.1])))
+    assert score(np.array([4.0]))[0] > 0 > score(np.array([0.1]))[0]
+
+
+def test_bits_are_those_of_the_bisection() -> None:
+    bits = BisectionBits(bounds=(0.0, 1.0), rounds=3)
+    found = bits.bits(np.array([0.1, 0.3, 0.6, 0.99])).T.astype(int)
+    assert found.tolist() == [[0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 1, 1]]
+    assert bits.ones(np.array([0.1, 0.99])).tolist() == [0.0, 3.0]
+
+
+def test_the_upper_half_begins_a_resolution_beyond_the_midpoint() -> None:
+    """As P-COQS has it: 0.78 lies above 1/2, below (0.6 + 1)/2 and above (0.6 + 0.8)/2."""
+    bits = BisectionBits(bounds=(0.0, 1.0), rounds=3, resolution=0.1)
+    assert bits.bits(np.array([0.78]))[:, 0].tolist() == [True, False, True]
+
+
+def test_the_bit_attack_finds_the_bit_that_differs() -> None:
+    out = (np.arange(1024) + 0.5) / 1024
+    member = np.where((out * 4).astype(int) % 2 == 1, out, (out + 0.25) % 1)  # second bit mostly 1
+    bits = BisectionBits(bounds=(0.0, 1.0), rounds=2)
+    scores = bits.fit(member, out)(np.array([0.1, 0.3, 0.6, 0.9]))
+    assert min(scores[1], scores[3]) > 0 > max(scores[0], scores[2])
+
+
+@pytest.mark.parametrize(
+    ("score", "above", "ties"), [(-5.0, 9, 0), (1.0, 6, 3), (2.5, 3, 0), (9.0, 0, 0)]
+)
+def test_a_pvalue_counts_what_is_above_and_a_share_of_the_ties(
+    score: float, above: int, ties: int
+) -> None:
+    reference = np.repeat([1.0, 2.0, 3.0], 3)
+    drawn = membership_pvalues(np.full(2000, score), reference, rng=0)
+    low, high = above / 10, (above + ties + 1) / 10
+    assert low <= drawn.min() < low + 0.01
+    assert high - 0.01 < drawn.max() <= high
+
+
+def test_it_is_a_sampled_check() -> None:
+    check = game(laplace(1.0), PureDP(1.0))
+    assert isinstance(check, Check)
+    assert check.sampled
+
+
+@pytest.mark.parametrize(
+    ("sample", "guarantee", "exact"),
+    [
+        (laplace(1.0), PureDP(1.0), 1 - math.exp(-0.5)),
+        (response(1.0), PureDP(1.0), math.tanh(0.5)),
+        (gaussian(1.0), ZCDP(0.5), GaussianPair(1.0).delta_at(0.0)),
+    ],
+    ids=["laplace", "response", "gaussian"],
+)
+def test_a_true_claim_holds_and_the_attack_comes_close(
+    sample: Sampler, guarantee: PureDP | ZCDP, exact: float
+) -> None:
+    outcome = played(game(sample, guarantee, n_samples=40_000))
+    assert outcome.verdict is Verdict.CONSISTENT
+    evidence = outcome.evidence
+    assert evidence.kind is EvidenceKind.CERTIFIED
+    assert evidence.lower <= exact <= guarantee.advantage() + 1e-9
+    assert evidence.lower > 0.85 * exact
+    assert evidence.claimed == pytest.approx(guarantee.advantage())
+
+
+def test_an_advantage_that_is_too_large_is_the_evidence() -> None:
+    outcome = played(game(response(2.0), PureDP(1.0)))
+    assert outcome.verdict is Verdict.REFUTED
+    assert outcome.evidence.quantity.startswith("membership advantage")
+    assert outcome.evidence.lower > math.tanh(0.5)
+
+
+def test_a_rate_at_low_false_positives_refutes_where_the_advantage_does_not() -> None:
+    """One release in twenty gives the target away; the advantage stays small."""
+
+    def leaks(value: float, size: int, *, rng: np.random.Generator) -> np.ndarray:
+        return np.where(rng.random(size) < 0.05 * value, 9.0, rng.random(size))
+
+    outcome = played(game(leaks, PureDP(1.0), n_samples=20_000))
+    assert outcome.verdict is Verdict.REFUTED
+    assert outcome.evidence.quantity.startswith("TPR of the attack")
+    assert outcome.evidence.lower > (outcome.evidence.claimed or 1.0)
+
+
+def test_points_are_held_at_their_own_rates() -> None:
+    check = game(gaussian(1.0), ApproxDP(1.0, 0.2), n_samples=20_000)
+    result = check.play(context(3, significance=1e-3))
+    assert [point.purpose for point in result.points] == [
+        "largest advantage",
+        "FPR near 0.01",
+        "FPR near 0.001",
+        "most telling",
+    ]
+    for point in result.points:
+        assert point.fpr.lower <= point.fpr.value <= point.fpr.upper
+        assert point.allowed == pytest.approx(float(check.guarantee.power(point.fpr.upper)))
+        assert point.advantage.lower == point.tpr.lower - point.fpr.upper
+    assert abs(result.points[1].fpr.value - 0.01) < 0.005
+    assert (np.diff(result.roc_fpr) >= 0).all()
+    assert (np.diff(result.roc_tpr) >= 0).all()
+
+
+def test_too_few_games_to_refute_anything() -> None:
+    outcome = played(game(laplace(0.1), PureDP(10.0), n_samples=400))
+    assert outcome.verdict is Verdict.INCONCLUSIVE
+
+
+def test_too_few_games_to_show_twice_the_loss() -> None:
+    claim = PureDP(1.0)
+    assert played(game(laplace(1.0), claim, n_samples=400)).verdict is Verdict.INCONCLUSIVE
+    assert played(game(laplace(1.0), claim, n_samples=4000)).verdict is Verdict.CONSISTENT
+
+
+def test_the_same_context_gives_the_same_outcome() -> None:
+    check = game(laplace(1.0), PureDP(1.0))
+    assert played(check) == played(check)
+
+
+@pytest.mark.parametrize("fpr", [0.01, 0.3])
+def test_the_detectable_rate_lies_above_what_is_allowed(fpr: float) -> None:
+    check = game(laplace(1.0), PureDP(1.0))
+    found = [check.detectable_tpr(fpr, significance=0.01, effort=effort) for effort in (1, 4, 100)]
+    assert found[0] > found[1] > found[2]
+    assert 1.0 < found[2] / float(PureDP(1.0).power(fpr)) < 1.2
+    assert math.isinf(check.detectable_tpr(0.99, significance=1e-6))
+
+
+def test_the_figure_shows_allowed_exact_measured_and_certified() -> None:
+    outcome = played(pcoqs_threshold(PCOQS(alpha=0.1, rho=0.5), n=50, n_samples=4000))
+    figure = outcome.figures[0]
+    assert figure.log_x
+    assert figure.log_y
+    allowed, exact, measured, certified = figure.series
+    assert (np.array(exact.y) <= np.array(allowed.y) + 1e-9).all()
+    assert measured.name == "measured"
+    assert len(certified.x) <= 4
+    assert all(min(series.x) > 0 and min(series.y) > 0 for series in figure.series)
+
+
+def test_the_bits_of_pcoqs_tell_more_than_its_value() -> None:
+    check = pcoqs_threshold(PCOQS(alpha=0.1, rho=0.5), n=50, n_samples=20_000)
+    by_value = replace(check, attacks=(CellLikelihood(),))
+    assert check.exact is not None
+    variation = check.exact().total_variation()
+    reached, reached_by_value = (
+        one.play(context(0, significance=1e-3)).advantage for one in (check, by_value)
+    )
+    assert reached_by_value.upper < reached.lower
+    assert 0.8 * variation < reached.value
+    assert reached.lower <= variation <= check.guarantee.advantage()
+
+
+def test_sets_show_only_which_queries_they_hold() -> None:
+    sample = ThroughSets(lambda value, size, *, rng: np.array([0.1, 0.5, 0.7]), [0.7, 0.5])
+    assert sample(None, 3, rng=np.random.default_rng(0)).tolist() == [0.0, 1.0, 2.0]
+
+
+def test_sets_reveal_what_the_bare_threshold_does() -> None:
+    bare = conformal_threshold(SplitConformal(alpha=0.1), n=50, claim=PureDP(1.0), n_samples=4000)
+    seen = through_sets(bare, [0.5])
+    blind = through_sets(bare, [2.0])
+    assert [played(one).verdict for one in (bare, seen, blind)] == [
+        Verdict.REFUTED,
+        Verdict.REFUTED,
+        Verdict.CONSISTENT,
+    ]
+    assert played(seen).witness["query_scores"] == [0.5]
+
+
+def test_local_games_reach_the_exact_total_variation() -> None:
+    search = {"alpha": 0.1, "rounds": 10, "window_width": 0.05}
+    for check in (
+        label_report(LDPCPLabels(epsilon=2.0, k=10, **search), n_samples=20_000),
+        score_answer(LDPCPScores(epsilon=2.0, **search), n_samples=20_000),
+    ):
+        outcome = played(check)
+        assert outcome.verdict is Verdict.CONSISTENT
+        assert check.exact is not None
+        assert outcome.evidence.value == pytest.approx(check.exact().total_variation(), abs=0.03)
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        exponq_threshold(
+            ExponQ(alpha=0.1, epsilon=1.0, n_candidates=50, gamma=0.2), n=500, n_samples=4000
+        ),
+        histlap_threshold(HistLap(alpha=0.1, epsilon=1.0), n=50, n_samples=4000),
+    ],
+    ids=["exponq", "histlap"],
+)
+def test_private_thresholds_hold(check: MembershipInference) -> None:
+    assert played(check).verdict is Verdict.CONSISTENT
+
+
+def test_the_published_exponq_is_given_away() -> None:
+    check = exponq_threshold(
+        ExponQ(
+            alpha=0.1,
+            epsilon=1.0,
+            n_candidates=50,
+            gamma=0.2,
+            normaliser=Normaliser.PUBLISHED,
+        ),
+        n=50,
+        n_samples=4000,
+    )
+    assert played(check).verdict is Verdict.REFUTED
+
+
+def test_the_balanced_pair_differs_in_one_score_and_moves_the_threshold() -> None:
+    scores, neighbour_scores = balanced_pair(50, alpha=0.1)
+    assert (scores != neighbour_scores).sum() == 1
+    conformal = SplitConformal(alpha=0.1)
+    assert conformal.threshold(scores) == 0.0
+    assert conformal.threshold(neighbour_scores) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("sample", "message"),
+    [
+        (lambda value, size, *, rng: np.zeros(3), "sample must return shape"),
+        (lambda value, size, *, rng: np.full(size, np.nan), "sample must return numbers"),
+    ],
+)
+def test_odd_samples_are_refused(sample: Sampler, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        played(game(sample, PureDP(1.0)))
+
+
+def test_odd_arguments_are_refused() -> None:
+    check = game(laplace(1.0), PureDP(1.0))
+    with pytest.raises(ValueError, match="attacks must hold at least one"):
+        replace(check, attacks=())
+    with pytest.raises(ValueError, match="n_samples must be an integer >= 400"):
+        replace(check, n_samples=100)
+    with pytest.raises(ValueError, match="query_scores must"):
+        through_sets(check, [math.nan])
+    with pytest.raises(ValueError, match="cells must be an integer"):
+        CellLikelihood(cells=1)
+    with pytest.raises(ValueError, match="rounds must be an integer"):
+        BisectionBits(bounds=(0.0, 1.0), rounds=0)
+    with pytest.raises(ValueError, match="n must be at least 1/alpha - 1"):
+        balanced_pair(5, alpha=0.1)
+    with pytest.raises(ValueError, match="fpr must lie in"):
+        check.detectable_tpr(1.5, significance=0.05)

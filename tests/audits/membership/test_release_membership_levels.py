@@ -1,0 +1,137 @@
+"""The level of the membership and local checks on mechanisms that meet their claim with equality.
+
+Every count of refusals of a true claim is held against Binomial(repetitions, 0.05); each of
+the tests raises a false alarm with probability at most 1e-6.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+from support.membership import game
+from support.refusals import most_refusals, refusals
+from support.samplers import context, gaussian, laplace, response
+
+from dpcp_audit.audits.local import LocalPrivacy
+from dpcp_audit.audits.membership.release_games import label_report, pcoqs_threshold
+from dpcp_audit.audits.membership.score_attacks import BisectionBits, membership_pvalues
+from dpcp_audit.guarantees import (
+    ZCDP,
+    ApproxDP,
+    LocalDP,
+    PrivacyGuarantee,
+    PureDP,
+)
+from dpcp_audit.mechanisms.laws import GaussianPair
+from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels
+from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
+
+pytestmark = pytest.mark.statistical
+
+LEVEL, ALARM = 0.05, 1e-6
+
+
+@pytest.mark.parametrize(
+    ("sample", "guarantee", "repetitions"),
+    [
+        (laplace(1.0), PureDP(1.0), 500),
+        (response(1.0), PureDP(1.0), 500),
+        (gaussian(1.0), ApproxDP(0.0, GaussianPair(1.0).delta_at(0.0)), 500),
+        (gaussian(1.0), ZCDP(0.5), 60),
+    ],
+    ids=["laplace", "response", "gaussian-advantage", "gaussian-zcdp"],
+)
+def test_a_tight_claim_is_refuted_by_membership_at_most_at_the_level(
+    sample: object, guarantee: PrivacyGuarantee, repetitions: int
+) -> None:
+    """False alarm at most 1e-6: the refusals are at most Binomial(repetitions, 0.05)."""
+    check = game(sample, guarantee, n_samples=1000)  # type: ignore[arg-type]
+    count = refusals(check, repetitions=repetitions, significance=LEVEL)
+    assert count <= most_refusals(repetitions, level=LEVEL, false_alarm=ALARM)
+
+
+def test_pcoqs_held_to_its_exact_advantage() -> None:
+    """False alarm at most 1e-6: the claim is (0, TV)-DP of the worst pair, met with equality."""
+    mechanism = PCOQS(alpha=0.1, rho=0.5, resolution=2**-5)
+    check = pcoqs_threshold(mechanism, n=50, n_samples=1000)
+    assert check.exact is not None
+    claim = ApproxDP(0.0, check.exact().total_variation())
+    tight = pcoqs_threshold(mechanism, n=50, n_samples=1000, claim=claim)
+    count = refusals(tight, repetitions=400, significance=LEVEL)
+    assert count <= most_refusals(400, level=LEVEL, false_alarm=ALARM)
+
+
+def test_a_label_report_with_two_labels() -> None:
+    """False alarm at most 1e-6; with k = 2 the report's advantage is all that ε-LDP allows."""
+    mechanism = LDPCPLabels(alpha=0.1, rounds=5, window_width=0.05, epsilon=1.0, k=2)
+    check = label_report(mechanism, n_samples=1000)
+    count = refusals(check, repetitions=400, significance=LEVEL)
+    assert count <= most_refusals(400, level=LEVEL, false_alarm=ALARM)
+
+
+@pytest.mark.parametrize(("epsilon", "k"), [(0.5, 2), (1.0, 5), (3.0, 10)])
+def test_a_tight_local_claim_is_refuted_at_most_at_the_level(epsilon: float, k: int) -> None:
+    """False alarm at most 1e-6: the refusals are at most Binomial(1000, 0.05)."""
+    check = LocalPrivacy(
+        randomizer=KaryRandomizedResponse(epsilon, k).sample,
+        guarantee=LocalDP(epsilon),
+        n_inputs=k,
+        n_outputs=k,
+        n_samples=1000,
+    )
+    count = refusals(check, repetitions=1000, significance=LEVEL)
+    assert count <= most_refusals(1000, level=LEVEL, false_alarm=ALARM)
+
+
+def test_pvalues_hold_their_false_positive_rate() -> None:
+    """False alarm at most 1e-6: 4000 fresh p-values, ties among them, at four rates."""
+    rng = np.random.default_rng(0)
+    drawn = np.array(
+        [
+            membership_pvalues(row[:1], row[1:], rng=rng)[0]
+            for row in rng.integers(5, size=(4000, 20)).astype(float)
+        ]
+    )
+    for rate in (0.001, 0.01, 0.2, 0.7):
+        count = int((drawn <= rate).sum())
+        assert binom.cdf(count, 4000, rate) > ALARM / 8
+        assert binom.sf(count - 1, 4000, rate) > ALARM / 8
+
+
+def test_the_detectable_rate_is_detected() -> None:
+    """False alarm at most 1e-6: 200 runs at the stated TPR, each refuting with P ≥ 0.9.
+
+    A release gives the target away with probability ``tpr``, and looks so without it with
+    probability ``fpr``; 0.95 is promised where the pilot finds the threshold.
+    """
+    fpr, claim = 0.01, PureDP(1.0)
+    tpr = game(laplace(1.0), claim, n_samples=4000).detectable_tpr(fpr, significance=LEVEL)
+
+    def sample(value: float, size: int, *, rng: np.random.Generator) -> np.ndarray:
+        return rng.random(size) < (tpr if value else fpr)
+
+    check = game(sample, claim, n_samples=4000)
+    assert refusals(check, repetitions=200, significance=LEVEL) >= binom.ppf(ALARM, 200, 0.9)
+
+
+def test_the_bits_reach_the_best_attack() -> None:
+    """False alarm at most 1e-6: the interval at 1e-6 of an attack that is nearly the best one.
+
+    At five rounds the bits say all that the release says.
+    """
+    mechanism = PCOQS(alpha=0.1, rho=0.5, resolution=2**-5)
+    check = pcoqs_threshold(mechanism, n=50, n_samples=40_000)
+    assert check.exact is not None
+    variation = check.exact().total_variation()
+    reached = check.play(context(0, significance=ALARM)).advantage
+    assert reached.lower <= variation
+    assert reached.upper > 0.97 * variation
+    bits = BisectionBits(bounds=(0.0, 1.0), rounds=5, resolution=2**-5)
+    releases = mechanism.sample(mechanism.worst_pair(50)[0], 5000, rng=1)
+    distinct = len(np.unique(bits.bits(releases), axis=1).T)
+    assert distinct <= len(np.unique(releases)) <= 2**5
+    assert math.isfinite(bits.fit(releases, releases)(releases).sum())

@@ -1,0 +1,224 @@
+"""Event searches: what each finds, and events as plain data."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from support.samplers import context, gaussian, pair
+
+from dpcp_audit.audits.sampled import SampledPrivacy
+from dpcp_audit.audits.search.event_search import Event, EventSearch
+from dpcp_audit.audits.search.feature_cells import (
+    Automatic,
+    BestOf,
+    Classifier,
+    Discrete,
+    DyadicBits,
+    EachCoordinate,
+    LikelihoodRatio,
+)
+from dpcp_audit.audits.search.features import (
+    Coordinate,
+    Feature,
+    Ones,
+    Quadratic,
+    Rank,
+    Value,
+    feature_from_data,
+)
+from dpcp_audit.guarantees import ApproxDP, PureDP
+from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.results import Outcome, Verdict
+
+BISECTION = PCOQS(alpha=0.1, rho=0.5)
+BITS = DyadicBits(bounds=BISECTION.bounds, rounds=BISECTION.rounds, resolution=BISECTION.resolution)
+QUADRATIC = Quadratic(
+    centre=np.array([1.0, 0.0]), scale=np.array([2.0, 1.0]), weights=np.array([1.0, 0, 0, 1.0, 0])
+)
+
+
+def correlated(value: float, size: int, *, rng: np.random.Generator) -> np.ndarray:
+    """Two standard normals whose correlation, 0.8 or −0.8, is all that tells the inputs apart."""
+    first, second = rng.normal(size=(2, size))
+    return np.stack([first, (1.6 * value - 0.8) * first + 0.6 * second], axis=1)
+
+
+def cells(value: float, size: int, *, rng: np.random.Generator) -> np.ndarray:
+    """Vectors from a small set, of which only the parity of the sum tells the inputs apart."""
+    free = rng.integers(0, 2, (size, 3))
+    parity = (free.sum(axis=1) + (rng.random(size) < 0.1 + 0.8 * value)) % 2
+    return np.concatenate([free, parity[:, None]], axis=1)
+
+
+def audit(
+    sample: object, search: EventSearch, guarantee: object, neighbours: object = None
+) -> Outcome:
+    check = SampledPrivacy(
+        sample=sample,  # type: ignore[arg-type]
+        guarantee=guarantee,  # type: ignore[arg-type]
+        neighbours=neighbours or pair(0.0, 1.0),  # type: ignore[arg-type]
+        n_samples=20_000,
+        search=search,
+    )
+    return check(context(0, significance=1e-4))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_ones_tell_apart_what_no_threshold_does(seed: int) -> None:
+    """P-COQS at ρ = 0.5 is not 1-DP on this pair: δ(1) = 0.064."""
+    neighbours = pair(*BISECTION.worst_pair(50))
+    verdicts = []
+    for search in (BITS, LikelihoodRatio()):
+        check = SampledPrivacy(
+            sample=BISECTION.sample,
+            guarantee=PureDP(1.0),
+            neighbours=neighbours,
+            n_samples=40_000,
+            search=search,
+        )
+        verdicts.append(check(context(seed, significance=1e-4)).verdict)
+    assert verdicts == [Verdict.REFUTED, Verdict.CONSISTENT]
+
+
+def test_ones_do_not_refute_what_holds() -> None:
+    neighbours = pair(*BISECTION.worst_pair(50))
+    for claim in (BISECTION.guarantee, ApproxDP(1.0, 0.06414)):
+        assert audit(BISECTION.sample, BITS, claim, neighbours).verdict is Verdict.CONSISTENT
+
+
+def test_bits_are_those_of_the_search() -> None:
+    """Decoded from the release, without noise: the bits of 0.7 are 1011…, and its ones add up."""
+    plain = np.array([0.7, 0.3, 0.0, 1.0])
+    assert Ones(bounds=(0.0, 1.0), rounds=4)(plain).tolist() == [3.0, 1.0, 0.0, 4.0]
+    first = Ones(bounds=(0.0, 1.0), rounds=4, stop=2)(plain)
+    last = Ones(bounds=(0.0, 1.0), rounds=4, start=2)(plain)
+    assert (first.tolist(), last.tolist()) == ([1.0, 1.0, 0.0, 2.0], [2.0, 0.0, 0.0, 2.0])
+
+
+def released(bits: np.ndarray, resolution: float) -> np.ndarray:
+    """Return what Algorithm 1 releases after each row of bits, on [0, 1]."""
+    left, right = np.zeros(len(bits)), np.ones(len(bits))
+    for bit in bits.T:
+        middle = (left + right) / 2
+        left, right = np.where(bit, middle + resolution, left), np.where(bit, right, middle)
+    return (left + right) / 2
+
+
+def test_bits_follow_the_resolution() -> None:
+    """Each string of 8 bits is read back from its release; without Δ some are not."""
+    bits = (np.arange(256)[:, None] >> np.arange(8)) % 2
+    outputs = released(bits, 1e-3)
+    read = Ones(bounds=(0.0, 1.0), rounds=8, resolution=1e-3)(outputs)
+    assert read.tolist() == bits.sum(axis=1).tolist()
+    assert Ones(bounds=(0.0, 1.0), rounds=8)(outputs).tolist() != read.tolist()
+
+
+@pytest.mark.parametrize("search", [Classifier(), Automatic()])
+def test_a_classifier_finds_a_correlation(search: EventSearch) -> None:
+    assert audit(correlated, search, PureDP(1.0)).verdict is Verdict.REFUTED
+
+
+def test_no_single_coordinate_shows_a_correlation() -> None:
+    assert audit(correlated, EachCoordinate(), PureDP(1.0)).verdict is Verdict.CONSISTENT
+
+
+@pytest.mark.parametrize("search", [Discrete(), Automatic()])
+def test_a_parity_is_found_among_discrete_vectors(search: EventSearch) -> None:
+    """P(odd) is 0.1 against 0.9: ε = log 9 = 2.197."""
+    assert audit(cells, search, PureDP(2.0)).verdict is Verdict.REFUTED
+    assert audit(cells, search, PureDP(2.2)).verdict is Verdict.CONSISTENT
+
+
+def test_discrete_stands_up_to_many_values() -> None:
+    """Beyond ``values`` outputs the rare ones are one cell, and unseen ones lie in it."""
+    rng = np.random.default_rng(0)
+    rank = Discrete(values=2)(
+        PureDP(1.0), rng.integers(0, 50, 1000).astype(float), np.zeros(1000)
+    ).event.feature
+    assert isinstance(rank, Rank)
+    assert len(rank.listed) == 2
+    assert rank(np.array([-7.0, 0.0])).tolist() == [2.0, 0.0]
+
+
+def test_infinite_vectors_are_classified() -> None:
+    def maybe(value: float, size: int, *, rng: np.random.Generator) -> np.ndarray:
+        q = np.where(rng.random(size) < 0.1 + 0.7 * value, np.inf, rng.normal(size=size))
+        return np.stack([q, rng.normal(size=size)], axis=1)
+
+    assert audit(maybe, Classifier(), PureDP(1.0)).verdict is Verdict.REFUTED
+
+
+def test_the_best_of_several_is_taken_and_the_first_on_a_tie() -> None:
+    rng = np.random.default_rng(0)
+    samples = correlated(0.0, 4000, rng=rng), correlated(1.0, 4000, rng=rng)
+    best = BestOf((EachCoordinate(), Classifier()))(PureDP(1.0), *samples)
+    assert isinstance(best.event.feature, Quadratic)
+    tie = BestOf((LikelihoodRatio(cells=8), LikelihoodRatio(cells=8)))
+    alone = LikelihoodRatio(cells=8)(PureDP(1.0), samples[0][:, 0], samples[1][:, 0])
+    assert tie(PureDP(1.0), samples[0][:, 0], samples[1][:, 0]).excess == alone.excess
+
+
+@pytest.mark.parametrize(
+    ("sample", "search"),
+    [
+        (gaussian(0.5), LikelihoodRatio()),
+        (correlated, Classifier()),
+        (lambda v, n, *, rng: v + rng.normal(size=(n, 2)), EachCoordinate()),
+        (cells, Discrete()),
+        (lambda v, size, *, rng: rng.random(size) ** (1 + v), DyadicBits(bounds=(0, 1), rounds=8)),
+    ],
+)
+def test_a_witness_event_survives_json(sample: object, search: EventSearch) -> None:
+    outcome = audit(sample, search, PureDP(1.0))
+    event = Event.from_data(json.loads(json.dumps(outcome.witness["event"])))
+    rng = np.random.default_rng(1)
+    ordered = (1.0, 0.0) if outcome.witness["swapped"] else (0.0, 1.0)
+    rates = [event.contains(sample(x, 50_000, rng=rng)).mean() for x in ordered]  # type: ignore[operator]
+    assert rates[0] > rates[1]
+    again = Event.from_data(event.as_data())
+    outputs = sample(0.0, 1000, rng=rng)  # type: ignore[operator]
+    assert (again.contains(outputs) == event.contains(outputs)).all()
+
+
+@pytest.mark.parametrize(
+    "feature",
+    [Value(), Coordinate(1), Ones(bounds=(0.0, 2.0), rounds=5, start=1), QUADRATIC,
+     Rank(np.array([[0.0, 1.0], [2.0, 3.0]]))],
+    ids=lambda feature: type(feature).__name__,
+)  # fmt: skip
+def test_a_feature_survives_json(feature: Feature) -> None:
+    again = feature_from_data(json.loads(json.dumps(feature.as_data())))
+    vectors = not isinstance(feature, Value | Ones)
+    outputs = np.array([[0.0, 1.0], [2.0, 3.0], [0.5, -math.inf]])
+    outputs = outputs if vectors else outputs[:, 0]
+    assert type(again) is type(feature)
+    assert again(outputs).tolist() == feature(outputs).tolist()
+
+
+def test_events_of_the_ends_keep_them() -> None:
+    event = Event(np.array([-np.inf, 0.0]), np.array([True, False, True]))
+    again = Event.from_data(event.as_data())
+    probes = np.array([-np.inf, -1.0, 0.0, 1.0, np.inf])
+    assert again.contains(probes).tolist() == [True, False, False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Ones(bounds=(0, 1), rounds=0), "rounds must be an integer >= 1, got 0"),
+        (lambda: Ones(bounds=(0, 1), rounds=3, start=3), "must name bits of 3 rounds, got 3 and 0"),
+        (lambda: DyadicBits(bounds=(1, 0), rounds=3), "bounds must be finite with a < b"),
+        (lambda: LikelihoodRatio(cells=1), "cells must be an integer >= 2, got 1"),
+        (lambda: Discrete(values=0), "values must be an integer >= 1"),
+        (lambda: Classifier(penalty=0), "penalty must be finite and > 0"),
+        (lambda: BestOf(()), "at least one search, got none"),
+        (lambda: feature_from_data({"kind": "?"}), "must name a kind of feature, got '?'"),
+        (lambda: Value()(np.zeros((3, 2))), r"outputs must have shape \(size,\), got shape \(3, 2"),
+    ],
+)
+def test_bad_input_is_named(make: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make()  # type: ignore[operator]

@@ -1,0 +1,176 @@
+"""Leaks that only the right event shows, and searches and probes with planted bugs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from support.refusals import most_refusals, refusals
+from support.samplers import context, pair
+
+from dpcp_audit.audits.sampled import SampledPrivacy
+from dpcp_audit.audits.search.exact_pairs import (
+    ScorePair,
+    WorstPairSearch,
+    exact_loss,
+    search_pairs,
+)
+from dpcp_audit.audits.search.feature_cells import Classifier, DyadicBits, LikelihoodRatio
+from dpcp_audit.guarantees import PrivacyGuarantee, PureDP
+from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.results import Verdict
+from dpcp_audit.targets import degenerate
+from dpcp_audit.targets.degenerate import DegenerateTargetError, probe
+
+if TYPE_CHECKING:
+    from dpcp_audit.audits.search.event_search import EventSearch
+
+pytestmark = pytest.mark.known_bad
+
+CORRECT = PCOQS(alpha=0.1, rho=0.5)
+
+
+class LessNoise(PCOQS):
+    """Scales the noise down to 0.4 of what it must be."""
+
+    @property
+    def noise_scale(self) -> float:
+        return 0.4 * super().noise_scale
+
+
+def verdict(mechanism: PCOQS, search: EventSearch) -> Verdict:
+    check = SampledPrivacy(
+        sample=mechanism.sample,
+        guarantee=mechanism.guarantee,
+        neighbours=pair(*mechanism.worst_pair(50)),
+        n_samples=20_000,
+        search=search,
+    )
+    return check(context(0, significance=1e-6)).verdict
+
+
+def test_too_little_noise_in_a_bisection_shows_in_its_ones_alone() -> None:
+    ones = DyadicBits(bounds=(0.0, 1.0), rounds=34, resolution=1e-10)
+    bad = LessNoise(alpha=0.1, rho=0.5)
+    assert verdict(bad, ones) is Verdict.REFUTED
+    assert verdict(bad, LikelihoodRatio()) is Verdict.CONSISTENT
+    assert verdict(CORRECT, ones) is Verdict.CONSISTENT
+
+
+def test_bits_of_the_wrong_interval_miss_it() -> None:
+    """Decoded between bounds ten times as wide, the bits are others and show less."""
+    wrong = DyadicBits(bounds=(0.0, 10.0), rounds=34, resolution=1e-10)
+    assert verdict(LessNoise(alpha=0.1, rho=0.5), wrong) is Verdict.CONSISTENT
+
+
+def rate_gap(seed: int, *, held_out: bool) -> float:
+    """Return how much likelier one of two equal laws seems at the classifier's better half."""
+    first, second = np.random.default_rng(seed).normal(size=(2, 400, 12))
+    score = Classifier(penalty=1e-3)._fit(first[::2], second[::2])
+    part = slice(1, None, 2) if held_out else slice(0, None, 2)
+    scores = score(first[part]), score(second[part])
+    middle = np.median(np.concatenate(scores))
+    return float((scores[0] > middle).mean() - (scores[1] > middle).mean())
+
+
+@pytest.mark.statistical
+def test_a_classifier_promises_too_much_on_what_it_was_fitted_to() -> None:
+    """False alarm below 1e-6: a held-out gap has mean 0, a spread below 0.06, and 40 are averaged.
+
+    On the samples that it saw, the classifier tells two equal laws apart.
+    """
+    seen, fresh = (
+        np.mean([rate_gap(seed, held_out=held_out) for seed in range(40)])
+        for held_out in (False, True)
+    )
+    assert abs(fresh) < 0.05
+    assert seen > 0.2
+
+
+def vector(value: float, size: int, *, rng: np.random.Generator) -> np.ndarray:
+    """Laplace noise on one of three coordinates that are then rotated: ε = 1."""
+    hidden = np.stack([value + rng.laplace(size=size), *rng.normal(size=(2, size))], axis=1)
+    turn = np.array([[0.6, 0.8, 0.0], [-0.8, 0.6, 0.0], [0.0, 0.0, 1.0]])
+    return hidden @ turn
+
+
+@pytest.mark.statistical
+def test_searches_over_vectors_keep_the_level() -> None:
+    """False alarm at most 1e-6: the refusals are at most Binomial(150, 0.05)."""
+    check = SampledPrivacy(
+        sample=vector, guarantee=PureDP(1.0), neighbours=pair(0.0, 1.0), n_samples=600
+    )
+    count = refusals(check, repetitions=150, significance=0.05)
+    assert count <= most_refusals(150, level=0.05, false_alarm=1e-6)
+
+
+def test_a_tight_claim_on_vectors_is_told_from_a_broken_one() -> None:
+    outcome = {
+        epsilon: SampledPrivacy(
+            sample=vector, guarantee=PureDP(epsilon), neighbours=pair(0.0, 1.0)
+        )(context(0, significance=1e-6)).verdict
+        for epsilon in (0.6, 1.0)
+    }
+    assert outcome == {0.6: Verdict.REFUTED, 1.0: Verdict.CONSISTENT}
+
+
+def test_a_probe_without_confirmation_accuses_sound_targets(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Rare outputs agree by chance in two short draws; four longer ones settle it."""
+
+    def rare(value: float, size: int, *, rng: np.random.Generator) -> np.ndarray:
+        return (rng.random(size) < 0.03).astype(float)
+
+    def accused() -> int:
+        count = 0
+        for seed in range(1500):
+            try:
+                probe(rare, 0.0, rng=seed)
+            except DegenerateTargetError:
+                count += 1
+        return count
+
+    assert accused() == 0
+
+    def hasty(*_: object) -> None:
+        raise DegenerateTargetError("sample seeds itself")
+
+    monkeypatch.setattr(degenerate, "_require_fresh", hasty)
+    assert accused() > 0
+
+
+def test_the_search_refutes_too_little_noise() -> None:
+    """0.4 of the noise shows to the search; the correct mechanism stays within its claim."""
+    for mechanism, expected in (
+        (LessNoise(alpha=0.1, rho=0.5), Verdict.REFUTED),
+        (CORRECT, Verdict.CONSISTENT),
+    ):
+        check = WorstPairSearch(
+            mechanism=mechanism, guarantee=mechanism.guarantee, n=50, evaluations=100
+        )
+        assert check(context(0)).verdict is expected
+
+
+def test_a_search_that_never_moves_finds_less() -> None:
+    """Uniform random pairs alone, as many, stay below what starts and local moves reach."""
+
+    def loss_of(guarantee: PrivacyGuarantee) -> float:
+        loss = exact_loss(CORRECT, guarantee)
+        rng = np.random.default_rng(0)
+        pairs = (
+            ScorePair(
+                positions=np.sort(rng.random(49)),
+                counts=np.ones(49, dtype=np.int64),
+                source=rng.random(),
+                target=rng.random(),
+            )
+            for _ in range(100)
+        )
+        return max(loss(p) for p in pairs)
+
+    found = search_pairs(
+        exact_loss(CORRECT, CORRECT.guarantee), n=50, bounds=(0.0, 1.0), evaluations=100, rng=0
+    )
+    assert loss_of(CORRECT.guarantee) < 0.9 * 0.5 < found.loss

@@ -1,0 +1,237 @@
+"""Black-box privacy audits: budget, repetition, witness, and targets that cannot be audited."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from support.blackbox import gaussian_mean, laplace_mean, search
+
+from dpcp_audit.audits.blackbox import BlackBoxPrivacy, _plan, confirm
+from dpcp_audit.audits.search.moment_test import MomentTest
+from dpcp_audit.audits.search.pair_race import Bank, Race
+from dpcp_audit.audits.search.pilot_hypotheses import EventTest, accuse
+from dpcp_audit.audits.search.record_pairs import ValuePairs
+from dpcp_audit.audits.search.score_pairs import ScorePairs
+from dpcp_audit.checks import Check, Context
+from dpcp_audit.guarantees import ZCDP, ApproxDP, LocalDP, PureDP, RenyiDP
+from dpcp_audit.results import Verdict
+from dpcp_audit.targets.degenerate import DegenerateTargetError, Randomness
+
+if TYPE_CHECKING:
+    from dpcp_audit.audits.certificates import Judgement
+
+SMALL = ScorePairs(sizes=(20, 2))
+
+
+class Counting:
+    """A target that counts the outputs drawn from it."""
+
+    def __init__(self, sample) -> None:
+        self.sample, self.drawn, self.largest = sample, 0, 0
+
+    def __call__(self, value, size, *, rng) -> np.ndarray:
+        self.drawn += size
+        self.largest = max(self.largest, size)
+        return self.sample(value, size, rng=rng)
+
+
+@pytest.mark.parametrize("draws", [600, 2000, 20_000])
+def test_no_more_outputs_are_drawn_than_asked_for(draws: int) -> None:
+    target = Counting(laplace_mean(1.0))
+    outcome = search(target, PureDP(1.0), SMALL, draws=draws)
+    assert 0.5 * draws < target.drawn <= draws
+    assert f"{target.drawn} outputs drawn" in outcome.note
+
+
+@pytest.mark.parametrize("draws", [2000, 20_000])
+def test_a_refutation_stops_early_and_shrinks_within_the_budget(draws: int) -> None:
+    target = Counting(laplace_mean(0.2))
+    outcome = search(target, PureDP(1.0), SMALL, draws=draws)
+    assert outcome.verdict is Verdict.REFUTED
+    assert target.drawn <= max(draws, 8000)
+    assert target.drawn <= draws
+
+
+def test_every_draw_has_a_stream_of_its_own() -> None:
+    """But for the probe, which repeats one stream on purpose, and on one input."""
+    states: dict[str, set[bytes]] = {}
+    right = laplace_mean(1.0)
+
+    def sample(scores, size, *, rng) -> np.ndarray:
+        state = str(rng.bit_generator.state["state"])
+        states.setdefault(state, set()).add(scores.tobytes())
+        return right(scores, size, rng=rng)
+
+    search(sample, PureDP(1.0), SMALL)
+    assert len(states) > 50
+    assert all(len(inputs) == 1 for inputs in states.values())
+
+
+def test_outputs_that_certify_are_none_that_the_choice_has_seen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: set[float] = set()
+    judged = 0
+    accuse, judge = Race.accuse, EventTest.judge
+
+    def watched_accuse(race: Race, candidate) -> EventTest:
+        seen.update(float(x) for outputs in race.bank.kept.values() for x in outputs)
+        return accuse(race, candidate)
+
+    def watched_judge(
+        test: EventTest, guarantee, *outputs: np.ndarray, significance: float
+    ) -> Judgement:
+        nonlocal judged
+        judged += 1
+        assert all(len(x) >= 50 and seen.isdisjoint(x.tolist()) for x in outputs)
+        return judge(test, guarantee, *outputs, significance=significance)
+
+    monkeypatch.setattr(Race, "accuse", watched_accuse)
+    monkeypatch.setattr(EventTest, "judge", watched_judge)
+    search(laplace_mean(0.9), PureDP(1.0), SMALL)
+    search(laplace_mean(0.3), PureDP(1.0), SMALL)
+    assert judged >= 5
+    assert len(seen) > 5000
+
+
+@pytest.mark.parametrize("draws", [600, 20_000, 200_000, 10**8])
+def test_the_stages_share_the_significance_and_the_budget(draws: int) -> None:
+    budgets, shares = zip(*_plan(draws, 0.01), strict=True)
+    assert 0 < sum(shares) <= 0.009 * (1 + 1e-12)
+    assert 0.85 * draws <= sum(budgets) <= 0.9 * draws
+    assert list(budgets) == sorted(budgets)
+
+
+def test_large_samples_are_drawn_in_pieces() -> None:
+    target = Counting(lambda value, size, *, rng: rng.laplace(value, size=size))
+    bank = Bank(sample=target, context=Context(seed=0, name="x", significance=0.1))
+    assert bank.fresh(0.0, 2**18 + 5).shape == (2**18 + 5,)
+    assert (bank.spent, target.drawn, target.largest) == (2**18 + 5, 2**18 + 5, 2**18)
+
+
+def test_the_same_seed_gives_the_same_outcome() -> None:
+    runs = [search(gaussian_mean(0.7), ZCDP(0.5), SMALL, seed=5) for _ in range(2)]
+    assert runs[0] == runs[1]
+    assert search(gaussian_mean(0.7), ZCDP(0.5), SMALL, seed=6) != runs[0]
+
+
+@pytest.mark.parametrize(
+    ("sample", "guarantee"),
+    [
+        (laplace_mean(0.5), PureDP(1.0)),
+        (laplace_mean(0.3), ApproxDP(1.0, 0.01)),
+        (gaussian_mean(0.5), ZCDP(0.5)),
+        (gaussian_mean(0.5), RenyiDP(2.0, 1.0)),
+    ],
+)
+def test_a_witness_survives_json_and_is_confirmed_by_other_seeds(sample, guarantee) -> None:
+    outcome = search(sample, guarantee, SMALL)
+    assert outcome.verdict is Verdict.REFUTED
+    assert outcome.evidence.lower > outcome.evidence.claimed
+    witness = json.loads(json.dumps(outcome.witness))
+    context = Context(seed=77, name="again", significance=1e-3)
+    again = confirm(witness, sample, guarantee=guarantee, context=context, n_samples=4000)
+    assert again.verdict is Verdict.REFUTED
+    assert again.witness["seed"] == 77
+
+
+def test_confirming_says_what_a_witness_lacks() -> None:
+    context = Context(seed=0, name="x", significance=0.1)
+    with pytest.raises(ValueError, match=r"witness must hold .* lacks \['n_samples', 'neighbour'"):
+        confirm({"value": 1}, laplace_mean(1.0), guarantee=PureDP(1.0), context=context)
+
+
+def test_the_witness_of_a_plain_bug_is_one_score() -> None:
+    witness = search(laplace_mean(0.2), PureDP(1.0), ScorePairs(sizes=(50, 1, 5))).witness
+    assert (len(witness["value"]), len(witness["neighbour"])) == (1, 1)
+    assert {*witness["value"], *witness["neighbour"]} == {0.0, 1.0}
+    (low, high), *others = witness["event"]
+    assert not others
+    assert all(np.isinf(end) or round(end, 2) == end for end in (low, high))
+
+
+def test_different_constants_on_two_inputs_are_refuted() -> None:
+    def plain(scores, size, *, rng) -> np.ndarray:
+        return np.full(size, np.quantile(scores, 0.9))
+
+    for guarantee in (PureDP(1.0), ZCDP(0.5), ApproxDP(3.0, 1e-6), RenyiDP(3.0, 0.5)):
+        outcome = search(plain, guarantee, SMALL, draws=3000, randomness=Randomness.NONE)
+        assert outcome.verdict is Verdict.REFUTED
+
+
+@pytest.mark.parametrize(
+    ("sample", "message"),
+    [
+        (lambda scores, size, *, rng: np.full(size, 0.5), "one and the same value on both inputs"),
+        (lambda scores, size, *, rng: np.full(size, np.nan), "got NaN"),
+        (lambda scores, size, *, rng: np.zeros(size + 1), "must return shape"),
+        (lambda scores, size, *, rng: np.random.default_rng(3).random(size), "seeds itself"),
+    ],
+)
+def test_degenerate_targets_are_named(sample, message: str) -> None:
+    with pytest.raises(DegenerateTargetError, match=message):
+        search(sample, PureDP(1.0), SMALL, draws=2000)
+
+
+def test_inputs_that_the_target_refuses_are_skipped_and_counted() -> None:
+    right = laplace_mean(0.3)
+
+    def picky(scores, size, *, rng) -> np.ndarray:
+        if len(scores) < 10:
+            raise RuntimeError("need n >= 10")
+        return right(scores, size, rng=rng)
+
+    outcome = search(picky, PureDP(1.0), ScorePairs(sizes=(2, 20, 5)))
+    assert outcome.verdict is Verdict.REFUTED
+    assert len(outcome.witness["value"]) == 20
+    assert "first: RuntimeError: need n >= 10" in outcome.note
+    with pytest.raises(DegenerateTargetError, match=r"raised on all .* RuntimeError: need n >= 10"):
+        search(picky, PureDP(1.0), ScorePairs(sizes=(2, 5)))
+
+
+def test_a_constant_pair_is_skipped_where_another_is_random() -> None:
+    def top_or_noise(scores, size, *, rng) -> np.ndarray:
+        low = np.mean(scores) < 0.9
+        return laplace_mean(0.3)(scores, size, rng=rng) if low else np.ones(size)
+
+    outcome = search(top_or_noise, PureDP(1.0), SMALL)
+    assert outcome.verdict is Verdict.REFUTED
+
+
+def test_the_figure_shows_the_stages_and_the_claim() -> None:
+    outcome = search(laplace_mean(1.0), PureDP(1.0), SMALL)
+    certified, claimed = outcome.figures[0].series
+    assert len(certified.x) == len(certified.y) >= 3
+    assert claimed.y == [1.0, 1.0]
+    assert max(certified.y) <= 1.0
+
+
+def test_a_check_names_its_bad_arguments() -> None:
+    pairs = ValuePairs(n_values=3)
+    check = BlackBoxPrivacy(sample=laplace_mean(1.0), guarantee=LocalDP(1.0), pairs=pairs)
+    assert isinstance(check, Check)
+    assert check.sampled
+    with pytest.raises(ValueError, match="draws must be an integer >= 600, got 599"):
+        BlackBoxPrivacy(sample=laplace_mean(1.0), guarantee=LocalDP(1.0), pairs=pairs, draws=599)
+
+
+@pytest.mark.parametrize("claim", [ZCDP(0.01), RenyiDP(4.0, 0.04), PureDP(0.1)], ids=str)
+def test_draws_that_show_nothing_are_inconclusive(claim) -> None:
+    """Six hundred outputs let half of the claimed noise pass; by event and by moment."""
+    outcome = search(laplace_mean(20.0), claim, SMALL, draws=600)
+    assert outcome.verdict is Verdict.INCONCLUSIVE
+
+
+def test_a_moment_of_few_outputs_is_inconclusive() -> None:
+    rng = np.random.default_rng(0)
+    claim = ZCDP(0.5)
+    pilot = [rng.normal(mean, 1.0, 4000) for mean in (1.3, 0.0)]
+    accusation = accuse(claim, *pilot, bounds=None)
+    assert isinstance(accusation, MomentTest)
+    x, y = (rng.normal(mean, 1.0, 4000) for mean in (0.5, 0.0))
+    few = accusation.judge(claim, x[:100], y[:100], significance=1e-3)
+    many = accusation.judge(claim, x, y, significance=1e-3)
+    assert (few.verdict, many.verdict) == (Verdict.INCONCLUSIVE, Verdict.CONSISTENT)

@@ -1,0 +1,83 @@
+"""Verdicts of certificates: when what is not refuted was tried hard enough."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dpcp_audit.audits.certificates import Certificate, Hits, certify
+from dpcp_audit.audits.local import LocalPrivacy
+from dpcp_audit.checks import Context
+from dpcp_audit.guarantees import ZCDP, ApproxDP, LocalDP, PureDP, RenyiDP
+from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
+from dpcp_audit.results import Verdict
+
+GUARANTEES = (PureDP(1.0), ApproxDP(1.0, 1e-5), LocalDP(2.0), ZCDP(0.5), RenyiDP(8.0, 1.0))
+
+
+def verdict(guarantee: object, hits: Hits, certificate: Certificate = Certificate.SCORE) -> Verdict:
+    found = certify(guarantee, hits, significance=1e-3, certificate=certificate)  # type: ignore[arg-type]
+    return found.verdict
+
+
+@pytest.mark.parametrize("certificate", list(Certificate))
+@pytest.mark.parametrize("guarantee", GUARANTEES, ids=str)
+def test_few_draws_say_so_and_many_do_not(guarantee: object, certificate: Certificate) -> None:
+    """Twenty outputs let a mechanism with half of the noise pass; ten thousand do not."""
+    assert verdict(guarantee, Hits(0, 0, 20), certificate) is Verdict.INCONCLUSIVE
+    assert verdict(guarantee, Hits(10, 8, 20), certificate) is Verdict.INCONCLUSIVE
+    assert verdict(guarantee, Hits(5000, 4900, 10_000), certificate) is Verdict.CONSISTENT
+    assert verdict(guarantee, Hits(10_000, 0, 10_000), certificate) is Verdict.REFUTED
+
+
+@pytest.mark.parametrize("certificate", list(Certificate))
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0])
+def test_consistent_is_said_only_where_twice_the_claim_would_be_refuted(
+    epsilon: float, certificate: Certificate
+) -> None:
+    """Randomised response of 2ε, 1.6 standard deviations unlucky on either side, is refuted."""
+    claim = PureDP(epsilon)
+    trials = next(
+        n
+        for n in (50, 100, 200, 400, 800, 1600)
+        if verdict(claim, Hits(n // 2, n // 2, n), certificate) is Verdict.CONSISTENT
+    )
+    q = np.geomspace(1e-4, 0.5, 25)
+    p = np.minimum(np.exp(2 * epsilon) * q, 1 - np.exp(-2 * epsilon) * (1 - q))
+    unlucky = [1.6 * np.sqrt(rate * (1 - rate) / trials) for rate in (p, q)]
+    high = np.floor(trials * (p - unlucky[0])).astype(int).tolist()
+    low = np.ceil(trials * (q + unlucky[1])).astype(int).tolist()
+    assert any(
+        verdict(claim, Hits(x, y, trials), certificate) is Verdict.REFUTED
+        for x, y in zip(high, low, strict=True)
+        if x > y
+    )
+    assert trials >= 100
+
+
+def test_a_claim_that_nothing_is_lost_can_be_consistent() -> None:
+    assert verdict(ApproxDP(0.0, 0.0), Hits(50, 50, 100)) is Verdict.INCONCLUSIVE
+    assert verdict(ApproxDP(0.0, 0.0), Hits(9_980, 10_000, 20_000)) is Verdict.CONSISTENT
+
+
+def test_a_large_claim_needs_draws_that_could_break_it() -> None:
+    """Of ε = 8 even an event that one input alone gives shows nothing in 1000 outputs."""
+    assert verdict(PureDP(8.0), Hits(3, 0, 1000)) is Verdict.INCONCLUSIVE
+    assert verdict(PureDP(8.0), Hits(3, 0, 100_000)) is Verdict.CONSISTENT
+
+
+def test_a_local_audit_of_few_reports_is_inconclusive() -> None:
+    response = KaryRandomizedResponse(1.0, 4)
+    few, many = (
+        LocalPrivacy(
+            randomizer=response.sample,
+            guarantee=LocalDP(1.0),
+            n_inputs=4,
+            n_outputs=4,
+            n_samples=n_samples,
+        )
+        for n_samples in (200, 8000)
+    )
+    context = Context(seed=0, name="any", significance=1e-6)
+    assert few(context).verdict is Verdict.INCONCLUSIVE
+    assert many(context).verdict is Verdict.CONSISTENT

@@ -1,0 +1,172 @@
+"""Exact checks: what a computation settles, and guarantees against exact law pairs."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from support.samplers import context
+
+from dpcp_audit.audits.exact import hold_against, measure, profile_figure, worst_measurement
+from dpcp_audit.computed import Computation, Computed
+from dpcp_audit.guarantees import (
+    ZCDP,
+    ApproxDP,
+    Coverage,
+    LocalDP,
+    PrivacyGuarantee,
+    PureDP,
+    RenyiDP,
+)
+from dpcp_audit.mechanisms.laws import FiniteLaw, FinitePair, GaussianPair, LaplacePair
+from dpcp_audit.results import EvidenceKind, Verdict
+
+COVERS = "they are all there are."
+
+
+def computation(value: float, claimed: float = 1.0, **more: object) -> Computation:
+    return Computation(quantity="x", value=value, claimed=claimed, **more)  # type: ignore[arg-type]
+
+
+def pruned_pair(p: list[float], q: list[float], slack: float) -> FinitePair:
+    laws = [FiniteLaw(np.log(mass), np.zeros(len(mass)), slack) for mass in (p, q)]
+    return FinitePair(*laws)
+
+
+@pytest.mark.parametrize(
+    ("value", "slack", "covers", "verdict"),
+    [
+        (0.9, 0.0, COVERS, Verdict.PROVED),
+        (1.0, 0.0, COVERS, Verdict.PROVED),
+        (1 + 1e-12, 0.0, COVERS, Verdict.PROVED),
+        (1 + 1e-6, 0.0, COVERS, Verdict.REFUTED),
+        (0.9, 0.0, "", Verdict.CONSISTENT),
+        (0.9, 0.2, COVERS, Verdict.CONSISTENT),
+        (0.9, 0.1, COVERS, Verdict.PROVED),
+        (1.1, 5.0, COVERS, Verdict.REFUTED),
+        (math.inf, 0.0, COVERS, Verdict.REFUTED),
+    ],
+)
+def test_verdict_of_a_computation(
+    value: float, slack: float, covers: str, verdict: Verdict
+) -> None:
+    assert computation(value, slack=slack, covers=covers).verdict is verdict
+
+
+def test_tiny_claims_are_not_drowned_in_rounding() -> None:
+    assert computation(2e-12, 1e-12).verdict is Verdict.REFUTED
+    assert computation(1e-14, 0.0).verdict is Verdict.REFUTED
+
+
+@pytest.mark.parametrize("field", ["value", "claimed"])
+def test_nan_is_no_evidence(field: str) -> None:
+    with pytest.raises(ValueError, match=f"{field} must be a number, got nan"):
+        computation(**({"value": 0.5, "claimed": 1.0} | {field: math.nan}))
+
+
+def test_slack_is_not_negative() -> None:
+    with pytest.raises(ValueError, match="slack"):
+        computation(0.5, slack=-0.1)
+
+
+def test_computed_hands_over_the_computation() -> None:
+    outcome = Computed(lambda: computation(0.5, slack=0.1, covers=COVERS, witness={"n": 3}))(
+        context(0)
+    )
+    evidence = outcome.evidence
+    assert (evidence.kind, evidence.confidence, evidence.n_samples) == (EvidenceKind.EXACT, 1, None)
+    assert (evidence.lower, evidence.upper, evidence.claimed) == (0.5, 0.6, 1.0)
+    assert outcome.witness == {"n": 3}
+    assert COVERS in outcome.note
+
+
+GAUSSIAN, LAPLACE = GaussianPair(1.0), LaplacePair((1.0,))
+DELTA = GAUSSIAN.delta_at(1.0)
+
+
+@pytest.mark.parametrize(
+    ("tight", "broken", "pair"),
+    [
+        (PureDP(1.0), PureDP(0.99), LAPLACE),
+        (LocalDP(1.0), LocalDP(0.99), LAPLACE),
+        (ApproxDP(1.0, DELTA), ApproxDP(1.0, 0.99 * DELTA), GAUSSIAN),
+        (ZCDP(0.5), ZCDP(0.49), GAUSSIAN),
+        (RenyiDP(2.0, 1.0), RenyiDP(2.0, 0.99), GAUSSIAN),
+    ],
+)
+def test_every_guarantee_at_and_below_what_holds(
+    tight: PrivacyGuarantee, broken: PrivacyGuarantee, pair: GaussianPair
+) -> None:
+    assert hold_against(tight, [pair], covers=COVERS).verdict is Verdict.PROVED
+    assert hold_against(tight, [pair]).verdict is Verdict.CONSISTENT
+    refuted = hold_against(broken, [pair], covers=COVERS)
+    assert refuted.verdict is Verdict.REFUTED
+    assert refuted.witness["guarantee"] == str(broken)
+
+
+def test_pure_dp_of_a_gaussian_is_refuted_without_bound() -> None:
+    result = hold_against(PureDP(5.0), [GAUSSIAN], covers=COVERS)
+    assert result.value == math.inf
+    assert result.verdict is Verdict.REFUTED
+    assert f"{GAUSSIAN.delta_at(5.0):.3g}, not 0" in result.note
+
+
+def test_both_directions_count() -> None:
+    one_way = FinitePair(FiniteLaw.from_mass([0.5, 0.5]), FiniteLaw.from_mass([0.9, 0.1]))
+    assert one_way.max_divergence() == pytest.approx(math.log(5))
+    for pair in (one_way, one_way.reversed()):
+        measured, worst = worst_measurement(PureDP(1.0), [pair])
+        assert measured.value == pytest.approx(math.log(5))
+        assert worst.max_divergence() == measured.value
+
+
+def test_slack_of_a_better_pair_can_be_the_worse() -> None:
+    """The pair of largest δ may be exact while another one's pruned mass reaches further."""
+    exact = FinitePair(FiniteLaw.from_mass([0.6, 0.4]), FiniteLaw.from_mass([0.5, 0.5]))
+    pruned = pruned_pair([0.59, 0.41], [0.5, 0.5], 0.05)
+    result = hold_against(ApproxDP(0.0, 0.12), [exact, pruned], covers=COVERS)
+    assert result.value == pytest.approx(0.1)
+    assert result.value + result.slack == pytest.approx(0.14)
+    assert result.verdict is Verdict.CONSISTENT
+    small = pruned_pair([0.59, 0.41], [0.5, 0.5], 0.005)
+    assert hold_against(ApproxDP(0.0, 0.12), [exact, small], covers=COVERS).verdict is (
+        Verdict.PROVED
+    )
+
+
+@pytest.mark.parametrize("guarantee", [PureDP(1.0), ZCDP(1.0), RenyiDP(2.0, 1.0)])
+def test_no_divergence_is_proved_from_pruned_laws(guarantee: PrivacyGuarantee) -> None:
+    """A pruned outcome may hide any log-ratio, whichever pair it belongs to."""
+    exact = FinitePair(FiniteLaw.from_mass([0.6, 0.4]), FiniteLaw.from_mass([0.5, 0.5]))
+    pruned = pruned_pair([0.55, 0.45], [0.5, 0.5], 1e-15)
+    result = hold_against(guarantee, [exact, pruned], covers=COVERS)
+    assert (result.verdict, result.slack) == (Verdict.CONSISTENT, 0.0)
+    assert hold_against(guarantee, [exact], covers=COVERS).verdict is Verdict.PROVED
+
+
+def test_claims_of_nothing() -> None:
+    """Two equal laws spend nothing; (0, 0)-DP claims exactly that."""
+    law = FiniteLaw.from_mass([0.5, 0.5])
+    result = hold_against(ApproxDP(0.0, 0.0), [FinitePair(law, law)], covers=COVERS)
+    assert result.verdict is Verdict.PROVED
+    assert "inf" not in result.note
+    figure, _ = result.figures
+    assert figure.series[0].x[-1] > 0
+
+
+def test_unknown_guarantees_and_no_pairs_are_refused() -> None:
+    with pytest.raises(ValueError, match="pairs must hold at least one"):
+        hold_against(PureDP(1.0), [])
+    with pytest.raises(ValueError, match="guarantee must be PureDP"):
+        measure(Coverage(at_least=0.9), GAUSSIAN)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("guarantee", [PureDP(1.0), ZCDP(0.5), ApproxDP(1.0, 0.2)])
+def test_profile_figure_shows_a_claim_that_holds_above_what_is_measured(
+    guarantee: PrivacyGuarantee,
+) -> None:
+    pair = LAPLACE if isinstance(guarantee, PureDP) else GAUSSIAN
+    claimed, exact = profile_figure(guarantee, pair, epsilons=np.linspace(0, 3, 7)).series
+    assert claimed.x == exact.x
+    assert all(allowed >= found - 1e-9 for allowed, found in zip(claimed.y, exact.y, strict=True))

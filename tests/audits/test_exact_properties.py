@@ -1,0 +1,164 @@
+"""Properties that hold of every event, computation, verdict and piece of plain data."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from support.samplers import context
+from support.theorems import Coin
+
+from dpcp_audit.audits.exact import hold_against, worst_measurement
+from dpcp_audit.audits.sampled import Event, choose_event
+from dpcp_audit.computed import Computation
+from dpcp_audit.guarantees import ZCDP, ApproxDP, PureDP, RenyiDP
+from dpcp_audit.mechanisms.laws import FiniteLaw, FinitePair
+from dpcp_audit.reports.document import agree, plain_data
+from dpcp_audit.results import Verdict
+from dpcp_audit.theorems.theorem import FailureRate, outside
+
+reals = st.floats(-1e6, 1e6)
+samples = st.lists(st.integers(-5, 5).map(float) | reals, min_size=5, max_size=60).map(np.array)
+masses = st.lists(st.floats(0.01, 1.0), min_size=4, max_size=4)
+guarantees = st.one_of(
+    st.builds(PureDP, st.floats(0.1, 5.0)),
+    st.builds(ApproxDP, st.floats(0.0, 5.0), st.floats(0.0, 1.0)),
+    st.builds(ZCDP, st.floats(0.01, 5.0)),
+    st.builds(RenyiDP, st.floats(1.1, 20.0), st.floats(0.01, 5.0)),
+)
+
+
+def law(mass: list[float]) -> FiniteLaw:
+    values = np.array(mass)
+    return FiniteLaw.from_mass(values / values.sum())
+
+
+@given(samples, samples, st.floats(0.1, 3.0))
+def test_a_chosen_event_is_its_intervals(
+    outputs: np.ndarray, others: np.ndarray, epsilon: float
+) -> None:
+    event, _ = choose_event(PureDP(epsilon), outputs, others)
+    everything = np.concatenate([outputs, others])
+    intervals = event.as_intervals()
+    inside = [any(low < x <= high for low, high in intervals) for x in everything]
+    assert event.contains(everything).tolist() == inside
+    ends = [end for interval in intervals for end in interval]
+    assert ends == sorted(set(ends))  # increasing, and no two intervals touch
+
+
+@given(st.lists(reals, max_size=8, unique=True), st.data())
+def test_events_and_complements_split_the_line(cuts: list[float], data: st.DataObject) -> None:
+    inside = np.array(
+        data.draw(st.lists(st.booleans(), min_size=len(cuts) + 1, max_size=len(cuts) + 1))
+    )
+    points = np.array([*cuts, *(c + 0.5 for c in cuts), -1e9, 1e9])
+    event, rest = (Event(np.sort(np.array(cuts)), cells) for cells in (inside, ~inside))
+    assert (event.contains(points) != rest.contains(points)).all()
+
+
+@given(guarantees, masses, masses)
+def test_holding_a_guarantee_does_not_depend_on_the_order_of_the_neighbours(
+    guarantee: Any, p: list[float], q: list[float]
+) -> None:
+    pair = FinitePair(law(p), law(q))
+    there, back = (worst_measurement(guarantee, [way])[0] for way in (pair, pair.reversed()))
+    assert math.isclose(there.value, back.value, rel_tol=1e-9, abs_tol=1e-12)
+
+
+@given(masses, masses, st.floats(0.05, 4.0), st.floats(0.01, 0.3))
+def test_exact_verdicts_agree_with_the_definition(
+    p: list[float], q: list[float], epsilon: float, delta: float
+) -> None:
+    """The subsets of four outcomes are tried one by one."""
+    pair = FinitePair(law(p), law(q))
+    a, b = np.exp(pair.law.log_mass), np.exp(pair.neighbour_law.log_mass)
+    events = [[bool(code >> i & 1) for i in range(4)] for code in range(16)]
+    factor = math.exp(epsilon)
+    excess = max(
+        max(a[e].sum() - factor * b[e].sum(), b[e].sum() - factor * a[e].sum()) for e in events
+    )
+    verdict = hold_against(ApproxDP(epsilon, delta), [pair], covers="all.").verdict
+    if abs(excess - delta) > 1e-6:
+        assert verdict is (Verdict.REFUTED if excess > delta else Verdict.PROVED)
+    if excess > 1e-6:
+        assert hold_against(PureDP(epsilon), [pair]).verdict is Verdict.REFUTED
+
+
+@given(reals, reals, st.floats(0, 10), st.booleans())
+def test_more_value_or_slack_never_improves_a_verdict(
+    value: float, claimed: float, more: float, covered: bool
+) -> None:
+    def verdict(value: float, slack: float) -> Verdict:
+        covers = "all." if covered else ""
+        return Computation(
+            quantity="x", value=value, claimed=claimed, slack=slack, covers=covers
+        ).verdict
+
+    rank = [Verdict.PROVED, Verdict.CONSISTENT, Verdict.REFUTED].index
+    assert rank(verdict(value, 0.0)) <= rank(verdict(value + more, 0.0))
+    assert rank(verdict(value, 0.0)) <= rank(verdict(value, more))
+    if not covered:
+        assert verdict(value, 0.0) is not Verdict.PROVED
+
+
+@given(st.floats(0.02, 0.9), st.floats(0, 1), st.floats(0, 1), st.integers(100, 3000))
+def test_a_failure_rate_is_judged_by_its_interval(
+    claimed: float, rate: float, undecided: float, trials: int
+) -> None:
+    theorem = Coin(allowed_failure=claimed, rate=rate, undecided=undecided)
+    outcome = FailureRate(theorem=theorem, n_trials=trials)(context(trials, significance=1e-3))
+    evidence = outcome.evidence
+    assert 0 <= evidence.lower <= evidence.value <= evidence.upper <= 1
+    assert (outcome.verdict is Verdict.REFUTED) == (evidence.lower > claimed)
+    if evidence.upper <= claimed:
+        assert outcome.verdict is Verdict.CONSISTENT
+
+
+@given(
+    st.lists(st.floats(0, 1), min_size=1, max_size=20).map(np.array),
+    st.floats(0, 1),
+    st.floats(0, 1),
+)
+def test_outside_is_the_complement_of_the_bounds(
+    values: np.ndarray, low: float, width: float
+) -> None:
+    """Up to rounding; and a margin can only take failures away."""
+    bounds = {"low": low, "high": low + width}
+    failed = outside(values, bounds)
+    clear = (np.abs(values - low) > 1e-9) & (np.abs(values - low - width) > 1e-9)
+    inside = (values >= low) & (values <= low + width)
+    assert (failed == ~inside)[clear].all()
+    assert not (outside(values, bounds, margin=0.1) & ~failed).any()
+    assert not (failed & ~outside(values, bounds, margin=-0.1)).any()
+
+
+plain = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.text(max_size=3), inner, max_size=4)
+        | st.tuples(inner, inner)
+    ),
+    max_leaves=10,
+)
+
+
+@given(plain)
+def test_plain_data_is_json_and_settles(value: object) -> None:
+    once = plain_data(value)
+    assert plain_data(once) == once
+    assert json.loads(json.dumps(once, allow_nan=False)) == once
+    assert agree(once, json.loads(json.dumps(once)))
+
+
+@given(plain, plain)
+def test_sameness_is_symmetric_and_sees_differences(first: object, second: object) -> None:
+    a, b = plain_data(first), plain_data(second)
+    assert agree(a, b) == agree(b, a)
+    if a == b:
+        assert agree(a, b)
+    assert not agree(a, [a])

@@ -1,0 +1,159 @@
+"""Broken mechanisms that the sampled audit must catch, and broken audits that ours is not."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from support.refusals import most_refusals, refusals
+from support.samplers import context, gaussian, laplace, pair, response
+from support.theorems import Coin
+
+from dpcp_audit.audits.sampled import SampledPrivacy, Sampler, choose_event
+from dpcp_audit.guarantees import ZCDP, ApproxDP, LocalDP, PrivacyGuarantee, PureDP
+from dpcp_audit.mechanisms.laws import GaussianPair
+from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
+from dpcp_audit.results import Outcome, Verdict
+from dpcp_audit.stats.intervals import clopper_pearson
+from dpcp_audit.theorems.theorem import FailureRate
+
+if TYPE_CHECKING:
+    from dpcp_audit.checks import Context
+
+pytestmark = pytest.mark.known_bad
+
+GAUSSIAN_DELTA = GaussianPair(1.0).delta_at(1.0)
+
+
+def verdict(
+    sample: Sampler, guarantee: PrivacyGuarantee, value: object = 0, neighbour: object = 1
+) -> Verdict:
+    check = SampledPrivacy(
+        sample=sample,
+        guarantee=guarantee,
+        neighbours=pair(value, neighbour),
+        n_samples=40_000,
+    )
+    return check(context(0, significance=1e-6)).verdict
+
+
+@pytest.mark.parametrize(
+    ("bad", "correct", "guarantee"),
+    [
+        (laplace(0.5), laplace(1.0), PureDP(1.0)),
+        (gaussian(0.5), gaussian(1.0), ZCDP(0.5)),
+        (gaussian(1 / math.sqrt(2)), gaussian(1.0), ZCDP(0.5)),
+        (gaussian(0.5), gaussian(1.0), ApproxDP(1.0, GAUSSIAN_DELTA)),
+        (gaussian(1.0), laplace(1.0), PureDP(1.0)),
+        (response(1.5), response(1.0), LocalDP(1.0)),
+    ],
+    ids=["half", "half-gaussian", "twice-rho", "half-approx", "wrong-noise", "large-epsilon"],
+)
+def test_too_little_noise(bad: Sampler, correct: Sampler, guarantee: PrivacyGuarantee) -> None:
+    assert verdict(bad, guarantee) is Verdict.REFUTED
+    assert verdict(correct, guarantee) is Verdict.CONSISTENT
+
+
+def test_pcoqs_run_at_four_times_the_claimed_rho() -> None:
+    """At five rounds, so that the audit's cells tell all releases apart."""
+    claimed = PCOQS(alpha=0.1, rho=0.25, resolution=2**-5)
+    pair_ = claimed.worst_pair(50)
+    bad = replace(claimed, rho=4 * claimed.rho)
+    assert verdict(bad.sample, claimed.guarantee, *pair_) is Verdict.REFUTED
+    assert verdict(claimed.sample, claimed.guarantee, *pair_) is Verdict.CONSISTENT
+
+
+def test_kary_response_with_the_keep_probability_of_two_classes() -> None:
+    """Keeping the label with e^ε/(e^ε+1) whatever k is, as if there were two labels."""
+    k, epsilon = 10, 1.0
+    right = KaryRandomizedResponse(epsilon, k)
+
+    def bad(value: int, size: int, *, rng: np.random.Generator) -> np.ndarray:
+        kept = rng.random(size) < math.exp(epsilon) / (math.exp(epsilon) + 1)
+        return np.where(kept, value, (value + rng.integers(1, k, size)) % k)
+
+    def good(value: int, size: int, *, rng: np.random.Generator) -> np.ndarray:
+        return right.sample(np.full(size, value), rng=rng)
+
+    assert verdict(bad, LocalDP(epsilon)) is Verdict.REFUTED
+    assert verdict(good, LocalDP(epsilon)) is Verdict.CONSISTENT
+
+
+def test_a_rare_leak_breaks_pure_privacy_and_not_approximate() -> None:
+    """One time in a hundred the input itself is released."""
+
+    def leak(value: float, size: int, *, rng: np.random.Generator) -> np.ndarray:
+        noisy = np.round(value + rng.laplace(size=size))
+        return np.where(rng.random(size) < 0.01, 1000.0 + value, noisy)
+
+    assert verdict(leak, PureDP(1.0)) is Verdict.REFUTED
+    assert verdict(leak, ApproxDP(1.0, 0.01)) is Verdict.CONSISTENT
+
+
+@dataclass(frozen=True)
+class CertifiesItsPilot:
+    """An audit that certifies the event on the very samples that chose it."""
+
+    sample: Sampler
+    guarantee: PrivacyGuarantee
+    n_samples: int = 500
+
+    @property
+    def sampled(self) -> bool:
+        return True
+
+    def __call__(self, surroundings: Context) -> Outcome:
+        honest = SampledPrivacy(
+            sample=self.sample,
+            guarantee=self.guarantee,
+            neighbours=pair(0, 1),
+            n_samples=2 * self.n_samples,
+        )
+        outputs = [
+            np.asarray(self.sample(x, self.n_samples, rng=surroundings.rng(i)))
+            for i, x in enumerate((0, 1))
+        ]
+        event, swapped = choose_event(self.guarantee, *outputs)
+        hits = [int(event.contains(x).sum()) for x in (outputs[::-1] if swapped else outputs)]
+        return honest._judge(event, hits, self.n_samples, swapped=swapped, context=surroundings)
+
+
+def test_certifying_the_pilot_breaks_the_level() -> None:
+    """Without fresh samples, more than 1 run in 6 refutes Laplace noise that is 1-DP."""
+    allowed = most_refusals(150, level=0.05, false_alarm=1e-6)
+    bad = CertifiesItsPilot(laplace(1.0), PureDP(1.0), n_samples=2000)
+    assert refusals(bad, repetitions=150, significance=0.05) > allowed
+    good = SampledPrivacy(
+        sample=laplace(1.0), guarantee=PureDP(1.0), neighbours=pair(0, 1), n_samples=1000
+    )
+    assert refusals(good, repetitions=150, significance=0.05) <= allowed
+
+
+@dataclass(frozen=True)
+class TrustsItsMean:
+    """A check that refutes wherever more trials failed than claimed."""
+
+    theorem: Coin
+
+    @property
+    def sampled(self) -> bool:
+        return True
+
+    def __call__(self, surroundings: Context) -> Outcome:
+        outcome = FailureRate(theorem=self.theorem, n_trials=500)(surroundings)
+        rate = outcome.evidence.value
+        low, _ = clopper_pearson(round(500 * rate), 500, significance=0.999)
+        above = max(low, rate) > self.theorem.allowed_failure
+        return replace(outcome, verdict=Verdict.REFUTED if above else Verdict.CONSISTENT)
+
+
+def test_comparing_means_breaks_the_level() -> None:
+    theorem = Coin(rate=0.1, allowed_failure=0.1)
+    allowed = most_refusals(300, level=0.05, false_alarm=1e-6)
+    assert refusals(TrustsItsMean(theorem), repetitions=300, significance=0.05) > 2 * allowed
+    honest = FailureRate(theorem=theorem, n_trials=500)
+    assert refusals(honest, repetitions=300, significance=0.05) <= allowed

@@ -1,0 +1,88 @@
+"""The level of the sampled checks on claims that are met with equality, and their power.
+
+Every count of refusals of a true claim is held against Binomial(repetitions, 0.05); each of
+the tests raises a false alarm with probability at most 1e-6.
+"""
+
+from __future__ import annotations
+
+import pytest
+from scipy.stats import binom
+from support.refusals import most_refusals, refusals
+from support.samplers import gaussian, laplace, pair, response
+from support.theorems import Coin, Level
+
+from dpcp_audit.audits.sampled import SampledPrivacy, Sampler
+from dpcp_audit.guarantees import ZCDP, ApproxDP, PrivacyGuarantee, PureDP
+from dpcp_audit.mechanisms.laws import GaussianPair
+from dpcp_audit.stats.intervals import clopper_pearson, detectable_excess
+from dpcp_audit.theorems.theorem import FailureRate, MeanBound
+
+pytestmark = pytest.mark.statistical
+
+LEVEL, ALARM = 0.05, 1e-6
+
+
+@pytest.mark.parametrize(
+    ("sample", "guarantee", "repetitions"),
+    [
+        (laplace(1.0), PureDP(1.0), 200),
+        (response(1.0), PureDP(1.0), 300),
+        (gaussian(1.0), ApproxDP(1.0, GaussianPair(1.0).delta_at(1.0)), 200),
+        (gaussian(1.0), ZCDP(0.5), 400),
+    ],
+    ids=["laplace-pure", "response-pure", "gaussian-approx", "gaussian-zcdp"],
+)
+def test_a_tight_privacy_claim_is_refuted_at_most_at_the_level(
+    sample: Sampler, guarantee: PrivacyGuarantee, repetitions: int
+) -> None:
+    """False alarm at most 1e-6: the refusals are at most Binomial(repetitions, 0.05)."""
+    check = SampledPrivacy(
+        sample=sample, guarantee=guarantee, neighbours=pair(0, 1), n_samples=1000
+    )
+    count = refusals(check, repetitions=repetitions, significance=LEVEL)
+    assert count <= most_refusals(repetitions, level=LEVEL, false_alarm=ALARM)
+
+
+@pytest.mark.parametrize("delta", [0.1, 0.5])
+def test_a_theorem_that_fails_exactly_as_often_as_claimed(delta: float) -> None:
+    """False alarm at most 1e-6; one side of the interval errs at most 0.025 of the time."""
+    check = FailureRate(theorem=Coin(rate=delta, allowed_failure=delta), n_trials=500)
+    count = refusals(check, repetitions=2000, significance=LEVEL)
+    assert count <= most_refusals(2000, level=LEVEL / 2, false_alarm=ALARM)
+    assert count >= binom.ppf(ALARM, 2000, LEVEL / 8)  # and the level is spent, not wasted
+
+
+@pytest.mark.parametrize("side", ["at_least", "at_most"])
+def test_a_mean_exactly_at_its_bound(side: str) -> None:
+    """False alarm at most 1e-6; one side of the interval errs at most 0.025 of the time."""
+    check = MeanBound(theorem=Level(mean=0.3, spread=1.0), n_trials=400, **{side: 0.3})  # type: ignore[arg-type]
+    count = refusals(check, repetitions=1000, significance=LEVEL)
+    assert count <= most_refusals(1000, level=LEVEL / 2, false_alarm=ALARM)
+
+
+@pytest.mark.parametrize(("claimed", "trials"), [(0.1, 2000), (0.01, 20_000), (0.5, 300)])
+def test_the_detectable_excess_is_detected(claimed: float, trials: int) -> None:
+    """False alarm at most 1e-6: 400 runs at the stated rate, each refuting with P ≥ 0.95."""
+    excess = detectable_excess(claimed, trials, significance=LEVEL)
+    check = FailureRate(theorem=Coin(rate=excess, allowed_failure=claimed), n_trials=trials)
+    assert refusals(check, repetitions=400, significance=LEVEL) >= binom.ppf(ALARM, 400, 0.95)
+
+
+@pytest.mark.parametrize(("claimed", "trials"), [(0.1, 2000), (0.01, 20_000), (0.5, 300)])
+def test_the_detectable_excess_is_the_smallest(claimed: float, trials: int) -> None:
+    """Nothing is sampled: the exact power is 0.95 at the excess, and below it lower."""
+    excess = detectable_excess(claimed, trials, significance=LEVEL)
+    least = next(
+        count
+        for count in range(trials + 1)
+        if clopper_pearson(count, trials, significance=LEVEL)[0] > claimed
+    )
+    assert binom.sf(least - 1, trials, excess) == pytest.approx(0.95, abs=1e-6)
+    assert binom.sf(least - 1, trials, (claimed + excess) / 2) < 0.9
+
+
+def test_twice_the_failures_are_found() -> None:
+    """False alarm at most 1e-6: 2δ = 0.2 is refuted with probability above 0.99 a run."""
+    check = FailureRate(theorem=Coin(rate=0.2, allowed_failure=0.1), n_trials=1000)
+    assert refusals(check, repetitions=200, significance=1e-3) >= binom.ppf(ALARM, 200, 0.99)

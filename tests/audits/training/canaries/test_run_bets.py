@@ -1,0 +1,92 @@
+"""Bets on runs: their mean under the claim, monotony in ε, choice by a pilot."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from dpcp_audit.audits.training.canaries.run_bets import Ranked, RunBets, ranked
+from dpcp_audit.guarantees import ApproxDP
+
+
+def bets(**changes: float) -> RunBets:
+    settings = {"canaries": 10, "delta": 0.01, "threshold": 0.5, "most": 2, "stake": 0.1}
+    return RunBets(**(settings | changes))
+
+
+def runs_of(pairs) -> Ranked:
+    """Runs with these numbers of right and wrong guesses, two guesses at most."""
+    rows = [([True] * a + [False] * b, [1.0] * (a + b) + [0.0] * (2 - a - b)) for a, b in pairs]
+    members = [inside + [False] * (2 - len(inside)) for inside, _ in rows]
+    return Ranked(np.array([scores for _, scores in rows]), np.array(members))
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.7, 1.3])
+def test_the_mean_factor_is_one_where_the_claim_is_just_true(epsilon) -> None:
+    """Two canaries, each reported by (ε, δ) randomised response; the law is enumerated."""
+    delta = 0.01
+    p0 = (1 - delta) / (1 + math.exp(epsilon))
+    p1 = float(ApproxDP(epsilon, delta).power(p0)) if epsilon else p0 + delta
+    bet = bets(canaries=2, delta=delta, stake=0.1)
+    mean = 0.0
+    for coins in itertools.product((False, True), repeat=2):
+        for guessed in itertools.product((False, True), repeat=2):
+            chance = 0.25
+            for inside, said in zip(coins, guessed, strict=True):
+                rate = p1 if inside else p0
+                chance *= rate if said else 1 - rate
+            run = ranked(np.array([guessed], dtype=float), np.array([coins]))
+            mean += chance * math.exp(bet.log_capital(run, epsilon=epsilon))
+    assert mean == pytest.approx(1, abs=1e-9)
+
+
+def test_the_capital_falls_with_epsilon_and_the_bound_is_where_it_crosses() -> None:
+    bet = bets(stake=0.05)
+    runs = runs_of([(1, 0)] * 60 + [(0, 1)] * 20 + [(2, 0)] * 20 + [(0, 0)] * 100)
+    epsilons = np.linspace(0, bet.largest_epsilon, 50)
+    capitals = [bet.log_capital(runs, epsilon=float(e)) for e in epsilons]
+    assert (np.diff(capitals) < 0).all()
+    bound = bet.lower_bound(runs, significance=0.05)
+    assert 0.2 < bound < math.log(100 / 20)
+    assert bet.log_capital(runs, epsilon=bound) >= math.log(20)
+    assert bet.log_capital(runs, epsilon=bound + 0.01) < math.log(20)
+
+
+def test_no_more_than_the_largest_scores_of_a_run_are_guessed() -> None:
+    scores = np.array([[0.1, 0.9, 0.8, 0.7], [0.9, 0.2, 0.3, 0.1]])
+    members = np.array([[True, False, True, True], [True, True, True, True]])
+    right, wrong = bets().count(ranked(scores, members))
+    assert right.tolist() == [1, 1]
+    assert wrong.tolist() == [1, 0]
+
+
+def test_bets_chosen_on_a_pilot_certify_most_of_randomised_response() -> None:
+    rng = np.random.default_rng(1)
+    members = rng.random((4000, 50)) < 0.5
+    noise = rng.logistic(size=members.shape)
+    scores = np.where(members, 1.0, -1.0) + 0.3 * noise
+    runs = ranked(scores, members)
+    pilot = Ranked(runs.scores[:1000], runs.members[:1000])
+    fresh = Ranked(runs.scores[1000:], runs.members[1000:])
+    found = RunBets.chosen(
+        pilot, canaries=50, delta=1e-5, runs=3000, significance=0.05, rng=np.random.default_rng(2)
+    )
+    # the scores are 1/0.3 logistic units apart twice over: ε = 2/0.3
+    assert 4.0 < found.lower_bound(fresh, significance=0.05) <= 2 / 0.3
+
+
+def test_a_pilot_without_wrong_guesses_is_enough() -> None:
+    runs = runs_of([(1, 0)] * 50)
+    found = RunBets.chosen(
+        runs, canaries=2, delta=0.0, runs=100, significance=0.05, rng=np.random.default_rng(3)
+    )
+    assert found.lower_bound(Ranked(*map(np.tile, runs, ((2, 1), (2, 1)))), significance=0.05) > 1
+
+
+def test_what_cannot_be_bet_is_told() -> None:
+    with pytest.raises(ValueError, match="stake must leave a capital"):
+        bets(stake=0.6)
+    with pytest.raises(ValueError, match="epsilon must lie in"):
+        bets().log_capital(runs_of([(1, 0)]), epsilon=9.0)
+    assert bets().lower_bound(runs_of([(0, 1)] * 50), significance=0.05) == 0

@@ -1,0 +1,151 @@
+"""Trainings that break their promise, seen by membership inference, beside their correct twins."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support.cohorts import Gossip
+from support.refusals import most_refusals
+from support.samplers import context
+
+from dpcp_audit.audits.training.membership.digit_models import DigitModels
+from dpcp_audit.audits.training.membership.model_attacks import LiRA, LossThreshold, ShadowAttack
+from dpcp_audit.audits.training.membership.model_membership import ModelMembership
+from dpcp_audit.audits.training.membership.pipeline_canary import PipelineCanary, pipeline_canary
+from dpcp_audit.audits.training.membership.views import View
+from dpcp_audit.guarantees import ApproxDP, PrivacyGuarantee
+from dpcp_audit.mechanisms.conformal import SplitConformal
+from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
+from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Adam, Flaw, Poisson
+from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.mechanisms.private_pipeline import PrivatePipeline
+from dpcp_audit.neighbours import Relation
+from dpcp_audit.results import Verdict
+from dpcp_audit.stats.intervals import clopper_pearson
+
+pytestmark = pytest.mark.known_bad
+
+CLAIM = SubsampledGaussian(sampling_rate=0.5, steps=20, noise_multiplier=8.0)
+RIGHT = DigitModels(
+    name="correct",
+    settings=DPSGD(
+        sampling=Poisson(CLAIM.sampling_rate),
+        lot_size=15,
+        steps=CLAIM.steps,
+        noise_multiplier=CLAIM.noise_multiplier,
+        learning_rate=0.5,
+    ),
+    calibrator=SplitConformal(alpha=0.1),
+    records=60,
+)
+
+
+ADAM = replace(RIGHT.settings, optimiser=Adam(), learning_rate=0.05)
+
+
+def verdict(models: DigitModels, guarantee: PrivacyGuarantee, view: View) -> Verdict:
+    check = ModelMembership(
+        models=models, attack=LiRA(), view=view, guarantee=guarantee, n_models=400
+    )
+    return check(context(0, significance=1e-5)).verdict
+
+
+@pytest.mark.parametrize(
+    ("settings", "flaw"),
+    [
+        (RIGHT.settings, Flaw.NO_CLIPPING),
+        (RIGHT.settings, Flaw.NOISE_DIVIDED_TWICE),
+        (RIGHT.settings, Flaw.FIXED_NOISE_SEED),
+        (ADAM, Flaw.FIXED_NOISE_SEED),
+    ],
+)
+def test_a_flawed_training_and_its_correct_twin(settings: DPSGD, flaw: Flaw) -> None:
+    """The twin is refuted with probability at most 1e-5, and lies far below the bound."""
+    wrong = replace(RIGHT, name=f"wrong, {flaw}", settings=replace(settings, flaw=flaw))
+    right = replace(RIGHT, settings=settings)
+    assert verdict(wrong, CLAIM, View.PROBABILITIES) is Verdict.REFUTED
+    assert verdict(right, CLAIM, View.PROBABILITIES) is Verdict.CONSISTENT
+
+
+@pytest.mark.parametrize(
+    ("view", "expected"), [(View.SCORE, Verdict.CONSISTENT), (View.SETS, Verdict.INCONCLUSIVE)]
+)
+def test_a_pipeline_without_noise_and_its_private_twin(view: View, expected: Verdict) -> None:
+    """Sets show too little: of training as gentle as the private one, less than is allowed."""
+    claim = PrivatePipeline(
+        training=replace(CLAIM, relation=Relation.SUBSTITUTION),
+        calibration=PCOQS(alpha=0.1, rho=0.05, resolution=2.0**-6),
+    )
+    right = replace(
+        RIGHT,
+        name="private pipeline",
+        calibrator=claim.calibration,
+        records=80,
+        relation=Relation.SUBSTITUTION,
+    )
+    bare = replace(
+        RIGHT.settings, noise_multiplier=0.0, clip_norm=math.inf, learning_rate=4.0, steps=40
+    )
+    wrong = replace(
+        right, name="bare pipeline", settings=bare, calibrator=SplitConformal(alpha=0.1)
+    )
+    assert verdict(right, claim, view) is expected
+    assert verdict(wrong, claim, view) is Verdict.REFUTED
+
+
+@pytest.mark.parametrize("attack", [LossThreshold(), LiRA()])
+def test_a_training_without_noise_is_never_consistent(attack: ShadowAttack) -> None:
+    """Its gradients are clipped, its steps are short, and what it shows is hardly too much."""
+    gentle = replace(
+        RIGHT.settings, noise_multiplier=0.0, sampling=Poisson(0.2), lot_size=6, learning_rate=0.2
+    )
+    check = ModelMembership(
+        models=replace(RIGHT, name="gentle, bare", settings=gentle),
+        attack=attack,
+        view=View.SETS,
+        guarantee=SubsampledGaussian(sampling_rate=0.2, steps=20, noise_multiplier=2.0),
+        n_models=400,
+    )
+    outcome = check(context(0, significance=1e-5))
+    assert outcome.verdict is Verdict.INCONCLUSIVE
+    assert "would not have refuted a training without noise either" in outcome.note
+
+
+@pytest.mark.parametrize(
+    ("flaw", "rho", "expected"),
+    [
+        (Flaw.NONE, 0.125, Verdict.CONSISTENT),
+        (Flaw.HALF_NOISE, 0.125, Verdict.REFUTED),
+        (Flaw.NONE, 0.5, Verdict.REFUTED),
+    ],
+    ids=["correct", "training", "calibration"],
+)
+def test_half_the_noise_in_a_part_of_the_pipeline(flaw: Flaw, rho: float, expected) -> None:
+    """The correct twin is refuted with probability at most 1e-7, the significance."""
+    training = SubsampledGaussian(
+        sampling_rate=1.0, steps=16, noise_multiplier=8.0, relation=Relation.ZERO_OUT
+    )
+    claim = PrivatePipeline(training=training, calibration=PCOQS(alpha=0.1, rho=0.125))
+    settings = DPSGD(sampling=Poisson(1.0), lot_size=60, steps=16, noise_multiplier=8.0, flaw=flaw)
+    game = PipelineCanary(settings=settings, calibrator=replace(claim.calibration, rho=rho))
+    outcome = pipeline_canary(game, claim, n_samples=40_000)(context(0, significance=1e-7))
+    assert outcome.verdict is expected
+    assert outcome.evidence.value > 0.8 * claim.advantage()
+
+
+def test_targets_of_one_model_taken_as_independent_break_the_level() -> None:
+    """The planted audit: Clopper–Pearson limits of the pooled guesses, (0, δ)-DP attained."""
+    models, claim = Gossip(0.1, targets=100), ApproxDP(0.0, 0.1)
+
+    def refuted(seed: int) -> bool:
+        cohort = models(100, rng=np.random.default_rng(seed))
+        said, coins = cohort.probabilities[..., 0] > 0.5, cohort.coins
+        tpr = clopper_pearson(int((said & coins).sum()), int(coins.sum()), significance=0.05)
+        fpr = clopper_pearson(int((said & ~coins).sum()), int((~coins).sum()), significance=0.05)
+        return tpr[0] > float(claim.power(fpr[1]))
+
+    naive = sum(refuted(seed) for seed in range(200))
+    assert naive > 2 * most_refusals(200, level=0.05, false_alarm=1e-6)

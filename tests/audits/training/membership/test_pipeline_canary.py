@@ -1,0 +1,141 @@
+"""A private training under P-COQS: the composed guarantee, and the models that are attacked."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from dpcp_audit.audits.composition import compose
+from dpcp_audit.audits.training.membership.digit_models import DigitModels
+from dpcp_audit.audits.training.membership.pipeline_canary import PipelineCanary
+from dpcp_audit.mechanisms.conformal import SplitConformal, conformal_rank
+from dpcp_audit.mechanisms.dpsgd.examples import digits
+from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
+from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Flaw, Poisson
+from dpcp_audit.mechanisms.laws import GaussianPair
+from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.mechanisms.pcoqs.search_transcript import transcript_pair
+from dpcp_audit.mechanisms.private_pipeline import PrivatePipeline
+from dpcp_audit.neighbours import Relation
+from dpcp_audit.papers.computations.training_pipeline import trained_pipeline_budget
+
+CALIBRATION = PCOQS(alpha=0.1, rho=0.5)
+
+
+def training(
+    rate: float = 0.2, relation: Relation = Relation.SUBSTITUTION, sigma: float = 4.0
+) -> SubsampledGaussian:
+    return SubsampledGaussian(
+        sampling_rate=rate, steps=20, noise_multiplier=sigma, relation=relation
+    )
+
+
+@pytest.mark.parametrize("relation", [Relation.SUBSTITUTION, Relation.ZERO_OUT])
+def test_the_release_is_the_transcript(relation) -> None:
+    pipeline = PrivatePipeline(training=training(relation=relation), calibration=CALIBRATION)
+    release = pipeline.release
+    exact = transcript_pair(CALIBRATION)
+    for epsilon in (0.0, 0.5, 2.0, 4.0):
+        assert release.delta_at(epsilon) == pytest.approx(exact.delta_at(epsilon), rel=1e-4)
+        assert release.delta_at(epsilon) >= exact.delta_at(epsilon)
+
+
+def test_full_participation_composes_to_one_gaussian() -> None:
+    """Shifts 2√20/σ of the training and √(2ρT) of the thresholds: one of their root sum."""
+    pipeline = PrivatePipeline(training=training(1.0), calibration=CALIBRATION, thresholds=3)
+    exact = GaussianPair(math.sqrt(4 * 20 / 16 + 2 * 3 * 0.5))
+    for epsilon in (0.0, 1.0, 4.0, 8.0):
+        assert pipeline.delta_at(epsilon) == pytest.approx(exact.delta_at(epsilon), rel=1e-3)
+        assert pipeline.delta_at(epsilon) >= exact.delta_at(epsilon)
+    pairs = compose([GaussianPair(2 / 4), transcript_pair(CALIBRATION)], [20, 3])
+    assert pipeline.epsilon_at(1e-5) == pytest.approx(pairs.epsilon_at(1e-5), rel=1e-3)
+    fpr = np.array([0.001, 0.05, 0.5])
+    largest = 1 - exact.tradeoff(fpr)
+    assert pipeline.power(fpr) == pytest.approx(largest, rel=1e-3)
+    assert (pipeline.power(fpr) >= largest).all()
+
+
+def test_a_pipeline_lies_between_its_parts_and_the_textbook_sum() -> None:
+    pipeline = PrivatePipeline(training=training(), calibration=CALIBRATION)
+    whole, parts = pipeline.epsilon_at(1e-5), (pipeline.training, pipeline.release)
+    assert max(part.epsilon_at(1e-5) for part in parts) < whole
+    assert whole < 0.8 * pipeline.textbook_epsilon(1e-5)
+    assert pipeline.delta_at(whole) == pytest.approx(1e-5, rel=1e-3)
+    rates = np.linspace(0, 1, 11)
+    power = pipeline.power(rates)
+    assert (power >= np.maximum(*(part.power(rates) for part in parts)) - 1e-9).all()
+    assert np.max(power - rates) <= pipeline.advantage() + 1e-9
+
+
+def test_what_a_pipeline_refuses() -> None:
+    with pytest.raises(ValueError, match=r"training\.relation must be substitution or .* got add-"):
+        PrivatePipeline(training=training(relation=Relation.ADD_REMOVE), calibration=CALIBRATION)
+    with pytest.raises(ValueError, match="thresholds must be an integer >= 1, got 0"):
+        PrivatePipeline(training=training(), calibration=CALIBRATION, thresholds=0)
+    pipeline = PrivatePipeline(training=training(), calibration=CALIBRATION)
+    with pytest.raises(ValueError, match=r"fpr must lie in \[0, 1\], got 1.5"):
+        pipeline.power(1.5)
+    assert math.isinf(pipeline.epsilon_at(1e-13))
+
+
+def test_the_budget_says_what_each_part_spends() -> None:
+    pipeline = PrivatePipeline(training=training(), calibration=CALIBRATION)
+    budget = trained_pipeline_budget(pipeline, delta=1e-5)
+    assert budget.value < budget.claimed
+    assert budget.witness["epsilon_of_thresholds"] == pipeline.release.epsilon_at(1e-5)
+    whole, *parts = budget.figures[0].series
+    for part in parts:
+        assert all(one >= other for one, other in zip(whole.y, part.y, strict=True))
+
+
+def models(**changes: object) -> DigitModels:
+    settings = DPSGD(sampling=Poisson(0.5), lot_size=10, steps=5, noise_multiplier=1.0)
+    fields = {"name": "test", "settings": settings, "calibrator": SplitConformal(alpha=0.1)}
+    return DigitModels(**fields | {"records": 20} | changes)
+
+
+def test_cohorts_are_drawn_from_the_generator_alone() -> None:
+    one, again, other = (models()(4, rng=np.random.default_rng(seed)) for seed in (0, 0, 1))
+    assert one.probabilities == pytest.approx(again.probabilities, abs=1e-6)
+    assert (one.members == again.members).all()
+    assert (one.members != other.members).any()
+    assert one.probabilities.sum(axis=2) == pytest.approx(1.0)
+    assert 0.2 < one.members.mean() < 0.8
+
+
+def test_members_calibrate_their_own_pipeline() -> None:
+    cohort = models(relation=Relation.SUBSTITUTION)(5, rng=np.random.default_rng(0))
+    assert (cohort.members.sum(axis=1) == 10).all()
+    own = 1 - cohort.probabilities[:, np.arange(20), cohort.labels]
+    for scores, inside, threshold in zip(own, cohort.members, cohort.thresholds, strict=True):
+        assert threshold == np.sort(scores[inside])[conformal_rank(10, alpha=0.1) - 1]
+
+
+def test_private_thresholds_lie_within_bounds() -> None:
+    cohort = models(calibrator=PCOQS(alpha=0.1, rho=1.0, resolution=0.01))(
+        8, rng=np.random.default_rng(0)
+    )
+    assert ((cohort.thresholds >= 0) & (cohort.thresholds <= 1.01)).all()
+    assert len(set(cohort.thresholds.tolist())) > 1
+
+
+def test_what_digit_models_refuse() -> None:
+    with pytest.raises(ValueError, match="records must be even under substitution, got 21"):
+        models(records=21, relation=Relation.SUBSTITUTION)
+    with pytest.raises(ValueError, match="records must be an integer >= 2, got 1"):
+        models(records=1)
+    with pytest.raises(ValueError, match="relation must be one of add-remove, substitution"):
+        models(relation=Relation.ONE_LABEL)
+    too_many = len(digits()) - 199
+    with pytest.raises(ValueError, match=f"records must leave 200 of .* digits, got {too_many}"):
+        models(records=too_many)(1, rng=np.random.default_rng(0))
+
+
+def test_the_canary_of_a_pipeline_knows_no_divisor_that_tells_the_datas_size() -> None:
+    settings = DPSGD(
+        sampling=Poisson(0.2), lot_size=10, steps=2, noise_multiplier=1.0, flaw=Flaw.DIVIDES_BY_SIZE
+    )
+    with pytest.raises(ValueError, match="settings must not divide by the data's size"):
+        PipelineCanary(settings=settings, calibrator=CALIBRATION)

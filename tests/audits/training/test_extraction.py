@@ -1,0 +1,192 @@
+"""Extraction: surrogates, splits, and the comparison of victims."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from dpcp_audit.audits.training import surrogates
+from dpcp_audit.audits.training.extraction import HarderToExtract, Splits, Victim
+from dpcp_audit.audits.training.surrogates import Answers
+from dpcp_audit.checks import Context
+from dpcp_audit.data.scores import hps, prediction_sets, true_label_scores
+from dpcp_audit.mechanisms.conformal import SplitConformal
+from dpcp_audit.mechanisms.dpsgd.examples import digits
+from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Poisson
+
+DIGITS = digits()
+PLAIN = DPSGD(
+    sampling=Poisson(0.2),
+    lot_size=60,
+    steps=15,
+    noise_multiplier=0.0,
+    clip_norm=math.inf,
+    learning_rate=2.0,
+)
+SPLITS = Splits(trained=300, calibration=50, queries=(20, 80))
+
+
+def softmax(logits: np.ndarray) -> np.ndarray:
+    odds = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    return odds / odds.sum(axis=-1, keepdims=True)
+
+
+def linear_victims(n: int, *, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Inputs, probabilities and single-label sets of two linear victims of three classes."""
+    rng = np.random.default_rng(seed)
+    inputs, weights = rng.normal(size=(2, n, 4)), 2 * rng.normal(size=(2, 4, 3))
+    probabilities = softmax(inputs @ weights + [0.5, 0.0, -0.5])
+    return inputs, probabilities, probabilities >= probabilities.max(axis=2, keepdims=True)
+
+
+class TestSurrogates:
+    def test_probabilities_of_a_linear_victim_are_solved_for(self) -> None:
+        inputs, probabilities, sets = linear_victims(400)
+        fitted = surrogates.fit(
+            inputs[:, :6], probabilities[:, :6], sets[:, :6], Answers.PROBABILITIES
+        )
+        ones = np.ones((2, 400, 1))
+        again = softmax(np.concatenate([inputs, ones], axis=2) @ fitted)
+        np.testing.assert_allclose(again, probabilities, atol=1e-8)
+
+    def test_labels_give_the_penalised_maximum_of_likelihood(self) -> None:
+        inputs, probabilities, sets = linear_victims(60)
+        fitted = surrogates.fit(inputs, probabilities, sets, Answers.LABELS)
+        features = np.concatenate([inputs, np.ones((2, 60, 1))], axis=2)
+        truth = np.eye(3)[probabilities.argmax(axis=2)]
+        for victim in range(2):
+
+            def cost(flat, victim=victim) -> float:
+                weights = flat.reshape(5, 3)
+                found = np.log(softmax(features[victim] @ weights))
+                fit = -(truth[victim] * found).sum() / 60
+                return float(fit + surrogates._PENALTY * (weights**2).sum() / 2)
+
+            best = minimize(cost, np.zeros(15)).fun
+            assert cost(fitted[victim].ravel()) < best + 0.01
+
+    def test_single_label_sets_say_what_labels_say(self) -> None:
+        inputs, probabilities, sets = linear_victims(60)
+        first, second = (
+            surrogates.fit(inputs, probabilities, sets, kind)
+            for kind in (Answers.LABELS, Answers.SETS)
+        )
+        np.testing.assert_array_equal(first, second)
+
+    def test_empty_and_full_sets_say_nothing(self) -> None:
+        inputs, probabilities, _ = linear_victims(60)
+        for sets in (np.zeros((2, 60, 3), dtype=bool), np.ones((2, 60, 3), dtype=bool)):
+            fitted = surrogates.fit(inputs, probabilities, sets, Answers.SETS)
+            np.testing.assert_allclose(fitted, 0.0, atol=1e-6)
+
+    def test_a_surrogate_sees_its_answers_alone(self) -> None:
+        inputs, probabilities, sets = linear_victims(60)
+        sharper = softmax(3 * np.log(probabilities))
+        for kind, same in ((Answers.LABELS, True), (Answers.SETS, True), ("probabilities", False)):
+            fitted = [
+                surrogates.fit(inputs, shown, sets, Answers(kind))
+                for shown in (probabilities, sharper)
+            ]
+            assert np.array_equal(*fitted) is same
+        other = [
+            surrogates.fit(inputs, probabilities, shown, Answers.LABELS) for shown in (sets, ~sets)
+        ]
+        np.testing.assert_array_equal(*other)
+
+    def test_an_unknown_answer_is_named(self) -> None:
+        with pytest.raises(ValueError, match="answers must be a Answers"):
+            surrogates.fit(*linear_victims(10), "scores")
+
+    @pytest.mark.parametrize("alpha", [0.1, 0.3, 0.02])
+    def test_sets_are_those_of_split_conformal_prediction(self, alpha) -> None:
+        _, probabilities, _ = linear_victims(70)
+        labels = np.random.default_rng(1).integers(3, size=(2, 40))
+        found = surrogates.conformal_sets(
+            probabilities[:, :40], labels, probabilities[:, 40:], alpha=alpha
+        )
+        for victim in range(2):
+            scores = hps(probabilities[victim])
+            own = true_label_scores(scores[:40], labels[victim])
+            threshold = SplitConformal(alpha=alpha).threshold(own)
+            np.testing.assert_array_equal(found[victim], prediction_sets(scores[40:], threshold))
+
+
+class TestSplits:
+    def test_no_example_has_two_uses(self) -> None:
+        rng = np.random.default_rng(0)
+        orders = np.stack([rng.permutation(500) for _ in range(3)])
+        cut = SPLITS.cut(orders)
+        assert [part.shape for part in cut] == [(3, 300), (3, 50), (3, 80), (3, 70)]
+        np.testing.assert_array_equal(np.sort(np.concatenate(cut, axis=1)), [np.arange(500)] * 3)
+
+    @pytest.mark.parametrize(
+        ("make", "message"),
+        [
+            (lambda: Splits(queries=()), "queries must rise"),
+            (lambda: Splits(queries=(20, 20)), "queries must rise"),
+            (lambda: Splits(queries=(0, 20)), "queries must be an integer >= 1"),
+            (lambda: Splits(trained=0), "trained must be an integer >= 1"),
+            (lambda: SPLITS.cut(np.zeros((1, 430), dtype=int)), "data must hold more than 430"),
+        ],
+    )
+    def test_bad_splits_are_named(self, make, message) -> None:
+        with pytest.raises(ValueError, match=message):
+            make()
+
+
+def victim(answers: Answers, name: str | None = None) -> Victim:
+    return Victim(name=name or str(answers), training=PLAIN, answers=answers)
+
+
+CHECK = HarderToExtract(
+    data=DIGITS,
+    harder=victim(Answers.LABELS),
+    easier=victim(Answers.PROBABILITIES),
+    splits=SPLITS,
+)
+CONTEXT = Context(seed=0, name="extraction", significance=1e-5, effort=0.1)
+
+
+class TestHarderToExtract:
+    def test_both_victims_meet_the_same_splits_and_one_training_is_one_model(self) -> None:
+        found = CHECK.extract(6, CONTEXT)
+        first, second = found["labels"], found["probabilities"]
+        np.testing.assert_array_equal(first.victims, second.victims)
+        assert first.fidelity.shape == first.accuracy.shape == (2, 6)
+        assert (second.fidelity[-1] > first.fidelity[-1]).all()
+
+    def test_two_trainings_are_two_models(self) -> None:
+        other = replace(PLAIN, learning_rate=1.0)
+        found = replace(CHECK, easier=replace(CHECK.easier, training=other)).extract(6, CONTEXT)
+        assert not np.array_equal(found["labels"].victims, found["probabilities"].victims)
+
+    def test_the_outcome_depends_on_the_seed_alone(self) -> None:
+        first, again, other = (
+            CHECK.extract(4, replace(CONTEXT, seed=seed))["labels"].fidelity for seed in (0, 0, 1)
+        )
+        np.testing.assert_array_equal(first, again)
+        assert not np.array_equal(first, other)
+
+    def test_more_queries_give_a_better_copy(self) -> None:
+        few, many = CHECK.extract(6, CONTEXT)["labels"].fidelity.mean(axis=1)
+        assert few + 0.05 < many < 1
+
+    @pytest.mark.parametrize(
+        ("changes", "message"),
+        [
+            ({"easier": victim(Answers.SETS, "labels")}, "easier must have a name of its own"),
+            ({"alpha": 1.0}, "alpha must lie in"),
+            ({"repetitions": 0}, "repetitions must be an integer >= 1"),
+        ],
+    )
+    def test_bad_settings_are_named(self, changes, message) -> None:
+        with pytest.raises(ValueError, match=message):
+            replace(CHECK, **changes)
+
+    def test_answers_are_a_choice(self) -> None:
+        with pytest.raises(ValueError, match="answers must be a Answers"):
+            Victim(name="v", training=PLAIN, answers="labels")

@@ -1,0 +1,68 @@
+"""The reconstruction bound holds on DP-SGD, and is not idle: the worst prior reaches it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import binom, norm
+
+from dpcp_audit.audits.training.reconstruction_attack import Prior, TraceAttack, simplex_prior
+from dpcp_audit.mechanisms.dpsgd.examples import digits
+from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
+from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Poisson
+
+pytestmark = pytest.mark.statistical
+TRAININGS, ALARM = 3000, 1e-8
+
+
+def attack(guarantee: SubsampledGaussian) -> TraceAttack:
+    return TraceAttack(
+        training=DPSGD(
+            sampling=Poisson(guarantee.sampling_rate),
+            lot_size=100,
+            steps=guarantee.steps,
+            noise_multiplier=guarantee.noise_multiplier,
+            learning_rate=0.1,
+        ),
+        assumed_noise=guarantee.noise_multiplier,
+        known=digits().take(np.arange(8)),
+    )
+
+
+def between(hits: int, low: float, high: float) -> bool:
+    """Tell whether a success probability in [low, high] gives such counts, but for 1e-8."""
+    return bool(
+        binom.cdf(hits, TRAININGS, low) > ALARM / 2
+        and binom.sf(hits - 1, TRAININGS, high) > ALARM / 2
+    )
+
+
+def test_of_two_opposite_examples_the_bound_is_attained() -> None:
+    """Φ(√T/σ), the trade-off of T Gaussian steps at κ = 1/2. False-alarm probability 1e-8."""
+    guarantee = SubsampledGaussian(sampling_rate=1.0, steps=4, noise_multiplier=2.0)
+    exact = float(norm.cdf(1.0))
+    assert guarantee.power(0.5) == pytest.approx(exact, rel=1e-3)
+    prior = simplex_prior(2, n_features=64)
+    hits = attack(guarantee).hits(prior, trainings=TRAININGS, rng=np.random.default_rng(11))
+    assert between(int(hits.sum()), exact - 0.005, exact)
+
+
+@pytest.mark.parametrize(("size", "rate"), [(16, 1.0), (4, 0.3)])
+def test_of_more_examples_the_attack_stays_below_and_comes_close(size, rate) -> None:
+    """At most power(1/k), at least 0.8 of it. False-alarm probability 1e-8 each."""
+    guarantee = SubsampledGaussian(sampling_rate=rate, steps=6, noise_multiplier=2.0 * rate**0.5)
+    prior = simplex_prior(size, n_features=64)
+    allowed = float(guarantee.power(1 / size))
+    hits = attack(guarantee).hits(prior, trainings=TRAININGS, rng=np.random.default_rng(12))
+    assert between(int(hits.sum()), 0.8 * allowed, allowed)
+
+
+def test_a_radius_is_held_to_its_own_baseline() -> None:
+    """Digits within a radius: above κ by far, below power(κ). False-alarm probability 1e-8."""
+    guarantee = SubsampledGaussian(sampling_rate=1.0, steps=4, noise_multiplier=2.0)
+    candidates = digits().take(np.arange(100, 164))
+    prior = Prior(name="digits", candidates=candidates, radius=1.5)
+    assert 1 / 64 < prior.baseline < 0.2
+    hits = attack(guarantee).hits(prior, trainings=TRAININGS, rng=np.random.default_rng(13))
+    allowed = float(guarantee.power(prior.baseline))
+    assert between(int(hits.sum()), prior.baseline + 0.02, allowed)

@@ -1,0 +1,51 @@
+"""A share of trials held against a claim."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dpcp_audit.audits.training.success_rate import hold_share
+from dpcp_audit.results import Verdict
+from dpcp_audit.stats.intervals import clopper_pearson
+
+
+def share(hits: int, trials: int) -> np.ndarray:
+    return np.arange(trials) < hits
+
+
+@pytest.mark.parametrize(
+    ("hits", "trials", "claimed", "verdict"),
+    [
+        (40, 40, 0.5, Verdict.REFUTED),
+        (20, 40, 0.5, Verdict.CONSISTENT),
+        (0, 40, 0.5, Verdict.CONSISTENT),
+        (10, 10, 0.5, Verdict.INCONCLUSIVE),
+        (40, 40, 1.0, Verdict.INCONCLUSIVE),
+    ],
+)
+def test_verdicts(hits, trials, claimed, verdict) -> None:
+    judged = hold_share("share", share(hits, trials), claimed=claimed, significance=1e-5)
+    assert judged.verdict is verdict
+    limits = clopper_pearson(hits, trials, significance=1e-5)
+    assert (judged.evidence.lower, judged.evidence.upper) == limits
+    assert judged.evidence.value == hits / trials
+    assert judged.evidence.sample is not None
+    assert judged.evidence.sample.counts[0].hits == hits
+
+
+def test_the_verdict_turns_where_the_lower_limit_passes_the_claim() -> None:
+    verdicts = [
+        hold_share("share", share(hits, 60), claimed=0.3, significance=1e-3).verdict
+        for hits in range(61)
+    ]
+    turn = verdicts.index(Verdict.REFUTED)
+    assert set(verdicts[:turn]) == {Verdict.CONSISTENT}
+    assert set(verdicts[turn:]) == {Verdict.REFUTED}
+    assert clopper_pearson(turn - 1, 60, significance=1e-3)[0] <= 0.3
+    assert clopper_pearson(turn, 60, significance=1e-3)[0] > 0.3
+
+
+def test_a_claim_outside_the_unit_interval_is_named() -> None:
+    with pytest.raises(ValueError, match="claimed must lie in"):
+        hold_share("share", share(1, 2), claimed=1.5, significance=0.01)

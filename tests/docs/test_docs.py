@@ -1,0 +1,140 @@
+"""The documentation: the tutorial runs, the ledger is that of the suite, every key is explained."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from support.report_document import document
+
+from dpcp_audit.engine.suites import Suite, suite
+from dpcp_audit.results import Verdict
+
+if TYPE_CHECKING:
+    from dpcp_audit.rows import Row
+
+DOCS = Path(__file__).parents[2] / "docs"
+LEDGER = (DOCS / "ledger.md").read_text(encoding="utf-8")
+PAGES = [page for page in DOCS.rglob("*.md") if not {"_build", "api"} & set(page.parts)]
+
+
+def script(path: str) -> Any:
+    """Load a module of the documentation, which is no package."""
+    spec = importlib.util.spec_from_file_location(Path(path).stem, DOCS / path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_command_of_the_tutorial_does_what_the_page_says(tmp_path) -> None:
+    """Which number decides, a better search may change: ``update_tutorial.py`` renews it."""
+    page = (DOCS / "tutorial.md").read_text(encoding="utf-8")
+    assert _told(script("update_tutorial.py").executed(page, tmp_path)) == _told(page)
+
+
+def _told(page: str) -> list[str]:
+    """Return the lines of a page: of a table's rows verdict and claim, and no other numbers."""
+    lines = (re.split(r" {2,}", line) for line in page.splitlines() if not line.startswith(" "))
+    kept = (" ".join(cells[:2] if len(cells) > 2 else cells) for cells in lines)
+    return [re.sub(r"(?<!code )(?<![\w=>.])\d+(\.\d+)?", "N", line) for line in kept]
+
+
+def test_the_tutorial_tells_what_its_commands_are_there_to_show() -> None:
+    page = (DOCS / "tutorial.md").read_text(encoding="utf-8")
+    outputs = re.findall(r"```console\n(.*?)```", page, re.DOTALL)
+    told = (
+        ("REFUTED", "exit code 1"),
+        ("replays",),
+        ("2 consistent", "exit code 0"),
+        ("2 passed",),
+    )
+    for output, words in zip(outputs, told, strict=True):
+        assert all(word in output for word in words)
+
+
+def test_the_ledger_has_every_claim_of_the_suite() -> None:
+    """``python docs/update_ledger.py results.json`` renews it."""
+    shown = re.findall(r"^\| `([^`]+)`<br>.* \| ([A-Z]+) \|", LEDGER, re.MULTILINE)
+    rows = [*_by_paper(), *suite(Suite.TRAINING)]
+    assert [id_ for id_, _ in shown] == [row.claim.id for row in rows]
+    for (_, verdict), row in zip(shown, rows, strict=True):
+        assert not Verdict(verdict).contradicts(row.claim.expected)
+
+
+def test_the_ledger_has_the_statements_of_the_suite() -> None:
+    text = script("update_ledger.py")._text
+    for row in (*_by_paper(), *suite(Suite.TRAINING)):
+        assert f"`{row.claim.id}`<br>{text(row.claim.statement)} (" in LEDGER
+
+
+def _by_paper() -> list[Row]:
+    rows = suite()
+    papers = list(dict.fromkeys(row.claim.source.paper for row in rows))
+    return sorted(rows, key=lambda row: papers.index(row.claim.source.paper))
+
+
+def test_the_ledger_marks_surprises_and_escapes_what_it_prints() -> None:
+    results = document()
+    finding = results["findings"][0]
+    finding |= {"contradicts": True, "statement": "a|b <script> *c*", "id": "x.y"}
+    (row,) = (
+        line for line in script("update_ledger.py").ledger(results).splitlines() if "x.y" in line
+    )
+    assert "**!**" in row
+    assert r"a\|b &lt;script&gt; \*c\*" in row
+
+
+def test_every_key_of_the_schema_is_explained_and_no_other() -> None:
+    keys = script("_ext/results_keys.py")
+    table = keys.table()
+    for key in (
+        "seed",
+        "findings[].evidence.sample.counts[].any_time",
+        "findings[].figures[].marks",
+    ):
+        assert f"| `{key}`" in table
+    assert "| `findings[].evidence.claimed` | number or null |" in table
+
+
+def test_a_key_without_an_explanation_is_named(monkeypatch) -> None:
+    keys = script("_ext/results_keys.py")
+    said = keys.meanings()
+    del said["seed"]
+    monkeypatch.setattr(keys, "meanings", lambda: said | {"seeed": "a slip"})
+    with pytest.raises(ValueError, match="differ in seed, seeed"):
+        keys.table()
+
+
+def test_links_that_leave_the_site_become_text(tmp_path) -> None:
+    links = script("_ext/outside_links.py").without_outside_links
+    site = tmp_path / "docs"
+    (tmp_path / "folder").mkdir()
+    shown = links(
+        "[a](../README.md#x), [b](../folder), [c](other.md), [d](../e.py)", site / "p.md", site
+    )
+    assert shown == "a, b, [c](other.md), [d](../e.py)"
+    assert links("[a](../p.md)", site / "howto" / "q.md", site) == "[a](../p.md)"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(DOCS).as_posix())
+def test_every_link_between_pages_leads_to_a_file(page) -> None:
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    for target in re.findall(r"\]\(([^)#\s]+)", text):
+        if not target.startswith("http"):
+            assert (page.parent / target).exists(), target
+
+
+def test_options_that_pages_name_exist() -> None:
+    """Every ``--option`` of a page is one of the command line, of the plugin or of another tool."""
+    known = set(re.findall(r"--[a-z][a-z-]+", _sources())) | {"--group"}
+    for page in PAGES:
+        for option in re.findall(r"--[a-z][a-z-]+", page.read_text(encoding="utf-8")):
+            assert option in known, f"{page.name}: {option}"
+
+
+def _sources() -> str:
+    package = DOCS.parent / "dpcp_audit" / "reports"
+    return "".join(path.read_text(encoding="utf-8") for path in package.rglob("*.py"))

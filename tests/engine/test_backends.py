@@ -1,0 +1,183 @@
+"""Engines: the same findings wherever the checks run, and whatever becomes of a worker."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from dpcp_audit.engine import backends
+from dpcp_audit.engine.backends import Engine, EngineKind
+from dpcp_audit.engine.environment import difference, environment
+from dpcp_audit.engine.worker_pool import CellError, Limits
+from dpcp_audit.errors import MissingExtraError, UsageError
+from dpcp_audit.frontends.cli.main import main
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+ONLY = ["ldpcp.krr", "ldpcp.rr-debias*", "pcoqs.remark-3*", "pcoqs.remark-7*", "dpskin.rdp*"]
+SELECTION = ["--profile", "smoke", *(f"--only={pattern}" for pattern in ONLY)]
+
+
+@pytest.mark.parametrize(
+    "bad",
+    ["", "remote", "local=2", "dask", "dask=", "dask=localhost", "dask=tcp://host", "slurm=x"],
+)
+def test_engines_that_are_none_are_refused(bad: str) -> None:
+    with pytest.raises(UsageError, match=f"--engine.* got '{bad}'"):
+        Engine.parse(bad)
+
+
+def test_the_local_engine_has_all_cores_unless_told() -> None:
+    assert Engine.parse("local", jobs=3) == Engine(jobs=3)
+    assert Engine.parse("local").jobs >= 1
+
+
+def test_clusters_are_used_as_a_whole() -> None:
+    with pytest.raises(UsageError, match="--jobs goes with --engine local"):
+        Engine.parse("dask=tcp://127.0.0.1:1", jobs=2)
+
+
+@pytest.mark.parametrize(
+    ("text", "extra"), [("dask=tcp://127.0.0.1:1", "distributed"), ("ray", "ray")]
+)
+def test_a_missing_library_says_how_to_get_it(
+    text: str, extra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backends, "find_spec", lambda _: None)
+    with pytest.raises(MissingExtraError, match=rf"pip install 'dpcp-audit\[{extra}\]'"):
+        Engine.parse(text)
+
+
+def test_a_worker_of_another_version_is_refused() -> None:
+    here = {**environment(), "numpy": "0.1"}
+    with pytest.raises(CellError, match=r"a worker differs from this run: numpy \S+ there, 0.1 he"):
+        backends.work_remotely(None, limits=Limits(), expected=here)  # type: ignore[arg-type]
+
+
+def test_differences_are_put_into_words() -> None:
+    assert difference({"a": "1"}, {"a": "1"}) == ""
+    assert difference({"a": "1", "b": "2"}, {"a": "3"}) == "a 1 there, 3 here, b 2 there, none here"
+
+
+def results(path: Path, *options: str) -> list[Any]:
+    assert main(["run", *SELECTION, "--report", f"json={path}", *options]) == 0
+    document: dict[str, Any] = json.loads(path.read_text())
+    return [{k: v for k, v in f.items() if k != "seconds"} for f in document["findings"]]
+
+
+@pytest.mark.skipif(find_spec("ray") is None, reason="ray is not installed")
+def test_ray_finds_the_same(tmp_path: Path) -> None:
+    assert results(tmp_path / "a", "--engine", "ray") == results(tmp_path / "b", "--jobs", "2")
+
+
+needs_dask = pytest.mark.skipif(find_spec("distributed") is None, reason="no distributed")
+
+
+def program(*arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-m", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+
+
+def wait_for_line(process: subprocess.Popen[str], words: str) -> None:
+    assert process.stdout is not None
+    for line in process.stdout:
+        if words in line:
+            return
+    raise AssertionError(f"the process ended without saying {words!r}")
+
+
+@pytest.fixture(scope="module")
+def cluster(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[tuple[str, list[subprocess.Popen[str]]]]:
+    """A Dask scheduler on loopback with two worker processes: its address, and these."""
+    path = tmp_path_factory.mktemp("dask") / "scheduler.json"
+    here = ("--host", "127.0.0.1", "--no-dashboard")
+    scheduler = program(
+        "distributed.cli.dask_scheduler", *here, "--port", "0", "--scheduler-file", str(path)
+    )
+    wait_for_line(scheduler, "Scheduler at")
+    deadline = time.monotonic() + 30
+    while not path.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    address = json.loads(path.read_text())["address"]
+    alone = ("--nthreads", "1", "--no-nanny", "--local-directory", str(path.parent))
+    workers = [program("distributed.cli.dask_worker", address, *here, *alone) for _ in range(2)]
+    for worker in workers:
+        wait_for_line(worker, "Registered to")
+    yield address, workers
+    for process in (*workers, scheduler):
+        process.kill()
+        process.communicate()
+
+
+Cluster = tuple[str, "list[subprocess.Popen[str]]"]
+
+
+@needs_dask
+def test_dask_finds_the_same_although_a_worker_is_killed(cluster: Cluster, tmp_path: Path) -> None:
+    address, workers = cluster
+    log, report = tmp_path / "log", tmp_path / "dask.json"
+    options = [*SELECTION, "--engine", f"dask={address}", "--log", str(log)]
+    with program("dpcp_audit", "run", *options, "--report", f"json={report}") as running:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            if log.exists() and log.read_text().count("REFUTED") >= 1:
+                break
+            time.sleep(0.01)
+        workers[0].send_signal(signal.SIGKILL)
+        said, _ = running.communicate(timeout=120)
+    assert running.returncode == 0, said
+    lines = log.read_text()
+    assert "run finished" in lines
+    document = json.loads(report.read_text())
+    found = [{k: v for k, v in f.items() if k != "seconds"} for f in document["findings"]]
+    assert found == results(tmp_path / "local.json", "--jobs", "2")
+
+
+@needs_dask
+def test_a_scheduler_that_does_not_answer_is_told_of_within_seconds() -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
+        started = time.monotonic()
+        done = subprocess.run(
+            [sys.executable, "-m", "dpcp_audit", "run", "--engine", f"dask={address}"],
+            capture_output=True,
+            text=True,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+            check=False,
+        )
+    assert time.monotonic() - started < 45  # five, and imports on a busy machine
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].endswith(f"no Dask scheduler answers at {address}")
+    assert "Traceback" not in done.stderr
+
+
+def test_a_ray_cluster_that_does_not_answer_is_told_of_within_seconds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(backends, "import_module", lambda _: None)  # ray is never asked
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        for prefix in ("", "ray://"):
+            engine = Engine(kind=EngineKind.RAY, address=prefix + address)
+            with pytest.raises(UsageError, match=f"no Ray cluster answers at {prefix}{address}"):
+                backends.hire(engine, Limits())

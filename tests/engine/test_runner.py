@@ -1,0 +1,437 @@
+"""The runner: the same findings whatever runs beside them, errors that end nothing, exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from support.unruly import CannotTravel, Does, Sums, hangs_in_c, harmless
+
+from dpcp_audit.checks import Context
+from dpcp_audit.computed import Computation, Computed
+from dpcp_audit.engine import suites
+from dpcp_audit.engine.backends import Engine
+from dpcp_audit.engine.run_events import (
+    CheckFinished,
+    CheckStarted,
+    ChunkFinished,
+    RunFinished,
+    RunStarted,
+)
+from dpcp_audit.engine.run_settings import Profile, RunSettings
+from dpcp_audit.engine.runner import check, check_row, run, share
+from dpcp_audit.engine.suites import select
+from dpcp_audit.engine.worker_pool import Limits, family
+from dpcp_audit.frontends import publishing
+from dpcp_audit.frontends.cli import arguments
+from dpcp_audit.frontends.cli.main import main
+from dpcp_audit.reports.document import to_document
+from dpcp_audit.results import Claim, Source, Verdict
+from dpcp_audit.rows import Row
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from dpcp_audit.results import Finding, Outcome
+
+SMOKE = RunSettings(profile=Profile.SMOKE, seed=7)
+SOME = ["ldpcp.krr", "ldpcp.theorem-4[scores=uniform]", "pcoqs.remark-3", "pcoqs.remark-7*"]
+
+
+def findings(rows: Sequence[Row], settings: RunSettings = SMOKE, jobs: int = 1) -> list[Finding]:
+    *_, last = run(rows, settings, engine=Engine(jobs=jobs))
+    assert isinstance(last, RunFinished)
+    return list(last.findings)
+
+
+def timeless(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: timeless(v) for key, v in value.items() if "seconds" not in key}
+    return [timeless(item) for item in value] if isinstance(value, list) else value
+
+
+def document(rows: Sequence[Row], jobs: int = 1, settings: RunSettings = SMOKE) -> dict[str, Any]:
+    found = findings(rows, settings, jobs)
+    shown = to_document(settings, found, seconds=float(jobs), complete=True)
+    return timeless(json.loads(json.dumps(shown)))  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True)
+class Raises:
+    """A check that comes to no end."""
+
+    error: str
+    sampled: bool = False
+
+    def __call__(self, context: Context) -> Outcome:
+        raise {"value": ValueError, "memory": MemoryError, "zero": ZeroDivisionError}[self.error](
+            "planted"
+        )
+
+
+@dataclass(frozen=True)
+class Dies:
+    """A check that takes its process with it."""
+
+    sampled: bool = False
+
+    def __call__(self, context: Context) -> Outcome:
+        os._exit(9)
+
+
+def within(value: float) -> Computation:
+    return Computation(quantity="x", value=value, claimed=1.0)
+
+
+def holds() -> Computation:
+    return within(0.5)
+
+
+def breaks() -> Computation:
+    return within(2.0)
+
+
+def row(id_: str, check_: Any, expected: Verdict = Verdict.CONSISTENT) -> Row:
+    source = Source(paper="P", section="1")
+    return Row(claim=Claim(id=id_, statement="s", source=source, expected=expected), check=check_)
+
+
+def test_workers_do_not_change_the_document() -> None:
+    assert document(select(SOME), jobs=1) == document(select(SOME), jobs=2)
+
+
+def test_linear_algebra_rounds_alike_whatever_the_number_of_workers() -> None:
+    """Sums that BLAS splits over threads: with one worker it would otherwise have all cores."""
+    rows = select(["pipeline.budget", "ldpcp.krr"])
+    assert document(rows, jobs=1) == document(rows, jobs=2)
+
+
+def test_company_does_not_change_a_finding() -> None:
+    rows = select(SOME)
+    alone = [document([row_])["findings"][0] for row_ in rows]
+    assert alone == document(rows)["findings"]
+    assert alone[::-1] == document(rows[::-1])["findings"]
+
+
+def test_the_seed_does() -> None:
+    rows = select(["pcoqs.remark-7*"])
+    other = RunSettings(profile=Profile.SMOKE, seed=8)
+    assert document(rows)["findings"] != document(rows, settings=other)["findings"]
+
+
+def test_check_of_an_id_is_the_run_of_its_row() -> None:
+    (finding,) = findings(select(["pcoqs.remark-3"]))
+    again = check("pcoqs.remark-3", SMOKE)
+    assert (again.outcome, again.claim) == (finding.outcome, finding.claim)
+
+
+def test_events_come_in_order() -> None:
+    events = list(run(select(["ldpcp.krr", "ldpcp.blocks"]), SMOKE))
+    kinds = [type(event) for event in events]
+    assert kinds == [RunStarted, *[CheckStarted, CheckFinished] * 2, RunFinished]
+    assert events[0] == RunStarted(ids=("ldpcp.krr", "ldpcp.blocks"))
+    assert events[1] == CheckStarted(id="ldpcp.krr", chunks=1)
+
+
+def test_no_rows_make_an_empty_run() -> None:
+    assert findings([]) == []
+
+
+def test_rows_of_ones_own_are_run_as_given() -> None:
+    """Also where their id is one of the suite's."""
+    (finding,) = findings([row("ldpcp.krr", Computed(breaks))])
+    assert finding.verdict is Verdict.REFUTED
+
+
+@dataclass(frozen=True)
+class Draws:
+    """A check whose number is the first of its random stream."""
+
+    sampled: bool = True
+
+    def __call__(self, context: Context) -> Outcome:
+        return Computed(lambda: within(float(context.rng().random())))(context)
+
+
+def test_every_check_draws_from_a_stream_of_its_own() -> None:
+    one, other = findings([row("one", Draws()), row("other", Draws())])
+    assert one.outcome != other.outcome
+
+
+@pytest.mark.parametrize("error", ["value", "memory", "zero"])
+def test_a_check_that_raises_is_an_error_and_ends_nothing(error: str) -> None:
+    rows = [row("bad", Raises(error)), row("good", Computed(holds))]
+    bad, good = findings(rows)
+    assert (bad.verdict, good.verdict) == (Verdict.ERROR, Verdict.CONSISTENT)
+    assert bad.outcome is None
+    assert "planted (in __call__)" in bad.error
+
+
+@pytest.mark.parametrize("jobs", [0, -1, 1.5, True])
+def test_bad_numbers_of_jobs_are_refused(jobs: Any) -> None:
+    with pytest.raises(ValueError, match="jobs"):
+        Engine(jobs=jobs)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"seed": -1},
+        {"seed": 1.5},
+        {"profile": "ci"},
+        {"false_alarm": 0.0},
+        {"false_alarm": 1.0},
+        {"false_alarm": 1e-320},
+        {"false_alarm": float("nan")},
+    ],
+)
+def test_bad_settings_are_refused_by_name(bad: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=next(iter(bad))):
+        RunSettings(**bad)
+
+
+def exit_code(monkeypatch: pytest.MonkeyPatch, rows: list[Row], *options: str) -> int:
+    monkeypatch.setattr(suites, "select", lambda *_: rows)
+    return main(["run", "--jobs", "1", "--profile", "smoke", *options])
+
+
+@dataclass(frozen=True)
+class Undecided:
+    """A check whose budget is too small, whatever the budget."""
+
+    sampled: bool = False
+
+    def __call__(self, context: Context) -> Outcome:
+        return replace(Computed(holds)(context), verdict=Verdict.INCONCLUSIVE)
+
+
+HOLDS = row("holds", Computed(holds))
+FALSE = row("known-false", Computed(breaks), Verdict.REFUTED)
+SURPRISE = row("surprise", Computed(breaks))
+NOT_BROKEN = row("not-broken", Computed(holds), Verdict.REFUTED)
+RAISES = row("raises", Raises("value"))
+OPEN = row("open", Undecided())
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "code"),
+    [
+        ([HOLDS], [], 0),
+        ([HOLDS, FALSE], [], 0),
+        ([HOLDS, SURPRISE], [], 1),
+        ([NOT_BROKEN], [], 1),
+        ([HOLDS, RAISES], [], 3),
+        ([SURPRISE, RAISES], [], 1),
+        ([OPEN], [], 0),
+        ([OPEN], ["--strict"], 1),
+        ([HOLDS, FALSE], ["--strict"], 0),
+        ([RAISES], ["--strict"], 3),
+    ],
+)
+def test_exit_codes(
+    monkeypatch: pytest.MonkeyPatch, rows: list[Row], options: list[str], code: int
+) -> None:
+    assert exit_code(monkeypatch, rows, *options) == code
+
+
+def test_an_interrupted_run_reports_what_was_finished(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(rows: Sequence[Row], settings: RunSettings, **options: Any) -> Any:
+        yield from list(run(rows[:1], settings, **options))[:-1]
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(publishing, "run", interrupted)
+    path = tmp_path / "r.json"
+    assert exit_code(monkeypatch, [HOLDS, FALSE], "--report", f"json={path}") == 3
+    results = json.loads(path.read_text())
+    assert results["complete"] is False
+    assert [finding["id"] for finding in results["findings"]] == ["holds"]
+    assert "interrupted" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_check_that_takes_its_process_with_it_is_an_error_and_ends_nothing(jobs: int) -> None:
+    rows = [HOLDS, row("dies", Dies()), FALSE]
+    before, dies, after = findings(rows, jobs=jobs)
+    assert dies.error == "the process died: exit code 9"
+    assert (before.verdict, after.verdict) == (Verdict.CONSISTENT, Verdict.REFUTED)
+
+
+def test_chunks_are_put_together_in_their_order() -> None:
+    """Whatever runs them: two workers, one, or this process."""
+    check_ = row("sums", Sums(parts=5))
+    (one,), (two,) = (findings([check_], jobs=jobs) for jobs in (1, 2))
+    here = check_row(check_, SMOKE, significance=share(SMOKE, [check_]))
+    assert one.outcome == two.outcome == here.outcome
+    assert one.outcome is not None
+    contexts = Context(seed=7, name="sums", significance=0.5)
+    assert one.outcome.evidence.value == sum((i + 1) * contexts.rng(i).random() for i in range(5))
+
+
+def test_chunks_are_told_of_as_they_finish() -> None:
+    events = list(run([row("sums", Sums(parts=3))], SMOKE))
+    chunks = [event for event in events if isinstance(event, ChunkFinished)]
+    assert [(chunk.index, chunk.chunks, chunk.id) for chunk in chunks] == [
+        (0, 3, "sums"),
+        (1, 3, "sums"),
+        (2, 3, "sums"),
+    ]
+    assert events.index(chunks[-1]) == len(events) - 3
+
+
+def test_the_first_chunk_that_fails_is_told_of_whichever_comes_back_first() -> None:
+    """Chunk 1 takes longer to fail than chunk 2."""
+    check_ = row("sums", Sums(parts=6, fail=(1, 2)))
+    for jobs in (1, 2):
+        (finding,) = findings([check_], jobs=jobs)
+        assert finding.error == "ValueError: chunk 1 failed (in chunk)"
+
+
+def test_chunks_that_are_not_needed_after_a_failure_do_not_run(tmp_path: Path) -> None:
+    sums = Sums(parts=40, fail=(0,), seconds=0.1, folder=str(tmp_path))
+    findings([row("sums", sums), HOLDS], jobs=2)
+    assert len(list(tmp_path.iterdir())) < 10
+
+
+QUIET = row("quiet", Does(harmless))
+
+
+def test_a_check_has_one_time_limit_for_all_its_chunks(tmp_path: Path) -> None:
+    rows = [row("slow", Sums(parts=40, seconds=0.5, folder=str(tmp_path))), QUIET]
+    *_, last = run(rows, SMOKE, engine=Engine(jobs=2), limits=Limits(seconds=2.0))
+    assert isinstance(last, RunFinished)
+    slow, quiet = last.findings
+    assert "s: the time limit of a check; its target hung" in slow.error
+    assert 3 <= len(list(tmp_path.iterdir())) < 12
+    assert quiet.verdict is Verdict.PROVED
+
+
+def test_a_check_that_hangs_is_stopped_and_the_others_go_on() -> None:
+    rows = [row("hangs", Does(hangs_in_c)), QUIET]
+    events = list(run(rows, SMOKE, engine=Engine(jobs=1), limits=Limits(seconds=2.0)))
+    ends = [event for event in events if isinstance(event, CheckFinished)]
+    assert [(end.finding.error.partition(";")[0], end.stopped) for end in ends] == [
+        ("stopped after 2 s: the time limit of a check", True),
+        ("", False),
+    ]
+
+
+def test_a_check_that_cannot_travel_is_an_error_and_ends_nothing() -> None:
+    bad, good = findings([row("stays", CannotTravel()), HOLDS], jobs=2)
+    assert bad.error.startswith("the check cannot be sent to another process: TypeError")
+    assert good.verdict is Verdict.CONSISTENT
+
+
+@dataclass(frozen=True)
+class Confused(Sums):
+    """A check that does not know its chunks, or cannot judge them."""
+
+    where: str = "chunks"
+
+    def chunks(self, context: Context) -> int:
+        if self.where == "chunks":
+            raise ValueError("planted")
+        return self.parts
+
+    def combine(self, context: Context, results: Sequence[Any]) -> Outcome:
+        raise ValueError("planted")
+
+
+@pytest.mark.parametrize("where", ["chunks", "combine"])
+def test_errors_around_the_chunks_are_errors_of_the_check(where: str) -> None:
+    bad, good = findings([row("confused", Confused(where=where)), HOLDS])
+    assert bad.error == f"ValueError: planted (in {where})"
+    assert good.verdict is Verdict.CONSISTENT
+
+
+def test_a_run_that_is_left_leaves_no_process_behind() -> None:
+    before = set(family(os.getpid()))
+    events = run([row("hangs", Does(hangs_in_c)), HOLDS], SMOKE)
+    assert isinstance(next(events), RunStarted)
+    assert isinstance(next(events), CheckStarted)
+    time.sleep(1)
+    assert set(family(os.getpid())) - before
+    events.close()
+    deadline = time.monotonic() + 3
+    while set(family(os.getpid())) - before and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert set(family(os.getpid())) <= before
+
+
+def test_limits_are_options(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    log = tmp_path / "log"
+    options = ["--budget", "2s", "--memory", "1GiB", "--log", str(log)]
+    assert exit_code(monkeypatch, [row("hangs", Does(hangs_in_c)), QUIET], *options) == 3
+    assert "stopped after 2 s: the time limit of a check; its target hung" in " ".join(
+        capsys.readouterr().out.split()
+    )
+    lines = [line.partition(" ")[2] for line in log.read_text().splitlines()]
+    assert lines[:2] == ["run started: 2 checks", "hangs: started, 1 chunk(s)"]
+    assert lines[2].startswith("hangs: ERROR (2.")
+    assert lines[-1].startswith("run finished: ")
+
+
+@pytest.mark.parametrize(
+    ("option", "values"),
+    [
+        ("--budget", ["0", "-1s", "", "s", "1d", "nan", "inf", "1e5s", "one minute"]),
+        ("--memory", ["0GiB", "2", "-1GiB", "GiB", "2G", "", "nanGiB"]),
+    ],
+)
+def test_limits_that_are_none_are_refused(
+    option: str, values: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for value in values:
+        with pytest.raises(SystemExit, match="2"):
+            main(["run", f"{option}={value}"])
+        assert f"argument {option}: must be positive, such as" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("90", 90), ("60s", 60), ("1.5m", 90), ("2h", 7200), ("0.5 s", 0.5)]
+)
+def test_times_are_read(text: str, seconds: float) -> None:
+    assert arguments.duration(text) == seconds
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("500MiB", 500 * 2**20), ("2GiB", 2**31), ("1.5kB", 1500), ("2 GB", 2e9)]
+)
+def test_sizes_are_read(text: str, size: int) -> None:
+    assert arguments.memory(text) == size
+
+
+def test_resuming_takes_the_settings_of_the_journal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    journal, report = tmp_path / "run.ndjson", tmp_path / "r.json"
+    only = ["--only", "ldpcp.krr", "--only", "ldpcp.blocks"]
+    begin = ["run", "--profile", "smoke", "--seed", "3", *only, "--journal", str(journal)]
+    assert main(begin) == 0
+    lines = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(b"".join(lines[:2]))
+    assert main(["run", "--resume", str(journal), "--report", f"json={report}"]) == 0
+    results = json.loads(report.read_text())
+    assert (results["seed"], results["profile"], len(results["findings"])) == (3, "smoke", 2)
+    assert f"going on with {journal}: 1 checks finished" in capsys.readouterr().err
+    for options, error in (
+        (["--seed", "4"], "--seed: the resumed run was begun with 3, got 4"),
+        (["--profile", "ci"], "--profile: the resumed run was begun with smoke, got ci"),
+        (["--suite", "theorems"], "--suite: the resumed run was begun with papers, got theorems"),
+        (["--strict"], "--strict: the resumed run was begun with False, got True"),
+        (["--only", "ldpcp.krr"], "no --only"),
+        (["--journal", str(journal)], "leave out --journal"),
+        (["--log", str(tmp_path)], f"--log: {tmp_path}: Is a directory"),
+    ):
+        assert main(["run", "--resume", str(journal), *options]) == 2
+        assert error in capsys.readouterr().err
+    assert main(begin) == 2
+    assert f"{journal} exists; go on with it by --resume" in capsys.readouterr().err

@@ -1,0 +1,160 @@
+"""The suite as data: ids, sources, selection, and the truth of each check's ``sampled`` flag."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dpcp_audit.audits.search.exact_pairs import WorstPairSearch
+from dpcp_audit.checks import Check, Context
+from dpcp_audit.engine.run_settings import RunSettings
+from dpcp_audit.engine.runner import share
+from dpcp_audit.engine.suites import Suite, row_of, select, suite
+from dpcp_audit.errors import UsageError
+from dpcp_audit.results import EvidenceKind, Verdict
+from dpcp_audit.theorems.search.adversary import DistributionSearch
+
+if TYPE_CHECKING:
+    from dpcp_audit.rows import Row
+
+ASKED_FOR = (
+    "ldpcp.krr",
+    "ldpcp.rr-debias",
+    "ldpcp.theorem-4",
+    "ldpcp.aps-range",
+    "ldpcp.shuffle",
+    "ldpcp.figure-5",
+    "pcoqs.proposition-1.zcdp",
+    "pcoqs.epsilon-equivalence",
+    "pcoqs.remark-2",
+    "pcoqs.remark-7",
+    "pcoqs.theorem-1",
+    "pcoqs.corollary-1",
+    "exponq.privacy",
+    "histlap.privacy",
+    "dpskin.gaussian-classic",
+)
+ROWS = {row.claim.id: row for row in suite()}
+
+
+def bare(id_: str) -> str:
+    return id_.split("[", 1)[0]
+
+
+def test_ids_are_unique_and_enough() -> None:
+    assert len(ROWS) == len(suite()) >= 20
+
+
+@pytest.mark.parametrize("id_", ASKED_FOR)
+def test_every_core_claim_is_there(id_: str) -> None:
+    assert id_ in set(map(bare, ROWS))
+
+
+@pytest.mark.parametrize("id_", ["exponq.privacy", "histlap.privacy", "ldpcp.aps-range"])
+def test_both_forms_are_there(id_: str) -> None:
+    """One form that holds beside one that does not."""
+    expected = {str(row.claim.expected) for name, row in ROWS.items() if bare(name) == id_}
+    assert "REFUTED" in expected
+    assert expected - {"REFUTED"}
+
+
+@pytest.mark.parametrize("which", list(Suite))
+def test_every_row_says_what_it_is(which: Suite) -> None:
+    for row in suite(which):
+        claim = row.claim
+        assert re.fullmatch(r"[a-z0-9.-]+(\[\S+\])?", claim.id)
+        said = (claim.statement, claim.source.paper, claim.source.section)
+        assert all(text.strip() for text in said), claim.id
+        assert isinstance(row.check, Check), claim.id
+        assert claim.expected in {None, Verdict.REFUTED, Verdict.PROVED, Verdict.CONSISTENT}
+
+
+def test_every_claim_of_the_papers_has_an_expectation() -> None:
+    assert not [id_ for id_, row in ROWS.items() if row.claim.expected is None]
+
+
+@pytest.mark.parametrize("row", ROWS.values(), ids=list(ROWS))
+def test_a_check_is_sampled_exactly_where_its_evidence_is(
+    row: Row, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A search may draw what it tries, and still compute what it says of it."""
+    asked: list[int] = []
+    original = Context.rng
+
+    def counted(context: Context, chunk: int = 0) -> object:
+        asked.append(chunk)
+        return original(context, chunk)
+
+    monkeypatch.setattr(Context, "rng", counted)
+    context = Context(seed=0, name=row.claim.id, significance=1e-3, effort=0.005)
+    evidence = row.check(context).evidence
+    assert (evidence.kind is EvidenceKind.CERTIFIED) == row.check.sampled
+    assert (evidence.n_samples is not None) == row.check.sampled
+    assert (evidence.confidence < 1) == row.check.sampled
+    assert bool(asked) or not row.check.sampled
+    searches = DistributionSearch | WorstPairSearch
+    assert not asked or row.check.sampled or isinstance(row.check, searches)
+
+
+@pytest.mark.parametrize(
+    "id_", ["ldpcp.krr", "pcoqs.theorem-1[coverage=conditional]", "pcoqs.remark-3"]
+)
+def test_the_seed_matters_to_sampled_checks_alone(id_: str) -> None:
+    first, second = (
+        row_of(id_).check(Context(seed=seed, name=id_, significance=1e-3, effort=0.01))
+        for seed in (0, 1)
+    )
+    differs = first.evidence != second.evidence or first.witness != second.witness
+    assert differs == row_of(id_).check.sampled
+
+
+def test_no_pattern_selects_everything() -> None:
+    for which in Suite:
+        assert [row.claim.id for row in select([], which)] == [r.claim.id for r in suite(which)]
+
+
+@pytest.mark.parametrize(
+    ("patterns", "expected"),
+    [
+        (["ldpcp.krr"], {"ldpcp.krr"}),
+        (["ldpcp.krr", "ldpcp.krr"], {"ldpcp.krr"}),
+        (["ldpcp.shuffle[n=2452]"], {"ldpcp.shuffle[n=2452]"}),
+        (["ldpcp.shuffle[n=*]"], {"ldpcp.shuffle[n=2452]", "ldpcp.shuffle[n=11080]"}),
+        (["*.krr", "pcoqs.remark-3"], {"ldpcp.krr", "pcoqs.remark-3"}),
+        (["ldpcp.k?r"], {"ldpcp.krr"}),
+        (["?dpcp.krr"], {"ldpcp.krr"}),
+    ],
+)
+def test_selection(patterns: list[str], expected: set[str]) -> None:
+    assert {row.claim.id for row in select(patterns)} == expected
+
+
+@pytest.mark.parametrize("pattern", ["nope", "", "ldpcp.kr", "LDPCP.KRR", "ldpcp.[k]rr", "[!x]*"])
+def test_what_matches_nothing_is_refused(pattern: str) -> None:
+    """Brackets are no character classes, and letters keep their case."""
+    with pytest.raises(UsageError, match="no claim matches"):
+        select([pattern])
+    with pytest.raises(UsageError, match="no claim matches"):
+        select(["ldpcp.krr", pattern])
+
+
+def test_selection_keeps_the_order_of_the_suite() -> None:
+    picked = [row.claim.id for row in select(["pcoqs.*", "ldpcp.*"])]
+    assert picked == [id_ for id_ in ROWS if id_.startswith(("pcoqs.", "ldpcp."))]
+
+
+def test_unknown_ids_have_no_row() -> None:
+    with pytest.raises(UsageError, match="no claim has the id 'nope'"):
+        row_of("nope")
+
+
+@pytest.mark.parametrize("false_alarm", [1e-3, 0.5, 1e-100])
+@pytest.mark.parametrize("which", list(Suite))
+def test_shares_add_up_to_no_more_than_the_whole(which: Suite, false_alarm: float) -> None:
+    settings = RunSettings(false_alarm=false_alarm, suite=which)
+    rows = [row for row in suite(which) if row.check.sampled]
+    assert len(rows) * share(settings) <= false_alarm * (1 + 1e-12)
+    assert len(rows) * 2 * share(settings, rows * 2) <= false_alarm * (1 + 1e-12)
+    assert share(settings, rows[:1]) == share(settings)

@@ -1,0 +1,256 @@
+"""Cells: whatever a check does, it costs itself and nothing else, and nothing is left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from support import unruly
+from support.unruly import (
+    CannotTravel,
+    HangsBesideAProgram,
+    NotPlain,
+    doing,
+    harmless,
+    process_of,
+    task,
+)
+
+from dpcp_audit.checks import Context
+from dpcp_audit.engine import messages as frames
+from dpcp_audit.engine import worker_pool
+from dpcp_audit.engine.tasks import Done, Task, attempt
+from dpcp_audit.engine.worker_pool import Cell, CellError, Cells, Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+CONTEXT = Context(seed=0, name="a.b", significance=1e-3)
+
+
+def gone(pid: int, *, seconds: float = 3.0) -> bool:
+    """Tell whether a process ends, or is a zombie, within some seconds."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+            if state == "Z" and len(list(Path(f"/proc/{pid}/task").iterdir())) <= 1:
+                return True  # while its other threads end, nobody can wait for it
+        except FileNotFoundError:
+            return True
+        time.sleep(0.02)
+    return False
+
+
+@pytest.fixture(scope="module")
+def crew() -> Iterator[Cells]:
+    limits = Cells(Limits(seconds=20.0, memory=512 * unruly.MIB))
+    yield limits
+    limits.stop()
+
+
+def run(crew: Cells, work: Task) -> Done:
+    done = crew.run(work)
+    assert done is not None
+    return done
+
+
+@pytest.mark.parametrize(
+    ("what", "error", "stopped"),
+    [
+        (unruly.segfaults, "the process died: signal SIGSEGV", True),
+        (unruly.exits, "the process died: exit code 9", True),
+        (unruly.is_killed, "the process died: signal SIGKILL", True),
+        (unruly.calls_exit, "SystemExit: enough (in calls_exit)", False),
+        (
+            unruly.starts_programs_that_take_too_much,
+            "stopped above 512 MiB: the memory limit of a check",
+            True,
+        ),
+        (unruly.asks_for_too_much, "MemoryError: Unable to allocate 4.00 GiB", False),
+        (unruly.leaks, "MemoryError: Unable to allocate 16.0 MiB", False),
+    ],
+)
+def test_unruly_checks_cost_themselves_alone(
+    crew: Cells, what: Callable[[], None], error: str, stopped: bool
+) -> None:
+    done = run(crew, doing(what))
+    assert error in done.error
+    assert (done.id, done.stopped, done.data) == ("a.b", stopped, None)
+    assert done.seconds > 0
+    assert not run(crew, doing(harmless)).error
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        unruly.hangs,
+        unruly.hangs_in_c,
+        unruly.hangs_and_ignores_signals,
+    ],
+)
+def test_what_hangs_is_stopped(what: Callable[[], None]) -> None:
+    crew = Cells(Limits(seconds=0.5))
+    started = time.monotonic()
+    done = run(crew, doing(what))
+    assert done.error.startswith("stopped after 0.5 s: the time limit of a check; its target hung")
+    assert done.stopped
+    assert 0.5 <= done.seconds < 3
+    assert time.monotonic() - started < 10
+    crew.stop()
+
+
+def test_all_that_a_check_started_ends_with_it(tmp_path: Path) -> None:
+    crew = Cells(Limits(seconds=1.0))
+    path = tmp_path / "pid"
+    assert run(crew, task(HangsBesideAProgram(str(path)))).stopped
+    assert gone(int(path.read_text()))
+    crew.stop()
+
+
+def test_a_cell_is_kept_until_it_ends(crew: Cells) -> None:
+    first, second = (process_of(run(crew, doing(harmless))) for _ in range(2))
+    assert first == second != os.getpid()
+    run(crew, doing(unruly.exits))
+    assert process_of(run(crew, doing(harmless))) != first
+
+
+def test_a_cell_that_died_between_two_tasks_is_replaced(crew: Cells) -> None:
+    pid = process_of(run(crew, doing(harmless)))
+    os.kill(pid, signal.SIGKILL)
+    assert gone(pid)
+    assert process_of(run(crew, doing(harmless))) != pid
+
+
+def test_what_a_check_prints_is_talk(capfd: pytest.CaptureFixture[str]) -> None:
+    crew = Cells(Limits())
+    try:
+        assert not run(crew, doing(unruly.prints)).error
+    finally:
+        crew.stop()
+    captured = capfd.readouterr()
+    assert captured.out == ""
+    assert {"to the pipe", "a program's"} <= set(captured.err.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("check", "error"),
+    [(NotPlain(), "TypeError: value must be plain data, got object"), (b"nonsense", "callable")],
+)
+def test_what_is_no_check_or_no_outcome_is_an_error(crew: Cells, check: Any, error: str) -> None:
+    assert error in run(crew, task(check)).error
+
+
+@pytest.mark.parametrize(
+    ("what", "error"),
+    [
+        (unruly.raises_what_is_no_exception, "BaseException: planted (in "),
+        (unruly.raises_keyboard_interrupt, "KeyboardInterrupt (in "),
+    ],
+)
+def test_what_a_check_raises_is_told_whatever_it_is(
+    crew: Cells, what: Callable[[], None], error: str
+) -> None:
+    pid = process_of(run(crew, doing(harmless)))
+    done = run(crew, doing(what))
+    assert done.error.startswith(error)
+    assert not done.stopped
+    assert process_of(run(crew, doing(harmless))) == pid
+
+
+def test_an_interrupt_is_the_users_where_the_process_is() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        attempt(unruly.raises_keyboard_interrupt)
+    assert attempt(unruly.raises_what_is_no_exception)[1].startswith("BaseException: planted")
+
+
+def test_a_check_that_cannot_be_loaded_is_an_error(crew: Cells) -> None:
+    broken = Task(check=b"nonsense", context=CONTEXT)
+    assert run(crew, broken).error.startswith("the check cannot be loaded: ")
+
+
+def test_what_cannot_travel_cannot_be_pickled() -> None:
+    with pytest.raises(TypeError, match="lock"):
+        task(CannotTravel())
+
+
+def test_no_task_runs_after_the_end() -> None:
+    crew = Cells(Limits())
+    pid = process_of(run(crew, doing(harmless)))
+    crew.stop()
+    assert gone(pid)
+    assert crew.run(doing(harmless)) is None
+    crew.stop()
+
+
+def test_a_cell_ends_when_its_parent_is_killed() -> None:
+    """Although it is busy in C with the interpreter's lock held."""
+    run_it = "from support.parent_of_a_cell import main; main()"
+    program = f"import sys; sys.path[:] = {sys.path!r}; {run_it}"
+    parent = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    pid = int(parent.stdout.readline())
+    time.sleep(0.3)
+    assert not gone(pid, seconds=0.1)
+    parent.kill()
+    parent.communicate()
+    assert gone(pid)
+
+
+def test_a_process_that_does_not_start_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    cell = Cell()
+    with pytest.raises(CellError, match="could not be started: the process died: exit code 1"):
+        cell.run(doing(harmless), Limits())
+
+
+@pytest.mark.parametrize("bad", [{"seconds": 0.0}, {"seconds": float("nan")}, {"memory": 0}])
+def test_limits_that_are_none_are_refused(bad: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=next(iter(bad))):
+        Limits(**bad)
+
+
+def test_frames_come_out_as_they_went_in() -> None:
+    reading, writing = os.pipe()
+    messages = [b"", b"x", bytes(50_000), b"last"]
+    for message in messages:
+        frames.write(writing, message)
+    os.close(writing)
+    assert [frames.read(reading) for _ in messages] == messages
+    assert frames.read(reading) is None
+    os.close(reading)
+
+
+def test_a_part_of_a_frame_waits_for_the_rest() -> None:
+    reading, writing = os.pipe()
+    frames.write(writing, b"message")
+    whole = os.read(reading, 100)
+    received = bytearray()
+    for byte in whole[:-1]:
+        received.append(byte)
+        assert frames.take(received) is None
+    received += whole[-1:] + whole
+    assert frames.take(received) == b"message"
+    assert bytes(received) == whole
+    os.close(reading)
+    os.close(writing)
+
+
+def test_the_family_of_a_process_is_found() -> None:
+    with subprocess.Popen(["/bin/sh", "-c", "sleep 600 & wait"], start_new_session=True) as parent:
+        deadline = time.monotonic() + 5
+        while len(worker_pool.family(parent.pid)) < 2 and time.monotonic() < deadline:
+            time.sleep(0.02)
+        family = worker_pool.family(parent.pid)
+        assert family[0] == parent.pid
+        assert len(family) == 2
+        assert worker_pool.resident(parent.pid) > worker_pool.resident(family[1]) > 0
+        os.killpg(parent.pid, signal.SIGKILL)
+    assert worker_pool.family(2**22 + 1) == [2**22 + 1]
+    assert worker_pool.resident(2**22 + 1) == 0

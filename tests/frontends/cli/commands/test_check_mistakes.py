@@ -1,0 +1,163 @@
+"""Mistakes that newcomers make with ``dpcp-audit check``: each is told with what to do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dpcp_audit.errors import IncompleteError
+from dpcp_audit.frontends import planning
+from dpcp_audit.frontends.cli.main import main
+from dpcp_audit.target_checks.check_spec import CheckSpec
+from dpcp_audit.targets import target_errors
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MINE = """
+import time
+
+
+class Maker:
+    def threshold(self, scores, *, rng):
+        return float(rng.random())
+
+
+maker = Maker()
+
+
+def calibrate(probabilities, labels, *, rng):
+    return float(rng.random())
+
+
+def bare(scores):
+    return 0.5
+
+
+def wrapped(*args, **kwargs):
+    return inner(*args, **kwargs)
+
+
+def inner(scores, *, rng):
+    return float(rng.random())
+
+
+def takes(scores, **kwargs):
+    return kwargs["seed"] % 1000
+
+
+def colourful(scores, *, rng):
+    raise ValueError("\\x1b[31mred\\x07")
+
+
+def slow(scores, *, rng):
+    time.sleep(0.02)
+    return float(rng.random())
+"""
+PURE = ["--pure-dp", "1", "--jobs", "1"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "mine.py").write_text(MINE)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["mine.py:Maker.threshold", "--kind", "quantile"], 2, "a method without its object"),
+        (["mine.py:calibrate", "--kind", "quantile"], 2, "looks like a calibrator: --kind calib"),
+        (["mine.py:bare", "--kind", "calibrator"], 2, "looks like a quantile: --kind quantile"),
+        (["mine.py:wrapped", "--kind", "quantile"], 3, "say --rng generator"),
+        (["mine.py:takes", "--kind", "quantile"], 3, "say --rng seed"),
+        (["mine.py:colourful", "--kind", "quantile"], 3, r"ValueError: \x1b[31mred\x07 (line"),
+        (["mine.py:bare", "--kind", "median"], 2, "error: kind must be one of"),
+        (["mine.py:bare", "--kind", "quantile", "--draws", "5"], 2, "draws must be a whole number"),
+        (["mine.py:bare", "--kind", "quantile", "--n", "1000000000000"], 2, "n must be at most"),
+        (["pack/part.py:f", "--kind", "quantile"], 2, "named as a module is, pack.part:FUNCTION"),
+    ],
+)
+def test_a_mistake_is_told_with_what_to_do(
+    arguments: list[str],
+    code: int,
+    message: str,
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (folder / "pack").mkdir()
+    (folder / "pack" / "part.py").write_text("from .other import f\n")
+    assert main(["check", *arguments, *PURE]) == code
+    captured = capsys.readouterr()
+    assert not captured.out
+    (line,) = captured.err.splitlines()
+    assert message in line
+
+
+@pytest.mark.parametrize("style", ["generator", "seed"])
+@pytest.mark.usefixtures("folder")
+@pytest.mark.statistical
+def test_what_the_hint_says_works(style: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The true claim is refuted with probability 1e-9."""
+    target = {"generator": "mine.py:wrapped", "seed": "mine.py:takes"}[style]
+    arguments = [target, "--kind", "quantile", "--rng", style, "--draws", "600"]
+    assert main(["check", *arguments, *PURE, "--false-alarm", "1e-9"]) == 0, capsys.readouterr()
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.statistical
+def test_a_method_of_an_object_is_a_target(capsys: pytest.CaptureFixture[str]) -> None:
+    """The true claim is refuted with probability 1e-9."""
+    arguments = ["mine.py:maker.threshold", "--kind", "quantile", "--draws", "600"]
+    assert main(["check", *arguments, *PURE, "--false-alarm", "1e-9"]) == 0, capsys.readouterr()
+
+
+@pytest.mark.usefixtures("folder")
+def test_what_is_too_slow_for_its_budget_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    """2048 calls of 20 ms take 41 s; with a budget of 1 s the check would be stopped."""
+    data = {"target": "mine.py:slow", "kind": "quantile", "pure-dp": 1, "budget": "1s"}
+    monkeypatch.setattr(planning, "_GRACE_SECONDS", 10.0)
+    with pytest.raises(IncompleteError, match=r"^mine.py:slow takes .* s a call.* --budget \d+m"):
+        planning.plan([CheckSpec.from_data(data)])
+
+
+@pytest.mark.usefixtures("folder")
+def test_calls_that_are_counted_are_not_refused() -> None:
+    data = {"target": "mine.py:slow", "kind": "quantile", "pure-dp": 1, "draws": 600}
+    (planned,) = planning.plan([CheckSpec.from_data(data)])
+    assert planned.draws == 600
+
+
+def test_the_budget_that_is_advised_suffices(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planning, "_timed", lambda *_: {"seconds": 0.5})
+    data = {"target": "mine.py:slow", "kind": "quantile", "pure-dp": [1, 2], "budget": 20}
+    with pytest.raises(IncompleteError, match=r"--budget 49m") as told:
+        planning.plan([CheckSpec.from_data(data)])
+    assert "0.5 s a call" in str(told.value)
+    (planned,) = planning.plan([CheckSpec.from_data(data | {"budget": "49m"})])
+    assert planned.draws == planning.FEWEST
+
+
+def test_lines_hold_no_control_characters() -> None:
+    assert target_errors.one_line("a\x1b[2J\n\tb\u202ec é") == "a\\x1b[2J b\\u202ec é"
+
+
+@pytest.mark.parametrize("raised", ["BaseException('boom')", "KeyboardInterrupt"])
+@pytest.mark.parametrize("effort", ["--draws=700", "--budget=5s"])
+def test_what_is_no_exception_is_told_by_its_name(
+    raised: str,
+    effort: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bad.py").write_text(f"def f(scores, *, rng):\n    raise {raised}\n")
+    options = ["--kind", "quantile", "--zcdp", "0.5", "--n", "20", effort]
+    assert main(["check", "bad.py:f", *options]) == 3
+    told = capsys.readouterr()
+    assert raised.partition("(")[0] in told.out + told.err
+    assert "Traceback" not in told.err
+    assert "died" not in told.out

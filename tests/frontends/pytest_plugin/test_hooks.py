@@ -1,0 +1,227 @@
+"""The pytest plugin: what it says, how it shares its budget, and how it takes wrong use."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+from support.plugin_files import HALVED, PRIVATE, findings, run
+
+from dpcp_audit.audits.certificates import Certificate, Hits, certify
+from dpcp_audit.frontends.pytest_plugin.power import gaussian_shift
+from dpcp_audit.guarantees import ZCDP
+from dpcp_audit.results import Verdict
+
+pytest_plugins = ["pytester"]
+JSON = "--dp-audit-report=json=found.json"
+TWICE = """
+@pytest.mark.parametrize("name", ["a", "b c"])
+def test_twice(dp_audit, name):
+    for _ in range(2):
+        dp_audit.local(flip, LocalDP(1.0), domain=2, vectorised=True, draws=4000)
+"""
+WRONG = {
+    "dp_audit.private(mean, 1.0)": "guarantee must be a privacy guarantee such as ZCDP*got 1.0",
+    "dp_audit.private(mean, LocalDP(1.0))": "*a randomizer's goes to dp_audit.local",
+    "dp_audit.private(mean, PureDP(1.0), vectorized=True)": "unknown key 'vectorized'; did you*",
+    "dp_audit.private(mean, PureDP(1.0), n=0)": "n must be a whole number >= 1*got 0",
+    "dp_audit.private(mean, PureDP(1.0), n=9, neighbours='swap')": "neighbours must be one of*",
+    "dp_audit.private(mean, PureDP(1.0), n=9)": "*a function that takes 'size' is vectorised*",
+    "dp_audit.private(mean, PureDP(1.0), alpha=2)": "alpha must lie in (0, 1), got 2*",
+    "dp_audit.private(3, PureDP(1.0))": "*is no function but a int",
+    "dp_audit.private(conformal, PureDP(1.0), n=9, draws=10)": "*draws must be an integer >= 600*",
+    "dp_audit.local(flip, LocalDP(1.0), domain=2, draws=1, budget=1)": "give either draws or*",
+    "dp_audit.covers(conformal, at_least=90)": "at_least must lie in (0, 1), got 90",
+    "dp_audit.covers(conformal, at_least=0.9, budget='soon')": "budget must be a time such as*",
+    "dp_audit.covers(flip, at_least=0.9, kind='randomiser')": "kind must be one of*",
+    "dp_audit.local(flip, LocalDP(1.0), domain=1)": "domain must be an integer >= 2, got 1",
+    "dp_audit.local(flip, LocalDP(1.0), domain=2, options={'size': 3})": "options must be*",
+    "dp_audit.covers(lambda s: np.nan, at_least=0.9)": "*could not be audited: lambda returned*",
+    "dp_audit.covers(lambda s: 1 / 0, at_least=0.9)": "*could not be audited*ZeroDivisionError*",
+}
+
+
+def test_a_refuted_claim_fails_with_what_a_reader_needs(pytester) -> None:
+    result = run(pytester, "--dp-audit-seed=3", tests=HALVED + PRIVATE)
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "test_it.py:*: halved breaks its promise",
+            "  claim     halved is 1-differentially private*",
+            "  evidence  log-ratio of the event's probabilities*, claimed 1",
+            "*this test fails a correct",
+            "            mechanism with probability at most 5e-05",
+            "  witness   where they differ: *neighbour*",
+            "            guarantee:*",
+            "            value: 100 numbers: *",
+            "            event: *",
+            "  replay    pytest test_it.py::test_halved --dp-audit-seed=3 --dp-audit-false-*=5e-05",
+            "*dp-audit*",
+            "2 audits; a session of correct mechanisms fails * 0.0001, shared by 2 tests; seed 3",
+            "audit * verdict * refuted with probability 0.95",
+            "test_it.py::test_halved[[]puredp:epsilon=1] * REFUTED *",
+            "test_it.py::test_private[[]puredp:epsilon=1] * CONSISTENT * ε of * the claim)",
+        ]
+    )
+    assert "plugin_audits.py" not in result.stdout.str()  # no wall of traceback
+
+
+def test_the_replay_line_gives_the_same_finding(pytester) -> None:
+    result = run(pytester, JSON, "--dp-audit-seed=2", tests=PRIVATE + HALVED + TWICE)
+    (line,) = set(re.findall(r"replay    pytest (.*)", result.stdout.str()))
+    first = findings(pytester)["test_it.py::test_halved[puredp:epsilon=1]"]
+    run(pytester, JSON, *shlex.split(line))
+    (again,) = findings(pytester).values()
+    assert again["verdict"] == "REFUTED"
+    assert again["evidence"] == first["evidence"]
+    assert again["witness"] == first["witness"]
+    assert shlex.split(again["replay"])[1:] == shlex.split(line)
+
+
+def test_all_audits_share_the_budget(pytester) -> None:
+    run(pytester, JSON, "--dp-audit-false-alarm=0.01", tests=TWICE + PRIVATE)
+    shares = {id_: 1 - f["evidence"]["confidence"] for id_, f in findings(pytester).items()}
+    test = 0.9 * 0.01 / 3
+    assert shares == pytest.approx(
+        {
+            "test_it.py::test_private[puredp:epsilon=1]": test / 2,
+            "test_it.py::test_twice[a][localdp:epsilon=1]": test / 2,
+            "test_it.py::test_twice[a]#2[localdp:epsilon=1]": test / 6,
+            "test_it.py::test_twice[b%20c][localdp:epsilon=1]": test / 2,
+            "test_it.py::test_twice[b%20c]#2[localdp:epsilon=1]": test / 6,
+        }
+    )
+    assert sum(shares.values()) < 0.01
+
+
+def test_deselection_and_order_change_no_number(pytester) -> None:
+    run(pytester, JSON, tests=PRIVATE + TWICE)
+    everything = findings(pytester)
+    run(pytester, JSON, "-k", "private", "--dp-audit-report=html=found.html")
+    (one,) = findings(pytester).values()
+    assert one == everything[one["id"]]
+    assert one["id"] in (pytester.path / "found.html").read_text(encoding="utf-8")
+    run(pytester, JSON, "test_it.py::test_twice", "test_it.py::test_private")
+    assert findings(pytester) == everything
+
+
+def test_the_fixture_must_be_named(pytester) -> None:
+    result = run(pytester, tests="def test_it(request): request.getfixturevalue('dp_audit')\n")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["dp_audit must be an argument of the test or of one of its*"])
+
+
+def test_a_fixture_may_name_it(pytester) -> None:
+    through = "@pytest.fixture\ndef audit(dp_audit): return dp_audit\n"
+    result = run(pytester, tests=through + PRIVATE.replace("dp_audit", "audit"))
+    result.assert_outcomes(passed=1)
+
+
+def test_wrong_use_is_one_line(pytester) -> None:
+    cases = "".join(f"def test_{i}(dp_audit): {call}\n" for i, call in enumerate(WRONG))
+    result = run(pytester, tests=cases)
+    result.assert_outcomes(failed=len(WRONG))
+    lines = [line for line in result.stdout.lines if re.match(r"test_it.py:\d+: ", line)]
+    assert len(lines) == len(WRONG)
+    result.stdout.fnmatch_lines([f"test_it.py:*: *{said}" for said in WRONG.values()])
+
+
+def test_an_inconclusive_audit_warns_or_fails(pytester) -> None:
+    tests = PRIVATE.replace("**SIZE", "**SIZE | {'draws': 600}")
+    result = run(pytester, "-Wdefault", "--dp-audit-false-alarm=1e-80", tests=tests)
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(
+        ["*InconclusiveAuditWarning: test_it.py:*: mean: inconclusive, 600*"]
+    )
+    strict = run(pytester, "--dp-audit-false-alarm=1e-80", "--dp-audit-strict")
+    strict.assert_outcomes(failed=1)
+
+
+def test_draws_of_the_command_line_are_those_of_the_replay(pytester) -> None:
+    result = run(pytester, "--dp-audit-draws=2400", tests=HALVED)
+    result.stdout.fnmatch_lines(["*draws: 2400", "*replay * --dp-audit-draws=2400"])
+
+
+def test_a_budget_is_planned_into_a_power_of_two(pytester) -> None:
+    tests = HALVED.replace("**SIZE", "n=100, vectorised=True, budget='0.05s'")
+    result = run(pytester, tests=tests)
+    (draws,) = set(re.findall(r"replay .* --dp-audit-draws=(\d+)", result.stdout.str()))
+    assert int(draws).bit_count() == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--dp-audit-false-alarm=2"], "*--dp-audit-false-alarm: must lie in (0, 1)*got '2'"),
+        (["--dp-audit-seed=-1"], "*--dp-audit-seed: must be an integer >= 0, got '-1'"),
+        (["--dp-audit-report=pdf=x"], "*--dp-audit-report: unknown format 'pdf'*"),
+        (["--dp-audit-report=json=-"], "*--dp-audit-report must name a file, got 'json=-'"),
+        (["--dp-audit-report=json=no/where"], "*--dp-audit-report: *folder no does not exist*"),
+        (["--dp-audit-baseline=none.json"], "*--dp-audit-baseline: *none.json: No such file*"),
+        (["-o", "dp_audit_draws=many"], "*dp_audit_draws must be an integer >= 1, got 'many'"),
+    ],
+)
+def test_wrong_options_are_refused_before_any_test(pytester, arguments, said) -> None:
+    result = run(pytester, *arguments, tests=PRIVATE)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([said])
+
+
+def test_the_configuration_file_sets_what_options_do(pytester) -> None:
+    pytester.makeini(
+        "[pytest]\naddopts = --strict-config\ndp_audit_false_alarm = 0.02\ndp_audit_seed = 9\n"
+        "dp_audit_draws = 700\ndp_audit_strict = true"
+    )
+    tests = PRIVATE.replace("**SIZE", "n=100, vectorised=True")
+    result = run(pytester, JSON, tests=tests)
+    result.stdout.fnmatch_lines(["1 audit; * at most 0.02, shared by 1 test; seed 9"])
+    (found,) = findings(pytester).values()
+    assert found["witness"]["draws"] == 700
+    result = run(pytester, "--dp-audit-seed=4")
+    result.stdout.fnmatch_lines(["1 audit; *seed 4"])
+
+
+def test_a_session_without_audits_says_nothing(pytester) -> None:
+    result = run(pytester, tests="def test_it(): pass\n")
+    assert "dp-audit =" not in result.stdout.str()
+    run(pytester, "--collect-only", JSON)
+    assert not (pytester.path / "found.json").exists()
+
+
+def test_the_plugin_itself_is_light() -> None:
+    heavy = "{'numpy', 'scipy', 'joblib', 'rich', 'dpcp_audit.audits'} & set(sys.modules)"
+    command = f"import sys, dpcp_audit.frontends.pytest_plugin.hooks; print({heavy})"
+    done = subprocess.run(
+        [sys.executable, "-c", command], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "set()"
+
+
+def test_the_power_of_an_event_is_the_smallest_shift_that_it_refutes() -> None:
+    """Counts at the quantiles that the power allows for are refuted at it, and not below."""
+    claim, trials, significance = ZCDP(0.5), 2000, 1e-5
+    shift = gaussian_shift(claim, trials, significance=significance)
+    cuts = np.linspace(-3, 8, 89)
+
+    def typical_is_refuted(mean: float) -> bool:
+        rates = norm.sf(cuts - mean), norm.sf(cuts)
+        return any(
+            certify(
+                claim,
+                Hits(round(trials * p), round(trials * q), trials),
+                significance=significance,
+                certificate=Certificate.CLOPPER_PEARSON,
+            ).verdict
+            is Verdict.REFUTED
+            for p, q in zip(*rates, strict=True)
+        )
+
+    assert shift > 1  # 0.5-zCDP allows a shift of 1
+    assert typical_is_refuted(shift)
+    assert not typical_is_refuted(0.8 * shift)
+    assert gaussian_shift(claim, 10 * trials, significance=significance) < shift

@@ -1,0 +1,257 @@
+"""The reference training held against Opacus."""
+
+from __future__ import annotations
+
+import copy
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from opacus import GradSampleModule
+from opacus.optimizers import DPOptimizer, DPPerLayerOptimizer
+from torch import nn
+from torch.nn.functional import cross_entropy
+
+from dpcp_audit.mechanisms.dpsgd import linear, networks, opacus_training
+from dpcp_audit.mechanisms.dpsgd.examples import Examples, digits
+from dpcp_audit.mechanisms.dpsgd.gradients import FlatModel, clipped_sum
+from dpcp_audit.mechanisms.dpsgd.networks import _Block
+from dpcp_audit.mechanisms.dpsgd.opacus_training import expected_batch_size, opacus_train
+from dpcp_audit.mechanisms.dpsgd.training import train
+from dpcp_audit.mechanisms.dpsgd.training_settings import (
+    DPSGD,
+    SGD,
+    Adam,
+    Clipping,
+    Flaw,
+    Poisson,
+    ShuffledBatches,
+)
+
+DIGITS = digits().take(np.arange(40))
+PICTURES = Examples(
+    inputs=DIGITS.inputs.reshape(-1, 1, 8, 8), labels=DIGITS.labels, n_classes=DIGITS.n_classes
+)
+
+
+def settings(**changes: object) -> DPSGD:
+    return DPSGD(
+        **{
+            "sampling": ShuffledBatches(),
+            "lot_size": 8,
+            "steps": 6,
+            "noise_multiplier": 0.0,
+            "clip_norm": 0.8,
+            "learning_rate": 0.2,
+        }
+        | changes
+    )
+
+
+def residual() -> nn.Module:
+    return nn.Sequential(_Block(1, 16, 2), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(16, 10))
+
+
+def without_bias() -> nn.Module:
+    """A layer is one tensor here, so that Opacus's clipping by tensors is clipping by layers."""
+    return nn.Sequential(
+        nn.Linear(64, 9, bias=False), nn.Tanh(), nn.Linear(9, 5, bias=False), nn.ReLU(),
+        nn.Linear(5, 10, bias=False),
+    )  # fmt: skip
+
+
+def sum_by_opacus(module: nn.Module, data: Examples, limit: float, clip: Clipping) -> torch.Tensor:
+    wrapped = GradSampleModule(copy.deepcopy(module))
+    plain = torch.optim.SGD(wrapped.parameters(), lr=1.0)
+    common = {"noise_multiplier": 0.0, "expected_batch_size": 1}
+    if clip is Clipping.FLAT:
+        optimiser = DPOptimizer(plain, max_grad_norm=limit, **common)
+    else:
+        tensors = len(list(module.parameters()))
+        optimiser = DPPerLayerOptimizer(
+            plain, max_grad_norm=[limit / math.sqrt(tensors)] * tensors, **common
+        )
+    logits = wrapped(torch.tensor(data.inputs).requires_grad_())
+    cross_entropy(logits, torch.tensor(data.labels)).backward()
+    optimiser.clip_and_accumulate()
+    return torch.cat([p.summed_grad.reshape(-1) for p in wrapped.parameters()])
+
+
+@pytest.mark.parametrize(
+    ("module", "data", "clip"),
+    [
+        (networks.logistic(64, 10), DIGITS, Clipping.FLAT),
+        (networks.head(64, 10, dropout=0.0), DIGITS, Clipping.FLAT),
+        (networks.small_cnn(1, 10), PICTURES, Clipping.FLAT),
+        (residual(), PICTURES, Clipping.FLAT),
+        (nn.Linear(64, 10, bias=False), DIGITS, Clipping.PER_LAYER),
+        (without_bias(), DIGITS, Clipping.PER_LAYER),
+    ],
+)
+@pytest.mark.parametrize("limit", [0.05, 1.0, 1e4])
+def test_the_clipped_sums_are_those_of_opacus(module, data, clip, limit) -> None:
+    """To 1e-6 of C an example: Opacus's factor has 1e-6 beside the norm."""
+    model = FlatModel(module)
+    flat = torch.cat([p.detach().reshape(-1) for p in module.parameters()]).unsqueeze(0)
+    lot = (
+        torch.tensor(data.inputs).unsqueeze(0),
+        torch.tensor(data.labels).unsqueeze(0),
+        torch.ones(1, len(data)),
+    )
+    opacus = sum_by_opacus(module, data, limit, clip)
+    sums = [clipped_sum(model, flat, lot, clip=clip, limit=limit)[0]]
+    stack = linear.stack_of(module)
+    if stack is not None:
+        sums.append(linear.clipped_sum(stack, flat, lot, clip=clip, limit=limit)[0])
+    assert float(opacus.norm()) > 1e-3
+    for ours in sums:
+        np.testing.assert_allclose(ours, opacus, rtol=1e-5, atol=1e-6 * min(limit, 1) * len(data))
+
+
+@pytest.mark.parametrize("clip", list(Clipping))
+def test_layers_of_a_weight_and_a_bias_are_clipped_from_opacus_gradients(clip) -> None:
+    """Opacus clips a bias apart from its weight; its gradients, clipped by layers, are ours."""
+    module = networks.head(64, 10, dropout=0.0)
+    wrapped = GradSampleModule(copy.deepcopy(module))
+    logits = wrapped(torch.tensor(DIGITS.inputs).requires_grad_())
+    cross_entropy(logits, torch.tensor(DIGITS.labels)).backward()
+    samples = [p.grad_sample.reshape(len(DIGITS), -1) for p in wrapped.parameters()]
+    layers = [samples] if clip is Clipping.FLAT else [samples[:2], samples[2:]]
+    kept = []
+    for layer in layers:
+        together = torch.cat(layer, dim=1)
+        share = 0.5 / math.sqrt(len(layers))
+        kept.append(together / torch.clamp(together.norm(dim=1, keepdim=True) / share, min=1))
+    flat = torch.cat([p.detach().reshape(-1) for p in module.parameters()]).unsqueeze(0)
+    lot = (
+        torch.tensor(DIGITS.inputs).unsqueeze(0),
+        torch.tensor(DIGITS.labels).unsqueeze(0),
+        torch.ones(1, len(DIGITS)),
+    )
+    ours = clipped_sum(FlatModel(module), flat, lot, clip=clip, limit=0.5)[0]
+    np.testing.assert_allclose(ours, torch.cat(kept, dim=1).sum(dim=0), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("optimiser", [SGD(), Adam(smoothing=1e-2)])
+@pytest.mark.parametrize("sampling", [ShuffledBatches(), Poisson(1.0)])
+@pytest.mark.parametrize(
+    ("module", "data"),
+    [
+        (networks.logistic(64, 10), DIGITS),
+        (networks.head(64, 10, dropout=0.0), DIGITS),
+        (networks.small_cnn(1, 10), PICTURES),
+    ],
+)
+def test_the_same_lots_give_the_same_parameters(module, data, sampling, optimiser) -> None:
+    members = np.ones((2, len(data)), dtype=np.bool_)
+    members[1, ::2] = False
+    chosen = settings(sampling=sampling, optimiser=optimiser)
+    ours, theirs = (
+        fit(module, data, chosen, rng=3, members=members, device="cpu").parameters
+        for fit in (train, opacus_train)
+    )
+    assert float((ours[0] - ours[1]).abs().max()) > 1e-2
+    np.testing.assert_allclose(ours, theirs, rtol=1e-3, atol=2e-5)
+
+
+def test_clipping_by_layers_trains_alike_where_a_layer_is_a_tensor() -> None:
+    chosen = settings(clipping=Clipping.PER_LAYER)
+    ours, theirs = (
+        fit(without_bias(), DIGITS, chosen, rng=3, device="cpu").parameters
+        for fit in (train, opacus_train)
+    )
+    np.testing.assert_allclose(ours, theirs, rtol=1e-3, atol=2e-5)
+
+
+class TestTheTarget:
+    def test_same_seed_same_result(self) -> None:
+        chosen = settings(sampling=Poisson(0.2), noise_multiplier=1.0)
+        first, again, other = (
+            opacus_train(networks.logistic(64, 10), DIGITS, chosen, rng=seed, replicas=2).parameters
+            for seed in (5, 5, 6)
+        )
+        assert torch.equal(first, again)
+        assert not torch.equal(first, other)
+        assert not torch.allclose(first[0], first[1])
+
+    @pytest.mark.parametrize(("rate", "sigma"), [(1.0, 1.0), (0.3, 0.0)])
+    def test_noise_and_lots_are_of_the_given_seed_and_of_each_replica(self, rate, sigma) -> None:
+        chosen = settings(sampling=Poisson(rate), noise_multiplier=sigma)
+        start = np.zeros(650)
+        first, other = (
+            opacus_train(
+                networks.logistic(64, 10), DIGITS, chosen, rng=seed, replicas=2, initial=start
+            ).parameters
+            for seed in (5, 6)
+        )
+        assert not torch.allclose(first[0], first[1], atol=1e-4)
+        assert not torch.allclose(first[0], other[0], atol=1e-4)
+
+    def test_lots_may_be_empty(self) -> None:
+        for module, data in (
+            (networks.logistic(64, 10), DIGITS),
+            (networks.small_cnn(1, 10), PICTURES),
+        ):
+            chosen = settings(sampling=Poisson(1e-6))
+            start = np.zeros(FlatModel(module).size)
+            left = opacus_train(module, data, chosen, initial=start, device="cpu").parameters
+            assert not left.any()
+
+    def test_an_observer_sees_every_step_and_the_caller_keeps_the_network(self) -> None:
+        module, steps = networks.head(64, 10).eval(), []
+        before = copy.deepcopy(module.state_dict())
+        state = torch.get_rng_state()
+        trained = opacus_train(module, DIGITS, settings(), rng=0, replicas=2, observer=steps.append)
+        assert torch.equal(torch.get_rng_state(), state)
+        assert not module.training
+        assert all(torch.equal(before[name], value) for name, value in module.state_dict().items())
+        assert [step.index for step in steps] == list(range(6))
+        assert all(torch.equal(a.after, b.before) for a, b in pairwise(steps))
+        assert torch.equal(steps[-1].after, trained.parameters)
+        assert trained.accuracy(DIGITS).shape == (2,)
+
+    def test_replicas_see_their_own_members_alone(self) -> None:
+        """With one member of rate 1, a step is that example's clipped gradient over L."""
+        members = np.eye(2, len(DIGITS), k=3, dtype=np.bool_)
+        module = networks.logistic(64, 10)
+        chosen = settings(sampling=Poisson(1.0), steps=1, learning_rate=1.0)
+        start = np.zeros(650)
+        left = opacus_train(module, DIGITS, chosen, members=members, initial=start, device="cpu")
+        for row, place in zip(left.parameters, (3, 4), strict=True):
+            lone = DIGITS.take(np.array([place]))
+            nn.init.zeros_(module.weight)
+            nn.init.zeros_(module.bias)
+            expected = -sum_by_opacus(module, lone, 0.8, Clipping.FLAT) / 8
+            np.testing.assert_allclose(row, expected, atol=1e-6)
+
+    @pytest.mark.parametrize(
+        ("chosen", "options", "message"),
+        [
+            (settings(flaw=Flaw.NO_CLIPPING), {}, "a flaw that Opacus has or none, got no clip"),
+            (settings(clip_norm=math.inf), {}, "finite clip_norm"),
+            (settings(), {"members": np.zeros((1, 40), dtype=np.bool_)}, "members must hold"),
+            (
+                settings(sampling=Poisson(0.01), flaw=Flaw.DIVIDES_BY_SIZE),
+                {},
+                "rate must give an expected batch of at least 1 of 40 examples, got 0.01",
+            ),
+        ],
+    )
+    def test_what_it_cannot_do_is_refused(self, chosen, options, message) -> None:
+        with pytest.raises(ValueError, match=message):
+            opacus_train(networks.logistic(64, 10), DIGITS, chosen, **options)
+
+    def test_the_divisor_is_public_unless_it_is_opacus_own(self) -> None:
+        by_size = settings(sampling=Poisson(0.25), flaw=Flaw.DIVIDES_BY_SIZE)
+        assert [expected_batch_size(by_size, n) for n in (39, 40)] == [9, 10]
+        assert [expected_batch_size(settings(sampling=Poisson(0.25)), n) for n in (39, 40)] == [
+            8,
+            8,
+        ]
+
+    def test_without_opacus_the_extra_is_named(self, monkeypatch) -> None:
+        monkeypatch.setitem(__import__("sys").modules, "opacus", None)
+        with pytest.raises(RuntimeError, match=r"pip install 'dpcp-audit\[dpsgd\]'"):
+            opacus_training.opacus_train(networks.logistic(64, 10), DIGITS, settings())

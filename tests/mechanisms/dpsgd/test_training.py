@@ -1,0 +1,447 @@
+"""DP-SGD and DP-Adam against a plain float64 loop, and what a training leaves as it was."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations, pairwise
+
+import numpy as np
+import pytest
+import torch
+from support.plain_dpsgd import plain_train
+from torch import nn
+
+from dpcp_audit.mechanisms.dpsgd import gradients, networks
+from dpcp_audit.mechanisms.dpsgd.examples import Examples
+from dpcp_audit.mechanisms.dpsgd.gradient_canaries import GradientCanaries
+from dpcp_audit.mechanisms.dpsgd.gradients import FlatModel, clipped_sum
+from dpcp_audit.mechanisms.dpsgd.trained_networks import Trained
+from dpcp_audit.mechanisms.dpsgd.training import train
+from dpcp_audit.mechanisms.dpsgd.training_settings import (
+    DPSGD,
+    SGD,
+    Adam,
+    Clipping,
+    Flaw,
+    Poisson,
+    ShuffledBatches,
+)
+
+RNG = np.random.default_rng(1)
+N, FEATURES, CLASSES = 12, 5, 3
+DATA = Examples(
+    inputs=RNG.normal(size=(N, FEATURES)).astype(np.float32),
+    labels=RNG.integers(CLASSES, size=N),
+    n_classes=CLASSES,
+)
+IMAGES = Examples(
+    inputs=RNG.normal(size=(N, 1, 4, 4)).astype(np.float32), labels=DATA.labels, n_classes=CLASSES
+)
+MEMBERS = np.ones((2, N), dtype=np.bool_)
+MEMBERS[1, ::3] = False
+POISSON, SHUFFLED = Poisson(0.4), ShuffledBatches()
+ADAM = Adam(beta1=0.8, beta2=0.9, smoothing=1e-3)
+
+
+def settings(**changes: object) -> DPSGD:
+    return DPSGD(
+        **{
+            "sampling": POISSON,
+            "lot_size": 4,
+            "steps": 5,
+            "noise_multiplier": 0.7,
+            "clip_norm": 0.6,
+            "learning_rate": 0.3,
+        }
+        | changes
+    )
+
+
+def head() -> nn.Module:
+    return networks.head(FEATURES, CLASSES, hidden=4, dropout=0.0)
+
+
+def beginning(module: nn.Module) -> np.ndarray:
+    return np.random.default_rng(2).normal(size=FlatModel(module).size) / 3
+
+
+def against_the_plain_loop(module: nn.Module, data: Examples, chosen: DPSGD) -> None:
+    start = beginning(module)
+    ours = train(module, data, chosen, rng=7, members=MEMBERS, initial=start, device="cpu")
+    plain = plain_train(module, data, chosen, seed=7, initial=start, members=MEMBERS)
+    np.testing.assert_allclose(ours.parameters.numpy(), plain.numpy(), rtol=1e-4, atol=1e-5)
+
+
+class TestAlgorithms:
+    @pytest.mark.parametrize("sampling", [POISSON, SHUFFLED])
+    @pytest.mark.parametrize("clipping", list(Clipping))
+    @pytest.mark.parametrize("optimiser", [SGD(), ADAM])
+    @pytest.mark.parametrize("network", [head, lambda: networks.logistic(FEATURES, CLASSES)])
+    def test_every_line_is_the_printed_one(self, sampling, clipping, optimiser, network) -> None:
+        chosen = settings(sampling=sampling, clipping=clipping, optimiser=optimiser)
+        against_the_plain_loop(network(), DATA, chosen)
+
+    @pytest.mark.parametrize("clipping", list(Clipping))
+    def test_a_network_that_is_no_linear_stack_is_trained_alike(self, clipping) -> None:
+        against_the_plain_loop(
+            networks.small_cnn(1, CLASSES), IMAGES, settings(clipping=clipping, steps=2)
+        )
+
+    def test_infinite_clipping_norm_is_training_without_privacy(self) -> None:
+        against_the_plain_loop(head(), DATA, settings(clip_norm=math.inf, noise_multiplier=0))
+
+    @pytest.mark.parametrize(
+        ("flaw", "optimiser"),
+        [
+            *((flaw, SGD()) for flaw in Flaw if flaw is not Flaw.UNNOISED_MOMENTS),
+            *((flaw, ADAM) for flaw in Flaw),
+        ],
+    )
+    def test_a_flaw_is_what_it_says(self, flaw, optimiser) -> None:
+        against_the_plain_loop(head(), DATA, settings(flaw=flaw, optimiser=optimiser))
+
+    def test_lots_may_all_be_empty(self) -> None:
+        for module, data in ((head(), DATA), (networks.small_cnn(1, CLASSES), IMAGES)):
+            start, chosen = beginning(module), settings(sampling=Poisson(1e-9), noise_multiplier=0)
+            left = train(module, data, chosen, rng=0, replicas=2, initial=start, device="cpu")
+            np.testing.assert_array_equal(left.parameters, np.float32([start, start]))
+
+    def test_a_replica_without_members_gets_noise_alone(self) -> None:
+        start = beginning(head())
+        nobody = np.zeros((1, N), dtype=np.bool_)
+        left = train(head(), DATA, settings(noise_multiplier=0), members=nobody, initial=start)
+        np.testing.assert_array_equal(left.parameters.cpu()[0], np.float32(start))
+
+    def test_noise_scales_with_the_clipping_norm(self) -> None:
+        chosen = settings(noise_multiplier=2.0, clip_norm=3.0)
+        assert chosen.noise_scale == 6.0
+        assert settings(noise_multiplier=2.0, flaw=Flaw.HALF_NOISE).noise_scale == 0.6
+
+
+class TestRandomness:
+    def test_same_seed_same_result(self) -> None:
+        first, again, other = (
+            train(
+                networks.head(FEATURES, CLASSES), DATA, settings(), rng=seed, replicas=3
+            ).parameters
+            for seed in (5, 5, 6)
+        )
+        assert torch.equal(first, again)
+        assert not torch.equal(first, other)
+
+    def test_a_generator_moves_on(self) -> None:
+        rng = np.random.default_rng(5)
+        first, second = (train(head(), DATA, settings(), rng=rng).parameters for _ in range(2))
+        assert not torch.equal(first, second)
+
+    def test_replicas_have_lots_noise_and_beginnings_of_their_own(self) -> None:
+        full = settings(sampling=Poisson(1.0), noise_multiplier=0, learning_rate=1e-9, steps=1)
+        drawn = train(head(), DATA, full, rng=0, replicas=2).parameters
+        assert not torch.allclose(drawn[0], drawn[1])
+        for sampling, sigma in ((POISSON, 0.0), (SHUFFLED, 0.0), (Poisson(1.0), 1.0)):
+            chosen = settings(sampling=sampling, noise_multiplier=sigma)
+            start = beginning(head())
+            left = train(head(), DATA, chosen, rng=0, replicas=2, initial=start).parameters
+            assert not torch.allclose(left[0], left[1])
+
+    def test_lots_do_not_depend_on_the_noise(self) -> None:
+        """The noise of σ and of 2σ differ by a factor where gradients are zero: same lots."""
+        still = Examples(inputs=np.zeros((N, FEATURES)), labels=DATA.labels, n_classes=CLASSES)
+        module = nn.Linear(FEATURES, CLASSES, bias=False)
+        start = beginning(module)
+        once, twice = (
+            train(
+                module, still, settings(noise_multiplier=sigma), rng=3, initial=start, device="cpu"
+            ).parameters.numpy()
+            - start
+            for sigma in (1.0, 2.0)
+        )
+        np.testing.assert_allclose(twice, 2 * once, rtol=1e-4, atol=1e-6)
+
+    def test_global_generators_are_left_as_they_were(self) -> None:
+        module = networks.head(FEATURES, CLASSES, dropout=0.5)
+        before, legacy = torch.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002
+        train(module, DATA, settings(), rng=0)
+        assert torch.equal(torch.get_rng_state(), before)
+        np.testing.assert_array_equal(np.random.get_state()[1], legacy)  # noqa: NPY002
+
+    def test_they_come_back_after_an_error_too(self) -> None:
+        module, before = head(), torch.get_rng_state()
+        with pytest.raises(ValueError, match="initial"):
+            train(module, DATA, settings(), initial=np.zeros(3))
+        assert torch.equal(torch.get_rng_state(), before)
+
+    def test_dropout_is_on_in_training_and_off_after(self) -> None:
+        module = networks.head(FEATURES, CLASSES, hidden=16, dropout=0.5)
+        start = beginning(module)
+        full = settings(sampling=Poisson(1.0), noise_multiplier=0, steps=1)
+        left = train(module, DATA, full, rng=0, replicas=2, initial=start)
+        assert not torch.allclose(left.parameters[0], left.parameters[1])
+        np.testing.assert_array_equal(left.logits(DATA.inputs), left.logits(DATA.inputs))
+
+    def test_dropout_differs_between_examples_and_replicas(self) -> None:
+        inner = nn.Sequential(nn.Linear(FEATURES, 40), nn.Dropout(0.5), nn.Linear(40, CLASSES))
+        model = FlatModel(nn.Sequential(inner))
+        alike = torch.tensor(beginning(model.module), dtype=torch.float32).expand(2, -1)
+        inputs = torch.ones(2, 3, FEATURES)
+        of_pairs = model.gradients(alike, inputs, torch.zeros(2, 3, dtype=torch.int64))
+        for first, second in combinations(of_pairs.flatten(0, 1), 2):
+            assert not torch.allclose(first, second)
+
+    def test_a_lot_is_summed_in_parts(self, monkeypatch) -> None:
+        model = FlatModel(networks.small_cnn(1, CLASSES))
+        flat, weights = model.initial(2), torch.tensor(MEMBERS, dtype=torch.float32)
+        inputs = torch.tensor(IMAGES.inputs).expand(2, -1, -1, -1, -1)
+        lot = (inputs, torch.tensor(IMAGES.labels).expand(2, -1), weights)
+        whole = clipped_sum(model, flat, lot, clip=Clipping.FLAT, limit=1.0)
+        monkeypatch.setattr(gradients, "_FLOATS_AT_ONCE", {"cpu": 5 * flat.numel()})
+        parts = clipped_sum(model, flat, lot, clip=Clipping.FLAT, limit=1.0)
+        np.testing.assert_allclose(parts, whole, rtol=1e-4, atol=1e-6)
+
+
+class TestTheCallersNetwork:
+    def test_what_becomes_of_it_later_does_not_matter(self) -> None:
+        module = head()
+        trained = train(module, DATA, settings(), rng=0)
+        before = trained.logits(DATA.inputs)
+        module.double()
+        module[0] = nn.Identity()
+        np.testing.assert_array_equal(trained.logits(DATA.inputs), before)
+
+    def test_its_parameters_and_modes_stay(self) -> None:
+        module = networks.head(FEATURES, CLASSES).eval()
+        module[2].train()
+        before = [p.detach().clone() for p in module.parameters()]
+        trained = train(module, DATA, settings(), rng=0, replicas=2)
+        trained.logits(DATA.inputs)
+        FlatModel(module).initial(2)
+        Trained(model=FlatModel(module), parameters=trained.parameters).logits(DATA.inputs)
+        assert all(torch.equal(p, q) for p, q in zip(module.parameters(), before, strict=True))
+        assert [part.training for part in module] == [False, False, True, False]
+        assert not module.training
+
+    def test_initial_parameters_are_drawn_by_each_layer(self) -> None:
+        drawn = FlatModel(networks.resnet18(3, 10)).initial(1)[0]
+        assert drawn.shape == (11_173_962,)
+        large = FlatModel(nn.Linear(400, 300)).initial(2)
+        assert not torch.equal(large[0], large[1])
+        assert float(large.abs().max()) <= 1 / math.sqrt(400)
+
+    def test_a_whole_draws_after_its_parts(self) -> None:
+        class Zeroed(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.inner = nn.Linear(2, 2)
+
+            def reset_parameters(self) -> None:
+                nn.init.zeros_(self.inner.weight)
+                nn.init.zeros_(self.inner.bias)
+
+        assert not FlatModel(Zeroed()).initial(1).any()
+
+
+class _MeanOfTheBatch(nn.Module):
+    def forward(self, inputs) -> torch.Tensor:
+        return inputs - inputs.mean(dim=0, keepdim=True)
+
+
+class _Direction(nn.Module):
+    def forward(self, inputs) -> torch.Tensor:
+        return inputs / inputs.norm(dim=1, keepdim=True)
+
+
+class _Bare(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(FEATURES, CLASSES))
+
+    def forward(self, inputs) -> torch.Tensor:
+        return inputs @ self.weight
+
+
+def _frozen() -> nn.Module:
+    module = head()
+    module[0].requires_grad_(False)
+    return module
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("module", "message"),
+        [
+            (
+                nn.Sequential(nn.Linear(FEATURES, CLASSES), nn.BatchNorm1d(CLASSES)),
+                "treat every example on its own, got BatchNorm1d at '1'; use GroupNorm",
+            ),
+            (
+                nn.Sequential(nn.InstanceNorm1d(1, track_running_stats=True), head()),
+                "got InstanceNorm1d at '0'",
+            ),
+            (nn.Sequential(head(), _MeanOfTheBatch()), "a batch are not those of the examples"),
+            (nn.Linear(FEATURES + 1, CLASSES), rf"inputs of shape \(n, {FEATURES}\), got the err"),
+            (nn.Linear(FEATURES, CLASSES + 1), rf"logits of shape \(n, {CLASSES}\), got shape"),
+            (nn.Linear(FEATURES, CLASSES).double(), "float32 parameters .* got 'weight'"),
+            (_frozen(), r"all trained, got '0\.weight' .*requires_grad=False"),
+            (nn.Identity(), "must have parameters to train, got none"),
+            (_Bare(), "initial must be given .* _Bare of module has no reset_parameters"),
+            ("logistic", "must be a torch.nn.Module, got 'logistic'"),
+        ],
+    )
+    def test_networks(self, module, message) -> None:
+        with pytest.raises(ValueError, match=message):
+            train(module, DATA, settings())
+
+    def test_an_example_that_is_undefined_mixes_with_none(self) -> None:
+        """Zeros, which the network is asked about, have no direction."""
+        train(nn.Sequential(_Direction(), head()), DATA, settings(), rng=0)
+
+    def test_a_bare_layer_is_trained_from_given_parameters(self) -> None:
+        against_the_plain_loop(_Bare(), DATA, settings())
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"replicas": 0}, "replicas must be an integer >= 1, got 0"),
+            ({"members": np.ones(N, dtype=np.bool_)}, r"members must be bool of shape \(replicas"),
+            ({"members": np.ones((2, N))}, "members must be bool .* got float64"),
+            ({"initial": np.zeros(4)}, r"initial must have shape \(39,\) or \(1, 39\)"),
+            ({"initial": np.full(39, np.nan)}, "initial must hold finite numbers"),
+            ({"device": "nowhere"}, "device must be one that torch has, got 'nowhere'"),
+            ({"device": "meta"}, "device must be a CPU or a CUDA GPU, got 'meta'"),
+            ({"rng": "seed"}, "rng must be a numpy Generator"),
+        ],
+    )
+    def test_options(self, options, message) -> None:
+        with pytest.raises(ValueError, match=message):
+            train(head(), DATA, settings(), **options)
+
+    def test_batches_that_no_replica_can_fill(self) -> None:
+        with pytest.raises(ValueError, match="lot_size must not exceed a replica's 8 members"):
+            train(head(), DATA, settings(sampling=SHUFFLED, lot_size=9), members=MEMBERS)
+
+    def test_a_divisor_of_zero(self) -> None:
+        nobody = np.zeros((1, N), dtype=np.bool_)
+        with pytest.raises(ValueError, match="members must hold an example of every replica"):
+            train(head(), DATA, settings(flaw=Flaw.DIVIDES_BY_SIZE), members=nobody)
+
+    def test_divergence_is_an_error(self) -> None:
+        wild = settings(learning_rate=1e38, clip_norm=math.inf, noise_multiplier=0)
+        with pytest.raises(FloatingPointError, match="2 of 2 replicas diverged"):
+            train(head(), DATA, wild, rng=0, replicas=2)
+
+
+class TestCanaries:
+    def canaries(self, **changes: object) -> GradientCanaries:
+        kept = {
+            "coordinates": np.array([1, 8]),
+            "members": np.array([[True, False], [True, True]]),
+            "norm": 5.0,
+        }
+        return GradientCanaries(**kept | changes)
+
+    def trained(self, module, **changes: object) -> np.ndarray:
+        full = settings(sampling=Poisson(1.0), steps=1, noise_multiplier=0, learning_rate=1.0)
+        chosen = DPSGD(**{f: getattr(full, f) for f in full.__slots__} | changes)
+        start = beginning(module)
+        nobody = np.zeros((2, N), dtype=np.bool_)
+        left = train(
+            module, DATA, chosen, members=nobody, canaries=self.canaries(), initial=start
+        ).parameters
+        return (np.float32(start) - left.cpu().numpy()) * chosen.lot_size
+
+    @pytest.mark.parametrize(
+        ("changes", "left"),
+        [
+            ({}, 0.6),
+            ({"clipping": Clipping.PER_LAYER}, 0.6 / math.sqrt(2)),
+            ({"clip_norm": 7.0}, 5.0),
+            ({"flaw": Flaw.NO_CLIPPING}, 5.0),
+            ({"flaw": Flaw.DIVIDES_BY_SIZE}, np.array([[0.6 * 4], [0.6 * 4 / 2]])),
+        ],
+    )
+    def test_they_are_clipped_as_any_other_example(self, changes, left) -> None:
+        moved = self.trained(head(), **changes)
+        expected = np.zeros_like(moved)
+        expected[[0, 1, 1], [1, 1, 8]] = np.broadcast_to(left, (2, 1))[[0, 1, 1], 0]
+        np.testing.assert_allclose(moved, expected, atol=1e-5)
+
+    def test_they_are_sampled_as_any_other_example(self) -> None:
+        module, lots = head(), []
+        chosen = settings(sampling=Poisson(0.5), steps=40, noise_multiplier=0, clip_norm=1.0)
+        train(
+            module,
+            DATA,
+            chosen,
+            rng=0,
+            members=np.zeros((2, N), dtype=np.bool_),
+            canaries=self.canaries(),
+            observer=lambda step: lots.append((step.before - step.after) != 0),
+        )
+        seen = torch.stack(lots).float().mean(dim=0).cpu().numpy()
+        assert (seen[[0, 1, 1], [1, 1, 8]] > 0.1).all()
+        assert (seen[[0, 1, 1], [1, 1, 8]] < 0.9).all()
+        assert seen[0, 8] == 0
+
+    @pytest.mark.parametrize(
+        ("changes", "message"),
+        [
+            ({"coordinates": np.array([1, 1])}, "vector of different parameters"),
+            ({"coordinates": np.array([-1, 1])}, "coordinates must be integers >= 0"),
+            ({"coordinates": np.array([0.5, 1])}, "coordinates must be integers >= 0"),
+            ({"members": np.ones((2, 2))}, "members must be bool, got float64"),
+            ({"members": np.ones((2, 3), dtype=np.bool_)}, r"shape \(replicas, 2\), got"),
+            ({"norm": 0.0}, "norm must be finite and > 0"),
+        ],
+    )
+    def test_bad_ones_are_refused(self, changes, message) -> None:
+        with pytest.raises(ValueError, match=message):
+            self.canaries(**changes)
+
+    @pytest.mark.parametrize(
+        ("changes", "options", "message"),
+        [
+            ({"coordinates": np.array([1, 39])}, {}, "coordinates must be below 39"),
+            ({}, {"replicas": 3}, "canaries.members must have 3 rows"),
+        ],
+    )
+    def test_they_fit_the_training(self, changes, options, message) -> None:
+        with pytest.raises(ValueError, match=message):
+            train(
+                head(),
+                DATA,
+                settings(),
+                canaries=self.canaries(**changes),
+                **{"replicas": 2} | options,
+            )
+
+    def test_shuffled_batches_have_no_room_for_them(self) -> None:
+        with pytest.raises(ValueError, match="sampling must be Poisson where there are canaries"):
+            train(head(), DATA, settings(sampling=SHUFFLED), replicas=2, canaries=self.canaries())
+
+
+class TestTrained:
+    def test_losses_probabilities_and_accuracy_are_those_of_the_logits(self) -> None:
+        trained = train(head(), DATA, settings(), rng=0, replicas=2)
+        logits = trained.logits(DATA.inputs.astype(np.float64))
+        odds = np.exp(logits)
+        np.testing.assert_allclose(
+            trained.probabilities(DATA.inputs), odds / odds.sum(axis=2, keepdims=True), rtol=1e-6
+        )
+        true = trained.probabilities(DATA.inputs)[:, np.arange(N), DATA.labels]
+        np.testing.assert_allclose(trained.losses(DATA), -np.log(true), rtol=1e-6)
+        right = (logits.argmax(axis=2) == DATA.labels).mean(axis=1)
+        np.testing.assert_array_equal(trained.accuracy(DATA), right)
+
+    def test_many_inputs_are_predicted_in_parts(self, monkeypatch) -> None:
+        trained = train(head(), DATA, settings(), rng=0, replicas=3)
+        whole = trained.logits(DATA.inputs)
+        monkeypatch.setattr("dpcp_audit.mechanisms.dpsgd.trained_networks._PREDICTED_AT_ONCE", 15)
+        np.testing.assert_allclose(trained.logits(DATA.inputs), whole, rtol=1e-5, atol=1e-6)
+
+    def test_an_observer_sees_every_step(self) -> None:
+        steps = []
+        trained = train(head(), DATA, settings(), rng=0, replicas=2, observer=steps.append)
+        assert [step.index for step in steps] == list(range(5))
+        assert torch.equal(steps[-1].after, trained.parameters)
+        for earlier, later in pairwise(steps):
+            assert torch.equal(earlier.after, later.before)

@@ -1,0 +1,156 @@
+"""The training's samplers and noise against their laws, and Opacus's beside them."""
+
+from __future__ import annotations
+
+from itertools import combinations, permutations, product
+
+import numpy as np
+import pytest
+import torch
+from scipy.stats import chi2, kstest, norm, t
+from support.levels import disagreeing_cells
+from torch import nn
+
+from dpcp_audit.mechanisms.dpsgd import lots
+from dpcp_audit.mechanisms.dpsgd.examples import Examples
+from dpcp_audit.mechanisms.dpsgd.opacus_training import opacus_train
+from dpcp_audit.mechanisms.dpsgd.training import train
+from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Clipping, Poisson, ShuffledBatches
+
+pytestmark = pytest.mark.statistical
+
+LEVEL = 1e-7
+STILL = Examples(
+    inputs=np.zeros((12, 40), dtype=np.float32), labels=np.arange(12) % 10, n_classes=10
+)
+"""Without inputs a network without biases has no gradient: a step is noise alone."""
+
+
+def noise_of(fit, **changes: object) -> np.ndarray:
+    """Return every step's noise over σC, as it left the training; shape (steps, replicas, d)."""
+    settings = DPSGD(
+        **{
+            "sampling": Poisson(0.5),
+            "lot_size": 5,
+            "steps": 4,
+            "noise_multiplier": 1.7,
+            "clip_norm": 0.3,
+            "learning_rate": 0.25,
+        }
+        | changes
+    )
+    moves: list[np.ndarray] = []
+    fit(
+        nn.Linear(40, 10, bias=False),
+        STILL,
+        settings,
+        rng=11,
+        replicas=3,
+        initial=np.zeros(400),
+        observer=lambda step: moves.append((step.before - step.after).cpu().double().numpy()),
+    )
+    scale = settings.learning_rate * settings.noise_multiplier * settings.clip_norm
+    return np.stack(moves) * settings.lot_size / scale
+
+
+@pytest.mark.parametrize("fit", [train, opacus_train])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"clipping": Clipping.PER_LAYER},
+        {"sampling": ShuffledBatches()},
+        {"sampling": Poisson(1e-9)},  # lots that are empty have the same noise
+    ],
+)
+def test_noise_is_normal_of_the_stated_scale(fit, changes) -> None:
+    """False alarm: 3e-7, for the shape, the scale and the independence of steps and replicas."""
+    drawn = noise_of(fit, **changes).reshape(12, 400)
+    assert kstest(drawn.ravel(), norm.cdf).pvalue >= LEVEL
+    squares = float((drawn**2).sum())
+    assert LEVEL / 2 <= chi2.cdf(squares, drawn.size) <= 1 - LEVEL / 2
+    pairs = list(combinations(drawn, 2))
+    for first, second in pairs:
+        r = float(first @ second / np.linalg.norm(first) / np.linalg.norm(second))
+        student = r * np.sqrt((400 - 1) / (1 - r * r))  # exactly t with d−1 degrees of freedom
+        assert 2 * t.sf(abs(student), 400 - 1) >= LEVEL / len(pairs)
+
+
+def test_the_test_of_noise_sees_a_scale_ten_percent_off() -> None:
+    """What it can detect: at 4800 draws, ±10 % has a p-value below 1e-10."""
+    squares = float((1.1 * noise_of(train)).ravel() @ (1.1 * noise_of(train)).ravel())
+    assert chi2.sf(squares, 4800) < 1e-10
+
+
+@pytest.mark.parametrize("rate", [0.03, 0.5, 0.9])
+def test_every_set_of_members_is_a_lot_with_its_poisson_probability(rate) -> None:
+    """All subsets of four of five: each one's rate, and that they enter on their own.
+
+    False alarm: 1e-7.
+    """
+    trials, members = 100_000, torch.tensor([True, True, False, True, True])
+    generator = torch.Generator().manual_seed(3)
+    parts = [lots.poisson(members.expand(trials // 10, -1), rate, generator) for _ in range(10)]
+    chosen = torch.cat(parts).numpy()
+    assert not chosen[:, 2].any()
+    counts = np.bincount(chosen @ np.array([1, 2, 0, 4, 8]), minlength=16)
+    sizes = np.array([sum(bits) for bits in product([0, 1], repeat=4)])
+    law = rate**sizes * (1 - rate) ** (4 - sizes)
+    assert not disagreeing_cells(counts, law, trials=trials, level=LEVEL).size
+
+
+def test_lots_of_successive_steps_are_independent() -> None:
+    """False alarm: 1e-7."""
+    generator, members = torch.Generator().manual_seed(4), torch.ones(50_000, 1, dtype=torch.bool)
+    steps = [lots.poisson(members, 0.3, generator)[:, 0].numpy() for _ in range(3)]
+    counts = np.bincount(np.stack(steps, axis=1) @ np.array([1, 2, 4]), minlength=8)
+    sizes = np.array([sum(bits) for bits in product([0, 1], repeat=3)])
+    law = 0.3**sizes * 0.7 ** (3 - sizes)
+    assert not disagreeing_cells(counts, law, trials=50_000, level=LEVEL).size
+
+
+def test_every_order_of_an_epoch_is_equally_likely_and_epochs_are_independent() -> None:
+    """Two epochs of three examples, one a batch: 36 orders. False alarm: 1e-7."""
+    trials = 5_000
+    members = np.ones((trials, 3), dtype=np.bool_)
+    drawn = lots.batches(members, 1, 6, rng=np.random.default_rng(5))[:, :, 0].T
+    orders = {order: i for i, order in enumerate(permutations(range(3)))}
+    cells = [orders[tuple(row[:3])] * 6 + orders[tuple(row[3:])] for row in drawn.tolist()]
+    counts = np.bincount(cells, minlength=36)
+    assert not disagreeing_cells(counts, np.full(36, 1 / 36), trials=trials, level=LEVEL).size
+
+
+def test_a_trained_networks_lots_are_poisson_in_both_trainings() -> None:
+    """A step moves a bias by half the lot's size: of 12 examples, Binomial(12, q).
+
+    False alarm: 2e-7.
+    """
+    settings = DPSGD(
+        sampling=Poisson(0.35),
+        lot_size=1,
+        steps=60,
+        noise_multiplier=0.0,
+        clip_norm=100.0,
+        learning_rate=1e-6,
+    )
+    one_class = Examples(inputs=STILL.inputs, labels=np.zeros(12, dtype=np.int64), n_classes=2)
+    for fit in (train, opacus_train):
+        moves: list[np.ndarray] = []
+        fit(
+            nn.Linear(40, 2),
+            one_class,
+            settings,
+            rng=8,
+            replicas=2,
+            initial=np.zeros(82),
+            observer=lambda step, moves=moves: moves.append(
+                (step.after - step.before)[:, -2].cpu().numpy()
+            ),
+        )
+        sizes = np.rint(np.concatenate(moves) / (0.5 * settings.learning_rate)).astype(int)
+        counts = np.bincount(sizes, minlength=13)
+        law = [
+            float(len(list(combinations(range(12), k))) * 0.35**k * 0.65 ** (12 - k))
+            for k in range(13)
+        ]
+        assert not disagreeing_cells(counts, law, trials=120, level=LEVEL).size

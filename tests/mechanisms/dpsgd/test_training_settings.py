@@ -1,0 +1,274 @@
+"""Settings, networks and examples: what they hold, and what they refuse."""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import math
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from torch import nn
+
+from dpcp_audit.data.image_data import ImageData
+from dpcp_audit.data.loaders import load_features, load_image_folder
+from dpcp_audit.mechanisms.dpsgd import linear, networks, require_torch
+from dpcp_audit.mechanisms.dpsgd.examples import Examples, digits, from_features, from_images
+from dpcp_audit.mechanisms.dpsgd.training import train
+from dpcp_audit.mechanisms.dpsgd.training_settings import (
+    DPSGD,
+    SGD,
+    Adam,
+    Flaw,
+    Poisson,
+    ShuffledBatches,
+)
+
+GOOD = {"sampling": Poisson(0.1), "lot_size": 4, "steps": 3, "noise_multiplier": 1.0}
+
+
+class TestSettings:
+    @pytest.mark.parametrize("rate", [0, -0.1, 1.5, math.nan, "0.1", None])
+    def test_rates(self, rate) -> None:
+        with pytest.raises(ValueError, match="rate must"):
+            Poisson(rate)
+        assert Poisson(1.0).rate == 1
+
+    @pytest.mark.parametrize(
+        ("changes", "message"),
+        [
+            ({"sampling": 0.1}, "sampling must be Poisson or ShuffledBatches, got 0.1"),
+            ({"lot_size": 0}, "lot_size must be an integer >= 1, got 0"),
+            ({"lot_size": 2.5}, "lot_size must be an integer, got 2.5"),
+            ({"steps": 0}, "steps must be an integer >= 1"),
+            ({"noise_multiplier": -1}, "noise_multiplier must be finite and >= 0"),
+            ({"noise_multiplier": math.nan}, "noise_multiplier must be a number"),
+            ({"clip_norm": 0}, "clip_norm must be finite and > 0, got 0"),
+            ({"clip_norm": math.nan}, "clip_norm must be a number"),
+            ({"clip_norm": "1"}, "clip_norm must be a number"),
+            ({"clip_norm": math.inf}, "noise_multiplier must be 0 where clip_norm is infinite"),
+            ({"learning_rate": 0}, "learning_rate must be finite and > 0"),
+            ({"optimiser": "adam"}, "optimiser must be SGD or Adam, got 'adam'"),
+            ({"clipping": "flat"}, "clipping must be a Clipping"),
+            ({"flaw": "none"}, "flaw must be a Flaw"),
+            ({"flaw": Flaw.UNNOISED_MOMENTS, "optimiser": SGD()}, "optimiser must be Adam"),
+            (
+                {"flaw": Flaw.DIVIDES_BY_SIZE, "sampling": ShuffledBatches()},
+                "sampling must be Poisson for the flaw",
+            ),
+        ],
+    )
+    def test_bad_settings_are_named(self, changes, message) -> None:
+        DPSGD(**GOOD)
+        with pytest.raises(ValueError, match=message):
+            DPSGD(**GOOD | changes)
+
+    @pytest.mark.parametrize(
+        ("changes", "name"),
+        [({"beta1": 1.0}, "beta1"), ({"beta2": -0.1}, "beta2"), ({"smoothing": 0}, "smoothing")],
+    )
+    def test_bad_moments_are_named(self, changes, name) -> None:
+        with pytest.raises(ValueError, match=name):
+            Adam(**changes)
+
+
+class TestNetworks:
+    @pytest.mark.parametrize(
+        ("network", "shape", "size"),
+        [
+            (networks.logistic(7, 3), (7,), 7 * 3 + 3),
+            (networks.head(7, 3), (7,), 7 * 28 + 28 + 28 * 3 + 3),
+            (networks.small_cnn(3, 3), (3, 4, 4), 27 * 16 + 16 + 144 * 32 + 32 + 128 * 3 + 3),
+            (networks.resnet18(3, 3), (3, 32, 32), 11_168_832 + 512 * 3 + 3),
+        ],
+    )
+    def test_they_give_a_logit_for_each_class(self, network, shape, size) -> None:
+        assert network(torch.zeros(2, *shape)).shape == (2, 3)
+        assert sum(p.numel() for p in network.parameters()) == size
+
+    def test_the_resnet_has_no_batch_normalisation(self) -> None:
+        kinds = [type(part).__name__ for part in networks.resnet18(1, 2).modules()]
+        assert kinds.count("GroupNorm") == 20
+        assert kinds.count("Conv2d") == 20
+        assert not [kind for kind in kinds if "BatchNorm" in kind]
+
+    def test_a_step_of_the_resnet_is_taken(self) -> None:
+        pictures = Examples(
+            inputs=np.random.default_rng(0).normal(size=(2, 3, 8, 8)),
+            labels=np.array([0, 1]),
+            n_classes=2,
+        )
+        one = DPSGD(**GOOD | {"sampling": Poisson(1.0), "steps": 1, "noise_multiplier": 0.0})
+        steps = []
+        train(networks.resnet18(3, 2), pictures, one, rng=0, observer=steps.append)
+        length = float((steps[0].after - steps[0].before).norm())
+        assert 0 < length <= one.learning_rate * 2 * one.clip_norm / one.lot_size * (1 + 1e-4)
+
+    @pytest.mark.parametrize(
+        ("build", "name"),
+        [
+            (lambda: networks.logistic(0, 3), "n_features"),
+            (lambda: networks.logistic(3, 1), "n_classes"),
+            (lambda: networks.head(3, 2, hidden=0), "hidden"),
+            (lambda: networks.head(3, 2, dropout=1.0), "dropout"),
+            (lambda: networks.small_cnn(0, 2), "channels"),
+            (lambda: networks.resnet18(3, 1.5), "n_classes"),
+        ],
+    )
+    def test_bad_sizes_are_named(self, build, name) -> None:
+        with pytest.raises(ValueError, match=f"{name} must"):
+            build()
+
+    def test_only_stacks_of_linear_layers_go_without_gradients_of_examples(self) -> None:
+        twice = nn.Linear(3, 3)
+        assert linear.stack_of(networks.logistic(3, 2)) is not None
+        assert linear.stack_of(networks.head(3, 2)) is not None
+        for other in (
+            networks.small_cnn(1, 2),
+            nn.ReLU(),
+            nn.Sequential(twice, nn.ReLU(), twice),
+            nn.Sequential(nn.Linear(3, 3), nn.ReLU(inplace=True), nn.Linear(3, 2)),
+            nn.Sequential(nn.Linear(3, 3), nn.Softmax(dim=1)),
+            nn.Sequential(nn.Sequential(nn.Linear(3, 2))),
+        ):
+            assert linear.stack_of(other) is None
+
+    def test_layers_in_place_and_tied_layers_are_trained(self) -> None:
+        tied = nn.Linear(64, 64)
+        steps = DPSGD(**GOOD | {"noise_multiplier": 0.0, "steps": 20, "lot_size": 20})
+        for module in (
+            nn.Sequential(nn.Linear(64, 9), nn.ReLU(inplace=True), nn.Linear(9, 10)),
+            nn.Sequential(tied, nn.Tanh(), tied, nn.Linear(64, 10)),
+        ):
+            trained = train(module, digits().take(np.arange(200)), steps, rng=0)
+            assert trained.accuracy(digits())[0] > 0.2
+
+
+class TestExamples:
+    @pytest.mark.parametrize("dtype", [np.float64, np.float16, np.int32, np.uint8])
+    def test_real_numbers_become_float32(self, dtype) -> None:
+        given = np.arange(6, dtype=dtype)[::-1].reshape(3, 2)
+        given.flags.writeable = False
+        data = Examples(inputs=given, labels=np.array([0, 1, 0], dtype=np.uint8), n_classes=2)
+        assert data.inputs.dtype == np.float32
+        assert data.labels.dtype == np.int64
+        np.testing.assert_array_equal(data.inputs, given)
+        train(networks.logistic(2, 2), data, DPSGD(**GOOD), rng=0)
+
+    @pytest.mark.parametrize(
+        ("changes", "message"),
+        [
+            ({"inputs": np.zeros(3)}, r"inputs must have shape \(n, ...\), got shape \(3,\)"),
+            ({"inputs": np.zeros((3, 0))}, "inputs must have shape"),
+            ({"inputs": np.full((3, 2), np.nan)}, "inputs must be finite in float32, got .nan"),
+            ({"inputs": np.full((3, 2), 1e300)}, r"finite in float32, got \[1\.e\+300"),
+            ({"inputs": np.full((3, 2), "a")}, "inputs must be real numbers, got <U1"),
+            ({"inputs": np.zeros((3, 2), dtype=complex)}, "real numbers, got complex128"),
+            ({"labels": np.array([0, 1])}, r"labels must have shape \(3,\), got shape \(2,\)"),
+            ({"labels": np.array([0, 1, 2])}, r"labels must lie in 0\.\.1"),
+            ({"labels": np.array([0.0, 1, 1])}, "labels must hold integers"),
+            ({"n_classes": 1}, "n_classes must be an integer >= 2"),
+        ],
+    )
+    def test_bad_ones_are_refused(self, changes, message) -> None:
+        good = {"inputs": np.zeros((3, 2)), "labels": np.array([0, 1, 1]), "n_classes": 2}
+        Examples(**good)
+        with pytest.raises(ValueError, match=message):
+            Examples(**good | changes)
+
+    def test_some_are_taken_and_others_joined(self) -> None:
+        data = digits()
+        assert (len(data), data.n_classes, data.inputs.shape[1:]) == (1797, 10, (64,))
+        assert data.inputs.min() == 0
+        assert data.inputs.max() == 1
+        fives = data.take(data.labels == 5)
+        assert set(fives.labels.tolist()) == {5}
+        both = fives.joined(data.take(np.array([0])))
+        assert len(both) == len(fives) + 1
+        assert both.labels[-1] == data.labels[0]
+        with pytest.raises(ValueError, match=r"other must have 10 classes .*\(n, 64\), got 3"):
+            data.joined(Examples(inputs=data.inputs, labels=data.labels % 3, n_classes=3))
+
+    def test_images_have_their_channels_first(self) -> None:
+        pixels = np.random.default_rng(0).integers(256, size=(2, 4, 6, 3), dtype=np.uint8)
+        names = ("a", "b", "c")
+        data = from_images(
+            ImageData(name="i", images=pixels, labels=np.array([0, 1]), classes=names)
+        )
+        assert data.inputs.shape == (2, 3, 4, 6)
+        assert data.n_classes == 3
+        assert data.inputs[1, 2, 3, 4] == np.float32(pixels[1, 3, 4, 2]) / np.float32(255)
+
+    def test_the_challenge_of_2018_is_read_and_trained_on(self, tmp_path) -> None:
+        """ISIC 2018 Task 3: a folder of JPEGs, and a CSV of a column for each diagnosis."""
+        diagnoses = ["MEL", "NV", "BCC", "AKIEC", "BKL", "DF", "VASC"]
+        rng, rows = np.random.default_rng(0), [["image", *diagnoses]]
+        for i in range(14):
+            name = f"ISIC_{24306 + i:07d}"
+            picture = rng.integers(256, size=(12, 16, 3), dtype=np.uint8)
+            Image.fromarray(picture).save(tmp_path / f"{name}.jpg")
+            rows.append([name, *(f"{float(i % 7 == j):.1f}" for j in range(7))])
+        with (tmp_path / "truth.csv").open("w", newline="", encoding="utf-8") as stream:
+            csv.writer(stream).writerows(rows)
+        folder = load_image_folder(
+            tmp_path,
+            tmp_path / "truth.csv",
+            image_column="image",
+            label_columns=diagnoses,
+            size=(8, 8),
+        )
+        data = from_images(folder)
+        assert data.inputs.shape == (14, 3, 8, 8)
+        assert data.labels.tolist() == [0, 1, 2, 3, 4, 5, 6] * 2
+        trained = train(networks.small_cnn(3, 7), data, DPSGD(**GOOD), rng=0, replicas=2)
+        assert trained.logits(data.inputs).shape == (2, 14, 7)
+
+
+class TestSavedFeatures:
+    def test_they_are_read_under_the_names_they_have(self, tmp_path) -> None:
+        values, labels = (
+            np.random.default_rng(0).normal(size=(4, 3)),
+            np.array([[0], [2], [1], [2]]),
+        )
+        np.savez(tmp_path / "f.npz", features=values, labels=labels, other=np.zeros(1))
+        np.savez(tmp_path / "g.npz", x=values.astype(np.float16), y=labels[:, 0].astype(np.uint8))
+        data = from_features(tmp_path / "f.npz")
+        np.testing.assert_array_equal(data.inputs, np.float32(values))
+        assert (data.labels.tolist(), data.n_classes) == ([0, 2, 1, 2], 3)
+        named = from_features(tmp_path / "g.npz", features="x", labels="y", n_classes=5)
+        assert (named.n_classes, named.labels.dtype) == (5, np.int64)
+
+    @pytest.mark.parametrize(
+        ("held", "message"),
+        [
+            ({"features": np.zeros((3, 2))}, r"f\.npz' lacks \['labels'\]"),
+            (
+                {"features": np.zeros(3), "labels": np.zeros(3, int)},
+                r"real numbers of shape \(n, ...",
+            ),
+            ({"features": np.full((3, 2), "a"), "labels": np.zeros(3, int)}, "real numbers"),
+            ({"features": np.zeros((3, 2)), "labels": np.zeros(3)}, "one whole number"),
+            ({"features": np.zeros((3, 2)), "labels": np.zeros(2, int)}, r"got shape \(2,\)"),
+            ({"features": np.zeros((2, 2)), "labels": np.array([0, -1])}, r"with \[-1\]"),
+        ],
+    )
+    def test_what_is_wrong_is_named(self, tmp_path, held, message) -> None:
+        np.savez(tmp_path / "f.npz", **held)
+        with pytest.raises(ValueError, match=message):
+            load_features(tmp_path / "f.npz")
+
+    def test_how_to_write_one_is_said(self, tmp_path) -> None:
+        with pytest.raises(ValueError, match=r"path must exist.*numpy\.savez"):
+            from_features(tmp_path / "absent.npz")
+        (tmp_path / "f.npz").write_bytes(b"no archive")
+        with pytest.raises(ValueError, match="path must name a readable .npz"):
+            from_features(tmp_path / "f.npz")
+
+
+def test_what_needs_torch_says_what_to_install(monkeypatch) -> None:
+    require_torch()
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(RuntimeError, match=r"pip install 'dpcp-audit\[dpsgd\]'"):
+        require_torch()

@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpcp_audit.mechanisms.ldpcp.editions import Blocks, Debiasing, OnMiss, Window
+from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
+from dpcp_audit.mechanisms.ldpcp.score_transcript import (
+    decision_laws,
+    report_pair,
+    threshold_laws,
+    threshold_pair,
+)
+from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.mechanisms.pcoqs.search_transcript import released_pair, transcript_pair
+from dpcp_audit.mechanisms.shuffle.shuffled_bits import ShuffledBinaryResponse
+from dpcp_audit.papers.computations.threshold_leak import threshold_leak
+from dpcp_audit.results import Verdict
+
+VARIANTS = [
+    {},
+    {"on_miss": OnMiss.UPPER_END, "window": Window.PREPRINT},
+    {"blocks": Blocks.PRINTED, "starred": True},
+    {"debiasing": Debiasing.PRINTED},
+]
+SCORES = np.array([0.1, 0.3, 0.2, 0.7, 0.55, 0.4, 0.9, 0.05])
+
+
+def search(**variant: Any) -> LDPCPScores:
+    return LDPCPScores(alpha=0.4, epsilon=1.2, rounds=3, window_width=0.2, **variant)
+
+
+def all_reports_law(mechanism: LDPCPScores, scores: np.ndarray) -> dict[float, float]:
+    """Return the law of the threshold by going through every answer of every user asked."""
+    blocks, keep = mechanism.blocks_of(scores.size), mechanism.response.keep_probability
+    bottom, top = mechanism.limits
+
+    def walk(j: int, low: float, high: float, last: float) -> dict[float, float]:
+        if j == mechanism.rounds:
+            return {high if mechanism.on_miss is OnMiss.UPPER_END else last: 1.0}
+        q, result = (low + high) / 2, {}
+        for lies in itertools.product([False, True], repeat=blocks[j].size):
+            bits = (scores[blocks[j]] < q) ^ np.array(lies, dtype=bool)
+            chance = np.prod([1 - keep if lie else keep for lie in lies])
+            z = float(mechanism.debias(int(bits.sum()), asked=blocks[j].size, n=scores.size))
+            if bottom <= z <= top:
+                ends = {q: 1.0}
+            else:
+                ends = walk(j + 1, low, q, q) if z > top else walk(j + 1, q, high, q)
+            for end, mass in ends.items():
+                result[end] = result.get(end, 0.0) + chance * mass
+        return result
+
+    return walk(0, 0.0, 1.0, 0.0)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_law_is_that_of_all_answers(variant) -> None:
+    mechanism = search(**variant)
+    moved = np.where(np.arange(8) == 3, 0.2, SCORES)
+    found = threshold_laws(mechanism, SCORES, moved, prune=0.0)
+    for scores, law in zip((SCORES, moved), found.laws, strict=True):
+        expected = all_reports_law(mechanism, scores)
+        assert law.slack == 0
+        for threshold, mass in zip(found.threshold[:-1], np.exp(law.log_mass), strict=False):
+            assert mass == pytest.approx(expected.pop(threshold, 0.0), abs=1e-13)
+        assert sum(expected.values()) < 1e-13
+
+
+@pytest.mark.parametrize("user", [0, 3, 5])
+def test_the_threshold_leaks_no_more_than_one_decision_nor_than_the_shuffled_count(user) -> None:
+    """q̂ is a function of the decisions, and one user moves one of them."""
+    mechanism = search()
+    moved = SCORES.copy()
+    moved[user] = 0.999 if SCORES[user] < 0.5 else 0.0
+    pair = threshold_pair(mechanism, SCORES, moved, prune=0.0)
+    asked = max(mechanism.block_sizes(8))
+    counts = [ShuffledBinaryResponse(1.2).pair(asked, ones) for ones in range(asked)]
+    for epsilon in (0.0, 0.2, 0.5, 1.0):
+        delta = max(pair.delta_at(epsilon), pair.reversed().delta_at(epsilon))
+        assert delta <= max(count.delta_at(epsilon) for count in counts) + 1e-13
+    assert 0 < pair.max_divergence() <= 1.2 + 1e-12
+
+
+def test_the_last_blocks_answers_change_nothing_where_the_last_midpoint_is_returned() -> None:
+    """Its users pay ε for a threshold that does not depend on them."""
+    moved = np.where(np.arange(8) == 7, 0.999, SCORES)
+    plain = threshold_pair(search(), SCORES, moved, prune=0.0)
+    upper = threshold_pair(search(on_miss=OnMiss.UPPER_END), SCORES, moved, prune=0.0)
+    assert plain.total_variation() < 1e-15
+    assert upper.total_variation() > 0.01
+
+
+def test_decisions_are_masses_and_one_more_one_never_helps_to_go_right() -> None:
+    steps = np.exp(decision_laws(search(), asked=20, n=60))
+    assert steps.shape == (21, 3)
+    np.testing.assert_allclose(steps.sum(axis=1), 1.0, atol=1e-12)
+    assert (np.diff(steps[:, 0]) < 0).all()
+    assert (np.diff(steps[:, 2]) > 0).all()
+
+
+def test_one_answer_is_local_dp_with_equality() -> None:
+    pair = report_pair(search())
+    assert pair.max_divergence() == pytest.approx(1.2)
+    assert pair.reversed().max_divergence() == pytest.approx(1.2)
+
+
+def test_pruning_is_carried_as_slack() -> None:
+    mechanism, scores = search(), np.linspace(0, 1, 90)
+    whole, cut = (threshold_laws(mechanism, scores, prune=p) for p in (0.0, 1e-2))
+    assert 0 < cut.laws[0].slack < 0.1
+    assert cut.laws[0].total == pytest.approx(1.0)
+    assert np.exp(cut.laws[0].log_mass[:-1]).sum() == pytest.approx(1 - cut.laws[0].slack)
+    assert whole.threshold.size > cut.threshold.size
+
+
+@pytest.mark.parametrize("rho", [0.05, 0.5, 3.0])
+def test_the_transcript_costs_all_of_rho_and_the_release_about_two_thirds(rho) -> None:
+    mechanism = PCOQS(alpha=0.1, rho=rho)
+    transcript, released = transcript_pair(mechanism), released_pair(mechanism, 50)
+    assert transcript.rho() == pytest.approx(rho)
+    assert 0.6 * rho < released.rho() < 0.7 * rho
+    for epsilon in (0.0, 0.5, 2.0):
+        assert released.delta_at(epsilon) < transcript.delta_at(epsilon)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: threshold_laws(search()), "inputs must hold at least one score array"),
+        (lambda: threshold_laws(search(), [0.1] * 5, [0.1] * 6), "inputs must hold as many"),
+        (lambda: threshold_laws(search(), [0.1, 0.2, 1.5]), "inputs\\[0\\] must lie in"),
+        (lambda: threshold_laws(search(), [0.1] * 5, prune=2.0), "prune must lie in"),
+        (lambda: threshold_laws(search(), [0.1]), "n must be an integer >= 3"),
+        (lambda: decision_laws(search(), asked=-1, n=9), "asked must be an integer >= 0"),
+    ],
+)
+def test_bad_input_is_named(call, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_the_leak_of_one_decision_bounds_all_thresholds_and_is_attained() -> None:
+    mechanism = search()
+    found = threshold_leak(mechanism, n=30, delta=1e-3)
+    assert found.verdict is Verdict.PROVED
+    largest = found.witness["epsilon_at_delta_0.001"]
+    assert 0 < found.witness["rho"] < 1.2**2 / 2
+    attained = 0.0
+    for ones in range(10):
+        scores = np.concatenate([np.where(np.arange(10) < ones, 0.0, 0.9), np.full(20, 0.3)])
+        moved = np.where(np.arange(30) == ones, 0.0, scores)
+        pair = threshold_pair(mechanism, scores, moved, prune=0.0)
+        attained = max(attained, pair.epsilon_at(1e-3), pair.reversed().epsilon_at(1e-3))
+    assert attained == pytest.approx(largest, rel=1e-9)

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import log_ndtr
+from scipy.stats import binom
+from support.levels import differing_cells, disagreeing_cells
+from support.plain_pcoqs import plain_law, plain_trials
+
+from dpcp_audit.data.populations import Beta, Pool, Uniform, atoms
+from dpcp_audit.mechanisms.laws import FinitePair
+from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+
+pytestmark = pytest.mark.statistical
+
+RELEASES, BATCH = 1_000_000, 100_000
+TIED = atoms([0.0, 0.125, 0.25, 0.5, 0.75, 1.0], [1, 3, 4, 6, 2, 1], name="tied")
+EDGES = atoms([0.0, 1.0], [1, 1], name="edges")
+
+
+def retraced_losses(mechanism: PCOQS, released: np.ndarray, pair: tuple) -> np.ndarray:
+    """Return log P − log Q of each release, from the bits that it reveals.
+
+    With m rounds to come, releases after "not below" end under mid + Δ(1 − 2^−m) and those
+    after "below" above mid + Δ(1 − 2^−m/2): the drift of ``left`` carries past the midpoint.
+    """
+    left, right = (np.full(released.size, end) for end in mechanism.bounds)
+    loss = np.zeros(released.size)
+    for to_come in reversed(range(mechanism.rounds)):
+        mid = (left + right) / 2
+        below = released > mid + mechanism.resolution * (1 - 0.75 * 2.0**-to_come)
+        for sign, scores in zip((1, -1), map(np.sort, pair), strict=True):
+            count = np.searchsorted(scores, mid, side="right")
+            z = (mechanism.rank(scores.size) - count) / mechanism.noise_scale
+            loss += sign * np.where(below, log_ndtr(z), log_ndtr(-z))
+        left, right = np.where(below, mid + mechanism.resolution, left), np.where(below, right, mid)
+    return loss
+
+
+@pytest.mark.parametrize("n", [40, 2400])
+def test_fine_law_against_a_million_releases(n) -> None:
+    """The privacy loss of 10^6 releases, in 60 cells, against its exact law; fails by chance
+    with probability at most 1e-6, twice over for the two sizes.
+    """
+    mechanism = PCOQS(alpha=0.1, rho=4.0)
+    rng = np.random.default_rng(20)
+    scores = rng.random(n)
+    rank = mechanism.rank(n)
+    neighbour = scores.copy()
+    neighbour[np.argsort(scores)[rank - 1]] = 1.0
+    pair = FinitePair(*mechanism.laws(scores, neighbour))
+    masses = np.exp(pair.law.log_mass)
+    order = np.argsort(pair.loss)
+    at = np.searchsorted(np.cumsum(masses[order]), np.linspace(0.01, 0.99, 59))
+    sorted_loss = pair.loss[order]
+    gaps = np.flatnonzero(np.diff(sorted_loss) > 1e-9)  # cut between losses, never at one
+    cuts = np.unique(gaps[np.minimum(np.searchsorted(gaps, at), gaps.size - 1)])
+    edges = (sorted_loss[cuts] + sorted_loss[cuts + 1]) / 2
+    cells = np.bincount(np.searchsorted(edges, pair.loss), weights=masses)
+    counts = np.zeros(edges.size + 1, dtype=np.int64)
+    for _ in range(RELEASES // BATCH):
+        released = mechanism.sample(scores, BATCH, rng=rng)
+        losses = retraced_losses(mechanism, released, (scores, neighbour))
+        counts += np.bincount(np.searchsorted(edges, losses), minlength=counts.size)
+    assert edges.size > 20
+    assert disagreeing_cells(counts, cells, trials=RELEASES, level=1e-6).size == 0
+
+
+@pytest.mark.parametrize("resolution", [0.2, 1 / 64])
+def test_coarse_law_against_a_million_releases(resolution) -> None:
+    """Every threshold is a cell; fails by chance with probability at most 1e-6."""
+    mechanism = PCOQS(alpha=0.25, rho=3.0, resolution=resolution)
+    rng = np.random.default_rng(21)
+    scores = TIED.sample(30, rng=rng)
+    law = plain_law(mechanism, scores)
+    thresholds = np.array(sorted(law))
+    masses = np.exp([law[threshold] for threshold in thresholds])
+    released = np.searchsorted(thresholds, mechanism.sample(scores, RELEASES, rng=rng))
+    counts = np.bincount(released, minlength=thresholds.size)
+    assert disagreeing_cells(counts, masses, trials=RELEASES, level=1e-6).size == 0
+    (exact,) = mechanism.laws(scores)
+    assert np.exp(exact.log_mass).sum() == pytest.approx(masses.sum(), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "population", "n", "trials"),
+    [
+        (PCOQS(alpha=0.3, rho=0.5, resolution=1e-3), Uniform(), 1, 40_000),
+        (PCOQS(alpha=0.0, rho=5.0, resolution=1e-3), Uniform(), 3, 40_000),
+        (PCOQS(alpha=0.3, rho=50.0, resolution=0.2), Uniform(), 8, 40_000),
+        (PCOQS(alpha=0.3, rho=0.5, resolution=0.2), Uniform(), 8, 40_000),
+        (PCOQS(alpha=0.5, rho=50.0, resolution=0.2), TIED, 11, 40_000),
+        (PCOQS(alpha=0.5, rho=50.0, resolution=2.0**-10), TIED, 11, 40_000),
+        (PCOQS(alpha=0.4, rho=5.0, resolution=0.3), EDGES, 7, 40_000),
+        (PCOQS(alpha=0.1, rho=2.0, resolution=1e-6), Beta(5, 0.2), 60, 40_000),
+        (PCOQS(alpha=0.1, rho=1.0), Pool(np.linspace(0.1, 0.9, 37), "grid"), 200, 20_000),
+        (PCOQS(alpha=0.1, rho=10.0), Uniform(), 2400, 10_000),
+        (PCOQS(alpha=0.1, rho=1e4, resolution=0.03), Uniform(), 2400, 10_000),
+    ],
+    ids=lambda value: getattr(value, "name", None),
+)
+def test_trials_against_a_plain_recount(mechanism, population, n, trials) -> None:
+    """Two-sample tests of the threshold, the rank error and both together, at 3e-7 each: fails
+    by chance with probability below 1e-6.
+    """
+    fast = mechanism.trials(population, n=n, trials=trials, rng=22)
+    rng = np.random.default_rng(23)
+    parts = [
+        plain_trials(mechanism, population, n=n, trials=size, rng=rng)
+        for size in np.diff(np.append(np.arange(0, trials, 2000), trials))
+    ]
+    threshold, rank_error = (np.concatenate(column) for column in zip(*parts, strict=True))
+    assert fast.coverage == pytest.approx(population.cdf(fast.threshold))
+    scale = max(1.0, float(rank_error.max()))
+    for first, second in (
+        (fast.threshold, threshold),
+        (fast.rank_error, rank_error),
+        (fast.threshold + 10 * fast.rank_error / scale, threshold + 10 * rank_error / scale),
+    ):
+        assert differing_cells(first, second, cells=40, level=3e-7).size == 0
+
+
+def test_the_two_sample_test_sees_a_slightly_different_mechanism() -> None:
+    """A quarter more noise is seen: P(rank error = 1) moves by more than 20 standard errors, of
+    which the test needs 6; misses by chance with probability below 1e-6.
+    """
+    right = PCOQS(alpha=0.1, rho=1.0)
+    wrong = PCOQS(alpha=0.1, rho=1.0 / 1.25**2)
+    first, second = (m.trials(Uniform(), n=300, trials=100_000, rng=1) for m in (right, wrong))
+    assert differing_cells(first.rank_error, second.rank_error, cells=40, level=3e-7).size > 0
+
+
+def test_the_levels_of_the_cell_tests_are_held() -> None:
+    """At level 0.05 on correct samplers, 2000 runs each; fails by chance with probability at
+    most 5e-7 for each of the two tests, by the exact binomial tail.
+    """
+    rng = np.random.default_rng(24)
+    masses = np.array([0.5, 0.3, 0.15, 0.05])
+    runs, alarms = 2000, np.zeros(2)
+    for _ in range(runs):
+        counts = rng.multinomial(300, masses)
+        alarms[0] += disagreeing_cells(counts, masses, trials=300, level=0.05).size > 0
+        first, second = rng.integers(0, 30, (2, 200))
+        alarms[1] += differing_cells(first, second, cells=8, level=0.05).size > 0
+    assert (alarms <= binom.isf(5e-7, runs, 0.05)).all()

@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+import re
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+from support.report_document import COVERAGE, HOSTILE, PROFILE
+
+from dpcp_audit.reports.drawing.svg_figures import _thinned, figure_svg
+
+mpl = pytest.importorskip("matplotlib")
+
+
+def lines(**changes: Any) -> dict[str, Any]:
+    return PROFILE | changes
+
+
+def parsed(svg: str) -> ET.Element:
+    return ET.fromstring(svg)  # noqa: S314  (we have just written it)
+
+
+def texts(svg: str) -> list[str]:
+    return [e.text or "" for e in parsed(svg).iter() if e.tag.endswith("text")]
+
+
+@pytest.mark.parametrize("figure", [PROFILE, COVERAGE])
+def test_the_same_figure_gives_the_same_text(figure: dict[str, Any]) -> None:
+    assert figure_svg(figure) == figure_svg(figure)
+
+
+def test_the_users_matplotlib_settings_change_nothing_and_are_kept() -> None:
+    plain = figure_svg(PROFILE)
+    with mpl.rc_context(
+        {"font.size": 30, "xtick.direction": "in", "svg.fonttype": "path", "axes.linewidth": 9}
+    ):
+        before = dict(mpl.rcParams)
+        assert figure_svg(PROFILE) == plain
+        assert dict(mpl.rcParams) == before
+
+
+def test_two_figures_of_one_page_share_no_id() -> None:
+    pages = [figure_svg(PROFILE, prefix="a"), figure_svg(PROFILE, prefix="b"), figure_svg(COVERAGE)]
+    ids = [name for svg in pages for name in re.findall(r' id="(.*?)"', svg)]
+    assert len(set(ids)) == len(ids) > 6
+
+
+def test_every_reference_stays_within_the_figure() -> None:
+    svg = figure_svg(COVERAGE)
+    used = set(re.findall(r'href="#(.*?)"', svg)) | set(re.findall(r"url\(#(.*?)\)", svg))
+    assert used
+    assert used <= set(re.findall(r' id="(.*?)"', svg))
+
+
+def test_title_and_description_are_the_text_alternative() -> None:
+    root = parsed(figure_svg(COVERAGE, prefix="f"))
+    assert root.get("role") == "img"
+    assert root.get("aria-labelledby") == "f-title f-desc"
+    named = {child.get("id"): child.text for child in list(root)[:2]}
+    assert named == {"f-title": COVERAGE["title"], "f-desc": HOSTILE}
+
+
+def test_texts_stay_texts_and_are_escaped() -> None:
+    svg = figure_svg(COVERAGE)
+    assert "<script" not in svg
+    assert HOSTILE in "".join(texts(svg))
+    assert "coverage $\\alpha" in texts(svg)
+
+
+def test_ink_follows_the_page_and_the_background_is_clear() -> None:
+    svg = figure_svg(PROFILE)
+    assert "#010203" not in svg
+    assert "#000000" not in svg
+    assert "#ffffff" not in svg
+    assert all("currentColor" in style for style in re.findall(r'<text[^>]*style="(.*?)"', svg))
+
+
+def test_no_style_element_or_metadata_leaks_into_the_page() -> None:
+    svg = figure_svg(PROFILE)
+    assert "<style" not in svg
+    assert "<metadata" not in svg
+    assert not re.findall(r"http(?!://www\.w3\.org/2000/svg)", svg)
+
+
+def test_series_differ_by_more_than_colour() -> None:
+    curves = [{"name": f"s{i}", "x": [0.0, 1.0], "y": [i, i + 1.0]} for i in range(5)]
+    svg = figure_svg(lines(series=curves, marks={}))
+    dashes = set(re.findall(r"stroke-dasharray: ([^;\"]+)", svg))
+    assert len(dashes) == 4  # and one solid
+
+
+def test_points_that_cannot_be_drawn_are_counted() -> None:
+    assert "exact (1 of 3 points off the scale)" in texts(figure_svg(PROFILE))
+    logged = texts(figure_svg(lines(log_y=True)))
+    assert "claimed (2 of 3 points off the scale)" in logged
+
+
+def test_marks_that_cannot_be_drawn_are_named() -> None:
+    assert "off = -∞ (off the scale)" in texts(figure_svg(COVERAGE))
+    assert "zero = 0 (off the scale)" in texts(figure_svg(lines(log_x=True, marks={"zero": 0.0})))
+
+
+def test_a_curve_of_nothing_but_infinities_is_still_a_figure() -> None:
+    series = [{"name": "all", "x": [1.0, 2.0], "y": ["inf", "nan"]}]
+    for log in (False, True):
+        svg = figure_svg(lines(series=series, log_x=log, log_y=log, marks={}))
+        assert "all (2 of 2 points off the scale)" in texts(svg)
+
+
+def test_control_characters_do_not_break_the_figure() -> None:
+    svg = figure_svg(lines(title="a\x00b", x_label="c\x1bd"))
+    assert "a\ufffdb" in svg
+    assert "c\ufffdd" in texts(svg)
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_a_large_figure_stays_small(log: bool) -> None:
+    x = np.linspace(1, 2, 100_000)
+    y = 2 + np.random.default_rng(0).random((2, x.size))
+    series = [{"name": str(i), "x": x.tolist(), "y": y[i].tolist()} for i in range(2)]
+    assert len(figure_svg(lines(series=series, log_x=log, log_y=log, marks={}))) < 40_000
+    bins = {"name": "n", "x": np.append(x, 2.1).tolist(), "y": y[0].tolist()}
+    assert len(figure_svg(COVERAGE | {"series": [bins]})) < 40_000
+
+
+def test_empty_bins_at_the_ends_are_not_drawn() -> None:
+    bins = {"name": "n", "x": [0.0, 10.0, 20.0, 30.0, 40.0], "y": [0, 5, 2, 0]}
+    shown = texts(figure_svg(COVERAGE | {"series": [bins], "marks": {}}))
+    assert "15.0" in shown
+    assert "5.0" not in shown
+    empty = COVERAGE | {"series": [bins | {"y": [0, 0, 0, 0]}], "marks": {}}
+    assert figure_svg(empty)
+
+
+def test_thinning_keeps_the_extremes() -> None:
+    y = np.zeros(10_000)
+    y[1234], y[5678] = 5.0, -3.0
+    y[7000:7100] = np.nan
+    _, kept = _thinned(np.arange(y.size) * 1.0, y, limit=300)
+    assert kept.size <= 302
+    assert (np.nanmax(kept), np.nanmin(kept)) == (5.0, -3.0)
+    assert np.isnan(kept).any()
+
+
+def test_lengths_that_do_not_fit_are_refused() -> None:
+    short = [{"name": "s", "x": [0.0, 1.0], "y": [1.0]}]
+    with pytest.raises(ValueError, match="series must have as many y as x, got 1 and 2"):
+        figure_svg(lines(series=short))
+    with pytest.raises(ValueError, match="one x more than y, got 1 and 1"):
+        figure_svg(COVERAGE | {"series": [{"name": "s", "x": [0.0], "y": [1.0]}]})
+
+
+def test_an_unknown_kind_is_refused() -> None:
+    with pytest.raises(ValueError, match="pie"):
+        figure_svg(lines(kind="pie"))
+
+
+def test_decades_are_labelled() -> None:
+    wide = [{"name": "s", "x": [1.0, 1e12], "y": [1e-9, 1.0]}]
+    shown = texts(figure_svg(lines(series=wide, log_x=True, log_y=True, marks={})))
+    assert {"10⁶", "10⁻⁶"} <= set(shown)
+    narrow = [{"name": "s", "x": [1.0, 4.0], "y": [1.0, 4.0]}]
+    assert {"1", "2"} <= set(texts(figure_svg(lines(series=narrow, log_x=True, marks={}))))

@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+import json
+from xml.etree import ElementTree as ET
+
+import pytest
+from support.report_document import HOSTILE, document, evidence, finding
+
+from dpcp_audit._format import confidence, interval, number, plain, telling_digits
+from dpcp_audit.reports.findings.summary import read
+from dpcp_audit.reports.formats.html import render_html
+from dpcp_audit.reports.formats.junit import render_junit
+from dpcp_audit.reports.formats.markdown import render_markdown
+
+
+def test_contradictions_stand_first_then_the_worst_verdicts_then_the_documents_order() -> None:
+    reading = read(
+        document(
+            finding("p", "PROVED", "PROVED"),
+            finding("c", "CONSISTENT", "PROVED"),
+            finding("r2", "REFUTED", "REFUTED"),
+            finding("e", "ERROR", "PROVED", evidence=None),
+            finding("i", "INCONCLUSIVE", "PROVED"),
+            finding("r1", "REFUTED", "REFUTED"),
+            finding("x", "PROVED", "REFUTED", contradicts=True),
+        )
+    )
+    assert [entry.id for entry in reading.entries] == ["x", "e", "r2", "r1", "i", "c", "p"]
+
+
+def test_ids_that_look_alike_get_anchors_of_their_own() -> None:
+    names = ["a[b]", "a-b", "a.b", "A-B", "a-b-2"]
+    reading = read(document(*(finding(name, "PROVED", "PROVED") for name in names)))
+    anchors = [entry.anchor for entry in reading.entries]
+    assert len(set(anchors)) == len(names)
+    assert not any(character.isspace() for anchor in anchors for character in anchor)
+
+
+def test_the_banner_counts_findings() -> None:
+    reading = read(document())
+    assert reading.headline == "2 of 6 claims are refuted"
+    assert reading.standing == "1 verdict contradicts what was expected."
+    assert reading.holding == 2
+    assert reading.meaning.count(". ") == 1
+    assert "0.001" in reading.assurance
+
+
+@pytest.mark.parametrize(
+    ("findings", "headline"),
+    [
+        ([finding("a", "PROVED", "PROVED")], "The claim is proved"),
+        ([finding("a", "REFUTED", "REFUTED")], "The claim is refuted"),
+        ([finding(n, "REFUTED", "REFUTED") for n in "ab"], "All 2 claims are refuted"),
+        ([finding(n, "PROVED", "PROVED") for n in "ab"], "None of 2 claims is refuted"),
+        ([finding(n, "ERROR", "PROVED") for n in "ab"], "None of 2 claims could be checked"),
+        ([finding(n, "INCONCLUSIVE", "PROVED") for n in "ab"], "None of 2 claims could be decided"),
+    ],
+)
+def test_the_headline_is_grammatical(findings: list[dict[str, object]], headline: str) -> None:
+    assert read(document(*findings)).headline == headline
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "meaning"),
+    [
+        (["ERROR", "INCONCLUSIVE"], "Nothing is known of these promises"),
+        (["PROVED"], "1 claim holds: it is proved"),
+        (["CONSISTENT", "REFUTED"], "1 claim holds: it withstood"),
+        (["CONSISTENT", "CONSISTENT"], "2 claims hold: 2 withstood"),
+    ],
+)
+def test_the_meaning_is_grammatical(verdicts: list[str], meaning: str) -> None:
+    claims = (finding(str(i), verdict, "PROVED") for i, verdict in enumerate(verdicts))
+    said = read(document(*claims)).meaning
+    assert meaning in said
+    assert ("do not build on it" in said) == ("REFUTED" in verdicts)
+
+
+def test_an_empty_run_says_so() -> None:
+    assert read(document() | {"findings": []}).headline == "No claim was put to the test"
+
+
+@pytest.mark.parametrize("version", ["2.0", "10.1", None])
+def test_another_schema_is_refused(version: str | None) -> None:
+    with pytest.raises(ValueError, match=r"document must have schema_version 1\.x, got"):
+        read(document(schema_version=version))
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (None, "–"),
+        (0, "0"),
+        (-0.0, "0"),
+        (2.0, "2"),
+        (0.0641372, "0.06414"),
+        (1.3e-5, "1.3·10⁻⁵"),
+        (1e-300, "10⁻³⁰⁰"),
+        (11080, "11,080"),
+        (11080.4, "11,080"),
+        (1e12, "1,000,000,000,000"),
+        (1.23456e18, "1.235·10¹⁸"),
+        ("inf", "∞"),
+        ("-inf", "-∞"),
+        ("nan", "not a number"),
+    ],
+)
+def test_numbers_are_short(value: object, shown: str) -> None:
+    assert number(value) == shown
+
+
+@pytest.mark.parametrize("value", [True, [], "two", {}])
+def test_what_is_no_number_is_refused(value: object) -> None:
+    with pytest.raises(ValueError, match="value must be a number, got"):
+        number(value)
+
+
+def test_a_confidence_near_one_does_not_read_as_one() -> None:
+    assert confidence(1 - 5e-5) == "1 − 5·10⁻⁵"
+    assert confidence(1.0) == "1"
+
+
+def test_measured_and_claimed_numbers_that_differ_look_different() -> None:
+    close = evidence(value=1.00004, lower=1.00004, upper=1.00004, claimed=1.0)
+    (entry,) = read(document(finding("a", "REFUTED", "REFUTED", evidence=close))).entries
+    assert (entry.measured, entry.claimed) == ("1.00004", "1")
+
+
+def test_rounding_errors_do_not_lengthen_numbers() -> None:
+    assert telling_digits(evidence(value=1 + 1e-13, lower=1.0, upper=1 + 1e-13)) == 4
+
+
+def test_an_interval_of_one_point_is_not_shown() -> None:
+    assert not interval(evidence())
+    assert interval(evidence(lower=1.5, upper="inf")) == "[1.5, ∞]"
+
+
+def test_a_witness_of_short_lists_is_json() -> None:
+    witness = {"scores": [i / 7 for i in range(40)], "event": {"at_most": 0.5, "name": "x" * 90}}
+    assert json.loads(plain(witness)) == witness
+
+
+def test_a_long_list_says_how_much_it_leaves_out() -> None:
+    text = plain({"scores": list(range(100_000))})
+    assert "… 99,980 more" in text
+    assert len(text) < 400
+
+
+def test_what_could_not_be_run_stands_in_every_report() -> None:
+    """A recipe whose library is missing: its name and the reason, escaped."""
+    skipped = [{"name": "recipe-x", "reason": f"install it\x1b {HOSTILE}"}]
+    left_out = document(skipped=skipped)
+    assert [(each.name, each.reason[:11]) for each in read(left_out).skipped] == [
+        ("recipe-x", "install it\ufffd")
+    ]
+    page, text, xml = (render(left_out) for render in (render_html, render_markdown, render_junit))
+    assert "<bdi>recipe-x</bdi>: <bdi>install it\ufffd &lt;script&gt;" in page
+    assert "**Not run here:**\n\n- recipe-x: install it" in text
+    suites = {suite.get("name"): suite for suite in ET.fromstring(xml)}  # noqa: S314  (ours)
+    suite = suites["not run here"]
+    assert (suite.get("tests"), suite.get("skipped"), suite.get("failures")) == ("1", "1", "0")
+    assert suite[0][0].get("message") == f"install it\ufffd {HOSTILE}"
+    nothing = document()
+    for render in (render_html, render_markdown, render_junit):
+        assert "not run here" not in render(nothing).lower()

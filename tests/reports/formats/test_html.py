@@ -1,0 +1,245 @@
+from __future__ import annotations
+
+import re
+import sys
+from html.parser import HTMLParser
+from itertools import pairwise
+
+import pytest
+from support.report_document import HOSTILE, PROFILE, document, evidence, finding
+
+from dpcp_audit.errors import MissingExtraError
+from dpcp_audit.reports.formats.html import render_html
+
+pytest.importorskip("jinja2")
+pytest.importorskip("matplotlib")
+
+VOID = {"meta", "br", "link", "img"}
+
+
+class Page(HTMLParser):
+    """The tags, ids, links and headings of a page; checks that every tag is closed."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.attributes: list[tuple[str, str, str | None]] = []
+        self.open: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += [(tag, name, value) for name, value in attrs]
+        self.ids += [value or "" for name, value in attrs if name == "id"]
+        self.links += [value or "" for name, value in attrs if name == "href"]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        self.open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+@pytest.fixture(scope="module")
+def text() -> str:
+    return render_html(document())
+
+
+@pytest.fixture(scope="module")
+def page(text: str) -> Page:
+    return Page(text)
+
+
+def test_the_page_is_well_formed(page: Page) -> None:
+    assert page.open == []
+
+
+def test_hostile_texts_make_no_elements(text: str, page: Page) -> None:
+    assert "<script" not in text.lower()
+    assert not {"script", "iframe", "object", "link", "img"} & set(page.tags)
+    assert not [name for _, name, _ in page.attributes if name.startswith("on")]
+    assert text.count("&lt;script&gt;") >= 10
+
+
+def test_nothing_is_asked_of_the_network(text: str, page: Page) -> None:
+    assert all(link.startswith("#") for link in page.links)
+    assert not [value for _, name, value in page.attributes if name in {"src", "srcset", "action"}]
+    assert "@import" not in text
+    assert not re.findall(r"url\((?!#)", text)
+    outside = text.replace("http://www.w3.org/2000/svg", "").replace("http://evil.example", "")
+    assert "://" not in outside
+
+
+def test_ids_are_unique_and_every_reference_has_a_target(text: str, page: Page) -> None:
+    assert len(set(page.ids)) == len(page.ids)
+    wanted = {link.removeprefix("#") for link in page.links} | set(
+        re.findall(r"url\(#(.*?)\)", text)
+    )
+    for _, name, value in page.attributes:
+        if name == "aria-labelledby":
+            wanted.update((value or "").split())
+    assert wanted <= set(page.ids)
+
+
+def test_every_claim_has_a_row_that_leads_to_its_evidence(text: str) -> None:
+    claims = re.findall(r'<tbody [^>]*class="claim" id="(.*?)">\s<tr[^>]*>.*?href="#(.*?)"', text)
+    assert len(claims) == 6
+    assert all(link == f"{claim}-evidence" for claim, link in claims)
+    assert set(re.findall(r'<div class="evidence" id="(.*?)"', text)) == {c[1] for c in claims}
+
+
+def test_contradictions_stand_first_and_what_holds_stands_last(text: str) -> None:
+    names = re.findall(r'class="claim" id="claim-([a-z]+)', text)
+    assert names == ["a", "broken", "histlap", "krr", "theorem", "slow"]
+
+
+def test_the_first_screen_names_each_broken_mechanism_with_its_worst_number(text: str) -> None:
+    table = text[text.index('<table class="broken"') : text.index("</table>")]
+    rows = re.findall(r'class="name" href="#family-\d+"><bdi>(.*?)</bdi>', table)
+    assert len(rows) == 2
+    assert rows[1] == "histlap"
+    assert "ε ≤ 1" in table
+    assert "ε = ∞" in table
+    assert "Leaks more than promised" in table
+
+
+def test_every_table_has_a_caption_and_scopes(text: str) -> None:
+    tables = re.findall(r"<table.*?</table>", text, flags=re.DOTALL)
+    assert len(tables) == 7
+    assert all("<caption" in table for table in tables)
+    for cell in re.findall(r"<th\b.*?>", text):
+        assert re.search(r'scope="(col|row|rowgroup)"', cell)
+
+
+def test_landmarks_and_a_skip_link(page: Page) -> None:
+    assert [page.tags.count(tag) for tag in ("header", "main", "footer")] == [1, 1, 1]
+    assert page.links[0] == "#claims"
+
+
+def test_headings_come_in_order(page: Page) -> None:
+    levels = [int(tag[1]) for tag in page.tags if re.fullmatch(r"h[1-6]", tag)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+
+
+def test_a_verdict_is_a_word_and_not_only_a_colour(text: str) -> None:
+    for verdict in ("REFUTED", "PROVED", "CONSISTENT", "INCONCLUSIVE", "ERROR"):
+        assert re.search(
+            rf'<span class="badge [a-z]+"><span aria-hidden="true">. </span>{verdict}<', text
+        )
+
+
+def test_every_figure_has_a_text_alternative(text: str) -> None:
+    figures = re.findall(r"<svg.*?</svg>", text, flags=re.DOTALL)
+    assert len(figures) == 3
+    assert all('role="img"' in svg and "<title" in svg and "<desc" in svg for svg in figures)
+
+
+def test_evidence_is_folded_but_for_what_contradicts_or_failed(text: str) -> None:
+    assert len(re.findall(r"<details>", text)) == 4
+    assert len(re.findall(r"<details open>", text)) == 2
+    assert "… 80 more" in text
+
+
+def test_a_short_report_is_unfolded() -> None:
+    assert "<details>" not in render_html(document(finding("a", "REFUTED", "REFUTED")))
+
+
+def test_an_error_is_shown_and_missing_evidence_is_a_dash(text: str) -> None:
+    error = "ValueError: scores must not be empty, got []"
+    assert f'<pre class="error"><bdi>{error}</bdi></pre>' in text
+    banner = text[text.index("<header>") : text.index("</header>")]
+    assert f"<bdi>{error}</bdi>" in banner
+    row = text[text.index('id="claim-broken"') :]
+    assert row[: row.index("</tr>")].count("–") == 3
+
+
+def test_the_numbers_behind_the_evidence_are_shown() -> None:
+    counted = evidence(
+        kind="certified",
+        n_samples=4000,
+        bound="at most",
+        sample={"counts": [{"of": "failures", "hits": 17, "trials": 4000}]},
+    )
+    text = render_html(
+        document(
+            finding(
+                "a",
+                "REFUTED",
+                "REFUTED",
+                evidence=counted,
+                location={"file": "src/<q>.py", "line": 12},
+            ),
+            seed=77,
+        )
+    )
+    for fact in ("failures: 17 of 4000", "77", "src/&lt;q&gt;.py:12", "4000"):
+        assert f"<bdi>{fact}</bdi></dd>" in text
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["a\x00\x1b[31mb", "a\u202eb\u2066c", "a\ud800b", "]]>\"'&<b>", "x" * 10_000, "a\nb\r\u2028c"],
+)
+def test_any_text_can_be_printed(name: str) -> None:
+    figure = PROFILE | {"title": name, "x_label": name, "description": name, "marks": {name: 1.0}}
+    claim = finding(
+        f"id{name}",
+        "ERROR",
+        "PROVED",
+        statement=name,
+        formula=name,
+        note=name,
+        error=name,
+        replay=name,
+        witness={name: name},
+        evidence=evidence(quantity=name),
+        source={"paper": name, "section": name},
+        figures=[figure],
+    )
+    text = render_html(document(claim, suite=name, profile=name))
+    assert Page(text).open == []
+    assert text.encode("utf-8")
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\u202a-\u202e\u2066-\u2069]", text)
+    assert len(text) < 400_000
+
+
+def test_contradictions_are_named_in_the_banner(text: str) -> None:
+    banner = text[text.index("<header>") : text.index("</header>")]
+    assert 'class="alarm"' in banner
+    assert "REFUTED, expected PROVED" in banner
+    clean = render_html(document(finding("a", "PROVED", "PROVED")))
+    assert "No verdict contradicts what was expected." in clean
+    assert 'class="alarm"' not in clean
+
+
+def test_a_run_that_was_stopped_says_so() -> None:
+    assert "stopped before its end" in render_html(document(complete=False))
+
+
+def test_the_same_document_gives_the_same_page(text: str) -> None:
+    assert render_html(document()) == text
+
+
+def test_an_empty_run_has_a_page() -> None:
+    assert Page(render_html(document() | {"findings": []})).open == []
+
+
+@pytest.mark.parametrize("package", ["jinja2", "matplotlib"])
+def test_a_missing_extra_is_named(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(
+        MissingExtraError, match=rf"{package} .* pip install 'dpcp-audit\[report\]'"
+    ):
+        render_html(document())
+
+
+def test_the_hostile_text_is_hostile() -> None:
+    assert "<script>" in HOSTILE

@@ -1,0 +1,144 @@
+"""The published JSON Schema: up to date, valid, and of one mind with the tool's own check."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.report_document import document
+
+from dpcp_audit.engine.run_settings import Profile, RunSettings
+from dpcp_audit.engine.runner import check
+from dpcp_audit.frontends.cli.main import main
+from dpcp_audit.reports.document import plain_data, to_document
+from dpcp_audit.reports.formats import results_schema
+from dpcp_audit.reports.formats.results_schema import (
+    check_document,
+    json_schema,
+    published_schema,
+    schema_text,
+)
+from dpcp_audit.reports.formats.shapes import SchemaError
+
+VALIDATOR = jsonschema.Draft202012Validator(json_schema())
+
+
+def valid() -> dict[str, Any]:
+    """A document with every optional key."""
+    full = document(pools=[], targets=[{"target": "mine.py:f"}], schema_version="1.1")
+    finding = copy.deepcopy(full["findings"][1])
+    finding |= {"id": "full", "location": {"file": "a.py", "line": 3}}
+    finding["evidence"] |= {
+        "bound": "at least",
+        "sample": {
+            "measure": "rates",
+            "counts": [{"of": "failures", "hits": 3, "trials": 9, "undecided": 0}],
+            "range": [0.0, "inf"],
+        },
+    }
+    findings = [full["findings"][0], full["findings"][4], finding]
+    return copy.deepcopy(full | {"findings": findings})
+
+
+def test_the_file_is_up_to_date() -> None:
+    """After a change that is meant: DPCP_AUDIT_UPDATE_GOLDEN=1 pytest, of this file."""
+    if os.environ.get("DPCP_AUDIT_UPDATE_GOLDEN") == "1":
+        path = Path(results_schema.__file__).with_name(results_schema.SCHEMA_FILE)
+        path.write_text(schema_text(), encoding="utf-8")
+    assert published_schema() == schema_text()
+
+
+def test_the_command_prints_the_file(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["schema"]) == 0
+    assert capsys.readouterr().out == published_schema()
+
+
+def test_the_schema_is_one() -> None:
+    jsonschema.Draft202012Validator.check_schema(json.loads(published_schema()))
+
+
+@pytest.mark.parametrize("id_", ["ldpcp.krr", "histlap.coverage[scores=digits-gaussian-nb]"])
+def test_real_findings_are_valid(id_: str) -> None:
+    settings = RunSettings(profile=Profile.SMOKE)
+    results = to_document(settings, [check(id_, settings)], seconds=1.0, complete=True)
+    VALIDATOR.validate(results)
+    check_document(results)
+
+
+def test_the_full_document_is_valid() -> None:
+    VALIDATOR.validate(valid())
+    check_document(valid())
+
+
+def paths(value: Any, place: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    keys: list[Any] = []
+    if isinstance(value, dict | list):
+        keys = list(value) if isinstance(value, dict) else list(range(len(value)))
+    return [place, *(p for key in keys for p in paths(value[key], (*place, key)))]
+
+
+PATHS = [path for path in paths(valid()) if path]
+ODD: list[Any] = [
+    None,
+    True,
+    0,
+    -1,
+    1.5,
+    10**400,
+    "inf",
+    "PROVED",
+    "1.7",
+    "2.0",
+    "",
+    [],
+    [1],
+    {},
+    {"a": 1},
+]
+
+
+@given(path=st.sampled_from(PATHS), value=st.sampled_from([*ODD, "MISSING"]))
+def test_the_schema_and_the_check_agree(path: tuple[Any, ...], value: Any) -> None:
+    """Whatever stands at whatever place, both let it pass or neither does."""
+    changed = valid()
+    inner: Any = changed
+    for key in path[:-1]:
+        inner = inner[key]
+    if value == "MISSING":
+        del inner[path[-1]]
+    else:
+        inner[path[-1]] = value
+    try:
+        check_document(changed)
+        passes = True
+    except SchemaError as error:
+        if "unique" in str(error) or "length" in str(error):
+            return  # what JSON Schema cannot say
+        passes = False
+    assert VALIDATOR.is_valid(changed) is passes, (path, value)
+
+
+def test_numbers_that_json_lacks_are_valid_as_strings_only() -> None:
+    odd = valid()
+    odd["findings"][0]["evidence"]["value"] = float("nan")
+    VALIDATOR.validate(plain_data(odd))
+    odd["findings"][0]["evidence"]["value"] = "NaN"
+    assert not VALIDATOR.is_valid(odd)
+    with pytest.raises(SchemaError, match="value must be a number, got 'NaN'"):
+        check_document(odd)
+
+
+def test_locations_are_checked() -> None:
+    odd = valid()
+    odd["findings"][2]["location"]["line"] = 0
+    with pytest.raises(
+        SchemaError, match=r"findings\[2\].location.line must be a whole number >= 1 or null"
+    ):
+        check_document(odd)

@@ -1,0 +1,187 @@
+"""Report files, and what a terminal shows."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dpcp_audit.engine.run_events import CheckFinished, RunStarted
+from dpcp_audit.engine.run_settings import RunSettings
+from dpcp_audit.engine.runner import check
+from dpcp_audit.errors import IncompleteError, MissingExtraError, UsageError
+from dpcp_audit.reports.document import dump, to_document
+from dpcp_audit.reports.formats import writers
+from dpcp_audit.reports.formats.writers import Writer, parse_reports, write_all
+from dpcp_audit.reports.terminal import Progress, print_summary, summary_line
+from dpcp_audit.results import Claim, Finding, Source, Verdict
+
+IDS = ("ldpcp.shuffle[n=2452]", "ldpcp.krr", "histlap.privacy[scale=1/epsilon]")
+
+
+def failed(id_: str, error: str = "ValueError: planted") -> Finding:
+    claim = Claim(
+        id=id_, statement="s", source=Source(paper="P", section="1"), expected=Verdict.PROVED
+    )
+    return Finding(claim=claim, outcome=None, error=error)
+
+
+@pytest.fixture(scope="module")
+def document() -> dict[str, Any]:
+    settings = RunSettings()
+    found = [*(check(id_, settings) for id_ in IDS), failed("a.error")]
+    return to_document(settings, found, seconds=1.0, complete=True)
+
+
+def test_writers_are_parsed(tmp_path: Path) -> None:
+    path = tmp_path / "r=1.json"
+    assert parse_reports([f"json={path}", "json=-"]) == (
+        Writer(render=dump, path=path),
+        Writer(render=dump, path=None),
+    )
+    assert parse_reports([]) == ()
+
+
+def test_a_missing_extra_says_how_to_get_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(writers, "find_spec", lambda _: None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'dpcp-audit\[report\]'"):
+        parse_reports([f"html={tmp_path / 'a.html'}"])
+
+
+def test_every_report_is_tried_before_a_failure_is_told(
+    document: dict[str, Any], tmp_path: Path
+) -> None:
+    good = tmp_path / "good.json"
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    paths = parse_reports([f"json={gone / 'a.json'}", f"json={good}"])
+    gone.rmdir()
+    with pytest.raises(IncompleteError, match=r"gone/a\.json: No such file"):
+        write_all(document, paths)
+    assert good.read_text(encoding="utf-8") == dump(document)
+
+
+def test_folders_that_are_read_only_are_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("os.access", lambda *_: False)
+    with pytest.raises(UsageError, match="cannot be written to"):
+        parse_reports([f"json={tmp_path / 'a.json'}"])
+
+
+def test_summary_is_worst_first(document: dict[str, Any]) -> None:
+    stream = io.StringIO()
+    print_summary(document, stream=stream)
+    lines = stream.getvalue().splitlines()
+    verdicts = [line.split()[0] for line in lines[1:-1] if line.split()[0].isupper()]
+    assert verdicts == ["ERROR", "REFUTED", "REFUTED", "PROVED"]
+    assert all(any(id_ in line for line in lines) for id_ in IDS)
+    assert "4 claims: 1 error, 2 refuted, 1 proved; no verdict contradicts" in lines[-1]
+
+
+def test_contradictions_come_first_and_are_said(document: dict[str, Any]) -> None:
+    surprised = document | {
+        "findings": [f | {"contradicts": f["id"] == "ldpcp.krr"} for f in document["findings"]],
+        "summary": document["summary"] | {"contradictions": 1},
+    }
+    stream = io.StringIO()
+    print_summary(surprised, stream=stream)
+    assert stream.getvalue().splitlines()[1].startswith("PROVED (unexpected)")
+    assert "1 verdict(s) CONTRADICT" in summary_line(surprised)
+
+
+def test_markup_in_a_document_is_text(document: dict[str, Any]) -> None:
+    finding = document["findings"][1] | {"id": "a[bold]b[/]"}
+    stream = io.StringIO()
+    print_summary(document | {"findings": [finding]}, stream=stream)
+    assert "a[bold]b[/]" in stream.getvalue()
+
+
+def summary(document: dict[str, Any], results: Path | None = None) -> str:
+    stream = io.StringIO()
+    print_summary(document, stream=stream, results=results)
+    return stream.getvalue()
+
+
+def test_a_refuted_claim_has_a_witness_and_a_replay(document: dict[str, Any]) -> None:
+    text = summary(document, Path("my results.json"))
+    told = text[text.index("histlap.privacy[scale=1/epsilon] is refuted") :].splitlines()
+    assert told[1].startswith("  witness: ")
+    assert told[2] == (
+        "  replay:  dpcp-audit replay 'histlap.privacy[scale=1/epsilon]' 'my results.json'"
+    )
+    assert "ldpcp.krr is refuted" not in text
+    assert "with --report json=results.json" in summary(document)
+
+
+def test_of_many_refuted_claims_the_witnesses_of_the_worst_are_printed(
+    document: dict[str, Any],
+) -> None:
+    refuted = next(f for f in document["findings"] if f["verdict"] == "REFUTED")
+    many = [refuted | {"id": f"f{i}", "contradicts": i == 7} for i in range(8)]
+    text = summary(document | {"findings": many}, Path("r.json"))
+    assert [line.split()[0] for line in text.splitlines() if line.endswith("is refuted")] == [
+        "f7",
+        "f0",
+        "f1",
+    ]
+    assert "... and 5 more refuted claims" in text
+
+
+def test_what_a_target_is_called_moves_no_cursor(document: dict[str, Any]) -> None:
+    """Escape sequences and line breaks in ids, quantities, errors and reasons are shown as text."""
+    hostile = "a\x1b[2J\x1b]0;t\x07b\r\nREFUTED c"
+    refuted = next(f for f in document["findings"] if f["verdict"] == "REFUTED")
+    evidence = refuted["evidence"] | {"quantity": hostile}
+    findings = [
+        refuted | {"id": hostile, "evidence": evidence, "witness": {hostile: hostile}},
+        refuted | {"id": "e", "verdict": "ERROR", "evidence": None, "error": hostile},
+    ]
+    skipped = [{"name": hostile, "reason": hostile}]
+    text = summary(document | {"findings": findings, "skipped": skipped}, Path("r.json"))
+    assert text.replace("\n", "").isprintable()
+    assert "a\ufffd[2J\ufffd]0;t\ufffdb REFUTED c" in text
+    assert not any(line.startswith("REFUTED c") for line in text.splitlines())
+
+
+def test_without_a_verdict_there_is_no_table(document: dict[str, Any]) -> None:
+    text = summary(document | {"findings": []})
+    assert text.splitlines()[0] == "no check was finished: there is no verdict"
+    assert "quantity" not in text
+
+
+class Terminal(io.StringIO):
+    """A stream that says that it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def show(id_: str) -> None:
+    with Progress() as progress:
+        progress.show(RunStarted(ids=(id_,)))
+        progress.show(CheckFinished(finding=failed(id_)))
+
+
+@pytest.mark.parametrize("id_", [*IDS, "a[/b]"])
+def test_a_bar_shows_ids_with_their_brackets(id_: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("NO_COLOR", "CI", "TTY_COMPATIBLE", "FORCE_COLOR"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "160")
+    with contextlib.redirect_stderr(Terminal()) as terminal:
+        show(id_)
+    assert id_ in terminal.getvalue()
+    assert "1/1" in terminal.getvalue()
+
+
+def test_lines_stand_for_the_bar_elsewhere(capsys: pytest.CaptureFixture[str]) -> None:
+    show(IDS[0])
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err == f"[1/1] {IDS[0]}: ERROR (0.0 s)\n"

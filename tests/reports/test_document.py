@@ -1,0 +1,241 @@
+"""Results documents: plain data out, and nothing but well-formed results in."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from dpcp_audit.computed import Computation, Computed
+from dpcp_audit.engine.run_settings import Profile, RunSettings
+from dpcp_audit.engine.suites import select
+from dpcp_audit.reports.document import DocumentError, dump, load, plain_data, to_document
+from dpcp_audit.results import Claim, Finding, Source, Verdict
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SETTINGS = RunSettings(profile=Profile.SMOKE)
+
+
+@pytest.fixture(scope="module")
+def results() -> dict[str, Any]:
+    """A small real run: lines, a histogram, an error, an infinite value."""
+    from dpcp_audit.engine.run_events import RunFinished  # noqa: PLC0415
+    from dpcp_audit.engine.runner import run  # noqa: PLC0415
+
+    *_, last = run(select(["ldpcp.krr", "pcoqs.remark-3", "pcoqs.epsilon*"]), SETTINGS)
+    assert isinstance(last, RunFinished)
+    claim = Claim(
+        id="x.error",
+        statement="s",
+        source=Source(paper="P", section="1"),
+        expected=Verdict.CONSISTENT,
+    )
+    broken = Finding(claim=claim, outcome=None, error="ValueError: planted (in f)")
+    endless = Computed(lambda: Computation(quantity="x", value=math.inf, claimed=1.0))
+    infinite = Finding(
+        claim=Claim(id="x.infinite", statement="s", source=claim.source, expected=Verdict.REFUTED),
+        outcome=endless(None),  # type: ignore[arg-type]
+    )
+    everything = [*last.findings, broken, infinite]
+    return to_document(SETTINGS, everything, seconds=1.0, complete=True)
+
+
+def write(path: Path, document: object) -> Path:
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return path
+
+
+def test_round_trip(results: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "r.json"
+    path.write_text(dump(results), encoding="utf-8")
+    assert load(path) == results
+    assert json.loads(dump(results), parse_constant=pytest.fail) == results
+
+
+def test_summary_counts_what_is_there(results: dict[str, Any]) -> None:
+    verdicts = [finding["verdict"] for finding in results["findings"]]
+    counts = {str(verdict): verdicts.count(verdict) for verdict in Verdict}
+    assert results["summary"] == counts | {"contradictions": 0}
+    assert results["findings"][-1]["evidence"]["value"] == "inf"
+    assert results["findings"][-2]["evidence"] is None
+
+
+def test_replay_commands_are_safe_to_paste(results: dict[str, Any]) -> None:
+    command = next(f["replay"] for f in results["findings"] if f["id"] == "pcoqs.remark-3")
+    assert command == "dpcp-audit replay pcoqs.remark-3 RESULTS.json"
+    claim = Claim(
+        id="a[b;rm]", statement="s", source=Source(paper="P", section="1"), expected=Verdict.PROVED
+    )
+    shown = to_document(SETTINGS, [Finding(claim=claim, outcome=None)], seconds=0, complete=True)
+    assert shown["findings"][0]["replay"] == "dpcp-audit replay 'a[b;rm]' RESULTS.json"
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (math.inf, "inf"),
+        (-math.inf, "-inf"),
+        (math.nan, "nan"),
+        (np.float64("nan"), "nan"),
+        (np.bool_(True), True),
+        (np.int64(3), 3),
+        (np.array([[1.0, math.inf]]), [[1.0, "inf"]]),
+        ((1, (2.5,)), [1, [2.5]]),
+        ({1: np.float32(0.5)}, {"1": 0.5}),
+        (Verdict.PROVED, "PROVED"),
+        (None, None),
+    ],
+)
+def test_plain_data(value: object, expected: object) -> None:
+    assert plain_data(value) == expected
+    json.dumps(plain_data(value), allow_nan=False)
+
+
+@dataclass
+class Odd:
+    x: int = 1
+
+
+@pytest.mark.parametrize("value", [Odd(), {1, 2}, b"x", 1j, object])
+def test_what_is_not_plain_data_is_refused(value: object) -> None:
+    with pytest.raises(TypeError, match="value must be plain data"):
+        plain_data({"a": [value]})
+
+
+HOSTILE: dict[str, bytes] = {
+    "empty": b"",
+    "binary": bytes(range(256)),
+    "zip": b"PK\x03\x04\x00\xff",
+    "bom": b"\xef\xbb\xbf{}",
+    "truncated": b'{"schema_version": "1.0", "findings": [',
+    "two": b"{} {}",
+    "deep": b"[" * 100_000,
+    "deep-objects": b'{"schema_version":"1.0","findings":' + b'{"a":' * 500 + b"1" + b"}" * 501,
+    "long-number": b'{"schema_version": "1.0", "seed": ' + b"9" * 5000 + b"}",
+    "half-a-character": b'{"schema_version": "1.0", "seed": "\\ud800"}',
+    "a-list": b"[1, 2]",
+    "a-number": b"7",
+    "null": b"null",
+    "other-json": b'{"name": "x"}',
+    "no-findings": b'{"schema_version": "1.0"}',
+    "version-2": b'{"schema_version": "2.0", "findings": []}',
+    "version-10": b'{"schema_version": "10.0", "findings": []}',
+    "version-none": b'{"schema_version": null, "findings": []}',
+    "version-list": b'{"schema_version": [1], "findings": []}',
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_other_files_are_refused_in_one_line(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "r.json"
+    path.write_bytes(HOSTILE[name])
+    with pytest.raises(DocumentError) as caught:
+        load(path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_missing_files_and_folders_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(DocumentError, match="No such file"):
+        load(tmp_path / "none.json")
+    with pytest.raises(DocumentError, match="Is a directory"):
+        load(tmp_path)
+
+
+def test_other_versions_are_named(tmp_path: Path) -> None:
+    path = write(tmp_path / "r.json", {"schema_version": "2.1", "findings": []})
+    with pytest.raises(DocumentError, match="schema version 2.1, this tool reads 1"):
+        load(path)
+
+
+def test_text_that_is_not_unicode_is_refused(results: dict[str, Any], tmp_path: Path) -> None:
+    """JSON can write half a surrogate pair, which no file or terminal can show."""
+    broken = copy.deepcopy(results)
+    broken["findings"][0]["note"] = "\ud800"
+    with pytest.raises(DocumentError, match="surrogates not allowed"):
+        load(write(tmp_path / "r.json", broken))
+
+
+def test_later_minor_versions_and_unknown_keys_are_read(
+    results: dict[str, Any], tmp_path: Path
+) -> None:
+    later = results | {"schema_version": "1.7", "novelty": {"a": [1]}}
+    assert load(write(tmp_path / "r.json", later)) == later
+
+
+def test_numbers_that_json_lacks_are_normalised(results: dict[str, Any], tmp_path: Path) -> None:
+    odd = copy.deepcopy(results)
+    odd["findings"][0]["evidence"] |= {"value": math.nan, "lower": -math.inf}
+    evidence = load(write(tmp_path / "r.json", odd))["findings"][0]["evidence"]
+    assert (evidence["value"], evidence["lower"]) == ("nan", "-inf")
+
+
+PLACES = [
+    (["findings"], {}, "findings must be a list"),
+    (["findings"], ["x"], r"findings\[0\] must be an object, got 'x'"),
+    (["seed"], -1, "seed must be a whole number"),
+    (["seed"], True, "seed must be a whole number"),
+    (["seed"], "0", "seed must be a whole number >= 0, got '0'"),
+    (["profile"], None, "profile must be text, got None"),
+    (["false_alarm"], "much", "false_alarm must be a number, got 'much'"),
+    (["complete"], 1, "complete must be true or false"),
+    (["summary"], [], "summary must be an object"),
+    (["summary", "REFUTED"], -1, "summary.REFUTED must be a whole number"),
+    (["summary", "contradictions"], None, "summary.contradictions"),
+    (["tool"], "dpcp-audit", "tool must be an object"),
+    (["tool", "version"], 1, "tool.version must be text"),
+    (["findings", 0, "id"], 7, r"findings\[0\].id must be text, got 7"),
+    (["findings", 1, "id"], "ldpcp.krr", r"findings\[1\].id must be unique"),
+    (["findings", 0, "verdict"], "MAYBE", r"findings\[0\].verdict must be one of REFUTED"),
+    (["findings", 0, "verdict"], [], r"findings\[0\].verdict must be one of"),
+    (["findings", 0, "expected"], "refuted", r"findings\[0\].expected must be one of"),
+    (["findings", 0, "contradicts"], "no", r"findings\[0\].contradicts must be true or false"),
+    (["findings", 0, "source"], "the paper", r"findings\[0\].source must be an object"),
+    (["findings", 0, "source", "section"], None, r"source.section must be text"),
+    (["findings", 0, "evidence"], [], r"findings\[0\].evidence must be an object or null"),
+    (["findings", 0, "evidence", "value"], "big", r"evidence.value must be a number, got 'big'"),
+    (["findings", 0, "evidence", "value"], None, r"evidence.value must be a number"),
+    (["findings", 0, "evidence", "value"], 10**400, r"evidence.value must be a number"),
+    (["findings", 0, "evidence", "claimed"], "?", r"evidence.claimed must be a number or null"),
+    (["findings", 0, "evidence", "n_samples"], 1.5, r"evidence.n_samples must be a whole"),
+    (["findings", 0, "evidence", "kind"], "sure", r"evidence.kind must be one of exact"),
+    (["findings", 0, "witness"], None, r"findings\[0\].witness must be an object"),
+    (["findings", 0, "figures"], None, r"findings\[0\].figures must be a list"),
+    (["findings", 0, "figures"], [3], r"findings\[0\].figures\[0\] must be an object"),
+    (["findings", 0, "figures", 0, "kind"], "pie", r"figures\[0\].kind must be one of lines"),
+    (["findings", 0, "figures", 0, "marks"], {"a": "b"}, r"marks\.a must be a number"),
+    (["findings", 0, "figures", 0, "series", 0, "x"], [1, "2"], r"series\[0\].x must be a list"),
+    (["findings", 0, "figures", 0, "series", 0, "x"], [1], r"x and .y must match in length"),
+    (["findings", 0, "seconds"], "1 s", r"findings\[0\].seconds must be a number"),
+]
+
+
+@pytest.mark.parametrize(("place", "value", "message"), PLACES)
+def test_wrong_types_are_named_with_their_place(
+    results: dict[str, Any], tmp_path: Path, place: list[Any], value: object, message: str
+) -> None:
+    broken = copy.deepcopy(results)
+    inner: Any = broken
+    for key in place[:-1]:
+        inner = inner[key]
+    inner[place[-1]] = value
+    with pytest.raises(DocumentError, match=message):
+        load(write(tmp_path / "r.json", broken))
+
+
+@pytest.mark.parametrize("place", [place for place, *_ in PLACES if isinstance(place[-1], str)])
+def test_missing_keys_are_named(results: dict[str, Any], tmp_path: Path, place: list[Any]) -> None:
+    broken = copy.deepcopy(results)
+    inner: Any = broken
+    for key in place[:-1]:
+        inner = inner[key]
+    del inner[place[-1]]
+    with pytest.raises(DocumentError, match=f"{place[-1]} is missing"):
+        load(write(tmp_path / "r.json", broken))

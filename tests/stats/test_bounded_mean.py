@@ -1,0 +1,143 @@
+"""Betting on a bounded mean: values by hand, limits that agree with the test, and its power."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from dpcp_audit.stats.bounded_mean import MeanBets
+from dpcp_audit.stats.intervals import mean_interval
+
+ONE = MeanBets(bets=np.array([0.5]), weights=np.array([1.0]))
+VALUES = np.linspace(0.75, 0.95, 41)
+
+
+def test_a_capital_by_hand() -> None:
+    """At m = 0.8 and f = 1/2, values 0.6 and 1 multiply the capital by 1.5 and 0.5."""
+    wealth = ONE.log_wealth([0.6, 1.0, 0.6], at_least=0.8)
+    assert wealth == pytest.approx([math.log(1.5 * 0.5 * 1.5)])
+    assert ONE.log_capital(wealth) == pytest.approx(math.log(1.125))
+
+
+def test_counts_stand_for_repeated_values() -> None:
+    bets = MeanBets()
+    repeated = bets.log_wealth([0.2, 0.9, 0.9], at_least=0.7)
+    counted = bets.log_wealth([0.2, 0.9], at_least=0.7, counts=np.array([1, 2]))
+    assert counted == pytest.approx(repeated)
+
+
+def test_the_path_ends_at_the_wealth() -> None:
+    bets = MeanBets()
+    path = bets.log_wealth_path(np.stack([VALUES, VALUES[::-1]]), at_least=0.9)
+    assert path.shape == (2, VALUES.size, bets.bets.size)
+    assert path[:, -1] == pytest.approx(np.stack([bets.log_wealth(VALUES, at_least=0.9)] * 2))
+
+
+def test_the_stopping_time_of_equal_values() -> None:
+    """The capital grows by log(1 + 0.5·0.2/0.2) = log 1.5 a value: 100 is reached at the 12th."""
+    times = ONE.stopping_time(np.full((2, 20), 0.6), at_least=0.8, significance=0.01)
+    assert times.tolist() == [12, 12]
+    never = ONE.stopping_time(np.full((1, 20), 0.8), at_least=0.8, significance=0.01)
+    assert never.tolist() == [21]
+
+
+def test_the_upper_limit_solves_the_capital() -> None:
+    """(1 + 0.5·(m − x)/(1 − m))²⁰ = 100 at the limit m of twenty values x = 0.5."""
+    gain = 2 * (100 ** (1 / 20) - 1)
+    expected = (gain + 0.5) / (1 + gain)
+    limit = ONE.upper_limit(np.full(20, 0.5), significance=0.01)
+    assert limit == pytest.approx(expected, abs=1e-9)
+    assert ONE.lower_limit(np.full(20, 0.5), significance=0.01) == pytest.approx(1 - expected)
+
+
+@pytest.mark.parametrize("m", [0.6, 0.9, 0.99])
+def test_a_mean_is_excluded_exactly_beyond_the_limit(m) -> None:
+    bets = MeanBets()
+    limit = bets.upper_limit(VALUES, significance=0.01)
+    excluded = bets.log_capital(bets.log_wealth(VALUES, at_least=m)) >= math.log(100)
+    assert excluded == (m >= limit)
+
+
+def test_many_values_are_rounded_to_the_safe_side() -> None:
+    values = np.random.default_rng(0).beta(45, 6, size=3000)
+    rounded = MeanBets().upper_limit(values, significance=1e-3)
+    log_capital = MeanBets().log_capital(MeanBets().log_wealth(values, at_least=rounded))
+    assert log_capital >= -math.log(1e-3)
+    assert rounded - values.mean() < 0.01
+
+
+def test_limits_at_the_ends() -> None:
+    assert MeanBets().upper_limit(np.ones(50), significance=0.01) == 1.0
+    assert MeanBets().lower_limit(np.zeros(50), significance=0.01) == 0.0
+
+
+def test_the_limit_is_closer_than_empirical_bernsteins() -> None:
+    """On the coverages of split conformal prediction: at 500 values by more than a half."""
+    values = np.random.default_rng(1).beta(45, 6, size=500)
+    ours = MeanBets().upper_limit(values, significance=5e-5) - values.mean()
+    other = mean_interval(values, bounds=(0, 1), significance=1e-4)[1] - values.mean()
+    assert ours < 0.5 * other
+    normal = 3.89 * values.std() / math.sqrt(values.size)
+    assert normal < ours < 2 * normal
+
+
+def test_tilted_bets_keep_half_for_the_rest() -> None:
+    bets = MeanBets()
+    seen = np.full(30, 0.5)
+    tilted = bets.tilted(seen, at_least=0.9)
+    best = int(bets.log_wealth(seen, at_least=0.9).argmax())
+    assert tilted.weights.sum() == pytest.approx(1)
+    assert tilted.weights[best] == pytest.approx(0.5 + 0.5 / bets.bets.size)
+
+
+def test_growth_tells_the_direction() -> None:
+    assert MeanBets().growth(np.full(10, 0.85), at_least=0.9) > 0
+    assert MeanBets().growth(np.full(10, 0.95), at_least=0.9) < 0
+    half = MeanBets().growth(np.full(10, 0.85), at_least=0.9, prior=10)
+    assert half == pytest.approx(MeanBets().growth(np.full(10, 0.85), at_least=0.9) / 2)
+
+
+def test_more_values_are_needed_for_a_smaller_shortfall() -> None:
+    needed = [
+        MeanBets().values_needed(VALUES + shift, at_least=0.9, significance=1e-4)
+        for shift in (0.0, 0.02, 0.04)
+    ]
+    assert needed == sorted(needed)
+    assert math.isinf(MeanBets().values_needed(VALUES + 0.05, at_least=0.9, significance=1e-4))
+
+
+def test_groups_of_unequal_size_leave_the_law_as_it_is() -> None:
+    """Ten groups of two zeros, ten of one, and thirty of a one each: half zeros all the same."""
+    needed = [
+        MeanBets().values_needed(np.repeat([0.0, 1.0], half), at_least=0.6, significance=1e-4)
+        for half in (25, 30)
+    ]
+    assert needed[1] == pytest.approx(needed[0], abs=1)
+
+
+def test_the_detectable_shortfall_inverts_the_values_needed() -> None:
+    settings = {"at_least": 0.9, "significance": 1e-4}
+    found = MeanBets().detectable_shortfall(VALUES, n_values=400, **settings)
+    centred = VALUES - VALUES.mean() + 0.9
+    assert MeanBets().values_needed(centred - found, **settings) <= 400
+    assert MeanBets().values_needed(centred - 0.95 * found, **settings) > 400
+    assert math.isinf(MeanBets().detectable_shortfall(VALUES, n_values=2, **settings))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: MeanBets().log_wealth([0.5, 1.5], at_least=0.5), r"values must lie in \[0, 1\]"),
+        (lambda: MeanBets().log_wealth([math.nan], at_least=0.5), r"values must lie in \[0, 1\]"),
+        (lambda: MeanBets().upper_limit([], significance=0.1), "values must not be empty"),
+        (lambda: MeanBets().log_wealth([0.5], at_least=1.0), r"at_least must lie in \(0, 1\)"),
+        (lambda: MeanBets().upper_limit([0.5], significance=0), "significance must lie in"),
+        (lambda: MeanBets(bets=np.array([1.0])), r"bets must lie in \(0, 1\), got \[1.\]"),
+        (lambda: MeanBets(weights=np.ones(3)), "weights must be 12 numbers > 0"),
+    ],
+)
+def test_bad_input_is_named(call, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()

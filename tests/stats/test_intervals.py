@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from dpcp_audit.stats.intervals import clopper_pearson, detectable_excess, mean_interval
+
+
+@pytest.mark.parametrize(("successes", "trials"), [(0, 10), (3, 10), (10, 10), (70, 1000)])
+def test_clopper_pearson_inverts_the_binomial_tails(successes, trials) -> None:
+    low, high = clopper_pearson(successes, trials, significance=0.02)
+    if successes:
+        assert binom.sf(successes - 1, trials, low) == pytest.approx(0.01)
+    else:
+        assert low == 0
+    if successes < trials:
+        assert binom.cdf(successes, trials, high) == pytest.approx(0.01)
+    else:
+        assert high == 1
+
+
+def test_clopper_pearson_covers_exactly() -> None:
+    """Coverage is summed over all outcomes, on a grid of rates: valid, and not vacuous."""
+    trials, significance = 40, 0.1
+    low, high = np.transpose(
+        [clopper_pearson(k, trials, significance=significance) for k in range(trials + 1)]
+    )
+    misses = [
+        binom.pmf(np.arange(trials + 1), trials, p)[(low > p) | (high < p)].sum()
+        for p in np.linspace(0.01, 0.99, 99)
+    ]
+    assert max(misses) <= significance
+    assert max(misses) > 0.6 * significance
+
+
+def test_mean_interval_is_the_empirical_bernstein_bound() -> None:
+    values = np.array([0.0, 1.0, 1.0, 2.0])
+    low, high = mean_interval(values, bounds=(0, 100), significance=0.05)
+    log_term = math.log(4 / 0.05)
+    radius = math.sqrt(2 * values.var(ddof=1) * log_term / 4) + 7 * 100 * log_term / (3 * 3)
+    assert low == 0
+    assert high == 100 or high == pytest.approx(1 + radius)
+
+
+def test_mean_interval_over_the_last_axis_is_not_vacuous() -> None:
+    values = (np.arange(20_000) + 0.5).reshape(2, -1) % 100 / 100
+    low, high = mean_interval(values, bounds=(0, 1), significance=1e-6)
+    assert low.shape == high.shape == (2,)
+    assert ((low < values.mean(axis=1)) & (values.mean(axis=1) < high)).all()
+    assert (high - low < 0.06).all()
+
+
+def test_detectable_excess_is_detected_and_no_less_would_be() -> None:
+    claimed, trials, significance = 0.1, 2000, 1e-3
+    excess = detectable_excess(claimed, trials, significance=significance)
+    refuted = [
+        clopper_pearson(k, trials, significance=significance)[0] > claimed
+        for k in range(trials + 1)
+    ]
+
+    def power(rate: float) -> float:
+        return float(binom.pmf(np.arange(trials + 1), trials, rate)[refuted].sum())
+
+    assert power(excess) == pytest.approx(0.95, abs=1e-6)
+    assert power(excess - 0.005) < 0.95
+    assert power(claimed) <= significance / 2
+
+
+def test_detectable_excess_is_infinite_where_nothing_refutes() -> None:
+    assert detectable_excess(0.9, 10, significance=0.05) == math.inf
+    assert detectable_excess(1.0, 10, significance=0.05) == math.inf
+    assert detectable_excess(0.0, 1000, significance=0.05) < 0.01
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda: clopper_pearson(5, 4, significance=0.1), "successes"),
+        (lambda: clopper_pearson(-1, 4, significance=0.1), "successes"),
+        (lambda: clopper_pearson(1, 0, significance=0.1), "trials"),
+        (lambda: clopper_pearson(1, 4, significance=0.0), "significance"),
+        (lambda: mean_interval([0.1, 1.2], bounds=(0, 1), significance=0.1), "values"),
+        (lambda: mean_interval([0.1, math.nan], bounds=(0, 1), significance=0.1), "values"),
+        (lambda: mean_interval([0.1], bounds=(0, 1), significance=0.1), "n_values"),
+        (lambda: mean_interval(0.1, bounds=(0, 1), significance=0.1), "n_values"),
+        (lambda: mean_interval([0.1, 0.2], bounds=(1, 0), significance=0.1), "bounds"),
+        (lambda: detectable_excess(1.2, 10, significance=0.1), "claimed"),
+        (lambda: detectable_excess(0.2, 0, significance=0.1), "trials"),
+        (lambda: detectable_excess(0.2, 10, significance=0.1, detection=1.0), "detection"),
+    ],
+)
+def test_bad_input_names_the_argument(call, name) -> None:
+    with pytest.raises(ValueError, match=f"^{name} must "):
+        call()

@@ -1,0 +1,167 @@
+"""The score test: its region, its exact level against brute force, and what it refuses."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize_scalar
+from scipy.stats import binom, norm
+
+from dpcp_audit.stats.intervals import clopper_pearson
+from dpcp_audit.stats.ratio_test import RatioTest, epsilon_lower_bound, ratio_p_value
+
+DESIGNS = [(12, 9, 0.5, 0.0), (15, 20, 1.0, 0.1), (10, 10, 0.0, 0.0), (8, 30, 2.0, 0.0)]
+
+
+def table(test: RatioTest) -> np.ndarray:
+    return np.array(
+        [[test.statistic(x, y) for y in range(test.n_prime + 1)] for x in range(test.n + 1)]
+    )
+
+
+def exact_rejection(rejected: np.ndarray, test: RatioTest, rates: np.ndarray) -> np.ndarray:
+    """Sum the probabilities of the rejected (x, y) at every rate p′ on the boundary."""
+    n, m = test.n, test.n_prime
+    left = binom.pmf(np.arange(n + 1)[:, None], n, test.boundary(rates))
+    right = binom.pmf(np.arange(m + 1)[:, None], m, rates)
+    return np.einsum("xi,xy,yi->i", left, rejected.astype(float), right)
+
+
+@pytest.mark.parametrize(("n", "m", "epsilon", "delta"), DESIGNS)
+def test_the_restricted_estimate_maximises_the_likelihood(
+    n: int, m: int, epsilon: float, delta: float
+) -> None:
+    test = RatioTest(n=n, n_prime=m, epsilon=epsilon, delta=delta)
+    for x, y in ((n // 2, m // 3), (n - 1, m - 1), (n // 3, 1)):
+        best = minimize_scalar(
+            lambda q, x=x, y=y: (
+                -float(binom.logpmf(x, n, test.ratio * q + delta) + binom.logpmf(y, m, q))
+            ),
+            bounds=(1e-12, test.largest_rate - 1e-12),
+            method="bounded",
+            options={"xatol": 1e-10},
+        )
+        assert test.restricted_rate(x, y) == pytest.approx(best.x, abs=1e-6)
+
+
+@pytest.mark.parametrize(("n", "m", "epsilon", "delta"), DESIGNS)
+def test_the_statistic_is_monotone_and_its_contours_are_right(
+    n: int, m: int, epsilon: float, delta: float
+) -> None:
+    test = RatioTest(n=n, n_prime=m, epsilon=epsilon, delta=delta)
+    values = table(test)
+    assert (np.diff(values, axis=0) >= -1e-9).all()
+    assert (np.diff(values, axis=1) <= 1e-9).all()
+    for t in np.unique(values[values > 1e-6]):
+        critical = test.critical_counts(t, np.arange(m + 1.0))
+        assert ((np.arange(n + 1)[:, None] >= critical) == (values >= t - 1e-9)).all()
+
+
+@pytest.mark.parametrize(("n", "m", "epsilon", "delta"), DESIGNS)
+@pytest.mark.parametrize("nuisance_error", [1e-9, 1e-2])
+def test_the_p_value_is_the_supremum_over_the_nuisance(
+    n: int, m: int, epsilon: float, delta: float, nuisance_error: float
+) -> None:
+    """Never below a fine grid's maximum, and at most 2 % above it."""
+    test = RatioTest(n=n, n_prime=m, epsilon=epsilon, delta=delta)
+    values = table(test)
+    for x, y in ((n, 0), (n, 1), (n - 2, 2), (n - 3, 1), (n // 2 + 1, 0)):
+        if (t := test.statistic(x, y)) <= 0:
+            continue
+        low, high = clopper_pearson(y, m, significance=nuisance_error)
+        rates = np.linspace(low, min(high, test.largest_rate), 4001)
+        supremum = exact_rejection(values >= t - 1e-9, test, rates).max()
+        reported = test.p_value(x, y, nuisance_error=nuisance_error) - nuisance_error
+        assert supremum - 1e-12 <= reported <= 1.02 * supremum + 1e-3 * nuisance_error + 1e-6
+
+
+@pytest.mark.parametrize(("n", "m", "epsilon", "delta"), DESIGNS)
+@pytest.mark.parametrize("level", [0.3, 0.05, 1e-3])
+def test_the_size_is_at_most_the_level_and_the_level_is_used(
+    n: int, m: int, epsilon: float, delta: float, level: float
+) -> None:
+    test = RatioTest(n=n, n_prime=m, epsilon=epsilon, delta=delta)
+    rejected = np.array(
+        [
+            [test.p_value(x, y, nuisance_error=level / 1000) <= level for y in range(m + 1)]
+            for x in range(n + 1)
+        ]
+    )
+    size = exact_rejection(rejected, test, np.linspace(0, test.largest_rate, 2001)).max()
+    assert size <= level
+    if level == 0.3:
+        assert size > level / 3
+
+
+@pytest.mark.known_bad
+def test_the_normal_critical_value_breaks_the_level() -> None:
+    """Uncalibrated, the statistic exceeds its level at small counts; calibrated it does not."""
+    test = RatioTest(n=10, n_prime=100, epsilon=0.7)
+    values, rates = table(test), np.linspace(0, test.largest_rate, 2001)
+    level = 0.01
+    assert exact_rejection(values >= norm.isf(level), test, rates).max() > 2 * level
+    calibrated = np.array(
+        [[test.p_value(x, y) <= level for y in range(101)] for x in range(11)], dtype=np.bool_
+    )
+    assert exact_rejection(calibrated, test, rates).max() <= level
+
+
+@pytest.mark.parametrize(("n", "p", "epsilon"), [(1700, 0.5, 1.0), (1100, 0.4508, 2.0)])
+def test_ninety_percent_of_epsilon_from_few_samples(n: int, p: float, epsilon: float) -> None:
+    """Counts at their means: Laplace's half-line at ε = 1, ten-ary response at ε = 2."""
+    x, y = round(n * p), round(n * p * math.exp(-epsilon))
+    bound = epsilon_lower_bound(x, n, y, n, significance=0.05)
+    assert 0.9 * epsilon <= bound < epsilon
+    low, _ = clopper_pearson(x, n, significance=0.05)
+    _, high = clopper_pearson(y, n, significance=0.05)
+    assert bound > math.log(low / high)
+
+
+def test_the_bound_inverts_the_test() -> None:
+    bound = epsilon_lower_bound(300, 1000, 100, 900, delta=0.01, significance=1e-3)
+    for epsilon, refuted in ((bound, True), (bound + 1.001e-3, False)):
+        p_value = ratio_p_value(
+            300, 1000, 100, 900, epsilon=epsilon, delta=0.01, nuisance_error=1e-6
+        )
+        assert (p_value <= 1e-3) == refuted
+    assert epsilon_lower_bound(10, 100, 20, 100, significance=0.05) == -math.inf
+
+
+def test_an_event_that_only_one_input_gives() -> None:
+    assert 5 < epsilon_lower_bound(2000, 2000, 0, 2000, significance=0.05) < math.log(2000)
+    assert ratio_p_value(0, 50, 0, 50, epsilon=0.5) == 1
+    assert ratio_p_value(50, 50, 50, 50, epsilon=0.0) == 1
+    assert ratio_p_value(50, 50, 40, 50, epsilon=1.0) == 1
+
+
+def test_a_million_samples_are_quick_and_right() -> None:
+    """At large counts the p-value is the normal one."""
+    n, y = 10**6, 184_000
+    test = RatioTest(n=n, n_prime=n, epsilon=1.0)
+    x = round(math.e * y + 2500)
+    assert test.p_value(x, y) == pytest.approx(norm.sf(test.statistic(x, y)), rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"epsilon": -0.1}, "epsilon must be finite and >= 0"),
+        ({"epsilon": 51.0}, "epsilon must be at most 50"),
+        ({"epsilon": 1.0, "delta": 1.0}, "delta must be below 1"),
+        ({"epsilon": 1.0, "nuisance_error": 0.0}, "nuisance_error must lie in"),
+    ],
+)
+def test_bad_parameters_are_refused(keywords: dict[str, float], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        ratio_p_value(5, 10, 1, 10, **keywords)
+
+
+def test_bad_counts_are_refused() -> None:
+    with pytest.raises(ValueError, match="x and y must be at most n and n_prime, got 11 of 10"):
+        ratio_p_value(11, 10, 0, 10, epsilon=1.0)
+    with pytest.raises(ValueError, match="y must be an integer >= 0"):
+        ratio_p_value(5, 10, -1, 10, epsilon=1.0)
+    with pytest.raises(ValueError, match="n must be an integer >= 1"):
+        ratio_p_value(0, 0, 0, 10, epsilon=1.0)

@@ -1,0 +1,233 @@
+"""Specifications of checks: read from TOML and options alike, every error naming its key."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpcp_audit.errors import UsageError
+from dpcp_audit.guarantees import ZCDP, ApproxDP, Coverage, LocalDP, PureDP, RenyiDP
+from dpcp_audit.neighbours import Relation
+from dpcp_audit.results import SourceLocation
+from dpcp_audit.target_checks import config_file, plain_reading
+from dpcp_audit.target_checks.check_spec import CheckSpec
+from dpcp_audit.targets import Kind, RandomStyle
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+QUANTILE: Mapping[str, Any] = {"target": "mine.py:f", "kind": "quantile", "zcdp": 0.5}
+
+
+def spec(**changes: Any) -> CheckSpec:
+    return CheckSpec.from_data(
+        dict(QUANTILE) | {key.replace("_", "-"): value for key, value in changes.items()}
+    )
+
+
+def test_every_key_is_read() -> None:
+    read = CheckSpec.from_data(
+        {
+            "target": "pack.mod:f",
+            "kind": "quantile",
+            "vectorised": True,
+            "rng": "seed",
+            "bounds": [-1, 2],
+            "options": {"epsilon": 1.0},
+            "pure-dp": [1, 2.5],
+            "approx-dp": [1.0, 1e-5],
+            "zcdp": 0.5,
+            "renyi-dp": [2.0, 1.0],
+            "coverage-at-least": 0.9,
+            "with-confidence": 0.95,
+            "alpha": 0.1,
+            "n": [500, 50, 500],
+            "neighbours": "add-remove",
+            "ties": False,
+            "open-sets": True,
+            "tolerance": 1e-6,
+            "location": {"file": "pack/mod.py", "line": 7},
+            "budget": "2m",
+            "draws": 4096,
+            "name": "mine",
+        }
+    )
+    assert read.target.kind is Kind.QUANTILE
+    assert read.target.rng is RandomStyle.SEED
+    assert read.target.bounds == (-1.0, 2.0)
+    assert read.target.options == {"epsilon": 1.0}
+    assert read.target.vectorised
+    claims = (PureDP(1), PureDP(2.5), ApproxDP(1.0, 1e-5), ZCDP(0.5), RenyiDP(2.0, 1.0))
+    assert read.privacy == claims
+    assert CheckSpec.from_data(read.as_data()) == read
+    assert read.coverage == Coverage(at_least=0.9, confidence=0.95)
+    assert read.claims == 6
+    assert (read.alpha, read.sizes, read.relation) == (0.1, (50, 500), Relation.ADD_REMOVE)
+    assert (read.open_sets, read.tolerance) == (True, 1e-6)
+    assert read.location == SourceLocation(file="pack/mod.py", line=7)
+    assert (read.ties, read.seconds, read.draws, read.name) == (False, 120.0, 4096, "mine")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        QUANTILE,
+        dict(QUANTILE) | {"approx-dp": [[1, 1e-6], [2, 0.0]], "n": 7, "alpha": 0.2},
+        {"target": "m:f", "kind": "randomizer", "local-dp": [2, 3], "domain": 10},
+        dict(QUANTILE)
+        | {"open-sets": True, "tolerance": 0.1, "location": {"file": "f", "line": 2}},
+        {"command": "perl 'my file.pl' -x", "kind": "quantile", "coverage-at-least": 0.9},
+        dict(QUANTILE) | {"coverage-at-least": 0.8, "with-confidence": 0.5, "ties": False},
+    ],
+)
+def test_a_specification_survives_its_own_data(data: Mapping[str, Any]) -> None:
+    read = CheckSpec.from_data(data)
+    assert CheckSpec.from_data(read.as_data()) == read
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"kind": "median"}, "kind must be one of quantile, randomizer, calibrator, got 'median'"),
+        ({"kind": None}, "kind is missing"),
+        ({"zcpd": 0.5}, "unknown key 'zcpd'; did you mean 'zcdp'?"),
+        ({"zcdp": "much"}, "zcdp must be a number, got 'much'"),
+        ({"zcdp": -1}, "zcdp: rho"),
+        ({"zcdp": True}, "zcdp must be a number, got True"),
+        ({"zcdp": []}, "nothing is claimed: give at least one of pure-dp"),
+        ({"approx_dp": [1.0]}, "approx-dp must be 2 numbers"),
+        ({"approx_dp": [1.0, 2.0]}, "approx-dp: delta"),
+        ({"local_dp": 1.0}, "local-dp is a claim of randomizers"),
+        ({"coverage_at_least": 90}, "coverage-at-least must lie in (0, 1), got 90"),
+        ({"with_confidence": 0.9}, "with-confidence needs coverage-at-least"),
+        ({"alpha": 0}, "alpha must lie in (0, 1), got 0"),
+        ({"n": 0}, "n must be a whole number >= 1, or a list of them, got 0"),
+        ({"n": [10, 2.5]}, "n must be a whole number"),
+        ({"neighbours": "hamming"}, "neighbours must be one of substitution"),
+        ({"neighbours": "zero-out"}, "neighbours must be one of substitution"),
+        ({"neighbours": "add-remove", "public_n": True}, "public-n contradicts"),
+        ({"budget": "soon"}, "budget must be a time such as"),
+        ({"budget": -3}, "budget must be a time such as"),
+        ({"draws": 1.5}, "draws must be a whole number >= 1, got 1.5"),
+        ({"bounds": [0]}, "bounds must be two numbers, got [0]"),
+        ({"bounds": [1, 0]}, "bounds"),
+        ({"rng": "numpy"}, "rng must be one of generator, seed, global, none, got 'numpy'"),
+        ({"vectorised": 1}, "vectorised must be true or false, got 1"),
+        ({"options": [1]}, "options must be a table, got [1]"),
+        ({"tolerance": -1}, "tolerance must be"),
+        ({"name": ""}, "name must be a text, got ''"),
+        ({"target": 3}, "target must be a text, got 3"),
+        ({"command": "perl x.pl"}, "command"),
+        ({"command": "perl 'x.pl", "target": None}, "command: No closing quotation"),
+    ],
+)
+def test_what_is_wrong_is_named(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        spec(**changes)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_coverage_is_no_claim_of_a_randomizer() -> None:
+    with pytest.raises(UsageError, match="coverage-at-least is no claim of a randomizer"):
+        CheckSpec.from_data(
+            {"target": "m:f", "kind": "randomizer", "domain": 3, "coverage-at-least": 0.9}
+        )
+
+
+def test_local_dp_of_a_randomizer() -> None:
+    read = CheckSpec.from_data({"target": "m:f", "kind": "randomizer", "domain": 3, "local-dp": 2})
+    assert read.privacy == (LocalDP(2.0),)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [(60, 60), ("60", 60), ("60s", 60), (" 1.5 m ", 90), ("2min", 120), ("1h", 3600), (".5s", 0.5)],
+)
+def test_durations(text: object, seconds: float) -> None:
+    assert plain_reading.seconds(text, "budget") == seconds
+
+
+@given(st.one_of(st.text(), st.floats(), st.booleans(), st.none(), st.lists(st.integers())))
+def test_any_other_duration_is_refused_in_one_line(value: object) -> None:
+    seconds: float | None = None
+    message = "budget must be a time such as"
+    with contextlib.suppress(UsageError):
+        seconds = plain_reading.seconds(value, "budget")
+    if seconds is None:
+        with pytest.raises(UsageError, match=message):
+            plain_reading.seconds(value, "budget")
+    else:
+        assert 0 < seconds < 1e9
+
+
+def write(folder: Path, text: str, name: str = "checks.toml") -> Path:
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+TWO = """
+false-alarm = 1e-4
+seed = 7
+budget = "5s"
+[[check]]
+target = "mine.py:f"
+kind = "quantile"
+zcdp = 0.5
+[[check]]
+target = "pack.mod:g"
+kind = "randomizer"
+domain = 4
+local-dp = 1.0
+budget = "9s"
+"""
+
+
+def test_a_file_of_checks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sub").mkdir()
+    read = config_file.load(write(tmp_path / "sub", TWO))
+    assert (read.seed, read.false_alarm, read.strict) == (7, 1e-4, None)
+    assert [check.target.target for check in read.checks] == ["sub/mine.py:f", "pack.mod:g"]
+    assert [check.seconds for check in read.checks] == [5.0, 9.0]
+
+
+def test_a_pyproject(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = TWO.replace("[[check]]", "[[tool.dpcp-audit.check]]")
+    path = write(tmp_path, f"[project]\nname = 'x'\n[tool.dpcp-audit]\n{text}", "pyproject.toml")
+    assert len(config_file.load(path).checks) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x = ", "not a TOML file"),
+        ("seeds = 3", "unknown key 'seeds'; did you mean 'seed'?"),
+        ("seed = 3", "no [[check]] is given"),
+        ("check = 3", "check must be a list of tables"),
+        ("[[check]]\nkind = 'quantile'\ntarget = 'm:f'\nzcdp = 'x'", "check 1: zcdp must be"),
+        (TWO.replace("pack.mod:g", "mine.py:f"), "two checks are called"),
+        (TWO.replace("1e-4", "2.0"), "false-alarm must lie in (0, 1)"),
+        (TWO.replace("seed = 7", "seed = -7"), "seed must be a whole number >= 0"),
+    ],
+)
+def test_a_bad_file_is_named(tmp_path: Path, text: str, message: str) -> None:
+    path = write(tmp_path, text)
+    with pytest.raises(UsageError) as caught:
+        config_file.load(path)
+    assert message in str(caught.value)
+    assert str(path) in str(caught.value)
+
+
+def test_files_that_are_not_there_or_hold_nothing(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="No such file"):
+        config_file.load(tmp_path / "no.toml")
+    with pytest.raises(UsageError, match=r"has no \[tool.dpcp-audit\]"):
+        config_file.load(write(tmp_path, "[project]\nname = 'x'", "pyproject.toml"))

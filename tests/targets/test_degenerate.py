@@ -1,0 +1,155 @@
+"""Degenerate targets: each is named, and what only looks like one is not."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from support.samplers import context, laplace, pair, response
+
+from dpcp_audit.audits.sampled import SampledPrivacy
+from dpcp_audit.guarantees import PureDP
+from dpcp_audit.results import Verdict
+from dpcp_audit.targets.degenerate import DegenerateTargetError, Randomness, draw, probe
+
+if TYPE_CHECKING:
+    from dpcp_audit.results import Outcome
+
+
+def reseeds(value: float, size: int, *, rng: np.random.Generator) -> np.ndarray:
+    return value + np.random.default_rng(42).laplace(size=size)
+
+
+def reseeds_global(value: float, size: int, *, rng: np.random.Generator) -> np.ndarray:
+    np.random.seed(42)  # noqa: NPY002
+    return value + np.random.laplace(size=size)  # noqa: NPY002
+
+
+def numpy_global(value: float, size: int, *, rng: np.random.Generator) -> np.ndarray:
+    return value + np.random.laplace(size=size)  # noqa: NPY002
+
+
+def python_global(value: float, size: int, *, rng: np.random.Generator) -> list[float]:
+    return [value + random.expovariate(1.0) - random.expovariate(1.0) for _ in range(size)]
+
+
+def rarely_global(value: float, size: int, *, rng: np.random.Generator) -> np.ndarray:
+    """Draws from the global generator and hardly ever uses it."""
+    rare = np.random.laplace(size=size)  # noqa: NPY002
+    return np.where(rng.random(size) < 1e-9, rare, value + rng.laplace(size=size))
+
+
+def entropy(value: float, size: int, *, rng: np.random.Generator) -> np.ndarray:
+    return value + np.random.default_rng().laplace(size=size)
+
+
+def seeds_global_from_rng(value: float, size: int, *, rng: np.random.Generator) -> np.ndarray:
+    """Legacy code, adapted: its global generator is seeded from the rng."""
+    np.random.seed(rng.integers(2**32))  # noqa: NPY002
+    return value + np.random.laplace(size=size)  # noqa: NPY002
+
+
+def constant(value: float, size: int, *, rng: np.random.Generator) -> np.ndarray:
+    return np.full(size, 3.0)
+
+
+def rare(value: float, size: int, *, rng: np.random.Generator) -> np.ndarray:
+    return (rng.random(size) < 0.02).astype(float)
+
+
+def audit(sample: object, randomness: Randomness = Randomness.GENERATOR) -> Outcome:
+    check = SampledPrivacy(
+        sample=sample,  # type: ignore[arg-type]
+        guarantee=PureDP(1.0),
+        neighbours=pair(0.0, 1.0),
+        n_samples=2000,
+        randomness=randomness,
+    )
+    return check(context(0, significance=1e-6))
+
+
+@pytest.mark.parametrize(
+    ("sample", "message"),
+    [
+        (reseeds, "sample seeds itself"),
+        (reseeds_global, "sample seeds itself"),
+        (numpy_global, "from the global state of numpy.random: .* declare Randomness.EXTERNAL"),
+        (python_global, "from the global state of random: "),
+        (rarely_global, "from the global state of numpy.random"),
+        (entropy, "other outputs when it is handed the same rng again"),
+        (constant, r"the same value, 3.0, in all \d+ draws on both inputs"),
+        (lambda v, size, *, rng: rng.normal(size=size) * np.nan, "got NaN"),
+        (lambda v, size, *, rng: rng.normal(size=size - 1), r"got shape \(63,\)"),
+        (lambda v, size, *, rng: np.empty((size, 0)), r"got shape \(64, 0\)"),
+        (lambda v, size, *, rng: np.full(size, np.inf), "the same value, inf, in all"),
+    ],
+)
+def test_a_degenerate_target_is_an_error(sample: object, message: str) -> None:
+    with pytest.raises(DegenerateTargetError, match=message):
+        audit(sample)
+
+
+@pytest.mark.parametrize("sample", [numpy_global, python_global, entropy])
+def test_outside_randomness_can_be_declared(sample: object) -> None:
+    assert audit(sample, Randomness.EXTERNAL).verdict is Verdict.CONSISTENT
+
+
+@pytest.mark.parametrize("sample", [reseeds, reseeds_global])
+def test_a_fixed_seed_cannot(sample: object) -> None:
+    with pytest.raises(DegenerateTargetError, match="seeds itself"):
+        audit(sample, Randomness.EXTERNAL)
+
+
+def test_a_constant_can_be_declared_and_noise_is_none() -> None:
+    assert audit(constant, Randomness.NONE).verdict is Verdict.CONSISTENT
+    with pytest.raises(DegenerateTargetError, match=r"declared .*--rng none\) and returns diff"):
+        audit(laplace(1.0), Randomness.NONE)
+
+
+def test_different_constants_are_refuted() -> None:
+    assert audit(lambda v, size, *, rng: np.full(size, v)).verdict is Verdict.REFUTED
+
+
+@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.parametrize("sample", [rare, response(3.0)])
+def test_sound_targets_pass_the_probe(sample: object, seed: int) -> None:
+    """Rare outputs often agree in one short draw: a few more tell them from a fixed seed."""
+    probe(sample, 0.0, rng=seed)  # type: ignore[arg-type]
+
+
+def test_legacy_code_that_is_seeded_from_the_rng_is_sound() -> None:
+    assert audit(seeds_global_from_rng).verdict is Verdict.CONSISTENT
+
+
+@pytest.mark.parametrize("sample", [numpy_global, python_global, seeds_global_from_rng])
+def test_the_global_states_are_left_alone(sample: object) -> None:
+    np.random.seed(1)  # noqa: NPY002
+    random.seed(1)
+    expected = np.random.default_rng(0).random(), np.random.random(), random.random()  # noqa: NPY002, S311
+    np.random.seed(1)  # noqa: NPY002
+    random.seed(1)
+    probe(sample, 0.0, randomness=Randomness.EXTERNAL, rng=0)  # type: ignore[arg-type]
+    assert (np.random.random(), random.random()) == expected[1:]  # noqa: NPY002, S311
+
+
+def test_the_probe_does_not_move_the_streams_of_the_audit() -> None:
+    """The outputs of pilot and certification are those of the streams 0 to 3."""
+    seen = []
+
+    def recorded(value: float, size: int, *, rng: np.random.Generator) -> np.ndarray:
+        outputs = laplace(1.0)(value, size, rng=rng)
+        seen.append(np.asarray(outputs))
+        return seen[-1]
+
+    audit(recorded)
+    own = context(0, significance=1e-6)
+    for chunk, outputs in enumerate(seen[-4:]):
+        noise = own.rng(chunk).laplace(size=outputs.size)
+        assert np.isin(np.round(outputs - noise, 9), [0.0, 1.0]).all()
+
+
+def test_draw_takes_vectors_and_infinities() -> None:
+    rng = np.random.default_rng(0)
+    assert draw(lambda v, size, *, rng: np.full((size, 2), np.inf), 0, 5, rng=rng).shape == (5, 2)

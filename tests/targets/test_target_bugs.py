@@ -1,0 +1,165 @@
+"""Wrong targets as an audit meets them: what is no sample is told, what is broken is refuted."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from support.samplers import context
+
+from dpcp_audit.audits.sampled import SampledPrivacy
+from dpcp_audit.guarantees import PureDP
+from dpcp_audit.neighbours import Neighbours, Relation
+from dpcp_audit.results import Verdict
+from dpcp_audit.targets import Kind, RandomStyle, Target, TargetSpec
+from dpcp_audit.targets.degenerate import DegenerateTargetError, Randomness
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpcp_audit._types import FloatArray
+    from dpcp_audit.results import Outcome
+
+pytestmark = pytest.mark.known_bad
+PERL = Path(__file__).parents[2] / "examples" / "command_quantile.pl"
+LOW, HIGH = np.zeros(20), np.eye(20)[0]
+
+
+def audit(target: Target, inputs: tuple[FloatArray, FloatArray] = (LOW, HIGH)) -> Outcome:
+    check = SampledPrivacy(
+        sample=target,
+        guarantee=PureDP(1.0),
+        neighbours=Neighbours(relation=Relation.SUBSTITUTION, value=inputs[0], neighbour=inputs[1]),
+        n_samples=4000,
+        randomness=target.randomness,
+    )
+    return check(context(0, significance=1e-6))
+
+
+def mean(scores, *, rng, scale=1.0) -> float:
+    """A 1-DP mean of scores in [0, 1] at scale 1."""
+    return float(scores.mean() + scale * rng.laplace() / len(scores))
+
+
+def mean_of_its_own(scores) -> float:
+    return float(scores.mean() + np.random.default_rng().laplace() / len(scores))
+
+
+def mean_of_a_global(scores) -> float:
+    return float(scores.mean() + np.random.laplace() / len(scores))  # noqa: NPY002
+
+
+def mean_of_a_seed(scores, seed) -> float:
+    return mean(scores, rng=np.random.default_rng(seed))
+
+
+def sorts_in_place(scores, *, rng) -> float:
+    """Were it handed the caller's array, all but the first call would see other scores."""
+    result = mean(scores, rng=rng)
+    scores[:] = 1.0
+    return result
+
+
+@pytest.mark.parametrize(
+    "function", [mean, mean_of_its_own, mean_of_a_global, mean_of_a_seed, sorts_in_place]
+)
+def test_correct_code_of_every_style_is_not_refuted(function: Callable[..., float]) -> None:
+    """Refuted with probability at most 1e-6."""
+    assert audit(Target.from_callable(function, kind=Kind.QUANTILE)).verdict is Verdict.CONSISTENT
+
+
+def test_half_the_noise_is_refuted() -> None:
+    target = Target.from_callable(mean, kind=Kind.QUANTILE, options={"scale": 0.5})
+    assert audit(target).verdict is Verdict.REFUTED
+
+
+def test_code_without_noise_is_refuted() -> None:
+    target = Target.from_callable(lambda scores, *, rng: scores.mean(), kind=Kind.QUANTILE)
+    assert audit(target).verdict is Verdict.REFUTED
+
+
+def one_seed(scores, *, rng) -> float:
+    return mean(scores, rng=np.random.default_rng(7))
+
+
+def one_seed_for_many(scores, *, rng, size) -> np.ndarray:
+    return scores.mean() + np.random.default_rng(7).laplace(size=size)
+
+
+def constant(scores, *, rng) -> float:
+    return 0.5
+
+
+def ignores_the_rng(scores, *, rng) -> float:
+    return mean_of_a_global(scores)
+
+
+def makes_its_own(scores, *, rng) -> float:
+    return mean_of_its_own(scores)
+
+
+@pytest.mark.parametrize(
+    ("function", "vectorised", "words"),
+    [
+        (one_seed, False, r"seeds itself by np.random.default_rng\(7\) in line \d+"),
+        (one_seed_for_many, True, "seeds itself: different generators give the same outputs"),
+        (constant, False, "returned the same value, 0.5, in all"),
+        (ignores_the_rng, False, r"global state of numpy.random: .*\(--rng global\)"),
+        (makes_its_own, False, r"other outputs when it is handed the same rng.*\(--rng global\)"),
+    ],
+)
+def test_what_is_no_sample_is_told(
+    function: Callable[..., float], vectorised: bool, words: str
+) -> None:
+    target = Target.from_callable(function, kind=Kind.QUANTILE, vectorised=vectorised)
+    with pytest.raises(DegenerateTargetError, match=words):
+        audit(target)
+
+
+@pytest.mark.parametrize("function", [ignores_the_rng, makes_its_own])
+def test_the_advice_of_the_message_helps(function: Callable[..., float]) -> None:
+    target = Target.from_callable(function, kind=Kind.QUANTILE, rng=RandomStyle.GLOBAL)
+    assert audit(target).verdict is Verdict.CONSISTENT
+
+
+@pytest.mark.skipif(shutil.which("perl") is None, reason="perl is not installed")
+@pytest.mark.parametrize(
+    ("epsilon", "verdict"), [(1.0, Verdict.CONSISTENT), (4.0, Verdict.REFUTED)]
+)
+def test_a_program_is_audited_as_a_function_is(epsilon: float, verdict: Verdict) -> None:
+    """Wrongly refuted with probability at most 1e-6.
+
+    The median is sought of scores at 1/2, one of which moves to 0: that multiplies the odds of
+    an output below 1/2, from e^(−ε/2), by e^(ε/2).
+    """
+    spec = TargetSpec(
+        kind=Kind.QUANTILE,
+        command=("perl", str(PERL)),
+        rng=RandomStyle.SEED,
+        options={"epsilon": epsilon, "alpha": 0.5},
+    )
+    tied = np.full(19, 0.5)
+    with spec.open() as target:
+        assert target.randomness is Randomness.GENERATOR
+        assert audit(target, (tied, np.append(tied[1:], 0.0))).verdict is verdict
+
+
+def test_a_child_that_a_target_forks_does_not_go_on_with_the_audit() -> None:
+    """Else every call would double the number of processes that audit."""
+    here = os.getpid()
+
+    def forks(scores: FloatArray, *, rng: np.random.Generator) -> float:
+        os.fork()
+        return float(rng.random())
+
+    with Target.from_callable(forks, kind=Kind.QUANTILE) as target:
+        outputs = target(np.zeros(3), 8, rng=np.random.default_rng(0))
+    assert os.getpid() == here
+    assert outputs.shape == (8,)
+    for _ in range(8):
+        _, status = os.wait()
+        assert os.waitstatus_to_exitcode(status) == 0

@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from dpcp_audit.guarantees import (
+    ZCDP,
+    ApproxDP,
+    Coverage,
+    LocalDP,
+    PrivacyGuarantee,
+    PureDP,
+    RenyiDP,
+)
+from dpcp_audit.mechanisms.laws import GaussianPair
+
+ALL = [PureDP(0.7), LocalDP(2.0), ApproxDP(0.7, 0.01), ZCDP(0.5), RenyiDP(4.0, 0.3)]
+
+
+@pytest.mark.parametrize("guarantee", ALL, ids=str)
+def test_power_of_the_extremes(guarantee) -> None:
+    delta = guarantee.parameters.get("delta", 0.0)
+    assert guarantee.power(np.array([0.0, 1.0])) == pytest.approx([delta, 1.0], abs=1e-15)
+    assert (guarantee.tradeoff([0.3]) == 1 - guarantee.power([0.3])).all()
+
+
+@pytest.mark.parametrize("guarantee", ALL, ids=str)
+def test_parameters_rebuild_the_guarantee(guarantee) -> None:
+    assert type(guarantee)(**guarantee.parameters) == guarantee
+
+
+def test_pure_dp_is_randomised_response() -> None:
+    epsilon = 1.3
+    p, q = math.exp(epsilon) / (1 + math.exp(epsilon)), 1 / (1 + math.exp(epsilon))
+    guarantee = PureDP(epsilon)
+    assert float(guarantee.power(q)) == pytest.approx(p, abs=1e-15)
+    assert guarantee.advantage() == pytest.approx(p - q, abs=1e-15)
+    assert guarantee.delta_at(0.4) == pytest.approx(p - math.exp(0.4) * q, abs=1e-15)
+    assert guarantee.allows(p, q)
+    assert not guarantee.allows(p + 1e-9, q)
+    assert guarantee.delta_at(epsilon) == 0
+
+
+@pytest.mark.parametrize(
+    ("guarantee", "delta", "epsilon"),
+    [
+        (PureDP(1.5), 0.0, 1.5),
+        (ApproxDP(1.5, 0.01), 0.01, 1.5),
+        (ApproxDP(1.5, 0.01), 0.0, math.inf),
+        (ApproxDP(1.5, 1.0), 1.0, 0.0),
+        (PureDP(1.5), 1.0, 0.0),
+        (ZCDP(0.5), 0.0, math.inf),
+        (ZCDP(0.5), 1.0, 0.0),
+    ],
+    ids=str,
+)
+def test_epsilon_at_the_edges(guarantee, delta, epsilon) -> None:
+    assert guarantee.epsilon_at(delta) == pytest.approx(epsilon, abs=1e-12)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.5, 3.0, 20.0])
+@pytest.mark.parametrize("guarantee", ALL[:3], ids=str)
+def test_closed_profile_is_the_generic_maximum(guarantee, epsilon) -> None:
+    generic = PrivacyGuarantee.delta_at(guarantee, epsilon)
+    assert guarantee.delta_at(epsilon) == pytest.approx(generic, abs=1e-7)
+
+
+@pytest.mark.parametrize(("rho", "epsilon"), [(0.5, 1), (0.01, 0.2), (100, 150), (300, 300)])
+def test_zcdp_profile_lies_between_gaussian_and_textbook(rho, epsilon) -> None:
+    gaussian = GaussianPair(math.sqrt(2 * rho)).delta_at(epsilon)
+    assert gaussian < ZCDP(rho).delta_at(epsilon) < ZCDP(rho).standard_delta_at(epsilon)
+
+
+def test_zcdp_profile_agrees_with_a_search_over_bernoulli_pairs() -> None:
+    rho, epsilon = 0.5, 1.0
+    q = np.linspace(0.001, 0.5, 1000)[:, None]
+    p = np.linspace(0.001, 0.999, 1000)
+    allowed = np.ones((q.size, p.size), dtype=bool)
+    for alpha in (1.01, 1.1, 1.3, 1.6, 2, 2.5, 3, 4, 5, 7, 10, 20, 50, 200):
+        for a, b in ((p, q), (q, p)):
+            moment = np.logaddexp(
+                alpha * np.log(a) + (1 - alpha) * np.log(b),
+                alpha * np.log1p(-a) + (1 - alpha) * np.log1p(-b),
+            )
+            allowed &= moment / (alpha - 1) <= rho * alpha
+    brute = float(np.where(allowed, p - math.exp(epsilon) * q, 0).max())
+    assert ZCDP(rho).delta_at(epsilon) == pytest.approx(brute, abs=3e-3)
+
+
+def test_textbook_conversion_round_trips() -> None:
+    guarantee = ZCDP(0.3)
+    epsilon = guarantee.standard_epsilon_at(1e-5)
+    assert guarantee.standard_delta_at(epsilon) == pytest.approx(1e-5, rel=1e-12)
+    assert guarantee.epsilon_at(1e-5) < epsilon
+
+
+def test_profile_beyond_the_doubles_is_an_upper_bound() -> None:
+    assert ZCDP(0.5).delta_at(800) >= 0
+    assert ZCDP(400.0).delta_at(5000) == ZCDP(400.0).delta_at(600)
+    assert PureDP(900.0).delta_at(0.0) == 1.0
+
+
+def test_coverage_holds_within_both_bounds() -> None:
+    claim = Coverage(at_least=0.9, at_most=0.95)
+    assert claim.holds([0.89, 0.9, 0.95, 0.96]).tolist() == [False, True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("build", "name"),
+    [
+        (lambda: PureDP(0.0), "epsilon"),
+        (lambda: PureDP(math.nan), "epsilon"),
+        (lambda: ApproxDP(1.0, 1.5), "delta"),
+        (lambda: ApproxDP(-1.0, 0.1), "epsilon"),
+        (lambda: ZCDP(-0.5), "rho"),
+        (lambda: RenyiDP(1.0, 0.5), "alpha"),
+        (lambda: RenyiDP("2", 0.5), "alpha"),
+        (lambda: RenyiDP(math.inf, 0.5), "alpha"),
+        (lambda: Coverage(at_least=0.9, at_most=0.8), "at_least"),
+        (lambda: Coverage(at_least="0.9"), "at_least"),
+        (lambda: Coverage(at_least=0.9, confidence=2), "confidence"),
+        (lambda: ZCDP(0.5).delta_at(-1), "epsilon"),
+        (lambda: ZCDP(0.5).epsilon_at(2), "delta"),
+        (lambda: PureDP(0.5).epsilon_at(-1), "delta"),
+        (lambda: ZCDP(0.5).power(1.2), "fpr"),
+        (lambda: PureDP(0.5).power(math.nan), "fpr"),
+        (lambda: PureDP(0.5).allows(0.5, 1.2), "neighbour_probability"),
+        (lambda: ZCDP(0.5).standard_epsilon_at(0), "delta"),
+    ],
+)
+def test_bad_input_names_the_argument(build, name) -> None:
+    with pytest.raises(ValueError, match=f"^{name} must "):
+        build()
+
+
+def test_text_of_a_guarantee() -> None:
+    assert str(ApproxDP(1.0, 1e-5)) == "ApproxDP(epsilon=1, delta=1e-05)"

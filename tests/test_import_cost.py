@@ -1,0 +1,56 @@
+"""``import dpcp_audit`` and ``--help`` leave the heavy libraries alone."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = (
+    "jinja2",
+    "joblib",
+    "matplotlib",
+    "pandas",
+    "scipy.optimize",
+    "scipy.stats",
+    "sklearn",
+    "statsmodels",
+    "torch",
+)
+COMMANDS = {
+    "import": "import dpcp_audit",
+    "python -m": "import runpy; runpy.run_module('dpcp_audit', run_name='__main__')",
+    "entry point": "from dpcp_audit.frontends.cli.main import main; sys.exit(main())",
+    "planted": "import scipy.stats",
+}
+REPORT = f"""
+import sys
+sys.argv = ['dpcp-audit', '--help']
+try:
+    {{command}}
+except SystemExit as stop:
+    assert not stop.code, stop.code
+print('loaded:', *(name for name in {HEAVY} if name in sys.modules))
+"""
+
+
+def heavy_modules(command: str) -> list[str]:
+    """Return the heavy modules that a fresh interpreter has loaded after the command."""
+    result = subprocess.run(
+        [sys.executable, "-c", REPORT.format(command=command)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout.splitlines()[-1].split()[1:]
+
+
+@pytest.mark.parametrize("name", ["import", "python -m", "entry point"])
+def test_nothing_heavy_is_imported(name) -> None:
+    assert heavy_modules(COMMANDS[name]) == []
+
+
+def test_a_heavy_import_is_seen() -> None:
+    assert "scipy.stats" in heavy_modules(COMMANDS["planted"])

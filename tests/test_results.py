@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from dpcp_audit.results import (
+    Claim,
+    Evidence,
+    EvidenceKind,
+    Finding,
+    Outcome,
+    Source,
+    Verdict,
+)
+
+REFUTED, PROVED, CONSISTENT, INCONCLUSIVE, ERROR = Verdict
+CLAIM = Claim(
+    id="x.y[z=1]",
+    statement="It holds.",
+    source=Source(paper="P", section="Theorem 1"),
+    expected=PROVED,
+)
+
+
+def test_a_verdict_has_no_truth_value() -> None:
+    for verdict in Verdict:
+        with pytest.raises(TypeError, match="no truth value"):
+            bool(verdict)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "expected", "contradicts"),
+    [
+        (REFUTED, REFUTED, False),
+        (REFUTED, PROVED, True),
+        (REFUTED, CONSISTENT, True),
+        (PROVED, CONSISTENT, False),
+        (CONSISTENT, PROVED, False),
+        (CONSISTENT, REFUTED, True),
+        (PROVED, REFUTED, True),
+        (ERROR, REFUTED, False),
+        (ERROR, PROVED, False),
+        (INCONCLUSIVE, PROVED, False),
+        (INCONCLUSIVE, REFUTED, False),
+    ],
+)
+def test_contradiction(verdict, expected, contradicts) -> None:
+    assert verdict.contradicts(expected) is contradicts
+
+
+def test_inconclusive_contradicts_only_when_strict() -> None:
+    assert INCONCLUSIVE.contradicts(PROVED, strict=True)
+    assert not ERROR.contradicts(PROVED, strict=True)
+    assert not PROVED.contradicts(CONSISTENT, strict=True)
+
+
+def test_exact_evidence_carries_its_slack() -> None:
+    evidence = Evidence.exact("δ(1)", 0.25, claimed=0.2, slack=1e-9)
+    assert evidence.kind is EvidenceKind.EXACT
+    assert (evidence.lower, evidence.value, evidence.upper) == (0.25, 0.25, 0.25 + 1e-9)
+    assert (evidence.claimed, evidence.confidence, evidence.n_samples) == (0.2, 1.0, None)
+
+
+def test_a_finding_without_outcome_is_an_error() -> None:
+    outcome = Outcome(verdict=REFUTED, evidence=Evidence.exact("δ", 1.0))
+    assert Finding(claim=CLAIM, outcome=None, error="boom").verdict is ERROR
+    assert Finding(claim=CLAIM, outcome=outcome).verdict is REFUTED
+
+
+def test_results_are_frozen_and_do_not_share_their_witness() -> None:
+    first, second = (Outcome(verdict=REFUTED, evidence=Evidence.exact("δ", 1.0)) for _ in "ab")
+    first.witness["n"] = 3
+    assert second.witness == {}
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        first.note = "x"
+
+
+def test_a_source_reads_as_a_citation() -> None:
+    assert str(CLAIM.source) == "P, Theorem 1"
+
+
+def test_bad_claims_are_refused() -> None:
+    with pytest.raises(ValueError, match="^id must be a non-empty word"):
+        dataclasses.replace(CLAIM, id="two words")
+    with pytest.raises(ValueError, match="^id must be a non-empty word"):
+        dataclasses.replace(CLAIM, id="")
+    with pytest.raises(ValueError, match="^expected must be a Verdict"):
+        dataclasses.replace(CLAIM, expected="REFUTED")

@@ -1,0 +1,322 @@
+"""The theorems as objects: bounds by hand, exact and sampled failures side by side, bad cases."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+from support.samplers import context
+
+from dpcp_audit.data.pools import ProbabilityPool
+from dpcp_audit.data.populations import Beta, Population, Uniform, atoms
+from dpcp_audit.data.scores import aps, aps_as_printed
+from dpcp_audit.mechanisms.ldpcp.editions import Debiasing, OnMiss
+from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores, hoeffding_width
+from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
+from dpcp_audit.mechanisms.shuffle.shuffled_bits import ShuffledBinaryResponse
+from dpcp_audit.papers.computations.ldpcp_remarks import (
+    blocks_outside,
+    estimate_bias,
+    label_guess,
+    score_range,
+    shuffle_amplification,
+    width_ratio,
+)
+from dpcp_audit.papers.computations.pcoqs_rank import FixedRankError, evenly_spaced
+from dpcp_audit.papers.computations.pcoqs_remarks import (
+    WindowCount,
+    largest_windows,
+    remark_7_bounds,
+    zcdp_supremum,
+)
+from dpcp_audit.results import Verdict
+from dpcp_audit.theorems.ldpcp_coverage import LabelTheorem, ScoreTheorem
+from dpcp_audit.theorems.ldpcp_exact import exact_failure
+from dpcp_audit.theorems.pcoqs_coverage import (
+    CoverageTheorem,
+    NoiseBound,
+    RankError,
+    Reading,
+    noise_rank_error,
+)
+from dpcp_audit.theorems.theorem import FailureRate
+
+MECHANISM = PCOQS(alpha=0.1, rho=0.5, resolution=2**-10)
+SCORES = ScoreTheorem(population=Uniform(), n=20_000, epsilon=4.0, delta=0.1, rounds=10)
+POOL = ProbabilityPool(
+    name="four",
+    probabilities=np.array([[0.7, 0.2, 0.1], [0.3, 0.3, 0.4], [0.1, 0.8, 0.1], [0.5, 0.25, 0.25]]),
+    labels=np.array([0, 2, 1, 1]),
+)
+
+
+def case(reading: Reading = Reading.CONDITIONAL, **more: Any) -> CoverageTheorem:
+    return CoverageTheorem(mechanism=MECHANISM, n=1000, beta=0.05, reading=reading, **more)
+
+
+def labels(**more: Any) -> LabelTheorem:
+    arguments = {"n": 4000, "epsilon": 4.0, "delta": 0.1, "k": 3} | more
+    return LabelTheorem(pool_name="four", pool=lambda: POOL, **arguments)
+
+
+def test_noise_rank_error_by_hand() -> None:
+    rounds, rho, beta = MECHANISM.rounds, 0.5, 0.05
+    assert rounds == 10
+    union = noise_rank_error(MECHANISM, beta=beta)
+    assert union == pytest.approx(math.sqrt(rounds / rho * math.log(2 * rounds / beta)))
+    sharper = noise_rank_error(MECHANISM, beta=beta, bound=NoiseBound.GAUSSIAN)
+    sigma = math.sqrt(rounds / (2 * rho))
+    assert sharper == pytest.approx(sigma * norm.isf(beta / (2 * rounds)))
+    assert sharper < union
+
+
+def test_no_round_exceeds_the_noise_bound_more_often_than_beta() -> None:
+    """Exactly: the largest of N normals exceeds τ* with probability 1 − (1 − 2·Φ(−τ*/σ))^N."""
+    for bound in NoiseBound:
+        for beta in (0.001, 0.05, 0.5):
+            z = noise_rank_error(MECHANISM, beta=beta, bound=bound) / MECHANISM.noise_scale
+            exceeds = -math.expm1(MECHANISM.rounds * math.log1p(-2 * norm.sf(z)))
+            assert exceeds <= beta
+            if bound is NoiseBound.GAUSSIAN:  # the union bound is all that it loses
+                assert exceeds >= beta * (1 - beta)
+
+
+def test_bounds_of_theorem_1_and_corollary_1() -> None:
+    theorem = case()
+    tau = noise_rank_error(MECHANISM, beta=0.05) + 1
+    assert theorem.rank_error == pytest.approx(tau)
+    assert list(theorem.bounds.values()) == pytest.approx(
+        [0.9 - tau / 1001, 0.9 + (tau + 1) / 1001]
+    )
+    assert theorem.calibrator is MECHANISM
+    corollary = case(corrected=True)
+    assert list(corollary.bounds.values()) == [0.9]
+    assert corollary.calibrator.alpha == pytest.approx(0.1 - tau / 1001)
+    assert replace(corollary, n=50).calibrator.alpha == 0.0
+
+
+def test_rank_error_limit() -> None:
+    theorem = RankError(mechanism=MECHANISM, n=1000, beta=0.05, window_count=3)
+    assert theorem.limit == pytest.approx(noise_rank_error(MECHANISM, beta=0.05) + 3)
+    assert theorem.parameters["window_count"] == 3
+    run = theorem.trials(500, rng=np.random.default_rng(0))
+    assert (run.failed == (run.statistic > theorem.limit)).all()
+
+
+def test_marginal_means_close_to_the_bound_are_left_open() -> None:
+    """With 20 inner runs a mean is known to about 0.002 only; few trials fail beyond doubt."""
+
+    class AtNominal(CoverageTheorem):
+        __slots__ = ()
+
+        @property
+        def bounds(self) -> dict[str, float]:
+            return {"lower": 0.9}
+
+    case_ = AtNominal(mechanism=MECHANISM, n=1000, beta=0.05, reading=Reading.MARGINAL, inner=20)
+    run = case_.trials(60, rng=np.random.default_rng(0))
+    below = run.statistic < 0.9
+    assert run.undecided is not None
+    assert below.sum() > 10
+    assert run.failed.sum() < below.sum() / 2
+    assert (run.failed | run.undecided)[below].all()
+
+
+def test_parameters_tell_cases_apart() -> None:
+    cases = [
+        case(),
+        case(corrected=True),
+        case(reading=Reading.MARGINAL),
+        case(window_count=2),
+        case(population=Beta(2, 2)),
+    ]
+    shown = [str(theorem.parameters) for theorem in cases]
+    assert len(set(shown)) == len(cases)
+
+
+def test_marginal_trials_are_means_given_one_noise() -> None:
+    """With many inner runs the averages scatter by the noise alone, and none is undecided."""
+    theorem = case(reading=Reading.MARGINAL, inner=200)
+    run = theorem.trials(30, rng=np.random.default_rng(0))
+    conditional = case().trials(2000, rng=np.random.default_rng(1))
+    assert run.undecided is not None
+    assert run.statistic.shape == run.undecided.shape == (30,)
+    assert not (run.undecided & run.failed).any()
+    assert run.statistic.std() < conditional.statistic.std()
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: replace(case(), n=0), "n must be an integer >= 1"),
+        (lambda: replace(case(), beta=1.0), "beta must lie in"),
+        (lambda: replace(case(), beta=math.nan), "beta"),
+        (lambda: replace(case(), inner=1), "inner must be an integer >= 2, got 1"),
+        (lambda: replace(case(), window_count=-1), "window_count"),
+        (lambda: replace(case(), reading="marginal"), "reading must be a Reading"),
+        (lambda: RankError(mechanism=MECHANISM, n=1.5, beta=0.1), "n must be an integer"),  # type: ignore[arg-type]
+        (lambda: RankError(mechanism=MECHANISM, n=5, beta=0.0), "beta must lie in"),
+        (lambda: replace(SCORES, n=9), "n must be an integer >= 10, got 9"),
+        (lambda: replace(SCORES, rounds=0), "rounds must be an integer >= 1, got 0"),
+        (lambda: replace(SCORES, delta=0.0), "delta must lie in"),
+        (lambda: labels(n=0), "n must be an integer >= 1"),
+        (lambda: labels(delta=2.0), "delta must lie in"),
+        (lambda: labels(k=4).trials(10, rng=np.random.default_rng(0)), "k = 4"),
+    ],
+)
+def test_bad_cases_are_refused_by_name(build: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        build()
+
+
+def test_score_theorem_bounds_by_hand() -> None:
+    width = hoeffding_width(n=20_000, epsilon=4.0, rounds=10, delta=0.1)
+    assert SCORES.mechanism.window_width == pytest.approx(width)
+    assert list(SCORES.bounds.values()) == pytest.approx([0.9 - width])
+    both = replace(SCORES, two_sided=True).bounds.values()
+    assert list(both) == pytest.approx([0.9 - width, 0.9 + 2 * width])
+    assert list(replace(SCORES, starred=True).bounds.values()) == [0.9]
+    ragged = replace(SCORES, n=20_009).mechanism.window_width
+    assert ragged == pytest.approx(width)  # the last 9 users make no block longer than the bound's
+
+
+@pytest.mark.parametrize("population", [Uniform(), Beta(2, 1), Beta(5, 0.2)])
+@pytest.mark.parametrize("on_miss", list(OnMiss))
+def test_exact_and_sampled_failures_of_theorem_4_agree(
+    population: Population, on_miss: OnMiss
+) -> None:
+    """The exact failure probability lies in the sampled interval (false alarm 1e-6 each)."""
+    theorem = ScoreTheorem(
+        population=population, n=1000, epsilon=1.0, delta=0.9, rounds=3, on_miss=on_miss
+    )
+    exact = exact_failure(theorem)
+    evidence = FailureRate(theorem=theorem)(context(0, significance=1e-6)).evidence
+    assert evidence.lower <= exact.value <= evidence.upper
+    if population == Uniform():
+        assert 1e-3 < exact.value < 1e-2
+
+
+def test_label_theorem_runs_on_its_pool() -> None:
+    run = labels().trials(50, rng=np.random.default_rng(0))
+    assert set(np.unique(run.statistic)) <= {0.0, 0.25, 0.5, 0.75, 1.0}
+    assert labels(starred=True).bounds == {"1−α": 0.9}
+
+
+@pytest.mark.parametrize(
+    ("debiasing", "verdict"),
+    [(Debiasing.CORRECTED, Verdict.PROVED), (Debiasing.PRINTED, Verdict.REFUTED)],
+)
+@pytest.mark.parametrize("n", [1000, 1007, 11_080])
+def test_bias_of_the_estimate(debiasing: Debiasing, verdict: Verdict, n: int) -> None:
+    mechanism = LDPCPScores(
+        alpha=0.1, epsilon=1.0, rounds=10, window_width=0.05, debiasing=debiasing
+    )
+    assert estimate_bias(mechanism, n=n).verdict is verdict
+
+
+def test_printed_blocks_run_past_the_users() -> None:
+    result = blocks_outside(n=1000, rounds=10)
+    assert (result.value, result.verdict) == (100.0, Verdict.REFUTED)
+    assert result.witness["last_block"] == [1001, 1100]
+
+
+def test_score_ranges() -> None:
+    both = {
+        "printed": partial(score_range, lambda p, u: aps_as_printed(p, u=u), lambda: POOL),
+        "romano": partial(score_range, lambda p, u: aps(p, u=u), lambda: POOL),
+    }
+    assert both["printed"](covers="").value == pytest.approx(2.0)
+    romano = both["romano"](covers="the sum is a part of the total.")
+    assert (romano.value, romano.verdict) == (1.0, Verdict.PROVED)
+
+
+def test_widths_depend_on_classes_not_on_n() -> None:
+    few, many = (width_ratio(k=k, epsilon=4.0, rounds=7, delta=0.1) for k in (8, 100))
+    assert few.verdict is Verdict.REFUTED
+    assert many.verdict is Verdict.CONSISTENT
+    assert few.value > 2
+    assert many.value < 1
+
+
+@pytest.mark.parametrize(("epsilon", "k"), [(0.1, 2), (2.0, 10), (8.0, 100)])
+def test_label_guess_attains_its_bound(epsilon: float, k: int) -> None:
+    result = label_guess(KaryRandomizedResponse(epsilon, k))
+    assert result.verdict is Verdict.PROVED
+    assert result.value == pytest.approx(result.claimed, rel=1e-12)
+
+
+def test_shuffling_does_not_amplify_to_the_claim() -> None:
+    result = shuffle_amplification(ShuffledBinaryResponse(4.0), n=200, granted_delta=1e-3)
+    assert result.verdict is Verdict.REFUTED
+    assert result.witness["epsilon_at_delta_1e-6"] > result.witness["effective_epsilon"]
+    granted = shuffle_amplification(ShuffledBinaryResponse(4.0), n=200, granted_delta=1.0)
+    assert granted.verdict is Verdict.CONSISTENT
+
+
+def test_zcdp_supremum_is_rho_and_no_more() -> None:
+    result = zcdp_supremum(MECHANISM, n=50)
+    assert result.verdict is Verdict.PROVED
+    assert 0.9 * 0.5 < result.value <= 0.5
+    assert result.slack >= 0
+    scores, neighbour = result.witness["scores"], result.witness["neighbour_scores"]
+    assert sum(a != b for a, b in zip(scores, neighbour, strict=True)) == 1
+
+
+def test_remark_7_leaves_out_a_rank() -> None:
+    mechanism = PCOQS(alpha=0.1, rho=0.1)
+    result = remark_7_bounds(mechanism, n=3000, beta=0.01, stated=0.0183)
+    assert result.verdict is Verdict.REFUTED
+    without = noise_rank_error(mechanism, beta=0.01) / 3001
+    assert round(without, 4) == 0.0183
+    assert result.value - without == pytest.approx(1 / 3001)
+
+
+def test_largest_windows_by_brute_force() -> None:
+    """Windows (t, t+Δ] are open on the left: two scores exactly Δ apart never share one."""
+    rows = np.sort(np.random.default_rng(0).random((20, 30)), axis=1)
+    brute = [max(int(((row > end - 0.1) & (row <= end)).sum()) for end in row) for row in rows]
+    assert largest_windows(rows, 0.1).tolist() == brute
+    assert largest_windows(np.array([[0.0, 0.25, 0.5]]), 0.25).tolist() == [1]
+    assert largest_windows(np.array([[0.5, 0.5, 0.5]]), 0.25).tolist() == [3]
+
+
+def test_window_counts_do_not_depend_on_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    theorem = WindowCount(population=Uniform(), density_bound=1.0, n=50, resolution=0.02)
+    whole = theorem.trials(40, rng=np.random.default_rng(3)).statistic
+    monkeypatch.setattr("dpcp_audit.papers.computations.pcoqs_remarks._CELLS", 150)
+    parts = theorem.trials(40, rng=np.random.default_rng(3)).statistic
+    assert whole.tolist() == parts.tolist()
+    assert theorem.bounds == {"L·Δ·n": 1.0}
+
+
+def test_fixed_rank_error_counts_the_windows_of_its_scores() -> None:
+    theorem = FixedRankError(mechanism=MECHANISM, scores=evenly_spaced(64), beta=0.1)
+    assert theorem.window_count == 1
+    heap = FixedRankError(mechanism=MECHANISM, scores=np.full(7, 0.5), beta=0.1)
+    assert heap.window_count == 7
+    with pytest.raises(ValueError, match=r"scores must lie in \[0, 1\]"):
+        FixedRankError(mechanism=MECHANISM, scores=np.array([2.0]), beta=0.1)
+
+
+def test_atoms_cover_exactly_at_the_bound() -> None:
+    """Ten atoms of mass 1/10, α = 0.7: a coverage of 3/10 is 1−α, whatever 1 − 0.7 rounds to."""
+    population = atoms(np.linspace(0.05, 0.95, 10), np.ones(10, dtype=int), name="ten")
+    mechanism = PCOQS(alpha=0.7, rho=1e6, resolution=2**-10)
+    theorem = CoverageTheorem(
+        mechanism=mechanism,
+        n=1000,
+        beta=0.5,
+        reading=Reading.CONDITIONAL,
+        corrected=True,
+        population=population,
+    )
+    run = theorem.trials(400, rng=np.random.default_rng(0))
+    exactly = np.isclose(run.statistic, 0.3)
+    assert exactly.any()
+    assert not run.failed[exactly].any()

@@ -1,0 +1,208 @@
+"""Theorems with a planted mistake in the bound or its reading are refuted; the right ones pass."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from support.samplers import context
+
+from dpcp_audit.data.populations import Beta, Uniform, atoms
+from dpcp_audit.mechanisms.ldpcp.editions import Debiasing, OnMiss
+from dpcp_audit.mechanisms.ldpcp.label_calibration import dkw_width
+from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
+from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.mechanisms.randomized_response import BinaryRandomizedResponse
+from dpcp_audit.papers.computations.ldpcp_remarks import estimate_bias
+from dpcp_audit.results import Verdict
+from dpcp_audit.theorems.ldpcp_coverage import ScoreTheorem
+from dpcp_audit.theorems.pcoqs_coverage import CoverageTheorem, RankError, Reading, noise_rank_error
+from dpcp_audit.theorems.theorem import FailureRate, TheoremTrials, outside
+
+if TYPE_CHECKING:
+    from dpcp_audit.theorems.theorem import Theorem
+
+pytestmark = pytest.mark.known_bad
+
+MECHANISM = PCOQS(alpha=0.1, rho=0.5)
+ROUNDS, DELTA = 20, 0.01
+SCORES = ScoreTheorem(population=Uniform(), n=200_000, epsilon=1.0, delta=DELTA, rounds=ROUNDS)
+
+
+def verdict(theorem: Theorem, *, trials: int = 20_000) -> Verdict:
+    """At a false-alarm probability of 1e-6."""
+    check = FailureRate(theorem=theorem, n_trials=trials)
+    return check(context(0, significance=1e-6)).verdict
+
+
+@dataclass(frozen=True)
+class Width:
+    """Theorem 4 with another Δ_S, in the window and in the bound; the coverage is two-sided."""
+
+    right: ScoreTheorem
+    width: float
+    statistic: str = "coverage"
+
+    @property
+    def allowed_failure(self) -> float:
+        return self.right.delta
+
+    @property
+    def bounds(self) -> dict[str, float]:
+        nominal = 1 - self.right.alpha
+        return {"lower": nominal - self.width, "upper": nominal + 2 * self.width}
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        return {"width": self.width}
+
+    def trials(self, count: int, *, rng: np.random.Generator) -> TheoremTrials:
+        mechanism = replace(self.right.mechanism, window_width=self.width)
+        run = mechanism.trials(self.right.population, n=self.right.n, trials=count, rng=rng)
+        return TheoremTrials(run.coverage, outside(run.coverage, self.bounds))
+
+
+def width(*, blocks: int = ROUNDS, log_term: float) -> float:
+    gain = BinaryRandomizedResponse(SCORES.epsilon).gain
+    return gain * math.sqrt(blocks * log_term / (2 * SCORES.n))
+
+
+WHOLE = math.log(2 * ROUNDS / DELTA)
+
+
+def test_hoeffding_width_without_the_number_of_blocks() -> None:
+    """Each estimate has n/T reports, not n."""
+    assert verdict(Width(SCORES, width(blocks=1, log_term=WHOLE))) is Verdict.REFUTED
+    assert verdict(Width(SCORES, width(log_term=WHOLE))) is Verdict.CONSISTENT
+
+
+def test_hoeffding_width_without_the_confidence() -> None:
+    """√(T/(2n)) alone is about one standard deviation: log(2T/δ) is what makes it rare."""
+    assert verdict(Width(SCORES, width(log_term=1.0))) is Verdict.REFUTED
+
+
+def test_the_window_of_one_block_of_all_users() -> None:
+    """Δ_L's constant 4/δ and h in place of Δ_S: a bound for n reports, not for n/T."""
+    beta = 2 / (1 + math.exp(SCORES.epsilon))
+    assert verdict(Width(SCORES, dkw_width(n=SCORES.n, beta=beta, delta=DELTA) / 2)) is (
+        Verdict.REFUTED
+    )
+
+
+def test_dividing_by_all_users() -> None:
+    printed = replace(SCORES, debiasing=Debiasing.PRINTED, two_sided=True)
+    assert verdict(printed) is Verdict.REFUTED
+    assert verdict(replace(SCORES, two_sided=True)) is Verdict.CONSISTENT
+    for debiasing, expected in (
+        (Debiasing.PRINTED, Verdict.REFUTED),
+        (Debiasing.CORRECTED, Verdict.PROVED),
+    ):
+        mechanism = LDPCPScores(
+            alpha=0.1, epsilon=1.0, rounds=5, window_width=0.1, debiasing=debiasing
+        )
+        assert estimate_bias(mechanism, n=1000).verdict is expected
+
+
+def test_returning_the_last_midpoint_on_a_miss() -> None:
+    """Scores heaped near 1 lie beyond the last midpoint; the upper end of the bracket covers."""
+    heaped = replace(SCORES, population=Beta(5, 0.05), rounds=4)
+    assert verdict(heaped) is Verdict.REFUTED
+    assert verdict(replace(heaped, on_miss=OnMiss.UPPER_END)) is Verdict.CONSISTENT
+
+
+@dataclass(frozen=True)
+class NoiseOfOneRound:
+    """Proposition 1 with σ = sqrt(1/(2ρ)) in τ*, as if one round had the whole budget."""
+
+    right: RankError
+    statistic: str = "rank error"
+
+    @property
+    def allowed_failure(self) -> float:
+        return self.right.beta
+
+    @property
+    def bounds(self) -> dict[str, float]:
+        mechanism, beta = self.right.mechanism, self.right.beta
+        tau = math.sqrt(math.log(2 * mechanism.rounds / beta) / mechanism.rho)
+        return {"τ*": tau + self.right.window_count}
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        return self.right.parameters
+
+    def trials(self, count: int, *, rng: np.random.Generator) -> TheoremTrials:
+        error = self.right.trials(count, rng=rng).statistic
+        return TheoremTrials(error, error > self.bounds["τ*"])
+
+
+def test_noise_of_one_round_in_proposition_1() -> None:
+    right = RankError(mechanism=MECHANISM, n=2400, beta=0.01)
+    assert verdict(NoiseOfOneRound(right)) is Verdict.REFUTED
+    assert verdict(right) is Verdict.CONSISTENT
+
+
+def test_a_run_at_a_sixteenth_of_the_budget() -> None:
+    """The bound of ρ, the run of ρ/16: the noise is four times what τ* speaks of."""
+    small = replace(MECHANISM, rho=MECHANISM.rho / 16)
+
+    @dataclass(frozen=True)
+    class Mismatch(NoiseOfOneRound):
+        @property
+        def bounds(self) -> dict[str, float]:
+            return {"τ*": noise_rank_error(MECHANISM, beta=0.01) + 1}
+
+    noisy = RankError(mechanism=small, n=2400, beta=0.01)
+    assert verdict(Mismatch(noisy)) is Verdict.REFUTED
+    assert verdict(noisy) is Verdict.CONSISTENT
+
+
+def test_theorem_1_read_as_the_coverage_of_one_calibrated_set() -> None:
+    theorem = CoverageTheorem(mechanism=MECHANISM, n=2400, beta=0.01, reading=Reading.CONDITIONAL)
+    assert verdict(theorem) is Verdict.REFUTED
+    marginal = replace(theorem, reading=Reading.MARGINAL, n=500, beta=0.1)
+    assert verdict(marginal, trials=200) is Verdict.CONSISTENT
+
+
+class AtAlpha(CoverageTheorem):
+    """Corollary 1's promise of a run at α in place of α*."""
+
+    __slots__ = ()
+
+    @property
+    def calibrator(self) -> PCOQS:
+        return self.mechanism
+
+
+def test_corollary_1_run_at_alpha() -> None:
+    arguments = {"n": 100, "beta": 0.1, "reading": Reading.MARGINAL, "corrected": True}
+    assert verdict(AtAlpha(mechanism=MECHANISM, **arguments), trials=300) is Verdict.REFUTED
+    right = CoverageTheorem(mechanism=MECHANISM, **arguments)
+    assert verdict(right, trials=300) is Verdict.CONSISTENT
+
+
+class StrictBound(CoverageTheorem):
+    """Corollary 1 with "more than 1−α" for "at least 1−α"."""
+
+    __slots__ = ()
+
+    def trials(self, count: int, *, rng: np.random.Generator) -> TheoremTrials:
+        run = CoverageTheorem.trials(self, count, rng=rng)
+        return run._replace(failed=run.statistic < 1 - self.mechanism.alpha)
+
+
+def test_less_than_with_atoms_at_the_bound() -> None:
+    """On ten atoms a coverage of exactly 3/10 = 1−α is common; 1 − 0.7 in doubles exceeds it."""
+    case = {
+        "mechanism": PCOQS(alpha=0.7, rho=1e6, resolution=2**-10),
+        "n": 1000,
+        "beta": 0.1,
+        "reading": Reading.CONDITIONAL,
+        "corrected": True,
+        "population": atoms(np.linspace(0.05, 0.95, 10), np.ones(10, dtype=int), name="ten"),
+    }
+    assert verdict(StrictBound(**case)) is Verdict.REFUTED
+    assert verdict(CoverageTheorem(**case)) is Verdict.CONSISTENT

@@ -1,0 +1,200 @@
+"""Trials of the theorems against exact laws and really drawn scores; levels of rate checks."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.stats import beta, binom
+from support.levels import differing_cells, disagreeing_cells
+from support.refusals import most_refusals, refusals
+from support.samplers import context
+from support.theorems import Coin
+
+from dpcp_audit.data.populations import Beta, Population, Uniform, atoms
+from dpcp_audit.data.scores import hps
+from dpcp_audit.mechanisms.conformal import SplitConformal, conformal_rank
+from dpcp_audit.mechanisms.ldpcp.cell_counts import CellCounts
+from dpcp_audit.mechanisms.ldpcp.editions import Blocks, Debiasing, OnMiss, Window
+from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
+from dpcp_audit.mechanisms.ldpcp.window_law import threshold_law
+from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
+from dpcp_audit.stats.confidence_sequence import RateSequence
+from dpcp_audit.theorems.sequential_checks import AlongN, SequentialRate
+from dpcp_audit.theorems.theorem import FailureRate
+
+pytestmark = pytest.mark.statistical
+
+LEVEL = 1e-6
+HEAP = atoms([0.25, 0.5, 0.5625, 1.0], [3, 4, 1, 2], name="heap")
+VARIANTS = list(product(Window, Debiasing, Blocks, OnMiss, (False, True)))
+
+
+@pytest.mark.parametrize("population", [Beta(2, 0.5), HEAP], ids=lambda p: p.name)
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda v: "-".join(map(str, v)))
+def test_trials_have_the_exact_law_in_every_variant(
+    variant: tuple[Window, Debiasing, Blocks, OnMiss, bool], population: Population
+) -> None:
+    """Thresholds, hits and misses apart; false alarm at most 1e-7 a case, 64 cases."""
+    window, debiasing, blocks, on_miss, starred = variant
+    mechanism = LDPCPScores(
+        alpha=0.3,
+        epsilon=1.5,
+        rounds=5,
+        window_width=0.1,
+        window=window,
+        debiasing=debiasing,
+        blocks=blocks,
+        on_miss=on_miss,
+        starred=starred,
+    )
+    trials = 10_000
+    law = threshold_law(mechanism, population, n=203)
+    run = mechanism.trials(population, n=203, trials=trials, rng=1)
+    keys, at = np.unique(law.threshold + 2 * law.missed, return_inverse=True)
+    drawn = run.threshold + 2 * run.missed
+    place = np.searchsorted(keys, drawn)
+    np.testing.assert_array_equal(keys[place], drawn)
+    counts = np.bincount(place, minlength=keys.size)
+    masses = np.bincount(at, weights=law.mass)
+    assert disagreeing_cells(counts, masses, trials=trials, level=1e-7).size == 0
+
+
+def cells(copies: int) -> CellCounts:
+    """Return a pool of five users, each of them listed so often: one law, however often."""
+    rng = np.random.default_rng(2)
+    scores, labels = hps(rng.dirichlet([0.8, 0.5, 0.4], size=5)), rng.integers(0, 3, size=5)
+    return CellCounts(
+        np.tile(scores, (copies, 1)), np.tile(labels, copies), KaryRandomizedResponse(1.0, 3)
+    )
+
+
+def test_users_drawn_one_by_one_and_by_their_counts_have_one_law() -> None:
+    """40 users of 15 cells are drawn by counts, of 150 cells one by one; each estimate and the
+    supremum are compared in 20 000 trials a side. False alarm at most 1e-6.
+    """
+    by_counts, one_by_one = cells(1), cells(10)
+    np.testing.assert_array_equal(by_counts.points, one_by_one.points)
+    np.testing.assert_allclose(by_counts.true_cdf, one_by_one.true_cdf)
+    first, second = (
+        pool.estimates(40, 20_000, rng=np.random.default_rng(seed))
+        for seed, pool in enumerate((by_counts, one_by_one))
+    )
+    truth = by_counts.true_cdf
+    statistics = [(first[:, j], second[:, j]) for j in range(truth.size - 1)]
+    statistics.append(((first - truth).max(axis=1), (second - truth).max(axis=1)))
+    statistics.append((first[:, 3] - first[:, 9], second[:, 3] - second[:, 9]))
+    for left, right in statistics:
+        level = LEVEL / len(statistics)
+        alarms = differing_cells(left.round(9), right.round(9), cells=15, level=level)
+        assert alarms.size == 0
+
+
+@pytest.mark.parametrize("copies", [1, 10])
+def test_estimates_are_unbiased(copies: int) -> None:
+    """False alarm at most 1e-6 a case: a mean of 50 000 estimates is normal, and is allowed
+    six standard errors at each of 15 thresholds (3e-8 in all).
+    """
+    pool = cells(copies)
+    error = pool.estimates(40, 50_000, rng=np.random.default_rng(3)) - pool.true_cdf
+    bias, scatter = error.mean(axis=0), error.std(axis=0) / np.sqrt(50_000)
+    assert (np.abs(bias) <= 6 * scatter + 1e-12).all()
+
+
+@pytest.mark.parametrize(("n", "alpha"), [(9, 0.1), (60, 0.25), (10**12, 0.1)])
+def test_split_conformal_coverage_has_its_beta_law(n: int, alpha: float) -> None:
+    """40 cells of equal mass, 50 000 trials; false alarm at most 1e-6 a case."""
+    coverage = SplitConformal(alpha=alpha).trials(Uniform(), n=n, trials=50_000, rng=4).coverage
+    rank = conformal_rank(n, alpha=alpha)
+    edges = beta(rank, n + 1 - rank).ppf(np.linspace(0, 1, 41)[1:-1])
+    counts = np.bincount(np.searchsorted(edges, coverage), minlength=40)
+    assert disagreeing_cells(counts, np.full(40, 1 / 40), trials=50_000, level=LEVEL).size == 0
+
+
+@pytest.mark.parametrize("population", [Uniform(), Beta(5, 0.2), HEAP], ids=lambda p: p.name)
+def test_split_conformal_trials_are_runs_on_drawn_scores(population: Population) -> None:
+    """5000 thresholds of scores really drawn against 50 000 trials; false alarm at most 1e-6."""
+    mechanism, rng = SplitConformal(alpha=0.25), np.random.default_rng(5)
+    real = [mechanism.threshold(scores) for scores in population.sample((5000, 37), rng=rng)]
+    run = mechanism.trials(population, n=37, trials=50_000, rng=rng)
+    assert differing_cells(real, run.threshold, cells=20, level=LEVEL).size == 0
+    np.testing.assert_array_equal(run.coverage, population.cdf(run.threshold))
+
+
+def chance_of_ever_missing(sequence: RateSequence, rate: float, trials: int) -> float:
+    """Compute P(some interval after 1, ..., ``trials`` misses the rate), exactly.
+
+    The law of the count among paths that were never missed is carried from look to look.
+    """
+    alive = np.array([1.0])
+    fewest, most = 0, 0
+    missed = 0.0
+    for n in range(1, trials + 1):
+        alive = np.append(alive * (1 - rate), 0.0) + np.append(0.0, alive * rate)
+        fewest = next(k for k in range(fewest, n + 1) if sequence.interval(k, n)[1] >= rate)
+        most = max(k for k in (most, most + 1) if k <= n and sequence.interval(k, n)[0] <= rate)
+        missed += alive[:fewest].sum() + alive[most + 1 :].sum()
+        alive[:fewest] = alive[most + 1 :] = 0.0
+    return float(missed)
+
+
+@pytest.mark.parametrize(
+    ("rate", "expected"), [(0.1, 0.1), (0.5, 0.5), (0.02, 0.3), (0.9, 0.1), (0.3, 0.01)]
+)
+def test_intervals_hold_at_all_times_at_once(rate: float, expected: float) -> None:
+    """Computed, not sampled: over 600 looks the level is kept, and where the mixture expects
+    the rate a good part of it is spent.
+    """
+    sequence = RateSequence(significance=0.1, expected_rate=expected)
+    missed = chance_of_ever_missing(sequence, rate, 600)
+    assert missed <= 0.1
+    assert missed > (0.03 if rate == expected else 0.001)
+
+
+@pytest.mark.parametrize("significance", [0.3, 1e-3, 1e-9])
+@pytest.mark.parametrize("trials", [1, 7, 400, 10**9])
+def test_intervals_hold_the_mean_and_move_with_it(significance: float, trials: int) -> None:
+    sequence = RateSequence(significance=significance, expected_rate=0.1)
+    counts = sorted({round(share * trials) for share in (0, 0.001, 0.1, 0.5, 0.99, 1)})
+    intervals = [sequence.interval(count, trials) for count in counts]
+    for count, (low, high) in zip(counts, intervals, strict=True):
+        assert 0 <= low <= count / trials <= high <= 1
+    assert sorted(intervals) == intervals
+    assert sorted(high for _, high in intervals) == [high for _, high in intervals]
+    assert trials < 10**9 or all(high - low < 1e-3 for low, high in intervals)
+
+
+@pytest.mark.parametrize("wider", [1e-2, 1e-6])
+def test_a_smaller_significance_widens(wider: float) -> None:
+    narrow, wide = (
+        RateSequence(significance=level).interval(30, 100) for level in (0.1, 0.1 * wider)
+    )
+    assert wide[0] < narrow[0]
+    assert narrow[1] < wide[1]
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        SequentialRate(theorem=Coin(rate=0.1), n_trials=4000),
+        FailureRate(theorem=Coin(rate=0.1), n_trials=400),
+        AlongN(theorem_at=lambda _: Coin(rate=0.1), sizes=(1, 2, 3), n_trials=400),
+    ],
+    ids=["sequential", "fixed", "along-n"],
+)
+def test_a_theorem_that_fails_exactly_as_often_as_allowed_is_refuted_no_more_than_allowed(
+    check: SequentialRate | FailureRate | AlongN,
+) -> None:
+    """500 runs at a level of 0.1; false alarm at most 1e-6 a case."""
+    most = most_refusals(500, level=0.1, false_alarm=1e-6)
+    assert refusals(check, repetitions=500, significance=0.1) <= most
+
+
+@pytest.mark.parametrize("kind", [SequentialRate, FailureRate])
+def test_what_is_called_detectable_is_detected(kind: type[SequentialRate | FailureRate]) -> None:
+    """200 runs at a rate that is to be refuted with probability 0.95; false alarm at most 1e-6."""
+    excess = kind(theorem=Coin(), n_trials=2000).detectable(context(0, significance=1e-3))
+    check = kind(theorem=Coin(rate=excess), n_trials=2000)
+    fewest = int(binom.ppf(1e-6, 200, 0.95))
+    assert refusals(check, repetitions=200, significance=1e-3) >= fewest

@@ -1,0 +1,287 @@
+"""Unbiasedness of F̂c, the uniform event, admissible laws, noise bounds, marginal coverage."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from scipy.special import betainc
+from support.levels import disagreeing_cells
+
+from dpcp_audit.data.piecewise import PiecewiseConstant
+from dpcp_audit.data.pools import ProbabilityPool
+from dpcp_audit.data.populations import Beta, Deferred, Pool, Population, Uniform, atoms
+from dpcp_audit.data.scores import hps
+from dpcp_audit.mechanisms.conformal import SplitConformal, conformal_rank
+from dpcp_audit.mechanisms.ldpcp.cell_counts import CellCounts
+from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
+from dpcp_audit.papers.computations.pcoqs_noise import noise_bound_growth, noise_exceeds
+from dpcp_audit.papers.computations.pcoqs_rank import FixedRankError, evenly_spaced
+from dpcp_audit.results import Verdict
+from dpcp_audit.stats.intervals import mean_interval
+from dpcp_audit.theorems.admissible import (
+    admissible_rounds,
+    is_admissible,
+    largest_interval_mass,
+)
+from dpcp_audit.theorems.calibrator_coverage import MarginalCoverage
+from dpcp_audit.theorems.ldpcp_uniform import UniformEvent
+from dpcp_audit.theorems.pcoqs_coverage import NoiseBound, noise_rank_error
+
+RNG = np.random.default_rng(0)
+POOL = ProbabilityPool(
+    name="thirty",
+    probabilities=RNG.dirichlet([0.8, 0.5, 0.3, 0.3], size=30),
+    labels=RNG.integers(0, 4, size=30),
+)
+
+
+class ExpectedCounts(CellCounts):
+    """Holds the expected number of users in every cell, so that estimates are expectations."""
+
+    def _draw(self, n: int, trials: int, rng: np.random.Generator) -> np.ndarray:
+        return np.tile(n * self._chances, (trials, 1))
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
+@pytest.mark.parametrize("step", [1e-9, 0.25], ids=["spread", "tied"])
+def test_the_debiased_estimate_is_unbiased_at_every_threshold(epsilon: float, step: float) -> None:
+    """Eq. (2): E[F̂c(q)] = F^c(q), exactly; F̂c is linear in the counts of the cells."""
+    scores = np.round(hps(POOL.probabilities) / step) * step
+    cells = ExpectedCounts(scores, POOL.labels, KaryRandomizedResponse(epsilon, 4))
+    expected = cells.estimates(7, 1, rng=np.random.default_rng(0))[0]
+    np.testing.assert_allclose(expected, cells.true_cdf, atol=1e-11 / epsilon)
+    own = scores[np.arange(30), POOL.labels]
+    by_hand = (own <= cells.points[:, None]).mean(axis=1)
+    np.testing.assert_allclose(cells.true_cdf, by_hand, atol=1e-15)
+
+
+def test_equation_2_by_hand() -> None:
+    """F^n = (1−β)F^c + βF^r, from the channel and the scores, user by user."""
+    response = KaryRandomizedResponse(1.0, 4)
+    channel = np.exp([law.log_mass for law in response.laws()])
+    inside = hps(POOL.probabilities) <= 0.6
+    noisy = np.mean([channel[y] @ row for y, row in zip(POOL.labels, inside, strict=True)])
+    clean = inside[np.arange(30), POOL.labels].mean()
+    beta = response.beta
+    assert noisy == pytest.approx((1 - beta) * clean + beta * inside.mean(), abs=1e-14)
+
+
+@pytest.mark.parametrize("n", [5, 5000])
+def test_the_supremum_of_the_error_is_taken_over_all_thresholds(n: int) -> None:
+    """Few and many users; recounted at every score, and just below it."""
+    event = uniform(n=n)
+    supremum = event.trials(20, rng=np.random.default_rng(1)).statistic
+    cells = event._cells
+    estimates = cells.estimates(n, 20, rng=np.random.default_rng(1))
+    places = np.concatenate([[-1.0, 2.0], cells.points, np.nextafter(cells.points, -1)])
+    truth = POOL.hps_population().cdf(places)
+    runs = np.arange(20)
+    error = [
+        cells.at(estimates, runs, np.full(20, q)) - f for q, f in zip(places, truth, strict=True)
+    ]
+    np.testing.assert_allclose(supremum, np.max(error, axis=0), atol=1e-12)
+    both = replace(event, two_sided=True).trials(20, rng=np.random.default_rng(1)).statistic
+    np.testing.assert_allclose(both, np.abs(error).max(axis=0), atol=1e-12)
+
+
+def uniform(**more: object) -> UniformEvent:
+    arguments = {"n": 500, "epsilon": 2.0, "delta": 0.1, "k": 4} | more
+    return UniformEvent(pool_name="thirty", pool=lambda: POOL, **arguments)  # type: ignore[arg-type]
+
+
+def test_uniform_event_by_hand() -> None:
+    event = uniform()
+    h = (math.exp(2) - 1) / (2 * 4 - 1 + math.exp(2))
+    assert event.bounds == pytest.approx({"Δ": math.sqrt(math.log(40) / (1000 * h**2))})
+    assert event.parameters["two_sided"] is False
+    assert event.allowed_failure == 0.1
+    run = event.trials(50, rng=np.random.default_rng(0))
+    assert (run.failed == (run.statistic > event.bounds["Δ"])).all()
+    for bad, name in (({"n": 0}, "n"), ({"delta": 1.0}, "delta")):
+        with pytest.raises(ValueError, match=f"^{name} must "):
+            uniform(**bad)
+
+
+def test_uniform_trials_do_not_depend_on_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither their number nor their law; the streams of few users are drawn otherwise."""
+    event = uniform()
+    whole = event.trials(30, rng=np.random.default_rng(2)).statistic
+    monkeypatch.setattr("dpcp_audit.mechanisms.ldpcp.cell_counts._CHUNK_CELLS", 7 * 120)
+    parts = event.trials(30, rng=np.random.default_rng(2)).statistic
+    np.testing.assert_array_equal(whole, parts)
+
+
+MIXTURE = PiecewiseConstant(cells=(0.7,), atoms=((0.6, 0.3),))
+TENTH = Pool(np.linspace(0.05, 0.95, 10), "ten")
+
+
+@dataclass(frozen=True)
+class Opaque(Population):
+    """A law known by its functions alone."""
+
+    inside: Population
+
+    @property
+    def name(self) -> str:
+        return "opaque"
+
+    def cdf(self, x: np.ndarray) -> np.ndarray:
+        return self.inside.cdf(x)
+
+    def cdf_left(self, x: np.ndarray) -> np.ndarray:
+        return self.inside.cdf_left(x)
+
+    def quantile(self, u: np.ndarray) -> np.ndarray:
+        return self.inside.quantile(u)
+
+
+@pytest.mark.parametrize(
+    ("population", "length", "mass"),
+    [
+        (Uniform(), 0.1, 0.1),
+        (Uniform(), 2.0**-30, 2.0**-30),
+        (Uniform(), 5.0, 1.0),
+        (MIXTURE, 0.1, 0.37),
+        (MIXTURE, 2.0**-30, 0.3),
+        (Opaque(MIXTURE), 2.0**-30, 0.3),
+        (Deferred("later", lambda: MIXTURE), 2.0**-30, 0.3),
+        (TENTH, 0.25, 0.3),
+        (TENTH, 1e-9, 0.1),
+        (Beta(1, 0.5), 0.01, 0.1),
+        (Beta(5, 5), 0.2, float(betainc(5, 5, 0.6) - betainc(5, 5, 0.4))),
+    ],
+)
+def test_largest_interval_mass(population: Population, length: float, mass: float) -> None:
+    found = largest_interval_mass(population, length)
+    assert (
+        mass - 2.0**-14 - 1e-4 * (mass == 0.4712) <= found <= mass + 1e-9 + 1e-4 * (mass == 0.4712)
+    )
+
+
+def test_rounds_that_a_law_admits() -> None:
+    """T = ⌈log2(1/τ)⌉ for an interval of length τ that holds Δ: 2^(−4) <= 0.1 < 2^(−3)."""
+    assert admissible_rounds(Uniform(), width=0.1) == 4
+    assert is_admissible(Uniform(), rounds=4, width=0.1)
+    assert not is_admissible(Uniform(), rounds=3, width=0.1)
+    assert admissible_rounds(Uniform(), width=0.1, most=3) is None
+    assert admissible_rounds(TENTH, width=0.15) == 4
+
+
+@pytest.mark.parametrize("population", [MIXTURE, Opaque(MIXTURE), atoms([0.3], [1], name="one")])
+def test_no_number_of_rounds_resolves_an_atom(population: Population) -> None:
+    assert admissible_rounds(population, width=0.25) is None
+    assert not is_admissible(population, rounds=60, width=0.25)
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda: largest_interval_mass(Uniform(), 0.0), "length"),
+        (lambda: admissible_rounds(Uniform(), width=-0.1), "width"),
+        (lambda: admissible_rounds(Uniform(), width=0.1, most=0), "most"),
+        (lambda: is_admissible(Uniform(), rounds=0, width=0.1), "rounds"),
+    ],
+)
+def test_bad_admissibility_arguments_are_refused(call, name: str) -> None:
+    with pytest.raises(ValueError, match=f"^{name} must "):
+        call()
+
+
+@pytest.mark.parametrize("bound", NoiseBound)
+@pytest.mark.statistical
+def test_noise_exceeds_as_often_as_computed(bound: NoiseBound) -> None:
+    """10^6 sets of N normals against the computed probability; false alarm at most 1e-6."""
+    mechanism = PCOQS(alpha=0.1, rho=0.5, resolution=2**-5)
+    result = noise_exceeds(mechanism, beta=0.3, bound=bound)
+    tau = noise_rank_error(mechanism, beta=0.3, bound=bound)
+    assert result.witness["tau"] == tau
+    drawn = np.random.default_rng(3).normal(0, mechanism.noise_scale, size=(10**6, 5))
+    exceeded = int((np.abs(drawn).max(axis=1) > tau).sum())
+    assert disagreeing_cells([exceeded], [result.value], trials=10**6, level=1e-6).size == 0
+
+
+@pytest.mark.parametrize("bound", NoiseBound)
+@pytest.mark.parametrize("beta", [0.5, 0.01, 1e-6, 1e-12, 1e-100])
+@pytest.mark.parametrize("resolution", [0.5, 1e-3, 1e-10])
+def test_noise_stays_within_its_bound_at_any_beta(
+    bound: NoiseBound, beta: float, resolution: float
+) -> None:
+    mechanism = PCOQS(alpha=0.1, rho=0.5, resolution=resolution)
+    result = noise_exceeds(mechanism, beta=beta, bound=bound)
+    assert result.verdict is Verdict.PROVED
+    assert 0 < result.value <= beta
+    if bound is NoiseBound.GAUSSIAN:
+        assert result.value > beta / 2
+
+
+def test_noise_bound_of_remark_4_is_kept_and_attained() -> None:
+    """τ* reaches the bound just above whole numbers log2 u, and never crosses it."""
+    result = noise_bound_growth(PCOQS(alpha=0.1, rho=0.5), beta=0.01)
+    assert result.verdict is not Verdict.REFUTED
+    assert 1 - 1e-6 < result.value < 1
+    region, growth = result.figures
+    (series,) = growth.series
+    assert series.y == sorted(series.y, reverse=True)
+    assert series.y[-1] > 1
+    for resolution in region.series:  # a smaller n suffices as ρ grows
+        assert resolution.y == sorted(resolution.y, reverse=True)
+    finest, coarsest = region.series[-1], region.series[0]
+    assert all(fine > coarse for fine, coarse in zip(finest.y, coarsest.y, strict=True))
+
+
+@pytest.mark.parametrize(("n", "alpha"), [(9, 0.1), (9, 0.25), (50, 0.1), (2400, 0.05)])
+@pytest.mark.statistical
+def test_split_conformal_covers_r_over_n_plus_1_on_average(n: int, alpha: float) -> None:
+    """Exactly, on laws without atoms; false alarm at most 2e-6 a case."""
+    rank = conformal_rank(n, alpha=alpha)
+    for population in (Uniform(), Beta(2, 5)):
+        theorem = MarginalCoverage(
+            calibrator=SplitConformal(alpha=alpha), population=population, n=n
+        )
+        coverage = theorem.trials(40_000, rng=np.random.default_rng(4)).statistic
+        low, high = mean_interval(coverage, bounds=(0, 1), significance=1e-6)
+        assert low < rank / (n + 1) < high
+        assert theorem.bounds == {"1−α": 1 - alpha}
+
+
+def test_too_few_scores_for_a_threshold_cover_everything() -> None:
+    theorem = MarginalCoverage(calibrator=SplitConformal(alpha=0.1), population=Uniform(), n=8)
+    assert (theorem.trials(100, rng=np.random.default_rng(0)).statistic == 1).all()
+
+
+def test_marginal_coverage_names_its_case() -> None:
+    theorem = MarginalCoverage(
+        calibrator=SplitConformal(alpha=0.2),
+        population=Beta(2, 5),
+        n=30,
+        details={"calibrator": "split"},
+    )
+    assert theorem.parameters == {
+        "n": 30,
+        "alpha": 0.2,
+        "population": "beta(2,5)",
+        "calibrator": "split",
+    }
+    assert not theorem.trials(50, rng=np.random.default_rng(0)).failed.any()
+    with pytest.raises(ValueError, match="^n must "):
+        replace(theorem, n=0)
+
+
+def test_rank_errors_of_fixed_scores_are_those_of_releases() -> None:
+    """Counted score by score, on shuffled scores with ties."""
+    mechanism = PCOQS(alpha=0.3, rho=0.2, resolution=2**-6)
+    scores = np.random.default_rng(5).permutation(np.round(evenly_spaced(40), 1))
+    theorem = FixedRankError(mechanism=mechanism, scores=scores, beta=0.1, windows=2)
+    run = theorem.trials(300, rng=np.random.default_rng(6))
+    released = mechanism.sample(np.sort(scores), 300, rng=np.random.default_rng(6))
+    rank = conformal_rank(40, alpha=0.3)
+    assert run.statistic.tolist() == [abs(int((scores <= q).sum()) - rank) for q in released]
+    most = max(int(((scores > s - 2**-6) & (scores <= s)).sum()) for s in scores)
+    assert theorem.window_count == most
+    limit = noise_rank_error(mechanism, beta=0.1) + 2 * most
+    assert theorem.bounds == pytest.approx({"τ* + 2M(Δ)": limit})
+    assert (run.failed == (run.statistic > limit)).all()
