@@ -8,12 +8,12 @@ from dataclasses import asdict, replace
 from importlib.util import find_spec
 
 import pytest
-from dpcp_audit.reports.suite import Suite, suite
 
 from dpcp_audit.checks import Chunked, Context
 from dpcp_audit.engine import encoding
 from dpcp_audit.engine.run_settings import RunSettings
 from dpcp_audit.engine.runner import check
+from dpcp_audit.engine.suites import Suite, suite
 from dpcp_audit.papers.claims import compared_calibrators
 from dpcp_audit.papers.claims.compared_calibrators import Compared
 from dpcp_audit.papers.comparison.calibrator_study import QUICK, Grid, compare

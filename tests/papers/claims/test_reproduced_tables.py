@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from dpcp_audit.reports.suite import Suite, suite
 
 from dpcp_audit.checks import Chunked, Context
 from dpcp_audit.computed import Computation, Computed
 from dpcp_audit.engine import encoding
 from dpcp_audit.engine.run_settings import Profile
+from dpcp_audit.engine.suites import Suite, suite
 from dpcp_audit.frontends.cli.main import main
 from dpcp_audit.papers.claims import reproduced_tables
 from dpcp_audit.papers.claims.reproduced_tables import Reproduced, WithPrivateModels
