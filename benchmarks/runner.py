@@ -30,6 +30,7 @@ from dpcp_audit.engine.runner import run
 from dpcp_audit.engine.suites import suite
 from dpcp_audit.engine.tasks import Task, perform
 from dpcp_audit.engine.worker_pool import Cell, Limits
+from dpcp_audit.quantities import Quantity
 from dpcp_audit.results import Claim, Evidence, Outcome, Source, Verdict
 from dpcp_audit.rows import Row
 
@@ -86,7 +87,7 @@ class Nothing:
     def combine(self, context: Context, results: Sequence[PlainData]) -> Outcome:  # noqa: ARG002
         """Return the number of results."""
         return Outcome(
-            verdict=Verdict.PROVED, evidence=Evidence.exact("chunks", float(len(results)))
+            verdict=Verdict.PROVED, evidence=Evidence.exact(Quantity.VALUE, float(len(results)))
         )
 
 

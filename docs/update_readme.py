@@ -9,8 +9,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from dpcp_audit._format import interval
 from dpcp_audit.engine.suites import Suite
 from dpcp_audit.reports.document import load
+from dpcp_audit.reports.findings.severity import named
 from dpcp_audit.zoo.detection_text import markdown
 
 
@@ -32,9 +34,9 @@ def findings_table(document: dict[str, Any]) -> str:
 
 def _row(finding: dict[str, Any]) -> str:
     evidence = finding["evidence"]
-    found = f"{evidence['quantity']}: {_number(evidence['value'])}"
+    found = f"{named(evidence)}: {_number(evidence['value'])}"
     if evidence["kind"] != "exact":
-        found += f" [{_number(evidence['lower'])}, {_number(evidence['upper'])}]"
+        found = f"{found} {interval(evidence)}".rstrip()
     cells = (
         f"`{finding['id']}`: {finding['statement']}",
         f"{finding['source']['paper']}, {finding['source']['section']}",

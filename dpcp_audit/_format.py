@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import textwrap
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 DASH = "–"
 _WIDTH = 76
 _SHOWN_ITEMS = 40
-_ON_POWER = re.compile(r"would (have been|have|be) refuted")
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -69,7 +68,7 @@ def power(value: float) -> str:
     return _powers(f"{value:.0e}") if short else number(value)
 
 
-def share(value: object) -> str:
+def share(value: object, *, digits: int = 3) -> str:
     """Return a probability as a percentage; what is not quite 0 or 100 % does not read so.
 
     Examples
@@ -80,7 +79,7 @@ def share(value: object) -> str:
     percent = 100 * to_float(value)
     if 99.995 <= percent < 100:
         return "> 99.99 %"
-    return f"{number(percent, digits=4 if percent > 99 else 3)} %"
+    return f"{number(percent, digits=max(digits, 4 if percent > 99 else 3))} %"
 
 
 def printable(text: object) -> str:
@@ -102,17 +101,15 @@ def _shown(character: str) -> str:
 
 
 def gist(text: str, limit: int) -> str:
-    """Return a text's first sentence, without clauses on what would have been noticed.
+    """Return a text's first sentence.
 
     Examples
     --------
-    >>> gist("The mean is 0.9; a mean of 0.8 would be refuted. More.", 40)
-    'The mean is 0.9.'
+    >>> gist("The mean is 0.9, of 20 runs. More.", 40)
+    'The mean is 0.9, of 20 runs.'
     """
-    sentence = re.split(r"(?<=[.!?])\s", text.strip(), maxsplit=1)[0]
-    clauses = [part for part in sentence.split(";") if not _ON_POWER.search(part)]
-    told = ";".join(clauses).strip()
-    return clipped(told if told.endswith((".", "!", "?")) or not told else f"{told}.", limit)
+    head, stop, _ = text.strip().partition(". ")
+    return clipped(head + stop.rstrip(), limit)
 
 
 def clipped(text: str, limit: int) -> str:
@@ -164,13 +161,59 @@ def _differ(a: float, b: float) -> bool:
 
 
 def interval(evidence: Mapping[str, Any]) -> str:
-    """Return the interval, or "" where it is a single point."""
-    lower, upper = evidence["lower"], evidence["upper"]
-    if lower == upper:
+    """Return the interval, rounded outward, or "" where it is a single point.
+
+    An end that is infinite is left out. Where rounding would move an end onto the claim that it
+    excludes, or beyond, the claim stands in its place: what is printed never contradicts the
+    verdict.
+
+    Examples
+    --------
+    >>> interval({"value": 2.5, "lower": 2.18639, "upper": "inf", "claimed": 1.0})
+    '≥ 2.186'
+    >>> interval({"value": 0.1, "lower": 0.0812349, "upper": 0.1234567, "claimed": None})
+    '[0.08123, 0.1235]'
+    """
+    lower, upper = to_float(evidence["lower"]), to_float(evidence["upper"])
+    if lower == upper or math.isnan(lower) or math.isnan(upper):
         return ""
-    digits = telling_digits(evidence)
-    shown = number(lower, digits=digits), number(upper, digits=digits)
-    return "" if shown[0] == shown[1] else f"[{shown[0]}, {shown[1]}]"
+    digits, claimed = telling_digits(evidence), evidence.get("claimed")
+    limit = math.nan if claimed is None else to_float(claimed)
+    low, high = rounded(lower, digits, up=False), rounded(upper, digits, up=True)
+    strict_low, strict_high = low <= limit < lower, high >= limit > upper
+    ends = [number(low, digits=digits), number(high, digits=digits)]
+    if strict_low:
+        ends[0] = number(limit, digits=digits)
+    if strict_high:
+        ends[1] = number(limit, digits=digits)
+    if math.isinf(lower) or math.isinf(upper):
+        return _one_sided(lower, upper, ends, strict_low=strict_low, strict_high=strict_high)
+    if ends[0] == ends[1]:
+        return ""
+    return f"{'(' if strict_low else '['}{ends[0]}, {ends[1]}{')' if strict_high else ']'}"
+
+
+def _one_sided(
+    lower: float, upper: float, ends: list[str], *, strict_low: bool, strict_high: bool
+) -> str:
+    if math.isfinite(lower):
+        return f"{'>' if strict_low else '≥'} {ends[0]}"
+    return f"{'<' if strict_high else '≤'} {ends[1]}" if math.isfinite(upper) else ""
+
+
+def rounded(value: float, digits: int, *, up: bool) -> float:
+    """Return a number rounded up, or down, to so many significant digits.
+
+    Examples
+    --------
+    >>> rounded(0.0812349, 4, up=False), rounded(0.0812349, 4, up=True)
+    (0.08123, 0.08124)
+    """
+    if value == 0 or not math.isfinite(value):
+        return value
+    exact = Decimal(value)
+    step = Decimal(1).scaleb(exact.adjusted() - digits + 1)
+    return float(exact.quantize(step, rounding=ROUND_CEILING if up else ROUND_FLOOR))
 
 
 def plain(value: object, *, indent: int = 0) -> str:

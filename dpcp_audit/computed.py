@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from dpcp_audit import _validate
-from dpcp_audit.results import Evidence, Figure, Outcome, PlainData, Verdict
+from dpcp_audit.results import Evidence, Outcome, PlainData, Verdict
 
 if TYPE_CHECKING:
+    from dpcp_audit.quantities import Quantity
+    from dpcp_audit.figures import Figure
     from collections.abc import Callable
 
     from dpcp_audit.checks import Context
@@ -24,19 +26,25 @@ class Computation:
 
     Parameters
     ----------
+    quantity : Quantity
+        What the number is.
     value, claimed : float
         The largest value found, and the largest that the claim allows.
     slack : float
         How much larger the truth may be than ``value``.
+    at, detail
+        The quantity's parameters, and what else the number is of, in words.
     covers : str
         Why the value is the largest over every case of the statement; empty where it is the
         largest over the cases tried only.
     """
 
-    quantity: str
+    quantity: Quantity
     value: float
     claimed: float
     slack: float = 0.0
+    at: dict[str, float] = field(default_factory=dict)
+    detail: str = ""
     covers: str = ""
     witness: PlainData = field(default_factory=dict)
     note: str = ""
@@ -79,7 +87,12 @@ class Computed:
         return Outcome(
             verdict=result.verdict,
             evidence=Evidence.exact(
-                result.quantity, result.value, claimed=result.claimed, slack=result.slack
+                result.quantity,
+                result.value,
+                claimed=result.claimed,
+                slack=result.slack,
+                at=result.at,
+                detail=result.detail,
             ),
             witness=result.witness,
             note=note,

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from dpcp_audit import _validate
+from dpcp_audit.figures import Figure  # noqa: TC001  (resolved when outcomes are decoded)
+from dpcp_audit.quantities import Bound, Quantity
 
 PlainData = dict[str, Any]
 """JSON-ready data: strings, numbers, booleans, None, and lists and dictionaries of these."""
@@ -53,15 +55,6 @@ class EvidenceKind(StrEnum):
     """Sampled; the interval holds at the stated confidence."""
     INDICATIVE = "indicative"
     """A number without a guarantee."""
-
-
-class Bound(StrEnum):
-    """Which side of a quantity a claim bounds."""
-
-    AT_MOST = "at most"
-    """A larger value is worse, as of a loss of privacy or a failure probability."""
-    AT_LEAST = "at least"
-    """A smaller value is worse, as of a coverage."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,21 +113,55 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
-    """A number with an interval, and how it was had.
+class Estimate:
+    """A number with a two-sided interval, in the unit of its quantity.
+
+    Parameters
+    ----------
+    quantity : Quantity
+        What the number is.
+    value, lower, upper : float
+        The number and its interval. A loss of privacy is never negative; an upper end that the
+        samples cannot give is infinite, and is not printed.
+    confidence : float
+        Probability that the interval is right: 1 where it is exact.
+    at : dict
+        The quantity's own parameters, such as the δ of an ε, or the order α of a divergence.
+    detail : str
+        What else the number is of, in words, for people.
+    """
+
+    quantity: Quantity
+    value: float
+    lower: float
+    upper: float
+    confidence: float = 1.0
+    at: dict[str, float] = field(default_factory=dict)
+    detail: str = ""
+
+    def __post_init__(self) -> None:
+        _validate.choice(Quantity, quantity=self.quantity)
+        for name in ("value", "lower", "upper"):
+            number = getattr(self, name)
+            if isinstance(number, bool) or not isinstance(number, int | float):
+                raise ValueError(  # noqa: TRY004  (as every other bad input)
+                    f"{name} must be a number, got {number!r}"
+                )
+        if self.lower > self.upper:
+            raise ValueError(f"lower must not exceed upper, got {self.lower!r} and {self.upper!r}")
+        _validate.closed_unit(confidence=self.confidence)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence(Estimate):
+    """An estimate, and how it was had.
 
     Parameters
     ----------
     kind : EvidenceKind
         Exact, certified or indicative.
-    quantity : str
-        What the number is, in words or a formula, with its parameters.
-    value, lower, upper : float
-        The number and its interval.
     claimed : float or None
         What the claim says of the quantity.
-    confidence : float
-        Probability that the interval is right: 1 where it is exact.
     n_samples : int or None
         Number of samples behind it; None where nothing was sampled.
     bound : Bound
@@ -144,19 +171,21 @@ class Evidence:
     """
 
     kind: EvidenceKind
-    quantity: str
-    value: float
-    lower: float
-    upper: float
     claimed: float | None = None
-    confidence: float = 1.0
     n_samples: int | None = None
     bound: Bound = Bound.AT_MOST
     sample: Sample | None = None
 
     @classmethod
     def exact(
-        cls, quantity: str, value: float, *, claimed: float | None = None, slack: float = 0.0
+        cls,
+        quantity: Quantity,
+        value: float,
+        *,
+        claimed: float | None = None,
+        slack: float = 0.0,
+        at: dict[str, float] | None = None,
+        detail: str = "",
     ) -> Evidence:
         """Build exact evidence; the truth lies in [value, value + slack]."""
         return cls(
@@ -166,58 +195,69 @@ class Evidence:
             lower=value,
             upper=value + slack,
             claimed=claimed,
+            at=at or {},
+            detail=detail,
         )
 
 
-class FigureKind(StrEnum):
-    """How a figure is drawn."""
-
-    LINES = "lines"
-    HISTOGRAM = "histogram"
-    HEATMAP = "heatmap"
-    """A table of coloured cells: one series a row."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Series:
-    """One named curve: x and y of the same length.
-
-    In a histogram, x holds the m+1 bin edges and y the m counts. In a heat map, a series is a
-    row: x holds the columns' numbers, in the order in which they are drawn, y the cells' values
-    (NaN: not tried) and ``texts`` what stands in the cells; without, the values are printed.
-    """
-
-    name: str
-    x: list[float]
-    y: list[float]
-    texts: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Figure:
-    """A figure as plain data; the reports draw it.
+class Power:
+    """The smallest violation that a check would have refuted with probability ``detection``.
 
     Parameters
     ----------
-    marks : dict
-        Vertical reference lines by their label, for example a bound. In a heat map, one limit:
-        cells above it are drawn in another colour.
-    columns : list of str
-        Of a heat map: the columns' labels; without, the numbers of the first row's x.
-    description : str
-        What the figure shows, in words, for readers who cannot see it.
+    quantity : Quantity
+        What the violation is measured in; that of the evidence.
+    smallest : float
+        The smallest true value that would have been refuted; infinite where none would.
+    claimed : float
+        What the claim says of the quantity.
+    bound : Bound
+        Which side of the quantity the claim bounds.
+    detection : float
+        The probability of a refutation, in (0, 1]: 1 where nothing is left to chance.
+    at : dict
+        The quantity's own parameters.
+    detail : str
+        Of which violations it speaks, in words, for people: "at this event".
     """
 
-    kind: FigureKind
-    title: str
-    x_label: str
-    y_label: str
-    series: list[Series]
-    description: str
-    marks: dict[str, float] = field(default_factory=dict)
-    log_x: bool = False
-    log_y: bool = False
-    columns: list[str] = field(default_factory=list)
+    quantity: Quantity
+    smallest: float
+    claimed: float
+    bound: Bound = Bound.AT_MOST
+    detection: float = 0.95
+    at: dict[str, float] = field(default_factory=dict)
+    detail: str = ""
+
+    def __post_init__(self) -> None:
+        _validate.choice(Quantity, quantity=self.quantity)
+        if not 0 < self.detection <= 1:
+            raise ValueError(f"detection must lie in (0, 1], got {self.detection!r}")
+
+    @property
+    def factor(self) -> float:
+        """How many times worse than promised the smallest violation is; at least 1."""
+        return max(1.0, self.quantity.times_worse(self.smallest, self.claimed, self.bound))
+
+
+class Standing(StrEnum):
+    """Whose claim it is, and how it relates to what is printed."""
+
+    PAPER = "paper"
+    """As printed, inside its hypotheses."""
+    READING = "reading"
+    """Another reading of the printed sentence, which the paper disclaims or leaves open."""
+    OUTSIDE_HYPOTHESIS = "outside-hypothesis"
+    """The printed statement on data that it does not admit."""
+    ERRATUM = "erratum"
+    """A step of a proof, a printed constant, a caption; the theorem may hold."""
+    PRACTICE = "practice"
+    """What a reader would take for granted, and nobody proves."""
+    CONTROL = "control"
+    """Known to be false: its refutation shows that the audit can refute."""
+    STATED = "stated"
+    """Stated by whoever asks for the audit, or by the documentation of the code."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -257,6 +297,14 @@ class Claim:
         The ledger's id, with a variant in brackets where there are several.
     statement, formula : str
         The claim in words, and as a formula (may be empty).
+    subject : str
+        What the claim is about, and in which respect: the heading that it stands under.
+    standing : Standing
+        Whose claim it is.
+    assumptions : str
+        On what the claim rests, in words.
+    parameters : dict
+        Whatever the evidence fixes, as plain data.
     location : SourceLocation or None
         Where the code that makes the claim is written.
     """
@@ -266,11 +314,16 @@ class Claim:
     source: Source
     expected: Verdict | None
     formula: str = ""
+    subject: str = ""
+    standing: Standing = Standing.STATED
+    assumptions: str = ""
+    parameters: PlainData = field(default_factory=dict)
     location: SourceLocation | None = None
 
     def __post_init__(self) -> None:
         if self.expected is not None:
             _validate.choice(Verdict, expected=self.expected)
+        _validate.choice(Standing, standing=self.standing)
         if not self.id or any(c.isspace() for c in self.id):
             raise ValueError(f"id must be a non-empty word, got {self.id!r}")
 
@@ -281,6 +334,8 @@ class Outcome:
 
     Parameters
     ----------
+    power : Power or None
+        What the check would have refuted; None where it refuted, or cannot say.
     witness : dict
         Plain data whose keys are the keywords of the API: enough to run the case again.
     note : str
@@ -289,6 +344,7 @@ class Outcome:
 
     verdict: Verdict
     evidence: Evidence
+    power: Power | None = None
     witness: PlainData = field(default_factory=dict)
     note: str = ""
     figures: tuple[Figure, ...] = ()

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from dpcp_audit.results import Claim, Source, Verdict
+from dpcp_audit.results import Claim, Source, Standing, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dpcp_audit.checks import Check, Context
-    from dpcp_audit.results import Outcome
+    from dpcp_audit.results import Outcome, PlainData
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,13 +36,60 @@ class WithoutFigures:
         return replace(self.check(context), figures=())
 
 
-def claims_of(paper: str) -> Callable[..., Claim]:
-    """Return a maker of claims of one paper: (id, section, expected, statement, formula)."""
+class ClaimMaker(Protocol):
+    """Makes claims of one source."""
+
+    def __call__(
+        self,
+        id_: str,
+        section: str,
+        expected: Verdict | None,
+        statement: str,
+        formula: str = "",
+        *,
+        subject: str = "",
+        standing: Standing | None = None,
+        assumptions: str = "",
+        parameters: PlainData | None = None,
+    ) -> Claim:
+        """Return the claim."""
+        ...
+
+
+def claims_of(paper: str, *, subject: str = "", standing: Standing = Standing.PAPER) -> ClaimMaker:
+    """Return a maker of claims of one paper.
+
+    Parameters
+    ----------
+    subject : str
+        What its claims are about, unless they say otherwise: the heading that they stand under.
+    standing : Standing
+        Their standing, unless they say otherwise.
+    """
+    default_subject, default_standing = subject, standing
 
     def claim(
-        id_: str, section: str, expected: Verdict | None, statement: str, formula: str = ""
+        id_: str,
+        section: str,
+        expected: Verdict | None,
+        statement: str,
+        formula: str = "",
+        *,
+        subject: str = "",
+        standing: Standing | None = None,
+        assumptions: str = "",
+        parameters: PlainData | None = None,
     ) -> Claim:
-        source = Source(paper=paper, section=section)
-        return Claim(id=id_, statement=statement, source=source, expected=expected, formula=formula)
+        return Claim(
+            id=id_,
+            statement=statement,
+            source=Source(paper=paper, section=section),
+            expected=expected,
+            formula=formula,
+            subject=subject or default_subject,
+            standing=standing or default_standing,
+            assumptions=assumptions,
+            parameters=parameters or {},
+        )
 
     return claim

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from dpcp_audit.checks import Check, Context
+from dpcp_audit.quantities import Quantity
 from dpcp_audit.results import Evidence, Outcome, Verdict
 
 CONTEXT = Context(seed=5, name="a.b", significance=1e-3)
@@ -16,7 +17,7 @@ class Trivial:
     sampled = False
 
     def __call__(self, context: Context) -> Outcome:
-        return Outcome(verdict=Verdict.PROVED, evidence=Evidence.exact("zero", 0.0))
+        return Outcome(verdict=Verdict.PROVED, evidence=Evidence.exact(Quantity.VALUE, 0.0))
 
 
 def test_a_check_is_anything_of_that_shape() -> None:

@@ -4,6 +4,7 @@ import dataclasses
 
 import pytest
 
+from dpcp_audit.quantities import Quantity
 from dpcp_audit.results import (
     Claim,
     Evidence,
@@ -56,20 +57,22 @@ def test_inconclusive_contradicts_only_when_strict() -> None:
 
 
 def test_exact_evidence_carries_its_slack() -> None:
-    evidence = Evidence.exact("δ(1)", 0.25, claimed=0.2, slack=1e-9)
+    evidence = Evidence.exact(Quantity.DELTA, 0.25, claimed=0.2, slack=1e-9)
     assert evidence.kind is EvidenceKind.EXACT
     assert (evidence.lower, evidence.value, evidence.upper) == (0.25, 0.25, 0.25 + 1e-9)
     assert (evidence.claimed, evidence.confidence, evidence.n_samples) == (0.2, 1.0, None)
 
 
 def test_a_finding_without_outcome_is_an_error() -> None:
-    outcome = Outcome(verdict=REFUTED, evidence=Evidence.exact("δ", 1.0))
+    outcome = Outcome(verdict=REFUTED, evidence=Evidence.exact(Quantity.DELTA, 1.0))
     assert Finding(claim=CLAIM, outcome=None, error="boom").verdict is ERROR
     assert Finding(claim=CLAIM, outcome=outcome).verdict is REFUTED
 
 
 def test_results_are_frozen_and_do_not_share_their_witness() -> None:
-    first, second = (Outcome(verdict=REFUTED, evidence=Evidence.exact("δ", 1.0)) for _ in "ab")
+    first, second = (
+        Outcome(verdict=REFUTED, evidence=Evidence.exact(Quantity.DELTA, 1.0)) for _ in "ab"
+    )
     first.witness["n"] = 3
     assert second.witness == {}
     with pytest.raises(dataclasses.FrozenInstanceError):

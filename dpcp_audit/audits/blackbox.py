@@ -18,17 +18,9 @@ from dpcp_audit.audits.search.pair_space import (
 from dpcp_audit.audits.search.pilot_hypotheses import (
     EventTest,
     accusation_from_data,
-    certified_loss,
 )
-from dpcp_audit.guarantees import ZCDP, ApproxDP, PureDP
-from dpcp_audit.results import (
-    Figure,
-    FigureKind,
-    Outcome,
-    PlainData,
-    Series,
-    Verdict,
-)
+from dpcp_audit.figures import Figure, FigureKind, Series
+from dpcp_audit.results import Outcome, PlainData, Verdict
 from dpcp_audit.targets.degenerate import DegenerateTargetError, Randomness
 
 if TYPE_CHECKING:
@@ -57,7 +49,6 @@ class Stage:
     candidate: Candidate
     accusation: EventTest | MomentTest
     judgement: Judgement
-    loss: float
     size: int
     spent: int
 
@@ -160,9 +151,6 @@ class BlackBoxPrivacy:
         value, neighbour = candidate.inputs
         outputs = race.bank.fresh(value, size), race.bank.fresh(neighbour, size)
         judgement = accusation.judge(self.guarantee, *outputs, significance=significance)
-        loss = certified_loss(
-            self.guarantee, accusation, judgement, outputs, significance=significance
-        )
         for x, drawn in zip(candidate.inputs, outputs, strict=True):
             race.bank.keep(x, drawn)
         return Stage(
@@ -170,7 +158,6 @@ class BlackBoxPrivacy:
             candidate=candidate,
             accusation=accusation,
             judgement=judgement,
-            loss=loss,
             size=size,
             spent=race.bank.spent,
         )
@@ -208,7 +195,7 @@ class BlackBoxPrivacy:
             }
             | held,
             note=self._note(race, shown),
-            figures=(_figure(self.guarantee, stages),),
+            figures=(_figure(stages),),
         )
 
     def _note(self, race: Race, shown: Stage) -> str:
@@ -218,8 +205,6 @@ class BlackBoxPrivacy:
             f"all; the worst pair: {shown.candidate.family}."
         )
         parts = [tried, shown.judgement.note]
-        if not isinstance(self.guarantee, PureDP | ApproxDP):
-            parts.append(f"Certified loss on that pair: at least {shown.loss:.4g}.")
         if failures:
             parts.append(f"The target raised on {len(failures)} pairs, first: {failures[0]}.")
         return " ".join(parts)
@@ -284,11 +269,11 @@ def _says_nothing(pairs: int, draws: int) -> DegenerateTargetError:
     )
 
 
-def _figure(guarantee: PrivacyGuarantee, stages: list[Stage]) -> Figure:
-    name = "ρ" if isinstance(guarantee, ZCDP) else "ε"
-    claimed = guarantee.parameters["rho" if name == "ρ" else "epsilon"]
+def _figure(stages: list[Stage]) -> Figure:
+    evidence = stages[-1].judgement.evidence
+    name, claimed = evidence.quantity.unit, evidence.claimed or 0.0
     spent = [float(stage.spent) for stage in stages]
-    losses = [max(0.0, stage.loss) for stage in stages]
+    losses = [stage.judgement.evidence.lower for stage in stages]
     x = spent if len(spent) > 1 else [0.0, *spent]
     return Figure(
         kind=FigureKind.LINES,

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from dpcp_audit.audits.loss_bounds import event_loss, log_ratio
 from dpcp_audit.guarantees import ApproxDP, PureDP
+from dpcp_audit.quantities import Quantity
 from dpcp_audit.results import (
     Count,
     Evidence,
@@ -29,7 +31,8 @@ if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray
     from dpcp_audit.guarantees import PrivacyGuarantee
 
-LOG_RATIO = "log-ratio of the event's probabilities"
+_OF_EVENT = "of the event"
+_OF_COMPLEMENT = "of the event's complement"
 _LARGEST_EPSILON = 50.0
 _DETECTION = 0.95
 _LEAST_LOSS = 0.1
@@ -161,14 +164,15 @@ def _by_score(claim: ApproxDP, hits: Hits, significance: float, *, complement: b
     shows = refuted or _score_shows_twice(claim, trials, significance)
     bound = epsilon_lower_bound(x, trials, y, trials, delta=claim.delta, significance=significance)
     inside = math.nextafter(claim.epsilon, math.inf)
-    quantity = LOG_RATIO if claim.delta == 0 else f"log((p − δ)/p′) at δ = {claim.delta:.4g}"
     return Judgement(
         verdict=_verdict(refuted=refuted, shows_twice=shows),
         evidence=Evidence(
             kind=EvidenceKind.CERTIFIED,
-            quantity=f"{quantity} (its complement's)" if complement else quantity,
-            value=_log_ratio(x / trials - claim.delta, y / trials),
-            lower=max(bound, inside) if refuted else min(bound, claim.epsilon),
+            quantity=Quantity.EPSILON,
+            at={"delta": claim.delta} if claim.delta else {},
+            detail=_OF_COMPLEMENT if complement else _OF_EVENT,
+            value=max(0.0, log_ratio(x / trials - claim.delta, y / trials)),
+            lower=max(bound, inside) if refuted else min(max(0.0, bound), claim.epsilon),
             upper=math.inf,
             claimed=claim.epsilon,
             confidence=1 - significance,
@@ -247,7 +251,7 @@ def _by_limits(guarantee: PrivacyGuarantee, hits: Hits, significance: float) -> 
             shows_twice=refuted or limits_show_twice(guarantee, trials, significance),
         ),
         evidence=_box_evidence(
-            guarantee, hits, (p_low, p_high, q_high), allowed, significance=significance
+            guarantee, hits, (p_low, p_high, q_high), significance=significance, refuted=refuted
         ),
         note=note,
     )
@@ -257,39 +261,26 @@ def _box_evidence(
     guarantee: PrivacyGuarantee,
     hits: Hits,
     limits: tuple[float, float, float],
-    allowed: float,
     *,
     significance: float,
+    refuted: bool,
 ) -> Evidence:
-    p_low, p_high, q_high = limits
+    """Return the loss that the event shows, with its certified lower end on the verdict's side."""
+    p_low, _, q_high = limits
     p, q = hits.successes / hits.trials, hits.neighbour_successes / hits.trials
-    quantity, value, lower, upper = "probability of the event", p, p_low, p_high
-    shown = hits
-    claimed = allowed
-    if isinstance(guarantee, PureDP):
-        claimed, upper = guarantee.epsilon, math.inf
-        (lower, value), quantity = max(
-            ((_log_ratio(p_low, q_high), _log_ratio(p, q)), LOG_RATIO),
-            (
-                (_log_ratio(1 - q_high, 1 - p_low), _log_ratio(1 - q, 1 - p)),
-                f"{LOG_RATIO} (its complement's)",
-            ),
-        )
-        shown = hits if quantity == LOG_RATIO else hits.complement()
+    loss = event_loss(guarantee)
+    claimed, bound = loss.claimed_at(q_high), loss.lower_bound(p_low, q_high)
+    complement = log_ratio(1 - q, 1 - p) > log_ratio(p, q)
     return Evidence(
         kind=EvidenceKind.CERTIFIED,
-        quantity=quantity,
-        value=value,
-        lower=lower,
-        upper=upper,
+        quantity=loss.quantity,
+        at=loss.at,
+        detail=_OF_COMPLEMENT if complement else _OF_EVENT,
+        value=loss.of(p, q),
+        lower=max(bound, math.nextafter(claimed, math.inf)) if refuted else min(bound, claimed),
+        upper=math.inf,
         claimed=claimed,
         confidence=1 - significance,
         n_samples=2 * hits.trials,
-        sample=shown.as_sample(),
+        sample=(hits.complement() if complement else hits).as_sample(),
     )
-
-
-def _log_ratio(p: float, q: float) -> float:
-    if p <= 0:
-        return -math.inf
-    return math.log(p) - math.log(q) if q > 0 else math.inf

@@ -17,10 +17,11 @@ import numpy as np
 
 from dpcp_audit import _validate
 from dpcp_audit.computed import Computation
+from dpcp_audit.figures import Figure, FigureKind, Series
 from dpcp_audit.guarantees import ApproxDP, PureDP
 from dpcp_audit.mechanisms.laws import FiniteLaw, FinitePair, GaussianPair, LaplacePair
 from dpcp_audit.mechanisms.pcoqs.search_transcript import released_pair, transcript_pair
-from dpcp_audit.results import Figure, FigureKind, Series
+from dpcp_audit.quantities import Quantity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -254,7 +255,9 @@ def pipeline_budget(
     released = compose([model, released_pair(calibration, n)], [1, thresholds])
     value = noisy.epsilon_at(told + delta)
     return Computation(
-        quantity=f"ε(δ={told + delta:.3g}) of the pipeline, from above",
+        quantity=Quantity.EPSILON,
+        at={"delta": told + delta},
+        detail="of the pipeline, from above",
         value=value,
         claimed=claimed,
         covers=(

@@ -10,10 +10,12 @@ import numpy as np
 from scipy.special import expit
 
 from dpcp_audit.computed import Computation
+from dpcp_audit.figures import Figure, FigureKind, Series
 from dpcp_audit.guarantees import ZCDP, ApproxDP, PureDP, RenyiDP
-from dpcp_audit.results import Figure, FigureKind, PlainData, Series
+from dpcp_audit.quantities import Quantity
 
 if TYPE_CHECKING:
+    from dpcp_audit.results import PlainData
     from collections.abc import Sequence
 
     from dpcp_audit._types import FloatArray
@@ -27,9 +29,10 @@ _LARGEST_EPSILON = 30.0
 class Measurement(NamedTuple):
     """The quantity that a guarantee bounds, on one ordered pair of laws."""
 
-    quantity: str
+    quantity: Quantity
     value: float
     claimed: float
+    at: dict[str, float]
 
 
 @singledispatch
@@ -42,24 +45,26 @@ def measure(guarantee: PrivacyGuarantee, pair: LawPair) -> Measurement:  # noqa:
 
 @measure.register(PureDP)
 def _(guarantee: PureDP, pair: LawPair) -> Measurement:
-    return Measurement("largest log-ratio", pair.max_divergence(), guarantee.epsilon)
+    return Measurement(Quantity.EPSILON, pair.max_divergence(), guarantee.epsilon, {})
 
 
 @measure.register(ApproxDP)
 def _(guarantee: ApproxDP, pair: LawPair) -> Measurement:
     value = pair.delta_at(guarantee.epsilon)
-    return Measurement(f"δ(ε={guarantee.epsilon:.4g})", value, guarantee.delta)
+    return Measurement(Quantity.DELTA, value, guarantee.delta, {"epsilon": guarantee.epsilon})
 
 
 @measure.register(ZCDP)
 def _(guarantee: ZCDP, pair: LawPair) -> Measurement:
-    return Measurement("sup over α > 1 of D_α/α", pair.rho(), guarantee.rho)
+    return Measurement(Quantity.RHO, pair.rho(), guarantee.rho, {})
 
 
 @measure.register(RenyiDP)
 def _(guarantee: RenyiDP, pair: LawPair) -> Measurement:
     value = pair.renyi(guarantee.alpha)
-    return Measurement(f"D_α at α={guarantee.alpha:.4g}", value, guarantee.epsilon)
+    return Measurement(
+        Quantity.RENYI_DIVERGENCE, value, guarantee.epsilon, {"alpha": guarantee.alpha}
+    )
 
 
 def worst_measurement(
@@ -98,6 +103,7 @@ def hold_against(
     exact_supremum = isinstance(guarantee, ApproxDP) or not pruned
     return Computation(
         quantity=measured.quantity,
+        at=measured.at,
         value=measured.value,
         claimed=measured.claimed,
         slack=_slack(guarantee, pairs, measured.value) if pruned else 0.0,

@@ -16,6 +16,7 @@ import numpy as np
 from dpcp_audit import _validate
 from dpcp_audit.audits.certificates import Hits
 from dpcp_audit.computed import Computation
+from dpcp_audit.quantities import Quantity
 from dpcp_audit.results import (
     Evidence,
     EvidenceKind,
@@ -116,7 +117,8 @@ def hold_channel(
     mass = _channel(channel)
     worst = channel_log_ratio(mass)
     return Computation(
-        quantity="largest log-ratio",
+        quantity=Quantity.EPSILON,
+        detail="largest log-ratio",
         value=worst.value,
         claimed=guarantee.epsilon,
         covers="all pairs of inputs and all outputs were computed.",
@@ -177,7 +179,7 @@ def choose_pair(counts: IntArray, *, epsilon: float) -> ChosenEvent:
 class Certified(NamedTuple):
     """A number with a certified lower limit, what ε-LDP allows, and where it is attained."""
 
-    quantity: str
+    detail: str
     value: float
     lower: float
     claimed: float
@@ -243,7 +245,8 @@ class LocalPrivacy:
             verdict=self._verdict(half, context.significance, refuted=refuted),
             evidence=Evidence(
                 kind=EvidenceKind.CERTIFIED,
-                quantity=shown.quantity,
+                quantity=Quantity.EPSILON,
+                detail=shown.detail,
                 value=shown.value,
                 lower=shown.lower,
                 upper=shown.upper,
@@ -256,7 +259,7 @@ class LocalPrivacy:
             | {"epsilon": self.guarantee.epsilon, "seed": context.seed}
             | shown.witness,
             note=" ".join(
-                f"{r.quantity[0].upper()}{r.quantity[1:]}: {r.value:.4g}, certified above "
+                f"{r.detail[0].upper()}{r.detail[1:]}: {r.value:.4g}, certified above "
                 f"{r.lower:.4g}; claimed at most {r.claimed:.4g}."
                 for r in results
             )
@@ -318,10 +321,10 @@ class LocalPrivacy:
         p, q = (int(counts[x, event.outputs].sum()) for x in event.inputs)
         p_low = clopper_pearson(p, n, significance=share)[0]
         q_high = clopper_pearson(q, n, significance=share)[1]
-        quantity = "log-ratio of the event's probabilities"
+        detail = "log-ratio of the event's probabilities"
         case = _case(*event.inputs, event.outputs.tolist())
         return Certified(
-            quantity,
+            detail,
             _log(p, q),
             _log(p_low, q_high),
             self.guarantee.epsilon,
@@ -341,9 +344,9 @@ class LocalPrivacy:
         worst = int(np.argmax(lower))
         first, second = int(low[:, worst].argmax()), int(high[:, worst].argmin())
         value = _log(int(counts[first, worst]), int(counts[second, worst]))
-        quantity = "largest log-ratio over all pairs and outputs"
+        detail = "largest log-ratio over all pairs and outputs"
         case = _case(first, second, [worst])
-        return Certified(quantity, value, float(lower[worst]), self.guarantee.epsilon, case)
+        return Certified(detail, value, float(lower[worst]), self.guarantee.epsilon, case)
 
     def _guess(
         self, guesses: IntArray, n: int, share: float, rng: np.random.Generator

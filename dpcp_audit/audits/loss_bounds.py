@@ -1,4 +1,4 @@
-"""Lower bounds of ρ, D_α, μ and the trade-off from the counts of one event.
+"""What an event shows of a privacy loss, in the parameter of the guarantee that is claimed.
 
 Whether an output lies in an event is post-processing, so what two Bernoulli laws p and p′ show
 is a lower bound of what the mechanism reveals. The rates are known up to a Clopper–Pearson
@@ -10,14 +10,16 @@ the input on which it is likelier put first; where the limits do not part the tw
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from functools import singledispatch
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import ndtri, xlogy
 
 from dpcp_audit import _validate
-from dpcp_audit.results import Evidence, EvidenceKind
-from dpcp_audit.stats.intervals import clopper_pearson
+from dpcp_audit.guarantees import ZCDP, ApproxDP, PrivacyGuarantee, PureDP, RenyiDP
+from dpcp_audit.quantities import Quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,9 +27,82 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from dpcp_audit._types import FloatArray
-    from dpcp_audit.audits.certificates import Hits
 
 _ORDERS = np.concatenate([[1.0], 1 + np.logspace(-3, 3, 193)])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventLoss:
+    """The loss that an event's two probabilities show, in a guarantee's own parameter.
+
+    Parameters
+    ----------
+    quantity : Quantity
+        ε, ρ, D_α or μ.
+    at : dict
+        The quantity's parameters: the δ of an ε, the order α of a divergence.
+    of : callable
+        The loss at the probabilities (p, p′): it grows as p rises above p′, and is never
+        negative.
+    claimed_at : callable
+        The loss that the guarantee allows where the neighbour has the probability p′.
+    """
+
+    quantity: Quantity
+    at: dict[str, float]
+    of: Callable[[float, float], float]
+    claimed_at: Callable[[float], float]
+
+    def lower_bound(self, p_low: float, q_high: float) -> float:
+        """Return the least loss where p is at least ``p_low`` and p′ at most ``q_high``."""
+        return self.of(p_low, q_high) if p_low > q_high else 0.0
+
+
+@singledispatch
+def event_loss(guarantee: PrivacyGuarantee) -> EventLoss:
+    """Return how an event's loss is measured against a guarantee.
+
+    For one without a measure of its own it is the Gaussian loss μ = Φ⁻¹(p) − Φ⁻¹(p′) (Dong, Roth
+    and Su 2022), against the one that the guarantee allows at the same p′.
+    """
+
+    def allowed(q: float) -> float:
+        return _gaussian_loss(float(guarantee.power(q)), q)
+
+    return EventLoss(quantity=Quantity.MU, at={}, of=_gaussian_loss, claimed_at=allowed)
+
+
+@event_loss.register(PureDP)
+def _(guarantee: PureDP) -> EventLoss:
+    return _log_ratio_loss(guarantee.epsilon, 0.0)
+
+
+@event_loss.register(ApproxDP)
+def _(guarantee: ApproxDP) -> EventLoss:
+    return _log_ratio_loss(guarantee.epsilon, guarantee.delta)
+
+
+@event_loss.register(ZCDP)
+def _(guarantee: ZCDP) -> EventLoss:
+    def loss(p: float, q: float) -> float:
+        ways = ((p, q), (q, p))
+        return max(float((bernoulli_renyi(a, b, _ORDERS) / _ORDERS).max()) for a, b in ways)
+
+    return EventLoss(quantity=Quantity.RHO, at={}, of=loss, claimed_at=lambda _: guarantee.rho)
+
+
+@event_loss.register(RenyiDP)
+def _(guarantee: RenyiDP) -> EventLoss:
+    def loss(p: float, q: float) -> float:
+        ways = ((p, q), (q, p))
+        return max(float(bernoulli_renyi(a, b, guarantee.alpha)) for a, b in ways)
+
+    return EventLoss(
+        quantity=Quantity.RENYI_DIVERGENCE,
+        at={"alpha": guarantee.alpha},
+        of=loss,
+        claimed_at=lambda _: guarantee.epsilon,
+    )
 
 
 def bernoulli_renyi(p: float, p_prime: float, orders: ArrayLike) -> FloatArray:
@@ -46,94 +121,20 @@ def bernoulli_renyi(p: float, p_prime: float, orders: ArrayLike) -> FloatArray:
     return np.asarray(np.maximum(0.0, np.where(alpha > 1, joint / above, kl)))
 
 
-def rho_lower_bound(hits: Hits, *, significance: float) -> Evidence:
-    """Return a lower bound of ρ: D_α <= ρα at every α > 1 (Bun and Steinke 2016), both ways.
-
-    The largest D_α/α over a grid of orders; the box is the same for all of them, so nothing is
-    paid for the choice.
-    """
-    return _evidence(
-        "ρ of the event",
-        lambda p, q: max(
-            float((bernoulli_renyi(a, b, _ORDERS) / _ORDERS).max()) for a, b in ((p, q), (q, p))
-        ),
-        hits,
-        significance=significance,
-    )
+def log_ratio(p: float, q: float) -> float:
+    """Return log(p/q), −∞ where p is not positive and ∞ where only q is 0."""
+    if p <= 0:
+        return -math.inf
+    return math.log(p) - math.log(q) if q > 0 else math.inf
 
 
-def renyi_lower_bound(hits: Hits, *, alpha: float, significance: float) -> Evidence:
-    """Return a lower bound of D_α at one order α > 1, the larger of the two directions."""
-    _validate.finite(alpha=alpha)
-    if not alpha > 1:
-        raise ValueError(f"alpha must be > 1, got {alpha!r}")
-    return _evidence(
-        f"D_α of the event at α = {alpha:.6g}",
-        lambda p, q: max(float(bernoulli_renyi(p, q, alpha)), float(bernoulli_renyi(q, p, alpha))),
-        hits,
-        significance=significance,
-    )
+def _log_ratio_loss(epsilon: float, delta: float) -> EventLoss:
+    def loss(p: float, q: float) -> float:
+        return max(0.0, log_ratio(p - delta, q), log_ratio(1 - q - delta, 1 - p))
+
+    at = {"delta": delta} if delta else {}
+    return EventLoss(quantity=Quantity.EPSILON, at=at, of=loss, claimed_at=lambda _: epsilon)
 
 
-def gdp_lower_bound(hits: Hits, *, significance: float) -> Evidence:
-    """Return a lower bound of μ: μ-GDP bounds Φ⁻¹(p) − Φ⁻¹(p′) by μ (Dong, Roth and Su 2022)."""
-    return _evidence(
-        "μ of the event",
-        lambda p, q: abs(float(ndtri(p)) - float(ndtri(q))),
-        hits,
-        significance=significance,
-    )
-
-
-def tradeoff_point(hits: Hits, *, significance: float) -> tuple[Evidence, Evidence]:
-    """Return a point that the trade-off function lies at or below, with this confidence.
-
-    The event as a test of the neighbour against the input: its false-positive rate p′ is at
-    most the first evidence's ``upper``, and its false-negative rate 1 − p at most the
-    second's, both at once. As trade-off functions fall, the true one is at or below the point.
-    """
-    p_low, q_high = _limits(hits, significance)
-    p, q = hits.successes / hits.trials, hits.neighbour_successes / hits.trials
-    rows = (("false-positive rate", q, q_high), ("false-negative rate", 1 - p, 1 - p_low))
-    first, second = (
-        Evidence(
-            kind=EvidenceKind.CERTIFIED,
-            quantity=f"{name} of the event",
-            value=value,
-            lower=0.0,
-            upper=upper,
-            confidence=1 - significance,
-            n_samples=2 * hits.trials,
-        )
-        for name, value, upper in rows
-    )
-    return first, second
-
-
-def _limits(hits: Hits, significance: float) -> tuple[float, float]:
-    """Return a lower limit of p and an upper one of p′, jointly right with 1 − significance."""
-    low, _ = clopper_pearson(hits.successes, hits.trials, significance=significance)
-    _, high = clopper_pearson(hits.neighbour_successes, hits.trials, significance=significance)
-    return low, high
-
-
-def _evidence(
-    quantity: str,
-    divergence: Callable[[float, float], float],
-    hits: Hits,
-    *,
-    significance: float,
-) -> Evidence:
-    """Evaluate a divergence, which grows as the two rates part, at the closest of the box."""
-    _validate.open_unit(significance=significance)
-    p_low, q_high = _limits(hits, significance)
-    p, q = hits.successes / hits.trials, hits.neighbour_successes / hits.trials
-    return Evidence(
-        kind=EvidenceKind.CERTIFIED,
-        quantity=quantity,
-        value=0.0 if p == q else divergence(p, q),
-        lower=divergence(p_low, q_high) if p_low > q_high else 0.0,
-        upper=math.inf,
-        confidence=1 - significance,
-        n_samples=2 * hits.trials,
-    )
+def _gaussian_loss(p: float, q: float) -> float:
+    return max(0.0, float(ndtri(p)) - float(ndtri(q))) if p != q else 0.0

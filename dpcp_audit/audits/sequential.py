@@ -12,6 +12,7 @@ from dpcp_audit import _validate
 from dpcp_audit.audits.certificates import Hits
 from dpcp_audit.audits.sampled import SampledPrivacy
 from dpcp_audit.guarantees import ApproxDP, PureDP
+from dpcp_audit.quantities import Quantity
 from dpcp_audit.results import Evidence, EvidenceKind, Outcome, PlainData, Verdict
 from dpcp_audit.stats.betting import BettingTest, betting_lower_bound, pair_outcomes
 from dpcp_audit.stats.interval_power import smallest_epsilon
@@ -158,9 +159,11 @@ class SequentialPrivacy:
             verdict=Verdict.REFUTED if refuted else verdict,
             evidence=Evidence(
                 kind=EvidenceKind.CERTIFIED,
-                quantity=f"log((p − δ)/p′) at δ = {self._delta:.4g}, valid at any time",
-                value=_log_excess(float(p) - self._delta, float(q)),
-                lower=max(bound, beyond) if refuted else min(bound, claimed),
+                quantity=Quantity.EPSILON,
+                at={"delta": self._delta} if self._delta else {},
+                detail="of the event, valid at any time",
+                value=max(0.0, _log_excess(float(p) - self._delta, float(q))),
+                lower=max(bound, beyond) if refuted else min(max(0.0, bound), claimed),
                 upper=math.inf,
                 claimed=claimed,
                 confidence=1 - context.significance,

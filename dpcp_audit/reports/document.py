@@ -18,7 +18,7 @@ from dpcp_audit.engine.environment import LIBRARIES
 from dpcp_audit.errors import UsageError
 from dpcp_audit.reports.formats.results_schema import SCHEMA_VERSION, check_document
 from dpcp_audit.reports.formats.shapes import SchemaError
-from dpcp_audit.results import Finding, Verdict
+from dpcp_audit.results import Finding, Power, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,10 +65,15 @@ def _entry(finding: Finding, settings: RunSettings) -> dict[str, Any]:
         "statement": claim.statement,
         "formula": claim.formula,
         "source": asdict(claim.source),
+        "subject": claim.subject,
+        "standing": claim.standing,
+        "assumptions": claim.assumptions,
+        "parameters": claim.parameters,
         "expected": claim.expected,
         "verdict": finding.verdict,
         "contradicts": finding.verdict.contradicts(claim.expected, strict=settings.strict),
         "evidence": None if outcome is None else asdict(outcome.evidence),
+        "power": None if outcome is None or outcome.power is None else _power(outcome.power),
         "witness": {} if outcome is None else outcome.witness,
         "note": "" if outcome is None else outcome.note,
         "figures": [] if outcome is None else [asdict(figure) for figure in outcome.figures],
@@ -77,6 +82,10 @@ def _entry(finding: Finding, settings: RunSettings) -> dict[str, Any]:
         "error": finding.error,
         "seconds": round(finding.seconds, 3),
     }
+
+
+def _power(power: Power) -> dict[str, Any]:
+    return asdict(power) | {"factor": power.factor}
 
 
 def plain_data(value: object) -> object:  # noqa: PLR0911  (one return a type)

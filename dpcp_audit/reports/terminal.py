@@ -11,8 +11,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from dpcp_audit._format import printable
+from dpcp_audit._format import interval, number, printable, telling_digits
 from dpcp_audit.engine.run_events import CheckFinished, CheckStarted, Event, RunStarted
+from dpcp_audit.reports.findings.severity import named
 from dpcp_audit.reports.findings.witness import one_line
 
 if TYPE_CHECKING:
@@ -189,16 +190,11 @@ def _cells(finding: dict[str, Any], remark: str) -> list[Text]:
     evidence = finding["evidence"]
     if evidence is None:
         return [*head, Text(_one_line(finding["error"])), Text(""), Text(""), Text("")]
-    interval = f"[{_number(evidence['lower'])}, {_number(evidence['upper'])}]"
-    exact = evidence["kind"] == "exact"
+    exact, digits = evidence["kind"] == "exact", telling_digits(evidence)
     return [
         *head,
-        Text(_one_line(evidence["quantity"])),
-        Text(_number(evidence["claimed"])),
-        Text(_number(evidence["value"])),
-        Text("exact" if exact else interval),
+        Text(_one_line(named(evidence))),
+        Text(number(evidence["claimed"], digits=digits)),
+        Text(number(evidence["value"], digits=digits)),
+        Text("exact" if exact else interval(evidence)),
     ]
-
-
-def _number(value: float | str | None) -> str:
-    return "–" if value is None else f"{float(value):.4g}"

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcp_audit.computed import Computation
+from dpcp_audit.figures import Figure, FigureKind, Series
 from dpcp_audit.mechanisms.ldpcp.window_law import ThresholdLaw, threshold_law
-from dpcp_audit.results import Figure, FigureKind, Series
+from dpcp_audit.quantities import Quantity
 from dpcp_audit.theorems.theorem import outside
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def exact_failure(theorem: ScoreTheorem) -> Computation:
     coverage = theorem.population.cdf(law.threshold)
     mean = float(np.sum(law.mass * coverage))
     return Computation(
-        quantity="failure probability",
+        quantity=Quantity.COVERAGE_FAILURE,
         value=law.probability(outside(coverage, theorem.bounds)),
         claimed=theorem.delta,
         slack=law.slack,

@@ -13,6 +13,7 @@ from dpcp_audit.data.scores import hps
 from dpcp_audit.mechanisms.ldpcp.cell_counts import CellCounts
 from dpcp_audit.mechanisms.ldpcp.label_calibration import dkw_width
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
+from dpcp_audit.quantities import Quantity
 from dpcp_audit.results import Source
 from dpcp_audit.theorems.statement import Stated, Statement
 from dpcp_audit.theorems.theorem import TheoremTrials
@@ -44,6 +45,7 @@ class UniformEvent(Stated):
         assumptions="i.i.d. users whose labels pass through k-RR with a known β",
         bound="Δ_L = √(log(4/δ)/(2nh²)) with h = (1−β)/(1+β), in units of coverage",
     )
+    failure: ClassVar[Quantity] = Quantity.FAILURE
 
     pool_name: str
     pool: Callable[[], ProbabilityPool]

@@ -12,6 +12,7 @@ from scipy.special import ndtri
 
 from dpcp_audit import _validate
 from dpcp_audit.data.populations import Population, Uniform
+from dpcp_audit.quantities import Quantity
 from dpcp_audit.results import Source
 from dpcp_audit.theorems.statement import Stated, Statement
 from dpcp_audit.theorems.theorem import TheoremTrials, outside
@@ -82,6 +83,7 @@ class RankError(Stated):
         assumptions="scores in [a, b], further apart than 3Δ/2 (else see ``FixedRankError``)",
         bound="τ* = √((N/ρ)·log(2N/β)) or σ·Φ⁻¹(1 − β/(2N)), in ranks",
     )
+    failure: ClassVar[Quantity] = Quantity.FAILURE
 
     mechanism: PCOQS
     n: int

@@ -8,14 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcp_audit import _validate
-from dpcp_audit.results import (
-    Count,
-    Figure,
-    FigureKind,
-    Outcome,
-    Series,
-    Verdict,
-)
+from dpcp_audit.figures import Figure, FigureKind, Series
+from dpcp_audit.results import Count, Outcome, Verdict
 from dpcp_audit.stats.confidence_sequence import RateSequence
 from dpcp_audit.stats.intervals import clopper_pearson, detectable_excess, trials_needed
 from dpcp_audit.stats.trial_summary import Spread
@@ -190,7 +184,7 @@ class AlongN:
                 n_samples=count * len(self.sizes),
                 context=context,
                 counts=tuple(counts),
-                quantity="largest failure probability over n",
+                detail="the largest over n",
             ),
             witness=case(theorems[worst], trials=count, context=context),
             note=(

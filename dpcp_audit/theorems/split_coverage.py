@@ -9,8 +9,9 @@ from scipy.special import betainc
 
 from dpcp_audit.computed import Computation
 from dpcp_audit.data.populations import Deferred, Pool
+from dpcp_audit.figures import Figure, FigureKind, Series
 from dpcp_audit.mechanisms.conformal import conformal_rank
-from dpcp_audit.results import Figure, FigureKind, Series
+from dpcp_audit.quantities import Quantity
 
 if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray
@@ -28,7 +29,8 @@ def split_miscoverage(population: Population, *, n: int, alpha: float) -> Comput
     value = 1 - rank / (n + 1) if levels is None else _mean_miscoverage(levels, rank, n)
     atoms = "" if levels is None else ", summed over the pool's levels"
     return Computation(
-        quantity="mean miscoverage",
+        quantity=Quantity.MISCOVERAGE,
+        detail="mean",
         value=value,
         claimed=alpha,
         covers=f"the law of the coverage is Beta(r, n+1−r){atoms}.",
@@ -45,7 +47,8 @@ def split_overcoverage(*, n: int, alpha: float) -> Computation:
     """Compute E[F(q)] without ties, r/(n+1), against the upper bound 1−α+1/(n+1)."""
     rank = conformal_rank(n, alpha=alpha)
     return Computation(
-        quantity="mean coverage",
+        quantity=Quantity.COVERAGE,
+        detail="mean",
         value=rank / (n + 1),
         claimed=1 - alpha + 1 / (n + 1),
         covers="without ties the law of the coverage is Beta(r, n+1−r), whatever the scores.",

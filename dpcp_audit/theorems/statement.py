@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from dpcp_audit.quantities import Quantity
 from dpcp_audit.theorems.theorem import FailureRate
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ class Stated:
 
     __slots__ = ()
     about: ClassVar[Statement]
+    failure: ClassVar[Quantity] = Quantity.COVERAGE_FAILURE
+    """What the failure probability is of."""
 
     def check(self: Theorem, *, n_trials: int = 20_000) -> FailureRate:
         """Return the check of the failure probability on ``n_trials`` trials at effort 1."""

@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from dpcp_audit import _validate
 from dpcp_audit.checks import whole
+from dpcp_audit.figures import Figure, FigureKind, Series
+from dpcp_audit.quantities import Bound, Quantity
 from dpcp_audit.results import (
-    Bound,
     Count,
     Evidence,
     EvidenceKind,
-    Figure,
-    FigureKind,
     Measure,
     Outcome,
     PlainData,
     Sample,
-    Series,
     Verdict,
 )
 from dpcp_audit.stats.intervals import (
@@ -73,6 +71,11 @@ class Theorem(Protocol):
     @property
     def statistic(self) -> str:
         """The name of the statistic, as an axis label."""
+        ...
+
+    @property
+    def failure(self) -> Quantity:
+        """What its failure probability is of: a coverage, or another bound."""
         ...
 
     @property
@@ -208,6 +211,8 @@ class MeanBound:
         Bounds that the statistic never leaves.
     tolerance : float
         A shortfall that the check may leave open, in units of the statistic.
+    quantity : Quantity
+        What the statistic is.
     """
 
     theorem: Theorem
@@ -216,6 +221,7 @@ class MeanBound:
     range: tuple[float, float] = (0.0, 1.0)
     tolerance: float = 0.005
     n_trials: int = 20_000
+    quantity: Quantity = Quantity.COVERAGE
 
     def __post_init__(self) -> None:
         _validate.non_negative(tolerance=self.tolerance)
@@ -268,7 +274,8 @@ class MeanBound:
             verdict=self._judge(low, high),
             evidence=Evidence(
                 kind=EvidenceKind.CERTIFIED,
-                quantity=f"mean {self.theorem.statistic}",
+                quantity=self.quantity,
+                detail=f"mean {self.theorem.statistic}",
                 value=spread.mean,
                 lower=low,
                 upper=high,
@@ -317,7 +324,7 @@ def rate_evidence(
     n_samples: int,
     context: Context,
     counts: tuple[Count, ...],
-    quantity: str = "failure probability",
+    detail: str = "",
 ) -> Evidence:
     """Return certified evidence of a failure rate with its interval, against the theorem's δ.
 
@@ -325,7 +332,8 @@ def rate_evidence(
     """
     return Evidence(
         kind=EvidenceKind.CERTIFIED,
-        quantity=quantity,
+        quantity=theorem.failure,
+        detail=detail,
         value=rate,
         lower=interval[0],
         upper=interval[1],

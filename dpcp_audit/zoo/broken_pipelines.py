@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcp_audit.quantities import Quantity
 from dpcp_audit.theorems.theorem import TheoremTrials
 from dpcp_audit.zoo.broken_calibrators import ALPHA, split_conformal
 
@@ -41,6 +42,7 @@ class Pipeline:
     held_out: bool
     statistic: str = field(default="coverage", init=False)
     allowed_failure: float = field(default=0.0, init=False)
+    failure: Quantity = field(default=Quantity.COVERAGE_FAILURE, init=False)
 
     @property
     def bounds(self) -> dict[str, float]:

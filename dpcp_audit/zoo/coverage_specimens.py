@@ -11,6 +11,7 @@ import numpy as np
 
 from dpcp_audit.computed import Computation
 from dpcp_audit.guarantees import ZCDP, Coverage
+from dpcp_audit.quantities import Quantity
 from dpcp_audit.targets import Kind
 from dpcp_audit.theorems.ldpcp_exact import exact_failure
 from dpcp_audit.theorems.theorem import MeanBound
@@ -169,7 +170,8 @@ def _conformal() -> list[Specimen]:
 
 def _strict_miscoverage(at: float) -> Computation:
     return Computation(
-        quantity="mean miscoverage",
+        quantity=Quantity.MISCOVERAGE,
+        detail="mean",
         value=1.0,
         claimed=broken_quantiles.ALPHA,
         witness={"all_scores": at},
@@ -182,7 +184,8 @@ def _rounded_miscoverage(scores: FloatArray) -> Computation:
     labels = np.zeros(scores.size, dtype=np.int64)
     threshold = broken_calibrators.rounded_down(probabilities, labels, rng=rng)
     return Computation(
-        quantity="mean miscoverage",
+        quantity=Quantity.MISCOVERAGE,
+        detail="mean",
         value=float((scores > threshold).mean()),
         claimed=broken_calibrators.ALPHA,
         witness={"all_scores": float(scores[0]), "threshold": threshold},

@@ -7,7 +7,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit._format import clipped, number
-from dpcp_audit.results import Figure, FigureKind, Series
+from dpcp_audit.figures import Figure, FigureKind, Series
+from dpcp_audit.quantities import Quantity
 from dpcp_audit.zoo.specimen import Column
 from dpcp_audit.zoo.specimens import mutants, twins
 from dpcp_audit.zoo.zoo_rows import row_id
@@ -172,15 +173,19 @@ def _witness(cells: Mapping[Column, Cell], own: Mapping[Column, Mapping[str, Any
 
 
 def _said(finding: Mapping[str, Any]) -> str:
-    witness, quantity = finding["witness"], str((finding["evidence"] or {}).get("quantity", ""))
+    witness, evidence = finding["witness"], finding["evidence"] or {}
     if "family" in witness:
         value = witness["value"]
         size = f", n = {len(value)}" if isinstance(value, list) else ""
         pair = "" if size else f" {value} and {witness['neighbour']}"
         return f"{witness['family']}{pair}{size}"
     if "law" in witness:
-        return quantity.rpartition(": ")[2]
-    return finding["note"] if "calls" in witness else quantity
+        return str(evidence["detail"])
+    return finding["note"] if "calls" in witness or not evidence else _quantity(evidence)
+
+
+def _quantity(evidence: Mapping[str, Any]) -> str:
+    return Quantity(evidence["quantity"]).described(evidence["at"], evidence["detail"])
 
 
 def _short(cell: Cell) -> str:

@@ -17,6 +17,7 @@ from dpcp_audit.mechanisms.histlap import HistLap
 from dpcp_audit.mechanisms.laws import FiniteLaw, FinitePair
 from dpcp_audit.mechanisms.pcoqs.search_law import largest_bit_divergence
 from dpcp_audit.neighbours import Relation
+from dpcp_audit.quantities import Quantity
 from dpcp_audit.zoo import broken_calibrators, broken_quantiles, broken_randomizers
 
 if TYPE_CHECKING:
@@ -37,10 +38,10 @@ def search_loss(noise_scale: float) -> Computation:
     The release is its comparison bits; each loses at most ``largest_bit_divergence``, and
     scores at the two ends attain that in every round.
     """
-    quantity = "sup over α > 1 of D_α/α"
     if noise_scale == 0:
         return Computation(
-            quantity=quantity,
+            quantity=Quantity.RHO,
+            detail="over all orders α > 1",
             value=math.inf,
             claimed=broken_quantiles.RHO,
             note="There is no noise.",
@@ -49,7 +50,8 @@ def search_loss(noise_scale: float) -> Computation:
         broken_quantiles.ROUNDS * largest_bit_divergence(noise_scale, a) / a for a in _ORDERS
     )
     return Computation(
-        quantity=quantity,
+        quantity=Quantity.RHO,
+        detail="over all orders α > 1",
         value=value,
         claimed=broken_quantiles.RHO,
         covers="a round's noise is 1/(2σ²)-zCDP, whatever the counts are, and 20 rounds add up.",
@@ -140,7 +142,7 @@ def exponq_loss(normaliser: str) -> Computation:
     worst = max(found, key=lambda n: found[n].log_ratio)
     bound = max(mechanism.log_ratio_bound(n) for n in sizes)
     return Computation(
-        quantity="largest log-ratio",
+        quantity=Quantity.EPSILON,
         value=found[worst].log_ratio,
         claimed=broken_quantiles.EPSILON,
         slack=bound - found[worst].log_ratio,
@@ -162,7 +164,7 @@ def gaps_loss(sensitivity: float, sizes: tuple[int, ...] = (100, 500)) -> Comput
     n, low = max(losses, key=lambda case: losses[case])
     proof = "each score moves the utility of a gap by at most 1, so each ratio is at most e^ε."
     return Computation(
-        quantity="largest log-ratio",
+        quantity=Quantity.EPSILON,
         value=losses[n, low],
         claimed=broken_quantiles.EPSILON,
         slack=max(0.0, broken_quantiles.EPSILON - losses[n, low]),
@@ -198,7 +200,8 @@ def channel_loss(channel: FloatArray) -> Computation:
 def rank_miscoverage(rank: float, n: int) -> Computation:
     """Compute the mean miscoverage of the ``rank``-th smallest of n scores without ties."""
     return Computation(
-        quantity="mean miscoverage",
+        quantity=Quantity.MISCOVERAGE,
+        detail="mean",
         value=1 - rank / (n + 1),
         claimed=broken_quantiles.ALPHA,
         covers="F at the r-th smallest score is Beta(r, n+1−r); with ties it is larger.",
@@ -210,7 +213,8 @@ def search_miscoverage(n: int = 500) -> Computation:
     """Bound the mean miscoverage of the bisection that returns its upper end."""
     rank = conformal_rank(n, alpha=broken_quantiles.ALPHA)
     return Computation(
-        quantity="bound of the mean miscoverage",
+        quantity=Quantity.MISCOVERAGE,
+        detail="bound of the mean",
         value=1 - (1 - broken_quantiles.FAILURE) * rank / (n + 1),
         claimed=1 - SEARCH_COVERAGE,
         covers=(
@@ -239,7 +243,8 @@ def atom_miscoverage(
         0.0, 1 - broken_quantiles.ROUNDS * float(ndtr(-margin / broken_quantiles.noise_scale()))
     )
     return Computation(
-        quantity="mean miscoverage",
+        quantity=Quantity.MISCOVERAGE,
+        detail="mean",
         value=sure if threshold < at else 1 - sure,
         claimed=claimed,
         witness={"n": n, "all_scores": at, "threshold": threshold},
@@ -264,7 +269,7 @@ def predicted_label_miscoverage(score: str, n: int = 500) -> Computation:
     rng = np.random.default_rng(0)
     threshold = broken_calibrators.split_conformal(probabilities, labels, rng=rng, score=score)
     return Computation(
-        quantity="miscoverage",
+        quantity=Quantity.MISCOVERAGE,
         value=0.5 * (threshold < 0.1) + 0.5 * (threshold < 0.9),
         claimed=broken_calibrators.ALPHA,
         witness={"n": n, "probabilities": [0.9, 0.1], "threshold": threshold},
@@ -277,7 +282,8 @@ def memorised_miscoverage(*, held_out: bool) -> Computation:
     On its own rows it is always right, so that the threshold is 1/4; on others in half.
     """
     return Computation(
-        quantity="mean miscoverage",
+        quantity=Quantity.MISCOVERAGE,
+        detail="mean",
         value=0.0 if held_out else 0.5,
         claimed=broken_calibrators.ALPHA,
         witness={"threshold": 0.75 if held_out else 0.25},

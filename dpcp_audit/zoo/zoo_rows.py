@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcp_audit.computed import Computed
+from dpcp_audit.quantities import Quantity
 from dpcp_audit.results import Claim, Evidence, Outcome, Source, Verdict
 from dpcp_audit.rows import Row
 from dpcp_audit.target_checks.target_rows import TargetCoverage, TargetPrivacy
@@ -83,7 +84,9 @@ class FreshNoise:
                 repeats = float(np.mean(outputs[1:] == outputs[0]))
         return Outcome(
             verdict=verdict,
-            evidence=Evidence.exact("share of repeated outputs", repeats),
+            evidence=Evidence.exact(
+                Quantity.SHARE_OF_OUTPUTS, repeats, detail="repeated under other generators"
+            ),
             witness={"calls": _CALLS, "seed": context.seed},
             note=note,
         )

@@ -20,13 +20,14 @@ from dpcp_audit.guarantees import (
     RenyiDP,
 )
 from dpcp_audit.mechanisms.laws import FiniteLaw, FinitePair, GaussianPair, LaplacePair
+from dpcp_audit.quantities import Quantity
 from dpcp_audit.results import EvidenceKind, Verdict
 
 COVERS = "they are all there are."
 
 
 def computation(value: float, claimed: float = 1.0, **more: object) -> Computation:
-    return Computation(quantity="x", value=value, claimed=claimed, **more)  # type: ignore[arg-type]
+    return Computation(quantity=Quantity.VALUE, value=value, claimed=claimed, **more)  # type: ignore[arg-type]
 
 
 def pruned_pair(p: list[float], q: list[float], slack: float) -> FinitePair:

@@ -17,6 +17,7 @@ from dpcp_audit.audits.sampled import Event, choose_event
 from dpcp_audit.computed import Computation
 from dpcp_audit.guarantees import ZCDP, ApproxDP, PureDP, RenyiDP
 from dpcp_audit.mechanisms.laws import FiniteLaw, FinitePair
+from dpcp_audit.quantities import Quantity
 from dpcp_audit.reports.document import agree, plain_data
 from dpcp_audit.results import Verdict
 from dpcp_audit.theorems.theorem import FailureRate, outside
@@ -95,7 +96,7 @@ def test_more_value_or_slack_never_improves_a_verdict(
     def verdict(value: float, slack: float) -> Verdict:
         covers = "all." if covered else ""
         return Computation(
-            quantity="x", value=value, claimed=claimed, slack=slack, covers=covers
+            quantity=Quantity.VALUE, value=value, claimed=claimed, slack=slack, covers=covers
         ).verdict
 
     rank = [Verdict.PROVED, Verdict.CONSISTENT, Verdict.REFUTED].index

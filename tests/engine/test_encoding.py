@@ -10,25 +10,15 @@ import numpy as np
 import pytest
 
 from dpcp_audit.engine.encoding import decode, encode, restore, to_json
-from dpcp_audit.results import (
-    Bound,
-    Count,
-    Evidence,
-    EvidenceKind,
-    Figure,
-    FigureKind,
-    Measure,
-    Outcome,
-    Sample,
-    Series,
-    Verdict,
-)
+from dpcp_audit.figures import Figure, FigureKind, Series
+from dpcp_audit.quantities import Bound, Quantity
+from dpcp_audit.results import Count, Evidence, EvidenceKind, Measure, Outcome, Sample, Verdict
 
 FULL = Outcome(
     verdict=Verdict.REFUTED,
     evidence=Evidence(
         kind=EvidenceKind.CERTIFIED,
-        quantity="ε",
+        quantity=Quantity.EPSILON,
         value=0.1 + 0.2,
         lower=5e-324,
         upper=math.inf,
@@ -61,7 +51,7 @@ FULL = Outcome(
         ),
     ),
 )
-LEAST = Outcome(verdict=Verdict.PROVED, evidence=Evidence.exact("zero", 0.0))
+LEAST = Outcome(verdict=Verdict.PROVED, evidence=Evidence.exact(Quantity.VALUE, 0.0))
 
 
 def travelled(outcome: Outcome) -> Outcome:

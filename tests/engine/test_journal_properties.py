@@ -13,10 +13,13 @@ from hypothesis import strategies as st
 from dpcp_audit.engine.journal import Journal, JournalError, read
 from dpcp_audit.engine.run_events import CheckFinished, ChunkFinished
 from dpcp_audit.engine.run_settings import RunSettings
+from dpcp_audit.quantities import Quantity
 from dpcp_audit.results import Claim, Evidence, Finding, Outcome, Source, Verdict
 
 CLAIM = Claim(id="a", statement="ε\n\u2028", source=Source(paper="P", section="1"), expected=None)
-OUTCOME = Outcome(verdict=Verdict.PROVED, evidence=Evidence.exact("x\n", float("inf")))
+OUTCOME = Outcome(
+    verdict=Verdict.PROVED, evidence=Evidence.exact(Quantity.VALUE, float("inf"), detail="x\n")
+)
 
 
 @cache

@@ -29,6 +29,7 @@ from dpcp_audit.engine.worker_pool import Limits, family
 from dpcp_audit.frontends import publishing
 from dpcp_audit.frontends.cli import arguments
 from dpcp_audit.frontends.cli.main import main
+from dpcp_audit.quantities import Quantity
 from dpcp_audit.reports.document import to_document
 from dpcp_audit.results import Claim, Source, Verdict
 from dpcp_audit.rows import Row
@@ -85,7 +86,7 @@ class Dies:
 
 
 def within(value: float) -> Computation:
-    return Computation(quantity="x", value=value, claimed=1.0)
+    return Computation(quantity=Quantity.VALUE, value=value, claimed=1.0)
 
 
 def holds() -> Computation:

@@ -14,6 +14,7 @@ import pytest
 from dpcp_audit.computed import Computation, Computed
 from dpcp_audit.engine.run_settings import Profile, RunSettings
 from dpcp_audit.engine.suites import select
+from dpcp_audit.quantities import Quantity
 from dpcp_audit.reports.document import DocumentError, dump, load, plain_data, to_document
 from dpcp_audit.results import Claim, Finding, Source, Verdict
 
@@ -38,7 +39,7 @@ def results() -> dict[str, Any]:
         expected=Verdict.CONSISTENT,
     )
     broken = Finding(claim=claim, outcome=None, error="ValueError: planted (in f)")
-    endless = Computed(lambda: Computation(quantity="x", value=math.inf, claimed=1.0))
+    endless = Computed(lambda: Computation(quantity=Quantity.VALUE, value=math.inf, claimed=1.0))
     infinite = Finding(
         claim=Claim(id="x.infinite", statement="s", source=claim.source, expected=Verdict.REFUTED),
         outcome=endless(None),  # type: ignore[arg-type]

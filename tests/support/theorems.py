@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dpcp_audit.quantities import Quantity
 from dpcp_audit.theorems.theorem import TheoremTrials
 
 
@@ -18,6 +19,7 @@ class Coin:
     rate: float = 0.1
     undecided: float = 0.0
     statistic: str = field(default="coverage", init=False)
+    failure: Quantity = Quantity.COVERAGE_FAILURE
 
     @property
     def bounds(self) -> dict[str, float]:
@@ -42,6 +44,7 @@ class Level:
     spread: float = 10.0
     allowed_failure: float = 0.0
     statistic: str = field(default="Δ-statistic", init=False)
+    failure: Quantity = Quantity.COVERAGE_FAILURE
 
     @property
     def bounds(self) -> dict[str, float]:

@@ -20,6 +20,7 @@ import numpy as np
 from dpcp_audit.checks import Context, whole
 from dpcp_audit.engine.encoding import decode
 from dpcp_audit.engine.tasks import Task
+from dpcp_audit.quantities import Quantity
 from dpcp_audit.results import Claim, Evidence, Outcome, Source, Verdict
 from dpcp_audit.rows import Row
 
@@ -34,7 +35,9 @@ MIB = 2**20
 
 def proved(value: float, **witness: Any) -> Outcome:
     return Outcome(
-        verdict=Verdict.PROVED, evidence=Evidence.exact("x", value), witness=dict(witness)
+        verdict=Verdict.PROVED,
+        evidence=Evidence.exact(Quantity.VALUE, value),
+        witness=dict(witness),
     )
 
 

@@ -167,7 +167,7 @@ def test_anything_that_can_be_called_is_called(function) -> None:
     target = quantile(function, rng=RandomStyle.GENERATOR)
     assert drawn(target) == np.random.default_rng(0).random(4).tolist()
     assert target.source is not None
-    assert target.source.file.endswith("test_targets_calls.py")
+    assert target.source.file.endswith("test_target.py")
 
 
 def test_c_code_without_a_signature_is_called() -> None:

@@ -17,6 +17,7 @@ from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.mechanisms.randomized_response import BinaryRandomizedResponse
 from dpcp_audit.papers.computations.ldpcp_remarks import estimate_bias
+from dpcp_audit.quantities import Quantity
 from dpcp_audit.results import Verdict
 from dpcp_audit.theorems.ldpcp_coverage import ScoreTheorem
 from dpcp_audit.theorems.pcoqs_coverage import CoverageTheorem, RankError, Reading, noise_rank_error
@@ -45,6 +46,7 @@ class Width:
     right: ScoreTheorem
     width: float
     statistic: str = "coverage"
+    failure: Quantity = Quantity.COVERAGE_FAILURE
 
     @property
     def allowed_failure(self) -> float:
@@ -119,6 +121,7 @@ class NoiseOfOneRound:
 
     right: RankError
     statistic: str = "rank error"
+    failure: Quantity = Quantity.FAILURE
 
     @property
     def allowed_failure(self) -> float:

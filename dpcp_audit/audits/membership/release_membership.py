@@ -18,16 +18,9 @@ from scipy.special import expit
 from dpcp_audit import _validate
 from dpcp_audit.audits.certificates import limits_show_twice
 from dpcp_audit.audits.membership.score_attacks import Attack, CellLikelihood, membership_pvalues
-from dpcp_audit.results import (
-    Evidence,
-    EvidenceKind,
-    Figure,
-    FigureKind,
-    Outcome,
-    PlainData,
-    Series,
-    Verdict,
-)
+from dpcp_audit.figures import Figure, FigureKind, Series
+from dpcp_audit.quantities import Quantity
+from dpcp_audit.results import Evidence, EvidenceKind, Outcome, PlainData, Verdict
 from dpcp_audit.stats.interval_power import fewest
 from dpcp_audit.stats.intervals import clopper_pearson, rate_reaching
 
@@ -311,13 +304,15 @@ class MembershipInference:
         """Return the advantage, or the TPR where that alone refutes."""
         sharpest = max(result.points, key=lambda point: point.excess)
         claimed = self.guarantee.advantage()
-        shown, quantity = result.advantage, "membership advantage TPR − FPR of the attack"
+        shown, quantity, at = result.advantage, Quantity.ADVANTAGE, {}
         if shown.lower <= claimed and sharpest.excess > 0:
             shown, claimed = sharpest.tpr, sharpest.allowed
-            quantity = f"TPR of the attack at a certified FPR ≤ {sharpest.fpr.upper:.4g}"
+            quantity, at = Quantity.TRUE_POSITIVE_RATE, {"fpr": sharpest.fpr.upper}
         return Evidence(
             kind=EvidenceKind.CERTIFIED,
             quantity=quantity,
+            at=at,
+            detail="of the attack",
             value=shown.value,
             lower=shown.lower,
             upper=shown.upper,

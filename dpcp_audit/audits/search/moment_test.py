@@ -30,6 +30,7 @@ from dpcp_audit import _validate
 from dpcp_audit.audits.certificates import Judgement, limits_show_twice
 from dpcp_audit.audits.search.features import feature_from_data
 from dpcp_audit.guarantees import ZCDP, RenyiDP
+from dpcp_audit.quantities import Quantity
 from dpcp_audit.results import Evidence, EvidenceKind, Verdict
 
 if TYPE_CHECKING:
@@ -122,14 +123,16 @@ class MomentTest:
             best >= -math.log(significance)
             and limits_show_twice(guarantee, first.size, significance)
         )
-        name = "ρ" if isinstance(guarantee, ZCDP) else f"D_α at α = {self.order:.6g}"
+        zcdp = isinstance(guarantee, ZCDP)
         return Judgement(
             verdict=Verdict.REFUTED
             if refuted
             else (Verdict.CONSISTENT if could else Verdict.INCONCLUSIVE),
             evidence=Evidence(
                 kind=EvidenceKind.CERTIFIED,
-                quantity=f"{name} of the release, from its moment of order {self.order:.6g}",
+                quantity=Quantity.RHO if zcdp else Quantity.RENYI_DIVERGENCE,
+                at={} if zcdp else {"alpha": self.order},
+                detail=f"of the release, from its moment of order {self.order:.6g}",
                 value=max(0.0, self._estimate(first, second)) / per_order,
                 lower=max(low, math.nextafter(claimed, math.inf)) if refuted else low,
                 upper=math.inf,

@@ -15,12 +15,10 @@ from dpcp_audit.audits.certificates import (
     certify,
     complement_speaks_louder,
 )
-from dpcp_audit.audits.loss_bounds import renyi_lower_bound, rho_lower_bound
 from dpcp_audit.audits.search.event_search import Event, best_cells, promised_excess, quantile_cuts
 from dpcp_audit.audits.search.feature_cells import Automatic
 from dpcp_audit.audits.search.features import Ones, Value
 from dpcp_audit.audits.search.moment_test import MomentTest, bounds_renyi, choose_moments
-from dpcp_audit.guarantees import ZCDP, RenyiDP
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -102,19 +100,6 @@ class EventTest:
             certificate=Certificate.SCORE,
             complement=self.complement,
         )
-
-    def renyi_bound(
-        self,
-        guarantee: ZCDP | RenyiDP,
-        outputs: tuple[FloatArray, FloatArray],
-        *,
-        significance: float,
-    ) -> float:
-        """Return a lower confidence bound of ρ, or of D_α at the order of a claim of RenyiDP."""
-        hits = _hits(self.event, outputs, swapped=self.swapped)
-        if isinstance(guarantee, ZCDP):
-            return rho_lower_bound(hits, significance=significance).lower
-        return renyi_lower_bound(hits, alpha=guarantee.alpha, significance=significance).lower
 
     def as_data(self) -> dict[str, Any]:
         """Return the test as plain data."""
@@ -318,17 +303,3 @@ def _interval(ends: list[float], event: Event) -> Event:
     inside = np.zeros(cuts.size + 1, dtype=bool)
     inside[1 if math.isfinite(ends[0]) else 0] = True
     return Event(cuts, inside, event.feature)
-
-
-def certified_loss(
-    guarantee: PrivacyGuarantee,
-    accusation: EventTest | MomentTest,
-    judgement: Judgement,
-    outputs: tuple[FloatArray, FloatArray],
-    *,
-    significance: float,
-) -> float:
-    """Return the certified lower bound in the claim's own parameter: ε, or ρ of zCDP."""
-    if isinstance(guarantee, ZCDP | RenyiDP) and isinstance(accusation, EventTest):
-        return accusation.renyi_bound(guarantee, outputs, significance=significance)
-    return judgement.evidence.lower

@@ -14,9 +14,10 @@ from dpcp_audit import _validate
 from dpcp_audit.audits.training.image_figures import gallery
 from dpcp_audit.audits.training.success_rate import hold_share
 from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Poisson
-from dpcp_audit.results import Figure, Outcome, PlainData
+from dpcp_audit.results import Outcome, PlainData
 
 if TYPE_CHECKING:
+    from dpcp_audit.figures import Figure
     from dpcp_audit._types import BoolArray, FloatArray, IntArray
     from dpcp_audit.checks import Context
     from dpcp_audit.mechanisms.dpsgd.examples import Examples

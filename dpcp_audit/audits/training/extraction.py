@@ -19,7 +19,8 @@ from dpcp_audit import _validate
 from dpcp_audit.audits.training import surrogates
 from dpcp_audit.audits.training.success_rate import hold_share
 from dpcp_audit.audits.training.surrogates import Answers
-from dpcp_audit.results import Figure, FigureKind, Outcome, Series
+from dpcp_audit.figures import Figure, FigureKind, Series
+from dpcp_audit.results import Outcome
 
 if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray, IntArray

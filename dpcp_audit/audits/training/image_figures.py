@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from dpcp_audit.results import Figure, FigureKind, Series
+from dpcp_audit.figures import Figure, FigureKind, Series
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -15,8 +15,9 @@ import numpy as np
 from dpcp_audit import _validate
 from dpcp_audit.audits.training.image_figures import gallery
 from dpcp_audit.audits.training.success_rate import hold_share
+from dpcp_audit.figures import Figure, FigureKind, Series
 from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Poisson
-from dpcp_audit.results import Figure, FigureKind, Outcome, Series
+from dpcp_audit.results import Outcome
 
 if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray

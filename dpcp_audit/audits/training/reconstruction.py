@@ -20,17 +20,16 @@ import numpy as np
 
 from dpcp_audit import _validate
 from dpcp_audit.audits.certificates import power_of_twice
+from dpcp_audit.figures import Figure, FigureKind, Series
+from dpcp_audit.quantities import Quantity
 from dpcp_audit.results import (
     Count,
     Evidence,
     EvidenceKind,
-    Figure,
-    FigureKind,
     Measure,
     Outcome,
     PlainData,
     Sample,
-    Series,
     Verdict,
 )
 from dpcp_audit.stats.intervals import clopper_pearson, detectable_excess
@@ -221,7 +220,8 @@ def _evidence(successes: tuple[Success, ...], context: Context) -> Evidence:
     sharpest = max(successes, key=lambda one: one.lower / one.allowed)
     return Evidence(
         kind=EvidenceKind.CERTIFIED,
-        quantity=f"success of the reconstruction out of {sharpest.prior}",
+        quantity=Quantity.ATTACK_SUCCESS,
+        detail=f"reconstruction out of {sharpest.prior}",
         value=sharpest.rate,
         lower=sharpest.lower,
         upper=sharpest.upper,

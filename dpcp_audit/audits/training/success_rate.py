@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from dpcp_audit import _validate
+from dpcp_audit.quantities import Quantity
 from dpcp_audit.results import Count, Evidence, EvidenceKind, Measure, Sample, Verdict
 from dpcp_audit.stats.intervals import clopper_pearson
 
@@ -21,7 +22,7 @@ class Judged(NamedTuple):
     evidence: Evidence
 
 
-def hold_share(quantity: str, hits: BoolArray, *, claimed: float, significance: float) -> Judged:
+def hold_share(of: str, hits: BoolArray, *, claimed: float, significance: float) -> Judged:
     """Refute "the probability of a hit is at most ``claimed``" where that is certain.
 
     By the Clopper–Pearson lower limit, which errs with probability at most
@@ -29,7 +30,7 @@ def hold_share(quantity: str, hits: BoolArray, *, claimed: float, significance: 
 
     Parameters
     ----------
-    quantity : str
+    of : str
         What a hit is, in words: "share of ...".
     hits : ndarray of bool, shape (trials,)
         Independent trials, at least 1.
@@ -43,15 +44,14 @@ def hold_share(quantity: str, hits: BoolArray, *, claimed: float, significance: 
     able = Verdict.CONSISTENT if perfect > claimed else Verdict.INCONCLUSIVE
     evidence = Evidence(
         kind=EvidenceKind.CERTIFIED,
-        quantity=quantity,
+        quantity=Quantity.ATTACK_SUCCESS,
+        detail=of,
         value=count / trials,
         lower=lower,
         upper=upper,
         claimed=claimed,
         confidence=1 - significance,
         n_samples=trials,
-        sample=Sample(
-            measure=Measure.RATES, counts=(Count(of=quantity, hits=count, trials=trials),)
-        ),
+        sample=Sample(measure=Measure.RATES, counts=(Count(of=of, hits=count, trials=trials),)),
     )
     return Judged(Verdict.REFUTED if lower > claimed else able, evidence)

@@ -18,6 +18,7 @@ from dpcp_audit.audits.search.event_search import Event
 from dpcp_audit.audits.search.pair_space import input_from_data
 from dpcp_audit.audits.search.pilot_hypotheses import accuse
 from dpcp_audit.guarantees import PureDP
+from dpcp_audit.quantities import Quantity
 from dpcp_audit.reports.document import load, plain_data
 from dpcp_audit.results import Count, Evidence, EvidenceKind, Measure, Sample
 from dpcp_audit.targets import Kind
@@ -106,7 +107,8 @@ def _counted(case: PlainData, target: Target, context: Context) -> PlainData:
     right = int(event.contains(likelier).sum()) + int((~event.contains(other)).sum())
     evidence = Evidence(
         kind=EvidenceKind.INDICATIVE,
-        quantity="share of outputs by which an event tells two neighbours apart",
+        quantity=Quantity.SHARE_OF_OUTPUTS,
+        detail="by which an event tells two neighbours apart",
         value=right / trials,
         lower=0.0,
         upper=1.0,

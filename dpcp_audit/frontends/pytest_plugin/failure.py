@@ -12,6 +12,7 @@ from dpcp_audit._format import (
     telling_digits,
 )
 from dpcp_audit.reports.document import plain_data
+from dpcp_audit.reports.findings.severity import named
 from dpcp_audit.reports.findings.witness import short, telling
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def failure(where: str, claim: Claim, outcome: Outcome, share: float, replay: st
     lines = [
         f"{where} breaks its promise",
         f"  claim     {claim.statement}",
-        f"  evidence  {evidence['quantity']}: {measured}{promised}",
+        f"  evidence  {named(evidence)}: {measured}{promised}",
         f"            {samples} {confidence(evidence['confidence'])}; this test fails a correct",
         f"            mechanism with probability at most {share:.3g}",
         f"  note      {outcome.note}",

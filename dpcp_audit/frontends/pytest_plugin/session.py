@@ -15,6 +15,7 @@ from dpcp_audit.frontends.pytest_plugin.fixture import COMPARED
 from dpcp_audit.reports import document as documents
 from dpcp_audit.reports.differences.difference_text import summary
 from dpcp_audit.reports.differences.two_runs import Movement, compare
+from dpcp_audit.reports.findings.severity import named
 from dpcp_audit.reports.formats.writers import parse_reports, write_all
 from dpcp_audit.results import Verdict
 
@@ -179,6 +180,6 @@ def _worsening(change: Change) -> str:
     if change.number is not Movement.WORSE:
         return f"WORSE {change.id}: refuted, and was not"
     return (
-        f"WORSE {change.id}: {new.get('quantity')}: {number(old.get('value'))} -> "
+        f"WORSE {change.id}: {named(new)}: {number(old.get('value'))} -> "
         f"{number(new.get('value'))} (p = {number(change.p_value, digits=2)})"
     )

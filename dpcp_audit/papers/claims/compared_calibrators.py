@@ -21,6 +21,7 @@ from dpcp_audit.papers.comparison.study_heatmaps import (
 )
 from dpcp_audit.papers.comparison.subjects import subject
 from dpcp_audit.papers.reproduce.experiments import Extent
+from dpcp_audit.quantities import Quantity
 from dpcp_audit.results import Evidence, EvidenceKind, Outcome, PlainData, Verdict
 from dpcp_audit.rows import Row, claims_of
 from dpcp_audit.stats.bounded_mean import MeanBets
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from dpcp_audit.checks import Context
-    from dpcp_audit.results import Figure
+    from dpcp_audit.figures import Figure
 
 _claim = claims_of("Comparison")
 _ALPHA = 0.1
@@ -195,7 +196,8 @@ def _evidence(worst: _Limits, limits: Sequence[_Limits], significance: float) ->
     target = 1 - worst.alpha
     return Evidence(
         kind=EvidenceKind.CERTIFIED,
-        quantity="shortfall of the mean coverage below 1−α, where it is largest",
+        quantity=Quantity.DIFFERENCE,
+        detail="shortfall of the mean coverage below 1−α, where it is largest",
         value=target - worst.mean,
         lower=worst.shortfall,
         upper=max(1 - each.alpha - each.low for each in limits),

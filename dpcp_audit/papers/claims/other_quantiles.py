@@ -17,6 +17,7 @@ from dpcp_audit.mechanisms.histlap import HistLap
 from dpcp_audit.mechanisms.laws import FinitePair
 from dpcp_audit.neighbours import Neighbours, Relation
 from dpcp_audit.papers.claims.claim_pools import breast_cancer, digits
+from dpcp_audit.quantities import Quantity
 from dpcp_audit.results import Verdict
 from dpcp_audit.rows import Row, claims_of
 from dpcp_audit.theorems.calibrator_coverage import MarginalCoverage
@@ -62,7 +63,7 @@ def _exponq_privacy(epsilon: float, n: int, normaliser: Normaliser) -> Computati
     bound = mechanism.log_ratio_bound(n)
     pair = FinitePair(*mechanism.laws(worst.scores, worst.neighbour_scores))
     return Computation(
-        quantity="largest log-ratio",
+        quantity=Quantity.EPSILON,
         value=worst.log_ratio,
         claimed=epsilon,
         slack=bound - worst.log_ratio,

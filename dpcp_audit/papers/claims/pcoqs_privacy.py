@@ -20,6 +20,7 @@ from dpcp_audit.papers.computations.pcoqs_remarks import (
     remark_7_bounds,
     zcdp_supremum,
 )
+from dpcp_audit.quantities import Quantity
 from dpcp_audit.results import Verdict
 from dpcp_audit.rows import Row, claims_of
 from dpcp_audit.theorems.pcoqs_coverage import CoverageTheorem, Reading
@@ -78,7 +79,8 @@ def _membership() -> Computation:
     pair = FinitePair(*_DEFAULT.laws(scores, neighbour_scores))
     allowed = _DEFAULT.guarantee.advantage()
     return Computation(
-        quantity="largest membership advantage on the pair",
+        quantity=Quantity.ADVANTAGE,
+        detail="the largest on the pair",
         value=pair.total_variation(),
         claimed=allowed,
         witness={
@@ -177,6 +179,7 @@ def _remark_rows() -> list[Row]:
                 at_most=1.0,
                 range=(0.0, 20.0),
                 n_trials=4_000,
+                quantity=Quantity.COUNT,
             ),
         ),
         Row(

@@ -18,6 +18,7 @@ from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.neighbours import Relation
 from dpcp_audit.papers.reproduce import pcoqs_experiments
 from dpcp_audit.papers.reproduce.simulation import Model, ModelKind, Scored, sample
+from dpcp_audit.quantities import Quantity
 from dpcp_audit.results import Verdict
 from dpcp_audit.rows import Row, claims_of
 
@@ -144,7 +145,8 @@ def _budget_of_table_4() -> Computation:
             for a, b in zip(_printed(4, f"{which} p-coqs"), nine[2::3], strict=False)
         )
     return Computation(
-        quantity="largest difference between P-COQS's numbers in Table 4 and in Tables 1 and 12",
+        quantity=Quantity.DIFFERENCE,
+        detail="the largest, of P-COQS's numbers in Table 4 and in Tables 1 and 12",
         value=max(gaps.values()),
         claimed=0.0,
         witness={"tables": [4, 1, 12], "epsilon": 1.0},
@@ -165,7 +167,8 @@ def _repeats_of_table_4() -> Computation:
     )
     accuracy = float(np.mean([scored.accuracy for scored, _ in _trials()]))
     return Computation(
-        quantity="numbers of Table 10 that are Table 4's, spreads included",
+        quantity=Quantity.COUNT,
+        detail="numbers of Table 10 that are Table 4's, spreads included",
         value=float(same),
         claimed=0.0,
         witness={"tables": [4, 10], "numbers": 4 * len(labels)},
@@ -185,7 +188,8 @@ def _resolution_changes() -> Computation:
         fine, coarse = (_released(scores, resolution, noise) for resolution in (1e-20, 1e-5))
         changed += fine != coarse
     return Computation(
-        quantity="share of runs in which the rounded threshold changes",
+        quantity=Quantity.PROBABILITY,
+        detail="share of runs in which the rounded threshold changes",
         value=changed / _TRIALS,
         claimed=0.0,
         witness={"trials": _TRIALS, "epsilon": 1.0, "resolutions": [1e-20, 1e-5]},
@@ -216,7 +220,8 @@ def _rank_error() -> Computation:
         )
     claimed = _value(_printed(15, "1.0 plain")[2])
     return Computation(
-        quantity="mean |#{s ≤ q} − r| over the published draws, in ranks",
+        quantity=Quantity.DIFFERENCE,
+        detail="mean |#{s ≤ q} − r| over the published draws, in ranks",
         value=float(np.mean(ranks)),
         claimed=claimed,
         witness={"trials": _TRIALS, "epsilon": 1.0, "n": _N_CAL},
@@ -235,7 +240,8 @@ def _rounding_floor() -> Computation:
         )
         errors.append(abs(round(standard, published_variants.THRESHOLD_DECIMALS) - standard))
     return Computation(
-        quantity="mean error of the noiseless threshold, rounded to two decimals, in score units",
+        quantity=Quantity.DIFFERENCE,
+        detail="mean error of the noiseless threshold, rounded to two decimals, in score units",
         value=float(np.mean(errors)),
         claimed=0.0,
         witness={"trials": _TRIALS, "epsilon": "infinite"},
@@ -254,7 +260,8 @@ def _spread() -> Computation:
     printed = _printed(5, "0.1")[2].partition("±")[2]
     variance = float(np.var(coverages, ddof=1))
     return Computation(
-        quantity="printed spread of P-COQS's coverage at ε_CP = 0.1, over the measured variance",
+        quantity=Quantity.RATIO,
+        detail="printed spread of P-COQS's coverage at ε_CP = 0.1, over the measured variance",
         value=float(printed) / variance,
         claimed=1.0,
         witness={"trials": _TRIALS, "epsilon": 0.1, "table": 5},
@@ -284,7 +291,8 @@ def _privacy_gap() -> Computation:
         for name, pair in pairs.items()
     }
     return Computation(
-        quantity="range of the exact δ(ε = 1) over the three releases",
+        quantity=Quantity.DIFFERENCE,
+        detail="range of the exact δ(ε = 1) over the three releases",
         value=max(losses.values()) - min(losses.values()),
         claimed=0.0,
         witness={"epsilon": epsilon, "n": _N_CAL, "delta": losses},
@@ -308,7 +316,8 @@ def _clipping_bias() -> Computation:
         for histogram in (counts, clipped)
     ]
     return Computation(
-        quantity="coverage gained where every count is the mean of the clipped noisy count",
+        quantity=Quantity.DIFFERENCE,
+        detail="coverage gained where every count is the mean of the clipped noisy count",
         value=coverages[1] - coverages[0],
         claimed=0.0,
         witness={"trials": _TRIALS, "epsilon": epsilon, "n_bins": mechanism.n_bins, "n": _N_CAL},
@@ -333,7 +342,8 @@ def _rounding_loss(*, trials: int) -> Computation:
         rounded.append(coverage[0])
         unrounded.append(coverage[1])
     return Computation(
-        quantity="coverage lost to rounding alone, without noise",
+        quantity=Quantity.DIFFERENCE,
+        detail="coverage lost to rounding alone, without noise",
         value=float(np.mean(unrounded) - np.mean(rounded)),
         claimed=0.0,
         witness={"trials": trials, "model": str(model.kind), "alpha": _ALPHA},
@@ -360,7 +370,8 @@ def _model_noise(*, trials: int) -> Computation:
     )
     printed = _printed(7, "10.0")[5].partition("±")[2]
     return Computation(
-        quantity="standard deviation of the mean set size with fresh model noise, without "
+        quantity=Quantity.VALUE,
+        detail="standard deviation of the mean set size with fresh model noise, without "
         "calibration noise",
         value=float(np.std(fresh, ddof=1)),
         claimed=float(printed),

@@ -15,6 +15,7 @@ from dpcp_audit.papers.reproduce import simulation_study
 from dpcp_audit.papers.reproduce.experiment import Inputs
 from dpcp_audit.papers.reproduce.simulation import Model, ModelKind
 from dpcp_audit.papers.reproduce.table_cells import Form
+from dpcp_audit.quantities import Quantity
 from dpcp_audit.results import (
     Claim,
     Evidence,
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from dpcp_audit.papers.reproduce.simulation_study import Demand, Effort, Measured, Task
     from dpcp_audit.papers.reproduce.table_cells import Cell, Estimate, Printed, Reproduction
 
-QUANTITY = "share of the printed numbers that differ"
 _SHOWN = 5
 _REFUTED = "ldpcp-table-1"
 """Its coverages under a star are not 1−α+Δ_L throughout, at the δ that explains most of them."""
@@ -252,7 +252,7 @@ def _evidence(
     total = max(1, printed)
     return Evidence(
         kind=EvidenceKind.CERTIFIED if printed else EvidenceKind.INDICATIVE,
-        quantity=QUANTITY,
+        quantity=Quantity.MISPRINTS,
         value=differ / total,
         lower=differ / total,
         upper=1.0,
@@ -296,7 +296,7 @@ class WithPrivateModels:
             verdict=Verdict.INCONCLUSIVE,
             evidence=Evidence(
                 kind=EvidenceKind.INDICATIVE,
-                quantity=QUANTITY,
+                quantity=Quantity.MISPRINTS,
                 value=0.0,
                 lower=0.0,
                 upper=1.0,

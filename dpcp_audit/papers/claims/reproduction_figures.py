@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
+from dpcp_audit.figures import Figure, FigureKind, Series
 from dpcp_audit.papers.reproduce.table_cells import Form
-from dpcp_audit.results import Figure, FigureKind, Series
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

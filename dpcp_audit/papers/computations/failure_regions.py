@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dpcp_audit.results import Figure, FigureKind, Series
+from dpcp_audit.figures import Figure, FigureKind, Series
 from dpcp_audit.theorems.ldpcp_exact import exact_failure
 
 if TYPE_CHECKING:

@@ -10,10 +10,11 @@ from scipy.special import log_ndtr
 
 from dpcp_audit import _validate
 from dpcp_audit.computed import Computation
+from dpcp_audit.figures import Figure, FigureKind, Series
 from dpcp_audit.guarantees import RenyiDP
 from dpcp_audit.mechanisms.gaussian import Calibration, GaussianMechanism
 from dpcp_audit.mechanisms.laws import GaussianPair
-from dpcp_audit.results import Figure, FigureKind, Series
+from dpcp_audit.quantities import Quantity
 
 if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray
@@ -36,7 +37,8 @@ def classic_over(low: float, high: float) -> Computation:
         for e, ratio in zip(epsilons, ratios[delta], strict=True)
     )
     return Computation(
-        quantity="largest exact δ(ε) over the claimed δ",
+        quantity=Quantity.LOSS_RATIO,
+        detail="largest exact δ(ε) over the claimed δ",
         value=value,
         claimed=1.0,
         witness={"epsilon": epsilon, "delta": delta, "calibration": str(Calibration.CLASSIC)},
@@ -131,7 +133,8 @@ def tail_step(epsilon: float, delta: float) -> Computation:
     z = epsilon * sigma - 1 / (2 * sigma)
     bound, tail = math.exp(-(z**2) / 2), math.exp(float(log_ndtr(-z)))
     return Computation(
-        quantity="exp(−z²/2) at z = εσ − 1/(2σ)",
+        quantity=Quantity.VALUE,
+        detail="exp(−z²/2) at z = εσ − 1/(2σ)",
         value=bound,
         claimed=delta,
         witness={"epsilon": epsilon, "delta": delta, "noise_scale": sigma, "z": z},
@@ -152,7 +155,9 @@ def printed_mechanism() -> Computation:
     value, claimed = GaussianPair(1.0).delta_at(0.0), 0.8 * math.exp(-0.5)
     small = GaussianPair(10.0).delta_at(0.5)
     return Computation(
-        quantity="largest δ(ε) of N(0, Δ²), that at ε = 0",
+        quantity=Quantity.DELTA,
+        at={"epsilon": 0.0},
+        detail="of N(0, Δ²), the largest",
         value=value,
         claimed=claimed,
         covers="δ(ε) falls, and so does the bound, whose least value on (0, 1) is claimed here.",
@@ -175,7 +180,8 @@ def conversion(delta: float) -> Computation:
     worst = int(np.argmax(shares))
     alpha, limit = cases[worst]
     return Computation(
-        quantity="largest ε(δ) that D_α allows, over the claimed ε",
+        quantity=Quantity.LOSS_RATIO,
+        detail="largest ε(δ) that D_α allows, over the claimed ε",
         value=shares[worst],
         claimed=1.0,
         witness={"alpha": alpha, "divergence": limit, "delta": delta},

@@ -10,11 +10,12 @@ import numpy as np
 from dpcp_audit import _validate
 from dpcp_audit.computed import Computation
 from dpcp_audit.data.scores import hps
+from dpcp_audit.figures import Figure, FigureKind, Series
 from dpcp_audit.mechanisms.ldpcp.cell_counts import CellCounts
 from dpcp_audit.mechanisms.ldpcp.label_calibration import dkw_width
 from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores, hoeffding_width
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
-from dpcp_audit.results import Figure, FigureKind, Series
+from dpcp_audit.quantities import Quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,7 +38,8 @@ def estimate_bias(mechanism: LDPCPScores, *, n: int) -> Computation:
             cases.append((abs(z - p), p, size, z))
     bias, p, size, z = max(cases)
     return Computation(
-        quantity="largest |E[Z] − F(q)|",
+        quantity=Quantity.DIFFERENCE,
+        detail="largest |E[Z] − F(q)|",
         value=bias if bias > 1e-12 else 0.0,
         claimed=0.0,
         covers="E[Z] is affine in F(q), so its bias is largest at F(q) = 0 or 1, for each block.",
@@ -65,7 +67,8 @@ def blocks_outside(*, n: int, rounds: int) -> Computation:
     named = [np.arange(j * each + 1, (j + 1) * each + 1) for j in range(1, rounds + 1)]
     outside = int(sum((block > n).sum() for block in named))
     return Computation(
-        quantity="user indices above n in the blocks U(1), …, U(T)",
+        quantity=Quantity.COUNT,
+        detail="user indices above n in the blocks U(1), …, U(T)",
         value=float(outside),
         claimed=0.0,
         witness={
@@ -101,7 +104,8 @@ def score_range(
     row, label = np.unravel_index(int(np.argmax(scores)), scores.shape)
     real = scores[certain.shape[0] :]
     return Computation(
-        quantity="largest score",
+        quantity=Quantity.VALUE,
+        detail="largest score",
         value=float(scores[row, label]),
         claimed=1.0,
         covers=covers,
@@ -125,7 +129,8 @@ def width_ratio(*, k: int, epsilon: float, rounds: int, delta: float) -> Computa
     ]
     value = max(ratios[3:])
     return Computation(
-        quantity="largest Δ_S/Δ_L for n ≥ 10⁵",
+        quantity=Quantity.RATIO,
+        detail="largest Δ_S/Δ_L for n ≥ 10⁵",
         value=value,
         claimed=1.0,
         witness={"k": k, "epsilon": epsilon, "rounds": rounds, "delta": delta, "n": 10**5},
@@ -208,7 +213,8 @@ def noise_model_error(
     cells = CellCounts(hps(data.probabilities), data.labels, response)
     error = float(np.abs(cells.expected_estimate() - cells.true_cdf).max())
     return Computation(
-        quantity="max over q of |E[F̂c(q)] − F^c(q)|",
+        quantity=Quantity.DIFFERENCE,
+        detail="max over q of |E[F̂c(q)] − F^c(q)|",
         value=error if error > 1e-12 else 0.0,
         claimed=0.0,
         covers="every threshold at which the pool's coverage changes was computed.",
@@ -223,7 +229,8 @@ def label_guess(response: KaryRandomizedResponse) -> Computation:
     success = float(mass.max(axis=0).mean())
     claimed = math.exp(response.epsilon) / (math.exp(response.epsilon) + response.k - 1)
     return Computation(
-        quantity="probability of the best guess",
+        quantity=Quantity.ATTACK_SUCCESS,
+        detail="of the best guess",
         value=success,
         claimed=claimed,
         covers="the guess of largest posterior is best for each of the k reports.",
@@ -248,7 +255,9 @@ def shuffle_amplification(
     epsilons = np.linspace(0.0, max(1.0, 1.2 * true_epsilon), 41)
     exact = [max(way.delta_at(e) for way in both) for e in epsilons]
     return Computation(
-        quantity=f"δ(ε/√n = {effective:.4g})",
+        quantity=Quantity.DELTA,
+        at={"epsilon": effective},
+        detail="",
         value=value,
         claimed=granted_delta,
         witness={

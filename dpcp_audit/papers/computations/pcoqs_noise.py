@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from scipy.special import log_ndtr
 
 from dpcp_audit.computed import Computation
-from dpcp_audit.results import Figure, FigureKind, Series
+from dpcp_audit.figures import Figure, FigureKind, Series
+from dpcp_audit.quantities import Quantity
 from dpcp_audit.theorems.pcoqs_coverage import NoiseBound, noise_rank_error
 
 if TYPE_CHECKING:
@@ -27,7 +28,8 @@ def noise_exceeds(mechanism: PCOQS, *, beta: float, bound: NoiseBound) -> Comput
     log_tail = math.log(2) + float(log_ndtr(-tau / mechanism.noise_scale))
     probability = -math.expm1(mechanism.rounds * math.log1p(-math.exp(log_tail)))
     return Computation(
-        quantity="P(max |Wᵢ| > τ*)",
+        quantity=Quantity.FAILURE,
+        detail="P(max |Wᵢ| > τ*)",
         value=probability,
         claimed=beta,
         covers="the noise does not depend on the scores.",
@@ -56,7 +58,8 @@ def noise_bound_growth(mechanism: PCOQS, *, beta: float) -> Computation:
         log_u = log2_u * math.log(2)
         ratios.append(math.sqrt(tau_sq * math.log(2) / (log_u * math.log(log_u))))
     return Computation(
-        quantity="largest τ*/(Remark 4's bound)",
+        quantity=Quantity.RATIO,
+        detail="largest τ*/(Remark 4's bound)",
         value=max(shares),
         claimed=1.0,
         witness={"rho": mechanism.rho, "beta": beta, "log2_u": exponents},

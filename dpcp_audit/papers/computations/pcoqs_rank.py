@@ -9,6 +9,7 @@ import numpy as np
 
 from dpcp_audit import _validate
 from dpcp_audit.papers.computations.pcoqs_remarks import largest_windows
+from dpcp_audit.quantities import Quantity
 from dpcp_audit.results import Source
 from dpcp_audit.theorems.pcoqs_coverage import noise_rank_error
 from dpcp_audit.theorems.statement import Stated, Statement
@@ -36,6 +37,7 @@ class FixedRankError(Stated):
         assumptions="any scores in [a, b]; the printed bound has one window, two suffice",
         bound="τ* = √((N/ρ)·log(2N/β)) and M(Δ) = max_t #{t < s ≤ t+Δ}, in ranks",
     )
+    failure: ClassVar[Quantity] = Quantity.FAILURE
 
     mechanism: PCOQS
     scores: FloatArray

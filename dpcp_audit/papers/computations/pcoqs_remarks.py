@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcp_audit.computed import Computation
-from dpcp_audit.results import Figure, FigureKind, Series
+from dpcp_audit.figures import Figure, FigureKind, Series
+from dpcp_audit.quantities import Quantity
 from dpcp_audit.theorems.pcoqs_coverage import noise_rank_error
 from dpcp_audit.theorems.theorem import TheoremTrials
 
@@ -32,7 +33,8 @@ def zcdp_supremum(mechanism: PCOQS, *, n: int) -> Computation:
     shares = [mechanism.renyi_supremum(a) / (a * mechanism.rho) for a in _ORDERS]
     balanced = mechanism.worst_pair(n)
     return Computation(
-        quantity="sup D_α/α over all neighbours, orders up to 10⁴",
+        quantity=Quantity.RHO,
+        detail="over all neighbours, orders up to 10⁴",
         value=max(shares) * mechanism.rho,
         claimed=mechanism.rho,
         slack=max(0.0, 1 - max(shares)) * mechanism.rho,
@@ -85,7 +87,8 @@ def remark_7_bounds(mechanism: PCOQS, *, n: int, beta: float, stated: float) -> 
     noise = noise_rank_error(mechanism, beta=beta)
     least = (noise + 1) / (n + 1)
     return Computation(
-        quantity="least τ/(n+1) that Theorem 1 allows",
+        quantity=Quantity.VALUE,
+        detail="least τ/(n+1) that Theorem 1 allows",
         value=least,
         claimed=stated + 5e-5,  # stated to four decimals
         covers="M(Δ) is at least 1, since a window that ends at a score holds it.",
@@ -109,7 +112,8 @@ def remark_2_fine(*, n: int, resolution: float, density_bound: float) -> Computa
     """Compute the least E[M(Δ)] possible, 1, against Remark 2's L·Δ·n at a fine resolution."""
     claimed = density_bound * resolution * n
     return Computation(
-        quantity="least possible E[M(Δ)]",
+        quantity=Quantity.VALUE,
+        detail="least possible E[M(Δ)]",
         value=1.0,
         claimed=claimed,
         covers="a window that ends at a score holds that score, whatever the scores.",
@@ -136,6 +140,7 @@ class WindowCount:
     cap: int = 20
     statistic: str = field(default="M(Δ), scores in the fullest window", init=False)
     allowed_failure: float = field(default=0.0, init=False)
+    failure: Quantity = field(default=Quantity.FAILURE, init=False)
 
     @property
     def bounds(self) -> dict[str, float]:

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dpcp_audit import _validate
 from dpcp_audit.computed import Computation
+from dpcp_audit.figures import Figure, FigureKind, Series
 from dpcp_audit.mechanisms.laws import FinitePair
 from dpcp_audit.mechanisms.randomized_response import BinaryRandomizedResponse
 from dpcp_audit.mechanisms.shuffle.blanket_counts import hidden_laws
 from dpcp_audit.mechanisms.shuffle.shuffled_krr import Others, ShuffledKaryResponse
-from dpcp_audit.results import Figure, FigureKind, Series
+from dpcp_audit.quantities import Quantity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -178,7 +179,9 @@ class ShuffleTable:
         rows = self.rows()
         worst = max(rows, key=lambda row: row.attained / row.claimed)
         return Computation(
-            quantity=f"ε(δ={self.delta:g}) attained, in units of ε₀/√n",
+            quantity=Quantity.LOSS_RATIO,
+            at={"delta": self.delta},
+            detail="ε attained, in units of ε₀/√n",
             value=worst.attained / worst.claimed,
             claimed=1.0,
             witness=self._witness(worst),
@@ -194,7 +197,9 @@ class ShuffleTable:
         rows = self.rows()
         worst = max(rows, key=lambda row: row.attained / row.lowest_bound)
         return Computation(
-            quantity=f"ε(δ={self.delta:g}) attained, in units of the lowest upper bound",
+            quantity=Quantity.LOSS_RATIO,
+            at={"delta": self.delta},
+            detail="ε attained, in units of the lowest upper bound",
             value=worst.attained / worst.lowest_bound,
             claimed=1.0,
             witness=self._witness(worst),

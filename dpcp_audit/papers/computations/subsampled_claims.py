@@ -14,7 +14,8 @@ from scipy.special import gammaln, logsumexp
 
 from dpcp_audit import _validate
 from dpcp_audit.computed import Computation
-from dpcp_audit.results import Figure, FigureKind, Series
+from dpcp_audit.figures import Figure, FigureKind, Series
+from dpcp_audit.quantities import Quantity
 
 if TYPE_CHECKING:
     from dpcp_audit.audits.accounting import Training
@@ -55,7 +56,9 @@ def batch_bound(training: Training, *, alpha: int) -> Computation:
     claimed = q * q * alpha / (2 * sigma**2)
     value = subsampled_renyi(alpha, q=q, noise_multiplier=sigma)
     return Computation(
-        quantity=f"D_α of one step at α = {alpha}",
+        quantity=Quantity.RENYI_DIVERGENCE,
+        at={"alpha": alpha},
+        detail="of one step",
         value=value,
         claimed=claimed,
         witness=training.parameters | {"alpha": alpha, "sampling_rate": q},
@@ -93,7 +96,8 @@ def batch_map() -> Computation:
     (alpha, sigma, q), least = min(ratios.items(), key=lambda item: item[1])
     largest = max(ratios, key=lambda case: ratios[case])
     return Computation(
-        quantity="least true D_α over q²α/(2σ²)",
+        quantity=Quantity.LOSS_RATIO,
+        detail="least true D_α over q²α/(2σ²)",
         value=least,
         claimed=1.0,
         witness={"alpha": alpha, "noise_multiplier": sigma, "sampling_rate": q},
@@ -167,7 +171,9 @@ def epochs_for_steps(training: Training, *, alpha: int) -> Computation:
     claimed = training.epochs * q * q * alpha / (2 * sigma**2)
     value = training.steps * subsampled_renyi(alpha, q=q, noise_multiplier=sigma)
     return Computation(
-        quantity=f"D_α of the training at α = {alpha}",
+        quantity=Quantity.RENYI_DIVERGENCE,
+        at={"alpha": alpha},
+        detail="of the training",
         value=value,
         claimed=claimed,
         witness=training.parameters | {"alpha": alpha, "steps": training.steps},

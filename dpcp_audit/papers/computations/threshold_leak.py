@@ -11,6 +11,7 @@ from dpcp_audit import _validate
 from dpcp_audit.computed import Computation
 from dpcp_audit.mechanisms.laws import FiniteLaw, FinitePair
 from dpcp_audit.mechanisms.ldpcp.score_transcript import decision_laws
+from dpcp_audit.quantities import Quantity
 
 if TYPE_CHECKING:
     from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
@@ -52,7 +53,8 @@ def threshold_leak(mechanism: LDPCPScores, *, n: int, delta: float = 1e-6) -> Co
     central = max((way for _, _, way in pairs), key=lambda way: way.epsilon_at(delta))
     leakiest = max((way for _, _, way in pairs), key=lambda way: way.renyi(2.0))
     return Computation(
-        quantity="largest log-ratio of the threshold alone",
+        quantity=Quantity.EPSILON,
+        detail="of the threshold alone",
         value=worst.max_divergence(),
         claimed=mechanism.epsilon,
         covers="every number of ones in a block of each size was tried; see threshold_leak.",

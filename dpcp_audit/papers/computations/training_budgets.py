@@ -12,8 +12,9 @@ import numpy as np
 from dpcp_audit import _validate
 from dpcp_audit.audits.accounting import Accountant, Sampling, Training, accounted_epsilon
 from dpcp_audit.computed import Computation
+from dpcp_audit.figures import Figure, FigureKind, Series
 from dpcp_audit.neighbours import Relation
-from dpcp_audit.results import Figure, FigureKind, Series
+from dpcp_audit.quantities import Quantity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -40,7 +41,8 @@ def printed_formula(printed: Mapping[float, float], *, delta: float) -> Computat
         for sigma, epsilon in printed.items()
     }
     return Computation(
-        quantity="largest distance of a printed ε from √(2·log(1.25/δ))/σ",
+        quantity=Quantity.DIFFERENCE,
+        detail="the largest of a printed ε from √(2·log(1.25/δ))/σ",
         value=max(gaps.values()),
         claimed=1e-5,
         covers="every row of the table is tried.",
@@ -68,7 +70,9 @@ def table_budget(
     below = worst.guarantee(sampling=sampling).epsilon_below(delta)
     substituted = worst.guarantee(sampling=sampling, relation=Relation.SUBSTITUTION)
     return Computation(
-        quantity=f"ε of the whole training at δ = {delta:g}, σ = {sigma:g}",
+        quantity=Quantity.EPSILON,
+        at={"delta": delta},
+        detail=f"of the whole training, σ = {sigma:g}",
         value=below,
         claimed=printed[sigma],
         slack=found[sigma] - below,
@@ -189,7 +193,9 @@ def formula_budget(training: Training, *, delta: float) -> Computation:
     guarantee = training.guarantee(sampling=Sampling.POISSON)
     value = guarantee.epsilon_below(delta)
     return Computation(
-        quantity=f"ε of the training at δ = {delta:g}, from below",
+        quantity=Quantity.EPSILON,
+        at={"delta": delta},
+        detail="of the training, from below",
         value=value,
         claimed=claimed,
         slack=guarantee.epsilon_at(delta) - value,

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcp_audit.computed import Computation
-from dpcp_audit.results import Figure, FigureKind, Series
+from dpcp_audit.figures import Figure, FigureKind, Series
+from dpcp_audit.quantities import Quantity
 
 if TYPE_CHECKING:
     from dpcp_audit.guarantees import PrivacyGuarantee
@@ -25,7 +26,9 @@ def trained_pipeline_budget(pipeline: PrivatePipeline, *, delta: float) -> Compu
     value, claimed = pipeline.epsilon_at(delta), pipeline.textbook_epsilon(delta)
     parts = (pipeline.training.epsilon_at(delta), pipeline.release.epsilon_at(delta))
     return Computation(
-        quantity=f"ε(δ={delta:.3g}) of the pipeline, from above",
+        quantity=Quantity.EPSILON,
+        at={"delta": delta},
+        detail="of the pipeline, from above",
         value=value,
         claimed=claimed,
         covers=(

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from dpcp_audit._format import DASH, interval, number
 from dpcp_audit.reports.differences.two_runs import Movement
+from dpcp_audit.reports.findings.severity import named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -123,7 +124,7 @@ def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
     return (
         _standing(row),
         row["id"],
-        str(evidence.get("quantity", "")),
+        named(evidence) if evidence else "",
         _shown(row["old"]),
         _shown(row["new"]),
         DASH if row["p_value"] is None else number(row["p_value"], digits=2),

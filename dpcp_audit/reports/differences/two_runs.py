@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 from dpcp_audit import _validate
 from dpcp_audit._format import to_float
+from dpcp_audit.quantities import Bound
 from dpcp_audit.reports.differences.number_shift import Measured, measure
 from dpcp_audit.reports.document import agree
-from dpcp_audit.results import Bound, Verdict
+from dpcp_audit.results import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -19,9 +19,9 @@ import numpy as np
 
 from dpcp_audit._format import SUPERSCRIPTS, clipped, number, printable, to_float
 from dpcp_audit.errors import MissingExtraError
+from dpcp_audit.figures import FigureKind
 from dpcp_audit.reports.drawing.heatmaps import heat_map
 from dpcp_audit.reports.drawing.svg import INK, inline
-from dpcp_audit.results import FigureKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -16,9 +16,9 @@ from dpcp_audit._format import (
     printable,
     telling_digits,
 )
-from dpcp_audit.reports.findings.severity import Breach, breach
+from dpcp_audit.reports.findings.severity import Breach, breach, named, power_sentence
 from dpcp_audit.reports.findings.witness import telling
-from dpcp_audit.results import EvidenceKind, Verdict
+from dpcp_audit.results import EvidenceKind, Standing, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,8 +45,12 @@ class Entry:
     ----------
     anchor : str
         Fragment identifier, unique in the document.
+    subject, standing, parameters
+        Of the claim.
     quantity, measured, interval, claimed, kind : str
         Cells of the tables; without evidence, an en dash or "".
+    power : str
+        What would have been refuted, in a sentence; "" where that is unknown.
     breach : Breach
         What the evidence says of the promise, and how bad it is.
     facts : tuple of (str, str)
@@ -61,12 +65,16 @@ class Entry:
     anchor: str
     statement: str
     formula: str
+    subject: str
+    standing: Standing
+    parameters: Mapping[str, Any]
     paper: str
     section: str
     verdict: Verdict
     expected: str
     contradicts: bool
     note: str
+    power: str
     error: str
     replay: str
     quantity: str
@@ -88,6 +96,11 @@ class Entry:
         return self.id.partition("[")[0]
 
     @property
+    def heading(self) -> str:
+        """What it stands under: its subject, or else its id without variant."""
+        return self.subject or self.stem
+
+    @property
     def refuted(self) -> bool:
         """Whether the claim is refuted."""
         return self.verdict is Verdict.REFUTED
@@ -104,12 +117,12 @@ class Entry:
 
     @property
     def rank(self) -> tuple[bool, int, int, float, int]:
-        """What it is sorted by: contradictions first, then verdict, promise and severity."""
+        """What it is sorted by: contradictions, verdict, promise, how many times worse."""
         return (
             not self.contradicts,
             WORST_FIRST.index(self.verdict),
             self.breach.promise if self.refuted else 0,
-            -round(self.breach.severity, 2) if self.refuted else 0.0,
+            -self.breach.times if self.refuted else 0.0,
             self.place,
         )
 
@@ -140,29 +153,32 @@ def _anchors(ids: Sequence[str]) -> list[str]:
 def _entry(finding: Mapping[str, Any], anchor: str, place: int, seed: object) -> Entry:
     evidence = finding.get("evidence") or {}
     digits = telling_digits(evidence)
-    words = (finding["statement"], finding.get("formula") or "")
     value, claimed = evidence.get("value"), evidence.get("claimed")
     return Entry(
         id=printable(finding["id"]),
         anchor=anchor,
         statement=printable(finding["statement"]),
         formula=printable(finding.get("formula") or ""),
+        subject=printable(finding["subject"]),
+        standing=Standing(finding["standing"]),
+        parameters=finding["parameters"],
         paper=printable(finding["source"]["paper"]),
         section=printable(finding["source"]["section"]),
         verdict=Verdict(finding["verdict"]),
         expected=printable(finding["expected"] or "open"),
         contradicts=bool(finding["contradicts"]),
         note=printable(finding.get("note") or ""),
+        power=power_sentence(finding.get("power")),
         error=printable(finding.get("error") or ""),
         replay=printable(finding.get("replay") or ""),
-        quantity=printable(evidence.get("quantity", "")),
+        quantity=printable(named(evidence)) if evidence else "",
         value=None if value is None else float(value),
         limit=None if claimed is None else float(claimed),
         measured=number(value, digits=digits),
         interval=interval(evidence) if evidence else "",
         claimed=number(claimed, digits=digits),
         kind=str(evidence.get("kind", DASH)),
-        breach=breach(evidence, " ".join(words)),
+        breach=breach(evidence),
         facts=_facts(finding, seed),
         witness=printable(plain(telling(finding["witness"]))) if finding.get("witness") else "",
         figures=tuple(finding.get("figures") or ()),
@@ -176,7 +192,7 @@ def _facts(finding: Mapping[str, Any], seed: object) -> tuple[tuple[str, str], .
         return _location(finding)
     digits = telling_digits(evidence)
     facts = [
-        ("Quantity", printable(evidence["quantity"])),
+        ("Quantity", printable(named(evidence))),
         ("Measured", number(evidence["value"], digits=digits)),
         ("Interval", interval(evidence) or "a single point"),
         ("Claimed", number(evidence.get("claimed"), digits=digits)),
@@ -185,7 +201,9 @@ def _facts(finding: Mapping[str, Any], seed: object) -> tuple[tuple[str, str], .
     ]
     if evidence.get("n_samples") is not None:
         facts += [("Seed", printable(DASH if seed is None else seed)), *_counts(evidence)]
-    facts.append(("How it was had", _HOW[EvidenceKind(evidence["kind"])]))
+    if told := power_sentence(finding.get("power")):
+        facts.append(("Power", told))
+    facts.append(("Method", _HOW[EvidenceKind(evidence["kind"])]))
     return (*facts, *_location(finding))
 
 

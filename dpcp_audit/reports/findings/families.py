@@ -2,83 +2,18 @@
 
 from __future__ import annotations
 
-import fnmatch
-import re
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit._format import number, power
-from dpcp_audit.results import Verdict
+from dpcp_audit.results import Standing, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from dpcp_audit.reports.findings.entry import Entry
 
-# The first pattern that an id matches decides; brackets stand for themselves.
-_NAMES: tuple[tuple[str, str], ...] = (
-    ("ldpcp.algorithm-3*", "LDP-CP-S, Algorithm 3"),
-    ("ldpcp.rr-debias*", "LDP-CP-S, Algorithm 3"),
-    ("ldpcp.blocks*", "LDP-CP-S, Algorithm 3"),
-    ("ldpcp.theorem-4*", "LDP-CP-S, coverage"),
-    ("ldpcp.starred[scores=uniform*", "LDP-CP-S, coverage"),
-    ("ldpcp.theorem-1*", "LDP-CP-L, coverage"),
-    ("ldpcp.theorem-3*", "LDP-CP-L, coverage"),
-    ("ldpcp.starred*", "LDP-CP-L, coverage"),
-    ("ldpcp.equation-2*", "LDP-CP-L, coverage"),
-    ("ldpcp.shuffle*", "LDP-CP, shuffled reports"),
-    ("shuffle.bounds*", "Shuffled reports, upper bounds"),
-    ("ldpcp.krr*", "LDP-CP, privacy of one report"),
-    ("ldpcp.rr*", "LDP-CP, privacy of one report"),
-    ("ldpcp.label-attack*", "LDP-CP, privacy of one report"),
-    ("ldpcp.membership*", "LDP-CP, privacy of one report"),
-    ("ldpcp.threshold-leak*", "LDP-CP, privacy of one report"),
-    ("ldpcp.*", "LDP-CP, other statements"),
-    ("pcoqs.epsilon-equivalence*", "P-COQS, equivalence with ε-DP"),
-    ("pcoqs.table*", "P-COQS, the printed tables"),
-    ("zoo.*", "The zoo of planted bugs"),
-    ("histlap.tables*", "P-COQS, the printed tables"),
-    ("pcoqs.remark-5[mechanism=split-conformal*", "Split conformal prediction, without noise"),
-    ("pcoqs.proposition-1.zcdp*", "P-COQS, privacy"),
-    ("pcoqs.remark-5*", "P-COQS, privacy"),
-    ("pcoqs.proposition-1.rank*", "P-COQS, rank error"),
-    ("pcoqs.remark-2*", "P-COQS, rank error"),
-    ("pcoqs.remark-3*", "P-COQS, rank error"),
-    ("pcoqs.remark-4*", "P-COQS, rank error"),
-    ("pcoqs.*", "P-COQS, coverage"),
-    ("exponq.privacy*", "ExponQ, privacy"),
-    ("exponq.*", "ExponQ, coverage"),
-    ("histlap.privacy*", "HistLap, privacy"),
-    ("histlap.*", "HistLap, coverage"),
-    ("conformal.split*", "Split conformal prediction, coverage"),
-    ("pipeline.*", "A pipeline's budget"),
-    ("reproduced.*[form=written]", "The printed tables, against the algorithms as written"),
-    ("reproduced.pcoqs-*", "P-COQS, tables reproduced"),
-    ("reproduced.ldpcp-*", "LDP-CP, tables and figures reproduced"),
-    ("compared*", "All calibrators at equal privacy"),
-    ("dpskin.*[*flaw=*", "Private training with planted bugs"),
-    ("dpskin.*[*model=non-private*", "Training without noise, the attacks' yardstick"),
-    ("dpskin.*[*noise=half*", "Private training with planted bugs"),
-    ("dpskin.dp-sgd*", "DP-SGD, audited by canaries"),
-    ("dpskin.dp-adam*", "DP-Adam, audited by canaries"),
-    ("dpskin.attacks[attack=extraction*", "Trained models, extraction"),
-    ("dpskin.attacks[attack=reconstruction*", "Trained models, reconstruction"),
-    ("dpskin.attacks[attack=inversion*", "Trained models, reconstruction"),
-    ("dpskin.attacks*", "Trained models, membership inference"),
-    ("dpskin.pipeline*", "A private classifier under P-COQS"),
-    ("dpskin.gaussian*", "DP-SKIN, the Gaussian mechanism"),
-    ("dpskin.theorem-2*", "DP-SKIN, the Gaussian mechanism"),
-    ("dpskin.*", "DP-SKIN, privacy of training"),
-)
-_CONTROLS = frozenset(
-    {
-        "Split conformal prediction, without noise",
-        "The zoo of planted bugs",
-        "Private training with planted bugs",
-        "Training without noise, the attacks' yardstick",
-    }
-)
 _GREEK = {"epsilon": "ε", "rho": "ρ", "delta": "δ", "alpha": "α", "beta": "β"}
 _LEAST_CELLS, _MOST_CASES, _MOST_SIZES = 6, 60, 12
 
@@ -148,35 +83,27 @@ def families(entries: Sequence[Entry]) -> tuple[Family, ...]:
     """Return the entries in families, the worst first."""
     members: dict[str, list[Entry]] = {}
     for entry in entries:
-        members.setdefault(_name(entry), []).append(entry)
+        members.setdefault(entry.heading, []).append(entry)
     found = [
         Family(
             name=name,
             anchor=f"family-{place}",
             entries=tuple(group),
-            control=name in _CONTROLS,
+            control=all(entry.standing is Standing.CONTROL for entry in group),
         )
         for place, (name, group) in enumerate(members.items(), start=1)
     ]
     return tuple(sorted(found, key=lambda family: family.rank))
 
 
-def _name(entry: Entry) -> str:
-    id_ = entry.id.removeprefix("grid.")
-    for pattern, name in _NAMES:
-        if fnmatch.fnmatchcase(id_, pattern.replace("[", "[[]")):
-            return name
-    return entry.stem.removeprefix("check.")
-
-
 def _region(entries: Sequence[Entry]) -> dict[str, Any] | None:
     """Return a heat map over n and the rest of the variant, where enough was tried."""
     cells: dict[tuple[str, int], Entry] = {}
     for entry in sorted(entries, key=lambda entry: entry.place):
-        variant = _variant(entry.id)
-        size = variant.pop("n", "")
-        if size.isdecimal() and entry.value is not None:
-            cells[_case(variant), int(size)] = entry
+        variant = dict(entry.parameters)
+        size = variant.pop("n", None)
+        if isinstance(size, int) and entry.value is not None:
+            cells[_case(variant), size] = entry
     columns = sorted({size for _, size in cells})[:_MOST_SIZES]
     sizes = Counter(label for label, _ in cells)
     rows = [label for label in sizes if sizes[label] > 1][:_MOST_CASES]
@@ -186,17 +113,10 @@ def _region(entries: Sequence[Entry]) -> dict[str, Any] | None:
     return _heat_map(cells, rows, columns)
 
 
-def _variant(id_: str) -> dict[str, str]:
-    """Return the parts of an id's brackets by name; commas in parentheses part nothing."""
-    _, _, inside = id_.rstrip("]").partition("[")
-    parts = re.split(r",(?![^()]*\))", inside)
-    return {key: value for key, _, value in (part.partition("=") for part in parts) if value}
-
-
-def _case(variant: Mapping[str, str]) -> str:
+def _case(variant: Mapping[str, Any]) -> str:
     ordered = sorted(variant.items(), key=lambda item: item[0] != "scores")
     return ", ".join(
-        value if key in {"scores", "on-miss"} else f"{_GREEK.get(key, key)}={value}"
+        str(value) if isinstance(value, str) else f"{_GREEK.get(key, key)}={value}"
         for key, value in ordered
     )
 
@@ -218,7 +138,7 @@ def _heat_map(
         )
     return {
         "kind": "heatmap",
-        "title": f"{first.stem.removeprefix('grid.')}: {first.quantity} by n",
+        "title": f"{first.heading}: {first.quantity} by n",
         "x_label": "n",
         "y_label": "",
         "columns": [power(n) for n in columns],

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit._format import to_float
+from dpcp_audit._format import interval, to_float
+from dpcp_audit.reports.findings.severity import named
 from dpcp_audit.results import EvidenceKind
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def sentence(finding: Mapping[str, Any]) -> str:
     if evidence is None:
         return f"{start}: {_line(finding['error'])}"
     claimed = "" if evidence["claimed"] is None else f", claimed {_number(evidence['claimed'])}"
-    return f"{start}: {_line(evidence['quantity'])} = {_found(evidence)}{claimed}"
+    return f"{start}: {_line(named(evidence))} = {_found(evidence)}{claimed}"
 
 
 def paragraphs(finding: Mapping[str, Any]) -> str:
@@ -66,8 +67,7 @@ def _method(evidence: Mapping[str, Any] | None) -> str:
 
 
 def _found(evidence: Mapping[str, Any]) -> str:
-    value, lower, upper = (_number(evidence[key]) for key in ("value", "lower", "upper"))
-    return value if value == lower == upper else f"{value} [{lower}, {upper}]"
+    return f"{_number(evidence['value'])} {interval(evidence)}".rstrip()
 
 
 def _number(value: float | str) -> str:

@@ -9,6 +9,8 @@ import json
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+from dpcp_audit.figures import FigureKind
+from dpcp_audit.quantities import Bound, Quantity
 from dpcp_audit.reports.formats.shapes import (
     COUNT,
     FLAG,
@@ -24,19 +26,12 @@ from dpcp_audit.reports.formats.shapes import (
     SchemaError,
     one_of,
 )
-from dpcp_audit.results import (
-    Bound,
-    EvidenceKind,
-    FigureKind,
-    Measure,
-    PlainData,
-    Verdict,
-)
+from dpcp_audit.results import EvidenceKind, Measure, PlainData, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-SCHEMA_VERSION = "1.1"
+SCHEMA_VERSION = "2.0"
 SCHEMA_FILE = "results.schema.json"
 _MAJOR = SCHEMA_VERSION.split(".", maxsplit=1)[0]
 
@@ -60,10 +55,26 @@ _SAMPLE = Record(
         "range": Items(of=NUMBER, words="a list of two numbers", length=2),
     },
 )
+_NUMBERED = Record(rest=NUMBER, words="an object of numbers")
+_POWER = Record(
+    required={
+        "quantity": one_of(Quantity),
+        "at": _NUMBERED,
+        "detail": TEXT,
+        "bound": one_of(Bound),
+        "smallest": NUMBER,
+        "claimed": NUMBER,
+        "detection": NUMBER,
+        "factor": NUMBER,
+    }
+)
 _EVIDENCE = Record(
     required={
         "kind": one_of(EvidenceKind),
-        "quantity": TEXT,
+        "quantity": one_of(Quantity),
+        "at": _NUMBERED,
+        "detail": TEXT,
+        "bound": one_of(Bound),
         "value": NUMBER,
         "lower": NUMBER,
         "upper": NUMBER,
@@ -71,7 +82,7 @@ _EVIDENCE = Record(
         "confidence": NUMBER,
         "n_samples": Maybe(COUNT),
     },
-    optional={"bound": one_of(Bound), "sample": Maybe(_SAMPLE)},
+    optional={"sample": Maybe(_SAMPLE)},
 )
 _SERIES = Record(
     required={"name": TEXT, "x": NUMBERS, "y": NUMBERS}, optional={"texts": Items(of=TEXT)}
@@ -83,7 +94,7 @@ _FIGURE = Record(
         "x_label": TEXT,
         "y_label": TEXT,
         "series": Items(of=_SERIES),
-        "marks": Record(rest=NUMBER, words="an object of numbers"),
+        "marks": _NUMBERED,
         "description": TEXT,
         "log_x": FLAG,
         "log_y": FLAG,
@@ -96,10 +107,15 @@ _FINDING = Record(
         "statement": TEXT,
         "formula": TEXT,
         "source": _SOURCE,
+        "subject": TEXT,
+        "standing": one_of(Standing),
+        "assumptions": TEXT,
+        "parameters": OBJECT,
         "expected": Maybe(one_of(Verdict)),
         "verdict": one_of(Verdict),
         "contradicts": FLAG,
         "evidence": Maybe(_EVIDENCE),
+        "power": Maybe(_POWER),
         "witness": OBJECT,
         "note": TEXT,
         "figures": Items(of=_FIGURE),

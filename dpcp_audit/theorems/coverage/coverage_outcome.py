@@ -10,18 +10,16 @@ import numpy as np
 
 from dpcp_audit.data.piecewise import PiecewiseConstant
 from dpcp_audit.data.populations import Pool
+from dpcp_audit.figures import Figure, FigureKind, Series
+from dpcp_audit.quantities import Bound, Quantity
 from dpcp_audit.results import (
-    Bound,
     Count,
     Evidence,
     EvidenceKind,
-    Figure,
-    FigureKind,
     Measure,
     Outcome,
     PlainData,
     Sample,
-    Series,
     Verdict,
 )
 
@@ -103,7 +101,7 @@ class Report:
         failures = round(float(np.sum(1 - values))) if side.per_calibration else 0
         if side.per_calibration:
             quantity, sample = (
-                f"share of calibrations that miss {self._claim()}: {where}",
+                Quantity.COVERAGE_FAILURE,
                 Sample(
                     measure=Measure.RATES,
                     counts=(Count(of="failures", hits=failures, trials=count, any_time=True),),
@@ -111,7 +109,7 @@ class Report:
             )
         else:
             quantity, sample = (
-                f"mean coverage: {where}",
+                Quantity.COVERAGE,
                 Sample(
                     measure=Measure.MEAN,
                     trials=count,
@@ -123,6 +121,7 @@ class Report:
         return Evidence(
             kind=EvidenceKind.CERTIFIED,
             quantity=quantity,
+            detail=where,
             value=1 - mean if mirrored else mean,
             lower=1 - high if mirrored else low,
             upper=1 - low if mirrored else high,

@@ -13,8 +13,10 @@ import numpy as np
 
 from dpcp_audit import _validate
 from dpcp_audit.computed import Computed
+from dpcp_audit.figures import Figure, FigureKind, Series
 from dpcp_audit.mechanisms.ldpcp.window_law import threshold_law
-from dpcp_audit.results import Figure, FigureKind, Series, Verdict
+from dpcp_audit.quantities import Quantity
+from dpcp_audit.results import Verdict
 from dpcp_audit.theorems.ldpcp_exact import exact_failure
 from dpcp_audit.theorems.search.law_shrinking import shrink
 from dpcp_audit.theorems.search.law_space import LawSpace
@@ -192,7 +194,8 @@ class DistributionSearch:
         computed = exact_failure(theorem)
         return replace(
             computed,
-            quantity="failure probability on the worst law found",
+            quantity=Quantity.COVERAGE_FAILURE,
+            detail="on the worst law found",
             covers="",
             witness=computed.witness | {"population": law.as_plain()},
             note=self._note(found, law, computed.note),

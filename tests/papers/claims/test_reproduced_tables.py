@@ -24,6 +24,7 @@ from dpcp_audit.papers.reproduce import experiments, simulation_study
 from dpcp_audit.papers.reproduce.experiment import Experiment, Inputs
 from dpcp_audit.papers.reproduce.simulation_study import Effort, Measured, Method, Metric
 from dpcp_audit.papers.reproduce.table_cells import Cell, Estimate, Form, Printed
+from dpcp_audit.quantities import Quantity
 from dpcp_audit.reports.drawing.heatmaps import heat_map
 from dpcp_audit.results import EvidenceKind, Outcome, Verdict
 
@@ -206,7 +207,9 @@ def test_without_private_models_their_rows_say_what_to_install(
     def absent(module: str) -> None:
         raise ImportError(module)
 
-    check = WithPrivateModels(Computed(lambda: Computation(quantity="q", value=2.0, claimed=1.0)))
+    check = WithPrivateModels(
+        Computed(lambda: Computation(quantity=Quantity.VALUE, value=2.0, claimed=1.0))
+    )
     context = Context(seed=0, name="any", significance=1e-3)
     monkeypatch.setattr("dpcp_audit.papers.reproduce.simulation._diffprivlib", absent)
     found = check(context)

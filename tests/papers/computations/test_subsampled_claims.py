@@ -9,6 +9,7 @@ import pytest
 from scipy.integrate import quad
 
 from dpcp_audit.audits.accounting import Training
+from dpcp_audit.figures import FigureKind
 from dpcp_audit.papers.computations import subsampled_claims
 from dpcp_audit.papers.computations.subsampled_claims import (
     batch_bound,
@@ -16,7 +17,7 @@ from dpcp_audit.papers.computations.subsampled_claims import (
     epochs_for_steps,
     subsampled_renyi,
 )
-from dpcp_audit.results import FigureKind, Verdict
+from dpcp_audit.results import Verdict
 
 NOISY = Training(n=10_015, batch_size=20, epochs=9, noise_multiplier=8.1)
 

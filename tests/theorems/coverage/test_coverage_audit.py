@@ -14,8 +14,10 @@ from support.samplers import context
 from dpcp_audit.data.piecewise import PiecewiseConstant
 from dpcp_audit.data.pools import ProbabilityPool
 from dpcp_audit.data.populations import Pool
+from dpcp_audit.figures import FigureKind
 from dpcp_audit.guarantees import Coverage
-from dpcp_audit.results import Bound, FigureKind, Measure, Verdict
+from dpcp_audit.quantities import Bound
+from dpcp_audit.results import Measure, Verdict
 from dpcp_audit.targets.degenerate import DegenerateTargetError
 from dpcp_audit.targets.kinds import Kind
 from dpcp_audit.theorems.coverage.calibration_sources import LabelledSource, RowSource, ScoreSource

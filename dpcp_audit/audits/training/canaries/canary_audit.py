@@ -28,18 +28,10 @@ from dpcp_audit.audits.training.one_run import (
     training_epsilon_lower_bound,
 )
 from dpcp_audit.checks import whole
+from dpcp_audit.figures import Figure, FigureKind, Series
 from dpcp_audit.neighbours import Relation
-from dpcp_audit.results import (
-    Bound,
-    Evidence,
-    EvidenceKind,
-    Figure,
-    FigureKind,
-    Outcome,
-    PlainData,
-    Series,
-    Verdict,
-)
+from dpcp_audit.quantities import Bound, Quantity
+from dpcp_audit.results import Evidence, EvidenceKind, Outcome, PlainData, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -157,7 +149,9 @@ class CanaryAudit:
         by_region = by_claim and strict <= accounted
         evidence = Evidence(
             kind=EvidenceKind.CERTIFIED,
-            quantity=f"certified ε (95 %) at δ = {self.delta:g}",
+            quantity=Quantity.EPSILON,
+            at={"delta": self.delta},
+            detail="the value is certified at 95 %",
             value=usual,
             lower=strict,
             upper=math.inf,
@@ -187,7 +181,9 @@ class CanaryAudit:
         found = min(p_value(self.claim, *groups), significance)
         return replace(
             evidence,
-            quantity="p-value of the right guesses, by the claim's trade-off",
+            quantity=Quantity.P_VALUE,
+            at={},
+            detail="of the right guesses, by the claim's trade-off",
             value=found,
             lower=0.0,
             upper=found,

@@ -25,6 +25,7 @@ import numpy as np
 
 from dpcp_audit import _validate
 from dpcp_audit.audits.membership.release_membership import Rate
+from dpcp_audit.quantities import Quantity
 from dpcp_audit.stats.bounded_mean import MeanBets
 
 if TYPE_CHECKING:
@@ -59,7 +60,17 @@ class Line:
         return cls(epsilon=epsilon, allowed=guarantee.delta_at(epsilon), targets=targets)
 
     @property
-    def quantity(self) -> str:
+    def quantity(self) -> Quantity:
+        """The membership advantage, or a δ(ε) that the attack attains."""
+        return Quantity.ADVANTAGE if self.epsilon == 0 else Quantity.DELTA
+
+    @property
+    def at(self) -> dict[str, float]:
+        """The ε of the δ(ε)."""
+        return {} if self.epsilon == 0 else {"epsilon": self.epsilon}
+
+    @property
+    def detail(self) -> str:
         """TPR − e^ε·FPR in words."""
         slope = "FPR" if self.epsilon == 0 else f"{self._slope:.4g}·FPR"
         return f"TPR − {slope} of the attack, mean over the targets"

@@ -251,6 +251,8 @@ def _evidence(shown: Held, context: Context, fresh: Played) -> Evidence:
     return Evidence(
         kind=EvidenceKind.CERTIFIED,
         quantity=shown.line.quantity,
+        at=shown.line.at,
+        detail=shown.line.detail,
         value=shown.value,
         lower=shown.lower,
         upper=shown.upper,

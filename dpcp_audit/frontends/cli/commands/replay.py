@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.errors import UsageError
 from dpcp_audit.frontends.cli import arguments
+from dpcp_audit.reports.findings.severity import named
 
 if TYPE_CHECKING:
     import argparse
@@ -66,7 +67,7 @@ def _measured(finding: dict[str, Any]) -> str:
     if evidence is None:
         return str(finding["error"])
     return (
-        f"{evidence['quantity']} = {evidence['value']} in [{evidence['lower']}, "
+        f"{named(evidence)} = {evidence['value']} in [{evidence['lower']}, "
         f"{evidence['upper']}], claimed {evidence['claimed']}"
     )
 

@@ -14,7 +14,8 @@ from dpcp_audit.audits.training.one_run import Guesses
 from dpcp_audit.checks import Chunked, Context
 from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
 from dpcp_audit.neighbours import Relation
-from dpcp_audit.results import Bound, EvidenceKind, Verdict
+from dpcp_audit.quantities import Bound
+from dpcp_audit.results import EvidenceKind, Verdict
 
 Q, STEPS, SIGMA = 0.1, 20, 0.8
 CLAIM = SubsampledGaussian(sampling_rate=Q, steps=STEPS, noise_multiplier=SIGMA)

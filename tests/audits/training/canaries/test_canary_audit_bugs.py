@@ -15,7 +15,8 @@ from dpcp_audit.audits.training.canaries.canary_games import (
 from dpcp_audit.checks import Context
 from dpcp_audit.mechanisms.dpsgd.training_settings import SGD, Adam, Flaw
 from dpcp_audit.papers.claims.training_canaries import black_box, flawed, one_run, white_box
-from dpcp_audit.results import Bound, Verdict
+from dpcp_audit.quantities import Bound
+from dpcp_audit.results import Verdict
 
 pytestmark = pytest.mark.known_bad
 FLAWS = [flaw for flaw in Flaw if flaw is not Flaw.NONE]
