@@ -10,11 +10,11 @@ from dpcp_audit import _validate
 from dpcp_audit.results import Evidence, Outcome, PlainData, Verdict
 
 if TYPE_CHECKING:
-    from dpcp_audit.quantities import Quantity
-    from dpcp_audit.figures import Figure
     from collections.abc import Callable
 
     from dpcp_audit.checks import Context
+    from dpcp_audit.figures import Figure
+    from dpcp_audit.quantities import Quantity
 
 ROUNDING = 1e-9
 """Relative rounding that an exact number may carry before it counts as a violation."""

@@ -15,12 +15,12 @@ from dpcp_audit.guarantees import ZCDP, ApproxDP, PureDP, RenyiDP
 from dpcp_audit.quantities import Quantity
 
 if TYPE_CHECKING:
-    from dpcp_audit.results import PlainData
     from collections.abc import Sequence
 
     from dpcp_audit._types import FloatArray
     from dpcp_audit.guarantees import PrivacyGuarantee
     from dpcp_audit.mechanisms.laws import LawPair
+    from dpcp_audit.results import PlainData
 
 _LARGEST_EPSILON = 30.0
 """Beyond it the lines of a trade-off curve differ by less than 1e-12."""

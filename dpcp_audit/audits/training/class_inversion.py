@@ -17,9 +17,9 @@ from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Poisson
 from dpcp_audit.results import Outcome, PlainData
 
 if TYPE_CHECKING:
-    from dpcp_audit.figures import Figure
     from dpcp_audit._types import BoolArray, FloatArray, IntArray
     from dpcp_audit.checks import Context
+    from dpcp_audit.figures import Figure
     from dpcp_audit.mechanisms.dpsgd.examples import Examples
     from dpcp_audit.mechanisms.dpsgd.training import Trained
 

@@ -107,9 +107,9 @@ def power_sentence(power: Mapping[str, Any] | None) -> str:
     --------
     >>> power_sentence(
     ...     {"quantity": "rho", "bound": "at most", "smallest": 1.0, "claimed": 0.5,
-    ...      "detection": 0.95, "factor": 2.0, "at": {}, "detail": "if the release is Gaussian"}
+    ...      "detection": 0.95, "factor": 2.0, "at": {}, "detail": "if Gaussian"}
     ... )
-    'ρ = 1 (2 times the claim), if the release is Gaussian, would have been refuted with probability 0.95'
+    'ρ = 1 (2 times the claim), if Gaussian, would have been refuted with probability 0.95'
     """
     if not power:
         return ""

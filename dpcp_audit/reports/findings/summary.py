@@ -162,7 +162,7 @@ class Reading:
 
 
 def read(document: Mapping[str, Any]) -> Reading:
-    """Read a results document of schema version 1.
+    """Read a results document of schema version 2.
 
     Raises
     ------
@@ -170,8 +170,8 @@ def read(document: Mapping[str, Any]) -> Reading:
         If the document's schema version is another.
     """
     version = str(document.get("schema_version"))
-    if version.partition(".")[0] != "1":
-        raise ValueError(f"document must have schema_version 1.x, got {version!r}")
+    if version.partition(".")[0] != "2":
+        raise ValueError(f"document must have schema_version 2.x, got {version!r}")
     entries = entries_of(document)
     return Reading(
         entries=entries,

@@ -26,7 +26,7 @@ from dpcp_audit.reports.formats.shapes import (
     SchemaError,
     one_of,
 )
-from dpcp_audit.results import EvidenceKind, Measure, PlainData, Verdict
+from dpcp_audit.results import EvidenceKind, Measure, PlainData, Standing, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
