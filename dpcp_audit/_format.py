@@ -170,7 +170,7 @@ def interval(evidence: Mapping[str, Any]) -> str:
     Examples
     --------
     >>> interval({"value": 2.5, "lower": 2.18639, "upper": "inf", "claimed": 1.0})
-    '≥ 2.186'
+    '(≥ 2.186)'
     >>> interval({"value": 0.1, "lower": 0.0812349, "upper": 0.1234567, "claimed": None})
     '[0.08123, 0.1235]'
     """
@@ -197,8 +197,8 @@ def _one_sided(
     lower: float, upper: float, ends: list[str], *, strict_low: bool, strict_high: bool
 ) -> str:
     if math.isfinite(lower):
-        return f"{'>' if strict_low else '≥'} {ends[0]}"
-    return f"{'<' if strict_high else '≤'} {ends[1]}" if math.isfinite(upper) else ""
+        return f"({'>' if strict_low else '≥'} {ends[0]})"
+    return f"({'<' if strict_high else '≤'} {ends[1]})" if math.isfinite(upper) else ""
 
 
 def rounded(value: float, digits: int, *, up: bool) -> float:
@@ -211,7 +211,7 @@ def rounded(value: float, digits: int, *, up: bool) -> float:
     """
     if value == 0 or not math.isfinite(value):
         return value
-    exact = Decimal(value)
+    exact = Decimal(repr(value))
     step = Decimal(1).scaleb(exact.adjusted() - digits + 1)
     return float(exact.quantize(step, rounding=ROUND_CEILING if up else ROUND_FLOOR))
 

@@ -115,18 +115,18 @@ HOSTILE: dict[str, bytes] = {
     "binary": bytes(range(256)),
     "zip": b"PK\x03\x04\x00\xff",
     "bom": b"\xef\xbb\xbf{}",
-    "truncated": b'{"schema_version": "1.0", "findings": [',
+    "truncated": b'{"schema_version": "2.0", "findings": [',
     "two": b"{} {}",
     "deep": b"[" * 100_000,
     "deep-objects": b'{"schema_version":"1.0","findings":' + b'{"a":' * 500 + b"1" + b"}" * 501,
-    "long-number": b'{"schema_version": "1.0", "seed": ' + b"9" * 5000 + b"}",
-    "half-a-character": b'{"schema_version": "1.0", "seed": "\\ud800"}',
+    "long-number": b'{"schema_version": "2.0", "seed": ' + b"9" * 5000 + b"}",
+    "half-a-character": b'{"schema_version": "2.0", "seed": "\\ud800"}',
     "a-list": b"[1, 2]",
     "a-number": b"7",
     "null": b"null",
     "other-json": b'{"name": "x"}',
-    "no-findings": b'{"schema_version": "1.0"}',
-    "version-2": b'{"schema_version": "2.0", "findings": []}',
+    "no-findings": b'{"schema_version": "2.0"}',
+    "version-1": b'{"schema_version": "1.1", "findings": []}',
     "version-10": b'{"schema_version": "10.0", "findings": []}',
     "version-none": b'{"schema_version": null, "findings": []}',
     "version-list": b'{"schema_version": [1], "findings": []}',
@@ -151,8 +151,8 @@ def test_missing_files_and_folders_are_refused(tmp_path: Path) -> None:
 
 
 def test_other_versions_are_named(tmp_path: Path) -> None:
-    path = write(tmp_path / "r.json", {"schema_version": "2.1", "findings": []})
-    with pytest.raises(DocumentError, match="schema version 2.1, this tool reads 1"):
+    path = write(tmp_path / "r.json", {"schema_version": "1.1", "findings": []})
+    with pytest.raises(DocumentError, match="schema version 1.1, this tool reads 2"):
         load(path)
 
 
@@ -167,7 +167,7 @@ def test_text_that_is_not_unicode_is_refused(results: dict[str, Any], tmp_path: 
 def test_later_minor_versions_and_unknown_keys_are_read(
     results: dict[str, Any], tmp_path: Path
 ) -> None:
-    later = results | {"schema_version": "1.7", "novelty": {"a": [1]}}
+    later = results | {"schema_version": "2.7", "novelty": {"a": [1]}}
     assert load(write(tmp_path / "r.json", later)) == later
 
 

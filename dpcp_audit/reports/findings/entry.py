@@ -15,9 +15,10 @@ from dpcp_audit._format import (
     plain,
     printable,
     telling_digits,
+    to_float,
 )
 from dpcp_audit.reports.findings.severity import Breach, breach, named, power_sentence
-from dpcp_audit.reports.findings.witness import telling
+from dpcp_audit.reports.findings.witness import short, telling
 from dpcp_audit.results import EvidenceKind, Standing, Verdict
 
 if TYPE_CHECKING:
@@ -30,10 +31,22 @@ WORST_FIRST = (
     Verdict.CONSISTENT,
     Verdict.PROVED,
 )
+OWN = frozenset({Standing.PAPER, Standing.STATED})
+"""The standings of claims that somebody makes as they are put to the test."""
 _HOW = {
     EvidenceKind.EXACT: "computed exactly; the interval is numerical slack",
     EvidenceKind.CERTIFIED: "sampled; the interval holds at the stated confidence",
     EvidenceKind.INDICATIVE: "an indication, without a guarantee",
+}
+
+_STANDINGS = {
+    Standing.PAPER: "the paper's own claim, as printed",
+    Standing.READING: "another reading of what is printed",
+    Standing.OUTSIDE_HYPOTHESIS: "the printed statement outside its hypotheses",
+    Standing.ERRATUM: "an erratum: a step, a constant or a caption",
+    Standing.PRACTICE: "common practice, which nobody proves",
+    Standing.CONTROL: "a control, known to be false",
+    Standing.STATED: "stated of the code",
 }
 
 
@@ -51,6 +64,8 @@ class Entry:
         Cells of the tables; without evidence, an en dash or "".
     power : str
         What would have been refuted, in a sentence; "" where that is unknown.
+    factor : float or None
+        How many times worse than promised the smallest violation is that would have been refuted.
     breach : Breach
         What the evidence says of the promise, and how bad it is.
     facts : tuple of (str, str)
@@ -75,6 +90,7 @@ class Entry:
     contradicts: bool
     note: str
     power: str
+    factor: float | None
     error: str
     replay: str
     quantity: str
@@ -106,21 +122,22 @@ class Entry:
         return self.verdict is Verdict.REFUTED
 
     @property
-    def holds(self) -> bool:
-        """Whether the claim is proved, or consistent with the evidence."""
-        return self.verdict in {Verdict.PROVED, Verdict.CONSISTENT}
-
-    @property
     def needs_attention(self) -> bool:
         """Whether the finding is refuted, contradicts its expectation or failed."""
         return self.contradicts or self.verdict in {Verdict.REFUTED, Verdict.ERROR}
 
     @property
-    def rank(self) -> tuple[bool, int, int, float, int]:
-        """What it is sorted by: contradictions, verdict, promise, how many times worse."""
+    def apart(self) -> bool:
+        """Whether it is nobody's claim as it is made, and is counted apart."""
+        return self.standing not in OWN
+
+    @property
+    def rank(self) -> tuple[bool, int, bool, int, float, int]:
+        """What it is sorted by: contradictions, verdict, standing, promise, how much worse."""
         return (
             not self.contradicts,
             WORST_FIRST.index(self.verdict),
+            self.apart and self.refuted,
             self.breach.promise if self.refuted else 0,
             -self.breach.times if self.refuted else 0.0,
             self.place,
@@ -169,6 +186,7 @@ def _entry(finding: Mapping[str, Any], anchor: str, place: int, seed: object) ->
         contradicts=bool(finding["contradicts"]),
         note=printable(finding.get("note") or ""),
         power=power_sentence(finding.get("power")),
+        factor=to_float(finding["power"]["factor"]) if finding.get("power") else None,
         error=printable(finding.get("error") or ""),
         replay=printable(finding.get("replay") or ""),
         quantity=printable(named(evidence)) if evidence else "",
@@ -189,7 +207,7 @@ def _entry(finding: Mapping[str, Any], anchor: str, place: int, seed: object) ->
 def _facts(finding: Mapping[str, Any], seed: object) -> tuple[tuple[str, str], ...]:
     evidence = finding.get("evidence")
     if not evidence:
-        return _location(finding)
+        return (*_claim(finding), *_location(finding))
     digits = telling_digits(evidence)
     facts = [
         ("Quantity", printable(named(evidence))),
@@ -204,7 +222,18 @@ def _facts(finding: Mapping[str, Any], seed: object) -> tuple[tuple[str, str], .
     if told := power_sentence(finding.get("power")):
         facts.append(("Power", told))
     facts.append(("Method", _HOW[EvidenceKind(evidence["kind"])]))
-    return (*facts, *_location(finding))
+    return (*facts, *_claim(finding), *_location(finding))
+
+
+def _claim(finding: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return what the claim rests on and speaks of."""
+    parameters = ", ".join(f"{name} = {short(v)}" for name, v in finding["parameters"].items())
+    facts = [
+        ("Standing", _STANDINGS[Standing(finding["standing"])]),
+        ("Assumptions", printable(finding["assumptions"])),
+        ("Parameters", printable(parameters)),
+    ]
+    return [(name, said) for name, said in facts if said]
 
 
 def _counts(evidence: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -74,7 +74,7 @@ class Family:
             not any(entry.contradicts for entry in self.entries),
             not any(entry.verdict is Verdict.ERROR for entry in self.entries),
             not refuted or self.control,
-            refuted[0].rank[2:4] if refuted else (),
+            refuted[0].rank[2:5] if refuted else (),
             min(entry.place for entry in self.entries),
         )
 

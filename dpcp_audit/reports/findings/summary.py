@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dpcp_audit._format import DASH, clipped, number, printable
 from dpcp_audit.reports.findings.entry import WORST_FIRST, entries_of
 from dpcp_audit.reports.findings.families import families
-from dpcp_audit.results import Verdict
+from dpcp_audit.results import Standing, Verdict
 from dpcp_audit.skipped import Skipped
 
 if TYPE_CHECKING:
@@ -43,6 +43,21 @@ _ALONE = {
 }
 
 
+_APART = {
+    Standing.READING: ("other reading of a printed sentence", "other readings of what is printed"),
+    Standing.OUTSIDE_HYPOTHESIS: (
+        "statement outside its hypotheses",
+        "statements outside their hypotheses",
+    ),
+    Standing.ERRATUM: ("erratum", "errata"),
+    Standing.PRACTICE: ("practice that nobody proves", "practices that nobody proves"),
+    Standing.CONTROL: (
+        "control, known to be false and caught",
+        "controls, known to be false and caught",
+    ),
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
     """A results document, read: its entries worst first and the sentences of the banner."""
@@ -57,29 +72,42 @@ class Reading:
     skipped: tuple[Skipped, ...]
 
     @property
+    def own(self) -> tuple[Entry, ...]:
+        """The claims that somebody makes: as printed by a paper, or stated of a target."""
+        return tuple(entry for entry in self.entries if not entry.apart)
+
+    @property
     def headline(self) -> str:
-        """What a reader must know first."""
-        refuted, total = self.counts[Verdict.REFUTED], len(self.entries)
+        """What a reader must know first: the claims as they are made, and nothing else."""
+        own = self.own or self.entries
+        counts = Counter(entry.verdict for entry in own)
+        refuted, total = counts[Verdict.REFUTED], len(own)
+        what = "claims" if self.own else "controls and readings"
         if not total:
             return "No claim was put to the test"
         if total == 1:
-            return f"The claim {_ALONE[self.entries[0].verdict]}"
+            return f"The claim {_ALONE[own[0].verdict]}"
         if refuted == total:
-            return f"All {total} claims are refuted"
-        if self.counts[Verdict.ERROR] == total:
-            return f"None of {total} claims could be checked"
-        if not refuted and not self.holding:
-            return f"None of {total} claims could be decided"
-        return f"{refuted or 'None'} of {total} claims {_is(refuted or 1)} refuted"
+            return f"All {total} {what} are refuted"
+        if counts[Verdict.ERROR] == total:
+            return f"None of {total} {what} could be checked"
+        if not refuted and not counts[Verdict.PROVED] + counts[Verdict.CONSISTENT]:
+            return f"None of {total} {what} could be decided"
+        return f"{refuted or 'None'} of {total} {what} {_is(refuted or 1)} refuted"
 
     @property
     def broken(self) -> tuple[Family, ...]:
-        """The families in which something is refuted, the worst first; controls left out."""
-        return tuple(f for f in self.families if f.refuted and not f.control)
+        """The families in which a claim is refuted as it is made, the worst first."""
+        return tuple(f for f in self.families if f.refuted and not f.refuted[0].apart)
+
+    @property
+    def apart(self) -> tuple[Family, ...]:
+        """The families in which readings and the like alone are refuted; controls left out."""
+        return tuple(f for f in self.families if f.refuted and f.refuted[0].apart and not f.control)
 
     @property
     def controls(self) -> tuple[Family, ...]:
-        """The families whose refutation shows that the audit bites."""
+        """The families whose refutation shows that the audit can refute."""
         return tuple(f for f in self.families if f.refuted and f.control)
 
     @property
@@ -93,12 +121,7 @@ class Reading:
         return tuple(entry for entry in self.entries if entry.verdict is Verdict.ERROR)
 
     @property
-    def holding(self) -> int:
-        """Number of claims that hold: proved, or consistent with the evidence."""
-        return self.counts[Verdict.PROVED] + self.counts[Verdict.CONSISTENT]
-
-    @property
-    def standing(self) -> str:
+    def expectations(self) -> str:
         """Whether any verdict contradicts what was expected."""
         count = len(self.contradicting)
         if not count:
@@ -123,42 +146,60 @@ class Reading:
 
     @property
     def meaning(self) -> str:
-        """What the run means, in one or two sentences."""
-        refuted = self.counts[Verdict.REFUTED]
-        if not refuted and not self.holding:
-            return "Nothing is known of these promises, neither for them nor against."
-        return f"{self._refuted_sentence()} {self._holding_sentence()}".strip()
+        """What the run means, in a few sentences."""
+        decided = {Verdict.REFUTED, Verdict.PROVED, Verdict.CONSISTENT}
+        if not any(self.counts[verdict] for verdict in decided):
+            return "Nothing is known of these claims, neither for them nor against."
+        said = [self._refuted, self._apart, self._proved, self._withstood]
+        return " ".join(sentence for sentence in said if sentence)
 
-    def _refuted_sentence(self) -> str:
-        caught = sum(len(family.refuted) for family in self.controls)
-        refuted = self.counts[Verdict.REFUTED] - caught
-        controls = (
-            f" {_count(caught, 'more claim')} {_is(caught, 'is a control', 'are controls')}, "
-            "known to be broken, and caught."
-            if caught
-            else ""
-        )
+    @property
+    def _refuted(self) -> str:
+        refuted = sum(entry.refuted for entry in self.own)
         if not refuted:
-            return "The evidence excludes none of these promises." + controls
+            return "The evidence excludes none of these claims." if self.own else ""
         them, each = _is(refuted, "it", "them"), _is(refuted, "it comes", "each comes")
         return (
-            f"The evidence excludes {_count(refuted, 'promise')} as stated, so do not build on "
+            f"The evidence excludes {_count(refuted, 'claim')} as stated, so do not build on "
             f"{them} in that form; {each} with a witness and a command that runs it again."
-            f"{controls}"
         )
 
-    def _holding_sentence(self) -> str:
-        proved, consistent = self.counts[Verdict.PROVED], self.counts[Verdict.CONSISTENT]
-        words = {
-            f"{_is(proved)} proved by exact evidence that covers every case": proved,
-            f"withstood this run's attempts to refute {_is(consistent, 'it', 'them')}": consistent,
-        }
-        if not self.holding:
+    @property
+    def _apart(self) -> str:
+        """What is refuted and is nobody's claim as it is made."""
+        refuted = Counter(entry.standing for entry in self.entries if entry.refuted)
+        parts = [
+            f"{refuted[standing]} {_is(refuted[standing], *words)}"
+            for standing, words in _APART.items()
+            if refuted[standing]
+        ]
+        return f"Refuted too, and counted apart: {_and(parts)}." if parts else ""
+
+    @property
+    def _proved(self) -> str:
+        proved = self.counts[Verdict.PROVED]
+        each = _is(proved, "it speaks", "they speak")
+        return (
+            f"{_count(proved, 'claim')} {_is(proved)} proved, for every case that {each} of."
+            if proved
+            else ""
+        )
+
+    @property
+    def _withstood(self) -> str:
+        """What was not refuted, and what would have been seen there."""
+        tried = [entry for entry in self.entries if entry.verdict is Verdict.CONSISTENT]
+        if not tried:
             return ""
-        if self.holding == 1:
-            return f"1 claim holds: it {next(said for said, count in words.items() if count)}."
-        said = ", ".join(f"{count} {phrase}" for phrase, count in words.items() if count)
-        return f"{self.holding} claims hold: {said}."
+        said = f"{_count(len(tried), 'claim')} {_is(len(tried))} not refuted"
+        factors = [entry.factor for entry in tried if entry.factor is not None]
+        if len(factors) < len(tried):
+            return f"{said}."
+        most = number(max(factors), digits=3)
+        return (
+            f"{said}, where a violation of {most} times the claim, or less, would have been "
+            f"refuted with probability 0.95."
+        )
 
 
 def read(document: Mapping[str, Any]) -> Reading:
@@ -210,6 +251,10 @@ def _count(count: int, noun: str) -> str:
 
 def _is(count: int, one: str = "is", many: str = "are") -> str:
     return one if count == 1 else many
+
+
+def _and(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -16,7 +16,9 @@ COLUMNS = (
     "verdict",
     "expected",
     "contradicts",
+    "standing",
     "quantity",
+    "detail",
     "value",
     "lower",
     "upper",
@@ -27,7 +29,7 @@ COLUMNS = (
     "seed",
     "seconds",
 )
-_EVIDENCE = COLUMNS[4:12]
+_NUMBERS = ("value", "lower", "upper", "claimed", "confidence", "n_samples")
 _FORMULA_STARTS = ("=", "+", "-", "@")
 
 
@@ -58,8 +60,10 @@ def render_csv(document: Mapping[str, Any]) -> str:
                 finding["verdict"],
                 finding["expected"] or "",
                 str(finding["contradicts"]).lower(),
-                _text(evidence.get("quantity", "")),
-                *(_number(evidence.get(name)) for name in _EVIDENCE[1:-1]),
+                finding["standing"],
+                evidence.get("quantity", ""),
+                _text(evidence.get("detail", "")),
+                *(_number(evidence.get(name)) for name in _NUMBERS),
                 evidence.get("kind", ""),
                 document["seed"],
                 _number(finding["seconds"]),

@@ -67,7 +67,7 @@ def _parts(reading: Reading) -> list[str]:
     parts = _banner(reading)
     if alarming:
         parts.append(_table(alarming))
-    if reading.broken or reading.controls:
+    if reading.broken or reading.apart or reading.controls:
         parts.append(_broken(reading))
     parts += [_details(entry) for entry in alarming]
     refuted = [e for e in reading.entries if e.refuted and e not in alarming]
@@ -96,7 +96,7 @@ def _fitting(parts: Iterable[str], most: int) -> list[str]:
 
 
 def _banner(reading: Reading) -> list[str]:
-    standing = f"**{reading.standing}**" if reading.contradicting else reading.standing
+    standing = f"**{reading.expectations}**" if reading.contradicting else reading.expectations
     tally = ", ".join(f"{count} {verdict.lower()}" for verdict, count in reading.tally)
     claims = f"Claims of {_text(reading.papers)}: {tally or 'none'}."
     lines = [f"## {reading.headline}", f"{standing} {claims}"]
@@ -111,6 +111,7 @@ def _banner(reading: Reading) -> list[str]:
 
 def _broken(reading: Reading) -> str:
     rows = [_family(family) for family in reading.broken]
+    rows += [_family(family, " (counted apart)") for family in reading.apart]
     rows += [_family(family, " (a control)") for family in reading.controls]
     return _shortened([_BROKEN_HEAD, _BROKEN_RULE, *rows], _TABLE)
 

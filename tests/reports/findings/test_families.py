@@ -9,9 +9,9 @@ import pytest
 from support.report_document import document, evidence, finding
 
 from dpcp_audit._format import clipped, gist, printable, share
-from dpcp_audit.engine.suites import suite
+from dpcp_audit.quantities import Bound, Promise, Quantity
 from dpcp_audit.reports.findings.families import families
-from dpcp_audit.reports.findings.severity import Promise, breach
+from dpcp_audit.reports.findings.severity import breach
 from dpcp_audit.reports.findings.summary import read
 
 
@@ -24,10 +24,11 @@ def refuted(name: str, value: float, **changes: Any) -> dict[str, Any]:
     )
 
 
-def rate(value: float, claimed: float = 0.1) -> dict[str, Any]:
+def rate(value: float, claimed: float = 0.1, quantity: str = "coverage-failure") -> dict[str, Any]:
     return evidence(
         kind="certified",
-        quantity="failure probability",
+        quantity=quantity,
+        detail="",
         value=value,
         lower=value - 0.05,
         upper=1.0,
@@ -38,60 +39,86 @@ def rate(value: float, claimed: float = 0.1) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("changes", "severity"),
+    ("changes", "times"),
     [
-        ({"value": 2.0, "claimed": 1.0}, 1 - (1 + math.e) / (1 + math.e**2)),  # of 1 − tanh(ε/2)
-        ({"value": "inf", "claimed": 1.0}, 1.0),
-        ({"value": 5000.0, "claimed": 1000.0}, 1.0),
-        ({"quantity": "δ(ε=1)", "value": 0.55, "claimed": 0.1}, 0.5),
-        ({"quantity": "mean coverage", "value": 0.45, "claimed": 0.9, "bound": "at least"}, 0.5),
-        ({"quantity": "mean coverage", "value": 0.95, "claimed": 0.9}, 0.5),
-        ({"quantity": "largest |E[Z]|", "value": 0.9, "claimed": 0.0}, 1.0),
-        ({"quantity": "D_α at α=2", "value": 4.0, "claimed": 1.0}, 0.75),
-        ({"value": 0.5, "claimed": 1.0}, 0.0),
-        ({"value": "nan", "claimed": 1.0}, 0.0),
-        ({"value": 2.0, "claimed": None}, 0.0),
+        ({"value": 2.0, "claimed": 1.0}, 2.0),
+        ({"value": "inf", "claimed": 1.0}, math.inf),
+        ({"quantity": "rho", "value": 5.0, "claimed": 0.5}, 10.0),
+        ({"quantity": "delta", "at": {"epsilon": 1.0}, "value": 0.55, "claimed": 0.11}, 5.0),
+        ({"quantity": "coverage", "value": 0.45, "claimed": 0.9, "bound": "at least"}, 5.5),
+        ({"quantity": "coverage", "value": 0.99, "claimed": 0.9}, 1.1),
+        ({"quantity": "miscoverage", "value": 0.2, "claimed": 0.1}, 2.0),
+        ({"quantity": "difference", "value": 0.9, "claimed": 0.0}, math.inf),
+        ({"quantity": "renyi-divergence", "value": 4.0, "claimed": 1.0}, 4.0),
+        ({"quantity": "true-positive-rate", "value": 0.9, "claimed": 0.3}, 3.0),
+        ({"quantity": "attack-success", "value": 0.9, "claimed": 0.3}, 3.0),
+        ({"quantity": "p-value", "value": 1e-6, "claimed": 1e-4, "bound": "at least"}, 100.0),
+        ({"value": 0.5, "claimed": 1.0}, 1.0),
+        ({"value": "nan", "claimed": 1.0}, 1.0),
+        ({"value": 2.0, "claimed": None}, 1.0),
     ],
 )
-def test_severity_is_the_share_of_the_promise_that_is_gone(
-    changes: dict[str, Any], severity: float
-) -> None:
+def test_rank_is_how_many_times_worse_than_promised(changes: dict[str, Any], times: float) -> None:
     value = changes["value"]
-    found = breach(evidence(**{"lower": value, "upper": value} | changes), "")
-    assert found.severity == pytest.approx(severity, abs=1e-12)
+    found = breach(evidence(**{"lower": value, "upper": value} | changes))
+    assert found.times == pytest.approx(times)
 
 
-def test_severity_takes_the_end_of_the_interval_that_is_nearest_to_the_claim() -> None:
+def test_the_end_of_the_interval_that_is_nearest_to_the_claim_counts() -> None:
     wide = evidence(value=5.0, lower=1.2, upper="inf", kind="certified")
-    assert breach(wide, "").severity == pytest.approx(1 - (1 + math.e) / (1 + math.exp(1.2)))
+    assert breach(wide).times == pytest.approx(1.2)
     covers = evidence(
-        quantity="mean coverage", value=0.5, lower=0.4, upper=0.72, claimed=0.9, bound="at least"
+        quantity="coverage", value=0.5, lower=0.4, upper=0.72, claimed=0.9, bound="at least"
     )
-    assert breach(covers, "").severity == pytest.approx(0.2)
+    assert breach(covers).times == pytest.approx(2.8)
 
 
-def test_the_words_tell_a_coverage_bound_from_another() -> None:
-    coverage = breach(rate(1.0), "LDP-CP covers at least 1−α")
-    assert (coverage.promise, coverage.consequence) == (
-        Promise.GUARANTEE,
-        "Misses its coverage bound",
+@pytest.mark.parametrize("quantity", list(Quantity))
+@pytest.mark.parametrize("bound", list(Bound))
+def test_every_quantity_says_what_a_refutation_means(quantity: Quantity, bound: Bound) -> None:
+    found = breach(evidence(quantity=str(quantity), bound=str(bound), value=0.5, claimed=0.25))
+    assert found.consequence
+    assert found.promised.startswith(f"{quantity.unit} {bound.sign} ".lstrip())
+    assert (found.promise is Promise.GUARANTEE) == (found.consequence != "Not true as stated") or (
+        quantity in {Quantity.FAILURE, Quantity.MISPRINTS} or bound is not quantity.bound
     )
-    assert (coverage.promised, coverage.found) == ("≤ 10 % of runs", "100 % of runs")
-    assert coverage.surety == "≥ 95 % of runs, sampled"
-    rank = breach(rate(1.0), "the rank error is at most τ*")
+
+
+def test_a_coverage_that_falls_short_with_confidence_does_not_cover_more() -> None:
+    """The share of calibrations that miss the bound: larger is worse, coverage or not."""
+    found = breach(rate(0.4))
+    assert (found.promise, found.consequence) == (Promise.GUARANTEE, "Misses its coverage bound")
+    assert (found.promised, found.found) == ("≤ 10 % of runs", "40 % of runs")
+    assert found.surety == "≥ 35 % of runs, sampled"
+    rank = breach(rate(1.0, quantity="failure"))
     assert (rank.promise, rank.consequence) == (Promise.STATEMENT, "Misses its bound")
+    short = evidence(quantity="coverage", value=0.8, claimed=0.9, bound="at least")
+    assert breach(short).consequence == "Covers less than promised"
+    assert breach(short | {"bound": "at most"}).consequence == "Covers more than promised"
 
 
-def test_a_spread_of_coverages_is_no_coverage() -> None:
-    spread = breach(evidence(quantity="printed spread of P-COQS's coverage", value=57.0), "")
-    assert (spread.promise, spread.consequence) == (Promise.STATEMENT, "Not true as stated")
+def test_a_loss_ten_times_the_claim_goes_before_a_coverage_miss_of_a_tenth_of_a_percent() -> None:
+    misses = evidence(quantity="coverage", value=0.899, lower=0.8, upper=0.899, claimed=0.9)
+    reading = read(
+        document(
+            finding("short.x", "REFUTED", "REFUTED", evidence=misses | {"bound": "at least"}),
+            refuted("zcdp.x", 5.0, quantity="rho", detail="", claimed=0.5),
+        )
+    )
+    assert [entry.id for entry in reading.entries] == ["zcdp.x", "short.x"]
+    worst = reading.entries[0].breach
+    assert (worst.consequence, worst.promised, worst.found) == (
+        "Leaks more than promised",
+        "ρ ≤ 0.5",
+        "ρ = 5",
+    )
 
 
 def test_the_worst_family_leads_and_what_a_user_relies_on_goes_before_a_remark() -> None:
     reading = read(
         document(
             finding("fine.x", "PROVED", "PROVED"),
-            refuted("remark.x", 1e9, quantity="mean M(Δ)", claimed=1.0),
+            refuted("remark.x", 1e9, quantity="count", claimed=1.0),
             refuted("mild.x", 1.1),
             finding("severe.x", "REFUTED", "REFUTED", statement="covers", evidence=rate(1.0)),
         )
@@ -123,52 +150,55 @@ def test_the_worst_variant_speaks_for_its_claim() -> None:
     assert family.tally == "3 refuted"
 
 
-def test_yardsticks_blame_nobody() -> None:
-    name = "pcoqs.remark-5[mechanism=split-conformal,attack=sets]"
-    reading = read(document(refuted(name, 99.0), refuted("exponq.privacy[x=1]", 1.1)))
+def test_controls_and_readings_are_counted_apart() -> None:
+    reading = read(
+        document(
+            refuted("split[attack=sets]", 99.0) | {"standing": "control", "subject": "Split"},
+            refuted("t[coverage=conditional]", 50.0) | {"standing": "reading", "subject": "T"},
+            refuted("exponq[x=1]", 1.1) | {"subject": "ExponQ, privacy"},
+        )
+    )
+    assert reading.headline == "The claim is refuted"
     assert [family.name for family in reading.broken] == ["ExponQ, privacy"]
     assert reading.families[0].name == "ExponQ, privacy"
-    assert [family.name for family in reading.controls] == [
-        "Split conformal prediction, without noise"
-    ]
-    assert "excludes 1 promise as stated" in reading.meaning
-    assert "1 more claim is a control, known to be broken, and caught." in reading.meaning
+    assert [family.name for family in reading.apart] == ["T"]
+    assert [family.name for family in reading.controls] == ["Split"]
+    assert "excludes 1 claim as stated" in reading.meaning
+    apart = "1 other reading of a printed sentence and 1 control, known to be false and caught."
+    assert f"counted apart: {apart}" in reading.meaning
 
 
-def test_controls_alone_exclude_no_promise() -> None:
-    reading = read(document(refuted("zoo.a[x=1]", 2.0), finding("b.x", "PROVED", "PROVED")))
-    assert reading.meaning.startswith("The evidence excludes none of these promises. 1 more claim")
+def test_controls_alone_exclude_no_claim() -> None:
+    control = refuted("zoo.a[x=1]", 2.0) | {"standing": "control"}
+    reading = read(document(control, finding("b.x", "PROVED", "PROVED")))
+    assert reading.headline == "The claim is proved"
+    assert reading.meaning.startswith("The evidence excludes none of these claims. Refuted too")
 
 
-def test_foreign_targets_are_called_by_their_name() -> None:
-    (family,) = read(document(refuted("check.mymodule:f[claim=zcdp]", 2.0))).families
+def test_a_claim_without_subject_stands_under_its_id() -> None:
+    (family,) = read(document(refuted("mymodule:f[claim=zcdp]", 2.0))).families
     assert family.name == "mymodule:f"
 
 
-def test_every_claim_of_the_papers_has_a_family_with_a_name() -> None:
-    claims = document(*(finding(row.claim.id, "PROVED", "PROVED") for row in suite()))
-    names = {family.name for family in read(claims).families}
-    assert not {name for name in names if name.startswith(("ldpcp.", "pcoqs.", "dpskin."))}
-    assert len(names) < 25
+def sized(case: dict[str, Any], n: int, verdict: str = "PROVED", **changes: Any) -> dict[str, Any]:
+    name = f"t[{case},n={n}]"
+    made = refuted(name, 2.0) if verdict == "REFUTED" else finding(name, verdict, "PROVED")
+    return made | {"subject": "T", "parameters": {**case, "n": n}} | changes
 
 
 def test_claims_at_many_sizes_become_a_map_of_where_they_fail() -> None:
-    claims = [
-        refuted(f"grid.t[scores=beta(5,0.2),n={n},epsilon=4]", 2.0)
-        if n > 1000
-        else finding(f"grid.t[scores=beta(5,0.2),n={n},epsilon=4]", "PROVED", "PROVED")
-        for n in (500, 10_000, 10**6)
-    ]
-    claims += [finding(f"grid.t[scores=uniform,n={n}]", "PROVED", "PROVED") for n in (500, 10_000)]
-    claims += [finding("grid.t[scores=uniform,n=1000000]", "ERROR", "PROVED", evidence=None)]
-    claims += [finding("grid.t[scores=other,n=500]", "PROVED", "PROVED")]
+    beta = {"scores": "beta(5,0.2)", "epsilon": 4.0}
+    claims = [sized(beta, n, "REFUTED" if n > 1000 else "PROVED") for n in (500, 10_000, 10**6)]
+    claims += [sized({"scores": "uniform"}, n) for n in (500, 10_000)]
+    claims += [sized({"scores": "uniform"}, 10**6, "ERROR", evidence=None)]
+    claims += [sized({"scores": "other"}, 500)]
     (family,) = families(read(document(*claims)).entries)
     assert family.figures == ()
-    more = [finding(f"grid.t[scores=late,n={n}]", "PROVED", "PROVED") for n in (500, 10_000)]
+    more = [sized({"scores": "late"}, n) for n in (500, 10_000)]
     (family,) = families(read(document(*claims, *more)).entries)
     (figure,) = family.figures
     assert figure["columns"] == ["500", "10⁴", "10⁶"]
-    assert [row["name"] for row in figure["series"]] == ["beta(5,0.2), ε=4", "uniform", "late"]
+    assert [row["name"] for row in figure["series"]] == ["beta(5,0.2), ε=4.0", "uniform", "late"]
     assert figure["series"][0]["texts"] == ["2", "✕ 2", "✕ 2"]
     assert figure["series"][0]["y"][0] == 0.0
     assert figure["series"][0]["y"][1] > 0
@@ -179,5 +209,5 @@ def test_texts_are_cut_and_cleaned() -> None:
     assert clipped("abc def", 5) == "abc…"
     assert printable("a\u00a0b\u200bc\r\n") == "a b\ufffdc \n"
     assert gist("One thing; another.", 100) == "One thing; another."
-    assert gist("A mean outside would be refuted.", 100) == ""
+    assert gist("One thing, at 0.5 of it. Another.", 100) == "One thing, at 0.5 of it."
     assert share(0.0) == "0 %"

@@ -25,7 +25,9 @@ def test_every_finding_is_a_row_with_every_number() -> None:
         "verdict": "CONSISTENT",
         "expected": "CONSISTENT",
         "contradicts": "false",
-        "quantity": "failure probability",
+        "standing": "paper",
+        "quantity": "coverage-failure",
+        "detail": "",
         "value": "0.01234567",
         "lower": "1.3e-05",
         "upper": "0.0345678",
@@ -37,19 +39,17 @@ def test_every_finding_is_a_row_with_every_number() -> None:
         "seconds": "0.1",
     }
     assert table[3]["value"] == "inf"
-    assert table[5]["quantity"] == HOSTILE
+    assert table[5]["detail"] == HOSTILE
 
 
 def test_what_is_missing_is_empty() -> None:
     broken = rows(document())[4]
-    assert {broken[name] for name in COLUMNS[4:12]} == {""}
+    assert {broken[name] for name in COLUMNS[5:14]} == {""}
     assert rows(document(finding("f", "PROVED", None)))[0]["expected"] == ""  # type: ignore[arg-type]
 
 
 def test_lines_end_as_the_standard_says() -> None:
-    text = render_csv(
-        document(finding("f", "PROVED", "PROVED", evidence=evidence(quantity="a\nb")))
-    )
+    text = render_csv(document(finding("f", "PROVED", "PROVED", evidence=evidence(detail="a\nb"))))
     assert text.count("\r\n") == 2
     assert text.endswith("\r\n")
     assert ",a b," in text
@@ -58,8 +58,8 @@ def test_lines_end_as_the_standard_says() -> None:
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t=", "\r+", "\n@"])
 def test_no_text_is_a_formula(start: str) -> None:
     text = f'{start}cmd|"/C calc"!A0,1'
-    row = rows(document(finding(text, "PROVED", "PROVED", evidence=evidence(quantity=text))))[0]
-    assert row["id"] == row["quantity"] == f"'{text.strip()}"
+    row = rows(document(finding(text, "PROVED", "PROVED", evidence=evidence(detail=text))))[0]
+    assert row["id"] == row["detail"] == f"'{text.strip()}"
 
 
 def test_no_text_moves_a_cursor() -> None:

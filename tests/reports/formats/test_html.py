@@ -200,7 +200,7 @@ def test_any_text_can_be_printed(name: str) -> None:
         error=name,
         replay=name,
         witness={name: name},
-        evidence=evidence(quantity=name),
+        evidence=evidence(detail=name),
         source={"paper": name, "section": name},
         figures=[figure],
     )

@@ -32,7 +32,7 @@ VALIDATOR = jsonschema.Draft202012Validator(json_schema())
 
 def valid() -> dict[str, Any]:
     """A document with every optional key."""
-    full = document(pools=[], targets=[{"target": "mine.py:f"}], schema_version="1.1")
+    full = document(pools=[], targets=[{"target": "mine.py:f"}], schema_version="2.1")
     finding = copy.deepcopy(full["findings"][1])
     finding |= {"id": "full", "location": {"file": "a.py", "line": 3}}
     finding["evidence"] |= {
@@ -94,8 +94,8 @@ ODD: list[Any] = [
     10**400,
     "inf",
     "PROVED",
-    "1.7",
-    "2.0",
+    "2.7",
+    "1.1",
     "",
     [],
     [1],

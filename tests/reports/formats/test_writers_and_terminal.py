@@ -137,7 +137,7 @@ def test_what_a_target_is_called_moves_no_cursor(document: dict[str, Any]) -> No
     """Escape sequences and line breaks in ids, quantities, errors and reasons are shown as text."""
     hostile = "a\x1b[2J\x1b]0;t\x07b\r\nREFUTED c"
     refuted = next(f for f in document["findings"] if f["verdict"] == "REFUTED")
-    evidence = refuted["evidence"] | {"quantity": hostile}
+    evidence = refuted["evidence"] | {"detail": hostile}
     findings = [
         refuted | {"id": hostile, "evidence": evidence, "witness": {hostile: hostile}},
         refuted | {"id": "e", "verdict": "ERROR", "evidence": None, "error": hostile},
