@@ -16,14 +16,14 @@ from dpcp_audit.theorems.ldpcp_exact import exact_failure
 from dpcp_audit.theorems.theorem import MeanBound
 from dpcp_audit.zoo import broken_calibrators, broken_quantiles, exact_losses
 from dpcp_audit.zoo.broken_pipelines import Pipeline
-from dpcp_audit.zoo.specimen import HERE, Column, Specimen, mutant_of
+from dpcp_audit.zoo.specimen import HERE, Specimen, SpecimenCheck, mutant_of
 
 if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray
 
 _SEARCHED = Coverage(at_least=exact_losses.SEARCH_COVERAGE)
 _CONFORMAL = Coverage(at_least=1 - broken_quantiles.ALPHA)
-_COVERAGE = frozenset({Column.COVERAGE, Column.EXACT})
+_COVERAGE = frozenset({SpecimenCheck.COVERAGE, SpecimenCheck.EXACT})
 _POST_PROCESSING = "what is done to a private threshold loses no privacy: the claim is true"
 
 
@@ -53,7 +53,7 @@ def _released_ends() -> list[Specimen]:
         exact=exact_losses.search_miscoverage,
     )
     missed = 1 - exact_losses.SEARCH_COVERAGE
-    unseen = {Column.BLACK_BOX: _POST_PROCESSING}
+    unseen = {SpecimenCheck.BLACK_BOX: _POST_PROCESSING}
     return [
         up,
         mutant_of(
@@ -211,10 +211,10 @@ def _theorems() -> list[Specimen]:
             options={"debiasing": "printed"},
             theorem=printed.check(),
             exact=partial(exact_failure, printed),
-            caught_by=frozenset({Column.THEOREM, Column.EXACT}),
+            caught_by=frozenset({SpecimenCheck.THEOREM, SpecimenCheck.EXACT}),
             unseen={
-                Column.COVERAGE: "every set is the whole label set, so it covers too much: the "
-                "lower bound that is claimed holds, the upper one of the theorem does not"
+                SpecimenCheck.COVERAGE: "every set is the whole label set, so it covers too much: "
+                "the lower bound that is claimed holds, the upper one of the theorem does not"
             },
         ),
     ]
@@ -240,10 +240,10 @@ def _pipelines() -> list[Specimen]:
             "the classifier is calibrated on the rows that it was fitted to",
             pipeline=_pipeline(held_out=False),
             exact=partial(exact_losses.memorised_miscoverage, held_out=False),
-            caught_by=frozenset({Column.PIPELINE, Column.EXACT}),
+            caught_by=frozenset({SpecimenCheck.PIPELINE, SpecimenCheck.EXACT}),
             unseen={
-                Column.COVERAGE: "the calibrator is right: its scores are not those of fresh rows, "
-                "and an audit that hands it scores cannot know"
+                SpecimenCheck.COVERAGE: "the calibrator is right: its scores are not those of "
+                "fresh rows, and an audit that hands it scores cannot know"
             },
         ),
     ]

@@ -13,11 +13,11 @@ from dpcp_audit.mechanisms.laws import GaussianPair, LaplacePair
 from dpcp_audit.neighbours import Relation
 from dpcp_audit.targets import Kind
 from dpcp_audit.zoo import broken_quantiles, broken_randomizers, exact_losses
-from dpcp_audit.zoo.specimen import HERE, Column, Specimen, mutant_of
+from dpcp_audit.zoo.specimen import HERE, Specimen, SpecimenCheck, mutant_of
 
 _PURE, _ZCDP, _LOCAL = PureDP(1.0), ZCDP(broken_quantiles.RHO), LocalDP(broken_randomizers.EPSILON)
 _SEARCHED = Coverage(at_least=exact_losses.SEARCH_COVERAGE)
-_PRIVACY = frozenset({Column.BLACK_BOX, Column.EXACT})
+_PRIVACY = frozenset({SpecimenCheck.BLACK_BOX, SpecimenCheck.EXACT})
 _FEW = {"scores": np.zeros(5), "neighbour_scores": np.array([0.0, 0.0, 0.0, 0.0, 1.0])}
 _EVEN = (np.arange(500) + 0.5) / 500
 _MANY = {"scores": _EVEN, "neighbour_scores": np.append(_EVEN[1:], 1.0)}
@@ -124,7 +124,7 @@ def _searches() -> list[Specimen]:
             privacy=None,
             probe=True,
             exact=partial(deterministic, broken_quantiles.fixed_seed, **_MANY),
-            **(private | {"caught_by": frozenset({Column.PROBE, Column.EXACT})}),
+            **(private | {"caught_by": frozenset({SpecimenCheck.PROBE, SpecimenCheck.EXACT})}),
         ),
     ]
 
@@ -139,9 +139,9 @@ def _weak_search(twin: Specimen, factor: float, draws: int) -> Specimen:
         exact=partial(exact_losses.search_loss, factor * broken_quantiles.noise_scale()),
         draws=draws,
         coverage=None,
-        caught_by=_PRIVACY if seen else frozenset({Column.EXACT}),
-        hidden=frozenset() if seen else frozenset({Column.BLACK_BOX}),
-        unseen={} if seen else {Column.BLACK_BOX: _COMPARISONS},
+        caught_by=_PRIVACY if seen else frozenset({SpecimenCheck.EXACT}),
+        hidden=frozenset() if seen else frozenset({SpecimenCheck.BLACK_BOX}),
+        unseen={} if seen else {SpecimenCheck.BLACK_BOX: _COMPARISONS},
     )
 
 

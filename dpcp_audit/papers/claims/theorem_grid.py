@@ -29,7 +29,7 @@ from dpcp_audit.theorems.calibrator_coverage import Calibrator, MarginalCoverage
 from dpcp_audit.theorems.ldpcp_coverage import LabelTheorem, ScoreTheorem
 from dpcp_audit.theorems.ldpcp_exact import exact_failure
 from dpcp_audit.theorems.ldpcp_uniform import UniformEvent
-from dpcp_audit.theorems.pcoqs_coverage import CoverageTheorem, RankError, Reading
+from dpcp_audit.theorems.pcoqs_coverage import CoverageReading, CoverageTheorem, RankError
 from dpcp_audit.theorems.sequential_checks import SequentialRate
 from dpcp_audit.theorems.theorem import MeanBound
 
@@ -248,7 +248,7 @@ def _coverage_rows() -> Iterator[Row]:
                     mechanism=PCOQS(alpha=0.1, rho=0.5),
                     n=n,
                     beta=0.01,
-                    reading=Reading.CONDITIONAL,
+                    reading=CoverageReading.CONDITIONAL,
                     corrected=corrected,
                     population=population,
                 )
@@ -269,7 +269,7 @@ def _coverage_rows() -> Iterator[Row]:
                 mechanism=PCOQS(alpha=0.1, rho=0.5),
                 n=n,
                 beta=0.1,
-                reading=Reading.MARGINAL,
+                reading=CoverageReading.MARGINAL,
                 corrected=corrected,
             )
             clamped = corrected and theorem.calibrator.alpha == 0

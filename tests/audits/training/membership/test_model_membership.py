@@ -9,7 +9,7 @@ from scipy.stats import norm
 from support.cohorts import Gossip, Responses, cohort
 from support.samplers import context
 
-from dpcp_audit.audits.training.membership.attack_rates import Line, rate, shares
+from dpcp_audit.audits.training.membership.attack_rates import RateLine, rate, shares
 from dpcp_audit.audits.training.membership.cohorts import Cohort
 from dpcp_audit.audits.training.membership.model_attacks import (
     AttackClassifier,
@@ -202,7 +202,7 @@ def test_a_line_never_exceeds_what_a_mechanism_attains() -> None:
     coins, answers = (np.repeat(every_coin(n), 16, axis=0), np.tile(every_coin(n), (16, 1)))
     weights = np.where(coins == answers, keep, 1 - keep).prod(axis=1) / 16
     for slope in (0.0, 0.3, 0.7, 1.5):
-        line = Line.of(PureDP(epsilon), slope, targets=n)
+        line = RateLine.of(PureDP(epsilon), slope, targets=n)
         gains = line.gains(answers, coins)
         assert weights @ gains == pytest.approx(keep - math.exp(slope) * (1 - keep))
         assert weights @ gains <= line.allowed + 1e-12
@@ -210,15 +210,15 @@ def test_a_line_never_exceeds_what_a_mechanism_attains() -> None:
 
 
 def test_the_line_of_the_advantage() -> None:
-    line = Line.of(PureDP(1.0), 0.0, targets=50)
+    line = RateLine.of(PureDP(1.0), 0.0, targets=50)
     assert line.allowed == pytest.approx(math.tanh(0.5))
     assert line.quantity == "TPR − FPR of the attack, mean over the targets"
-    assert Line.of(PureDP(1.0), 1.0, targets=50).quantity.startswith("TPR − 2.718·FPR")
+    assert RateLine.of(PureDP(1.0), 1.0, targets=50).quantity.startswith("TPR − 2.718·FPR")
 
 
 def test_limits_of_a_perfect_attack_shrink_with_the_models() -> None:
     rng = np.random.default_rng(0)
-    line = Line.of(PureDP(1.0), 0.0, targets=50)
+    line = RateLine.of(PureDP(1.0), 0.0, targets=50)
     widths = []
     for models in (100, 1000):
         coins = rng.random((models, 50)) < 0.5
@@ -244,7 +244,7 @@ def test_rates_have_limits_around_them() -> None:
 def test_a_detectable_gain_is_detected() -> None:
     """The note's promise, at the gain that it names; more models make it smaller."""
     rng = np.random.default_rng(0)
-    line = Line.of(PureDP(1.0), 0.0, targets=40)
+    line = RateLine.of(PureDP(1.0), 0.0, targets=40)
 
     def gains(advantage: float, models: int) -> np.ndarray:
         coins = rng.random((models, 40)) < 0.5
@@ -348,7 +348,7 @@ def test_a_view_that_hides_what_the_noise_hides_too_is_inconclusive() -> None:
 def test_the_number_of_models_needed_is_enough_and_not_too_many() -> None:
     """Of 20 cohorts of that size 19 are refuted on average, and of a quarter of it not all."""
     rng = np.random.default_rng(0)
-    line = Line.of(PureDP(1.0), 0.0, targets=40)
+    line = RateLine.of(PureDP(1.0), 0.0, targets=40)
 
     def gains(models: int) -> np.ndarray:
         coins = rng.random((models, 40)) < 0.5
