@@ -36,7 +36,7 @@ def _released_ends() -> list[Specimen]:
     up = Specimen(
         name="search-rounded-up",
         words="the noisy bisection, rounded up to two decimals",
-        target=f"{HERE}.quantiles:rounded_up",
+        target=f"{HERE}.broken_quantiles:rounded_up",
         privacy=ZCDP(broken_quantiles.RHO),
         coverage=_SEARCHED,
         alpha=broken_quantiles.ALPHA,
@@ -46,7 +46,7 @@ def _released_ends() -> list[Specimen]:
     long = Specimen(
         name="search-to-2",
         words="the noisy bisection of scores in [0, 2]",
-        target=f"{HERE}.quantiles:searched_to",
+        target=f"{HERE}.broken_quantiles:searched_to",
         coverage=_SEARCHED,
         bounds=(0.0, 2.0),
         calls=3000,
@@ -104,7 +104,7 @@ def _conformal() -> list[Specimen]:
     conformal = Specimen(
         name="split-conformal",
         words="the ⌈(1−α)(n+1)⌉-th smallest score",
-        target=f"{HERE}.quantiles:conformal",
+        target=f"{HERE}.broken_quantiles:conformal",
         coverage=_CONFORMAL,
         alpha=broken_quantiles.ALPHA,
         sizes=(n,),
@@ -115,7 +115,7 @@ def _conformal() -> list[Specimen]:
         conformal,
         name="split-conformal-labels",
         words="split conformal classification on 1 − p of the true label",
-        target=f"{HERE}.calibrators:split_conformal",
+        target=f"{HERE}.broken_calibrators:split_conformal",
         kind=Kind.CALIBRATOR,
         exact=partial(exact_losses.predicted_label_miscoverage, "true-label"),
     )
@@ -195,7 +195,7 @@ def _theorems() -> list[Specimen]:
     twin = Specimen(
         name="ldpcp-scores",
         words="LDP-CP-S, a block's sum divided by the users of the block",
-        target=f"{HERE}.quantiles:ldpcp_scores",
+        target=f"{HERE}.broken_quantiles:ldpcp_scores",
         coverage=Coverage(at_least=limit, confidence=1 - broken_quantiles.LDP_FAILURE),
         sizes=(broken_quantiles.LDP_USERS,),
         calls=500,
@@ -224,7 +224,7 @@ def _pipelines() -> list[Specimen]:
     twin = Specimen(
         name="held-out-calibration",
         words="a nearest-neighbour classifier, calibrated on rows that it has not seen",
-        target=f"{HERE}.calibrators:split_conformal",
+        target=f"{HERE}.broken_calibrators:split_conformal",
         kind=Kind.CALIBRATOR,
         vectorised=False,
         coverage=_CONFORMAL,

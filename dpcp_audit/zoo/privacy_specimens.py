@@ -41,7 +41,7 @@ def _search() -> Specimen:
     return Specimen(
         name="search",
         words="noisy bisection with ρ = 0.5 over 20 rounds, at a rank with a margin for the noise",
-        target=f"{HERE}.quantiles:search",
+        target=f"{HERE}.broken_quantiles:search",
         privacy=_ZCDP,
         coverage=_SEARCHED,
         alpha=broken_quantiles.ALPHA,
@@ -168,7 +168,7 @@ def _additive() -> list[Specimen]:
     laplace = Specimen(
         name="laplace-quantile",
         words="the quantile of scores in [0, 1] with Laplace noise of scale 1/ε",
-        target=f"{HERE}.quantiles:noisy_quantile",
+        target=f"{HERE}.broken_quantiles:noisy_quantile",
         privacy=_PURE,
         alpha=broken_quantiles.ALPHA,
         exact=partial(exact_losses.additive_loss, _PURE, LaplacePair((1.0,))),
@@ -185,7 +185,7 @@ def _additive() -> list[Specimen]:
         laplace,
         name="histogram",
         words="the median of a two-bin histogram with Laplace noise of scale 2/ε",
-        target=f"{HERE}.quantiles:histogram",
+        target=f"{HERE}.broken_quantiles:histogram",
         alpha=0.5,
         exact=partial(exact_losses.histogram_loss, Relation.SUBSTITUTION),
     )
@@ -238,7 +238,7 @@ def _exponential() -> list[Specimen]:
     exponq = Specimen(
         name="exponq",
         words="ExponQ with the corrected normaliser",
-        target=f"{HERE}.quantiles:exponq",
+        target=f"{HERE}.broken_quantiles:exponq",
         privacy=_PURE,
         alpha=broken_quantiles.ALPHA,
         exact=partial(exact_losses.exponq_loss, "corrected"),
@@ -247,7 +247,7 @@ def _exponential() -> list[Specimen]:
         exponq,
         name="exponential-gaps",
         words="a gap between scores by the exponential mechanism, exp(ε·u/2)",
-        target=f"{HERE}.quantiles:gaps",
+        target=f"{HERE}.broken_quantiles:gaps",
         exact=partial(exact_losses.gaps_loss, 1.0),
     )
     return [
@@ -280,7 +280,7 @@ def _randomizers() -> list[Specimen]:
     response = Specimen(
         name="randomized-response",
         words="k-RR over ten labels",
-        target=f"{HERE}.randomizers:randomized_response",
+        target=f"{HERE}.broken_randomizers:randomized_response",
         kind=Kind.RANDOMIZER,
         privacy=_LOCAL,
         domain=broken_randomizers.LABELS,
@@ -290,7 +290,7 @@ def _randomizers() -> list[Specimen]:
         response,
         name="two-bit-response",
         words="both bits of a label below 4 flipped by randomised response at ε/2 each",
-        target=f"{HERE}.randomizers:two_bits",
+        target=f"{HERE}.broken_randomizers:two_bits",
         domain=4,
         exact=partial(exact_losses.channel_loss, broken_randomizers.two_bit_channel(0.5)),
     )
