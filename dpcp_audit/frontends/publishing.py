@@ -21,8 +21,8 @@ from dpcp_audit.engine.worker_pool import Limits
 from dpcp_audit.errors import IncompleteError, UsageError
 from dpcp_audit.papers.claims.training_suite import require_pytorch
 from dpcp_audit.reports import document as documents
-from dpcp_audit.reports.formats.writers import Writer, write_all
 from dpcp_audit.reports.terminal import Progress, print_summary
+from dpcp_audit.reports.writers import Writer, write_all
 
 if TYPE_CHECKING:
     import argparse

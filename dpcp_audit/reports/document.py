@@ -16,8 +16,8 @@ import numpy as np
 from dpcp_audit import __version__
 from dpcp_audit.engine.environment import LIBRARIES
 from dpcp_audit.errors import UsageError
-from dpcp_audit.reports.formats.results_schema import SCHEMA_VERSION, check_document
-from dpcp_audit.reports.formats.shapes import SchemaError
+from dpcp_audit.reports.results_schema import SCHEMA_VERSION, check_document
+from dpcp_audit.reports.shapes import SchemaError
 from dpcp_audit.results import Finding, Verdict
 
 if TYPE_CHECKING:

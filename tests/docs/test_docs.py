@@ -136,5 +136,5 @@ def test_options_that_pages_name_exist() -> None:
 
 
 def _sources() -> str:
-    package = DOCS.parent / "dpcp_audit" / "reports"
+    package = DOCS.parent / "dpcp_audit" / "frontends"
     return "".join(path.read_text(encoding="utf-8") for path in package.rglob("*.py"))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpcp_audit.errors import UsageError
+from dpcp_audit.reports.formats import menu
 from dpcp_audit.target_checks import plain_reading
 
 if TYPE_CHECKING:
@@ -161,8 +162,7 @@ def add_report(parser: Parser, *, required: bool = False) -> None:
         default=[],
         required=required,
         metavar="FORMAT=PATH",
-        help="write a report: json=, html=, markdown=, junit=, sarif= or csv=; PATH '-' is stdout; "
-        "repeatable",
+        help=f"write a report: {menu()}; PATH '-' is stdout; repeatable",
     )
 
 

@@ -15,7 +15,7 @@ from dpcp_audit.frontends.pytest_plugin.fixture import COMPARED
 from dpcp_audit.reports import document as documents
 from dpcp_audit.reports.differences.difference_text import summary
 from dpcp_audit.reports.differences.two_runs import Movement, compare
-from dpcp_audit.reports.formats.writers import parse_reports, write_all
+from dpcp_audit.reports.writers import parse_reports, write_all
 from dpcp_audit.results import Verdict
 
 if TYPE_CHECKING:

@@ -67,7 +67,7 @@ def execute(options: argparse.Namespace) -> int:
     from dpcp_audit.engine.suites import Suite
     from dpcp_audit.frontends.planning import time_limit
     from dpcp_audit.frontends.publishing import exit_code, publish, resumed, watch
-    from dpcp_audit.reports.formats.writers import parse_reports
+    from dpcp_audit.reports.writers import parse_reports
     from dpcp_audit.target_checks.target_rows import rows_of_targets
 
     writers = parse_reports(options.report)

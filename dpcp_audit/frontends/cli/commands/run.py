@@ -35,7 +35,7 @@ def execute(options: argparse.Namespace) -> int:
     from dpcp_audit.engine.run_settings import RunSettings
     from dpcp_audit.engine.suites import select
     from dpcp_audit.frontends.publishing import exit_code, publish, resumed, watch
-    from dpcp_audit.reports.formats.writers import parse_reports
+    from dpcp_audit.reports.writers import parse_reports
 
     writers = parse_reports(options.report)
     chosen = _chosen(options)

@@ -57,7 +57,7 @@ def execute(options: argparse.Namespace) -> int:
     from dpcp_audit.engine.suites import Suite, select
     from dpcp_audit.frontends.publishing import resumed, watch
     from dpcp_audit.reports.document import plain_data
-    from dpcp_audit.reports.formats.writers import parse_reports, write_all
+    from dpcp_audit.reports.writers import parse_reports, write_all
     from dpcp_audit.zoo.detection_table import failures, heat_map
     from dpcp_audit.zoo.detection_text import print_zoo
 

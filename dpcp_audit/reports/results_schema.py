@@ -9,7 +9,7 @@ import json
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.reports.formats.shapes import (
+from dpcp_audit.reports.shapes import (
     COUNT,
     FLAG,
     NUMBER,
@@ -179,4 +179,4 @@ def schema_text() -> str:
 
 def published_schema() -> str:
     """Return the schema file that is shipped with the package."""
-    return (resources.files("dpcp_audit.reports.formats") / SCHEMA_FILE).read_text(encoding="utf-8")
+    return (resources.files("dpcp_audit.reports") / SCHEMA_FILE).read_text(encoding="utf-8")
