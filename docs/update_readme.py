@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from dpcp_audit.engine.suites import Suite
 from dpcp_audit.reports.document import load
 from dpcp_audit.zoo.detection_text import markdown
 
@@ -56,7 +55,7 @@ def main(arguments: list[str]) -> int:
         return 2
     readme = Path(arguments[1] if len(arguments) == 2 else "README.md")
     document = load(Path(arguments[0]))
-    zoo = document["suite"] == Suite.ZOO
+    zoo = document["suite"] == "zoo"
     name, table = ("zoo", markdown(document)) if zoo else ("findings", findings_table(document))
     start, end = f"<!-- {name} -->", f"<!-- /{name} -->"
     head, rest = readme.read_text(encoding="utf-8").split(start)

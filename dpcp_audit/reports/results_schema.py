@@ -127,7 +127,7 @@ _DOCUMENT = Record(
         "summary": Record(required=dict.fromkeys([*map(str, Verdict), "contradictions"], COUNT)),
         "findings": Items(of=_FINDING),
     },
-    optional={"targets": Items(of=OBJECT), "skipped": Items(of=_SKIPPED)},
+    optional={"targets": Items(of=OBJECT), "options": OBJECT, "skipped": Items(of=_SKIPPED)},
 )
 _DESCRIPTION = """\
 The results of a run of dpcp-audit, from which every other report is made. Numbers that JSON \

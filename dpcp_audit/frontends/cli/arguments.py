@@ -34,10 +34,10 @@ def add_selection(parser: argparse.ArgumentParser, *, default_suite: str | None 
     """Add the options that select claims."""
     parser.add_argument(
         "--suite",
-        choices=("papers", "theorems", "tables", "training", "zoo"),
+        metavar="NAME",
         default=default_suite,
-        help="the papers' claims, every theorem over score laws and sizes, the papers' tables, "
-        "reproduced, private training under attack, or the zoo of selftest (default: papers)",
+        help="the claims to test: papers, theorems, tables, training, zoo, or a suite of another "
+        "package; 'dpcp-audit list --suites' says what each tests (default: papers)",
     )
     parser.add_argument(
         "--pool",

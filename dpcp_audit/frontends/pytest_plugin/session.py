@@ -8,7 +8,6 @@ import pytest
 
 from dpcp_audit._format import number
 from dpcp_audit.engine.run_settings import RunSettings
-from dpcp_audit.engine.suites import Suite
 from dpcp_audit.errors import IncompleteError, MissingExtraError, UsageError
 from dpcp_audit.frontends.pytest_plugin.baseline import YARDSTICK
 from dpcp_audit.frontends.pytest_plugin.fixture import COMPARED
@@ -47,7 +46,7 @@ def as_data(session: AuditSession) -> PlainData:
     """Return what was found in this process as JSON data: what a worker sends."""
     audited = [session.audited[id_] for id_ in sorted(session.audited)]
     settings = RunSettings(
-        suite=Suite.TARGETS,
+        suite="targets",
         seed=session.seed,
         false_alarm=session.false_alarm,
         strict=session.strict,

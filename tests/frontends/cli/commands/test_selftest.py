@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from dpcp_audit.engine import suites
-from dpcp_audit.engine.suites import Suite, row_of
+from dpcp_audit.engine.suites import row_of
 from dpcp_audit.frontends.cli.main import main
 from dpcp_audit.reports import document as documents
 from dpcp_audit.zoo import detection_table, detection_text
@@ -104,8 +104,8 @@ def test_a_bug_that_slips_through_is_exit_code_1(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """With the mutant's code replaced by its twin's, as if the audit had become blind."""
-    row = row_of("zoo.wrong-k[check=black-box]", Suite.ZOO)
-    twin = row_of("zoo.randomized-response[check=black-box]", Suite.ZOO)
+    row = row_of("zoo.wrong-k[check=black-box]", "zoo")
+    twin = row_of("zoo.randomized-response[check=black-box]", "zoo")
     blind = [replace(row, check=twin.check)]
     monkeypatch.setattr(suites, "select", lambda *_: blind)
     assert main(["selftest", "--profile", "smoke", "--jobs", "1"]) == 1
