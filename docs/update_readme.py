@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from dpcp_audit._format import interval
-from dpcp_audit.engine.suites import Suite
 from dpcp_audit.reports.document import load
 from dpcp_audit.reports.findings.severity import named
 from dpcp_audit.zoo.detection_text import markdown
@@ -58,7 +57,7 @@ def main(arguments: list[str]) -> int:
         return 2
     readme = Path(arguments[1] if len(arguments) == 2 else "README.md")
     document = load(Path(arguments[0]))
-    zoo = document["suite"] == Suite.ZOO
+    zoo = document["suite"] == "zoo"
     name, table = ("zoo", markdown(document)) if zoo else ("findings", findings_table(document))
     start, end = f"<!-- {name} -->", f"<!-- /{name} -->"
     head, rest = readme.read_text(encoding="utf-8").split(start)

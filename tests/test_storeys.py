@@ -26,6 +26,7 @@ STOREYS = (
     "frontends",
 )
 BESIDE = {"docs", "support"}
+OF_THE_WHOLE = {"test_import_cost.py", "test_names.py", "test_storeys.py"}
 
 
 def imported_modules(source: str, package: str) -> set[str]:
@@ -94,8 +95,38 @@ def test_a_downward_import_is_allowed(line) -> None:
     assert not upward(line, "dpcp_audit.audits")
 
 
+def stray(test: Path) -> bool:
+    """Tell whether a test, named from the folder of tests, stands where its module does not.
+
+    It is named after a module of the folder that it mirrors, after a folder in it or after that
+    folder itself; what comes behind says what is tested of it.
+    """
+    folder = PACKAGE / test.parent
+    if test.parts[0] in BESIDE or test.name in OF_THE_WHOLE:
+        return False
+    if not folder.is_dir():
+        return True
+    homes = {folder.name, *(path.stem.lstrip("_") for path in folder.iterdir())}
+    return not any(f"{test.stem}_".startswith(f"test_{home}_") for home in homes - {""})
+
+
 def test_tests_mirror_the_package() -> None:
     tests = Path(__file__).parent
-    folders = {path.parent.relative_to(tests) for path in tests.rglob("test_*.py")}
-    strays = {f for f in folders if not (PACKAGE / f).is_dir() and f.parts[0] not in BESIDE}
-    assert strays == set()
+    names = [path.relative_to(tests) for path in sorted(tests.rglob("test_*.py"))]
+    assert [str(name) for name in names if stray(name)] == []
+
+
+@pytest.mark.parametrize(
+    ("test", "is_stray"),
+    [
+        ("stats/test_intervals.py", False),
+        ("stats/test_intervals_properties.py", False),
+        ("mechanisms/ldpcp/test_ldpcp_bugs.py", False),
+        ("test_validate.py", False),
+        ("audits/test_intervals.py", True),
+        ("stats/test_interval.py", True),
+        ("unit/test_intervals.py", True),
+    ],
+)
+def test_a_stray_test_is_seen(test, is_stray) -> None:
+    assert stray(Path(test)) is is_stray

@@ -23,7 +23,7 @@ _SPECIAL = ["inf", "-inf", "nan"]
 
 def schema() -> dict[str, Any]:
     """Return the schema that the package ships."""
-    folder = resources.files("dpcp_audit.reports.formats")
+    folder = resources.files("dpcp_audit.reports")
     text = folder.joinpath("results.schema.json").read_text("utf-8")
     return json.loads(text)
 

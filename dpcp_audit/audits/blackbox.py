@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from dpcp_audit import _validate
-from dpcp_audit.audits.search.pair_race import Bank, Race, halves
+from dpcp_audit.audits.search.pair_race import Bank, PairRace, halves
 from dpcp_audit.audits.search.pair_shrinking import shrink
 from dpcp_audit.audits.search.pair_space import (
     Candidate,
@@ -115,7 +115,7 @@ class BlackBoxPrivacy:
         """
         draws = max(600, context.samples(self.draws))
         bank = Bank(sample=self.sample, context=context)
-        race = Race(
+        race = PairRace(
             bank=bank, guarantee=self.guarantee, pairs=self.pairs, randomness=self.randomness
         )
         stages: list[Stage] = []
@@ -131,7 +131,7 @@ class BlackBoxPrivacy:
             raise _says_nothing(len(race.arms), bank.spent)
         return self._outcome(race, shown, stages, context)
 
-    def _stage(self, race: Race, number: int, budget: int, significance: float) -> Stage:
+    def _stage(self, race: PairRace, number: int, budget: int, significance: float) -> Stage:
         stop = race.bank.spent + budget
         searched = min(_MOST_SEARCHED, round(_SEARCHED * budget))
         arm = race.round(searched, race.bank.context.rng(_SEARCH_STREAM + number))
@@ -144,7 +144,7 @@ class BlackBoxPrivacy:
         return self._certify(race, arm.candidate, number, size, significance)
 
     def _certify(
-        self, race: Race, candidate: Candidate, number: int, size: int, significance: float
+        self, race: PairRace, candidate: Candidate, number: int, size: int, significance: float
     ) -> Stage:
         """Accuse a pair on what is known of it, and judge that on fresh outputs."""
         accusation = race.accuse(candidate)
@@ -162,7 +162,7 @@ class BlackBoxPrivacy:
             spent=race.bank.spent,
         )
 
-    def _shrunk(self, race: Race, stage: Stage, draws: int, significance: float) -> Stage:
+    def _shrunk(self, race: PairRace, stage: Stage, draws: int, significance: float) -> Stage:
         """Return the stage with the simplest pair that fresh outputs still refute."""
         room = max(draws - race.bank.spent, round(_SHRUNK * draws))
 
@@ -172,7 +172,9 @@ class BlackBoxPrivacy:
 
         return shrink(race, stage, certify, size=stage.size, room=room, significance=significance)
 
-    def _outcome(self, race: Race, shown: Stage, stages: list[Stage], context: Context) -> Outcome:
+    def _outcome(
+        self, race: PairRace, shown: Stage, stages: list[Stage], context: Context
+    ) -> Outcome:
         accusation = shown.accusation
         data = accusation.as_data()
         held = data if isinstance(accusation, EventTest) else {"moment": data}
@@ -198,7 +200,7 @@ class BlackBoxPrivacy:
             figures=(_figure(stages),),
         )
 
-    def _note(self, race: Race, shown: Stage) -> str:
+    def _note(self, race: PairRace, shown: Stage) -> str:
         failures = race.bank.failures
         tried = (
             f"{len(race.arms)} pairs of neighbours tried, {race.bank.spent} outputs drawn in "

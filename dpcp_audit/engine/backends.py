@@ -125,24 +125,24 @@ class Crew:
             )(delayed(self.work)(task) for task in tasks)
 
 
-def hire(engine: Engine, limits: Limits) -> Crew:
-    """Return the workers of an engine, who are to be stopped in the end.
+def hire(engine: Engine, limits: Limits, suite: str = "papers") -> Crew:
+    """Return the workers of an engine for a suite, who are to be stopped in the end.
 
     Raises
     ------
     UsageError
         If a cluster cannot be reached.
     """
-    return _CREWS[engine.kind](engine, limits)
+    return _CREWS[engine.kind](engine, limits, suite)
 
 
-def _local(engine: Engine, limits: Limits) -> Crew:
+def _local(engine: Engine, limits: Limits, _suite: str) -> Crew:
     cells = Cells(limits)
     backend = {"backend": "threading", "n_jobs": engine.jobs}
     return Crew(work=cells.run, stop=cells.stop, backend=backend, ahead="n_jobs")
 
 
-def _dask(engine: Engine, limits: Limits) -> Crew:
+def _dask(engine: Engine, limits: Limits, suite: str) -> Crew:
     distributed: Any = import_module("distributed")  # an extra
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what fails is told of here
     try:
@@ -152,12 +152,12 @@ def _dask(engine: Engine, limits: Limits) -> Crew:
     if not client.ncores():
         client.close()
         raise UsageError(f"--engine: the Dask scheduler at {engine.address} has no workers")
-    work = partial(work_remotely, limits=limits, expected=environment())
+    work = partial(work_remotely, limits=limits, suite=suite, expected=environment(suite))
     backend = {"backend": "dask", "client": client, "n_jobs": -1}
     return Crew(work=work, stop=partial(client.close, timeout=1), backend=backend)
 
 
-def _ray(engine: Engine, limits: Limits) -> Crew:
+def _ray(engine: Engine, limits: Limits, suite: str) -> Crew:
     """Let one thread of joblib wait for each processor of a Ray cluster.
 
     Ray's own backend for joblib hands back nothing before all is done.
@@ -170,18 +170,20 @@ def _ray(engine: Engine, limits: Limits) -> Crew:
         ray.init(address=engine.address or None, log_to_driver=False, logging_level="error")
     except (OSError, ValueError, RuntimeError) as error:
         raise UsageError(f"--engine: no Ray cluster answers at {engine.address}") from error
-    here = environment()
+    here = environment(suite)
     remote = ray.remote(work_remotely)
 
     def work(task: Task) -> Done | None:
-        done: Done | None = ray.get(remote.remote(task, limits=limits, expected=here))
+        done: Done | None = ray.get(remote.remote(task, limits=limits, suite=suite, expected=here))
         return done
 
     backend = {"backend": "threading", "n_jobs": int(ray.cluster_resources()["CPU"])}
     return Crew(work=work, stop=ray.shutdown, backend=backend, ahead="n_jobs")
 
 
-def work_remotely(task: Task, *, limits: Limits, expected: dict[str, str]) -> Done | None:
+def work_remotely(
+    task: Task, *, limits: Limits, suite: str, expected: dict[str, str]
+) -> Done | None:
     """Run a task in a cell of this worker process.
 
     Raises
@@ -189,7 +191,7 @@ def work_remotely(task: Task, *, limits: Limits, expected: dict[str, str]) -> Do
     CellError
         If the worker's versions are not those of the run.
     """
-    if unlike := difference(environment(), expected):
+    if unlike := difference(environment(suite), expected):
         raise CellError(f"a worker differs from this run: {unlike}")
     return _cells(limits).run(task)
 
@@ -199,7 +201,7 @@ def _cells(limits: Limits) -> Cells:
     return Cells(limits)
 
 
-_CREWS: Mapping[EngineKind, Callable[[Engine, Limits], Crew]] = {
+_CREWS: Mapping[EngineKind, Callable[[Engine, Limits, str], Crew]] = {
     EngineKind.LOCAL: _local,
     EngineKind.DASK: _dask,
     EngineKind.RAY: _ray,

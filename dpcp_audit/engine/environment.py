@@ -8,10 +8,12 @@ import platform
 from functools import cache
 from importlib import metadata
 from importlib.machinery import PathFinder
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import dpcp_audit
+from dpcp_audit.engine.suites import entries
 
 if TYPE_CHECKING:
     from dpcp_audit.engine.run_settings import RunSettings
@@ -22,14 +24,33 @@ LIBRARIES = ("numpy", "scipy", "statsmodels", "scikit-learn")
 
 
 @cache
-def environment() -> dict[str, str]:
-    """Return the versions of all that computes, by name, with a digest of this package's code."""
+def environment(suite: str = "papers") -> dict[str, str]:
+    """Return the versions of all that computes, by name, with digests of the code.
+
+    Parameters
+    ----------
+    suite : str
+        The run's; where another package registers it, that package is among them.
+    """
     return {
         "dpcp-audit": dpcp_audit.__version__,
         "code": _digest(Path(dpcp_audit.__file__).parent),
         "python": platform.python_version(),
         **{name: metadata.version(name) for name in LIBRARIES},
+        **third_party(suite),
     }
+
+
+def third_party(suite: str) -> dict[str, str]:
+    """Return the version of the other package that registers a suite, and its code's digest."""
+    versions = {}
+    for entry in entries(suite):
+        if entry.dist is not None:
+            found = find_spec(entry.module.partition(".")[0])
+            place = Path(found.origin) if found and found.origin else None
+            versions[entry.dist.name] = entry.dist.version
+            versions[f"code of {entry.dist.name}"] = _digest_of(place)
+    return versions
 
 
 def difference(there: dict[str, str], here: dict[str, str]) -> str:
@@ -63,6 +84,15 @@ def _code(target: TargetSpec) -> list[str]:
             return []
         folders = found.submodule_search_locations
     return [found.origin] if found and found.origin else []
+
+
+def _digest_of(place: Path | None) -> str:
+    """Return the digest of a package by its ``__init__``, or of a module."""
+    if place is None:
+        return "unknown"
+    if place.name == "__init__.py":
+        return _digest(place.parent)
+    return hashlib.sha256(place.read_bytes()).hexdigest()[:_DIGITS]
 
 
 def _digest(folder: Path) -> str:

@@ -129,7 +129,7 @@ class Journal:
                 {
                     "kind": "run",
                     "format": FORMAT,
-                    "environment": environment(),
+                    "environment": environment(settings.suite),
                     "settings": encoding.encode(settings.as_data()),
                     "inputs": inputs(settings),
                     "ids": [row.claim.id for row in rows],
@@ -255,7 +255,7 @@ def read(path: Path) -> Recorded:
 
 def _compare(path: Path, there: Recorded, rows: Sequence[Row], settings: RunSettings) -> None:
     """Raise ``JournalError`` where a journal is not that of this run."""
-    if unlike := difference(there.environment, environment()):
+    if unlike := difference(there.environment, environment(settings.suite)):
         raise JournalError(f"--resume: {path} was written with other versions: {unlike}")
     here = encoding.encode(settings.as_data())
     recorded = encoding.encode(there.settings.as_data())

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Self
 
 from dpcp_audit import _validate
-from dpcp_audit.engine.suites import Suite
+from dpcp_audit.engine.suites import find
 from dpcp_audit.errors import UsageError
 from dpcp_audit.skipped import Skipped
 from dpcp_audit.target_checks.check_spec import CheckSpec
@@ -37,19 +37,27 @@ class Profile(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSettings:
-    """What identifies a run: the same settings give the same findings."""
+    """What identifies a run: the same settings give the same findings.
+
+    Parameters
+    ----------
+    suite : str
+        Its name (see ``suites.names``).
+    pools, targets, options : tuple of str, tuple of CheckSpec, mapping
+        What the suite takes: files of saved pools, third-party code, and plain data by name.
+    """
 
     seed: int = 0
     profile: Profile = Profile.CI
     false_alarm: float = 1e-3
     strict: bool = False
-    suite: Suite = Suite.PAPERS
+    suite: str = "papers"
     pools: tuple[str, ...] = ()
     targets: tuple[CheckSpec, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
     skipped: tuple[Skipped, ...] = ()
 
     def __post_init__(self) -> None:
-        _validate.choice(Suite, suite=self.suite)
         _validate.integer(seed=self.seed, at_least=0)
         _validate.choice(Profile, profile=self.profile)
         _validate.open_unit(false_alarm=self.false_alarm)
@@ -60,8 +68,13 @@ class RunSettings:
 
     @property
     def effort(self) -> float:
-        """The factor on every sample size; targets have planned their own."""
-        return 1.0 if self.suite is Suite.TARGETS else self.profile.effort
+        """The factor on every sample size, where the suite does not fix them."""
+        return self.profile.effort if find(self.suite).scaled else 1.0
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The keyword arguments of the suite (see ``suites.suite``)."""
+        return {"pools": self.pools, "targets": self.targets, **self.options}
 
     def as_data(self) -> dict[str, Any]:
         """Return the settings as the keys of a results document."""
@@ -69,6 +82,7 @@ class RunSettings:
             "suite": self.suite,
             "pools": list(self.pools),
             "targets": [spec.as_data() for spec in self.targets],
+            "options": dict(self.options),
             "skipped": [each.as_data() for each in self.skipped],
             "seed": self.seed,
             "profile": self.profile,
@@ -85,9 +99,10 @@ class RunSettings:
                 profile=Profile(document["profile"]),
                 false_alarm=document["false_alarm"],
                 strict=document["strict"],
-                suite=Suite(document["suite"]),
+                suite=document["suite"],
                 pools=tuple(document["pools"]),
                 targets=tuple(map(CheckSpec.from_data, document.get("targets", []))),
+                options=document.get("options", {}),
                 skipped=tuple(map(Skipped.from_data, document.get("skipped", []))),
             )
         except (KeyError, ValueError) as error:

@@ -97,7 +97,7 @@ def run(
         for row in rows
         if row.claim.id not in findings
     ]
-    for event in _Work(checks).events(hire(engine or Engine(), limits)):
+    for event in _Work(checks).events(hire(engine or Engine(), limits, settings.suite)):
         if isinstance(event, CheckFinished):
             findings[event.finding.claim.id] = event.finding
         yield event
@@ -113,14 +113,14 @@ def share(settings: RunSettings, rows: Sequence[Row] = ()) -> float:
     """
     counts = [
         sum(row.check.sampled for row in among)
-        for among in (suite(settings.suite, settings.pools, settings.targets), rows)
+        for among in (suite(settings.suite, **settings.given), rows)
     ]
     return settings.false_alarm / max(1, *counts)
 
 
 def check(finding_id: str, settings: RunSettings) -> Finding:
     """Run the check of one of the suite's rows."""
-    row = row_of(finding_id, settings.suite, settings.pools, settings.targets)
+    row = row_of(finding_id, settings.suite, **settings.given)
     return check_row(row, settings, significance=share(settings))
 
 

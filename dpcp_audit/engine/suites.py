@@ -1,141 +1,166 @@
-"""The suites: every claim that a run puts to the test, as data."""
+"""The registry of suites: those of this package, and those of other packages by entry point.
+
+A package registers a :class:`dpcp_audit.suite.Suite` by an entry point of the group
+``dpcp_audit.suites``; its name is that of the entry point. A suite is imported when it is first
+asked for.
+"""
 
 from __future__ import annotations
 
 import fnmatch
-from enum import StrEnum
 from functools import cache
-from typing import TYPE_CHECKING
+from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.errors import UsageError
-from dpcp_audit.papers.claims import (
-    compared_calibrators,
-    dpskin_accounting,
-    ldpcp_reports,
-    ldpcp_theorems,
-    other_quantiles,
-    pcoqs_privacy,
-    pcoqs_theorems,
-    printed_tables,
-    privacy_budgets,
-    release_attacks,
-    reproduced_tables,
-    theorem_grid,
-    training_suite,
-)
+from dpcp_audit.suite import Suite
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dpcp_audit.rows import Row
-    from dpcp_audit.target_checks.check_spec import CheckSpec
+
+GROUP = "dpcp_audit.suites"
+BUILT_IN = {
+    "papers": "dpcp_audit.papers.claims.papers_suite:SUITE",
+    "theorems": "dpcp_audit.papers.claims.theorem_grid:SUITE",
+    "tables": "dpcp_audit.papers.claims.tables_suite:SUITE",
+    "training": "dpcp_audit.papers.claims.training_suite:SUITE",
+    "targets": "dpcp_audit.target_checks.target_rows:SUITE",
+    "zoo": "dpcp_audit.zoo.zoo_rows:SUITE",
+}
 
 
-class Suite(StrEnum):
-    """Which claims a run puts to the test."""
-
-    PAPERS = "papers"
-    """What the papers claim, at the parameters that matter most."""
-    THEOREMS = "theorems"
-    """Every coverage theorem over score laws, sizes and privacy parameters."""
-    TABLES = "tables"
-    """What the papers print, reproduced, and their calibrators compared at equal privacy."""
-    TRAINING = "training"
-    """DP-SGD and DP-Adam under attack; with the extra ``dpsgd``."""
-    TARGETS = "targets"
-    """What code from elsewhere claims."""
-    ZOO = "zoo"
-    """Planted bugs and their correct twins: what the checks can see."""
+def entries(name: str = "") -> list[EntryPoint]:
+    """Return the registrations of a suite, or of all; those of this package come first."""
+    own = [EntryPoint(known, place, GROUP) for known, place in BUILT_IN.items()]
+    third_party = entry_points(group=GROUP)
+    found = [*own, *sorted(third_party, key=lambda entry: (entry.name, package(entry)))]
+    return [entry for entry in found if name in ("", entry.name)]
 
 
-def suite(
-    which: Suite = Suite.PAPERS,
-    pools: tuple[str, ...] = (),
-    targets: tuple[CheckSpec, ...] = (),
-) -> tuple[Row, ...]:
-    """Return all rows of a suite, in the order of the ledger.
+def names() -> list[str]:
+    """Return the names of all suites, each once."""
+    return list(dict.fromkeys(entry.name for entry in entries()))
 
-    Parameters
-    ----------
-    pools : tuple of str
-        Files of saved pools, for the theorem suite (see ``load_pool``).
-    targets : tuple of CheckSpec
-        Code from elsewhere, for its suite.
+
+def package(entry: EntryPoint) -> str:
+    """Return the name of the package that registers a suite."""
+    return "dpcp-audit" if entry.dist is None else entry.dist.name
+
+
+def entry_of(name: str) -> EntryPoint:
+    """Return the one registration of a suite.
+
+    Raises
+    ------
+    UsageError
+        If there is none, or more than one.
     """
-    if which is not Suite.TARGETS:
-        return _suite(which, pools)
-    from dpcp_audit.target_checks.target_rows import rows_of_targets  # noqa: PLC0415  (it has rows)
-
-    return tuple(rows_of_targets(targets))
+    found = entries(name)
+    if not found:
+        raise UsageError(
+            f"--suite must be one of {', '.join(names())}, got {name!r}; that of another package "
+            "is found once the package is installed"
+        )
+    if len(found) > 1:
+        rivals = " and ".join(package(entry) for entry in found)
+        raise UsageError(f"--suite {name}: the name is registered by {rivals}; uninstall one")
+    return found[0]
 
 
 @cache
-def _suite(which: Suite, pools: tuple[str, ...]) -> tuple[Row, ...]:
-    rows = _rows(which, pools)
-    ids = [row.claim.id for row in rows]
-    repeated = {id_ for id_ in ids if ids.count(id_) > 1}
-    if repeated:
-        raise ValueError(f"ids must be unique, got {sorted(repeated)} twice")
-    return rows
+def find(name: str) -> Suite:
+    """Return a suite by its name.
+
+    Raises
+    ------
+    UsageError
+        If there is no such suite, two packages register it, or a third-party one is broken.
+    """
+    entry = entry_of(name)
+    if entry.dist is None:
+        return _suite(entry.load(), name, entry)
+    try:
+        found = entry.load()
+    except Exception as error:
+        raise UsageError(
+            f"--suite {name}: {entry.value} of the package {package(entry)} cannot be imported: "
+            f"{type(error).__name__}: {error}"
+        ) from error
+    return _suite(found, name, entry)
 
 
-def _rows(which: Suite, pools: tuple[str, ...]) -> tuple[Row, ...]:
-    if which is Suite.THEOREMS:
-        try:
-            return tuple(theorem_grid.rows(pools))
-        except ValueError as error:  # of a pool's file
-            raise UsageError(f"--pool: {error}") from error
-    if pools:
-        raise UsageError("--pool goes with --suite theorems")
-    if which is Suite.TRAINING:
-        return tuple(training_suite.rows())
-    if which is Suite.TABLES:
-        return (*reproduced_tables.rows(), *compared_calibrators.rows())
-    if which is Suite.ZOO:
-        from dpcp_audit.zoo.zoo_rows import rows as zoo_rows  # noqa: PLC0415  (it has rows)
-
-        return tuple(zoo_rows())
-    return (
-        *ldpcp_reports.rows(),
-        *ldpcp_theorems.rows(),
-        *pcoqs_privacy.rows(),
-        *pcoqs_theorems.rows(),
-        *other_quantiles.rows(),
-        *printed_tables.rows(),
-        *release_attacks.rows(),
-        *privacy_budgets.rows(),
-        *dpskin_accounting.rows(),
+def _suite(found: object, name: str, entry: EntryPoint) -> Suite:
+    if isinstance(found, Suite):
+        return found
+    raise UsageError(
+        f"--suite {name}: {entry.value} of the package {package(entry)} must be a "
+        f"dpcp_audit.suite.Suite, got {type(found).__name__}"
     )
 
 
-def select(
-    patterns: Sequence[str], which: Suite = Suite.PAPERS, pools: tuple[str, ...] = ()
-) -> list[Row]:
+def suite(name: str = "papers", /, **given: Any) -> tuple[Row, ...]:
+    """Return all rows of a suite, in its order.
+
+    Parameters
+    ----------
+    given : dict
+        Keyword arguments of the suite; those that are empty count as left out.
+
+    Raises
+    ------
+    UsageError
+        If the suite does not take an argument, or two of its claims have the same id.
+    """
+    given = {key: value for key, value in given.items() if value}
+    for key in given:
+        if key not in find(name).takes:
+            takers = ", ".join(each for each in BUILT_IN if key in find(each).takes)
+            raise UsageError(f"--suite {name} takes no {key}; {takers or 'no suite'} does")
+    return _rows(name, **given) if given else _default_rows(name)
+
+
+@cache
+def _default_rows(name: str) -> tuple[Row, ...]:
+    return _rows(name)
+
+
+def _rows(name: str, /, **given: Any) -> tuple[Row, ...]:
+    rows = tuple(find(name).rows(**given))
+    ids = [row.claim.id for row in rows]
+    repeated = sorted({id_ for id_ in ids if ids.count(id_) > 1})
+    if repeated:
+        raise UsageError(
+            f"--suite {name} of the package {package(entry_of(name))}: ids must be unique, got "
+            f"{repeated} twice"
+        )
+    return rows
+
+
+def select(patterns: Sequence[str], name: str = "papers", /, **given: Any) -> list[Row]:
     """Return the rows whose id matches any of the patterns, in the suite's order.
 
     ``*`` and ``?`` are wildcards; brackets stand for themselves, as they do in ids. No
     pattern selects everything.
     """
-    rows = list(suite(which, pools))
+    rows = list(suite(name, **given))
     if not patterns:
         return rows
     escaped = [pattern.replace("[", "[[]") for pattern in patterns]
-    for given, pattern in zip(patterns, escaped, strict=True):
+    for one, pattern in zip(patterns, escaped, strict=True):
         if not any(fnmatch.fnmatchcase(row.claim.id, pattern) for row in rows):
             raise UsageError(
-                f"--only: no claim matches {given!r}; 'dpcp-audit list --suite {which}' shows all"
+                f"--only: no claim matches {one!r}; 'dpcp-audit list --suite {name}' shows all"
             )
     return [row for row in rows if any(fnmatch.fnmatchcase(row.claim.id, pat) for pat in escaped)]
 
 
-def row_of(
-    finding_id: str,
-    which: Suite = Suite.PAPERS,
-    pools: tuple[str, ...] = (),
-    targets: tuple[CheckSpec, ...] = (),
-) -> Row:
+def row_of(finding_id: str, name: str = "papers", /, **given: Any) -> Row:
     """Return the row with this id."""
-    for row in suite(which, pools, targets):
+    for row in suite(name, **given):
         if row.claim.id == finding_id:
             return row
-    raise UsageError(f"no claim has the id {finding_id!r}; 'dpcp-audit list' shows all")
+    raise UsageError(
+        f"no claim has the id {finding_id!r}; 'dpcp-audit list --suite {name}' shows all"
+    )

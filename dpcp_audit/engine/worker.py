@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dpcp_audit.engine.tasks import Task
 
 _PR_SET_PDEATHSIG = 1
-_NEEDED = ("scipy.linalg", "threadpoolctl", "dpcp_audit.engine.suites")
+_NEEDED = ("scipy.linalg", "threadpoolctl", "dpcp_audit.papers.claims.papers_suite")
 """What most checks need; the time that it takes to import is not a check's."""
 
 

@@ -16,13 +16,12 @@ from dpcp_audit.engine.journal import Journal
 from dpcp_audit.engine.run_events import CheckFinished, Event, RunFinished
 from dpcp_audit.engine.run_log import Log
 from dpcp_audit.engine.runner import Past, run
-from dpcp_audit.engine.suites import Suite, suite
+from dpcp_audit.engine.suites import find, suite
 from dpcp_audit.engine.worker_pool import Limits
 from dpcp_audit.errors import IncompleteError, UsageError
-from dpcp_audit.papers.claims.training_suite import require_pytorch
 from dpcp_audit.reports import document as documents
-from dpcp_audit.reports.formats.writers import Writer, write_all
 from dpcp_audit.reports.terminal import Progress, print_summary
+from dpcp_audit.reports.writers import Writer, write_all
 
 if TYPE_CHECKING:
     import argparse
@@ -52,8 +51,7 @@ def watch(
     MissingExtraError
         If the suite needs an extra that is not installed.
     """
-    if settings.suite is Suite.TRAINING:
-        require_pytorch()
+    find(settings.suite).require()
     started = time.perf_counter()
     engine = Engine.parse(options.engine, jobs=options.jobs)
     limits = Limits(seconds=options.time_limit, memory=options.memory)
@@ -84,7 +82,7 @@ def resumed(path: Path) -> tuple[list[Row], RunSettings]:
     """Return the rows and settings of the run whose journal this is."""
     recorded = journals.read(path)
     settings, ids = recorded.settings, set(recorded.ids)
-    rows = suite(settings.suite, settings.pools, settings.targets)
+    rows = suite(settings.suite, **settings.given)
     return [row for row in rows if row.claim.id in ids], settings
 
 

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcp_audit import __version__
-from dpcp_audit.engine.environment import LIBRARIES
+from dpcp_audit.engine.environment import LIBRARIES, third_party
 from dpcp_audit.errors import UsageError
-from dpcp_audit.reports.formats.results_schema import SCHEMA_VERSION, check_document
-from dpcp_audit.reports.formats.shapes import SchemaError
+from dpcp_audit.reports.results_schema import SCHEMA_VERSION, check_document
+from dpcp_audit.reports.shapes import SchemaError
 from dpcp_audit.results import Finding, Power, Verdict
 
 if TYPE_CHECKING:
@@ -45,7 +45,8 @@ def to_document(
         "schema_version": SCHEMA_VERSION,
         "tool": {"name": "dpcp-audit", "version": __version__},
         "python": platform.python_version(),
-        "libraries": {name: metadata.version(name) for name in LIBRARIES},
+        "libraries": {name: metadata.version(name) for name in LIBRARIES}
+        | third_party(settings.suite),
         **settings.as_data(),
         "complete": complete,
         "wall_seconds": round(seconds, 3),

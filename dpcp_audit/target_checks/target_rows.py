@@ -11,6 +11,7 @@ from dpcp_audit.guarantees import ZCDP, ApproxDP, Coverage, LocalDP, RenyiDP
 from dpcp_audit.neighbours import Relation
 from dpcp_audit.results import Claim, Source, Verdict
 from dpcp_audit.rows import Row
+from dpcp_audit.suite import Suite
 from dpcp_audit.target_checks.trial_inputs import COVERAGE_SIZE, pair_space
 from dpcp_audit.theorems.coverage.coverage_audit import CoverageAudit
 from dpcp_audit.theorems.coverage.trial_laws import LawCatalogue
@@ -85,7 +86,7 @@ class TargetCoverage:
             return audit(context)
 
 
-def rows_of_targets(specs: Sequence[CheckSpec]) -> list[Row]:
+def rows_of_targets(targets: Sequence[CheckSpec] = ()) -> list[Row]:
     """Return one row for each claim of each target, in their order.
 
     Raises
@@ -93,7 +94,7 @@ def rows_of_targets(specs: Sequence[CheckSpec]) -> list[Row]:
     UsageError
         If a target makes one claim twice.
     """
-    rows = [row for spec in specs for row in _rows(spec)]
+    rows = [row for spec in targets for row in _rows(spec)]
     ids = [row.claim.id for row in rows]
     for id_ in ids:
         if ids.count(id_) > 1:
@@ -164,3 +165,11 @@ def _draws(spec: CheckSpec) -> int:
     if spec.draws is None:
         raise ValueError("draws must be planned before a check runs, got None")
     return spec.draws
+
+
+SUITE = Suite(
+    summary="What third-party code claims: the suite of 'dpcp-audit check'.",
+    rows=rows_of_targets,
+    takes=frozenset({"targets"}),
+    scaled=False,
+)

@@ -32,7 +32,7 @@ class NoiseBound(StrEnum):
     """τ* = σ·Φ⁻¹(1 − β/(2N)), Remark 3."""
 
 
-class Reading(StrEnum):
+class CoverageReading(StrEnum):
     """Over what the coverage in Theorem 1 is a probability."""
 
     MARGINAL = "marginal"
@@ -158,7 +158,7 @@ class CoverageTheorem(Stated):
     mechanism: PCOQS
     n: int
     beta: float
-    reading: Reading
+    reading: CoverageReading
     corrected: bool = False
     window_count: int = 1
     inner: int = 400
@@ -166,7 +166,7 @@ class CoverageTheorem(Stated):
     statistic: str = field(default="coverage", init=False)
 
     def __post_init__(self) -> None:
-        _validate.choice(Reading, reading=self.reading)
+        _validate.choice(CoverageReading, reading=self.reading)
         _validate.integer(n=self.n, at_least=1)
         _validate.integer(window_count=self.window_count, at_least=0)
         _validate.integer(inner=self.inner, at_least=2)
@@ -214,7 +214,7 @@ class CoverageTheorem(Stated):
 
     def trials(self, count: int, *, rng: np.random.Generator) -> TheoremTrials:
         """Run ``count`` trials in the theorem's reading."""
-        if self.reading is Reading.CONDITIONAL:
+        if self.reading is CoverageReading.CONDITIONAL:
             run = self.calibrator.trials(self.population, n=self.n, trials=count, rng=rng)
             return TheoremTrials(run.coverage, self._outside(run.coverage, 0.0))
         means, errors = np.empty(count), np.empty(count)

@@ -17,14 +17,14 @@ from dpcp_audit.theorems.ldpcp_exact import exact_failure
 from dpcp_audit.theorems.theorem import MeanBound
 from dpcp_audit.zoo import broken_calibrators, broken_quantiles, exact_losses
 from dpcp_audit.zoo.broken_pipelines import Pipeline
-from dpcp_audit.zoo.specimen import HERE, Column, Specimen, mutant_of
+from dpcp_audit.zoo.specimen import HERE, Specimen, SpecimenCheck, mutant_of
 
 if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray
 
 _SEARCHED = Coverage(at_least=exact_losses.SEARCH_COVERAGE)
 _CONFORMAL = Coverage(at_least=1 - broken_quantiles.ALPHA)
-_COVERAGE = frozenset({Column.COVERAGE, Column.EXACT})
+_COVERAGE = frozenset({SpecimenCheck.COVERAGE, SpecimenCheck.EXACT})
 _POST_PROCESSING = "what is done to a private threshold loses no privacy: the claim is true"
 
 
@@ -37,7 +37,7 @@ def _released_ends() -> list[Specimen]:
     up = Specimen(
         name="search-rounded-up",
         words="the noisy bisection, rounded up to two decimals",
-        target=f"{HERE}.quantiles:rounded_up",
+        target=f"{HERE}.broken_quantiles:rounded_up",
         privacy=ZCDP(broken_quantiles.RHO),
         coverage=_SEARCHED,
         alpha=broken_quantiles.ALPHA,
@@ -47,14 +47,14 @@ def _released_ends() -> list[Specimen]:
     long = Specimen(
         name="search-to-2",
         words="the noisy bisection of scores in [0, 2]",
-        target=f"{HERE}.quantiles:searched_to",
+        target=f"{HERE}.broken_quantiles:searched_to",
         coverage=_SEARCHED,
         bounds=(0.0, 2.0),
         calls=3000,
         exact=exact_losses.search_miscoverage,
     )
     missed = 1 - exact_losses.SEARCH_COVERAGE
-    unseen = {Column.BLACK_BOX: _POST_PROCESSING}
+    unseen = {SpecimenCheck.BLACK_BOX: _POST_PROCESSING}
     return [
         up,
         mutant_of(
@@ -105,7 +105,7 @@ def _conformal() -> list[Specimen]:
     conformal = Specimen(
         name="split-conformal",
         words="the ⌈(1−α)(n+1)⌉-th smallest score",
-        target=f"{HERE}.quantiles:conformal",
+        target=f"{HERE}.broken_quantiles:conformal",
         coverage=_CONFORMAL,
         alpha=broken_quantiles.ALPHA,
         sizes=(n,),
@@ -116,7 +116,7 @@ def _conformal() -> list[Specimen]:
         conformal,
         name="split-conformal-labels",
         words="split conformal classification on 1 − p of the true label",
-        target=f"{HERE}.calibrators:split_conformal",
+        target=f"{HERE}.broken_calibrators:split_conformal",
         kind=Kind.CALIBRATOR,
         exact=partial(exact_losses.predicted_label_miscoverage, "true-label"),
     )
@@ -198,7 +198,7 @@ def _theorems() -> list[Specimen]:
     twin = Specimen(
         name="ldpcp-scores",
         words="LDP-CP-S, a block's sum divided by the users of the block",
-        target=f"{HERE}.quantiles:ldpcp_scores",
+        target=f"{HERE}.broken_quantiles:ldpcp_scores",
         coverage=Coverage(at_least=limit, confidence=1 - broken_quantiles.LDP_FAILURE),
         sizes=(broken_quantiles.LDP_USERS,),
         calls=500,
@@ -214,10 +214,10 @@ def _theorems() -> list[Specimen]:
             options={"debiasing": "printed"},
             theorem=printed.check(),
             exact=partial(exact_failure, printed),
-            caught_by=frozenset({Column.THEOREM, Column.EXACT}),
+            caught_by=frozenset({SpecimenCheck.THEOREM, SpecimenCheck.EXACT}),
             unseen={
-                Column.COVERAGE: "every set is the whole label set, so it covers too much: the "
-                "lower bound that is claimed holds, the upper one of the theorem does not"
+                SpecimenCheck.COVERAGE: "every set is the whole label set, so it covers too much: "
+                "the lower bound that is claimed holds, the upper one of the theorem does not"
             },
         ),
     ]
@@ -227,7 +227,7 @@ def _pipelines() -> list[Specimen]:
     twin = Specimen(
         name="held-out-calibration",
         words="a nearest-neighbour classifier, calibrated on rows that it has not seen",
-        target=f"{HERE}.calibrators:split_conformal",
+        target=f"{HERE}.broken_calibrators:split_conformal",
         kind=Kind.CALIBRATOR,
         vectorised=False,
         coverage=_CONFORMAL,
@@ -243,10 +243,10 @@ def _pipelines() -> list[Specimen]:
             "the classifier is calibrated on the rows that it was fitted to",
             pipeline=_pipeline(held_out=False),
             exact=partial(exact_losses.memorised_miscoverage, held_out=False),
-            caught_by=frozenset({Column.PIPELINE, Column.EXACT}),
+            caught_by=frozenset({SpecimenCheck.PIPELINE, SpecimenCheck.EXACT}),
             unseen={
-                Column.COVERAGE: "the calibrator is right: its scores are not those of fresh rows, "
-                "and an audit that hands it scores cannot know"
+                SpecimenCheck.COVERAGE: "the calibrator is right: its scores are not those of "
+                "fresh rows, and an audit that hands it scores cannot know"
             },
         ),
     ]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dpcp_audit._format import clipped, number
 from dpcp_audit.figures import Figure, FigureKind, Series
 from dpcp_audit.quantities import Quantity
-from dpcp_audit.zoo.specimen import Column
+from dpcp_audit.zoo.specimen import SpecimenCheck
 from dpcp_audit.zoo.specimens import mutants, twins
 from dpcp_audit.zoo.zoo_rows import row_id
 
@@ -67,7 +67,7 @@ class Line:
     """A specimen's line of the table."""
 
     specimen: Specimen
-    cells: Mapping[Column, Cell]
+    cells: Mapping[SpecimenCheck, Cell]
     truth: str
     witness: str
 
@@ -79,11 +79,11 @@ def lines_of(document: Mapping[str, Any], *, of: tuple[Specimen, ...]) -> list[L
     for specimen in of:
         own = {
             column: findings[row_id(specimen, column)]
-            for column in Column
+            for column in SpecimenCheck
             if row_id(specimen, column) in findings
         }
         if own:
-            cells = {c: _cell(specimen, c, own[c]) if c in own else _NOTHING for c in Column}
+            cells = {c: _cell(specimen, c, own[c]) if c in own else _NOTHING for c in SpecimenCheck}
             lines.append(
                 Line(
                     specimen=specimen, cells=cells, truth=_truth(own), witness=_witness(cells, own)
@@ -122,14 +122,14 @@ def heat_map(document: Mapping[str, Any]) -> Figure:
         series=[
             Series(
                 name=line.specimen.name,
-                x=[float(place) for place in range(len(Column))],
-                y=[values.get(line.cells[column].mark, 0.0) for column in Column],
-                texts=[_short(line.cells[column]) for column in Column],
+                x=[float(place) for place in range(len(SpecimenCheck))],
+                y=[values.get(line.cells[column].mark, 0.0) for column in SpecimenCheck],
+                texts=[_short(line.cells[column]) for column in SpecimenCheck],
             )
             for line in lines
         ],
         marks={"missed": 1.5},
-        columns=[str(column) for column in Column],
+        columns=[str(column) for column in SpecimenCheck],
         description=(
             f"{caught} of {len(lines)} mutants are caught by at least one check. A tick says "
             "caught, with the number of calls; a dash says that the check cannot see such a bug."
@@ -140,7 +140,7 @@ def heat_map(document: Mapping[str, Any]) -> Figure:
 _NOTHING = Cell(mark=Mark.ABSENT)
 
 
-def _cell(specimen: Specimen, column: Column, finding: Mapping[str, Any]) -> Cell:
+def _cell(specimen: Specimen, column: SpecimenCheck, finding: Mapping[str, Any]) -> Cell:
     verdict = finding["verdict"]
     if column in specimen.caught_by:
         mark = Mark.CAUGHT if verdict == "REFUTED" else Mark.MISSED
@@ -155,17 +155,21 @@ def _cell(specimen: Specimen, column: Column, finding: Mapping[str, Any]) -> Cel
     return Cell(mark=mark, draws=draws, seconds=finding["seconds"])
 
 
-def _truth(own: Mapping[Column, Mapping[str, Any]]) -> str:
+def _truth(own: Mapping[SpecimenCheck, Mapping[str, Any]]) -> str:
     """Return what a specimen really does, and what it claims, where that was computed."""
-    evidence = own.get(Column.EXACT, {}).get("evidence")
+    evidence = own.get(SpecimenCheck.EXACT, {}).get("evidence")
     if not evidence:
         return ""
     return f"{number(evidence['value'], digits=3)} for {number(evidence['claimed'], digits=3)}"
 
 
-def _witness(cells: Mapping[Column, Cell], own: Mapping[Column, Mapping[str, Any]]) -> str:
+def _witness(
+    cells: Mapping[SpecimenCheck, Cell], own: Mapping[SpecimenCheck, Mapping[str, Any]]
+) -> str:
     """Return the witness of the first check that caught the bug, in a few words."""
-    order = [column for column in Column if column is not Column.EXACT] + [Column.EXACT]
+    order = [column for column in SpecimenCheck if column is not SpecimenCheck.EXACT] + [
+        SpecimenCheck.EXACT
+    ]
     for column in order:
         if cells[column].mark is Mark.CAUGHT:
             return clipped(_said(own[column]), _LONGEST_WITNESS)

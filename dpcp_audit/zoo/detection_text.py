@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any, TextIO
 
 from dpcp_audit.zoo.detection_table import Mark, failures, lines_of, reasons
-from dpcp_audit.zoo.specimen import Column
+from dpcp_audit.zoo.specimen import SpecimenCheck
 from dpcp_audit.zoo.specimens import mutants, twins
 
 if TYPE_CHECKING:
@@ -20,14 +20,14 @@ _MINIMUM_WIDTH = 170
 def markdown(document: Mapping[str, Any]) -> str:
     """Return both tables, and the reasons for what cannot be seen."""
     lines = lines_of(document, of=mutants())
-    head = ["planted bug", "true, for claimed", *map(str, Column), "witness"]
+    head = ["planted bug", "true, for claimed", *map(str, SpecimenCheck), "witness"]
     table = [_row(head), _row(["---"] * len(head))]
     table += [
         _row(
             [
                 f"`{line.specimen.name}`: {line.specimen.words}",
                 line.truth,
-                *(line.cells[column].text for column in Column),
+                *(line.cells[column].text for column in SpecimenCheck),
                 line.witness,
             ]
         )
@@ -75,7 +75,9 @@ def _table(title: str, lines: list[Line]) -> Any:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column(title, no_wrap=True)
     table.add_column("true, for claimed", no_wrap=True)
-    shown = [c for c in Column if any(line.cells[c].mark is not Mark.ABSENT for line in lines)]
+    shown = [
+        c for c in SpecimenCheck if any(line.cells[c].mark is not Mark.ABSENT for line in lines)
+    ]
     for column in shown:
         table.add_column(str(column), no_wrap=True)
     witness = any(line.witness for line in lines)

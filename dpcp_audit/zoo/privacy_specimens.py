@@ -13,11 +13,11 @@ from dpcp_audit.mechanisms.laws import GaussianPair, LaplacePair
 from dpcp_audit.neighbours import Relation
 from dpcp_audit.targets import Kind
 from dpcp_audit.zoo import broken_quantiles, broken_randomizers, exact_losses
-from dpcp_audit.zoo.specimen import HERE, Column, Specimen, mutant_of
+from dpcp_audit.zoo.specimen import HERE, Specimen, SpecimenCheck, mutant_of
 
 _PURE, _ZCDP, _LOCAL = PureDP(1.0), ZCDP(broken_quantiles.RHO), LocalDP(broken_randomizers.EPSILON)
 _SEARCHED = Coverage(at_least=exact_losses.SEARCH_COVERAGE)
-_PRIVACY = frozenset({Column.BLACK_BOX, Column.EXACT})
+_PRIVACY = frozenset({SpecimenCheck.BLACK_BOX, SpecimenCheck.EXACT})
 _FEW = {"scores": np.zeros(5), "neighbour_scores": np.array([0.0, 0.0, 0.0, 0.0, 1.0])}
 _EVEN = (np.arange(500) + 0.5) / 500
 _MANY = {"scores": _EVEN, "neighbour_scores": np.append(_EVEN[1:], 1.0)}
@@ -41,7 +41,7 @@ def _search() -> Specimen:
     return Specimen(
         name="search",
         words="noisy bisection with ρ = 0.5 over 20 rounds, at a rank with a margin for the noise",
-        target=f"{HERE}.quantiles:search",
+        target=f"{HERE}.broken_quantiles:search",
         privacy=_ZCDP,
         coverage=_SEARCHED,
         alpha=broken_quantiles.ALPHA,
@@ -124,7 +124,7 @@ def _searches() -> list[Specimen]:
             privacy=None,
             probe=True,
             exact=partial(deterministic, broken_quantiles.fixed_seed, **_MANY),
-            **(private | {"caught_by": frozenset({Column.PROBE, Column.EXACT})}),
+            **(private | {"caught_by": frozenset({SpecimenCheck.PROBE, SpecimenCheck.EXACT})}),
         ),
     ]
 
@@ -139,9 +139,9 @@ def _weak_search(twin: Specimen, factor: float, draws: int) -> Specimen:
         exact=partial(exact_losses.search_loss, factor * broken_quantiles.noise_scale()),
         draws=draws,
         coverage=None,
-        caught_by=_PRIVACY if seen else frozenset({Column.EXACT}),
-        hidden=frozenset() if seen else frozenset({Column.BLACK_BOX}),
-        unseen={} if seen else {Column.BLACK_BOX: _COMPARISONS},
+        caught_by=_PRIVACY if seen else frozenset({SpecimenCheck.EXACT}),
+        hidden=frozenset() if seen else frozenset({SpecimenCheck.BLACK_BOX}),
+        unseen={} if seen else {SpecimenCheck.BLACK_BOX: _COMPARISONS},
     )
 
 
@@ -168,7 +168,7 @@ def _additive() -> list[Specimen]:
     laplace = Specimen(
         name="laplace-quantile",
         words="the quantile of scores in [0, 1] with Laplace noise of scale 1/ε",
-        target=f"{HERE}.quantiles:noisy_quantile",
+        target=f"{HERE}.broken_quantiles:noisy_quantile",
         privacy=_PURE,
         alpha=broken_quantiles.ALPHA,
         exact=partial(exact_losses.additive_loss, _PURE, LaplacePair((1.0,))),
@@ -185,7 +185,7 @@ def _additive() -> list[Specimen]:
         laplace,
         name="histogram",
         words="the median of a two-bin histogram with Laplace noise of scale 2/ε",
-        target=f"{HERE}.quantiles:histogram",
+        target=f"{HERE}.broken_quantiles:histogram",
         alpha=0.5,
         exact=partial(exact_losses.histogram_loss, Relation.SUBSTITUTION),
     )
@@ -238,7 +238,7 @@ def _exponential() -> list[Specimen]:
     exponq = Specimen(
         name="exponq",
         words="ExponQ with the corrected normaliser",
-        target=f"{HERE}.quantiles:exponq",
+        target=f"{HERE}.broken_quantiles:exponq",
         privacy=_PURE,
         alpha=broken_quantiles.ALPHA,
         exact=partial(exact_losses.exponq_loss, "corrected"),
@@ -247,7 +247,7 @@ def _exponential() -> list[Specimen]:
         exponq,
         name="exponential-gaps",
         words="a gap between scores by the exponential mechanism, exp(ε·u/2)",
-        target=f"{HERE}.quantiles:gaps",
+        target=f"{HERE}.broken_quantiles:gaps",
         exact=partial(exact_losses.gaps_loss, 1.0),
     )
     return [
@@ -280,7 +280,7 @@ def _randomizers() -> list[Specimen]:
     response = Specimen(
         name="randomized-response",
         words="k-RR over ten labels",
-        target=f"{HERE}.randomizers:randomized_response",
+        target=f"{HERE}.broken_randomizers:randomized_response",
         kind=Kind.RANDOMIZER,
         privacy=_LOCAL,
         domain=broken_randomizers.LABELS,
@@ -290,7 +290,7 @@ def _randomizers() -> list[Specimen]:
         response,
         name="two-bit-response",
         words="both bits of a label below 4 flipped by randomised response at ε/2 each",
-        target=f"{HERE}.randomizers:two_bits",
+        target=f"{HERE}.broken_randomizers:two_bits",
         domain=4,
         exact=partial(exact_losses.channel_loss, broken_randomizers.two_bit_channel(0.5)),
     )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 HERE = "dpcp_audit.zoo"
 
 
-class Column(StrEnum):
+class SpecimenCheck(StrEnum):
     """The checks that a specimen is put to."""
 
     BLACK_BOX = "black-box"
@@ -65,9 +65,9 @@ class Specimen:
     theorem, pipeline : Check or None
     probe : bool
         Whether its randomness is probed by itself.
-    caught_by : frozenset of Column
+    caught_by : frozenset of SpecimenCheck
         The checks whose claim is false, and that are meant to see it.
-    hidden : frozenset of Column
+    hidden : frozenset of SpecimenCheck
         The checks whose claim is false too, and out of reach of any budget; ``unseen`` says why.
     unseen : mapping
         Of the other checks: why they cannot see it, in words.
@@ -93,9 +93,9 @@ class Specimen:
     theorem: Check | None = None
     pipeline: Check | None = None
     probe: bool = False
-    caught_by: frozenset[Column] = frozenset()
-    hidden: frozenset[Column] = frozenset()
-    unseen: Mapping[Column, str] = field(default_factory=dict)
+    caught_by: frozenset[SpecimenCheck] = frozenset()
+    hidden: frozenset[SpecimenCheck] = frozenset()
+    unseen: Mapping[SpecimenCheck, str] = field(default_factory=dict)
 
     @property
     def spec(self) -> CheckSpec:

@@ -11,23 +11,24 @@ from dpcp_audit.computed import Computed
 from dpcp_audit.quantities import Quantity
 from dpcp_audit.results import Claim, Evidence, Outcome, Source, Verdict
 from dpcp_audit.rows import Row
+from dpcp_audit.suite import Suite
 from dpcp_audit.target_checks.target_rows import TargetCoverage, TargetPrivacy
 from dpcp_audit.target_checks.trial_inputs import COVERAGE_SIZE, typical
 from dpcp_audit.targets.degenerate import DegenerateTargetError, probe
 from dpcp_audit.theorems.coverage.coverage_audit import CoverageAudit
-from dpcp_audit.zoo.specimen import Column, Specimen
+from dpcp_audit.zoo.specimen import Specimen, SpecimenCheck
 from dpcp_audit.zoo.specimens import specimens
 
 if TYPE_CHECKING:
     from dpcp_audit.checks import Check, Context
 
 _STATEMENTS = {
-    Column.BLACK_BOX: "is {privacy}; seen from outside",
-    Column.COVERAGE: "covers at least {coverage:.4g}; seen from outside",
-    Column.EXACT: "keeps its promise; computed",
-    Column.THEOREM: "keeps the theorem's bounds on uniform scores",
-    Column.PROBE: "draws fresh noise in every call",
-    Column.PIPELINE: "covers at least {coverage:.4g} of fresh rows",
+    SpecimenCheck.BLACK_BOX: "is {privacy}; seen from outside",
+    SpecimenCheck.COVERAGE: "covers at least {coverage:.4g}; seen from outside",
+    SpecimenCheck.EXACT: "keeps its promise; computed",
+    SpecimenCheck.THEOREM: "keeps the theorem's bounds on uniform scores",
+    SpecimenCheck.PROBE: "draws fresh noise in every call",
+    SpecimenCheck.PIPELINE: "covers at least {coverage:.4g} of fresh rows",
 }
 _CALLS = 64
 
@@ -106,12 +107,12 @@ def rows_of(specimen: Specimen) -> list[Row]:
     ]
 
 
-def row_id(specimen: Specimen, column: Column) -> str:
+def row_id(specimen: Specimen, column: SpecimenCheck) -> str:
     """Return the id of a finding."""
     return f"zoo.{specimen.name}[check={column}]"
 
 
-def _checks(specimen: Specimen) -> dict[Column, Check | None]:
+def _checks(specimen: Specimen) -> dict[SpecimenCheck, Check | None]:
     spec, privacy, coverage = specimen.spec, specimen.privacy, specimen.coverage
     covered: Check | None = None
     private = None if privacy is None else TargetPrivacy(spec=spec, guarantee=privacy)
@@ -122,16 +123,16 @@ def _checks(specimen: Specimen) -> dict[Column, Check | None]:
             else TargetCoverage(spec=replace(spec, draws=specimen.calls), guarantee=coverage)
         )
     return {
-        Column.BLACK_BOX: private,
-        Column.COVERAGE: covered,
-        Column.EXACT: specimen.exact and Computed(specimen.exact),
-        Column.THEOREM: specimen.theorem,
-        Column.PROBE: FreshNoise(specimen) if specimen.probe else None,
-        Column.PIPELINE: specimen.pipeline,
+        SpecimenCheck.BLACK_BOX: private,
+        SpecimenCheck.COVERAGE: covered,
+        SpecimenCheck.EXACT: specimen.exact and Computed(specimen.exact),
+        SpecimenCheck.THEOREM: specimen.theorem,
+        SpecimenCheck.PROBE: FreshNoise(specimen) if specimen.probe else None,
+        SpecimenCheck.PIPELINE: specimen.pipeline,
     }
 
 
-def _claim(specimen: Specimen, column: Column) -> Claim:
+def _claim(specimen: Specimen, column: SpecimenCheck) -> Claim:
     statement = _STATEMENTS[column].format(
         privacy=specimen.privacy, coverage=specimen.coverage and specimen.coverage.at_least
     )
@@ -144,7 +145,13 @@ def _claim(specimen: Specimen, column: Column) -> Claim:
     )
 
 
-def _expected(specimen: Specimen, column: Column) -> Verdict | None:
+def _expected(specimen: Specimen, column: SpecimenCheck) -> Verdict | None:
     if column in specimen.hidden:
         return None
     return Verdict.REFUTED if column in specimen.caught_by else Verdict.CONSISTENT
+
+
+SUITE = Suite(
+    summary="Planted bugs and their correct twins: what the checks detect, and what they do not.",
+    rows=rows,
+)

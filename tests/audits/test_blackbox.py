@@ -11,7 +11,7 @@ from support.blackbox import gaussian_mean, laplace_mean, search
 
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy, _plan, confirm
 from dpcp_audit.audits.search.moment_test import MomentTest
-from dpcp_audit.audits.search.pair_race import Bank, Race
+from dpcp_audit.audits.search.pair_race import Bank, PairRace
 from dpcp_audit.audits.search.pilot_hypotheses import EventTest, accuse
 from dpcp_audit.audits.search.record_pairs import ValuePairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs
@@ -75,9 +75,9 @@ def test_outputs_that_certify_are_none_that_the_choice_has_seen(
 ) -> None:
     seen: set[float] = set()
     judged = 0
-    accuse, judge = Race.accuse, EventTest.judge
+    accuse, judge = PairRace.accuse, EventTest.judge
 
-    def watched_accuse(race: Race, candidate) -> EventTest:
+    def watched_accuse(race: PairRace, candidate) -> EventTest:
         seen.update(float(x) for outputs in race.bank.kept.values() for x in outputs)
         return accuse(race, candidate)
 
@@ -89,7 +89,7 @@ def test_outputs_that_certify_are_none_that_the_choice_has_seen(
         assert all(len(x) >= 50 and seen.isdisjoint(x.tolist()) for x in outputs)
         return judge(test, guarantee, *outputs, significance=significance)
 
-    monkeypatch.setattr(Race, "accuse", watched_accuse)
+    monkeypatch.setattr(PairRace, "accuse", watched_accuse)
     monkeypatch.setattr(EventTest, "judge", watched_judge)
     search(laplace_mean(0.9), PureDP(1.0), SMALL)
     search(laplace_mean(0.3), PureDP(1.0), SMALL)

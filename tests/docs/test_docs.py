@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support.report_document import document
 
-from dpcp_audit.engine.suites import Suite, suite
+from dpcp_audit.engine.suites import suite
 from dpcp_audit.results import Verdict
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def test_the_tutorial_tells_what_its_commands_are_there_to_show() -> None:
 def test_the_ledger_has_every_claim_of_the_suite() -> None:
     """``python docs/update_ledger.py results.json`` renews it."""
     shown = re.findall(r"^\| `([^`]+)`<br>.* \| ([A-Z]+) \|", LEDGER, re.MULTILINE)
-    rows = [*_by_paper(), *suite(Suite.TRAINING)]
+    rows = [*_by_paper(), *suite("training")]
     assert [id_ for id_, _ in shown] == [row.claim.id for row in rows]
     for (_, verdict), row in zip(shown, rows, strict=True):
         assert not Verdict(verdict).contradicts(row.claim.expected)
@@ -66,7 +66,7 @@ def test_the_ledger_has_every_claim_of_the_suite() -> None:
 
 def test_the_ledger_has_the_statements_of_the_suite() -> None:
     text = script("update_ledger.py")._text
-    for row in (*_by_paper(), *suite(Suite.TRAINING)):
+    for row in (*_by_paper(), *suite("training")):
         assert f"`{row.claim.id}`<br>{text(row.claim.statement)} (" in LEDGER
 
 
@@ -136,5 +136,5 @@ def test_options_that_pages_name_exist() -> None:
 
 
 def _sources() -> str:
-    package = DOCS.parent / "dpcp_audit" / "reports"
+    package = DOCS.parent / "dpcp_audit" / "frontends"
     return "".join(path.read_text(encoding="utf-8") for path in package.rglob("*.py"))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dpcp_audit.engine.suites import suite
 from dpcp_audit.results import Verdict
-from dpcp_audit.zoo.specimen import Column
+from dpcp_audit.zoo.specimen import SpecimenCheck
 from dpcp_audit.zoo.specimens import mutants, twins
 
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
@@ -40,7 +40,7 @@ def test_the_zoo_has_a_row_for_each_planted_bug_and_shows_who_caught_it() -> Non
     rows = {name: rest.split(" | ") for name, rest in re.findall(r"\n\| `([^`]+)`: (.*)", zoo)}
     assert list(rows) == [mutant.name for mutant in mutants()]
     for mutant in mutants():
-        cells = dict(zip(Column, rows[mutant.name][2:], strict=False))
+        cells = dict(zip(SpecimenCheck, rows[mutant.name][2:], strict=False))
         caught = {column for column, cell in cells.items() if cell.strip().startswith("✓")}
         assert caught == mutant.caught_by, mutant.name
     assert f"{len(mutants())} of {len(mutants())} planted bugs are caught" in zoo

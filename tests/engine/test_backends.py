@@ -62,7 +62,7 @@ def test_a_missing_library_says_how_to_get_it(
 def test_a_worker_of_another_version_is_refused() -> None:
     here = {**environment(), "numpy": "0.1"}
     with pytest.raises(CellError, match=r"a worker differs from this run: numpy \S+ there, 0.1 he"):
-        backends.work_remotely(None, limits=Limits(), expected=here)  # type: ignore[arg-type]
+        backends.work_remotely(None, limits=Limits(), suite="papers", expected=here)  # type: ignore[arg-type]
 
 
 def test_differences_are_put_into_words() -> None:

@@ -189,7 +189,7 @@ def test_another_run_is_told_apart(
     assert "of other claims: last" in fewer
     assert "their order" in refused(journal, tmp_path, SETTINGS, chosen[::-1])
     here = {**environment.environment(), "numpy": "0.1"}
-    monkeypatch.setattr("dpcp_audit.engine.journal.environment", lambda: here)
+    monkeypatch.setattr("dpcp_audit.engine.journal.environment", lambda _: here)
     versions = refused(journal, tmp_path, SETTINGS, chosen)
     assert re.search(r"with other versions: numpy \S+ there, 0.1 here$", versions)
 

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from dpcp_audit.engine.run_settings import RunSettings
-from dpcp_audit.engine.suites import Suite
 from dpcp_audit.errors import UsageError
 from dpcp_audit.frontends.cli.main import main
 from dpcp_audit.libraries import classifier_adapters, quantile_adapters, recipes
@@ -149,7 +148,7 @@ class TestCommand:
 
     def test_settings_keep_what_was_skipped(self) -> None:
         skipped = Skipped(name="a", reason="b")
-        settings = RunSettings(suite=Suite.TARGETS, skipped=(skipped,))
+        settings = RunSettings(suite="targets", skipped=(skipped,))
         assert RunSettings.of_document(settings.as_data()) == settings
 
 

@@ -10,7 +10,6 @@ import pytest
 
 from dpcp_audit.engine.run_settings import RunSettings
 from dpcp_audit.engine.runner import check_row
-from dpcp_audit.engine.suites import Suite
 from dpcp_audit.libraries import recipes
 from dpcp_audit.results import Verdict
 from dpcp_audit.target_checks import config_file
@@ -45,7 +44,7 @@ def found(recipe: str, name: str, options: dict[str, Any], draws: int = DRAWS) -
     check |= {"options": check["options"] | options, "draws": draws}
     (spec,) = config_file.from_data({"check": [check]}).checks
     (row,) = rows_of_targets([spec])
-    settings = RunSettings(suite=Suite.TARGETS, targets=(spec,))
+    settings = RunSettings(suite="targets", targets=(spec,))
     return check_row(row, settings, significance=1e-7)
 
 

@@ -73,3 +73,13 @@ class Gossip:
         coins = rng.random((models, self.targets)) < 0.5
         tells = rng.random((models, 1)) < self.delta
         return cohort(coins, np.where(tells, np.where(coins, 0.9, 0.1), 0.5))
+
+
+def three_labels() -> Cohort:
+    """Return one model's answers for two records, of labels 0 and 2."""
+    return Cohort(
+        members=np.array([[True, False]]),
+        labels=np.array([0, 2]),
+        probabilities=np.array([[[0.5, 0.25, 0.25], [0.5, 0.375, 0.125]]]),
+        thresholds=np.array([0.7]),
+    )

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import os
-import re
-import shutil
 import sys
-import time
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest, kstest
+from support.programs import SCORES, drawn, ended, opened_programs, refusal
 
 from dpcp_audit.targets import (
     Kind,
     RandomStyle,
-    Target,
-    TargetError,
     TargetRaisedError,
     TargetSpec,
     TargetUnusableError,
@@ -28,71 +20,14 @@ from dpcp_audit.targets.command_calls import BATCH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-SCORES = np.array([0.75, 0.25, 0.5])
-HEAD = """\
-import json, os, signal, subprocess, sys, time
-def send(text):
-    sys.stdout.write(text + "\\n")
-    sys.stdout.flush()
-def reply(request, values):
-    send(json.dumps({"id": request["id"], "values": values}))
-for line in sys.stdin:
-    r = json.loads(line)
-"""
+    from dpcp_audit.targets import Target
 
 
 @pytest.fixture
 def program(tmp_path: Path) -> Iterator[Callable[..., Target]]:
-    """Open targets whose program does so on each request ``r``; end them with the test."""
-    opened: list[Target] = []
-
-    def make(
-        body: str, *, kind: Kind = Kind.QUANTILE, seconds: float = 5.0, **settings: Any
-    ) -> Target:
-        path = tmp_path / f"program_{len(opened)}.py"
-        text = HEAD + "".join(f"    {line}\n" for line in body.splitlines())
-        path.write_text(text, encoding="utf-8")
-        command = (sys.executable, "-I", "-S", str(path))
-        spec = TargetSpec(kind=kind, command=command, call_seconds=seconds, **settings)
-        opened.append(spec.open())
-        return opened[-1]
-
-    yield make
-    for target in opened:
-        target.close()
-
-
-def drawn(target: Target, value=SCORES, size=3, seed=0) -> np.ndarray:
-    return target(value, size, rng=np.random.default_rng(seed))
-
-
-def refusal(target: Target, error: type[TargetError], size: int = 3) -> str:
-    with pytest.raises(error) as caught:
-        drawn(target, size=size)
-    message = str(caught.value)
-    assert "\n" not in message
-    assert message.endswith(f"asked for {size} draws in request 1") or "request 1" not in message
-    assert target.name in message
-    return message
-
-
-def ended(pid: int) -> bool:
-    """Wait for a process to be gone; a zombie that nobody has reaped yet is gone too."""
-    for _ in range(200):
-        try:
-            os.kill(pid, 0)
-            state = Path(f"/proc/{pid}/stat")
-            if state.exists() and state.read_text(encoding="utf-8").split()[2] == "Z":
-                return True
-        except OSError:
-            return True
-        time.sleep(0.01)
-    return False
-
-
-# The protocol --------------------------------------------------------------------------------
+    yield from opened_programs(tmp_path)
 
 
 def test_a_request_carries_what_is_needed(program) -> None:
@@ -173,9 +108,6 @@ def test_a_reply_while_the_request_is_still_being_written(tmp_path) -> None:
     with spec.open() as target:
         assert drawn(target, np.linspace(0, 1, 50_000), 1).tolist() == [0.5]
         assert drawn(target, np.linspace(0, 1, 50_000), 1).tolist() == [50_000]
-
-
-# What goes wrong -----------------------------------------------------------------------------
 
 
 def test_a_program_that_is_not_there(tmp_path) -> None:
@@ -295,164 +227,3 @@ def test_lines_that_nobody_asked_for_are_seen(program) -> None:
     drawn(target)
     with pytest.raises(TargetUnusableError, match="printed 'done', which is no JSON"):
         drawn(target)
-
-
-# What hangs ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("body", "words"),
-    [
-        ("time.sleep(60)", "gave no reply within 0.4 s and was killed: does it flush"),
-        ("signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(60)", "was killed"),
-        (
-            "sys.stdout.write('{\"id\"'); sys.stdout.flush(); time.sleep(60)",
-            "gave only '{\"id\"', without an end of line, within 0.4 s and was killed",
-        ),
-        (
-            "sys.stderr.write('loading\\n'); sys.stderr.flush(); time.sleep(60)",
-            "--call-seconds sets the limit; last line of its stderr: 'loading'",
-        ),
-        ("while True: os.write(2, b'warning\\n' * 2**20)", "gave no reply within 0.4 s"),
-        ("os.close(1); time.sleep(60)", "closed its stdout"),
-    ],
-)
-def test_a_program_that_hangs_is_killed(program, body, words) -> None:
-    target = program(body, seconds=0.4)
-    start = time.monotonic()
-    assert words in refusal(target, TargetUnusableError)
-    assert time.monotonic() - start < 2.5
-
-
-def test_a_program_that_does_not_read_is_killed(tmp_path) -> None:
-    command = (sys.executable, "-I", "-S", "-c", "import time; time.sleep(60)")
-    target = TargetSpec(kind=Kind.QUANTILE, command=command, call_seconds=0.4).open()
-    with pytest.raises(TargetUnusableError, match="was killed: it did not read its request"):
-        drawn(target, np.linspace(0, 1, 50_000))
-
-
-@pytest.mark.parametrize(
-    ("body", "words"),
-    [
-        ("while True: sys.stdout.write('x' * 65536)", "floods its stdout: more than 4 MiB"),
-        ("while True: send('x')", "printed 'x', which is no JSON"),
-    ],
-)
-def test_a_flood_is_stopped(program, body, words) -> None:
-    start = time.monotonic()
-    assert words in refusal(program(body), TargetUnusableError)
-    assert time.monotonic() - start < 4
-
-
-def test_all_that_a_program_started_is_killed_with_it(program, tmp_path) -> None:
-    note = tmp_path / "pid"
-    target = program(
-        "child = subprocess.Popen(['sleep', '60'])\n"
-        f"open({str(note)!r}, 'w').write(str(child.pid))\n"
-        "time.sleep(60)",
-        seconds=0.6,
-    )
-    refusal(target, TargetUnusableError)
-    assert ended(int(note.read_text(encoding="utf-8")))
-
-
-def test_leaving_the_target_ends_the_program_and_what_it_started(program) -> None:
-    body = "child = subprocess.Popen(['sleep', '60'])\nreply(r, [os.getpid(), child.pid, 0])"
-    with program(body) as target:
-        pids = drawn(target)[:2].astype(int)
-    assert all(ended(int(pid)) for pid in pids)
-    with program("reply(r, [os.getpid()] * 3)\ntime.sleep(60)") as target:
-        pid = int(drawn(target)[0])
-        start = time.monotonic()
-    assert time.monotonic() - start < 1.5
-    assert ended(pid)
-
-
-def test_a_target_that_is_forgotten_ends_its_program(program, tmp_path) -> None:
-    path = tmp_path / "lasting.py"
-    path.write_text(HEAD + "    reply(r, [os.getpid()])\n", encoding="utf-8")
-    command = (sys.executable, "-I", "-S", str(path))
-    target = TargetSpec(kind=Kind.QUANTILE, command=command).open()
-    pid = int(drawn(target, size=1)[0])
-    del target
-    assert ended(pid)
-
-
-# The page and the example --------------------------------------------------------------------
-
-needs_perl = pytest.mark.skipif(shutil.which("perl") is None, reason="perl is not installed")
-
-
-def blocks(language: str) -> list[str]:
-    page = (ROOT / "docs" / "command_protocol.md").read_text(encoding="utf-8")
-    return re.findall(rf"```{language}\n(.*?)```", page, flags=re.DOTALL)
-
-
-@needs_perl
-@pytest.mark.statistical
-def test_the_randomizer_of_the_page_keeps_its_value_as_often_as_it_should(tmp_path) -> None:
-    """Two-sided binomial test at 1e-9."""
-    path = tmp_path / "rr.pl"
-    (text,) = blocks("perl")
-    path.write_text(text, encoding="utf-8")
-    spec = TargetSpec(
-        kind=Kind.RANDOMIZER,
-        command=("perl", str(path)),
-        domain=4,
-        rng=RandomStyle.SEED,
-        options={"epsilon": 1},
-    )
-    with spec.open() as target:
-        reports = drawn(target, 2, size=4000)
-        assert np.array_equal(reports, drawn(target, 2, size=4000))
-    assert set(reports) == {0, 1, 2, 3}
-    keep = np.e / (np.e + 3)
-    assert binomtest(int((reports == 2).sum()), 4000, keep).pvalue > 1e-9
-
-
-def test_the_page_shows_a_request_as_it_is_sent(program) -> None:
-    request, *_ = (json.loads(line) for line in blocks("json"))
-    asked = f"assert set(r) == {set(request)!r}, 'other keys'\nreply(r, [1] * r['size'])"
-    drawn(program(asked, options={"epsilon": 1}))
-
-
-@needs_perl
-@pytest.mark.statistical
-def test_the_quantile_in_perl_has_the_law_of_the_exponential_mechanism() -> None:
-    """Kolmogorov–Smirnov test of 5000 draws at 1e-9."""
-    spec = TargetSpec(
-        kind=Kind.QUANTILE,
-        command=("perl", str(ROOT / "examples" / "command_quantile.pl")),
-        rng=RandomStyle.SEED,
-        options={"epsilon": 1},
-    )
-    scores = np.array([0.1, 0.1, 0.3, 0.6, 0.65, 0.9])
-    with spec.open() as target:
-        outputs = drawn(target, scores, size=5000)
-    ends = np.array([0.0, *scores, 1.0])
-    mass = np.diff(ends) * np.exp(-0.5 * np.abs(np.ceil(0.9 * 7) - np.arange(7)))
-    heights = np.concatenate([[0.0], np.cumsum(mass) / mass.sum()])
-    keep = np.diff(ends, prepend=-1.0) > 0
-    heights_right = np.where(keep, heights, np.nan)
-    cdf = lambda x: np.interp(x, ends[keep], heights_right[keep])  # noqa: E731
-    assert kstest(outputs, cdf).pvalue > 1e-9
-    assert kstest(outputs, lambda x: cdf(np.asarray(x) ** 1.1)).pvalue < 1e-9
-    assert target.source is not None
-    assert target.source.file.endswith("command_quantile.pl")
-
-
-@needs_perl
-def test_the_quantile_in_perl_reports_what_it_lacks() -> None:
-    command = ("perl", str(ROOT / "examples" / "command_quantile.pl"))
-    with TargetSpec(kind=Kind.QUANTILE, command=command).open() as target:
-        assert "reported an error: option epsilon is missing" in refusal(target, TargetRaisedError)
-
-
-@needs_perl
-def test_the_quantile_in_perl_takes_ties_and_a_large_epsilon() -> None:
-    command = ("perl", str(ROOT / "examples" / "command_quantile.pl"))
-    spec = TargetSpec(kind=Kind.QUANTILE, command=command, options={"epsilon": 100})
-    with spec.open() as target:
-        outputs = drawn(target, np.zeros(5000), 9)
-    assert (outputs >= 0).all()
-    assert (outputs <= 1).all()

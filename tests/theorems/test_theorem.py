@@ -39,10 +39,10 @@ from dpcp_audit.results import Verdict
 from dpcp_audit.theorems.ldpcp_coverage import LabelTheorem, ScoreTheorem
 from dpcp_audit.theorems.ldpcp_exact import exact_failure
 from dpcp_audit.theorems.pcoqs_coverage import (
+    CoverageReading,
     CoverageTheorem,
     NoiseBound,
     RankError,
-    Reading,
     noise_rank_error,
 )
 from dpcp_audit.theorems.theorem import FailureRate
@@ -56,7 +56,7 @@ POOL = ProbabilityPool(
 )
 
 
-def case(reading: Reading = Reading.CONDITIONAL, **more: Any) -> CoverageTheorem:
+def case(reading: CoverageReading = CoverageReading.CONDITIONAL, **more: Any) -> CoverageTheorem:
     return CoverageTheorem(mechanism=MECHANISM, n=1000, beta=0.05, reading=reading, **more)
 
 
@@ -119,7 +119,9 @@ def test_marginal_means_close_to_the_bound_are_left_open() -> None:
         def bounds(self) -> dict[str, float]:
             return {"lower": 0.9}
 
-    case_ = AtNominal(mechanism=MECHANISM, n=1000, beta=0.05, reading=Reading.MARGINAL, inner=20)
+    case_ = AtNominal(
+        mechanism=MECHANISM, n=1000, beta=0.05, reading=CoverageReading.MARGINAL, inner=20
+    )
     run = case_.trials(60, rng=np.random.default_rng(0))
     below = run.statistic < 0.9
     assert run.undecided is not None
@@ -132,7 +134,7 @@ def test_parameters_tell_cases_apart() -> None:
     cases = [
         case(),
         case(corrected=True),
-        case(reading=Reading.MARGINAL),
+        case(reading=CoverageReading.MARGINAL),
         case(window_count=2),
         case(population=Beta(2, 2)),
     ]
@@ -142,7 +144,7 @@ def test_parameters_tell_cases_apart() -> None:
 
 def test_marginal_trials_are_means_given_one_noise() -> None:
     """With many inner runs the averages scatter by the noise alone, and none is undecided."""
-    theorem = case(reading=Reading.MARGINAL, inner=200)
+    theorem = case(reading=CoverageReading.MARGINAL, inner=200)
     run = theorem.trials(30, rng=np.random.default_rng(0))
     conditional = case().trials(2000, rng=np.random.default_rng(1))
     assert run.undecided is not None
@@ -159,7 +161,7 @@ def test_marginal_trials_are_means_given_one_noise() -> None:
         (lambda: replace(case(), beta=math.nan), "beta"),
         (lambda: replace(case(), inner=1), "inner must be an integer >= 2, got 1"),
         (lambda: replace(case(), window_count=-1), "window_count"),
-        (lambda: replace(case(), reading="marginal"), "reading must be a Reading"),
+        (lambda: replace(case(), reading="marginal"), "reading must be a CoverageReading"),
         (lambda: RankError(mechanism=MECHANISM, n=1.5, beta=0.1), "n must be an integer"),  # type: ignore[arg-type]
         (lambda: RankError(mechanism=MECHANISM, n=5, beta=0.0), "beta must lie in"),
         (lambda: replace(SCORES, n=9), "n must be an integer >= 10, got 9"),
@@ -312,7 +314,7 @@ def test_atoms_cover_exactly_at_the_bound() -> None:
         mechanism=mechanism,
         n=1000,
         beta=0.5,
-        reading=Reading.CONDITIONAL,
+        reading=CoverageReading.CONDITIONAL,
         corrected=True,
         population=population,
     )

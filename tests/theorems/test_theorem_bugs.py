@@ -20,7 +20,12 @@ from dpcp_audit.papers.computations.ldpcp_remarks import estimate_bias
 from dpcp_audit.quantities import Quantity
 from dpcp_audit.results import Verdict
 from dpcp_audit.theorems.ldpcp_coverage import ScoreTheorem
-from dpcp_audit.theorems.pcoqs_coverage import CoverageTheorem, RankError, Reading, noise_rank_error
+from dpcp_audit.theorems.pcoqs_coverage import (
+    CoverageReading,
+    CoverageTheorem,
+    RankError,
+    noise_rank_error,
+)
 from dpcp_audit.theorems.theorem import FailureRate, TheoremTrials, outside
 
 if TYPE_CHECKING:
@@ -164,9 +169,11 @@ def test_a_run_at_a_sixteenth_of_the_budget() -> None:
 
 
 def test_theorem_1_read_as_the_coverage_of_one_calibrated_set() -> None:
-    theorem = CoverageTheorem(mechanism=MECHANISM, n=2400, beta=0.01, reading=Reading.CONDITIONAL)
+    theorem = CoverageTheorem(
+        mechanism=MECHANISM, n=2400, beta=0.01, reading=CoverageReading.CONDITIONAL
+    )
     assert verdict(theorem) is Verdict.REFUTED
-    marginal = replace(theorem, reading=Reading.MARGINAL, n=500, beta=0.1)
+    marginal = replace(theorem, reading=CoverageReading.MARGINAL, n=500, beta=0.1)
     assert verdict(marginal, trials=200) is Verdict.CONSISTENT
 
 
@@ -181,7 +188,7 @@ class AtAlpha(CoverageTheorem):
 
 
 def test_corollary_1_run_at_alpha() -> None:
-    arguments = {"n": 100, "beta": 0.1, "reading": Reading.MARGINAL, "corrected": True}
+    arguments = {"n": 100, "beta": 0.1, "reading": CoverageReading.MARGINAL, "corrected": True}
     assert verdict(AtAlpha(mechanism=MECHANISM, **arguments), trials=300) is Verdict.REFUTED
     right = CoverageTheorem(mechanism=MECHANISM, **arguments)
     assert verdict(right, trials=300) is Verdict.CONSISTENT
@@ -203,7 +210,7 @@ def test_less_than_with_atoms_at_the_bound() -> None:
         "mechanism": PCOQS(alpha=0.7, rho=1e6, resolution=2**-10),
         "n": 1000,
         "beta": 0.1,
-        "reading": Reading.CONDITIONAL,
+        "reading": CoverageReading.CONDITIONAL,
         "corrected": True,
         "population": atoms(np.linspace(0.05, 0.95, 10), np.ones(10, dtype=int), name="ten"),
     }

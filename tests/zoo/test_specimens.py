@@ -7,13 +7,13 @@ import math
 import numpy as np
 import pytest
 
-from dpcp_audit.engine.suites import Suite, suite
+from dpcp_audit.engine.suites import suite
 from dpcp_audit.guarantees import ZCDP
 from dpcp_audit.mechanisms.conformal import conformal_rank
 from dpcp_audit.results import Verdict
 from dpcp_audit.target_checks.check_spec import CheckSpec
 from dpcp_audit.zoo import broken_quantiles, exact_losses
-from dpcp_audit.zoo.specimen import Column, Specimen
+from dpcp_audit.zoo.specimen import Specimen, SpecimenCheck
 from dpcp_audit.zoo.specimens import mutants, specimens, twins
 from dpcp_audit.zoo.zoo_rows import row_id, rows_of
 
@@ -36,7 +36,7 @@ def test_every_bug_that_was_asked_for_is_there() -> None:
 
 def test_names_and_ids_are_distinct() -> None:
     assert len(BY_NAME) == len(specimens()) == len(mutants()) + len(twins())
-    rows = suite(Suite.ZOO)
+    rows = suite("zoo")
     assert len({row.claim.id for row in rows}) == len(rows) > len(specimens())
 
 
@@ -57,11 +57,11 @@ def test_a_mutant_claims_what_its_twin_claims(mutant: Specimen) -> None:
 
 @each_mutant
 def test_each_check_of_a_mutant_catches_it_or_says_why_not(mutant: Specimen) -> None:
-    columns = {column for column in Column if row_id(mutant, column) in _ids(mutant)}
+    columns = {column for column in SpecimenCheck if row_id(mutant, column) in _ids(mutant)}
     assert mutant.caught_by
     assert columns == mutant.caught_by | set(mutant.unseen)
     assert not mutant.caught_by & set(mutant.unseen)
-    assert Column.EXACT in mutant.caught_by
+    assert SpecimenCheck.EXACT in mutant.caught_by
 
 
 @each

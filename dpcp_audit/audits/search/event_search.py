@@ -82,7 +82,7 @@ class Event:
         return cls(cuts, np.array(inside), feature)
 
 
-class Choice(NamedTuple):
+class ChosenEvent(NamedTuple):
     """An event, its direction, and what the pilot promises of it.
 
     ``swapped`` tells whether the event is likelier on the neighbour than the guarantee would
@@ -100,7 +100,7 @@ class EventSearch(Protocol):
 
     def __call__(
         self, guarantee: PrivacyGuarantee, outputs: FloatArray, neighbour_outputs: FloatArray, /
-    ) -> Choice:
+    ) -> ChosenEvent:
         """Return the choice; the outputs have shape (size,) or (size, d) on either input."""
         ...
 
@@ -113,7 +113,7 @@ def best_cells(
     cells: int = CELLS,
     cuts: FloatArray | None = None,
     trials: int | None = None,
-) -> Choice:
+) -> ChosenEvent:
     """Return the best event of a feature: unions of cells by likelihood ratio, and half-lines.
 
     One half of the samples orders the cells, the other says how many to take: judged on the
@@ -152,7 +152,7 @@ def best_cells(
             inside = np.zeros(p.size, dtype=bool)
             inside[order[:taken]] = True
             promised = float(excess[taken - 1]) - handicap
-            choices.append(Choice(Event(cuts, inside, feature), swapped, promised))
+            choices.append(ChosenEvent(Event(cuts, inside, feature), swapped, promised))
     return max(choices, key=lambda choice: choice.excess)
 
 

@@ -17,7 +17,7 @@ from dpcp_audit.audits.search.features import Coordinate, Ones, Quadratic, Rank,
 
 if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray
-    from dpcp_audit.audits.search.event_search import Choice, Event, EventSearch
+    from dpcp_audit.audits.search.event_search import ChosenEvent, Event, EventSearch
     from dpcp_audit.audits.search.features import Feature
     from dpcp_audit.guarantees import PrivacyGuarantee
 
@@ -37,7 +37,7 @@ class LikelihoodRatio:
 
     def __call__(
         self, guarantee: PrivacyGuarantee, outputs: FloatArray, neighbour_outputs: FloatArray, /
-    ) -> Choice:
+    ) -> ChosenEvent:
         """Return the best event of the outputs' values."""
         return best_cells(guarantee, Value(), (outputs, neighbour_outputs), cells=self.cells)
 
@@ -56,7 +56,7 @@ class Discrete:
 
     def __call__(
         self, guarantee: PrivacyGuarantee, outputs: FloatArray, neighbour_outputs: FloatArray, /
-    ) -> Choice:
+    ) -> ChosenEvent:
         """Return the best set of outputs."""
         pooled = np.concatenate([outputs, neighbour_outputs])
         listed, counts = np.unique(pooled, axis=0, return_counts=True)
@@ -92,7 +92,7 @@ class DyadicBits:
 
     def __call__(
         self, guarantee: PrivacyGuarantee, outputs: FloatArray, neighbour_outputs: FloatArray, /
-    ) -> Choice:
+    ) -> ChosenEvent:
         """Return the best event of the counts of ones, or of the value."""
         half = self.rounds // 2
         spans = [(0, self.rounds), (0, half), (half, self.rounds)] if half else [(0, 1)]
@@ -110,7 +110,7 @@ class DyadicBits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Classifier:
+class ClassifierScore:
     """For vectors: the score of a logistic regression on the coordinates and their products.
 
     It is fitted on every other pilot output; the event is cut out of the score on the rest.
@@ -128,7 +128,7 @@ class Classifier:
 
     def __call__(
         self, guarantee: PrivacyGuarantee, outputs: FloatArray, neighbour_outputs: FloatArray, /
-    ) -> Choice:
+    ) -> ChosenEvent:
         """Return the best event of the classifier's score."""
         samples = (outputs, neighbour_outputs)
         score = self._fit(*(sample[::2] for sample in samples))
@@ -164,7 +164,7 @@ class BestOf:
 
     def __call__(
         self, guarantee: PrivacyGuarantee, outputs: FloatArray, neighbour_outputs: FloatArray, /
-    ) -> Choice:
+    ) -> ChosenEvent:
         """Return the best choice of all searches."""
         choices = [search(guarantee, outputs, neighbour_outputs) for search in self.searches]
         return max(choices, key=lambda choice: choice.excess)
@@ -176,11 +176,11 @@ class Automatic:
 
     def __call__(
         self, guarantee: PrivacyGuarantee, outputs: FloatArray, neighbour_outputs: FloatArray, /
-    ) -> Choice:
+    ) -> ChosenEvent:
         """Return the best choice of the searches that suit the outputs' shape."""
         if outputs.ndim == 1:
             return LikelihoodRatio()(guarantee, outputs, neighbour_outputs)
-        searches = BestOf((EachCoordinate(), Discrete(), Classifier()))
+        searches = BestOf((EachCoordinate(), Discrete(), ClassifierScore()))
         return searches(guarantee, outputs, neighbour_outputs)
 
 
@@ -190,7 +190,7 @@ class EachCoordinate:
 
     def __call__(
         self, guarantee: PrivacyGuarantee, outputs: FloatArray, neighbour_outputs: FloatArray, /
-    ) -> Choice:
+    ) -> ChosenEvent:
         """Return the best event of a single coordinate."""
         features = [Coordinate(index) for index in range(outputs.shape[1])]
         return _best_feature(guarantee, features, (outputs, neighbour_outputs))
@@ -215,6 +215,6 @@ def _best_feature(
     guarantee: PrivacyGuarantee,
     features: list[Feature] | list[Coordinate],
     samples: tuple[FloatArray, FloatArray],
-) -> Choice:
+) -> ChosenEvent:
     choices = [best_cells(guarantee, feature, samples) for feature in features]
     return max(choices, key=lambda choice: choice.excess)

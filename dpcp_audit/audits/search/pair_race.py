@@ -105,7 +105,7 @@ class Arm:
 
 
 @dataclass(slots=True, kw_only=True)
-class Race:
+class PairRace:
     """The candidates of a pair space, raced in rounds; what is learnt is kept from round to round.
 
     Parameters

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpcp_audit.audits.blackbox import Stage
-    from dpcp_audit.audits.search.pair_race import Race
+    from dpcp_audit.audits.search.pair_race import PairRace
     from dpcp_audit.audits.search.pair_space import Candidate
 
 _CERTIFICATIONS = 12
@@ -21,7 +21,7 @@ _NEEDED = 1.2
 
 
 def shrink(
-    race: Race,
+    race: PairRace,
     stage: Stage,
     certify: Callable[[Candidate, int, float], Stage | None],
     *,
@@ -62,7 +62,7 @@ def shrink(
     return stage
 
 
-def _promise(race: Race, candidate: Candidate, size: int) -> float:
+def _promise(race: PairRace, candidate: Candidate, size: int) -> float:
     """Return what a pilot promises of a pair; −∞ where the target says nothing on it."""
     try:
         race.bank.fill(candidate, size)

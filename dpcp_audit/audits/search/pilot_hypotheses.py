@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from dpcp_audit._types import FloatArray
-    from dpcp_audit.audits.search.event_search import Choice
+    from dpcp_audit.audits.search.event_search import ChosenEvent
     from dpcp_audit.audits.search.features import Feature
     from dpcp_audit.guarantees import PrivacyGuarantee
 
@@ -197,7 +197,7 @@ def _promise(guarantee: PrivacyGuarantee, view: _View) -> float:
     return event if moment is None else max(event, moment.promise)
 
 
-def _best_event(guarantee: PrivacyGuarantee, view: _View) -> Choice:
+def _best_event(guarantee: PrivacyGuarantee, view: _View) -> ChosenEvent:
     choice = best_cells(guarantee, Value(), view.values, cuts=view.cuts)
     return choice._replace(event=replace(choice.event, feature=view.feature))
 
@@ -241,7 +241,7 @@ def _hits(event: Event, samples: tuple[FloatArray, FloatArray], *, swapped: bool
 
 
 def _event_test(
-    guarantee: PrivacyGuarantee, choice: Choice, samples: tuple[FloatArray, FloatArray]
+    guarantee: PrivacyGuarantee, choice: ChosenEvent, samples: tuple[FloatArray, FloatArray]
 ) -> EventTest:
     hits = _hits(choice.event, samples, swapped=choice.swapped)
     return EventTest(
@@ -254,10 +254,10 @@ def _event_test(
 
 def _simplified(
     guarantee: PrivacyGuarantee,
-    loudest: Choice,
-    by_value: Choice,
+    loudest: ChosenEvent,
+    by_value: ChosenEvent,
     samples: tuple[FloatArray, FloatArray],
-) -> Choice:
+) -> ChosenEvent:
     """Return the simplest of the event and simpler ones that keep most of the promise."""
     floor = loudest.excess - (1 - _KEPT) * abs(loudest.excess)
     start = by_value if by_value.excess >= floor else loudest

@@ -61,7 +61,7 @@ _DIGITS = 6
 """Decimals of scores that count: the last ones differ with the number of threads."""
 
 
-class Theorem(StrEnum):
+class OneRunTheorem(StrEnum):
     """Which of the two theorems holds the guesses against (ε, δ)-DP."""
 
     REGION = "region"
@@ -196,7 +196,10 @@ def binomial_p_value(claim: PureDP | ApproxDP, guesses: Guesses) -> float:
 
 
 def epsilon_lower_bound(
-    *groups: Guesses, delta: float, significance: float, theorem: Theorem = Theorem.REGION
+    *groups: Guesses,
+    delta: float,
+    significance: float,
+    theorem: OneRunTheorem = OneRunTheorem.REGION,
 ) -> float:
     """Return a lower bound of the ε at which the mechanism is (ε, ``delta``)-DP.
 
@@ -204,11 +207,11 @@ def epsilon_lower_bound(
     """
     _validate.closed_unit(delta=delta)
     _validate.open_unit(significance=significance)
-    _validate.choice(Theorem, theorem=theorem)
+    _validate.choice(OneRunTheorem, theorem=theorem)
 
     def refuted(epsilon: float) -> bool:
         claim = ApproxDP(epsilon, delta)
-        if theorem is Theorem.BINOMIAL:
+        if theorem is OneRunTheorem.BINOMIAL:
             return _fisher([binomial_p_value(claim, group) for group in groups]) <= significance
         return refutes(claim, *groups, significance=significance)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpcp_audit.errors import UsageError
+from dpcp_audit.reports.formats import menu
 from dpcp_audit.target_checks import plain_reading
 
 if TYPE_CHECKING:
@@ -33,10 +34,10 @@ def add_selection(parser: argparse.ArgumentParser, *, default_suite: str | None 
     """Add the options that select claims."""
     parser.add_argument(
         "--suite",
-        choices=("papers", "theorems", "tables", "training", "zoo"),
+        metavar="NAME",
         default=default_suite,
-        help="the papers' claims, every theorem over score laws and sizes, the papers' tables, "
-        "reproduced, private training under attack, or the zoo of selftest (default: papers)",
+        help="the claims to test: papers, theorems, tables, training, zoo, or a suite of another "
+        "package; 'dpcp-audit list --suites' says what each tests (default: papers)",
     )
     parser.add_argument(
         "--pool",
@@ -161,8 +162,7 @@ def add_report(parser: Parser, *, required: bool = False) -> None:
         default=[],
         required=required,
         metavar="FORMAT=PATH",
-        help="write a report: json=, html=, markdown=, junit=, sarif= or csv=; PATH '-' is stdout; "
-        "repeatable",
+        help=f"write a report: {menu()}; PATH '-' is stdout; repeatable",
     )
 
 

@@ -5,8 +5,8 @@ name the fixture has a share of 1/N of it, whether or not it is deselected after
 workers of pytest-xdist collect the same tests, so that they agree on N. Of a test's share a
 tenth is kept for the comparison with a baseline, and the j-th audit has 1/(j(j+1)) of the rest.
 
-This module is loaded by every pytest session: it imports nothing but pytest and the standard
-library, and has no hook that runs once a test.
+This module is loaded by every pytest session: it imports nothing but pytest, the standard
+library and the names of the report formats, and has no hook that runs once a test.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from dpcp_audit.reports.formats import menu
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -129,8 +131,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="append",
         default=[],
         metavar="FORMAT=PATH",
-        help="write a report of the session's audits: json=, html=, markdown=, junit=, sarif= or "
-        "csv=; repeatable",
+        help=f"write a report of the session's audits: {menu()}; repeatable",
     )
     group.addoption(
         "--dp-audit-baseline",

@@ -8,7 +8,6 @@ import pytest
 
 from dpcp_audit._format import number
 from dpcp_audit.engine.run_settings import RunSettings
-from dpcp_audit.engine.suites import Suite
 from dpcp_audit.errors import IncompleteError, MissingExtraError, UsageError
 from dpcp_audit.frontends.pytest_plugin.baseline import YARDSTICK
 from dpcp_audit.frontends.pytest_plugin.fixture import COMPARED
@@ -16,7 +15,7 @@ from dpcp_audit.reports import document as documents
 from dpcp_audit.reports.differences.difference_text import summary
 from dpcp_audit.reports.differences.two_runs import Movement, compare
 from dpcp_audit.reports.findings.severity import named
-from dpcp_audit.reports.formats.writers import parse_reports, write_all
+from dpcp_audit.reports.writers import parse_reports, write_all
 from dpcp_audit.results import Verdict
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ def as_data(session: AuditSession) -> PlainData:
     """Return what was found in this process as JSON data: what a worker sends."""
     audited = [session.audited[id_] for id_ in sorted(session.audited)]
     settings = RunSettings(
-        suite=Suite.TARGETS,
+        suite="targets",
         seed=session.seed,
         false_alarm=session.false_alarm,
         strict=session.strict,

@@ -3,9 +3,33 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING
 
-from dpcp_audit.data.pools import Classifier, Dataset, classifier_pool
+from dpcp_audit.data.pools import Classifier, Dataset, classifier_pool, load_pool
 from dpcp_audit.data.populations import Deferred, Population
+from dpcp_audit.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from dpcp_audit.data.pools import ProbabilityPool
+
+
+def saved_pools(paths: Sequence[str]) -> list[Callable[[], ProbabilityPool]]:
+    """Return what loads each of a user's pools (see ``load_pool``).
+
+    Raises
+    ------
+    UsageError
+        If a file does not hold a pool.
+    """
+    pools: list[Callable[[], ProbabilityPool]] = [partial(load_pool, path) for path in paths]
+    try:
+        for pool in pools:
+            pool()
+    except ValueError as error:
+        raise UsageError(f"--pool: {error}") from error
+    return pools
 
 
 def _hps(dataset: Dataset, classifier: Classifier) -> Population:

@@ -23,7 +23,7 @@ from dpcp_audit.papers.computations.pcoqs_remarks import (
 from dpcp_audit.quantities import Quantity
 from dpcp_audit.results import Verdict
 from dpcp_audit.rows import Row, claims_of
-from dpcp_audit.theorems.pcoqs_coverage import CoverageTheorem, Reading
+from dpcp_audit.theorems.pcoqs_coverage import CoverageReading, CoverageTheorem
 from dpcp_audit.theorems.theorem import FailureRate, MeanBound
 
 _claim = claims_of("P-COQS")
@@ -33,7 +33,7 @@ _REMARK_7_STATED = CoverageTheorem(
     mechanism=_REMARK_7,
     n=3000,
     beta=0.01,
-    reading=Reading.CONDITIONAL,
+    reading=CoverageReading.CONDITIONAL,
     window_count=0,  # τ = τ*, as the stated numbers have it
 )
 

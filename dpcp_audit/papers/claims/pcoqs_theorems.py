@@ -12,7 +12,12 @@ from dpcp_audit.papers.computations.pcoqs_noise import noise_bound_growth, noise
 from dpcp_audit.papers.computations.pcoqs_rank import FixedRankError, evenly_spaced
 from dpcp_audit.results import Verdict
 from dpcp_audit.rows import Row, claims_of
-from dpcp_audit.theorems.pcoqs_coverage import CoverageTheorem, NoiseBound, RankError, Reading
+from dpcp_audit.theorems.pcoqs_coverage import (
+    CoverageReading,
+    CoverageTheorem,
+    NoiseBound,
+    RankError,
+)
 from dpcp_audit.theorems.sequential_checks import AlongN
 from dpcp_audit.theorems.theorem import FailureRate
 
@@ -21,9 +26,9 @@ _DEFAULT = PCOQS(alpha=0.1, rho=0.5)
 _COARSE = PCOQS(alpha=0.496, rho=10.0, resolution=1 / 32)
 
 
-def _theorem_1(reading: Reading, *, corrected: bool = False) -> FailureRate:
+def _theorem_1(reading: CoverageReading, *, corrected: bool = False) -> FailureRate:
     """Theorem 1 or Corollary 1 on uniform scores; the marginal reading costs inner runs."""
-    if reading is Reading.MARGINAL:
+    if reading is CoverageReading.MARGINAL:
         theorem = CoverageTheorem(
             mechanism=_DEFAULT, n=500, beta=0.1, reading=reading, corrected=corrected
         )
@@ -38,13 +43,13 @@ _CLAMPED = CoverageTheorem(
     mechanism=PCOQS(alpha=0.1, rho=0.05),
     n=50,
     beta=0.01,
-    reading=Reading.MARGINAL,
+    reading=CoverageReading.MARGINAL,
     corrected=True,
 )
 
 
 def _conditional_at(n: int) -> CoverageTheorem:
-    return CoverageTheorem(mechanism=_DEFAULT, n=n, beta=0.01, reading=Reading.CONDITIONAL)
+    return CoverageTheorem(mechanism=_DEFAULT, n=n, beta=0.01, reading=CoverageReading.CONDITIONAL)
 
 
 def _on_digits() -> CoverageTheorem:
@@ -57,7 +62,7 @@ def _on_digits() -> CoverageTheorem:
         mechanism=_DEFAULT,
         n=500,
         beta=0.1,
-        reading=Reading.MARGINAL,
+        reading=CoverageReading.MARGINAL,
         window_count=8 + 1,
         population=digits(Classifier.LOGISTIC),
     )
@@ -190,12 +195,12 @@ def _coverage_rows() -> list[Row]:
             )
             for reading, expected, over in (
                 (
-                    Reading.MARGINAL,
+                    CoverageReading.MARGINAL,
                     Verdict.CONSISTENT,
                     "over calibration and test data, given the noise",
                 ),
                 (
-                    Reading.CONDITIONAL,
+                    CoverageReading.CONDITIONAL,
                     Verdict.REFUTED,
                     "of the one calibrated set that a user holds",
                 ),

@@ -14,22 +14,23 @@ import numpy as np
 
 from dpcp_audit.computed import Computed
 from dpcp_audit.data.piecewise import PiecewiseConstant
-from dpcp_audit.data.pools import Classifier, Dataset, classifier_pool, load_pool
+from dpcp_audit.data.pools import Classifier, Dataset, classifier_pool
 from dpcp_audit.data.populations import Beta, Deferred, Population, Uniform, atoms
 from dpcp_audit.mechanisms.conformal import SplitConformal
 from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ, optimal_gamma
 from dpcp_audit.mechanisms.histlap import HistLap
 from dpcp_audit.mechanisms.ldpcp.editions import OnMiss
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
-from dpcp_audit.papers.claims.claim_pools import digits
+from dpcp_audit.papers.claims.claim_pools import digits, saved_pools
 from dpcp_audit.results import Verdict
 from dpcp_audit.rows import Row, WithoutFigures, claims_of
+from dpcp_audit.suite import Suite
 from dpcp_audit.theorems.admissible import admissible_rounds, is_admissible
 from dpcp_audit.theorems.calibrator_coverage import Calibrator, MarginalCoverage
 from dpcp_audit.theorems.ldpcp_coverage import LabelTheorem, ScoreTheorem
 from dpcp_audit.theorems.ldpcp_exact import exact_failure
 from dpcp_audit.theorems.ldpcp_uniform import UniformEvent
-from dpcp_audit.theorems.pcoqs_coverage import CoverageTheorem, RankError, Reading
+from dpcp_audit.theorems.pcoqs_coverage import CoverageReading, CoverageTheorem, RankError
 from dpcp_audit.theorems.sequential_checks import SequentialRate
 from dpcp_audit.theorems.theorem import MeanBound
 
@@ -98,23 +99,21 @@ def _all_laws(pools: Sequence[_Pool]) -> tuple[Population, ...]:
     )
 
 
-def rows(pool_files: Sequence[str] = ()) -> list[Row]:
+def rows(pools: Sequence[str] = ()) -> list[Row]:
     """Return the rows of the theorem suite.
 
     Parameters
     ----------
-    pool_files : sequence of str
-        Saved pools to hold the theorems against as well (see ``load_pool``).
+    pools : sequence of str
+        Saved pools to test the theorems on as well (see ``load_pool``).
     """
-    pools = (
-        *_shipped_pools(),
-        *(_Pool(load_pool(f).name, partial(load_pool, f)) for f in pool_files),
-    )
-    laws = _all_laws(pools)
+    saved = (_Pool(pool().name, pool) for pool in saved_pools(pools))
+    real = (*_shipped_pools(), *saved)
+    laws = _all_laws(real)
     cells = (
         *_score_rows(laws),
-        *_label_rows(pools),
-        *_uniform_rows(pools),
+        *_label_rows(real),
+        *_uniform_rows(real),
         *_rank_rows(),
         *_coverage_rows(),
         *_marginal_rows(laws),
@@ -248,7 +247,7 @@ def _coverage_rows() -> Iterator[Row]:
                     mechanism=PCOQS(alpha=0.1, rho=0.5),
                     n=n,
                     beta=0.01,
-                    reading=Reading.CONDITIONAL,
+                    reading=CoverageReading.CONDITIONAL,
                     corrected=corrected,
                     population=population,
                 )
@@ -269,7 +268,7 @@ def _coverage_rows() -> Iterator[Row]:
                 mechanism=PCOQS(alpha=0.1, rho=0.5),
                 n=n,
                 beta=0.1,
-                reading=Reading.MARGINAL,
+                reading=CoverageReading.MARGINAL,
                 corrected=corrected,
             )
             clamped = corrected and theorem.calibrator.alpha == 0
@@ -316,3 +315,10 @@ def _exponq(n: int) -> ExponQ:
     return ExponQ(
         alpha=0.1, epsilon=1.0, n_candidates=100, gamma=optimal_gamma(n, alpha=0.1, epsilon=1.0)
     )
+
+
+SUITE = Suite(
+    summary="Every coverage theorem over score laws, sizes and privacy parameters.",
+    rows=rows,
+    takes=frozenset({"pools"}),
+)

@@ -10,7 +10,7 @@ from dpcp_audit.audits.training.canaries.canary_games import (
     OutsideCanaries,
     WhiteBoxGame,
 )
-from dpcp_audit.audits.training.canaries.step_observer import Attack
+from dpcp_audit.audits.training.canaries.step_observer import CanaryStatistic
 from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
 from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, SGD, Adam, Flaw, Poisson
 from dpcp_audit.results import Verdict
@@ -100,7 +100,7 @@ def flawed(flaw: Flaw, optimiser: SGD | Adam | None = None) -> CanaryAudit:
         canaries=120,
         examples=200,
         norm=10.0 if flaw in _UNCLIPPED else 1.0,
-        attack=_ATTACKS.get(flaw, Attack.LIKELIHOOD),
+        attack=_ATTACKS.get(flaw, CanaryStatistic.LIKELIHOOD),
     )
     audit = CanaryAudit(game=game, claim=claimed(settings), runs=256)
     if flaw is not Flaw.DIVIDES_BY_SIZE:
@@ -111,9 +111,9 @@ def flawed(flaw: Flaw, optimiser: SGD | Adam | None = None) -> CanaryAudit:
 
 _UNCLIPPED = (Flaw.NO_CLIPPING, Flaw.CLIPPED_AFTER_AVERAGING)
 _ATTACKS = {
-    Flaw.FIXED_NOISE_SEED: Attack.REPLAYED_NOISE,
-    Flaw.UNNOISED_MOMENTS: Attack.WEIGHT_SCALE,
-    Flaw.DIVIDES_BY_SIZE: Attack.UPDATE_SCALE,
+    Flaw.FIXED_NOISE_SEED: CanaryStatistic.REPLAYED_NOISE,
+    Flaw.UNNOISED_MOMENTS: CanaryStatistic.WEIGHT_SCALE,
+    Flaw.DIVIDES_BY_SIZE: CanaryStatistic.UPDATE_SCALE,
 }
 
 

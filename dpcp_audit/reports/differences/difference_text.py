@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import TextIO
 
-    from dpcp_audit.reports.differences.two_runs import Change, Comparison
+    from dpcp_audit.reports.differences.two_runs import Change, RunDifferences
     from dpcp_audit.results import PlainData
 
 _COLUMNS = ("", "claim", "quantity", "old", "new", "p", "remark")
@@ -25,7 +25,7 @@ _SPECIAL = str.maketrans({character: f"\\{character}" for character in r"\`*_[]~
 _WIDTH = 180
 
 
-def comparison_data(comparison: Comparison) -> PlainData:
+def comparison_data(comparison: RunDifferences) -> PlainData:
     """Return the comparison as JSON-ready data."""
     return {
         "comparison_version": "1.0",
@@ -39,7 +39,7 @@ def comparison_data(comparison: Comparison) -> PlainData:
     }
 
 
-def _change_data(change: Change, comparison: Comparison) -> PlainData:
+def _change_data(change: Change, comparison: RunDifferences) -> PlainData:
     return {
         "id": change.id,
         "changed": change.changed,
@@ -60,7 +60,7 @@ def _side(finding: PlainData | None) -> PlainData | None:
     return {key: finding[key] for key in ("verdict", "expected", "evidence", "error")}
 
 
-def summary(comparison: Comparison) -> str:
+def summary(comparison: RunDifferences) -> str:
     """Return the comparison in two sentences."""
     worse, changes = len(comparison.worsenings), comparison.changes
     moved = sum(change.changed for change in changes)
@@ -78,7 +78,7 @@ def _count(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def print_comparison(comparison: Comparison, *, stream: TextIO) -> None:
+def print_comparison(comparison: RunDifferences, *, stream: TextIO) -> None:
     """Print what changed as a table, worst first, and the summary."""
     console = Console(file=stream)
     if not console.is_terminal:

@@ -26,7 +26,7 @@ _SAMPLING = {"seed", "trials", "draws", "samples", "n_samples"} | {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
+class ShiftTest:
     """What the test of one finding's number says.
 
     Parameters
@@ -47,21 +47,21 @@ class Measured:
     reason: str = ""
 
 
-def measure(old: Mapping[str, Any], new: Mapping[str, Any]) -> Measured:
+def measure(old: Mapping[str, Any], new: Mapping[str, Any]) -> ShiftTest:
     """Test one finding's number, which two documents hold."""
     before, after = old["evidence"], new["evidence"]
     reason = _obstacle(before, after)
     if reason:
-        return Measured(reason=reason)
+        return ShiftTest(reason=reason)
     differs = _differences(old["witness"], new["witness"])
     shift = _shift(before, after)
     if shift is None:
-        return Measured(differs=differs, reason="the results hold too little for a test")
+        return ShiftTest(differs=differs, reason="the results hold too little for a test")
     certain = before["kind"] == after["kind"] == EvidenceKind.EXACT
     lower = old if shift.higher < shift.lower else new
     if certain and lower["verdict"] == Verdict.PROVED:
         differs = ()  # the lower number covers every case
-    return Measured(shift=shift, certain=certain, differs=differs)
+    return ShiftTest(shift=shift, certain=certain, differs=differs)
 
 
 def _obstacle(old: Mapping[str, Any] | None, new: Mapping[str, Any] | None) -> str:

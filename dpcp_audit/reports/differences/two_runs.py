@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from dpcp_audit import _validate
 from dpcp_audit._format import to_float
 from dpcp_audit.quantities import Bound
-from dpcp_audit.reports.differences.number_shift import Measured, measure
+from dpcp_audit.reports.differences.number_shift import ShiftTest, measure
 from dpcp_audit.reports.document import agree
 from dpcp_audit.results import Verdict
 
@@ -81,7 +81,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class RunDifferences:
     """What changed between two runs.
 
     Parameters
@@ -119,7 +119,7 @@ class Comparison:
 
 def compare(
     old: Mapping[str, Any], new: Mapping[str, Any], *, false_alarm: float, strict: bool = False
-) -> Comparison:
+) -> RunDifferences:
     """Compare two results documents, as ``document.load`` returns them.
 
     The runs must be independent (of different seeds) or repeat each other (of the same).
@@ -148,7 +148,7 @@ def compare(
         finding["verdict"] == Verdict.ERROR and before.get(id_, {}).get("verdict") != Verdict.ERROR
         for id_, finding in after.items()
     )
-    return Comparison(
+    return RunDifferences(
         changes=tuple(sorted(changes, key=_rank)),
         false_alarm=false_alarm,
         strict=strict,
@@ -156,7 +156,7 @@ def compare(
     )
 
 
-def _adjust(tested: Mapping[str, Measured]) -> dict[str, float]:
+def _adjust(tested: Mapping[str, ShiftTest]) -> dict[str, float]:
     """Return Holm's adjusted p-values: of the same cases, and of others, each among their own.
 
     Those of exact numbers are 0 or 1 and need no adjustment.
@@ -184,7 +184,7 @@ def _adjust(tested: Mapping[str, Measured]) -> dict[str, float]:
 def _change(
     id_: str,
     pair: tuple[PlainData | None, PlainData | None],
-    measured: Measured | None,
+    measured: ShiftTest | None,
     p_value: float | None,
     false_alarm: float,
 ) -> Change:
@@ -229,7 +229,7 @@ def _verdict(old: PlainData | None, new: PlainData | None) -> Movement:
 def _remarks(
     old: PlainData,
     new: PlainData,
-    measured: Measured,
+    measured: ShiftTest,
     verdict: Movement,
     number: Movement,
 ) -> Sequence[str]:

@@ -8,6 +8,7 @@ from dpcp_audit._format import clipped, gist, printable
 from dpcp_audit.errors import MissingExtraError
 from dpcp_audit.reports.drawing.svg_figures import figure_svg
 from dpcp_audit.reports.findings.summary import LIMITS, read, run_facts
+from dpcp_audit.reports.report_format import ReportFormat
 from dpcp_audit.results import Verdict
 
 if TYPE_CHECKING:
@@ -87,3 +88,12 @@ def _figure(figure: Mapping[str, Any], anchor: str, place: int) -> markupsafe.Ma
     # The SVG writer has escaped the figure's texts; they must not be escaped twice.
     svg = figure_svg(figure, prefix=f"{anchor}-figure-{place}")
     return markupsafe.Markup(svg)  # noqa: S704
+
+
+FORMAT = ReportFormat(
+    suffix=".html",
+    help="one self-contained page with figures",
+    render=render_html,
+    packages=("jinja2", "matplotlib"),
+    extra="report",
+)

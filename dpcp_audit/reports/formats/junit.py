@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 from dpcp_audit._format import to_float
-from dpcp_audit.reports.formats.plain_text import family, paragraphs, sentence
+from dpcp_audit.reports.findings.plain_text import family, paragraphs, sentence
+from dpcp_audit.reports.report_format import ReportFormat
 from dpcp_audit.results import Verdict
 
 if TYPE_CHECKING:
@@ -112,3 +113,8 @@ def _seconds(value: object) -> float:
 
 def _text(text: object) -> str:
     return _NOT_XML.sub("\ufffd", str(text))
+
+
+FORMAT = ReportFormat(
+    suffix=".xml", help="test cases, for continuous-integration servers", render=render_junit
+)

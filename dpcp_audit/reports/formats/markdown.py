@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcp_audit._format import clipped, printable
 from dpcp_audit.reports.findings.summary import read
+from dpcp_audit.reports.report_format import ReportFormat
 from dpcp_audit.results import Verdict
 
 if TYPE_CHECKING:
@@ -209,3 +210,8 @@ def _block(text: str, language: str = "") -> str:
     longest = max((len(run) for run in re.findall(r"`+", shown)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{shown}\n{fence}"
+
+
+FORMAT = ReportFormat(
+    suffix=".md", help="a summary for comments on pull requests", render=render_markdown
+)

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from dpcp_audit.reports.formats.plain_text import family, sentence
+from dpcp_audit.reports.findings.plain_text import family, sentence
+from dpcp_audit.reports.report_format import ReportFormat
 from dpcp_audit.results import Verdict
 
 if TYPE_CHECKING:
@@ -140,3 +141,8 @@ def _invocation(document: Mapping[str, Any]) -> PlainData:
         "executionSuccessful": not notes,
         "toolExecutionNotifications": notes,
     }
+
+
+FORMAT = ReportFormat(
+    suffix=".sarif", help="refuted claims, for code scanning", render=render_sarif
+)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _HALVINGS = 200
 
 
-class Source(Protocol):
+class CalibrationSource(Protocol):
     """Draws calibration sets, and knows the coverage of every threshold."""
 
     @property

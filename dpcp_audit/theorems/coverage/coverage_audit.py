@@ -29,14 +29,14 @@ from dpcp_audit.stats.bounded_mean import MeanBets
 from dpcp_audit.targets.kinds import Kind
 from dpcp_audit.theorems.coverage.coverage_outcome import Report
 from dpcp_audit.theorems.coverage.trial_laws import LawCatalogue, source_from_data
-from dpcp_audit.theorems.coverage.worst_law import Calls, Case, Contender, Race, Side, sides
+from dpcp_audit.theorems.coverage.worst_law import Calls, Contender, JudgedLaw, LawRace, Side, sides
 from dpcp_audit.theorems.coverage.worst_law_shrinking import Shrinking
 
 if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray
     from dpcp_audit.data.piecewise import PiecewiseConstant
     from dpcp_audit.results import Outcome, PlainData
-    from dpcp_audit.theorems.coverage.calibration_sources import Source
+    from dpcp_audit.theorems.coverage.calibration_sources import CalibrationSource
     from dpcp_audit.theorems.coverage.worst_law import Calibrate
 
 _FIRST_ROUND = 2000
@@ -141,7 +141,7 @@ class CoverageAudit:
         """Search, judge, and simplify what was found."""
         budget = context.samples(self.draws)
         calls = Calls(self.calibrate, context, budget, strict=self.strict, tolerance=self.tolerance)
-        race = Race(self._contenders(), sides(self.guarantee), calls)
+        race = LawRace(self._contenders(), sides(self.guarantee), calls)
         cases = self._judged(race, calls, context)
         worst = cases[-1]
         if worst.refuted:
@@ -190,9 +190,9 @@ class CoverageAudit:
         )
         return max(100.0, math.ceil(needed / _LAST_CASE))
 
-    def _judged(self, race: Race, calls: Calls, context: Context) -> list[Case]:
+    def _judged(self, race: LawRace, calls: Calls, context: Context) -> list[JudgedLaw]:
         """Return the cases that were judged; the one that decides at the end."""
-        cases: list[Case] = []
+        cases: list[JudgedLaw] = []
         for round_ in count():
             size = _FIRST_ROUND * 2**round_
             if calls.left == 0:
@@ -211,7 +211,7 @@ class CoverageAudit:
         return cases
 
     def _raced(
-        self, race: Race, budget: int, round_: int, context: Context
+        self, race: LawRace, budget: int, round_: int, context: Context
     ) -> tuple[Contender, Side]:
         """Race for the round's share of calls: one race more in each round, on renewed laws."""
         races = round_ + 1
@@ -224,7 +224,7 @@ class CoverageAudit:
             race.run(each)
         return race.leader()
 
-    def _spared(self, case: Case, calls: Calls) -> float | None:
+    def _spared(self, case: JudgedLaw, calls: Calls) -> float | None:
         """Return a tolerance that would restore the claim on the case's law, if rounding does."""
         finest = _SINGLE_PRECISION * max(map(abs, self.bounds))
         if case.side.upper or self.guarantee.at_most < 1 or self.tolerance >= finest:
@@ -239,7 +239,7 @@ class CoverageAudit:
         sources = self.laws.sources(self.kind, level=self._level, bounds=self.bounds)
         return [Contender(source=source, n=n) for source in sources for n in self.sizes]
 
-    def _source(self, law: PiecewiseConstant) -> Source:
+    def _source(self, law: PiecewiseConstant) -> CalibrationSource:
         return self.laws.source(self.kind, law, bounds=self.bounds)
 
     @property
@@ -305,7 +305,7 @@ def confirm(
         strict=witness["strict"],
         tolerance=witness["tolerance"],
     )
-    case = Case(
+    case = JudgedLaw(
         contender=Contender(source=source, n=witness["n"]),
         side=Side(guarantee=Coverage(**witness["guarantee"]), upper=witness["upper"]),
         significance=significance / 2,
@@ -322,12 +322,14 @@ def confirm(
     ).outcome()
 
 
-def _promises_enough(case: Case, promise: float) -> bool:
+def _promises_enough(case: JudgedLaw, promise: float) -> bool:
     """Tell whether to go on with a case, and with what it has won, rather than with a new law."""
     return case.contender.promise(case.side) >= _LOYALTY * promise > 0
 
 
-def _find(cases: list[Case], contender: Contender, side: Side, *, significance: float) -> Case:
+def _find(
+    cases: list[JudgedLaw], contender: Contender, side: Side, *, significance: float
+) -> JudgedLaw:
     """Return the case of a law, moved to the end; a new one has the next share."""
     for index, case in enumerate(cases):
         if case.contender is contender and case.side == side:
@@ -335,5 +337,5 @@ def _find(cases: list[Case], contender: Contender, side: Side, *, significance: 
             return case
     stage = len(cases) + 1
     share = significance / (stage * (stage + 1))
-    cases.append(Case(contender=contender, side=side, significance=share, stage=stage))
+    cases.append(JudgedLaw(contender=contender, side=side, significance=share, stage=stage))
     return cases[-1]

@@ -26,7 +26,7 @@ from dpcp_audit.results import (
 if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray
     from dpcp_audit.data.populations import Population
-    from dpcp_audit.theorems.coverage.worst_law import Case
+    from dpcp_audit.theorems.coverage.worst_law import JudgedLaw
 
 _GRID = 200
 
@@ -37,9 +37,9 @@ class Report:
 
     Parameters
     ----------
-    case : Case
+    case : JudgedLaw
         The law that the verdict speaks of.
-    found : Case
+    found : JudgedLaw
         The law that the search found, before it was simplified.
     laws_tried, calls : int
         In all.
@@ -51,8 +51,8 @@ class Report:
         What a run needs beside the law and the calls.
     """
 
-    case: Case
-    found: Case
+    case: JudgedLaw
+    found: JudgedLaw
     laws_tried: int
     calls: int
     significance: float

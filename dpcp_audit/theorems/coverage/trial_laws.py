@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dpcp_audit.data.populations import Population
-    from dpcp_audit.theorems.coverage.calibration_sources import Source
+    from dpcp_audit.theorems.coverage.calibration_sources import CalibrationSource
 
 _THIRD = 1 / 3
 _WIDTHS = (1e-1, 1e-3, 1e-6, 1e-10)
@@ -55,7 +55,9 @@ class LawCatalogue:
     own: tuple[Pool | ProbabilityPool, ...] = ()
     space: LawSpace = field(default_factory=LawSpace)
 
-    def sources(self, kind: Kind, *, level: float, bounds: tuple[float, float]) -> list[Source]:
+    def sources(
+        self, kind: Kind, *, level: float, bounds: tuple[float, float]
+    ) -> list[CalibrationSource]:
         """Return the sources to try, the likeliest to break a claim at the front.
 
         Parameters
@@ -76,7 +78,9 @@ class LawCatalogue:
         many = [self.source(kind, law, bounds=bounds) for law in laws]
         return [*self._own_rows(), *many, *few, *self._classifier_rows()]
 
-    def source(self, kind: Kind, law: Population, *, bounds: tuple[float, float]) -> Source:
+    def source(
+        self, kind: Kind, law: Population, *, bounds: tuple[float, float]
+    ) -> CalibrationSource:
         """Return the source of a law on [0, 1]."""
         if kind is Kind.QUANTILE:
             return ScoreSource(law=law, bounds=bounds)
@@ -99,13 +103,13 @@ class LawCatalogue:
     def _admits(self, law: Population) -> bool:
         return not isinstance(law, PiecewiseConstant) or self.space.admits(law)
 
-    def _own_scores(self) -> Iterator[Source]:
+    def _own_scores(self) -> Iterator[CalibrationSource]:
         for pool in self.own:
             if not isinstance(pool, Pool):
                 raise ValueError(f"own must hold Pools for a quantile, got {pool!r}")  # noqa: TRY004
             yield ScoreSource(law=pool)
 
-    def _own_rows(self) -> Iterator[Source]:
+    def _own_rows(self) -> Iterator[CalibrationSource]:
         for pool in self.own:
             if not isinstance(pool, ProbabilityPool):
                 raise ValueError(  # noqa: TRY004  (as every other bad input)
@@ -113,11 +117,11 @@ class LawCatalogue:
                 )
             yield RowSource(label=pool.name, build=_Given(pool))
 
-    def _classifier_scores(self, bounds: tuple[float, float]) -> Iterator[Source]:
+    def _classifier_scores(self, bounds: tuple[float, float]) -> Iterator[CalibrationSource]:
         for build in self._classifiers():
             yield ScoreSource(law=build.scores(), bounds=bounds)
 
-    def _classifier_rows(self) -> Iterator[Source]:
+    def _classifier_rows(self) -> Iterator[CalibrationSource]:
         for build in self._classifiers():
             yield RowSource(label=build.label, build=build, stored=True)
 
@@ -166,7 +170,9 @@ class FittedPool:
         return Deferred(self.label, lambda: self().hps_population())
 
 
-def source_from_data(data: dict[str, Any], *, kind: Kind, bounds: tuple[float, float]) -> Source:
+def source_from_data(
+    data: dict[str, Any], *, kind: Kind, bounds: tuple[float, float]
+) -> CalibrationSource:
     """Return the source that a witness holds as plain data."""
     family = data.get("family")
     if family == "classifier-rows":

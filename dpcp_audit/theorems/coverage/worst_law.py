@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray
     from dpcp_audit.checks import Context
     from dpcp_audit.guarantees import Coverage
-    from dpcp_audit.theorems.coverage.calibration_sources import Source
+    from dpcp_audit.theorems.coverage.calibration_sources import CalibrationSource
     from dpcp_audit.theorems.search.law_space import LawSpace
 
 _ROUNDING = 1e-12
@@ -139,7 +139,7 @@ class Calls:
         """Calls that may still be made."""
         return self._budget - self.spent
 
-    def coverage(self, source: Source, n: int, count: int) -> FloatArray:
+    def coverage(self, source: CalibrationSource, n: int, count: int) -> FloatArray:
         """Calibrate ``count`` times, or as often as is left, and return the coverages."""
         count = min(count, self.left)
         parts = [np.zeros(0)]
@@ -149,7 +149,7 @@ class Calls:
             count -= size
         return np.concatenate(parts)
 
-    def _batch(self, source: Source, n: int, size: int) -> FloatArray:
+    def _batch(self, source: CalibrationSource, n: int, size: int) -> FloatArray:
         data, noise = (self._context.rng(2 * self._batches + which) for which in (0, 1))
         self._batches += 1
         self.spent += size
@@ -165,7 +165,7 @@ class Calls:
 class Contender:
     """A law with a number of scores, and the coverages of the calls spent on choosing it."""
 
-    source: Source
+    source: CalibrationSource
     n: int
     coverage: FloatArray = field(default_factory=lambda: np.zeros(0))
 
@@ -177,7 +177,7 @@ class Contender:
         return _BETS.growth(values, at_least=side.claimed, prior=_PRIOR)
 
 
-class Race:
+class LawRace:
     """Successive halving, by a quarter at a time, over laws that are added as it goes on."""
 
     def __init__(self, contenders: list[Contender], claim: tuple[Side, ...], calls: Calls) -> None:
@@ -212,7 +212,7 @@ class Race:
     def renew(
         self,
         space: LawSpace,
-        source: Callable[[PiecewiseConstant], Source],
+        source: Callable[[PiecewiseConstant], CalibrationSource],
         rng: np.random.Generator,
     ) -> None:
         """Set up the next race: the best laws so far, steps from them, and random laws."""
@@ -243,7 +243,7 @@ def _movable(contender: Contender, space: LawSpace) -> bool:
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class Case:
+class JudgedLaw:
     """A law on which the claim is judged, by fresh calls, at a share of the significance.
 
     Parameters

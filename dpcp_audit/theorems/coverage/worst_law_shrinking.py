@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dpcp_audit.data.piecewise import PiecewiseConstant
-from dpcp_audit.theorems.coverage.worst_law import Case, Contender
+from dpcp_audit.theorems.coverage.worst_law import Contender, JudgedLaw
 from dpcp_audit.theorems.search.law_shrinking import complexity, simplifications
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from dpcp_audit.data.populations import Population
-    from dpcp_audit.theorems.coverage.calibration_sources import Source
+    from dpcp_audit.theorems.coverage.calibration_sources import CalibrationSource
     from dpcp_audit.theorems.coverage.worst_law import Calls
     from dpcp_audit.theorems.search.law_space import LawSpace
 
@@ -46,11 +46,11 @@ class Shrinking:
     """
 
     space: LawSpace
-    source: Callable[[PiecewiseConstant], Source]
+    source: Callable[[PiecewiseConstant], CalibrationSource]
     significance: float
     budget: int
 
-    def simplest(self, case: Case, calls: Calls) -> Case:
+    def simplest(self, case: JudgedLaw, calls: Calls) -> JudgedLaw:
         """Return the case of the simplest law found on which the claim is refuted again.
 
         A few calls show whether a simpler law promises at least a quarter of the growth that
@@ -78,7 +78,7 @@ class Shrinking:
                     break
         return case
 
-    def _screened(self, law: PiecewiseConstant, case: Case, calls: Calls) -> Case | None:
+    def _screened(self, law: PiecewiseConstant, case: JudgedLaw, calls: Calls) -> JudgedLaw | None:
         contender = Contender(source=self.source(law), n=case.contender.n)
         part = _STANDARD_SCREENING if law in _STANDARD else _SCREENING
         count = max(_FEWEST_CALLS, case.coverage.size // part)
@@ -86,7 +86,7 @@ class Shrinking:
         here = Contender(source=case.contender.source, n=contender.n, coverage=case.coverage)
         if contender.promise(case.side) < _PROMISE * here.promise(case.side):
             return None
-        return Case(
+        return JudgedLaw(
             contender=contender,
             side=case.side,
             significance=self.significance / ATTEMPTS,

@@ -14,7 +14,7 @@ from dpcp_audit.audits.search.event_search import Event, EventSearch
 from dpcp_audit.audits.search.feature_cells import (
     Automatic,
     BestOf,
-    Classifier,
+    ClassifierScore,
     Discrete,
     DyadicBits,
     EachCoordinate,
@@ -116,7 +116,7 @@ def test_bits_follow_the_resolution() -> None:
     assert Ones(bounds=(0.0, 1.0), rounds=8)(outputs).tolist() != read.tolist()
 
 
-@pytest.mark.parametrize("search", [Classifier(), Automatic()])
+@pytest.mark.parametrize("search", [ClassifierScore(), Automatic()])
 def test_a_classifier_finds_a_correlation(search: EventSearch) -> None:
     assert audit(correlated, search, PureDP(1.0)).verdict is Verdict.REFUTED
 
@@ -148,13 +148,13 @@ def test_infinite_vectors_are_classified() -> None:
         q = np.where(rng.random(size) < 0.1 + 0.7 * value, np.inf, rng.normal(size=size))
         return np.stack([q, rng.normal(size=size)], axis=1)
 
-    assert audit(maybe, Classifier(), PureDP(1.0)).verdict is Verdict.REFUTED
+    assert audit(maybe, ClassifierScore(), PureDP(1.0)).verdict is Verdict.REFUTED
 
 
 def test_the_best_of_several_is_taken_and_the_first_on_a_tie() -> None:
     rng = np.random.default_rng(0)
     samples = correlated(0.0, 4000, rng=rng), correlated(1.0, 4000, rng=rng)
-    best = BestOf((EachCoordinate(), Classifier()))(PureDP(1.0), *samples)
+    best = BestOf((EachCoordinate(), ClassifierScore()))(PureDP(1.0), *samples)
     assert isinstance(best.event.feature, Quadratic)
     tie = BestOf((LikelihoodRatio(cells=8), LikelihoodRatio(cells=8)))
     alone = LikelihoodRatio(cells=8)(PureDP(1.0), samples[0][:, 0], samples[1][:, 0])
@@ -165,7 +165,7 @@ def test_the_best_of_several_is_taken_and_the_first_on_a_tie() -> None:
     ("sample", "search"),
     [
         (gaussian(0.5), LikelihoodRatio()),
-        (correlated, Classifier()),
+        (correlated, ClassifierScore()),
         (lambda v, n, *, rng: v + rng.normal(size=(n, 2)), EachCoordinate()),
         (cells, Discrete()),
         (lambda v, size, *, rng: rng.random(size) ** (1 + v), DyadicBits(bounds=(0, 1), rounds=8)),
@@ -213,7 +213,7 @@ def test_events_of_the_ends_keep_them() -> None:
         (lambda: DyadicBits(bounds=(1, 0), rounds=3), "bounds must be finite with a < b"),
         (lambda: LikelihoodRatio(cells=1), "cells must be an integer >= 2, got 1"),
         (lambda: Discrete(values=0), "values must be an integer >= 1"),
-        (lambda: Classifier(penalty=0), "penalty must be finite and > 0"),
+        (lambda: ClassifierScore(penalty=0), "penalty must be finite and > 0"),
         (lambda: BestOf(()), "at least one search, got none"),
         (lambda: feature_from_data({"kind": "?"}), "must name a kind of feature, got '?'"),
         (lambda: Value()(np.zeros((3, 2))), r"outputs must have shape \(size,\), got shape \(3, 2"),

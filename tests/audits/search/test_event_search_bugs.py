@@ -16,7 +16,7 @@ from dpcp_audit.audits.search.exact_pairs import (
     exact_loss,
     search_pairs,
 )
-from dpcp_audit.audits.search.feature_cells import Classifier, DyadicBits, LikelihoodRatio
+from dpcp_audit.audits.search.feature_cells import ClassifierScore, DyadicBits, LikelihoodRatio
 from dpcp_audit.guarantees import PrivacyGuarantee, PureDP
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.results import Verdict
@@ -67,7 +67,7 @@ def test_bits_of_the_wrong_interval_miss_it() -> None:
 def rate_gap(seed: int, *, held_out: bool) -> float:
     """Return how much likelier one of two equal laws seems at the classifier's better half."""
     first, second = np.random.default_rng(seed).normal(size=(2, 400, 12))
-    score = Classifier(penalty=1e-3)._fit(first[::2], second[::2])
+    score = ClassifierScore(penalty=1e-3)._fit(first[::2], second[::2])
     part = slice(1, None, 2) if held_out else slice(0, None, 2)
     scores = score(first[part]), score(second[part])
     middle = np.median(np.concatenate(scores))

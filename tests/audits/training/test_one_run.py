@@ -11,7 +11,7 @@ from scipy.stats import binom, combine_pvalues
 
 from dpcp_audit.audits.training.one_run import (
     Guesses,
-    Theorem,
+    OneRunTheorem,
     binomial_p_value,
     epsilon_lower_bound,
     p_value,
@@ -68,7 +68,7 @@ def test_the_binomial_theorem_against_its_formula(delta) -> None:
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0])
-@pytest.mark.parametrize("theorem", Theorem)
+@pytest.mark.parametrize("theorem", OneRunTheorem)
 def test_randomised_response_is_refuted_at_most_at_the_level_and_not_much_less(
     epsilon, theorem
 ) -> None:
@@ -77,7 +77,7 @@ def test_randomised_response_is_refuted_at_most_at_the_level_and_not_much_less(
 
     def refuted(correct: int) -> bool:
         guesses = Guesses(correct=correct, guesses=made, canaries=made)
-        if theorem is Theorem.BINOMIAL:
+        if theorem is OneRunTheorem.BINOMIAL:
             return binomial_p_value(PureDP(epsilon), guesses) <= significance
         return refutes(PureDP(epsilon), guesses, significance=significance)
 
@@ -85,7 +85,7 @@ def test_randomised_response_is_refuted_at_most_at_the_level_and_not_much_less(
     level = float(binom.sf(critical - 1, made, expit(epsilon)))
     assert level <= significance
     # the region's inequalities alone do not know that guesses are binomial
-    assert level >= (significance / 3 if theorem is Theorem.BINOMIAL else significance / 200)
+    assert level >= (significance / 3 if theorem is OneRunTheorem.BINOMIAL else significance / 200)
 
 
 @pytest.mark.parametrize("test", [p_value, binomial_p_value])
@@ -109,7 +109,7 @@ def test_a_gaussian_that_nobody_claimed_refutes_randomised_response() -> None:
 
 def test_lower_bounds_come_near_the_truth() -> None:
     typical = Guesses(correct=2924, guesses=4000, canaries=4000)
-    for theorem in Theorem:
+    for theorem in OneRunTheorem:
         bound = epsilon_lower_bound(typical, delta=0.0, significance=0.05, theorem=theorem)
         assert 0.8 <= bound <= 1.0
 
@@ -119,7 +119,9 @@ def test_the_claims_own_region_is_sharper_than_epsilon_and_delta() -> None:
     training = SubsampledGaussian(sampling_rate=1 / 15, steps=100, noise_multiplier=1.0827)
     inside = training_epsilon_lower_bound(training, guesses, delta=1e-5, significance=0.05)
     anywhere = epsilon_lower_bound(guesses, delta=1e-5, significance=0.05)
-    binomial = epsilon_lower_bound(guesses, delta=1e-5, significance=0.05, theorem=Theorem.BINOMIAL)
+    binomial = epsilon_lower_bound(
+        guesses, delta=1e-5, significance=0.05, theorem=OneRunTheorem.BINOMIAL
+    )
     assert binomial - 0.1 <= anywhere < inside <= training.epsilon_at(1e-5)
     assert binomial > 1
 
@@ -127,7 +129,9 @@ def test_the_claims_own_region_is_sharper_than_epsilon_and_delta() -> None:
 def test_the_region_does_not_mind_many_canaries_as_the_binomial_theorem_does() -> None:
     guesses = Guesses(correct=1706, guesses=1800, canaries=600_000)
     region = epsilon_lower_bound(guesses, delta=1e-5, significance=0.05)
-    binomial = epsilon_lower_bound(guesses, delta=1e-5, significance=0.05, theorem=Theorem.BINOMIAL)
+    binomial = epsilon_lower_bound(
+        guesses, delta=1e-5, significance=0.05, theorem=OneRunTheorem.BINOMIAL
+    )
     assert region > 1.4 * binomial
 
 

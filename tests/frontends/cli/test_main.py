@@ -239,13 +239,20 @@ def test_an_edited_finding_does_not_replay(
     assert out.splitlines()[-1] == "the finding does NOT replay"
 
 
-@pytest.mark.parametrize("change", [{"profile": "turbo"}, {"false_alarm": 2.0}, {"suite": "x"}])
+@pytest.mark.parametrize("change", [{"profile": "turbo"}, {"false_alarm": 2.0}])
 def test_settings_that_cannot_be_are_refused(
     change: dict[str, Any], recorded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = edited(recorded, tmp_path, "ldpcp.krr", **change)
     line = refused(["replay", "ldpcp.krr", path], capsys)
     assert "does not say how it was run" in line
+
+
+def test_results_of_a_suite_that_is_not_installed_are_refused(
+    recorded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = edited(recorded, tmp_path, "ldpcp.krr", suite="x")
+    assert "got 'x'" in refused(["replay", "ldpcp.krr", path], capsys)
 
 
 def test_replay_of_what_is_not_there(

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import math
-from itertools import combinations, pairwise
+from itertools import combinations
 
 import numpy as np
 import pytest
 import torch
 from support.plain_dpsgd import plain_train
+from support.small_trainings import (
+    CLASSES,
+    DATA,
+    FEATURES,
+    POISSON,
+    RNG,
+    SHUFFLED,
+    N,
+    beginning,
+    head,
+    settings,
+)
 from torch import nn
 
 from dpcp_audit.mechanisms.dpsgd import gradients, networks
 from dpcp_audit.mechanisms.dpsgd.examples import Examples
-from dpcp_audit.mechanisms.dpsgd.gradient_canaries import GradientCanaries
 from dpcp_audit.mechanisms.dpsgd.gradients import FlatModel, clipped_sum
 from dpcp_audit.mechanisms.dpsgd.trained_networks import Trained
 from dpcp_audit.mechanisms.dpsgd.training import train
@@ -24,45 +35,14 @@ from dpcp_audit.mechanisms.dpsgd.training_settings import (
     Clipping,
     Flaw,
     Poisson,
-    ShuffledBatches,
 )
 
-RNG = np.random.default_rng(1)
-N, FEATURES, CLASSES = 12, 5, 3
-DATA = Examples(
-    inputs=RNG.normal(size=(N, FEATURES)).astype(np.float32),
-    labels=RNG.integers(CLASSES, size=N),
-    n_classes=CLASSES,
-)
 IMAGES = Examples(
     inputs=RNG.normal(size=(N, 1, 4, 4)).astype(np.float32), labels=DATA.labels, n_classes=CLASSES
 )
 MEMBERS = np.ones((2, N), dtype=np.bool_)
 MEMBERS[1, ::3] = False
-POISSON, SHUFFLED = Poisson(0.4), ShuffledBatches()
 ADAM = Adam(beta1=0.8, beta2=0.9, smoothing=1e-3)
-
-
-def settings(**changes: object) -> DPSGD:
-    return DPSGD(
-        **{
-            "sampling": POISSON,
-            "lot_size": 4,
-            "steps": 5,
-            "noise_multiplier": 0.7,
-            "clip_norm": 0.6,
-            "learning_rate": 0.3,
-        }
-        | changes
-    )
-
-
-def head() -> nn.Module:
-    return networks.head(FEATURES, CLASSES, hidden=4, dropout=0.0)
-
-
-def beginning(module: nn.Module) -> np.ndarray:
-    return np.random.default_rng(2).normal(size=FlatModel(module).size) / 3
 
 
 def against_the_plain_loop(module: nn.Module, data: Examples, chosen: DPSGD) -> None:
@@ -328,120 +308,3 @@ class TestRefusals:
         wild = settings(learning_rate=1e38, clip_norm=math.inf, noise_multiplier=0)
         with pytest.raises(FloatingPointError, match="2 of 2 replicas diverged"):
             train(head(), DATA, wild, rng=0, replicas=2)
-
-
-class TestCanaries:
-    def canaries(self, **changes: object) -> GradientCanaries:
-        kept = {
-            "coordinates": np.array([1, 8]),
-            "members": np.array([[True, False], [True, True]]),
-            "norm": 5.0,
-        }
-        return GradientCanaries(**kept | changes)
-
-    def trained(self, module, **changes: object) -> np.ndarray:
-        full = settings(sampling=Poisson(1.0), steps=1, noise_multiplier=0, learning_rate=1.0)
-        chosen = DPSGD(**{f: getattr(full, f) for f in full.__slots__} | changes)
-        start = beginning(module)
-        nobody = np.zeros((2, N), dtype=np.bool_)
-        left = train(
-            module, DATA, chosen, members=nobody, canaries=self.canaries(), initial=start
-        ).parameters
-        return (np.float32(start) - left.cpu().numpy()) * chosen.lot_size
-
-    @pytest.mark.parametrize(
-        ("changes", "left"),
-        [
-            ({}, 0.6),
-            ({"clipping": Clipping.PER_LAYER}, 0.6 / math.sqrt(2)),
-            ({"clip_norm": 7.0}, 5.0),
-            ({"flaw": Flaw.NO_CLIPPING}, 5.0),
-            ({"flaw": Flaw.DIVIDES_BY_SIZE}, np.array([[0.6 * 4], [0.6 * 4 / 2]])),
-        ],
-    )
-    def test_they_are_clipped_as_any_other_example(self, changes, left) -> None:
-        moved = self.trained(head(), **changes)
-        expected = np.zeros_like(moved)
-        expected[[0, 1, 1], [1, 1, 8]] = np.broadcast_to(left, (2, 1))[[0, 1, 1], 0]
-        np.testing.assert_allclose(moved, expected, atol=1e-5)
-
-    def test_they_are_sampled_as_any_other_example(self) -> None:
-        module, lots = head(), []
-        chosen = settings(sampling=Poisson(0.5), steps=40, noise_multiplier=0, clip_norm=1.0)
-        train(
-            module,
-            DATA,
-            chosen,
-            rng=0,
-            members=np.zeros((2, N), dtype=np.bool_),
-            canaries=self.canaries(),
-            observer=lambda step: lots.append((step.before - step.after) != 0),
-        )
-        seen = torch.stack(lots).float().mean(dim=0).cpu().numpy()
-        assert (seen[[0, 1, 1], [1, 1, 8]] > 0.1).all()
-        assert (seen[[0, 1, 1], [1, 1, 8]] < 0.9).all()
-        assert seen[0, 8] == 0
-
-    @pytest.mark.parametrize(
-        ("changes", "message"),
-        [
-            ({"coordinates": np.array([1, 1])}, "vector of different parameters"),
-            ({"coordinates": np.array([-1, 1])}, "coordinates must be integers >= 0"),
-            ({"coordinates": np.array([0.5, 1])}, "coordinates must be integers >= 0"),
-            ({"members": np.ones((2, 2))}, "members must be bool, got float64"),
-            ({"members": np.ones((2, 3), dtype=np.bool_)}, r"shape \(replicas, 2\), got"),
-            ({"norm": 0.0}, "norm must be finite and > 0"),
-        ],
-    )
-    def test_bad_ones_are_refused(self, changes, message) -> None:
-        with pytest.raises(ValueError, match=message):
-            self.canaries(**changes)
-
-    @pytest.mark.parametrize(
-        ("changes", "options", "message"),
-        [
-            ({"coordinates": np.array([1, 39])}, {}, "coordinates must be below 39"),
-            ({}, {"replicas": 3}, "canaries.members must have 3 rows"),
-        ],
-    )
-    def test_they_fit_the_training(self, changes, options, message) -> None:
-        with pytest.raises(ValueError, match=message):
-            train(
-                head(),
-                DATA,
-                settings(),
-                canaries=self.canaries(**changes),
-                **{"replicas": 2} | options,
-            )
-
-    def test_shuffled_batches_have_no_room_for_them(self) -> None:
-        with pytest.raises(ValueError, match="sampling must be Poisson where there are canaries"):
-            train(head(), DATA, settings(sampling=SHUFFLED), replicas=2, canaries=self.canaries())
-
-
-class TestTrained:
-    def test_losses_probabilities_and_accuracy_are_those_of_the_logits(self) -> None:
-        trained = train(head(), DATA, settings(), rng=0, replicas=2)
-        logits = trained.logits(DATA.inputs.astype(np.float64))
-        odds = np.exp(logits)
-        np.testing.assert_allclose(
-            trained.probabilities(DATA.inputs), odds / odds.sum(axis=2, keepdims=True), rtol=1e-6
-        )
-        true = trained.probabilities(DATA.inputs)[:, np.arange(N), DATA.labels]
-        np.testing.assert_allclose(trained.losses(DATA), -np.log(true), rtol=1e-6)
-        right = (logits.argmax(axis=2) == DATA.labels).mean(axis=1)
-        np.testing.assert_array_equal(trained.accuracy(DATA), right)
-
-    def test_many_inputs_are_predicted_in_parts(self, monkeypatch) -> None:
-        trained = train(head(), DATA, settings(), rng=0, replicas=3)
-        whole = trained.logits(DATA.inputs)
-        monkeypatch.setattr("dpcp_audit.mechanisms.dpsgd.trained_networks._PREDICTED_AT_ONCE", 15)
-        np.testing.assert_allclose(trained.logits(DATA.inputs), whole, rtol=1e-5, atol=1e-6)
-
-    def test_an_observer_sees_every_step(self) -> None:
-        steps = []
-        trained = train(head(), DATA, settings(), rng=0, replicas=2, observer=steps.append)
-        assert [step.index for step in steps] == list(range(5))
-        assert torch.equal(steps[-1].after, trained.parameters)
-        for earlier, later in pairwise(steps):
-            assert torch.equal(earlier.after, later.before)

@@ -13,7 +13,7 @@ from dpcp_audit.checks import Chunked, Context
 from dpcp_audit.engine import encoding
 from dpcp_audit.engine.run_settings import RunSettings
 from dpcp_audit.engine.runner import check
-from dpcp_audit.engine.suites import Suite, suite
+from dpcp_audit.engine.suites import suite
 from dpcp_audit.papers.claims import compared_calibrators
 from dpcp_audit.papers.claims.compared_calibrators import Compared
 from dpcp_audit.papers.comparison.calibrator_study import QUICK, Grid, compare
@@ -46,7 +46,7 @@ def context(*, significance: float = 1e-7, effort: float = 2.0) -> Context:
 
 
 def test_every_subject_of_the_comparison_has_a_row() -> None:
-    found = {row.claim.id: row for row in suite(Suite.TABLES) if row.claim.id[:8] == "compared"}
+    found = {row.claim.id: row for row in suite("tables") if row.claim.id[:8] == "compared"}
     assert set(found) == {f"compared[scores={name}]" for name in QUICK.subjects}
     assert all(row.claim.expected is Verdict.CONSISTENT for row in found.values())
     assert all(row.check.sampled and isinstance(row.check, Chunked) for row in found.values())
@@ -139,7 +139,7 @@ def test_the_full_profile_has_the_whole_grid() -> None:
 
 @pytest.mark.usefixtures("small")
 def test_a_report_of_the_tables_shows_the_comparison() -> None:
-    settings = RunSettings(suite=Suite.TABLES)
+    settings = RunSettings(suite="tables")
     finding = check(f"compared[scores={POOL}]", settings)
     page = render_html(to_document(settings, [finding], seconds=1.0, complete=True))
     assert "All calibrators at equal privacy" in page

@@ -15,7 +15,7 @@ from dpcp_audit.checks import Chunked, Context
 from dpcp_audit.computed import Computation, Computed
 from dpcp_audit.engine import encoding
 from dpcp_audit.engine.run_settings import Profile
-from dpcp_audit.engine.suites import Suite, suite
+from dpcp_audit.engine.suites import suite
 from dpcp_audit.frontends.cli.main import main
 from dpcp_audit.papers.claims import reproduced_tables
 from dpcp_audit.papers.claims.reproduced_tables import Reproduced, WithPrivateModels
@@ -67,7 +67,7 @@ def cell(value: float, *, trials: int = 1000, spread: float = 0.0101, name: str 
 
 
 def test_every_experiment_has_a_row_and_where_it_is_compared_two() -> None:
-    ids = [row.claim.id for row in suite(Suite.TABLES)]
+    ids = [row.claim.id for row in suite("tables")]
     for id_, experiment in EXPERIMENTS.items():
         assert f"reproduced.{id_}" in ids
         assert (f"reproduced.{id_}[form=written]" in ids) == (Form.WRITTEN in experiment.compared)
@@ -195,7 +195,7 @@ def test_chunks_give_the_numbers_of_the_command(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_checks_travel_to_other_processes() -> None:
-    for row in suite(Suite.TABLES):
+    for row in suite("tables"):
         if isinstance(row.check, WithPrivateModels):
             continue
         assert pickle.loads(pickle.dumps(row.check)) == row.check  # noqa: S301  (its own)

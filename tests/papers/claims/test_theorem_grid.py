@@ -8,16 +8,16 @@ import pytest
 
 from dpcp_audit.engine.run_settings import Profile, RunSettings
 from dpcp_audit.engine.runner import check
-from dpcp_audit.engine.suites import Suite, suite
+from dpcp_audit.engine.suites import suite
 from dpcp_audit.frontends.cli.main import main
 from dpcp_audit.results import Verdict
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-IDS = [row.claim.id for row in suite(Suite.THEOREMS)]
+IDS = [row.claim.id for row in suite("theorems")]
 SOME = IDS[5::13]
-SETTINGS = RunSettings(suite=Suite.THEOREMS, profile=Profile.SMOKE, false_alarm=1e-6)
+SETTINGS = RunSettings(suite="theorems", profile=Profile.SMOKE, false_alarm=1e-6)
 
 
 def contradictions(ids: list[str]) -> list[str]:

@@ -10,14 +10,14 @@ from scipy.stats import binom
 from support.report_document import document, evidence, finding
 
 from dpcp_audit.audits.sampled import SampledPrivacy
-from dpcp_audit.audits.search.event_search import Choice, Event
+from dpcp_audit.audits.search.event_search import ChosenEvent, Event
 from dpcp_audit.audits.search.features import Ones
 from dpcp_audit.checks import Context
 from dpcp_audit.engine.run_settings import RunSettings
 from dpcp_audit.guarantees import PureDP
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.neighbours import Neighbours, Relation
-from dpcp_audit.reports.differences.two_runs import Comparison, compare
+from dpcp_audit.reports.differences.two_runs import RunDifferences, compare
 from dpcp_audit.reports.document import to_document
 from dpcp_audit.results import Claim, Finding, Source, Verdict
 
@@ -121,8 +121,8 @@ class Fixed:
 
     def __call__(
         self, guarantee: PrivacyGuarantee, outputs: FloatArray, others: FloatArray, /
-    ) -> Choice:
-        return Choice(
+    ) -> ChosenEvent:
+        return ChosenEvent(
             Event(np.array([19.0]), np.array([False, True]), self.feature), swapped=True, excess=1.0
         )
 
@@ -149,7 +149,7 @@ def audited(rho: float, seed: int, *, claim: float) -> dict[str, Any]:
     return to_document(RunSettings(seed=seed), [found], seconds=0.0, complete=True)
 
 
-def outcome_of(comparison: Comparison) -> tuple[str, str, bool]:
+def outcome_of(comparison: RunDifferences) -> tuple[str, str, bool]:
     (change,) = comparison.changes
     return change.verdict, change.number, bool(comparison.worsenings)
 

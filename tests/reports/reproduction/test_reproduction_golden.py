@@ -2,7 +2,7 @@
 
 After a change that is meant, write the file anew and read the difference::
 
-    DPCP_AUDIT_UPDATE_GOLDEN=1 python -m pytest tests/golden
+    DPCP_AUDIT_UPDATE_GOLDEN=1 python -m pytest tests/reports
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from dpcp_audit.audits.training.canaries.guess_counts import (
 from dpcp_audit.audits.training.canaries.run_bets import RunBets, ranked
 from dpcp_audit.audits.training.one_run import (
     Guesses,
-    Theorem,
+    OneRunTheorem,
     epsilon_lower_bound,
     p_value,
     refutes,
@@ -280,7 +280,7 @@ class CanaryAudit:
 
     def _binomial(self, guesses: Guesses) -> float:
         return epsilon_lower_bound(
-            guesses, delta=self.delta, significance=_USUAL, theorem=Theorem.BINOMIAL
+            guesses, delta=self.delta, significance=_USUAL, theorem=OneRunTheorem.BINOMIAL
         )
 
     def _epsilon_groups(self, results: Sequence[PlainData]) -> list[Guesses]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 
 from dpcp_audit import _validate
-from dpcp_audit.audits.training.canaries.step_observer import Attack, Watcher
+from dpcp_audit.audits.training.canaries.step_observer import CanaryStatistic, Watcher
 from dpcp_audit.mechanisms.dpsgd.examples import Examples, digits
 from dpcp_audit.mechanisms.dpsgd.gradient_canaries import GradientCanaries
 
@@ -27,7 +27,7 @@ _PART = 8
 _FEWEST_REFERENCES = 8
 
 
-class Played(NamedTuple):
+class GameResults(NamedTuple):
     """What came of the runs of a game, both of shape (runs, m)."""
 
     scores: FloatArray
@@ -43,11 +43,11 @@ class Game(Protocol):
         """The number of canaries of a run, m."""
         ...
 
-    def play(self, runs: int, *, rng: np.random.Generator) -> Played:
+    def play(self, runs: int, *, rng: np.random.Generator) -> GameResults:
         """Play independent runs."""
         ...
 
-    def play_noiseless(self, runs: int, *, rng: np.random.Generator) -> Played:
+    def play_noiseless(self, runs: int, *, rng: np.random.Generator) -> GameResults:
         """Play the same training without its noise, at a quarter of the time of so many runs."""
         ...
 
@@ -118,7 +118,7 @@ class WhiteBoxGame:
         Units of the head; 0 for logistic regression.
     norm : float
         Of a canary's gradient, before clipping.
-    attack : Attack
+    attack : CanaryStatistic
         What the attacker makes of the steps.
     """
 
@@ -127,19 +127,19 @@ class WhiteBoxGame:
     examples: int = 900
     hidden: int = 0
     norm: float = 1.0
-    attack: Attack = Attack.LIKELIHOOD
+    attack: CanaryStatistic = CanaryStatistic.LIKELIHOOD
 
     def __post_init__(self) -> None:
         _validate.integer(canaries=self.canaries, examples=self.examples, at_least=1)
         _validate.integer(hidden=self.hidden, at_least=0)
         _validate.positive(norm=self.norm)
-        _validate.choice(Attack, attack=self.attack)
+        _validate.choice(CanaryStatistic, attack=self.attack)
 
-    def play(self, runs: int, *, rng: np.random.Generator) -> Played:
+    def play(self, runs: int, *, rng: np.random.Generator) -> GameResults:
         """Train ``runs`` models side by side and score their canaries."""
         return _watched(self, runs, self.settings, rng)
 
-    def play_noiseless(self, runs: int, *, rng: np.random.Generator) -> Played:
+    def play_noiseless(self, runs: int, *, rng: np.random.Generator) -> GameResults:
         """Play without noise: an eighth of the runs, or of a few runs' canaries and units."""
         bare = replace(self.settings, noise_multiplier=0.0)
         if runs >= _PART:
@@ -192,7 +192,7 @@ class BlackBoxGame:
         _validate.integer(hidden=self.hidden, at_least=0)
         _validate.integer(references=self.references, at_least=_FEWEST_REFERENCES)
 
-    def play(self, runs: int, *, rng: np.random.Generator) -> Played:
+    def play(self, runs: int, *, rng: np.random.Generator) -> GameResults:
         """Train ``runs`` models beside the references and score their canaries."""
         from dpcp_audit.mechanisms.dpsgd.training import train  # noqa: PLC0415  (an extra)
 
@@ -211,9 +211,9 @@ class BlackBoxGame:
         margins = confidence - np.log(-np.expm1(np.minimum(confidence, -1e-12)))
         known, new = np.split(margins, [self.references])
         scores = _calibrated(known, members[: self.references], new)
-        return Played(scores, members[self.references :])
+        return GameResults(scores, members[self.references :])
 
-    def play_noiseless(self, runs: int, *, rng: np.random.Generator) -> Played:
+    def play_noiseless(self, runs: int, *, rng: np.random.Generator) -> GameResults:
         """Play without noise: a quarter of the trainings, half of them as references."""
         part = max(_FEWEST_REFERENCES, math.ceil((self.references + runs) / _PART))
         bare = replace(self.settings, noise_multiplier=0.0)
@@ -228,7 +228,9 @@ class BlackBoxGame:
         return found.take(np.arange(self.canaries))
 
 
-def _watched(game: WhiteBoxGame, runs: int, settings: DPSGD, rng: np.random.Generator) -> Played:
+def _watched(
+    game: WhiteBoxGame, runs: int, settings: DPSGD, rng: np.random.Generator
+) -> GameResults:
     """Play the training of these settings against the attacker of the game's own."""
     from dpcp_audit.mechanisms.dpsgd.training import train  # noqa: PLC0415  (an extra)
 
@@ -238,7 +240,7 @@ def _watched(game: WhiteBoxGame, runs: int, settings: DPSGD, rng: np.random.Gene
         raise ValueError(f"canaries must be at most {len(coordinates)} here, got {game.canaries}")
     members = rng.random((runs, game.canaries)) < 0.5
     watch = Watcher(attack=game.attack, settings=game.settings, coordinates=coordinates)
-    if game.attack is Attack.REPLAYED_NOISE:
+    if game.attack is CanaryStatistic.REPLAYED_NOISE:
         train(network(data, game.hidden), data, settings, rng=rng, observer=watch.learn)
     train(
         network(data, game.hidden),
@@ -249,7 +251,7 @@ def _watched(game: WhiteBoxGame, runs: int, settings: DPSGD, rng: np.random.Gene
         canaries=GradientCanaries(coordinates=coordinates, members=members, norm=game.norm),
         observer=watch,
     )
-    return Played(np.broadcast_to(watch.scores, members.shape), members)
+    return GameResults(np.broadcast_to(watch.scores, members.shape), members)
 
 
 def _calibrated(known: FloatArray, coins: BoolArray, new: FloatArray) -> FloatArray:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.stats import betabinom
 
-from dpcp_audit.audits.training.canaries.canary_games import Played
+from dpcp_audit.audits.training.canaries.canary_games import GameResults
 from dpcp_audit.audits.training.canaries.run_bets import Ranked
 from dpcp_audit.audits.training.one_run import Guesses, top_guesses
 
@@ -23,26 +23,26 @@ _BLOCK = 1000
 _QUANTILE = 0.05
 
 
-def guessed(played: Played, share: float) -> dict[str, int]:
+def guessed(played: GameResults, share: float) -> dict[str, int]:
     """Return the guesses of this share of the canaries, as plain data."""
     made = max(1, round(share * played.scores.size))
     found = top_guesses(played.scores, played.members, guesses=made)
     return {"correct": found.correct, "guesses": found.guesses, "canaries": found.canaries}
 
 
-def blocks(played: Played) -> list[Played]:
+def blocks(played: GameResults) -> list[GameResults]:
     """Return the runs in blocks of 1,000 canaries or so, whose guesses are independent."""
     size = max(1, round(_BLOCK / played.scores.shape[1]))
     cuts = range(size, len(played.scores), size)
     pairs = zip(np.split(played.scores, cuts), np.split(played.members, cuts), strict=True)
-    return [Played(*pair) for pair in pairs]
+    return [GameResults(*pair) for pair in pairs]
 
 
-def beginnings(played: Played, count: int) -> list[Played]:
+def beginnings(played: GameResults, count: int) -> list[GameResults]:
     """Return the first canaries of a single run, from few to all."""
     canaries = played.scores.shape[1]
     sizes = {max(1, canaries >> k) for k in range(count)}
-    return [Played(played.scores[:, :m], played.members[:, :m]) for m in sorted(sizes)]
+    return [GameResults(played.scores[:, :m], played.members[:, :m]) for m in sorted(sizes)]
 
 
 def grouped(parts: Sequence[dict[str, int]]) -> list[Guesses]:

@@ -20,7 +20,7 @@ _LEAST = 1e-30
 _ITERATIONS = 6
 
 
-class Attack(StrEnum):
+class CanaryStatistic(StrEnum):
     """What is scored: any function of the parameters that were seen will do."""
 
     LIKELIHOOD = "per-step likelihood"
@@ -39,14 +39,14 @@ class Watcher:
 
     Parameters
     ----------
-    attack : Attack
+    attack : CanaryStatistic
     settings : DPSGD
         With Poisson sampling.
     coordinates : ndarray of int, shape (m,)
         The canaries' weights.
     """
 
-    attack: Attack
+    attack: CanaryStatistic
     settings: DPSGD
     coordinates: IntArray
     _total: FloatArray = field(init=False, default_factory=lambda: np.zeros(()))
@@ -62,7 +62,7 @@ class Watcher:
     @property
     def scores(self) -> FloatArray:
         """The canaries' scores, shape (replicas, m), or (replicas, 1) where all share one."""
-        if self.attack in {Attack.WEIGHT_SCALE, Attack.UPDATE_SCALE}:
+        if self.attack in {CanaryStatistic.WEIGHT_SCALE, CanaryStatistic.UPDATE_SCALE}:
             return -np.log(self._total)
         if self._fed is not None:
             return self._fed.scores(self._log_ratio, self.settings.noise_multiplier)
@@ -70,10 +70,10 @@ class Watcher:
 
     def __call__(self, step: Step, /) -> None:
         """Take in one step."""
-        if self.attack is Attack.UPDATE_SCALE:
+        if self.attack is CanaryStatistic.UPDATE_SCALE:
             moves = (step.before - step.after).square().sum(dim=1, keepdim=True)
             self._total = self._total + moves.cpu().double().numpy()
-        elif self.attack is Attack.WEIGHT_SCALE:
+        elif self.attack is CanaryStatistic.WEIGHT_SCALE:
             self._total = np.square(self._moves(step)) + _LEAST
         elif isinstance(self.settings.optimiser, Adam):
             self._fed = self._fed or _FedToAdam(adam=self.settings.optimiser)

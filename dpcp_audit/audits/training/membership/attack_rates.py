@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class RateLine:
     """TPR − e^ε·FPR of an attack, which a guarantee holds at or below δ(ε).
 
     Given the other targets' coins, the two laws of a model, with the target and without, are
@@ -55,7 +55,7 @@ class Line:
     targets: int
 
     @classmethod
-    def of(cls, guarantee: PrivacyGuarantee, epsilon: float, *, targets: int) -> Line:
+    def of(cls, guarantee: PrivacyGuarantee, epsilon: float, *, targets: int) -> RateLine:
         """Return a guarantee's line."""
         return cls(epsilon=epsilon, allowed=guarantee.delta_at(epsilon), targets=targets)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from dpcp_audit.audits.training.membership.attack_rates import Line
+from dpcp_audit.audits.training.membership.attack_rates import RateLine
 
 if TYPE_CHECKING:
     from dpcp_audit._types import BoolArray, FloatArray
@@ -19,28 +19,28 @@ _LOW_RATES = (1e-2, 1e-3)
 LARGEST = "At the largest advantage"
 
 
-class Played(NamedTuple):
+class AttackScores(NamedTuple):
     """The attack's scores of the targets, and their coins; both of shape (models, targets)."""
 
     scores: FloatArray
     coins: BoolArray
 
-    def gains(self, line: Line, threshold: float) -> FloatArray:
+    def gains(self, line: RateLine, threshold: float) -> FloatArray:
         """Return every model's gain, where "in" is said from the threshold on."""
         return line.gains(self.scores >= threshold, self.coins)
 
 
-class Choice(NamedTuple):
+class ChosenThreshold(NamedTuple):
     """A line, and the threshold from which on "in" is said."""
 
-    line: Line
+    line: RateLine
     threshold: float
 
 
 class Held(NamedTuple):
     """A line and a threshold that pilots chose, and what fresh models certify of them."""
 
-    line: Line
+    line: RateLine
     threshold: float
     value: float
     lower: float
@@ -53,7 +53,7 @@ class Held(NamedTuple):
         return self.lower - self.line.allowed
 
 
-def candidates(played: Played) -> FloatArray:
+def candidates(played: AttackScores) -> FloatArray:
     """Return thresholds of many false-positive rates and of none, the largest first."""
     outside = played.scores[~played.coins]
     levels = np.unique(np.quantile(outside, 1 - _LEVELS, method="inverted_cdf"))
@@ -66,7 +66,7 @@ def shares_from(scores: FloatArray, thresholds: FloatArray) -> FloatArray:
     return np.asarray(1 - below / scores.size, dtype=np.float64)
 
 
-def thresholds(pilot: Played) -> dict[str, float]:
+def thresholds(pilot: AttackScores) -> dict[str, float]:
     """Return the thresholds of largest advantage and of low false-positive rates."""
     levels = candidates(pilot)
     fpr = shares_from(pilot.scores[~pilot.coins], levels)
@@ -78,24 +78,28 @@ def thresholds(pilot: Played) -> dict[str, float]:
     return {LARGEST: float(levels[np.argmax(tpr - fpr)])} | near
 
 
-def _most_telling(lines: list[Line], pilot: Played) -> Choice:
+def _most_telling(lines: list[RateLine], pilot: AttackScores) -> ChosenThreshold:
     """Return the line and the threshold against which a bet grows most on the pilots."""
     levels = candidates(pilot).tolist()
     growths = [
         [line.growth(pilot.gains(line, threshold)) for threshold in levels] for line in lines
     ]
     best, at = np.unravel_index(np.argmax(growths), np.shape(growths))
-    return Choice(lines[int(best)], levels[int(at)])
+    return ChosenThreshold(lines[int(best)], levels[int(at)])
 
 
-def choices(guarantee: PrivacyGuarantee, pilot: Played) -> tuple[Choice, Choice]:
+def choices(
+    guarantee: PrivacyGuarantee, pilot: AttackScores
+) -> tuple[ChosenThreshold, ChosenThreshold]:
     """Return what is held: the advantage, and the line that the pilots find most telling."""
     targets = pilot.coins.shape[1]
-    lines = [Line.of(guarantee, epsilon, targets=targets) for epsilon in _EPSILONS]
-    return Choice(lines[0], thresholds(pilot)[LARGEST]), _most_telling(lines, pilot)
+    lines = [RateLine.of(guarantee, epsilon, targets=targets) for epsilon in _EPSILONS]
+    return ChosenThreshold(lines[0], thresholds(pilot)[LARGEST]), _most_telling(lines, pilot)
 
 
-def hold(choice: Choice, pilot: Played, fresh: Played, *, significance: float) -> Held:
+def hold(
+    choice: ChosenThreshold, pilot: AttackScores, fresh: AttackScores, *, significance: float
+) -> Held:
     """Certify a line at its threshold on fresh models."""
     line, threshold = choice
     gains, earlier = (played.gains(line, threshold) for played in (fresh, pilot))
@@ -110,7 +114,9 @@ def hold(choice: Choice, pilot: Played, fresh: Played, *, significance: float) -
     )
 
 
-def models_needed(choice: Choice, pilot: Played, fresh: Played, *, significance: float) -> float:
+def models_needed(
+    choice: ChosenThreshold, pilot: AttackScores, fresh: AttackScores, *, significance: float
+) -> float:
     """Return how many models like the fresh ones are refuted with probability 0.95."""
     gains, earlier = (played.gains(*choice) for played in (fresh, pilot))
     return choice.line.models_needed(gains, significance=significance, pilot=earlier)

@@ -18,8 +18,8 @@ from dpcp_audit.audits.certificates import power_of_twice
 from dpcp_audit.audits.membership.release_membership import AttackResult, OperatingPoint, roc_figure
 from dpcp_audit.audits.training.membership.attack_rates import rate
 from dpcp_audit.audits.training.membership.chosen_thresholds import (
+    AttackScores,
     Held,
-    Played,
     candidates,
     choices,
     hold,
@@ -140,7 +140,7 @@ class ModelMembership:
             figures=(replace(roc_figure(self.guarantee, result, None), description=_FIGURE),),
         )
 
-    def play(self, context: Context) -> tuple[Played, Played]:
+    def play(self, context: Context) -> tuple[AttackScores, AttackScores]:
         """Return the fitted attack's scores of pilots and of fresh models."""
         count = context.samples(self.n_models)
         cohort = _trained(self.models, count, context)
@@ -172,7 +172,7 @@ class ModelMembership:
             f"there is {reached:.4g}."
         )
 
-    def _play_halves(self, bare: Models, context: Context) -> tuple[Played, Played]:
+    def _play_halves(self, bare: Models, context: Context) -> tuple[AttackScores, AttackScores]:
         """Return scores of each half of a smaller cohort, by the attack fitted on the other."""
         count = max(_FEWEST_BARE, round(_BARE * context.samples(self.n_models)))
         cohort = _trained(bare, count, context)
@@ -180,7 +180,7 @@ class ModelMembership:
         by_first, by_second = (self.attack.fit(half, self.view) for half in (first, second))
         return _played(by_second, first), _played(by_first, second)
 
-    def _result(self, levels: dict[str, float], fresh: Played) -> AttackResult:
+    def _result(self, levels: dict[str, float], fresh: AttackScores) -> AttackResult:
         points = []
         for purpose, threshold in levels.items():
             said = fresh.scores >= threshold
@@ -198,7 +198,7 @@ class ModelMembership:
             games=int(min(fresh.coins.sum(), (~fresh.coins).sum())),
         )
 
-    def _note(self, result: AttackResult, advantage: Held, fresh: Played) -> str:
+    def _note(self, result: AttackResult, advantage: Held, fresh: AttackScores) -> str:
         models, targets = fresh.scores.shape
         reached = (
             f"Attack: {result.attack}, on {models} fresh models and {targets} targets of each. "
@@ -238,8 +238,8 @@ def _cohort(models: Models, count: int, streams: Context) -> Cohort:
     return models(count, rng=streams.rng())
 
 
-def _played(score: Callable[[Cohort], FloatArray], part: Cohort) -> Played:
-    return Played(part.compared(score(part)), part.coins)
+def _played(score: Callable[[Cohort], FloatArray], part: Cohort) -> AttackScores:
+    return AttackScores(part.compared(score(part)), part.coins)
 
 
 def _shown(sharpest: Held, advantage: Held) -> Held:
@@ -247,7 +247,7 @@ def _shown(sharpest: Held, advantage: Held) -> Held:
     return sharpest if sharpest.excess > 0 >= advantage.excess else advantage
 
 
-def _evidence(shown: Held, context: Context, fresh: Played) -> Evidence:
+def _evidence(shown: Held, context: Context, fresh: AttackScores) -> Evidence:
     return Evidence(
         kind=EvidenceKind.CERTIFIED,
         quantity=shown.line.quantity,

@@ -81,7 +81,7 @@ class PipelineCanary:
         return self._of_training(bool(value), size, rng) + self._of_threshold(value, size, rng)
 
     def _of_training(self, inside: bool, size: int, rng: np.random.Generator) -> FloatArray:  # noqa: FBT001
-        from dpcp_audit.audits.training.canaries.step_observer import Attack, Watcher  # noqa: PLC0415  (torch)
+        from dpcp_audit.audits.training.canaries.step_observer import CanaryStatistic, Watcher  # noqa: PLC0415  (torch)
         from dpcp_audit.mechanisms.dpsgd.gradient_canaries import GradientCanaries  # noqa: PLC0415
         from dpcp_audit.mechanisms.dpsgd.networks import logistic  # noqa: PLC0415  (torch)
         from dpcp_audit.mechanisms.dpsgd.training import train  # noqa: PLC0415  (torch)
@@ -90,7 +90,9 @@ class PipelineCanary:
         features, dark = data.inputs.shape[1], np.flatnonzero(~data.inputs.any(axis=0))
         weights = (np.arange(data.n_classes)[:, None] * features + dark).ravel()
         members = np.full((-(-size // weights.size), weights.size), inside)
-        watch = Watcher(attack=Attack.LIKELIHOOD, settings=self.settings, coordinates=weights)
+        watch = Watcher(
+            attack=CanaryStatistic.LIKELIHOOD, settings=self.settings, coordinates=weights
+        )
         train(
             logistic(features, data.n_classes),
             data,

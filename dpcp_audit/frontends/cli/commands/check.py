@@ -64,10 +64,9 @@ def add_parser(commands: Commands) -> None:
 def execute(options: argparse.Namespace) -> int:
     """Plan the checks, run them and publish the results."""
     from dpcp_audit.engine.run_settings import RunSettings
-    from dpcp_audit.engine.suites import Suite
     from dpcp_audit.frontends.planning import time_limit
     from dpcp_audit.frontends.publishing import exit_code, publish, resumed, watch
-    from dpcp_audit.reports.formats.writers import parse_reports
+    from dpcp_audit.reports.writers import parse_reports
     from dpcp_audit.target_checks.target_rows import rows_of_targets
 
     writers = parse_reports(options.report)
@@ -76,7 +75,7 @@ def execute(options: argparse.Namespace) -> int:
     else:
         config, skipped = _recipes(options) if options.recipe else (_config(options), ())
         settings = RunSettings(
-            suite=Suite.TARGETS,
+            suite="targets",
             targets=_planned(config.checks),
             skipped=skipped,
             **_chosen(options, config),

@@ -74,7 +74,7 @@ def execute(options: argparse.Namespace) -> int:
     )
     from dpcp_audit.reports.differences.two_runs import compare
     from dpcp_audit.reports.document import dump, load, plain_data
-    from dpcp_audit.reports.formats.writers import parse_reports, write_all
+    from dpcp_audit.reports.writers import parse_reports, write_all
 
     writers = parse_reports(options.report, {"json": dump, "markdown": render_markdown})
     comparison = compare(

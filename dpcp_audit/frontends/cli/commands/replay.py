@@ -32,15 +32,13 @@ def execute(options: argparse.Namespace) -> int:
     """
     from dpcp_audit.engine.run_settings import RunSettings
     from dpcp_audit.engine.runner import check
-    from dpcp_audit.engine.suites import Suite
-    from dpcp_audit.papers.claims.training_suite import require_pytorch
+    from dpcp_audit.engine.suites import find
     from dpcp_audit.reports import document as documents
 
     results = documents.load(options.results)
     recorded = _recorded(results, options.finding_id)
     settings = RunSettings.of_document(results)
-    if settings.suite is Suite.TRAINING:
-        require_pytorch()
+    find(settings.suite).require()
     again = documents.to_document(
         settings, [check(options.finding_id, settings)], seconds=0.0, complete=True
     )["findings"][0]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dpcp_audit.frontends.cli.arguments import Commands
-    from dpcp_audit.reports.formats.writers import Render
+    from dpcp_audit.reports.report_format import Render
 
 _EPILOG = """\
 exit codes of 'reproduce':
@@ -73,9 +73,9 @@ def add_parser(commands: Commands) -> None:
 def execute(options: argparse.Namespace) -> int:
     """Reproduce the chosen experiments, print them and write the reports."""
     from dpcp_audit.papers.reproduce import experiments
-    from dpcp_audit.reports.formats.writers import parse_reports, write_all
     from dpcp_audit.reports.reproduction import reproduction_terminal
     from dpcp_audit.reports.reproduction.reproduction_data import to_data
+    from dpcp_audit.reports.writers import parse_reports, write_all
 
     if options.experiments == ["list"]:
         for experiment in experiments.experiments().values():

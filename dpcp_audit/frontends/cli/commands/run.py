@@ -35,13 +35,13 @@ def execute(options: argparse.Namespace) -> int:
     from dpcp_audit.engine.run_settings import RunSettings
     from dpcp_audit.engine.suites import select
     from dpcp_audit.frontends.publishing import exit_code, publish, resumed, watch
-    from dpcp_audit.reports.formats.writers import parse_reports
+    from dpcp_audit.reports.writers import parse_reports
 
     writers = parse_reports(options.report)
     chosen = _chosen(options)
     if options.resume is None:
         settings = RunSettings(**chosen)
-        rows = select(options.only, settings.suite, settings.pools)
+        rows = select(options.only, settings.suite, **settings.given)
     else:
         rows, settings = resumed(options.resume)
         _refuse_others(chosen, options.only, settings)
@@ -53,14 +53,13 @@ def execute(options: argparse.Namespace) -> int:
 def _chosen(options: argparse.Namespace) -> dict[str, Any]:
     """Return the settings that were given; of those left out the default holds."""
     from dpcp_audit.engine.run_settings import Profile
-    from dpcp_audit.engine.suites import Suite
 
     chosen = {
         "seed": options.seed,
         "profile": options.profile and Profile(options.profile),
         "false_alarm": options.false_alarm,
         "strict": options.strict or None,
-        "suite": options.suite and Suite(options.suite),
+        "suite": options.suite,
         "pools": tuple(options.pool) or None,
     }
     return {name: value for name, value in chosen.items() if value is not None}

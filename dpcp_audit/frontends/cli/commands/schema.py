@@ -20,7 +20,7 @@ def add_parser(commands: Commands) -> None:
 
 def execute(options: argparse.Namespace) -> int:  # noqa: ARG001  (every command has options)
     """Print the schema."""
-    from dpcp_audit.reports.formats.results_schema import published_schema
+    from dpcp_audit.reports.results_schema import published_schema
 
     print(published_schema(), end="")
     return 0

@@ -54,23 +54,23 @@ def execute(options: argparse.Namespace) -> int:
     import sys
 
     from dpcp_audit.engine.run_settings import Profile, RunSettings
-    from dpcp_audit.engine.suites import Suite, select
+    from dpcp_audit.engine.suites import select
     from dpcp_audit.frontends.publishing import resumed, watch
     from dpcp_audit.reports.document import plain_data
-    from dpcp_audit.reports.formats.writers import parse_reports, write_all
+    from dpcp_audit.reports.writers import parse_reports, write_all
     from dpcp_audit.zoo.detection_table import failures, heat_map
     from dpcp_audit.zoo.detection_text import print_zoo
 
     writers = parse_reports(options.report)
     if options.resume is None:
         settings = RunSettings(
-            suite=Suite.ZOO,
+            suite="zoo",
             seed=options.seed,
             profile=Profile(options.profile),
             false_alarm=options.false_alarm,
             strict=options.strict,
         )
-        rows = select(options.only, Suite.ZOO)
+        rows = select(options.only, "zoo")
     else:
         rows, settings = resumed(options.resume)
     results = watch(rows, settings, options)

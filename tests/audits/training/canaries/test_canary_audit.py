@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import binom
 
 from dpcp_audit.audits.training.canaries.canary_audit import CanaryAudit
-from dpcp_audit.audits.training.canaries.canary_games import Played
+from dpcp_audit.audits.training.canaries.canary_games import GameResults
 from dpcp_audit.audits.training.canaries.guess_counts import foreseen, total
 from dpcp_audit.audits.training.one_run import Guesses
 from dpcp_audit.checks import Chunked, Context
@@ -28,12 +28,12 @@ class Response:
     epsilon: float
     canaries: int = 40
 
-    def play(self, runs: int, *, rng: np.random.Generator) -> Played:
+    def play(self, runs: int, *, rng: np.random.Generator) -> GameResults:
         coins = rng.random((runs, self.canaries)) < 0.5
         lies = rng.random(coins.shape) < 1 / (1 + np.exp(self.epsilon))
-        return Played((coins ^ lies) + 0.1 * rng.random(coins.shape), coins)
+        return GameResults((coins ^ lies) + 0.1 * rng.random(coins.shape), coins)
 
-    def play_noiseless(self, runs: int, *, rng: np.random.Generator) -> Played:
+    def play_noiseless(self, runs: int, *, rng: np.random.Generator) -> GameResults:
         return Response(50.0, self.canaries).play(runs, rng=rng)
 
 
@@ -41,7 +41,7 @@ class Response:
 class Blind(Response):
     """Its attacker sees nothing, whatever the noise."""
 
-    def play_noiseless(self, runs: int, *, rng: np.random.Generator) -> Played:
+    def play_noiseless(self, runs: int, *, rng: np.random.Generator) -> GameResults:
         return self.play(runs, rng=rng)
 
 
@@ -52,16 +52,16 @@ class Release:
     sigma: float = SIGMA
     canaries: int = 200
 
-    def play(self, runs: int, *, rng: np.random.Generator) -> Played:
+    def play(self, runs: int, *, rng: np.random.Generator) -> GameResults:
         coins = rng.random((runs, self.canaries)) < 0.5
         scores = np.zeros(coins.shape)
         for _ in range(STEPS):
             hit = coins & (rng.random(coins.shape) < Q)
             seen = self.sigma * rng.standard_normal(coins.shape) + hit
             scores += np.logaddexp(np.log1p(-Q), np.log(Q) + (seen - 0.5) / SIGMA**2)
-        return Played(scores, coins)
+        return GameResults(scores, coins)
 
-    def play_noiseless(self, runs: int, *, rng: np.random.Generator) -> Played:
+    def play_noiseless(self, runs: int, *, rng: np.random.Generator) -> GameResults:
         return Release(0.0, self.canaries).play(runs, rng=rng)
 
 

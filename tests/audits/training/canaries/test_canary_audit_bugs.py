@@ -8,8 +8,8 @@ import pytest
 from dpcp_audit.audits.training.canaries.canary_audit import CanaryAudit
 from dpcp_audit.audits.training.canaries.canary_games import (
     BlackBoxGame,
+    GameResults,
     OutsideCanaries,
-    Played,
     WhiteBoxGame,
 )
 from dpcp_audit.checks import Context
@@ -45,13 +45,13 @@ class Bare:
     def canaries(self) -> int:
         return self.game.canaries
 
-    def play(self, runs: int, *, rng: np.random.Generator) -> Played:
+    def play(self, runs: int, *, rng: np.random.Generator) -> GameResults:
         if isinstance(self.game, BlackBoxGame):
             bare = replace(self.game.settings, noise_multiplier=0.0)
             return replace(self.game, settings=bare).play(runs, rng=rng)
         return self.game.play_noiseless(8 * runs, rng=rng)
 
-    def play_noiseless(self, runs: int, *, rng: np.random.Generator) -> Played:
+    def play_noiseless(self, runs: int, *, rng: np.random.Generator) -> GameResults:
         return self.game.play_noiseless(runs, rng=rng)
 
 

@@ -17,7 +17,7 @@ from dpcp_audit.audits.training.canaries.canary_games import (
     mislabelled_digits,
     wiped_digits,
 )
-from dpcp_audit.audits.training.canaries.step_observer import Attack, Watcher
+from dpcp_audit.audits.training.canaries.step_observer import CanaryStatistic, Watcher
 from dpcp_audit.mechanisms.dpsgd.examples import digits
 from dpcp_audit.mechanisms.dpsgd.training import Step
 from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Adam, Poisson, ShuffledBatches
@@ -51,14 +51,14 @@ def ratio(sums: np.ndarray) -> np.ndarray:
 
 def test_the_scores_of_sgd_are_the_likelihood_ratios_of_the_noisy_sums() -> None:
     sums = np.random.default_rng(0).normal(size=(10, 3, 4))
-    watch = Watcher(attack=Attack.LIKELIHOOD, settings=SETTINGS, coordinates=PLACES)
+    watch = Watcher(attack=CanaryStatistic.LIKELIHOOD, settings=SETTINGS, coordinates=PLACES)
     follow(watch, sums)
     np.testing.assert_allclose(watch.scores, ratio(sums[:, :, PLACES]).sum(axis=0), rtol=1e-9)
 
 
 def test_noise_that_was_learnt_is_taken_off() -> None:
     noise = np.random.default_rng(1).normal(size=(10, 1, 4))
-    watch = Watcher(attack=Attack.REPLAYED_NOISE, settings=SETTINGS, coordinates=PLACES)
+    watch = Watcher(attack=CanaryStatistic.REPLAYED_NOISE, settings=SETTINGS, coordinates=PLACES)
     at = np.zeros((1, 4))
     for index, total in enumerate(noise):
         after = at - 0.5 * total / 20
@@ -75,7 +75,7 @@ def test_what_adam_was_fed_is_found_from_its_moves() -> None:
     rng = np.random.default_rng(2)
     coins = rng.random((50, 4)) < 0.5
     sums = 0.7 * rng.normal(size=(60, 50, 4)) + (coins & (rng.random((60, 50, 4)) < 0.1))
-    watch = Watcher(attack=Attack.LIKELIHOOD, settings=ADAM, coordinates=np.arange(4))
+    watch = Watcher(attack=CanaryStatistic.LIKELIHOOD, settings=ADAM, coordinates=np.arange(4))
     at, first, second = np.zeros((50, 4)), np.zeros((50, 4)), np.zeros((50, 4))
     for index, total in enumerate(sums / 20):
         first = 0.9 * first + 0.1 * total
@@ -91,7 +91,10 @@ def test_what_adam_was_fed_is_found_from_its_moves() -> None:
 def test_scales_are_of_the_last_move_or_of_all() -> None:
     sums = np.ones((3, 2, 4)) * np.array([1.0, 2.0, 3.0])[:, None, None]
     sums[:, 1] *= 2
-    for attack, shape in ((Attack.WEIGHT_SCALE, (2, 2)), (Attack.UPDATE_SCALE, (2, 1))):
+    for attack, shape in (
+        (CanaryStatistic.WEIGHT_SCALE, (2, 2)),
+        (CanaryStatistic.UPDATE_SCALE, (2, 1)),
+    ):
         watch = Watcher(attack=attack, settings=SETTINGS, coordinates=PLACES)
         follow(watch, sums)
         assert watch.scores.shape == shape
@@ -171,7 +174,7 @@ def test_games_that_cannot_be_played_are_refused() -> None:
         )
     with pytest.raises(ValueError, match="sampling must be Poisson"):
         Watcher(
-            attack=Attack.LIKELIHOOD,
+            attack=CanaryStatistic.LIKELIHOOD,
             settings=DPSGD(sampling=ShuffledBatches(), lot_size=5, steps=2, noise_multiplier=1.0),
             coordinates=PLACES,
         )

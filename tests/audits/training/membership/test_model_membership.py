@@ -1,18 +1,15 @@
 from __future__ import annotations
 
 import math
-from itertools import product
 
 import numpy as np
 import pytest
-from scipy.stats import norm
-from support.cohorts import Gossip, Responses, cohort
+from support.cohorts import Gossip, Responses, cohort, three_labels
 from support.samplers import context
 
-from dpcp_audit.audits.training.membership.attack_rates import Line, rate, shares
+from dpcp_audit.audits.training.membership.attack_rates import RateLine
 from dpcp_audit.audits.training.membership.cohorts import Cohort
 from dpcp_audit.audits.training.membership.model_attacks import (
-    AttackClassifier,
     LiRA,
     LossThreshold,
 )
@@ -24,26 +21,6 @@ from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.mechanisms.private_pipeline import PrivatePipeline
 from dpcp_audit.neighbours import Relation
 from dpcp_audit.results import EvidenceKind, Verdict
-
-
-def three_labels() -> Cohort:
-    """Return one model's answers for two records, of labels 0 and 2."""
-    return Cohort(
-        members=np.array([[True, False]]),
-        labels=np.array([0, 2]),
-        probabilities=np.array([[[0.5, 0.25, 0.25], [0.5, 0.375, 0.125]]]),
-        thresholds=np.array([0.7]),
-    )
-
-
-def gaussian_shadows(models: int = 4000) -> Cohort:
-    """Return shadows whose logits are N(2, 1) for members and N(0, 4) for others."""
-    rng = np.random.default_rng(0)
-    members = rng.random((models, 3)) < 0.5
-    logits = np.where(
-        members, rng.normal(2.0, 1.0, members.shape), rng.normal(0.0, 2.0, members.shape)
-    )
-    return cohort(members, 1 / (1 + np.exp(-logits)))
 
 
 @pytest.mark.parametrize(
@@ -79,188 +56,6 @@ def test_rivals_are_compared() -> None:
     alone = cohort(members, np.full((1, 4), 0.5))
     assert alone.targets == 4
     assert alone.compared(np.ones((1, 4))).shape == (1, 4)
-
-
-def test_signals_by_hand() -> None:
-    seen = three_labels()
-    log_odds = [[0.0, math.log(0.125 / 0.875)]]
-    assert View.PROBABILITIES.signal(seen) == pytest.approx(np.array(log_odds))
-    assert View.SCORE.signal(seen) == pytest.approx(np.array(log_odds))
-    # scores 1 − p: 0.5, 0.75, 0.75 and 0.5, 0.625, 0.875 against 0.7
-    assert View.SIZE.signal(seen).tolist() == [[-1.0, -2.0]]
-    assert View.SETS.signal(seen).tolist() == [[3.0, -2.0]]
-
-
-def test_a_certain_model_has_a_finite_signal() -> None:
-    sure = cohort(np.array([[True, False]]), np.array([[1.0, 0.0]]))
-    for view in (View.PROBABILITIES, View.SCORE):
-        assert view.signal(sure) == pytest.approx(np.log(1e16) * np.array([[1, -1]]))
-
-
-@pytest.mark.parametrize(("view", "columns"), list(zip(View, [5, 2, 3, 2], strict=True)))
-def test_features_hold_the_label_the_signal_and_no_more_than_is_seen(view, columns) -> None:
-    seen = three_labels()
-    features = view.features(seen)
-    assert features.shape == (1, 2, columns)
-    assert features[0, :, 0].tolist() == [0.0, 2.0]
-    assert features[..., 1].tolist() == view.signal(seen).tolist()
-
-
-def test_the_loss_threshold_is_the_signal() -> None:
-    seen = three_labels()
-    score = LossThreshold().fit(seen, View.PROBABILITIES)
-    assert score(seen).tolist() == View.PROBABILITIES.signal(seen).tolist()
-
-
-@pytest.mark.parametrize("pooled", [False, True])
-def test_lira_is_the_ratio_of_the_fitted_gaussians(pooled) -> None:
-    shadows = gaussian_shadows()
-    signal, inside = View.PROBABILITIES.signal(shadows), shadows.members
-    score = LiRA(global_variance=pooled).fit(shadows, View.PROBABILITIES)
-    seen = shadows.part(0, 7)
-    for record in range(3):
-        laws = []
-        for chosen in (inside, ~inside):
-            own = signal[chosen[:, record], record]
-            residuals = [signal[chosen[:, r], r] - signal[chosen[:, r], r].mean() for r in range(3)]
-            spread = (
-                math.sqrt(sum((r**2).sum() for r in residuals) / (chosen.sum() - 3))
-                if pooled
-                else own.std(ddof=1)
-            )
-            laws.append(norm(own.mean(), spread))
-        expected = laws[0].logpdf(signal[:7, record]) - laws[1].logpdf(signal[:7, record])
-        assert score(seen)[:, record] == pytest.approx(expected)
-
-
-def test_offline_lira_looks_at_shadows_without_the_record_alone() -> None:
-    shadows = gaussian_shadows()
-    moved = cohort(shadows.members, np.where(shadows.members, 0.5, shadows.probabilities[..., 0]))
-    attack = LiRA(online=False)
-    scores = [attack.fit(one, View.PROBABILITIES)(shadows.part(0, 5)) for one in (shadows, moved)]
-    assert scores[0] == pytest.approx(scores[1])
-    signal = View.PROBABILITIES.signal(shadows)
-    outside = signal[~shadows.members[:, 1], 1]
-    assert scores[0][:, 1] == pytest.approx((signal[:5, 1] - outside.mean()) / outside.std(ddof=1))
-
-
-def test_lira_on_sets_weighs_answers_by_their_frequency() -> None:
-    members = np.array([[True], [True], [True], [False], [False], [False]])
-    # two labels: {0} of signal 2 where p > 1/2, else {1} of signal −1
-    shadows = cohort(members, np.array([[0.9], [0.9], [0.1], [0.9], [0.1], [0.1]]))
-    score = LiRA().fit(shadows, View.SETS)
-    common = {"in": (2 + 0.5) / 4, "out": (1 + 0.5) / 4}  # of {0}
-    expected = [
-        math.log((2 + 2 * common["in"]) / (1 + 2 * common["out"])),
-        math.log((1 + 2 * (1 - common["in"])) / (2 + 2 * (1 - common["out"]))),
-    ]
-    seen = cohort(members[:2], np.array([[0.9], [0.1]]))
-    assert score(seen)[:, 0] == pytest.approx(expected)
-    assert score(cohort(members[:1], np.array([[0.5]]))).tolist() == [[0.0]]  # {0, 1}: not seen
-
-
-def test_lira_refuses_too_few_shadows() -> None:
-    members = np.array([[True], [True], [False]])
-    with pytest.raises(ValueError, match="shadows must be at least two with and without every"):
-        LiRA().fit(cohort(members, np.full((3, 1), 0.5)), View.PROBABILITIES)
-
-
-def test_the_classifier_learns_what_no_threshold_tells() -> None:
-    """Members are answered with middling confidence: neither high nor low."""
-    rng = np.random.default_rng(0)
-    members = rng.random((200, 10)) < 0.5
-    extreme = np.where(rng.random(members.shape) < 0.5, 0.05, 0.95)
-    shadows = cohort(members, np.where(members, 0.5, extreme) + rng.uniform(0, 0.05, members.shape))
-    score = AttackClassifier().fit(shadows, View.SCORE)(shadows)
-    assert np.mean((score > 0) == members) > 0.99
-    loss = LossThreshold().fit(shadows, View.SCORE)(shadows)
-    assert abs(np.mean((loss > 0) == members) - 0.5) < 0.3
-
-
-def every_coin(n: int) -> np.ndarray:
-    return np.array(list(product([False, True], repeat=n)))
-
-
-@pytest.mark.parametrize("n", [1, 2, 5])
-def test_shares_are_unbiased_over_all_coins(n) -> None:
-    """Of guesses that do not look at the coins: TPR = FPR = their share of "in"."""
-    coins = every_coin(n)
-    for said in every_coin(n):
-        guesses = np.broadcast_to(said, coins.shape)
-        for chosen in (coins, ~coins):
-            values = shares(guesses, chosen)
-            assert values.mean() == pytest.approx(said.mean())
-            assert values.min() >= 0
-    largest = max(shares(every_coin(n), every_coin(n)))
-    assert 1 <= largest <= 2
-
-
-def test_a_line_never_exceeds_what_a_mechanism_attains() -> None:
-    """Randomised response of every coin, guessed as it answers, over all coins and answers."""
-    epsilon, n = 0.7, 4
-    keep = 1 / (1 + math.exp(-epsilon))
-    coins, answers = (np.repeat(every_coin(n), 16, axis=0), np.tile(every_coin(n), (16, 1)))
-    weights = np.where(coins == answers, keep, 1 - keep).prod(axis=1) / 16
-    for slope in (0.0, 0.3, 0.7, 1.5):
-        line = Line.of(PureDP(epsilon), slope, targets=n)
-        gains = line.gains(answers, coins)
-        assert weights @ gains == pytest.approx(keep - math.exp(slope) * (1 - keep))
-        assert weights @ gains <= line.allowed + 1e-12
-    assert weights @ line.gains(answers, coins) < 0
-
-
-def test_the_line_of_the_advantage() -> None:
-    line = Line.of(PureDP(1.0), 0.0, targets=50)
-    assert line.allowed == pytest.approx(math.tanh(0.5))
-    assert line.quantity == "TPR − FPR of the attack, mean over the targets"
-    assert Line.of(PureDP(1.0), 1.0, targets=50).quantity.startswith("TPR − 2.718·FPR")
-
-
-def test_limits_of_a_perfect_attack_shrink_with_the_models() -> None:
-    rng = np.random.default_rng(0)
-    line = Line.of(PureDP(1.0), 0.0, targets=50)
-    widths = []
-    for models in (100, 1000):
-        coins = rng.random((models, 50)) < 0.5
-        gains = line.gains(coins, coins)
-        lower, upper = line.limits(gains, significance=1e-3, pilot=gains)
-        assert lower <= gains.mean() <= upper
-        widths.append(upper - lower)
-    assert widths[1] < widths[0] / 5
-    assert lower > 0.95
-
-
-def test_rates_have_limits_around_them() -> None:
-    rng = np.random.default_rng(0)
-    coins = rng.random((400, 30)) < 0.5
-    said = rng.random(coins.shape) < 0.25
-    tpr = rate(said, coins, significance=0.05)
-    assert tpr.lower < tpr.value < tpr.upper
-    assert tpr.upper - tpr.lower < 0.06
-    assert rate(coins, coins, significance=0.05).upper == 1
-    assert rate(~coins, coins, significance=0.05).lower == 0
-
-
-def test_a_detectable_gain_is_detected() -> None:
-    """The note's promise, at the gain that it names; more models make it smaller."""
-    rng = np.random.default_rng(0)
-    line = Line.of(PureDP(1.0), 0.0, targets=40)
-
-    def gains(advantage: float, models: int) -> np.ndarray:
-        coins = rng.random((models, 40)) < 0.5
-        kept = rng.random(coins.shape) < (1 + advantage) / 2
-        return line.gains(coins == kept, coins)
-
-    pilot = gains(0.55, 100)
-    named = [
-        line.detectable(gains(0.5, models), significance=1e-3, pilot=pilot)
-        for models in (200, 2000)
-    ]
-    assert line.allowed < named[1] < named[0] < 0.7
-    reached = [
-        line.limits(gains(named[0], 200), significance=1e-3, pilot=pilot)[0] for _ in range(20)
-    ]
-    assert sum(lower > line.allowed for lower in reached) >= 17
 
 
 def test_the_check_says_what_it_found() -> None:
@@ -348,7 +143,7 @@ def test_a_view_that_hides_what_the_noise_hides_too_is_inconclusive() -> None:
 def test_the_number_of_models_needed_is_enough_and_not_too_many() -> None:
     """Of 20 cohorts of that size 19 are refuted on average, and of a quarter of it not all."""
     rng = np.random.default_rng(0)
-    line = Line.of(PureDP(1.0), 0.0, targets=40)
+    line = RateLine.of(PureDP(1.0), 0.0, targets=40)
 
     def gains(models: int) -> np.ndarray:
         coins = rng.random((models, 40)) < 0.5

@@ -7,7 +7,7 @@ import pytest
 from support.cohorts import Gossip, Responses
 from support.refusals import most_refusals, refusals
 
-from dpcp_audit.audits.training.membership.attack_rates import Line, rate
+from dpcp_audit.audits.training.membership.attack_rates import RateLine, rate
 from dpcp_audit.audits.training.membership.model_attacks import LossThreshold
 from dpcp_audit.audits.training.membership.model_membership import ModelMembership
 from dpcp_audit.audits.training.membership.views import View
@@ -52,7 +52,7 @@ def test_a_claim_that_is_too_small_is_refuted(models, claim) -> None:
 def test_limits_of_the_gain_err_as_seldom_as_they_say() -> None:
     """False alarm: at most 1e-7, over 80 intervals at 20 % whose truth is known."""
     rng, wrong = np.random.default_rng(0), 0
-    line = Line.of(ApproxDP(0.0, 0.2), 0.0, targets=10)
+    line = RateLine.of(ApproxDP(0.0, 0.2), 0.0, targets=10)
     for _ in range(80):
         coins = rng.random((60, 10)) < 0.5
         tells = rng.random((60, 1)) < 0.4

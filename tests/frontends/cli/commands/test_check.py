@@ -9,7 +9,6 @@ import pytest
 
 from dpcp_audit.engine.run_settings import RunSettings
 from dpcp_audit.engine.runner import check_row
-from dpcp_audit.engine.suites import Suite
 from dpcp_audit.frontends import planning
 from dpcp_audit.frontends.cli.main import main
 from dpcp_audit.results import Verdict
@@ -124,7 +123,7 @@ def test_verdicts(target: str, claims: dict[str, Any], verdict: Verdict) -> None
     data = {"target": f"mine.py:{target}", "kind": "quantile", "draws": 10_000}
     spec = CheckSpec.from_data(data | claims)
     (row,) = rows_of_targets([spec])
-    settings = RunSettings(suite=Suite.TARGETS, targets=(spec,))
+    settings = RunSettings(suite="targets", targets=(spec,))
     assert check_row(row, settings, significance=1e-9).verdict is verdict
 
 

@@ -11,7 +11,7 @@ from support.report_document import HOSTILE, document, evidence, finding
 
 from dpcp_audit.frontends.cli.main import main
 from dpcp_audit.reports.differences.difference_text import comparison_data, render_markdown, summary
-from dpcp_audit.reports.differences.two_runs import Change, Comparison, Movement, compare
+from dpcp_audit.reports.differences.two_runs import Change, Movement, RunDifferences, compare
 from dpcp_audit.reports.document import dump, plain_data
 
 if TYPE_CHECKING:
@@ -76,7 +76,9 @@ def one(item: dict[str, Any] | None, verdict: str = "CONSISTENT", **changes: Any
     return document(finding("f", verdict, "CONSISTENT") | changes, pools=[])
 
 
-def compared(old: dict[str, Any], new: dict[str, Any], **options: Any) -> tuple[Change, Comparison]:
+def compared(
+    old: dict[str, Any], new: dict[str, Any], **options: Any
+) -> tuple[Change, RunDifferences]:
     comparison = compare(old, new, false_alarm=ALPHA, **options)
     assert len(comparison.changes) == 1
     return comparison.changes[0], comparison

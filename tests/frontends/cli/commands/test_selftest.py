@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from dpcp_audit.engine import suites
-from dpcp_audit.engine.suites import Suite, row_of
+from dpcp_audit.engine.suites import row_of
 from dpcp_audit.frontends.cli.main import main
 from dpcp_audit.reports import document as documents
 from dpcp_audit.zoo import detection_table, detection_text
@@ -41,11 +41,11 @@ def test_the_table_has_a_line_for_each_specimen_that_was_run(results: dict[str, 
     bad, good = (detection_table.lines_of(results, of=of) for of in (mutants(), twins()))
     assert [line.specimen.name for line in bad] == ["wrong-k", "rounded"]
     assert [line.specimen.name for line in good] == ["randomized-response"]
-    caught = bad[0].cells[detection_table.Column.BLACK_BOX]
+    caught = bad[0].cells[detection_table.SpecimenCheck.BLACK_BOX]
     assert caught.mark is detection_table.Mark.CAUGHT
     assert caught.draws is not None
     assert caught.draws > 500
-    assert bad[1].cells[detection_table.Column.BLACK_BOX].mark is detection_table.Mark.BLIND
+    assert bad[1].cells[detection_table.SpecimenCheck.BLACK_BOX].mark is detection_table.Mark.BLIND
     assert bad[0].truth == "3.2 for 1"
     assert bad[0].witness.startswith("two values")
 
@@ -89,7 +89,7 @@ def test_the_heat_map_stands_at_the_first_finding(results: dict[str, Any]) -> No
     figure = results["findings"][0]["figures"][0]
     assert figure["kind"] == "heatmap"
     assert [row["name"] for row in figure["series"]] == ["wrong-k", "rounded"]
-    assert figure["columns"] == [str(column) for column in detection_table.Column]
+    assert figure["columns"] == [str(column) for column in detection_table.SpecimenCheck]
     missed = changed(results, "zoo.wrong-k[check=exact]", "CONSISTENT")
     assert max(detection_table.heat_map(missed).series[0].y) == 2.0
 
@@ -104,8 +104,8 @@ def test_a_bug_that_slips_through_is_exit_code_1(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """With the mutant's code replaced by its twin's, as if the audit had become blind."""
-    row = row_of("zoo.wrong-k[check=black-box]", Suite.ZOO)
-    twin = row_of("zoo.randomized-response[check=black-box]", Suite.ZOO)
+    row = row_of("zoo.wrong-k[check=black-box]", "zoo")
+    twin = row_of("zoo.randomized-response[check=black-box]", "zoo")
     blind = [replace(row, check=twin.check)]
     monkeypatch.setattr(suites, "select", lambda *_: blind)
     assert main(["selftest", "--profile", "smoke", "--jobs", "1"]) == 1

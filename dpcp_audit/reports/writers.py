@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
-from dpcp_audit.errors import IncompleteError, MissingExtraError, UsageError
-from dpcp_audit.reports import document as documents
+from dpcp_audit.errors import IncompleteError, UsageError
+from dpcp_audit.reports.formats import format_names, report_format
 
-Render = Callable[[dict[str, Any]], str]
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from dpcp_audit.reports.report_format import Render, ReportFormat
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,49 +25,23 @@ class Writer:
     path: Path | None
 
 
-def _html(document: dict[str, Any]) -> str:
-    from dpcp_audit.reports.formats.html import render_html  # noqa: PLC0415  (needs the report extra)
+def format_for(path: Path) -> ReportFormat:
+    """Return the format that a file's suffix asks for.
 
-    return render_html(document)
-
-
-def _markdown(document: dict[str, Any]) -> str:
-    from dpcp_audit.reports.formats.markdown import render_markdown  # noqa: PLC0415
-
-    return render_markdown(document)
-
-
-def _junit(document: dict[str, Any]) -> str:
-    from dpcp_audit.reports.formats.junit import render_junit  # noqa: PLC0415
-
-    return render_junit(document)
-
-
-def _sarif(document: dict[str, Any]) -> str:
-    from dpcp_audit.reports.formats.sarif import render_sarif  # noqa: PLC0415
-
-    return render_sarif(document)
-
-
-def _csv(document: dict[str, Any]) -> str:
-    from dpcp_audit.reports.formats.csv_table import render_csv  # noqa: PLC0415
-
-    return render_csv(document)
-
-
-FORMATS: Mapping[str, Render] = {
-    "json": documents.dump,
-    "html": _html,
-    "markdown": _markdown,
-    "junit": _junit,
-    "sarif": _sarif,
-    "csv": _csv,
-}
-_EXTRA = {"html": ("jinja2", "matplotlib")}
+    Raises
+    ------
+    UsageError
+        If no format has the suffix.
+    """
+    known = {found.suffix: found for found in map(report_format, format_names())}
+    if path.suffix not in known:
+        suffixes = ", ".join(sorted(known))
+        raise UsageError(f"path must end in one of {suffixes}, got {str(path)!r}")
+    return known[path.suffix]
 
 
 def parse_reports(
-    arguments: Sequence[str], formats: Mapping[str, Render] = FORMATS
+    arguments: Sequence[str], formats: Mapping[str, Render] | None = None
 ) -> tuple[Writer, ...]:
     """Return the writers that ``FORMAT=PATH`` arguments name.
 
@@ -84,17 +59,18 @@ def parse_reports(
     return writers
 
 
-def _parse(argument: str, formats: Mapping[str, Render]) -> Writer:
+def _parse(argument: str, formats: Mapping[str, Render] | None) -> Writer:
     name, found, target = argument.partition("=")
     if not found or not target:
         raise UsageError(f"--report must be FORMAT=PATH, got {argument!r}")
-    if name not in formats:
-        raise UsageError(f"--report: unknown format {name!r}, use one of {', '.join(formats)}")
-    for package in _EXTRA.get(name, ()):
-        if find_spec(package) is None:
-            raise MissingExtraError(package, "report")
+    names = format_names() if formats is None else tuple(formats)
+    if name not in names:
+        raise UsageError(f"--report: unknown format {name!r}, use one of {', '.join(names)}")
+    known = report_format(name)
+    known.require()
+    render = known.render if formats is None else formats[name]
     if target == "-":
-        return Writer(render=formats[name], path=None)
+        return Writer(render=render, path=None)
     path = Path(target)
     try:
         _refuse(path)
@@ -103,7 +79,7 @@ def _parse(argument: str, formats: Mapping[str, Render]) -> Writer:
     except (OSError, ValueError) as error:  # too long, or no path at all
         reason = getattr(error, "strerror", None) or error
         raise UsageError(f"--report: {target}: {reason}") from error
-    return Writer(render=formats[name], path=path)
+    return Writer(render=render, path=path)
 
 
 def _refuse(path: Path) -> None:

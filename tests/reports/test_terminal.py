@@ -1,4 +1,4 @@
-"""Report files, and what a terminal shows."""
+"""What a terminal shows: the summary and the progress."""
 
 from __future__ import annotations
 
@@ -12,10 +12,7 @@ import pytest
 from dpcp_audit.engine.run_events import CheckFinished, RunStarted
 from dpcp_audit.engine.run_settings import RunSettings
 from dpcp_audit.engine.runner import check
-from dpcp_audit.errors import IncompleteError, MissingExtraError, UsageError
-from dpcp_audit.reports.document import dump, to_document
-from dpcp_audit.reports.formats import writers
-from dpcp_audit.reports.formats.writers import Writer, parse_reports, write_all
+from dpcp_audit.reports.document import to_document
 from dpcp_audit.reports.terminal import Progress, print_summary, summary_line
 from dpcp_audit.results import Claim, Finding, Source, Verdict
 
@@ -34,44 +31,6 @@ def document() -> dict[str, Any]:
     settings = RunSettings()
     found = [*(check(id_, settings) for id_ in IDS), failed("a.error")]
     return to_document(settings, found, seconds=1.0, complete=True)
-
-
-def test_writers_are_parsed(tmp_path: Path) -> None:
-    path = tmp_path / "r=1.json"
-    assert parse_reports([f"json={path}", "json=-"]) == (
-        Writer(render=dump, path=path),
-        Writer(render=dump, path=None),
-    )
-    assert parse_reports([]) == ()
-
-
-def test_a_missing_extra_says_how_to_get_it(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(writers, "find_spec", lambda _: None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'dpcp-audit\[report\]'"):
-        parse_reports([f"html={tmp_path / 'a.html'}"])
-
-
-def test_every_report_is_tried_before_a_failure_is_told(
-    document: dict[str, Any], tmp_path: Path
-) -> None:
-    good = tmp_path / "good.json"
-    gone = tmp_path / "gone"
-    gone.mkdir()
-    paths = parse_reports([f"json={gone / 'a.json'}", f"json={good}"])
-    gone.rmdir()
-    with pytest.raises(IncompleteError, match=r"gone/a\.json: No such file"):
-        write_all(document, paths)
-    assert good.read_text(encoding="utf-8") == dump(document)
-
-
-def test_folders_that_are_read_only_are_refused(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr("os.access", lambda *_: False)
-    with pytest.raises(UsageError, match="cannot be written to"):
-        parse_reports([f"json={tmp_path / 'a.json'}"])
 
 
 def test_summary_is_worst_first(document: dict[str, Any]) -> None:

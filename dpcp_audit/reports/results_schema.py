@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.figures import FigureKind
 from dpcp_audit.quantities import Bound, Quantity
-from dpcp_audit.reports.formats.shapes import (
+from dpcp_audit.reports.shapes import (
     COUNT,
     FLAG,
     NUMBER,
@@ -143,7 +143,7 @@ _DOCUMENT = Record(
         "summary": Record(required=dict.fromkeys([*map(str, Verdict), "contradictions"], COUNT)),
         "findings": Items(of=_FINDING),
     },
-    optional={"targets": Items(of=OBJECT), "skipped": Items(of=_SKIPPED)},
+    optional={"targets": Items(of=OBJECT), "options": OBJECT, "skipped": Items(of=_SKIPPED)},
 )
 _DESCRIPTION = """\
 The results of a run of dpcp-audit, from which every other report is made. Numbers that JSON \
@@ -195,4 +195,4 @@ def schema_text() -> str:
 
 def published_schema() -> str:
     """Return the schema file that is shipped with the package."""
-    return (resources.files("dpcp_audit.reports.formats") / SCHEMA_FILE).read_text(encoding="utf-8")
+    return (resources.files("dpcp_audit.reports") / SCHEMA_FILE).read_text(encoding="utf-8")

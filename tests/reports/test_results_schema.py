@@ -17,15 +17,15 @@ from support.report_document import document
 from dpcp_audit.engine.run_settings import Profile, RunSettings
 from dpcp_audit.engine.runner import check
 from dpcp_audit.frontends.cli.main import main
+from dpcp_audit.reports import results_schema
 from dpcp_audit.reports.document import plain_data, to_document
-from dpcp_audit.reports.formats import results_schema
-from dpcp_audit.reports.formats.results_schema import (
+from dpcp_audit.reports.results_schema import (
     check_document,
     json_schema,
     published_schema,
     schema_text,
 )
-from dpcp_audit.reports.formats.shapes import SchemaError
+from dpcp_audit.reports.shapes import SchemaError
 
 VALIDATOR = jsonschema.Draft202012Validator(json_schema())
 

@@ -7,6 +7,7 @@ import io
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit._format import printable
+from dpcp_audit.reports.report_format import ReportFormat
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -79,3 +80,8 @@ def _text(text: object) -> str:
 
 def _number(value: float | str | None) -> str:
     return "" if value is None else str(value)
+
+
+FORMAT = ReportFormat(
+    suffix=".csv", help="one row a finding, for spreadsheets and data frames", render=render_csv
+)

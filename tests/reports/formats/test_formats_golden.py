@@ -2,7 +2,7 @@
 
 After a change that is meant, write the files anew and read the difference::
 
-    DPCP_AUDIT_UPDATE_GOLDEN=1 python -m pytest tests/golden
+    DPCP_AUDIT_UPDATE_GOLDEN=1 python -m pytest tests/reports
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support.report_document import document
 
-from dpcp_audit.reports.formats.csv_table import render_csv
+from dpcp_audit.reports.formats.csv import render_csv
 from dpcp_audit.reports.formats.junit import render_junit
 from dpcp_audit.reports.formats.sarif import render_sarif
 

@@ -29,7 +29,7 @@ from dpcp_audit.results import Verdict
 from dpcp_audit.theorems.calibrator_coverage import Calibrator, MarginalCoverage
 from dpcp_audit.theorems.ldpcp_coverage import LabelTheorem
 from dpcp_audit.theorems.ldpcp_uniform import UniformEvent
-from dpcp_audit.theorems.pcoqs_coverage import CoverageTheorem, NoiseBound, Reading
+from dpcp_audit.theorems.pcoqs_coverage import CoverageReading, CoverageTheorem, NoiseBound
 from dpcp_audit.theorems.sequential_checks import SequentialRate
 from dpcp_audit.theorems.theorem import MeanBound
 
@@ -365,7 +365,7 @@ def test_corollary_1_at_alpha() -> None:
             mechanism=PCOQS(alpha=0.1, rho=0.05),
             n=2400,
             beta=0.1,
-            reading=Reading.MARGINAL,
+            reading=CoverageReading.MARGINAL,
             corrected=True,
             inner=200,
         )

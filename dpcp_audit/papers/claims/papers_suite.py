@@ -1,0 +1,39 @@
+"""The suite of the papers' claims, at the parameters that matter most, in the ledger's order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpcp_audit.papers.claims import (
+    dpskin_accounting,
+    ldpcp_reports,
+    ldpcp_theorems,
+    other_quantiles,
+    pcoqs_privacy,
+    pcoqs_theorems,
+    printed_tables,
+    privacy_budgets,
+    release_attacks,
+)
+from dpcp_audit.suite import Suite
+
+if TYPE_CHECKING:
+    from dpcp_audit.rows import Row
+
+
+def rows() -> list[Row]:
+    """Return the rows of every paper."""
+    return [
+        *ldpcp_reports.rows(),
+        *ldpcp_theorems.rows(),
+        *pcoqs_privacy.rows(),
+        *pcoqs_theorems.rows(),
+        *other_quantiles.rows(),
+        *printed_tables.rows(),
+        *release_attacks.rows(),
+        *privacy_budgets.rows(),
+        *dpskin_accounting.rows(),
+    ]
+
+
+SUITE = Suite(summary="What the papers claim, at the parameters that matter most.", rows=rows)

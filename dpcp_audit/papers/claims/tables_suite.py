@@ -1,0 +1,22 @@
+"""The suite of tables: the papers', reproduced, and their calibrators at equal privacy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpcp_audit.papers.claims import compared_calibrators, reproduced_tables
+from dpcp_audit.suite import Suite
+
+if TYPE_CHECKING:
+    from dpcp_audit.rows import Row
+
+
+def rows() -> list[Row]:
+    """Return a row or two a table or figure, and a row a subject of the comparison."""
+    return [*reproduced_tables.rows(), *compared_calibrators.rows()]
+
+
+SUITE = Suite(
+    summary="What the papers print, reproduced, and their calibrators compared at equal privacy.",
+    rows=rows,
+)

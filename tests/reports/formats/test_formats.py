@@ -1,0 +1,69 @@
+"""A report format is one file: whatever module stands in the folder is in every menu."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dpcp_audit.errors import UsageError
+from dpcp_audit.reports import formats
+from dpcp_audit.reports.formats import format_names, menu, report_format
+from dpcp_audit.reports.writers import format_for, parse_reports, write_all
+
+PLANTED = '''\
+"""How many findings there are."""
+
+from dpcp_audit.reports.report_format import ReportFormat
+
+
+def render(document):
+    return f"{len(document['findings'])} findings"
+
+
+FORMAT = ReportFormat(suffix=".count", help="the number of findings", render=render)
+'''
+
+
+@pytest.fixture
+def planted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """One more format, as a file in a folder that the package of formats has as well."""
+    (tmp_path / "planted_count.py").write_text(PLANTED, encoding="utf-8")
+    monkeypatch.setattr(formats, "__path__", [*formats.__path__, str(tmp_path)])
+    yield tmp_path
+    sys.modules.pop("dpcp_audit.reports.formats.planted_count", None)
+
+
+def test_a_format_is_one_file(planted: Path) -> None:
+    document: dict[str, Any] = {"findings": [{}, {}]}
+    assert "planted_count=" in menu()
+    write_all(document, parse_reports([f"planted_count={planted / 'a.txt'}"]))
+    assert (planted / "a.txt").read_text(encoding="utf-8") == "2 findings"
+    assert format_for(planted / "b.count").render(document) == "2 findings"
+
+
+def test_without_the_file_it_is_not_known(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="unknown format 'planted_count', use one of csv, html"):
+        parse_reports([f"planted_count={tmp_path / 'a.txt'}"])
+
+
+def test_the_menu_names_every_format() -> None:
+    assert menu() == "csv=, html=, json=, junit=, markdown= or sarif="
+
+
+def test_suffixes_are_told_apart() -> None:
+    suffixes = [report_format(name).suffix for name in format_names()]
+    assert len(set(suffixes)) == len(suffixes)
+    with pytest.raises(UsageError, match=r"^path must end in one of \.csv, \.html.*got 'a\.pdf'"):
+        format_for(Path("a.pdf"))
+
+
+def test_the_menu_imports_no_format() -> None:
+    code = (
+        "import sys; from dpcp_audit.reports.formats import menu; menu(); "
+        "sys.exit('numpy' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,139 @@
+"""What a function may answer: numbers, arrays of numbers and reports of every make."""
+
+from __future__ import annotations
+
+import decimal
+import fractions
+
+import numpy as np
+import pytest
+from support.made_targets import drawn, quantile, randomizer, refusal
+
+from dpcp_audit.targets import (
+    Target,
+    TargetRaisedError,
+    TargetUnusableError,
+)
+from dpcp_audit.targets.degenerate import DegenerateTargetError
+
+
+def of(answer) -> Target:
+    """Return a quantile that returns one and the same object."""
+    return quantile(lambda scores: answer)
+
+
+class FakeTensor:
+    """What torch's scalars look like from outside."""
+
+    ndim, shape = 0, ()
+
+    def item(self) -> float:
+        return 0.5
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        *(0.5, np.float64(0.5), np.float32(0.5), np.array(0.5), fractions.Fraction(1, 2)),
+        *(decimal.Decimal("0.5"), FakeTensor()),
+    ],
+)
+def test_numbers_of_every_make(answer) -> None:
+    assert drawn(of(answer)) == [0.5] * 4
+
+
+def test_a_conformal_threshold_may_be_infinite() -> None:
+    assert drawn(of(np.inf)) == [np.inf] * 4
+    assert drawn(of(-np.inf)) == [-np.inf] * 4
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (None, "returned None, not a number: does it end in a return?"),
+        ((0.5, 0.1), "returned a tuple of 2, not a number: return the one"),
+        ([0.5], "returned a list of 1, not a number"),
+        (np.array([0.5]), "array of shape (1,) and type float64, not a number: if it returns many"),
+        (0.5 + 1j, "returned the complex number (0.5+1j), not a number"),
+        (np.complex128(1), "returned the complex number (1+0j), not a number"),
+        ("0.5", "returned the text '0.5', not a number"),
+        (True, "returned True, not a number"),
+        (np.bool_(False), "returned False, not a number"),
+        ({}, "returned a dict, not a number"),
+        (10**400, "returned a number too large"),
+        (np.nan, "returned NaN in draw 1 of 3: return a number, or raise"),
+        (FakeTensor, "returned a type"),
+    ],
+)
+def test_what_is_no_number_is_refused_by_name(answer, words) -> None:
+    message = refusal(of(answer))
+    assert words in message
+    assert "<lambda>" in message
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (np.zeros(2), "an array of shape (2,) where the shape must be (3,)"),
+        (np.zeros((3, 1)), "an array of shape (3, 1) where the shape must be (3,)"),
+        (0.5, "one number where the shape must be (3,): is it vectorised?"),
+        (None, "returned None, not 3 numbers"),
+        (["a", "b", "c"], "returned a list of 3, not 3 numbers"),
+        (np.zeros(3) * 1j, "array of shape (3,) and type complex128, not 3 numbers"),
+        ([[1.0], [2.0, 3.0]], "returned a list of 2, not 3 numbers"),
+        (np.array([True, False, True]), "type bool, not 3 numbers"),
+        (np.array([0.0, np.nan, 0.0]), "NaN in draw 2 of 3"),
+    ],
+)
+def test_what_is_no_array_of_numbers_is_refused_by_name(answer, words) -> None:
+    assert words in refusal(quantile(lambda scores, *, size: answer, vectorised=True))
+
+
+def test_a_wrong_answer_is_degenerate_and_an_exception_is_not() -> None:
+    """An input on which code raises can be left out; code that returns NaN is not to be used."""
+    with pytest.raises(DegenerateTargetError):
+        drawn(of(np.nan))
+    with pytest.raises(TargetUnusableError, match="on scores of shape"):
+        drawn(of(None))
+    with pytest.raises(TargetRaisedError) as caught:
+        drawn(quantile(lambda scores: 1 / 0))
+    assert not isinstance(caught.value, DegenerateTargetError)
+
+
+def test_a_detached_tensor_of_many_numbers() -> None:
+    class Many:
+        def detach(self) -> Many:
+            return self
+
+        cpu = detach
+
+        def numpy(self) -> np.ndarray:
+            return np.arange(4.0)
+
+    assert drawn(quantile(lambda scores, *, size: Many(), vectorised=True)) == [0.0, 1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize("answer", [2, 2.0, np.int8(2), np.uint64(2), np.array(2)])
+def test_reports_of_every_make(answer) -> None:
+    assert drawn(randomizer(lambda value: answer), 0) == [2.0] * 4
+
+
+def test_a_binary_report_may_be_a_truth_value() -> None:
+    assert drawn(randomizer(lambda value: value == 1, domain=2), 1) == [1.0] * 4
+    many = randomizer(lambda values: values == 1, domain=2, vectorised=True)
+    assert drawn(many, 1) == [1.0] * 4
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (5, "returned 5 in draw 1 of 3, and a report must be an integer in 0..4 (domain 5)"),
+        (-1, "returned -1 in draw 1"),
+        (1.5, "returned 1.5 in draw 1"),
+        (np.inf, "returned inf in draw 1"),
+        (np.nan, "returned NaN in draw 1"),
+        (None, "returned None, not a number"),
+    ],
+)
+def test_what_is_no_report_is_refused_by_name(answer, words) -> None:
+    assert words in refusal(randomizer(lambda value: answer), 0)

@@ -1,0 +1,69 @@
+"""Code that seeds itself is found, with the line that does it."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import pytest
+from support.made_targets import drawn, quantile, randomizer, refusal
+
+from dpcp_audit.targets import (
+    TargetUnusableError,
+)
+
+SEED = 42
+
+
+def fixed(scores, *, rng) -> float:
+    return np.random.default_rng(42).laplace()
+
+
+def fixed_by_name(scores) -> float:
+    np.random.seed(SEED)  # noqa: NPY002
+    return np.random.random()  # noqa: NPY002
+
+
+def fixed_in_a_helper(scores, *, rng) -> float:
+    return fixed(scores, rng=rng) + 1
+
+
+def fixed_by_keyword(scores, *, rng) -> float:
+    return np.random.RandomState(seed=3).laplace()
+
+
+@pytest.mark.parametrize(
+    ("function", "call", "offset"),
+    [
+        (fixed, "np.random.default_rng(42)", 1),
+        (fixed_by_name, "np.random.seed(SEED)", 1),
+        (fixed_in_a_helper, "np.random.default_rng(42)", None),
+        (fixed_by_keyword, "np.random.RandomState(seed=3)", 1),
+        (functools.partial(fixed), "np.random.default_rng(42)", None),
+    ],
+)
+def test_a_fixed_seed_is_shown(function, call, offset) -> None:
+    line = (fixed if offset is None else function).__code__.co_firstlineno + 1
+    message = refusal(quantile(function), size=20)
+    assert "in all of 20 draws on one input, and seeds itself by" in message
+    assert f"{call} in line {line}: draw from the rng or seed that it is handed" in message
+
+
+def test_a_randomizer_with_a_fixed_seed_is_shown() -> None:
+    def fixed_report(value, *, rng) -> int:
+        return np.random.default_rng(0).integers(5)
+
+    target = randomizer(fixed_report)
+    assert "seeds itself by" in refusal(target, 3, size=20)
+    with pytest.raises(TargetUnusableError, match="seeds itself by"):
+        target.reports(np.array([1, 2] * 20), rng=np.random.default_rng(0))
+
+
+def test_a_constant_without_a_fixed_seed_is_left_to_the_audit() -> None:
+    assert len(drawn(quantile(np.max), size=100)) == 100
+    assert len(drawn(quantile(lambda scores, *, rng: scores.max()), size=100)) == 100
+
+
+def test_a_seed_that_is_handed_over_is_none_of_its_own() -> None:
+    target = quantile(lambda scores, *, seed: 0 * np.random.default_rng(seed).random())
+    assert drawn(target, size=20) == [0.0] * 20

@@ -1,0 +1,106 @@
+"""A target's process: it is killed where it hangs or floods, with all that it started."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from support.programs import HEAD, drawn, ended, opened_programs, refusal
+
+from dpcp_audit.targets import (
+    Kind,
+    TargetSpec,
+    TargetUnusableError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from dpcp_audit.targets import Target
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Iterator[Callable[..., Target]]:
+    yield from opened_programs(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("time.sleep(60)", "gave no reply within 0.4 s and was killed: does it flush"),
+        ("signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(60)", "was killed"),
+        (
+            "sys.stdout.write('{\"id\"'); sys.stdout.flush(); time.sleep(60)",
+            "gave only '{\"id\"', without an end of line, within 0.4 s and was killed",
+        ),
+        (
+            "sys.stderr.write('loading\\n'); sys.stderr.flush(); time.sleep(60)",
+            "--call-seconds sets the limit; last line of its stderr: 'loading'",
+        ),
+        ("while True: os.write(2, b'warning\\n' * 2**20)", "gave no reply within 0.4 s"),
+        ("os.close(1); time.sleep(60)", "closed its stdout"),
+    ],
+)
+def test_a_program_that_hangs_is_killed(program, body, words) -> None:
+    target = program(body, seconds=0.4)
+    start = time.monotonic()
+    assert words in refusal(target, TargetUnusableError)
+    assert time.monotonic() - start < 2.5
+
+
+def test_a_program_that_does_not_read_is_killed(tmp_path) -> None:
+    command = (sys.executable, "-I", "-S", "-c", "import time; time.sleep(60)")
+    target = TargetSpec(kind=Kind.QUANTILE, command=command, call_seconds=0.4).open()
+    with pytest.raises(TargetUnusableError, match="was killed: it did not read its request"):
+        drawn(target, np.linspace(0, 1, 50_000))
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("while True: sys.stdout.write('x' * 65536)", "floods its stdout: more than 4 MiB"),
+        ("while True: send('x')", "printed 'x', which is no JSON"),
+    ],
+)
+def test_a_flood_is_stopped(program, body, words) -> None:
+    start = time.monotonic()
+    assert words in refusal(program(body), TargetUnusableError)
+    assert time.monotonic() - start < 4
+
+
+def test_all_that_a_program_started_is_killed_with_it(program, tmp_path) -> None:
+    note = tmp_path / "pid"
+    target = program(
+        "child = subprocess.Popen(['sleep', '60'])\n"
+        f"open({str(note)!r}, 'w').write(str(child.pid))\n"
+        "time.sleep(60)",
+        seconds=0.6,
+    )
+    refusal(target, TargetUnusableError)
+    assert ended(int(note.read_text(encoding="utf-8")))
+
+
+def test_leaving_the_target_ends_the_program_and_what_it_started(program) -> None:
+    body = "child = subprocess.Popen(['sleep', '60'])\nreply(r, [os.getpid(), child.pid, 0])"
+    with program(body) as target:
+        pids = drawn(target)[:2].astype(int)
+    assert all(ended(int(pid)) for pid in pids)
+    with program("reply(r, [os.getpid()] * 3)\ntime.sleep(60)") as target:
+        pid = int(drawn(target)[0])
+        start = time.monotonic()
+    assert time.monotonic() - start < 1.5
+    assert ended(pid)
+
+
+def test_a_target_that_is_forgotten_ends_its_program(program, tmp_path) -> None:
+    path = tmp_path / "lasting.py"
+    path.write_text(HEAD + "    reply(r, [os.getpid()])\n", encoding="utf-8")
+    command = (sys.executable, "-I", "-S", str(path))
+    target = TargetSpec(kind=Kind.QUANTILE, command=command).open()
+    pid = int(drawn(target, size=1)[0])
+    del target
+    assert ended(pid)
