@@ -110,6 +110,13 @@ def guess_bound(epsilon: float, k: int) -> float:
     return 1 / (1 + (k - 1) * math.exp(-epsilon))
 
 
+def guess_loss(success: float, k: int) -> float:
+    """Return the least ε at which a guess of one of k values may succeed so often."""
+    _validate.closed_unit(success=success)
+    _validate.integer(k=k, at_least=2)
+    return max(0.0, _log(success * (k - 1), 1 - success))
+
+
 def hold_channel(
     guarantee: LocalDP, channel: ArrayLike, *, witness: PlainData | None = None
 ) -> Computation:
@@ -184,7 +191,6 @@ class Certified(NamedTuple):
     lower: float
     claimed: float
     witness: PlainData
-    upper: float = math.inf
     sample: Sample | None = None
 
 
@@ -247,9 +253,9 @@ class LocalPrivacy:
                 kind=EvidenceKind.CERTIFIED,
                 quantity=Quantity.EPSILON,
                 detail=shown.detail,
-                value=shown.value,
-                lower=shown.lower,
-                upper=shown.upper,
+                value=max(0.0, shown.value),
+                lower=max(0.0, shown.lower),
+                upper=math.inf,
                 claimed=shown.claimed,
                 confidence=1 - context.significance,
                 n_samples=3 * half * self.n_inputs,
@@ -356,10 +362,11 @@ class LocalPrivacy:
         for start in range(0, n, _CHUNK):
             inputs = rng.integers(self.n_inputs, size=min(_CHUNK, n - start))
             right += int((guesses[self._report(inputs, rng)] == inputs).sum())
-        low, high = clopper_pearson(right, n, significance=share)
-        bound = guess_bound(self.guarantee.epsilon, self.n_inputs)
+        low, _ = clopper_pearson(right, n, significance=share)
         rule: PlainData = {"guesses": guesses.tolist()}
-        return Certified("success of the best guess", right / n, low, bound, rule, high)
+        value, lower = (guess_loss(rate, self.n_inputs) for rate in (right / n, low))
+        detail = "from the success of the best guess"
+        return Certified(detail, value, lower, self.guarantee.epsilon, rule)
 
     def _counts(self, size: int, rng: np.random.Generator) -> IntArray:
         """Draw ``size`` outputs on each input and count them, shape (k, m)."""

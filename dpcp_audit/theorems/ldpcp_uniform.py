@@ -45,7 +45,6 @@ class UniformEvent(Stated):
         assumptions="i.i.d. users whose labels pass through k-RR with a known β",
         bound="Δ_L = √(log(4/δ)/(2nh²)) with h = (1−β)/(1+β), in units of coverage",
     )
-    failure: ClassVar[Quantity] = Quantity.FAILURE
 
     pool_name: str
     pool: Callable[[], ProbabilityPool]
@@ -64,6 +63,11 @@ class UniformEvent(Stated):
     def response(self) -> KaryRandomizedResponse:
         """The k-RR of the labels."""
         return KaryRandomizedResponse(self.epsilon, self.k)
+
+    @property
+    def failure(self) -> Quantity:
+        """The failure probability is not one of a coverage."""
+        return Quantity.FAILURE
 
     @property
     def allowed_failure(self) -> float:

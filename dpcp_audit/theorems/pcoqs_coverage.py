@@ -83,7 +83,6 @@ class RankError(Stated):
         assumptions="scores in [a, b], further apart than 3Δ/2 (else see ``FixedRankError``)",
         bound="τ* = √((N/ρ)·log(2N/β)) or σ·Φ⁻¹(1 − β/(2N)), in ranks",
     )
-    failure: ClassVar[Quantity] = Quantity.FAILURE
 
     mechanism: PCOQS
     n: int
@@ -106,6 +105,11 @@ class RankError(Stated):
             noise_rank_error(self.mechanism, beta=self.beta, bound=self.noise_bound)
             + self.window_count
         )
+
+    @property
+    def failure(self) -> Quantity:
+        """The failure probability is not one of a coverage."""
+        return Quantity.FAILURE
 
     @property
     def allowed_failure(self) -> float:

@@ -41,8 +41,11 @@ class Stated:
 
     __slots__ = ()
     about: ClassVar[Statement]
-    failure: ClassVar[Quantity] = Quantity.COVERAGE_FAILURE
-    """What the failure probability is of."""
+
+    @property
+    def failure(self) -> Quantity:
+        """What the failure probability is of: a coverage, unless a theorem says otherwise."""
+        return Quantity.COVERAGE_FAILURE
 
     def check(self: Theorem, *, n_trials: int = 20_000) -> FailureRate:
         """Return the check of the failure probability on ``n_trials`` trials at effort 1."""

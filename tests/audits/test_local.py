@@ -15,6 +15,7 @@ from dpcp_audit.audits.local import (
     channel_log_ratio,
     choose_pair,
     guess_bound,
+    guess_loss,
     guess_success,
     hold_channel,
 )
@@ -104,8 +105,9 @@ def test_the_guess_alone_can_refute() -> None:
     k = 50
     outcome = audit(KaryRandomizedResponse(1.0, k).sample, epsilon=0.8, k=k, n_samples=4000)
     assert outcome.verdict is Verdict.REFUTED
-    assert outcome.evidence.quantity == "success of the best guess"
-    assert outcome.evidence.claimed == pytest.approx(guess_bound(0.8, k))
+    assert outcome.evidence.quantity == "epsilon"
+    assert outcome.evidence.detail == "from the success of the best guess"
+    assert (outcome.evidence.claimed, outcome.evidence.lower > 0.8) == (0.8, True)
     assert outcome.witness["guesses"] == list(range(k))
 
 
@@ -140,6 +142,7 @@ def test_the_exact_channel_of_kary_response(epsilon: float, k: int) -> None:
     channel = channel_of(epsilon, k)
     assert channel_log_ratio(channel).value == pytest.approx(epsilon, rel=1e-12)
     assert guess_success(channel) == pytest.approx(guess_bound(epsilon, k), rel=1e-12)
+    assert guess_loss(guess_bound(epsilon, k), k) == pytest.approx(epsilon)
     assert hold_channel(LocalDP(epsilon), channel).verdict is Verdict.PROVED
     assert hold_channel(LocalDP(0.999 * epsilon), channel).verdict is Verdict.REFUTED
 

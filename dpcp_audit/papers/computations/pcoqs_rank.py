@@ -37,7 +37,6 @@ class FixedRankError(Stated):
         assumptions="any scores in [a, b]; the printed bound has one window, two suffice",
         bound="τ* = √((N/ρ)·log(2N/β)) and M(Δ) = max_t #{t < s ≤ t+Δ}, in ranks",
     )
-    failure: ClassVar[Quantity] = Quantity.FAILURE
 
     mechanism: PCOQS
     scores: FloatArray
@@ -55,6 +54,11 @@ class FixedRankError(Stated):
     def window_count(self) -> int:
         """M(Δ) of the scores."""
         return int(largest_windows(self.scores[None, :], self.mechanism.resolution)[0])
+
+    @property
+    def failure(self) -> Quantity:
+        """The failure probability is not one of a coverage."""
+        return Quantity.FAILURE
 
     @property
     def allowed_failure(self) -> float:
