@@ -239,7 +239,7 @@ class RenyiDP(_RenyiBounded):
         return np.array([self.alpha]), np.array([self.epsilon])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Coverage:
     """at_least ≤ P(Y ∈ C(X)) ≤ at_most, with probability at least ``confidence``."""
 
