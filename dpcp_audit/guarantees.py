@@ -273,7 +273,7 @@ class GaussianDP(PrivacyGuarantee):
         return math.inf if delta == 0 else PrivacyGuarantee.epsilon_at(self, delta)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Coverage:
     """at_least ≤ P(Y ∈ C(X)) ≤ at_most, with probability at least ``confidence``."""
 

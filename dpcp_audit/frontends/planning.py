@@ -88,7 +88,13 @@ def plan(specs: Sequence[CheckSpec]) -> tuple[CheckSpec, ...]:
 
 def time_limit(spec: CheckSpec) -> float:
     """Return the seconds after which a check is stopped: several times its target's budget."""
-    return _OVERRUN * spec.seconds + _GRACE_SECONDS
+    return _OVERRUN * spec.budget + _GRACE_SECONDS
+
+
+def affordable_draws(spec: CheckSpec, seconds: float) -> int:
+    """Return the calls for each claim that a budget allows, at so many seconds a call."""
+    affordable = _SHARE * spec.budget / len(spec.guarantees) / (seconds + _OWN_SECONDS)
+    return int(2 ** int(math.log2(min(max(affordable, FEWEST), MOST))))
 
 
 def _timed(spec: CheckSpec, cell: Cell) -> dict[str, Any]:
@@ -113,16 +119,14 @@ def _planned(spec: CheckSpec, found: dict[str, Any]) -> CheckSpec:
     if spec.draws is not None:
         return replace(spec, location=place)
     _require_time(spec, found["seconds"])
-    affordable = _SHARE * spec.seconds / spec.claims / (found["seconds"] + _OWN_SECONDS)
-    draws = 2 ** int(math.log2(min(max(affordable, FEWEST), MOST)))
-    return replace(spec, draws=draws, location=place)
+    return replace(spec, draws=affordable_draws(spec, found["seconds"]), location=place)
 
 
 def _require_time(spec: CheckSpec, seconds: float) -> None:
     """Refuse a target that is so slow that its check would be stopped before it can say a thing."""
     needed = FEWEST * seconds
     if needed > time_limit(spec) / 2:
-        minutes = math.ceil(needed * spec.claims / _SHARE / 60)
+        minutes = math.ceil(needed * len(spec.guarantees) / _SHARE / 60)
         raise IncompleteError(
             f"{spec.name} takes {seconds:.2g} s a call, and an audit at least {FEWEST} calls for "
             f"each claim: give it --budget {minutes}m, or make it --vectorised"

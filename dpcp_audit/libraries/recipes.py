@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from importlib import metadata, resources
 from typing import TYPE_CHECKING, Any, Self
 
+from dpcp_audit import options
+from dpcp_audit._values import Table, Text
 from dpcp_audit.errors import UsageError
 from dpcp_audit.skipped import Skipped
 from dpcp_audit.target_checks import config_file as config
-from dpcp_audit.target_checks import plain_reading
 from dpcp_audit.target_checks.config_file import Config
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 ALL = "all"
 """Stands for every recipe."""
+EFFORTS = ("budget", "draws")
+"""What a caller may set in place of the recipe."""
 _FOLDER = "dpcp_audit.libraries"
 _KEYS = frozenset({"summary", "documentation", "promise", "distribution", "module"})
 
@@ -57,10 +60,10 @@ class Recipe:
     @classmethod
     def from_data(cls, data: Mapping[str, Any], *, name: str) -> Self:
         """Read a recipe from plain data: a table ``recipe`` beside the checks of a config file."""
-        about = plain_reading.table(data, "recipe")
-        with plain_reading.named(name):
-            plain_reading.known(about, _KEYS)
-            texts = {key: plain_reading.text(about, key) or "" for key in _KEYS}
+        about = Table().read(data.get("recipe", {}), "recipe")
+        with options.in_place(name):
+            options.require_known(about, _KEYS)
+            texts = {key: Text().read(about[key], key) if key in about else "" for key in _KEYS}
         checks = {key: value for key, value in data.items() if key != "recipe"}
         return cls(name=name, config=config.from_data(checks, where=name), **texts)
 
@@ -89,15 +92,13 @@ def names() -> list[str]:
     return sorted(file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml"))
 
 
-def load(name: str, *, budget: str | None = None, draws: int | None = None) -> Recipe:
+def load(name: str, efforts: Mapping[str, object] | None = None) -> Recipe:
     """Return a recipe by its name.
 
     Parameters
     ----------
-    budget : str, optional
-        The time for each target, in place of the recipe's.
-    draws : int, optional
-        The calls for each claim, in place of a time.
+    efforts : mapping, optional
+        ``budget`` or ``draws``, in place of the recipe's.
 
     Raises
     ------
@@ -110,23 +111,21 @@ def load(name: str, *, budget: str | None = None, draws: int | None = None) -> R
         raise UsageError(f"no recipe is called {name!r}; {hint}")
     text = resources.files(_FOLDER).joinpath(f"{name}.toml").read_text(encoding="utf-8")
     data = tomllib.loads(text)
-    efforts = {"budget": budget, "draws": draws}
-    given = {key: value for key, value in efforts.items() if value is not None}
-    if given:
-        checks = [{k: one[k] for k in one.keys() - efforts.keys()} for one in data["check"]]
-        data["check"] = [one | given for one in checks]
+    if efforts:
+        checks = [{key: one[key] for key in one if key not in EFFORTS} for one in data["check"]]
+        data["check"] = [one | dict(efforts) for one in checks]
     return Recipe.from_data(data, name=name)
 
 
 def select(
-    wanted: Sequence[str], *, budget: str | None = None, draws: int | None = None
+    wanted: Sequence[str], efforts: Mapping[str, object] | None = None
 ) -> tuple[Recipe, ...]:
     """Return the recipes of these names, each once; ``all`` stands for every one.
 
-    The other parameters are those of ``load``.
+    ``efforts`` are those of ``load``.
     """
     found = [name for given in wanted for name in (names() if given == ALL else [given])]
-    return tuple(load(name, budget=budget, draws=draws) for name in dict.fromkeys(found))
+    return tuple(load(name, efforts) for name in dict.fromkeys(found))
 
 
 def runnable(recipes: Iterable[Recipe]) -> tuple[Config, tuple[Skipped, ...]]:

@@ -1,34 +1,53 @@
-"""What is to be checked of a target, as data: one shape for options, TOML files and results."""
+"""What is to be checked of a target, as data: its fields are the table of options.
+
+``TARGET_OPTIONS``, ``CLAIMS`` and ``TRIAL_OPTIONS`` are what the command line, TOML files, the
+pytest fixture and ``dpcp_audit.audit`` take; none of them lists options of its own.
+"""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
-from dpcp_audit import _validate
-from dpcp_audit.errors import UsageError
-from dpcp_audit.guarantees import (
-    ZCDP,
-    ApproxDP,
-    Coverage,
-    LocalDP,
-    PrivacyGuarantee,
-    PureDP,
-    RenyiDP,
+from dpcp_audit import options
+from dpcp_audit._values import (
+    Choice,
+    Duration,
+    Flag,
+    NonNegative,
+    Probability,
+    Sizes,
+    Table,
+    Text,
+    Whole,
+    wrong,
 )
+from dpcp_audit.errors import UsageError
+from dpcp_audit.guarantees import Coverage, PrivacyGuarantee
 from dpcp_audit.neighbours import Relation
+from dpcp_audit.options import Group, dashed, option, options_of
 from dpcp_audit.results import SourceLocation
-from dpcp_audit.target_checks import plain_reading
-from dpcp_audit.targets import Kind, RandomStyle, TargetSpec
+from dpcp_audit.target_checks.claim_options import (
+    CLAIMS,
+    Guarantee,
+    claims_as_data,
+    guarantees_of,
+    require_claims,
+)
+from dpcp_audit.targets import Kind, TargetSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+
+    from dpcp_audit.options import Spelling
 
 DEFAULT_SECONDS = 60.0
 """The budget of one target, if none is given."""
 _FEWEST_DRAWS, _FEWEST_CALIBRATIONS = 600, 100
 """Of calls for a privacy claim, and for a claim of coverage."""
-_KINDS_OF_CLAIM = "pure-dp, approx-dp, zcdp, renyi-dp, local-dp, coverage-at-least"
+_OF_SCORES = (Kind.QUANTILE, Kind.CALIBRATOR)
+_RELATIONS = tuple(each for each in Relation if each is not Relation.ZERO_OUT)
+"""Zero-out is a relation of trainings alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,19 +58,19 @@ class CheckSpec:
     ----------
     target : TargetSpec
         The code.
-    privacy : tuple of PrivacyGuarantee
-        What it claims of privacy.
-    coverage : Coverage or None
-        What it claims of coverage.
+    guarantees : tuple of PrivacyGuarantee or Coverage
+        What it claims; of coverage at most one.
     name : str
         What the findings are called.
+    n : tuple of int
+        The numbers of scores; empty for the default ones.
     alpha : float or None
         The miscoverage level that the target aims at, in (0, 1); it tells the search for
         neighbours which rank matters.
-    sizes : tuple of int
-        The numbers n of scores; empty for the default ones.
-    relation : Relation
+    neighbours : Relation
         The neighbour relation of the privacy claims.
+    public_n : bool
+        Whether n is said to be public; then it may not differ between neighbours.
     ties : bool
         Whether the coverage claim is for scores with ties too.
     open_sets : bool
@@ -59,8 +78,8 @@ class CheckSpec:
     tolerance : float
         By how much larger thresholds might be, in units of the scores, before a shortfall of
         coverage counts; single-precision code misses atoms by its rounding.
-    seconds : float
-        Time for all claims together, from which ``draws`` is planned.
+    budget : float
+        Seconds for all claims together, from which ``draws`` is planned.
     draws : int or None
         Calls of the target for each claim; None before it is planned.
     location : SourceLocation or None
@@ -68,23 +87,118 @@ class CheckSpec:
     """
 
     target: TargetSpec
-    privacy: tuple[PrivacyGuarantee, ...]
-    coverage: Coverage | None
-    name: str
-    alpha: float | None = None
-    sizes: tuple[int, ...] = ()
-    relation: Relation = Relation.SUBSTITUTION
-    ties: bool = True
-    open_sets: bool = False
-    tolerance: float = 0.0
-    seconds: float = DEFAULT_SECONDS
-    draws: int | None = None
+    guarantees: tuple[Guarantee, ...]
+    name: str = field(
+        metadata=option(
+            Text(), "what the findings are called", group=Group.TARGET, metavar=("NAME",)
+        )
+    )
+    n: tuple[int, ...] = field(
+        default=(),
+        metadata=option(
+            Sizes(), "numbers of calibration scores", metavar=("N[,N...]",), kinds=_OF_SCORES
+        ),
+    )
+    alpha: float | None = field(
+        default=None,
+        metadata=option(
+            Probability(),
+            "the miscoverage level aimed at",
+            metavar=("A",),
+            kinds=_OF_SCORES,
+        ),
+    )
+    neighbours: Relation = field(
+        default=Relation.SUBSTITUTION,
+        metadata=option(
+            Choice(Relation, _RELATIONS),
+            "substitution (default: one record is replaced), add-remove, or of a calibrator "
+            "one-label",
+            metavar=("RELATION",),
+            kinds=_OF_SCORES,
+        ),
+    )
+    public_n: bool = field(
+        default=False, metadata=option(Flag(), "n is public (as substitution has it)")
+    )
+    ties: bool = field(
+        default=True,
+        metadata=option(
+            Flag(),
+            "whether coverage is claimed of tied scores too (default: it is)",
+            kinds=_OF_SCORES,
+        ),
+    )
+    open_sets: bool = field(
+        default=False,
+        metadata=option(Flag(), "sets hold the labels with score < threshold", kinds=_OF_SCORES),
+    )
+    tolerance: float = field(
+        default=0.0,
+        metadata=option(
+            NonNegative(),
+            "how much larger thresholds may be taken to be, for single-precision code",
+            metavar=("T",),
+            kinds=_OF_SCORES,
+        ),
+    )
+    budget: float = field(
+        default=DEFAULT_SECONDS,
+        metadata=option(
+            Duration(),
+            "time for the target, such as 60s or 2m (default: 60s)",
+            metavar=("TIME",),
+        ),
+    )
+    draws: int | None = field(
+        default=None,
+        metadata=option(
+            Whole(),
+            "calls of the target for each claim, instead of a budget: a run that repeats exactly",
+            metavar=("N",),
+        ),
+    )
     location: SourceLocation | None = None
 
     @property
-    def claims(self) -> int:
-        """The number of claims."""
-        return len(self.privacy) + (self.coverage is not None)
+    def privacy(self) -> tuple[PrivacyGuarantee, ...]:
+        """The claims of privacy."""
+        return tuple(each for each in self.guarantees if isinstance(each, PrivacyGuarantee))
+
+    @property
+    def coverage(self) -> Coverage | None:
+        """The claim of coverage."""
+        return next((each for each in self.guarantees if isinstance(each, Coverage)), None)
+
+    @classmethod
+    def of(
+        cls,
+        target: TargetSpec,
+        guarantees: Sequence[Guarantee],
+        given: Mapping[str, Any],
+        *,
+        spell: Spelling,
+    ) -> Self:
+        """Return the check that the given options describe.
+
+        Parameters
+        ----------
+        given : mapping
+            Values by the options' names; other keys are not looked at.
+        spell : callable
+            How the caller spells the names of options.
+
+        Raises
+        ------
+        UsageError
+            Naming the option, with what it got.
+        """
+        options.require_kind((*CLAIMS, *TRIAL_OPTIONS), given, target.kind, spell)
+        require_claims(guarantees, target.kind)
+        values = {"name": _name_of(target)} | options.read(TRIAL_OPTIONS, given, spell)
+        spec = cls(target=target, guarantees=tuple(guarantees), **values)
+        _require_one_meaning(spec, spell)
+        return spec
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any], *, where: str = "") -> Self:
@@ -102,148 +216,78 @@ class CheckSpec:
         UsageError
             Naming the key, with what it got.
         """
-        with plain_reading.named(where):
-            plain_reading.known(data, _KEYS)
-            kind = plain_reading.choice(Kind, data, "kind")
-            if kind is None:
+        with options.in_place(where):
+            given = {key: value for key, value in data.items() if key != "location"}
+            options.require_known(given, [dashed(each.name) for each in TABLE])
+            if given.get("kind") is None:
                 raise UsageError(f"kind is missing, use one of {', '.join(Kind)}")
-            target = _target(data, kind)
-            spec = cls(
-                target=target,
-                privacy=_privacy(data, kind),
-                coverage=_coverage(data, kind),
-                name=plain_reading.text(data, "name") or _name_of(target),
-                alpha=plain_reading.checked(_validate.open_unit, data, "alpha"),
-                sizes=plain_reading.sizes(data, "n"),
-                relation=relation_of(data),
-                ties=plain_reading.flag(data, "ties", default=True),
-                open_sets=plain_reading.flag(data, "open-sets", default=False),
-                tolerance=plain_reading.checked(_validate.non_negative, data, "tolerance") or 0.0,
-                seconds=plain_reading.duration(data, "budget", default=DEFAULT_SECONDS),
-                draws=plain_reading.whole(data, "draws"),
-                location=_location(data),
-            )
-            if not spec.claims:
-                raise UsageError(f"nothing is claimed: give at least one of {_KINDS_OF_CLAIM}")
-            fewest = _FEWEST_DRAWS if spec.privacy else _FEWEST_CALIBRATIONS
-            if spec.draws is not None and spec.draws < fewest:
-                raise UsageError(f"draws must be a whole number >= {fewest}, got {spec.draws}")
-            return spec
+            target = target_of(given, spell=dashed)
+            spec = cls.of(target, guarantees_of(given), given, spell=dashed)
+            return replace(spec, location=_location(data.get("location")))
 
     def as_data(self) -> dict[str, Any]:
         """Return the specification as plain data that ``from_data`` reads."""
-        data: dict[str, Any] = self.target.as_data() | {"name": self.name}
-        for key, kind in _GUARANTEES.items():
-            values = [list(g.parameters.values()) for g in self.privacy if type(g) is kind]
-            if values:
-                data[key] = values if kind in _OF_TWO else [value for (value,) in values]
-        if self.coverage is not None:
-            data["coverage-at-least"] = self.coverage.at_least
-            if self.coverage.confidence < 1:
-                data["with-confidence"] = self.coverage.confidence
-        optional = {
-            "alpha": self.alpha,
-            "n": list(self.sizes) or None,
-            "draws": self.draws,
-            "open-sets": self.open_sets or None,
-            "tolerance": self.tolerance or None,
-            "location": self.location and asdict(self.location),
-        }
+        place = {} if self.location is None else {"location": asdict(self.location)}
         return (
-            data
-            | {"neighbours": str(self.relation), "ties": self.ties, "budget": self.seconds}
-            | {key: value for key, value in optional.items() if value is not None}
+            self.target.as_data() | claims_as_data(self.guarantees) | options.as_data(self) | place
         )
 
 
-_GUARANTEES: Mapping[str, type[PrivacyGuarantee]] = {
-    "pure-dp": PureDP,
-    "approx-dp": ApproxDP,
-    "zcdp": ZCDP,
-    "local-dp": LocalDP,
-    "renyi-dp": RenyiDP,
-}
-_OF_TWO = frozenset({ApproxDP, RenyiDP})
-_TARGET_KEYS = frozenset(
-    {"target", "command", "kind", "vectorised", "rng", "bounds", "domain", "options"}
-    | {"call-seconds"}
-)
-_KEYS = _TARGET_KEYS | {
-    *_GUARANTEES,
-    *("coverage-at-least", "with-confidence", "ties"),
-    *("open-sets", "tolerance", "location"),
-    *("name", "alpha", "n", "neighbours", "public-n", "budget", "draws"),
-}
+TARGET_OPTIONS, TRIAL_OPTIONS = options_of(TargetSpec), options_of(CheckSpec)
+TABLE = (*TARGET_OPTIONS, *CLAIMS, *TRIAL_OPTIONS)
+"""Every option of a check."""
 
 
-def _target(data: Mapping[str, Any], kind: Kind) -> TargetSpec:
-    bounds = plain_reading.pair(data, "bounds")
-    settings: dict[str, Any] = {
-        "kind": kind,
-        "target": plain_reading.text(data, "target") or "",
-        "command": plain_reading.words(data, "command"),
-        "vectorised": plain_reading.flag(data, "vectorised", default=False),
-        "rng": plain_reading.choice(RandomStyle, data, "rng"),
-        "domain": plain_reading.whole(data, "domain"),
-        "options": plain_reading.table(data, "options"),
-    }
-    if bounds is not None:
-        settings["bounds"] = bounds
-    if "call-seconds" in data:
-        settings["call_seconds"] = plain_reading.duration(data, "call-seconds", default=0.0)
+def target_of(
+    given: Mapping[str, Any],
+    kind: type[TargetSpec] = TargetSpec,
+    *,
+    spell: Spelling,
+    **others: Any,
+) -> TargetSpec:
+    """Return the target that the given options describe.
+
+    Parameters
+    ----------
+    kind : type
+        Of target.
+    **others
+        Its fields that are no options.
+
+    Raises
+    ------
+    UsageError
+        Naming the option, with what it got.
+    """
+    values = options.read(TARGET_OPTIONS, given, spell) | others
     try:
-        return TargetSpec(**settings)
+        options.require_kind(TARGET_OPTIONS, given, values["kind"], spell)
+        return kind(**values)
+    except UsageError:
+        raise
     except ValueError as error:
         raise UsageError(str(error)) from error
 
 
-def _privacy(data: Mapping[str, Any], kind: Kind) -> tuple[PrivacyGuarantee, ...]:
-    found: list[PrivacyGuarantee] = []
-    for key, guarantee in _GUARANTEES.items():
-        for values in plain_reading.claims(data, key, numbers=2 if guarantee in _OF_TWO else 1):
-            try:
-                found.append(guarantee(*values))
-            except ValueError as error:
-                raise UsageError(f"{key}: {error}") from error
-    local = any(isinstance(claim, LocalDP) for claim in found)
-    if local and kind is not Kind.RANDOMIZER:
-        raise UsageError(f"local-dp is a claim of randomizers, not of a {kind}: use pure-dp")
-    return tuple(found)
-
-
-def _coverage(data: Mapping[str, Any], kind: Kind) -> Coverage | None:
-    at_least = plain_reading.checked(_validate.open_unit, data, "coverage-at-least")
-    confidence = plain_reading.checked(_validate.open_unit, data, "with-confidence")
-    if at_least is None:
-        if confidence is not None:
-            raise UsageError("with-confidence needs coverage-at-least")
-        return None
-    if kind is Kind.RANDOMIZER:
-        raise UsageError("coverage-at-least is no claim of a randomizer")
-    return Coverage(at_least=at_least, confidence=1.0 if confidence is None else confidence)
-
-
-def relation_of(data: Mapping[str, Any]) -> Relation:
-    """Return the relation that the claims speak of; zero-out is one of trainings alone."""
-    relation = plain_reading.choice(Relation, data, "neighbours") or Relation.SUBSTITUTION
-    if relation is Relation.ZERO_OUT:
+def _require_one_meaning(spec: CheckSpec, spell: Spelling) -> None:
+    """Refuse options that contradict each other."""
+    if spec.public_n and spec.neighbours is Relation.ADD_REMOVE:
         raise UsageError(
-            "neighbours must be one of substitution, add-remove, one-label, got 'zero-out'"
+            f"{spell('public_n')} contradicts neighbours = 'add-remove', where n differs: "
+            "use 'substitution'"
         )
-    if plain_reading.flag(data, "public-n", default=False) and relation is Relation.ADD_REMOVE:
-        raise UsageError(
-            "public-n contradicts neighbours = 'add-remove', where n differs: use 'substitution'"
-        )
-    return relation
+    fewest = _FEWEST_DRAWS if spec.privacy else _FEWEST_CALIBRATIONS
+    if spec.draws is not None and spec.draws < fewest:
+        raise wrong("draws", f"a whole number >= {fewest}", spec.draws)
 
 
-def _location(data: Mapping[str, Any]) -> SourceLocation | None:
-    place = plain_reading.table(data, "location")
-    if not place:
+def _location(place: object) -> SourceLocation | None:
+    if place is None:
         return None
-    plain_reading.known(place, {"file", "line"})
+    table = Table().read(place, "location")
+    options.require_known(table, ("file", "line"))
     return SourceLocation(
-        file=plain_reading.text(place, "file") or "", line=plain_reading.whole(place, "line") or 1
+        file=Text().read(table.get("file"), "file"), line=Whole().read(table.get("line"), "line")
     )
 
 

@@ -9,23 +9,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dpcp_audit import _validate
+from dpcp_audit import options
 from dpcp_audit.errors import UsageError
-from dpcp_audit.target_checks import plain_reading
+from dpcp_audit.options import dashed
 from dpcp_audit.target_checks.check_spec import CheckSpec
+from dpcp_audit.target_checks.run_options import RUN_OPTIONS, RunOptions
 
 PROJECT_FILE = "pyproject.toml"
-_RUN_KEYS = frozenset({"false-alarm", "seed", "strict", "budget", "check"})
+_CHECKS = "check"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Config:
-    """The checks of a file, and the settings of the run where the file gives them."""
+class Config(RunOptions):
+    """The checks of a file, and what it says of the run."""
 
-    checks: tuple[CheckSpec, ...]
-    seed: int | None = None
-    false_alarm: float | None = None
-    strict: bool | None = None
+    checks: tuple[CheckSpec, ...] = ()
 
 
 def load(path: Path) -> Config:
@@ -57,29 +55,22 @@ def load(path: Path) -> Config:
 
 
 def from_data(data: Mapping[str, Any], *, folder: Path = Path(), where: str = "") -> Config:
-    """Read a configuration from plain data."""
-    with plain_reading.named(where):
-        plain_reading.known(data, _RUN_KEYS)
-        checks = data.get("check", [])
-        if not isinstance(checks, list) or not all(isinstance(c, Mapping) for c in checks):
-            raise UsageError("check must be a list of tables: [[check]]")
-        if not checks:
-            raise UsageError("no [[check]] is given")
+    """Read a configuration from plain data.
+
+    A ``budget`` beside the checks is that of each check that has none.
+    """
+    with options.in_place(where):
+        run_keys = (dashed(each.name) for each in RUN_OPTIONS)
+        options.require_known(data, (*run_keys, "budget", _CHECKS))
         default = {key: data[key] for key in ("budget",) if key in data}
         specs = tuple(
             CheckSpec.from_data(
                 default | _rooted(check, folder), where=f"check {check.get('name', i)}"
             )
-            for i, check in enumerate(checks, 1)
+            for i, check in enumerate(_tables(data), 1)
         )
         require_distinct(specs)
-        strict = data.get("strict")
-        return Config(
-            checks=specs,
-            seed=plain_reading.whole(data, "seed", at_least=0),
-            false_alarm=plain_reading.checked(_validate.open_unit, data, "false-alarm"),
-            strict=None if strict is None else plain_reading.flag(data, "strict", default=False),
-        )
+        return Config(checks=specs, **options.read(RUN_OPTIONS, data, dashed))
 
 
 def of_options(check: Mapping[str, Any]) -> Config:
@@ -93,6 +84,15 @@ def require_distinct(specs: tuple[CheckSpec, ...]) -> None:
     for name in names:
         if names.count(name) > 1:
             raise UsageError(f"two checks are called {name!r}: give each a 'name'")
+
+
+def _tables(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    checks = data.get(_CHECKS, [])
+    if not isinstance(checks, list) or not all(isinstance(c, Mapping) for c in checks):
+        raise UsageError("check must be a list of tables: [[check]]")
+    if not checks:
+        raise UsageError("no [[check]] is given")
+    return checks
 
 
 def _rooted(check: Mapping[str, Any], folder: Path) -> dict[str, Any]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dpcp_audit.guarantees import PrivacyGuarantee
     from dpcp_audit.results import Outcome
     from dpcp_audit.target_checks.check_spec import CheckSpec
+    from dpcp_audit.target_checks.claim_options import Guarantee
 
 
 _DIFFERENCES = {
@@ -76,7 +77,7 @@ class TargetCoverage:
                 calibrate=target,
                 kind=self.spec.target.kind,
                 guarantee=self.guarantee,
-                n=self.spec.sizes or (COVERAGE_SIZE,),
+                n=self.spec.n or (COVERAGE_SIZE,),
                 draws=_draws(self.spec),
                 bounds=self.spec.target.bounds,
                 laws=LawCatalogue(ties=self.spec.ties),
@@ -103,17 +104,16 @@ def rows_of_targets(targets: Sequence[CheckSpec] = ()) -> list[Row]:
 
 
 def _rows(spec: CheckSpec) -> list[Row]:
-    rows = [
-        _row(spec, guarantee, TargetPrivacy(spec=spec, guarantee=guarantee))
-        for guarantee in spec.privacy
-    ]
-    if spec.coverage is not None:
-        check = TargetCoverage(spec=spec, guarantee=spec.coverage)
-        rows.append(_row(spec, spec.coverage, check))
-    return rows
+    return [_row(spec, guarantee, _check(spec, guarantee)) for guarantee in spec.guarantees]
 
 
-def _row(spec: CheckSpec, guarantee: PrivacyGuarantee | Coverage, check: Check) -> Row:
+def _check(spec: CheckSpec, guarantee: Guarantee) -> Check:
+    if isinstance(guarantee, Coverage):
+        return TargetCoverage(spec=spec, guarantee=guarantee)
+    return TargetPrivacy(spec=spec, guarantee=guarantee)
+
+
+def _row(spec: CheckSpec, guarantee: Guarantee, check: Check) -> Row:
     claim = Claim(
         id=f"{spec.name}[{_short(guarantee)}]",
         statement=f"{_promise(spec, guarantee)}{_setting(spec, guarantee)}.",
@@ -124,7 +124,7 @@ def _row(spec: CheckSpec, guarantee: PrivacyGuarantee | Coverage, check: Check) 
     return Row(claim=claim, check=check)
 
 
-def _short(guarantee: PrivacyGuarantee | Coverage) -> str:
+def _short(guarantee: Guarantee) -> str:
     if isinstance(guarantee, Coverage):
         confident = "" if guarantee.confidence == 1 else f",confidence={guarantee.confidence:g}"
         return f"coverage>={guarantee.at_least:g}{confident}"
@@ -132,7 +132,7 @@ def _short(guarantee: PrivacyGuarantee | Coverage) -> str:
     return f"{type(guarantee).__name__.lower()}:{values}"
 
 
-def _promise(spec: CheckSpec, guarantee: PrivacyGuarantee | Coverage) -> str:
+def _promise(spec: CheckSpec, guarantee: Guarantee) -> str:
     if isinstance(guarantee, Coverage):
         how = (
             "on average over calibration data and noise"
@@ -140,7 +140,7 @@ def _promise(spec: CheckSpec, guarantee: PrivacyGuarantee | Coverage) -> str:
             else f"with probability {guarantee.confidence:g} over calibration data and noise"
         )
         return f"{spec.name} covers at least {guarantee.at_least:g} {how}"
-    return f"{spec.name} is {_words(guarantee)}, where {_DIFFERENCES[spec.relation]}"
+    return f"{spec.name} is {_words(guarantee)}, where {_DIFFERENCES[spec.neighbours]}"
 
 
 def _words(guarantee: PrivacyGuarantee) -> str:
@@ -156,8 +156,8 @@ def _words(guarantee: PrivacyGuarantee) -> str:
     return f"{values['epsilon']:g}-differentially private"
 
 
-def _setting(spec: CheckSpec, guarantee: PrivacyGuarantee | Coverage) -> str:
-    sizes = spec.sizes or ((COVERAGE_SIZE,) if isinstance(guarantee, Coverage) else ())
+def _setting(spec: CheckSpec, guarantee: Guarantee) -> str:
+    sizes = spec.n or ((COVERAGE_SIZE,) if isinstance(guarantee, Coverage) else ())
     return f", at n = {', '.join(map(str, sizes))}" if sizes else ""
 
 

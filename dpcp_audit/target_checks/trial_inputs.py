@@ -28,19 +28,18 @@ def pair_space(spec: CheckSpec) -> PairSpace:
     if target.kind is Kind.RANDOMIZER:
         assert target.domain is not None  # noqa: S101  (for the type checker)
         return ValuePairs(n_values=target.domain)
-    one_label = spec.relation is Relation.ONE_LABEL
+    one_label = spec.neighbours is Relation.ONE_LABEL
     if target.kind is Kind.QUANTILE and one_label:
         raise UsageError("neighbours: a quantile has no labels: use 'substitution'")
-    if max(spec.sizes, default=0) > _LARGEST_SIZE:
+    if max(spec.n, default=0) > _LARGEST_SIZE:
         raise UsageError(
-            f"n must be at most {_LARGEST_SIZE}, since every call takes n scores, "
-            f"got {max(spec.sizes)}"
+            f"n must be at most {_LARGEST_SIZE}, since every call takes n scores, got {max(spec.n)}"
         )
-    settings: dict[str, Any] = {"sizes": spec.sizes} if spec.sizes else {}
+    settings: dict[str, Any] = {"sizes": spec.n} if spec.n else {}
     try:
         scores = ScorePairs(
             bounds=target.bounds if target.kind is Kind.QUANTILE else (0.0, 1.0),
-            relation=Relation.SUBSTITUTION if one_label else spec.relation,
+            relation=Relation.SUBSTITUTION if one_label else spec.neighbours,
             alpha=spec.alpha,
             **settings,
         )
@@ -48,7 +47,7 @@ def pair_space(spec: CheckSpec) -> PairSpace:
         raise UsageError(str(error)) from error
     if target.kind is Kind.QUANTILE:
         return scores
-    return RecordPairs(scores=scores, relation=spec.relation)
+    return RecordPairs(scores=scores, relation=spec.neighbours)
 
 
 def typical(spec: CheckSpec) -> Any:
@@ -56,7 +55,7 @@ def typical(spec: CheckSpec) -> Any:
     kind = spec.target.kind
     if kind is Kind.RANDOMIZER:
         return 0
-    n = max(spec.sizes or (COVERAGE_SIZE,))
+    n = max(spec.n or (COVERAGE_SIZE,))
     grid = (np.arange(n) + 0.5) / n
     if kind is Kind.QUANTILE:
         low, high = spec.target.bounds

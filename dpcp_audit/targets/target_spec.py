@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit import _validate
+from dpcp_audit import _validate, options
+from dpcp_audit._values import Choice, Duration, Flag, Pair, Table, Text, Whole, Words
+from dpcp_audit.options import Group, option
 from dpcp_audit.results import SourceLocation
 from dpcp_audit.targets.command_calls import CommandCaller
 from dpcp_audit.targets.degenerate import Randomness
@@ -57,19 +59,97 @@ class TargetSpec:
 
     Examples
     --------
-    >>> TargetSpec(kind=Kind.QUANTILE, target="mine.py:f", options={"epsilon": 1.0}).as_data()
-    {'kind': 'quantile', 'target': 'mine.py:f', 'bounds': [0.0, 1.0], 'options': {'epsilon': 1.0}}
+    >>> spec = TargetSpec(kind=Kind.QUANTILE, target="mine.py:f", options={"epsilon": 1.0})
+    >>> list(spec.as_data())
+    ['target', 'kind', 'vectorised', 'bounds', 'options', 'call-seconds']
     """
 
-    kind: Kind
-    target: str = ""
-    command: tuple[str, ...] = ()
-    vectorised: bool = False
-    rng: RandomStyle | None = None
-    bounds: tuple[float, float] = (0.0, 1.0)
-    domain: int | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
-    call_seconds: float = 10.0
+    target: str = field(
+        default="",
+        metadata=option(
+            Text(),
+            "package.module:function or path/to/file.py:function",
+            group=Group.TARGET,
+            metavar=("TARGET",),
+            flag="target",
+            python=False,
+        ),
+    )
+    command: tuple[str, ...] = field(
+        default=(),
+        metadata=option(
+            Words(),
+            "a program that speaks JSON lines, instead of TARGET",
+            group=Group.TARGET,
+            metavar=("'PROGRAM ARGS'",),
+            python=False,
+        ),
+    )
+    kind: Kind = field(
+        metadata=option(
+            Choice(Kind),
+            "quantile, randomizer or calibrator",
+            group=Group.TARGET,
+            metavar=("KIND",),
+        )
+    )
+    vectorised: bool = field(
+        default=False,
+        metadata=option(
+            Flag(),
+            "the target takes 'size' and returns that many outputs (a randomizer: an array)",
+            group=Group.TARGET,
+        ),
+    )
+    rng: RandomStyle | None = field(
+        default=None,
+        metadata=option(
+            Choice(RandomStyle),
+            "how the target takes its randomness: generator, seed, global or none "
+            "(default: as its signature says)",
+            group=Group.TARGET,
+            metavar=("STYLE",),
+        ),
+    )
+    bounds: tuple[float, float] = field(
+        default=(0.0, 1.0),
+        metadata=option(
+            Pair(),
+            "the interval that holds every score (default: 0 1)",
+            group=Group.TARGET,
+            metavar=("A", "B"),
+        ),
+    )
+    domain: int | None = field(
+        default=None,
+        metadata=option(
+            Whole(),
+            "a randomizer's number of values",
+            group=Group.TARGET,
+            metavar=("K",),
+            kinds=(Kind.RANDOMIZER,),
+        ),
+    )
+    options: Mapping[str, Any] = field(
+        default_factory=dict[str, Any],
+        metadata=option(
+            Table(),
+            "a keyword argument for the target; repeatable",
+            group=Group.TARGET,
+            metavar=("NAME=VALUE",),
+            flag="--option",
+        ),
+    )
+    call_seconds: float = field(
+        default=10.0,
+        metadata=option(
+            Duration(),
+            "the longest wait for one reply of --command",
+            group=Group.TARGET,
+            metavar=("TIME",),
+            python=False,
+        ),
+    )
 
     def __post_init__(self) -> None:
         bounds = require_setting(
@@ -107,20 +187,8 @@ class TargetSpec:
         )
 
     def as_data(self) -> dict[str, Any]:
-        """Return the specification as plain data, as ``reports.checks.spec`` reads it.
-
-        What is as by default is left away.
-        """
-        code = {"target": self.target} if self.target else {"command": list(self.command)}
-        data = {"kind": str(self.kind)} | code | {"bounds": list(self.bounds)}
-        optional = {
-            "vectorised": self.vectorised or None,
-            "rng": None if self.rng is None else str(self.rng),
-            "domain": self.domain,
-            "options": dict(self.options) or None,
-            "call-seconds": self.call_seconds if self.command else None,
-        }
-        return data | {key: value for key, value in optional.items() if value is not None}
+        """Return the specification as plain data, by the keys of TOML files."""
+        return options.as_data(self)
 
     def _require_command(self) -> None:
         if not all(isinstance(word, str) and word for word in self.command):

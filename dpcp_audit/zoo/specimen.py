@@ -109,11 +109,10 @@ class Specimen:
                 domain=self.domain,
                 options=self.options,
             ),
-            privacy=() if self.privacy is None else (self.privacy,),
-            coverage=self.coverage,
+            guarantees=tuple(each for each in (self.privacy, self.coverage) if each is not None),
             name=self.name,
             alpha=self.alpha,
-            sizes=self.sizes,
+            n=self.sizes,
             draws=self.draws,
         )
 

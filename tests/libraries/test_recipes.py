@@ -71,9 +71,9 @@ class TestCatalogue:
             recipes.load("x")
 
     def test_efforts_replace_those_of_the_recipe(self) -> None:
-        (spec,) = recipes.load("diffprivlib-quantile", budget="7s").config.checks
-        assert (spec.seconds, spec.draws) == (7, None)
-        assert {s.draws for s in recipes.load("reference", draws=700).config.checks} == {700}
+        (spec,) = recipes.load("diffprivlib-quantile", {"budget": "7s"}).config.checks
+        assert (spec.budget, spec.draws) == (7, None)
+        assert {s.draws for s in recipes.load("reference", {"draws": 700}).config.checks} == {700}
 
     def test_unknown_key(self) -> None:
         with pytest.raises(UsageError, match="mine: unknown key 'modul'; did you mean 'module'"):

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpcp_audit._values import Duration
 from dpcp_audit.errors import UsageError
 from dpcp_audit.guarantees import ZCDP, ApproxDP, Coverage, LocalDP, PureDP, RenyiDP
 from dpcp_audit.neighbours import Relation
 from dpcp_audit.results import SourceLocation
-from dpcp_audit.target_checks import config_file, plain_reading
+from dpcp_audit.target_checks import config_file
 from dpcp_audit.target_checks.check_spec import CheckSpec
 from dpcp_audit.targets import Kind, RandomStyle
 
@@ -66,11 +67,11 @@ def test_every_key_is_read() -> None:
     assert read.privacy == claims
     assert CheckSpec.from_data(read.as_data()) == read
     assert read.coverage == Coverage(at_least=0.9, confidence=0.95)
-    assert read.claims == 6
-    assert (read.alpha, read.sizes, read.relation) == (0.1, (50, 500), Relation.ADD_REMOVE)
+    assert len(read.guarantees) == 6
+    assert (read.alpha, read.n, read.neighbours) == (0.1, (50, 500), Relation.ADD_REMOVE)
     assert (read.open_sets, read.tolerance) == (True, 1e-6)
     assert read.location == SourceLocation(file="pack/mod.py", line=7)
-    assert (read.ties, read.seconds, read.draws, read.name) == (False, 120.0, 4096, "mine")
+    assert (read.ties, read.budget, read.draws, read.name) == (False, 120.0, 4096, "mine")
 
 
 @pytest.mark.parametrize(
@@ -102,7 +103,7 @@ def test_a_specification_survives_its_own_data(data: Mapping[str, Any]) -> None:
         ({"zcdp": []}, "nothing is claimed: give at least one of pure-dp"),
         ({"approx_dp": [1.0]}, "approx-dp must be 2 numbers"),
         ({"approx_dp": [1.0, 2.0]}, "approx-dp: delta"),
-        ({"local_dp": 1.0}, "local-dp is a claim of randomizers"),
+        ({"local_dp": 1.0}, "local-dp applies to a randomizer, not to a quantile"),
         ({"coverage_at_least": 90}, "coverage-at-least must lie in (0, 1), got 90"),
         ({"with_confidence": 0.9}, "with-confidence needs coverage-at-least"),
         ({"alpha": 0}, "alpha must lie in (0, 1), got 0"),
@@ -134,7 +135,7 @@ def test_what_is_wrong_is_named(changes: dict[str, Any], message: str) -> None:
 
 
 def test_coverage_is_no_claim_of_a_randomizer() -> None:
-    with pytest.raises(UsageError, match="coverage-at-least is no claim of a randomizer"):
+    with pytest.raises(UsageError, match="coverage-at-least applies to a quantile or calib"):
         CheckSpec.from_data(
             {"target": "m:f", "kind": "randomizer", "domain": 3, "coverage-at-least": 0.9}
         )
@@ -150,7 +151,7 @@ def test_local_dp_of_a_randomizer() -> None:
     [(60, 60), ("60", 60), ("60s", 60), (" 1.5 m ", 90), ("2min", 120), ("1h", 3600), (".5s", 0.5)],
 )
 def test_durations(text: object, seconds: float) -> None:
-    assert plain_reading.seconds(text, "budget") == seconds
+    assert Duration().read(text, "budget") == seconds
 
 
 @given(st.one_of(st.text(), st.floats(), st.booleans(), st.none(), st.lists(st.integers())))
@@ -158,10 +159,10 @@ def test_any_other_duration_is_refused_in_one_line(value: object) -> None:
     seconds: float | None = None
     message = "budget must be a time such as"
     with contextlib.suppress(UsageError):
-        seconds = plain_reading.seconds(value, "budget")
+        seconds = Duration().read(value, "budget")
     if seconds is None:
         with pytest.raises(UsageError, match=message):
-            plain_reading.seconds(value, "budget")
+            Duration().read(value, "budget")
     else:
         assert 0 < seconds < 1e9
 
@@ -195,7 +196,7 @@ def test_a_file_of_checks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     read = config_file.load(write(tmp_path / "sub", TWO))
     assert (read.seed, read.false_alarm, read.strict) == (7, 1e-4, None)
     assert [check.target.target for check in read.checks] == ["sub/mine.py:f", "pack.mod:g"]
-    assert [check.seconds for check in read.checks] == [5.0, 9.0]
+    assert [check.budget for check in read.checks] == [5.0, 9.0]
 
 
 def test_a_pyproject(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -77,7 +77,7 @@ def test_claims_that_are_false_are_expected_to_be_refuted(specimen: Specimen) ->
 def test_a_specimen_can_be_told_to_check(specimen: Specimen) -> None:
     """It loads, its calls give numbers, and its specification survives as plain data."""
     spec = specimen.spec
-    if spec.claims:
+    if spec.guarantees:
         assert CheckSpec.from_data(spec.as_data()) == spec
     with spec.target.open() as target:
         if spec.target.domain is not None:

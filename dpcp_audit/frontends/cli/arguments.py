@@ -8,12 +8,16 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dpcp_audit._values import Duration
 from dpcp_audit.errors import UsageError
+from dpcp_audit.options import Group, dashed, parser_of
 from dpcp_audit.reports.formats import menu
-from dpcp_audit.target_checks import plain_reading
+from dpcp_audit.target_checks.run_options import RUN_OPTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
+
+    from dpcp_audit.options import Option
 
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001
     Parser = argparse.ArgumentParser | argparse._ArgumentGroup  # noqa: SLF001
@@ -25,9 +29,43 @@ exit codes of 'run':
   2  usage
   3  something could not be completed
 """
-_LEAST_PROBABILITY = 1e-100  # as settings.LEAST_FALSE_ALARM, which --help need not import
 DEFAULT_SECONDS = 3600.0
 """The time limit of a check."""
+_DEST = "option."
+"""In front of what ``argparse`` calls an option of a table: 'command' is taken."""
+
+
+def groups_of(parser: argparse.ArgumentParser) -> dict[Group, argparse._ArgumentGroup]:
+    """Return a heading in ``--help`` for each group of options."""
+    return {group: parser.add_argument_group(group) for group in Group}
+
+
+def add_options(groups: dict[Group, argparse._ArgumentGroup], options: Iterable[Option]) -> None:
+    """Add the options of a table, each to its group; ``given`` returns what was given."""
+    for each in options:
+        settings = {"default": None, "help": each.help} | each.value.arguments(default=each.default)
+        if each.metavar and settings.get("action") != "store_const":
+            settings["metavar"] = each.metavar if settings.get("nargs") == 2 else each.metavar[0]
+        if each.flag and not each.flag.startswith("--"):
+            groups[each.group].add_argument(_DEST + each.name, nargs="?", **settings)
+        else:
+            groups[each.group].add_argument(_flag(each), dest=_DEST + each.name, **settings)
+
+
+def given(parsed: argparse.Namespace, options: Iterable[Option]) -> dict[str, object]:
+    """Return what was given of a table's options, as a TOML table would hold it."""
+    return {
+        dashed(each.name): each.value.of_words(words, _flag(each))
+        for each in options
+        if (words := getattr(parsed, _DEST + each.name)) is not None
+    }
+
+
+def _flag(option: Option) -> str:
+    """Return the option's name on the command line; a flag that is on has one to turn it off."""
+    if option.flag:
+        return option.flag
+    return f"--no-{dashed(option.name)}" if option.default is True else f"--{dashed(option.name)}"
 
 
 def add_selection(parser: argparse.ArgumentParser, *, default_suite: str | None = "papers") -> None:
@@ -67,13 +105,7 @@ def add_profile(parser: argparse.ArgumentParser, *, default: str | None = "ci") 
 
 def add_seed(parser: Parser, *, default: int | None = 0) -> None:
     """Add ``--seed``; ``default`` None tells what a file may settle."""
-    parser.add_argument(
-        "--seed",
-        type=whole(0),
-        default=default,
-        metavar="N",
-        help="seed of every random stream (default: 0)",
-    )
+    _add_typed(parser, "seed", default=default)
 
 
 def add_jobs(parser: Parser, *, default: int | None = os.cpu_count()) -> None:
@@ -135,16 +167,17 @@ def add_run_options(parser: Parser, *, budget: bool = True) -> None:
 
 def add_false_alarm(parser: Parser, *, default: float | None = 1e-3) -> None:
     """Add ``--false-alarm`` and ``--strict``; ``default`` None tells what a file may settle."""
-    parser.add_argument(
-        "--false-alarm",
-        type=probability,
-        default=default,
-        metavar="P",
-        help="probability that the run refutes any true claim (default: 0.001)",
-    )
-    parser.add_argument(
-        "--strict", action="store_true", help="an inconclusive verdict is a contradiction"
-    )
+    _add_typed(parser, "false_alarm", default=default)
+    _add_typed(parser, "strict", default=False)
+
+
+def _add_typed(parser: Parser, name: str, *, default: object) -> None:
+    """Add an option of a run, parsed and with a default."""
+    (row,) = (each for each in RUN_OPTIONS if each.name == name)
+    settings = row.value.arguments(default=default)
+    if row.metavar:
+        settings |= {"metavar": row.metavar[0], "type": parser_of(row)}
+    parser.add_argument(f"--{dashed(name)}", dest=name, default=default, help=row.help, **settings)
 
 
 def add_results(parser: argparse.ArgumentParser) -> None:
@@ -184,7 +217,7 @@ def whole(at_least: int) -> Callable[[str], int]:
 def duration(text: str) -> float:
     """Parse a positive time, such as 90, 90s, 1.5m or 2h, as seconds."""
     try:
-        return plain_reading.seconds(text, "TIME")
+        return Duration().read(text, "TIME")
     except UsageError:
         raise argparse.ArgumentTypeError(
             f"must be positive, such as 60s, 5m or 2h, got {text!r}"
@@ -206,12 +239,6 @@ def memory(text: str) -> int:
 
 def probability(text: str) -> float:
     """Parse a probability in (0, 1)."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not _LEAST_PROBABILITY <= value < 1:
-        raise argparse.ArgumentTypeError(
-            f"must lie in (0, 1), at least {_LEAST_PROBABILITY:g}, got {text!r}"
-        )
+    (row,) = (each for each in RUN_OPTIONS if each.name == "false_alarm")
+    value: float = parser_of(row)(text)
     return value

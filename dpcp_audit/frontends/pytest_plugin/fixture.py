@@ -10,57 +10,35 @@ import time
 import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, Unpack
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
-from dpcp_audit import _validate
 from dpcp_audit.checks import Context
 from dpcp_audit.engine.tasks import one_thread
+from dpcp_audit.frontends.function_checks import coverage_of, label, spec_of, takes_options
+from dpcp_audit.frontends.pytest_plugin.audit_session import (
+    COMPARED,
+    Audited,
+    InconclusiveAuditWarning,
+)
 from dpcp_audit.frontends.pytest_plugin.baseline import baseline_of, measured_again, yardstick
 from dpcp_audit.frontends.pytest_plugin.failure import failure
-from dpcp_audit.frontends.pytest_plugin.function_specs import Settings, label, spec_of
-from dpcp_audit.frontends.pytest_plugin.hooks import InconclusiveAuditWarning
 from dpcp_audit.frontends.pytest_plugin.power import power
-from dpcp_audit.guarantees import Coverage, LocalDP, PrivacyGuarantee
-from dpcp_audit.neighbours import Relation
 from dpcp_audit.results import Finding, Outcome, SourceLocation, Verdict
 from dpcp_audit.target_checks.check_spec import DEFAULT_SECONDS
 from dpcp_audit.target_checks.target_rows import rows_of_targets
 from dpcp_audit.targets import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
-    from dpcp_audit.frontends.pytest_plugin.hooks import AuditSession
+    from dpcp_audit.frontends.pytest_plugin.audit_session import AuditSession
+    from dpcp_audit.guarantees import PrivacyGuarantee
     from dpcp_audit.results import PlainData
     from dpcp_audit.rows import Row
     from dpcp_audit.target_checks.check_spec import CheckSpec
-
-COMPARED = 0.1
-"""The share of the false-alarm probability that comparisons with a baseline have."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Audited:
-    """What became of one audit.
-
-    Parameters
-    ----------
-    power : str
-        What would have been refuted with probability 0.95.
-    yardstick : dict or None
-        A case that a later session can measure again.
-    again : dict or None
-        What the case that the baseline holds gives today.
-    """
-
-    spec: CheckSpec
-    finding: Finding
-    replay: str
-    power: str
-    yardstick: PlainData | None = None
-    again: PlainData | None = None
+    from dpcp_audit.target_checks.claim_options import Guarantee
 
 
 @dataclass(slots=True, kw_only=True)
@@ -82,19 +60,11 @@ class DPAudit:
     path: Path
     audits: int = 0
 
+    @takes_options()
     def private(
-        self,
-        function: Callable[..., Any],
-        guarantee: PrivacyGuarantee,
-        *,
-        n: int | Sequence[int] | None = None,
-        kind: Kind | str = Kind.QUANTILE,
-        bounds: tuple[float, float] = (0.0, 1.0),
-        alpha: float | None = None,
-        neighbours: Relation | str = Relation.SUBSTITUTION,
-        **settings: Unpack[Settings],
+        self, function: Callable[..., Any], guarantee: PrivacyGuarantee, **options: Any
     ) -> Outcome:
-        """Hold a privacy claim against the worst neighbours and events that a search finds.
+        """Test a privacy claim on the worst neighbours and events that a search finds.
 
         Parameters
         ----------
@@ -103,14 +73,8 @@ class DPAudit:
             "calibrator", ``f(probabilities, labels, *, rng) -> float``.
         guarantee : PrivacyGuarantee
             Such as ``ZCDP(0.5)``.
-        n : int or sequence of int, optional
-            Numbers of scores; without, several are tried, small ones too.
-        alpha : float, optional
-            The miscoverage level that the function aims at.
-        neighbours : Relation or str
-            "substitution", "add-remove", or of a calibrator "one-label".
-        **settings
-            See ``Settings``.
+        **options
+            Those of ``dpcp-audit check``.
 
         Returns
         -------
@@ -118,21 +82,18 @@ class DPAudit:
             Verdict and evidence, of a claim that is not refuted.
         """
         __tracebackhide__ = True
-        claimed = _claim(guarantee)
-        if isinstance(guarantee, LocalDP):
-            claimed = "guarantee must be one of data sets; a randomizer's goes to dp_audit.local"
-        given = {"n": n, "bounds": bounds, "alpha": alpha, "neighbours": neighbours, "kind": kind}
-        return self._audit(function, guarantee, given | settings, problem=claimed)
+        return self._audit(function, guarantee, options)
 
+    @takes_options()
     def local(
         self,
         function: Callable[..., Any],
         guarantee: PrivacyGuarantee,
         *,
         domain: int,
-        **settings: Unpack[Settings],
+        **options: Any,
     ) -> Outcome:
-        """Hold a privacy claim of a local randomizer against every pair of values.
+        """Test a privacy claim of a local randomizer on every pair of values.
 
         Parameters
         ----------
@@ -142,26 +103,23 @@ class DPAudit:
             Such as ``LocalDP(2.0)``.
         domain : int
             The number K of values.
-        **settings
-            See ``Settings``.
+        **options
+            Those of ``dpcp-audit check``.
         """
         __tracebackhide__ = True
         given = {"domain": domain, "kind": Kind.RANDOMIZER}
-        return self._audit(function, guarantee, given | settings, problem=_claim(guarantee))
+        return self._audit(function, guarantee, given | options)
 
+    @takes_options()
     def covers(
         self,
         function: Callable[..., Any],
         *,
         at_least: float,
         confidence: float | None = None,
-        n: int | Sequence[int] = 500,
-        kind: Kind | str = Kind.QUANTILE,
-        bounds: tuple[float, float] = (0.0, 1.0),
-        ties: bool = True,
-        **settings: Unpack[Settings],
+        **options: Any,
     ) -> Outcome:
-        """Hold a coverage claim against the worst law of scores that a search finds.
+        """Test a coverage claim on the worst law of scores that a search finds.
 
         Parameters
         ----------
@@ -171,44 +129,29 @@ class DPAudit:
             The coverage, over calibration data, noise and test point ...
         confidence : float, optional
             ... or the one reached with this probability over calibration data and noise.
-        n : int or sequence of int
-            Numbers of calibration scores.
-        ties : bool
-            Whether the claim is for scores with ties, too.
-        **settings
-            See ``Settings``.
+        **options
+            Those of ``dpcp-audit check``.
         """
         __tracebackhide__ = True
-        problem, guarantee = "", Coverage(at_least=0.5)
-        try:
-            _validate.open_unit(at_least=at_least)
-            share = 1.0 if confidence is None else confidence
-            guarantee = Coverage(at_least=at_least, confidence=share)
-        except ValueError as error:
-            problem = str(error)
-        given = {"n": n, "bounds": bounds, "ties": ties, "kind": kind}
-        return self._audit(function, guarantee, given | settings, problem=problem)
+        return self._audit(function, (at_least, confidence), options)
 
     def _audit(
         self,
         function: Callable[..., Any],
-        guarantee: PrivacyGuarantee | Coverage,
+        claimed: PrivacyGuarantee | tuple[float, float | None],
         given: Mapping[str, Any],
-        *,
-        problem: str,
     ) -> Outcome:
-        """Audit one claim; ``problem`` is what is wrong with it, if anything is."""
+        """Audit one claim: a guarantee, or what ``covers`` was told."""
         __tracebackhide__ = True
         self.audits += 1
         where = f"{_caller()}: {label(function)}"
-        if problem:
-            _fail(f"{where}: {problem}")
         try:
+            guarantee = coverage_of(*claimed) if isinstance(claimed, tuple) else claimed
             spec = spec_of(
                 function,
-                guarantee,
+                [guarantee],
                 given,
-                test=self.path,
+                file=str(self.path),
                 draws=self.session.draws,
                 forced_draws=self.session.forced_draws,
             )
@@ -229,7 +172,7 @@ class DPAudit:
         self,
         spec: CheckSpec,
         row: Row,
-        guarantee: PrivacyGuarantee | Coverage,
+        guarantee: Guarantee,
         context: Context,
     ) -> Audited:
         started, error = time.perf_counter(), ""
@@ -295,7 +238,7 @@ class DPAudit:
         if colons and self.path.is_absolute():
             file = Path(os.path.relpath(self.path)).as_posix()
         share, draws = self.session.share, ""
-        if self.session.forced_draws or spec.seconds != DEFAULT_SECONDS:
+        if self.session.forced_draws or spec.budget != DEFAULT_SECONDS:
             draws = f" --dp-audit-draws={spec.draws}"
         return (
             f"pytest {shlex.quote(f'{file}{colons}{name}')} --dp-audit-seed={self.session.seed} "
@@ -306,12 +249,6 @@ class DPAudit:
 def _fail(reason: str) -> NoReturn:
     __tracebackhide__ = True
     pytest.fail(reason, pytrace=False)
-
-
-def _claim(guarantee: object) -> str:
-    if isinstance(guarantee, PrivacyGuarantee):
-        return ""
-    return f"guarantee must be a privacy guarantee such as ZCDP(0.5), got {guarantee!r}"
 
 
 def _caller() -> str:

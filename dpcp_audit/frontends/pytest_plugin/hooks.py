@@ -5,89 +5,41 @@ name the fixture has a share of 1/N of it, whether or not it is deselected after
 workers of pytest-xdist collect the same tests, so that they agree on N. Of a test's share a
 tenth is kept for the comparison with a baseline, and the j-th audit has 1/(j(j+1)) of the rest.
 
-This module is loaded by every pytest session: it imports nothing but pytest, the standard
-library and the names of the report formats, and has no hook that runs once a test.
+This module is loaded by every pytest session: what it imports is light, and it has no hook that
+runs once a test.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from dpcp_audit._values import Whole
+from dpcp_audit.frontends.pytest_plugin.audit_session import AuditSession
+from dpcp_audit.options import Option, dashed, parser_of
 from dpcp_audit.reports.formats import menu
+from dpcp_audit.target_checks.run_options import RUN_OPTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
     from _pytest.terminal import TerminalReporter
 
-    from dpcp_audit.frontends.pytest_plugin.fixture import Audited, DPAudit
+    from dpcp_audit.frontends.pytest_plugin.fixture import DPAudit
 
-FALSE_ALARM, SEED, DRAWS = 1e-4, 0, 20_000
-_LEAST_PROBABILITY = 1e-90  # a share of it must stay above runs' least one
+_DEFAULTS: dict[str, Any] = {"false_alarm": 1e-4, "seed": 0, "strict": False, "draws": 20_000}
+_DRAWS_OPTION = Option(
+    name="draws",
+    value=Whole(),
+    help="calls of the target for each audit, whatever the tests say (in the configuration file: "
+    "where they do not say; default: 20000)",
+    metavar=("N",),
+)
+_ON = {"1", "yes", "true", "on"}
 _FINISHED = {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED}
 _NODE_OUTPUT = "dp_audit"
 _COLLECTED = pytest.StashKey[str]()
-
-
-class InconclusiveAuditWarning(pytest.PytestWarning):
-    """An audit had too few draws to refute anything: its test could not have failed."""
-
-
-@dataclass(slots=True, kw_only=True)
-class AuditSession:
-    """The settings of a session's audits, and what they have found so far.
-
-    Parameters
-    ----------
-    draws : int
-        Calls of the target for each audit, where a test does not say.
-    forced_draws : int or None
-        Those of the command line, whatever a test says.
-    reports : tuple of str
-        FORMAT=PATH.
-    tests : int
-        The number N of collected tests that name the fixture.
-    audited : dict
-        What was audited here, by its id; a test that is run again replaces what it found.
-    received : list of dict
-        What the workers of pytest-xdist found.
-    complete : bool
-        Whether nothing is missing.
-    failed : bool
-        Whether something got worse than in the baseline, or a report could not be written.
-    lines : list of str
-        What the session says at its end.
-    """
-
-    false_alarm: float
-    seed: int
-    draws: int
-    forced_draws: int | None
-    strict: bool
-    reports: tuple[str, ...]
-    baseline: Path | None
-    tests: int = 0
-    audited: dict[str, Audited] = field(default_factory=dict)
-    received: list[dict[str, Any]] = field(default_factory=list)
-    complete: bool = True
-    failed: bool = False
-    lines: list[str] = field(default_factory=list)
-
-    @property
-    def share(self) -> float:
-        """One test's share of the false-alarm probability."""
-        return self.false_alarm / max(1, self.tests)
-
-    @property
-    def compares(self) -> bool:
-        """Whether what is found is kept for, or held against, another session."""
-        return self.baseline is not None or bool(self.reports)
 
 
 _SESSION = pytest.StashKey[AuditSession]()
@@ -96,36 +48,13 @@ _SESSION = pytest.StashKey[AuditSession]()
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the options and the settings of the configuration file."""
     group = parser.getgroup("dp-audit", "statistical audits of differential privacy")
-    for name, metavar, kind, words in (
-        (
-            "false-alarm",
-            "P",
-            _probability,
-            (
-                "probability that the session fails any correct mechanism, all its tests together "
-                f"(default: {FALSE_ALARM:g})"
-            ),
-        ),
-        ("seed", "N", _whole(0), f"seed of every audit's random streams (default: {SEED})"),
-        (
-            "draws",
-            "N",
-            _whole(1),
-            (
-                "calls of the target for each audit, whatever the tests say (in the configuration "
-                f"file: where they do not say; default: {DRAWS})"
-            ),
-        ),
-    ):
-        group.addoption(f"--dp-audit-{name}", type=kind, default=None, metavar=metavar, help=words)
-        parser.addini(f"dp_audit_{name.replace('-', '_')}", f"as --dp-audit-{name}", default=None)
-    group.addoption(
-        "--dp-audit-strict",
-        action="store_true",
-        default=None,
-        help="an inconclusive audit fails its test; without, it warns",
-    )
-    parser.addini("dp_audit_strict", "as --dp-audit-strict", type="bool", default=False)
+    for each in (*RUN_OPTIONS, _DRAWS_OPTION):
+        flag = f"--dp-audit-{dashed(each.name)}"
+        settings = each.value.arguments(default=False)
+        if each.metavar:
+            settings = {"type": parser_of(each), "metavar": each.metavar[0]}
+        group.addoption(flag, default=None, help=each.help, **settings)
+        parser.addini(_key(each), f"as {flag}", default=None)
     group.addoption(
         "--dp-audit-report",
         action="append",
@@ -144,16 +73,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Read the options; what cannot be used is refused here."""
-    false_alarm = _setting(config, "false_alarm", _probability)
-    seed = _setting(config, "seed", _whole(0))
-    draws = _setting(config, "draws", _whole(1))
+    said = {each.name: _setting(config, each) for each in (*RUN_OPTIONS, _DRAWS_OPTION)}
+    settings = _DEFAULTS | {name: value for name, value in said.items() if value is not None}
     baseline = config.getoption("dp_audit_baseline")
     session = AuditSession(
-        false_alarm=FALSE_ALARM if false_alarm is None else false_alarm,
-        seed=SEED if seed is None else seed,
-        draws=DRAWS if draws is None else draws,
+        **settings,
         forced_draws=config.getoption("dp_audit_draws"),
-        strict=bool(config.getoption("dp_audit_strict") or config.getini("dp_audit_strict")),
         reports=tuple(config.getoption("dp_audit_report") or ()),
         baseline=None if baseline is None else config.invocation_params.dir / baseline,
     )
@@ -239,40 +164,22 @@ def _is_worker(config: pytest.Config) -> bool:
     return hasattr(config, "workerinput")
 
 
-def _setting(config: pytest.Config, name: str, parse: Callable[[str], Any]) -> Any:
+def _setting(config: pytest.Config, option: Option) -> Any:
     """Return the option where given, else what the configuration file says, else None."""
-    option = config.getoption(f"dp_audit_{name}")
-    if option is not None:
-        return option
-    written = config.getini(f"dp_audit_{name}")
+    found = config.getoption(_key(option))
+    if found is not None:
+        return found
+    written = str(config.getini(_key(option)) or "").strip()
     if not written:
         return None
+    if not option.metavar:
+        return written.lower() in _ON
     try:
-        return parse(str(written))
+        return parser_of(option)(written)
     except argparse.ArgumentTypeError as error:
-        raise pytest.UsageError(f"dp_audit_{name} {error}") from None
+        raise pytest.UsageError(f"{_key(option)} {error}") from None
 
 
-def _probability(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not _LEAST_PROBABILITY <= value < 1:
-        raise argparse.ArgumentTypeError(
-            f"must lie in (0, 1), at least {_LEAST_PROBABILITY:g}, got {text!r}"
-        )
-    return value
-
-
-def _whole(at_least: int) -> Callable[[str], int]:
-    def parse(text: str) -> int:
-        try:
-            value = int(text)
-        except ValueError:
-            value = at_least - 1
-        if value < at_least:
-            raise argparse.ArgumentTypeError(f"must be an integer >= {at_least}, got {text!r}")
-        return value
-
-    return parse
+def _key(option: Option) -> str:
+    """Return an option's name in pytest's configuration file."""
+    return f"dp_audit_{option.name}"

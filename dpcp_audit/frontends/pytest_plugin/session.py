@@ -9,8 +9,8 @@ import pytest
 from dpcp_audit._format import number
 from dpcp_audit.engine.run_settings import RunSettings
 from dpcp_audit.errors import IncompleteError, MissingExtraError, UsageError
+from dpcp_audit.frontends.pytest_plugin.audit_session import COMPARED
 from dpcp_audit.frontends.pytest_plugin.baseline import YARDSTICK
-from dpcp_audit.frontends.pytest_plugin.fixture import COMPARED
 from dpcp_audit.reports import document as documents
 from dpcp_audit.reports.differences.difference_text import summary
 from dpcp_audit.reports.differences.two_runs import Movement, compare
@@ -21,7 +21,7 @@ from dpcp_audit.results import Verdict
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from dpcp_audit.frontends.pytest_plugin.hooks import AuditSession
+    from dpcp_audit.frontends.pytest_plugin.audit_session import AuditSession
     from dpcp_audit.reports.differences.two_runs import Change
     from dpcp_audit.results import PlainData
 

@@ -99,7 +99,7 @@ def test_bad_numbers_are_refused(
     for value in values:
         line = refused(["run", *QUICK, f"{option}={value}"], capsys)
         assert f"argument {option}: must " in line
-        assert f"got {value!r}" in line
+        assert ", got " in line
 
 
 def test_report_paths_that_cannot_be_written_are_refused_before_the_run(

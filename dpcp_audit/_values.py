@@ -1,0 +1,287 @@
+"""The shapes that an option's value can have: one reader and one error for all faces of it.
+
+``read`` takes what Python or TOML holds. ``of_words`` first makes such a value of the words of a
+command line; words that are no such value stay as they are, so that ``read`` refuses them by
+the same message. ``as_data`` is the way back to plain data.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import shlex
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Generic, TypeVar
+
+from dpcp_audit.errors import UsageError
+
+E = TypeVar("E", bound=StrEnum)
+_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+LEAST_PROBABILITY = 1e-100
+_LONGEST = 1e9
+"""Seconds."""
+
+
+class Value(ABC):
+    """The shape of an option's value."""
+
+    @abstractmethod
+    def read(self, value: object, name: str) -> Any:
+        """Return the checked value.
+
+        Raises
+        ------
+        UsageError
+            Naming the option, what it must be and what it got.
+        """
+
+    def of_words(self, words: Any, name: str) -> object:  # noqa: ARG002  (for those with parts)
+        """Return the value that a command line's words stand for."""
+        return words
+
+    def as_data(self, value: Any) -> object:
+        """Return the value as plain data that ``read`` takes."""
+        return value
+
+    def arguments(self, *, default: object) -> dict[str, Any]:  # noqa: ARG002  (of flags)
+        """Return what ``argparse`` is told of the option."""
+        return {}
+
+
+class Text(Value):
+    """A text that is not empty."""
+
+    def read(self, value: object, name: str) -> str:
+        """Return the text."""
+        if not isinstance(value, str) or not value.strip():
+            raise wrong(name, "a text", value)
+        return value
+
+
+class Words(Value):
+    """A command line, as one text or as a list of words."""
+
+    def read(self, value: object, name: str) -> tuple[str, ...]:
+        """Return the words."""
+        words = value
+        if isinstance(value, str):
+            try:
+                words = shlex.split(value)
+            except ValueError as error:
+                raise UsageError(f"{name}: {error}") from error
+        if not isinstance(words, list | tuple) or not words:
+            raise wrong(name, "a command line", value)
+        if not all(isinstance(word, str) for word in words):
+            raise wrong(name, "a command line", value)
+        return tuple(words)
+
+    def as_data(self, value: tuple[str, ...]) -> list[str]:
+        """Return a list."""
+        return list(value)
+
+
+class Flag(Value):
+    """True or false; an option of the command line that takes no word."""
+
+    def read(self, value: object, name: str) -> bool:
+        """Return the truth value."""
+        if not isinstance(value, bool):
+            raise wrong(name, "true or false", value)
+        return value
+
+    def arguments(self, *, default: object) -> dict[str, Any]:
+        """Return an action that says the contrary of the default."""
+        return {"action": "store_const", "const": not default}
+
+
+@dataclass(frozen=True, slots=True)
+class Choice(Value, Generic[E]):
+    """A member of an enumeration, by its value; of some members alone where they are given."""
+
+    kind: type[E]
+    members: tuple[E, ...] = ()
+
+    def read(self, value: object, name: str) -> E:
+        """Return the member."""
+        members = self.members or tuple(self.kind)
+        if not isinstance(value, str) or value not in members:
+            raise wrong(name, f"one of {', '.join(members)}", value)
+        return self.kind(value)
+
+    def as_data(self, value: E) -> str:
+        """Return the member's value."""
+        return str(value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Whole(Value):
+    """A whole number."""
+
+    at_least: int = 1
+
+    def read(self, value: object, name: str) -> int:
+        """Return the number."""
+        if isinstance(value, bool) or not isinstance(value, int) or value < self.at_least:
+            raise wrong(name, f"a whole number >= {self.at_least}", value)
+        return value
+
+    def of_words(self, words: str, name: str) -> object:  # noqa: ARG002
+        """Return a number, or the word."""
+        return number_of(words)
+
+
+class NonNegative(Value):
+    """A finite number of at least 0."""
+
+    def read(self, value: object, name: str) -> float:
+        """Return the number."""
+        found = number(value, name)
+        if not 0 <= found < math.inf:
+            raise UsageError(f"{name} must be finite and >= 0, got {value!r}")
+        return found
+
+    def of_words(self, words: str, name: str) -> object:  # noqa: ARG002
+        """Return a number, or the word."""
+        return number_of(words)
+
+
+class Probability(Value):
+    """A number in (0, 1); below 1e-100 the arithmetic of intervals gives out."""
+
+    def read(self, value: object, name: str) -> float:
+        """Return the number."""
+        found = number(value, name)
+        if not LEAST_PROBABILITY <= found < 1:
+            least = f", at least {LEAST_PROBABILITY:g}" if 0 < found < 1 else ""
+            raise UsageError(f"{name} must lie in (0, 1){least}, got {value!r}")
+        return found
+
+    def of_words(self, words: str, name: str) -> object:  # noqa: ARG002
+        """Return a number, or the word."""
+        return number_of(words)
+
+
+class Sizes(Value):
+    """Distinct sizes, as one whole number or as a list of them."""
+
+    def read(self, value: object, name: str) -> tuple[int, ...]:
+        """Return them in ascending order."""
+        listed = value if isinstance(value, list | tuple) else [value]
+        if any(isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in listed):
+            raise wrong(name, "a whole number >= 1, or a list of them", value)
+        return tuple(sorted(set(listed)))
+
+    def of_words(self, words: str, name: str) -> object:  # noqa: ARG002
+        """Return the numbers between commas."""
+        return [number_of(part) for part in words.split(",")]
+
+    def as_data(self, value: tuple[int, ...]) -> list[int]:
+        """Return a list."""
+        return list(value)
+
+
+class Pair(Value):
+    """Two numbers."""
+
+    def read(self, value: object, name: str) -> tuple[float, float]:
+        """Return the two."""
+        if not isinstance(value, list | tuple) or len(value) != 2:
+            raise wrong(name, "two numbers", value)
+        low, high = (number(item, name) for item in value)
+        return low, high
+
+    def of_words(self, words: list[str], name: str) -> object:  # noqa: ARG002
+        """Return a number for each word."""
+        return [number_of(word) for word in words]
+
+    def as_data(self, value: tuple[float, float]) -> list[float]:
+        """Return a list."""
+        return list(value)
+
+    def arguments(self, *, default: object) -> dict[str, Any]:  # noqa: ARG002
+        """Return that it takes two words."""
+        return {"nargs": 2}
+
+
+class Table(Value):
+    """Keyword arguments: a table, or NAME=VALUE words whose value is JSON or else a text."""
+
+    def read(self, value: object, name: str) -> Mapping[str, Any]:
+        """Return a copy of the table."""
+        if not isinstance(value, Mapping):
+            raise wrong(name, "a table", value)
+        return dict(value)
+
+    def of_words(self, words: list[str], name: str) -> object:
+        """Return the table that the words write."""
+        return dict(self._entry(word, name) for word in words)
+
+    def as_data(self, value: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a dictionary."""
+        return dict(value)
+
+    def arguments(self, *, default: object) -> dict[str, Any]:  # noqa: ARG002
+        """Return that it is repeatable."""
+        return {"action": "append"}
+
+    @staticmethod
+    def _entry(word: str, name: str) -> tuple[str, Any]:
+        key, equals, text = word.partition("=")
+        if not equals or not key.isidentifier():
+            raise UsageError(f"{name} must be NAME=VALUE, got {word!r}")
+        try:
+            return key, json.loads(text)
+        except ValueError:
+            return key, text
+
+
+class Duration(Value):
+    """A positive time in seconds, as a number or as a text such as "60s", "2m" or "1h"."""
+
+    def read(self, value: object, name: str) -> float:
+        """Return the seconds."""
+        found = _seconds(value)
+        if not 0 < found < _LONGEST:
+            raise wrong(name, 'a time such as 60, "60s", "2m" or "1h"', value)
+        return found
+
+
+def number(value: object, name: str) -> float:
+    """Return a number that is one, and no truth value."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise wrong(name, "a number", value)
+    return float(value)
+
+
+def number_of(word: str) -> object:
+    """Return the number that a word writes, or else the word."""
+    for kind in (int, float):
+        try:
+            return kind(word)
+        except ValueError:
+            continue
+    return word
+
+
+def wrong(name: str, wanted: str, value: object) -> UsageError:
+    """Return the error of a value that is not what it must be."""
+    shown = repr(value)
+    return UsageError(
+        f"{name} must be {wanted}, got {shown if len(shown) <= 60 else shown[:57] + '...'}"
+    )
+
+
+def _seconds(value: object) -> float:
+    """Return the seconds that a value stands for, or NaN."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return math.nan
+    text = str(value).strip()
+    digits = text.rstrip("smhin").rstrip()
+    plain = digits.isascii() and digits.replace(".", "", 1).isdigit()
+    unit = text[len(digits) :].strip()
+    if isinstance(value, str):
+        return float(digits) * _UNITS[unit] if plain and unit in _UNITS else math.nan
+    return float(value)

@@ -1,0 +1,98 @@
+"""What a session of pytest knows of its audits: the settings, and what was found so far.
+
+Every module of the plugin reads it, and it reads none of them; it is light, as every session of
+pytest loads it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from dpcp_audit.results import Finding, PlainData
+    from dpcp_audit.target_checks.check_spec import CheckSpec
+
+COMPARED = 0.1
+"""The share of the false-alarm probability that comparisons with a baseline have."""
+
+
+class InconclusiveAuditWarning(pytest.PytestWarning):
+    """An audit had too few draws to refute anything: its test could not have failed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audited:
+    """What became of one audit.
+
+    Parameters
+    ----------
+    power : str
+        What would have been refuted with probability 0.95.
+    yardstick : dict or None
+        A case that a later session can measure again.
+    again : dict or None
+        What the case that the baseline holds gives today.
+    """
+
+    spec: CheckSpec
+    finding: Finding
+    replay: str
+    power: str
+    yardstick: PlainData | None = None
+    again: PlainData | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class AuditSession:
+    """The settings of a session's audits, and what they have found so far.
+
+    Parameters
+    ----------
+    draws : int
+        Calls of the target for each audit, where a test does not say.
+    forced_draws : int or None
+        Those of the command line, whatever a test says.
+    reports : tuple of str
+        FORMAT=PATH.
+    tests : int
+        The number N of collected tests that name the fixture.
+    audited : dict
+        What was audited here, by its id; a test that is run again replaces what it found.
+    received : list of dict
+        What the workers of pytest-xdist found.
+    complete : bool
+        Whether nothing is missing.
+    failed : bool
+        Whether something got worse than in the baseline, or a report could not be written.
+    lines : list of str
+        What the session says at its end.
+    """
+
+    false_alarm: float
+    seed: int
+    draws: int
+    forced_draws: int | None
+    strict: bool
+    reports: tuple[str, ...]
+    baseline: Path | None
+    tests: int = 0
+    audited: dict[str, Audited] = field(default_factory=dict)
+    received: list[dict[str, Any]] = field(default_factory=list)
+    complete: bool = True
+    failed: bool = False
+    lines: list[str] = field(default_factory=list)
+
+    @property
+    def share(self) -> float:
+        """One test's share of the false-alarm probability."""
+        return self.false_alarm / max(1, self.tests)
+
+    @property
+    def compares(self) -> bool:
+        """Whether what is found is kept for, or held against, another session."""
+        return self.baseline is not None or bool(self.reports)

@@ -1,0 +1,180 @@
+"""Options: a field of a dataclass, which also says how the field is written by every face.
+
+An option is declared once, at the field that holds it::
+
+    alpha: float | None = field(default=None, metadata=option(Number(open_unit), "the level"))
+
+Of it are made the option ``--alpha`` of the command line, the key ``alpha`` of TOML files and
+results, and the keyword ``alpha`` of ``dpcp_audit.audit`` and of the pytest fixture.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import difflib
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import MISSING, dataclass, replace
+from enum import StrEnum
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from dpcp_audit.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from dpcp_audit._values import Value
+
+Spelling = Callable[[str], str]
+"""How a face spells the name of an option."""
+_OPTION = "option"
+"""The key of a field's metadata."""
+
+
+class Group(StrEnum):
+    """What an option is about; also the heading that it has in ``--help``."""
+
+    TARGET = "the target"
+    CLAIM = "what it claims (repeatable, but for coverage)"
+    TRIAL = "how it is tried"
+    RUN = "the run"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """One option.
+
+    Parameters
+    ----------
+    name : str
+        The field, and the keyword in Python; in TOML and on the command line with dashes.
+    value : Value
+        How a value is read.
+    help : str
+        What it is, in a line.
+    group : Group
+        What it is about.
+    metavar : tuple of str
+        What ``--help`` calls its words.
+    flag : str
+        Its name on the command line, where that is not the option's own; without dashes in
+        front it is positional.
+    kinds : tuple of str
+        The kinds of target that it applies to; empty for all.
+    python : bool
+        Whether it is a keyword in Python; guarantees, for example, are objects there.
+    default : object
+        The field's.
+    """
+
+    name: str = ""
+    value: Value
+    help: str
+    group: Group = Group.TRIAL
+    metavar: tuple[str, ...] = ()
+    flag: str = ""
+    kinds: tuple[str, ...] = ()
+    python: bool = True
+    default: Any = None
+
+
+def option(value: Value, help: str, **others: Any) -> dict[str, Option]:  # noqa: A002
+    """Return the metadata of a field that is an option; ``others`` are those of ``Option``."""
+    return {_OPTION: Option(value=value, help=help, **others)}
+
+
+@cache
+def options_of(owner: type) -> tuple[Option, ...]:
+    """Return the options that are fields of a dataclass, in their order."""
+    return tuple(
+        replace(each.metadata[_OPTION], name=each.name, default=_default(each))
+        for each in dataclasses.fields(owner)
+        if _OPTION in each.metadata
+    )
+
+
+def dashed(name: str) -> str:
+    """Return an option's name as TOML and the command line spell it."""
+    return name.replace("_", "-")
+
+
+def plain(name: str) -> str:
+    """Return an option's name as Python spells it."""
+    return name
+
+
+def read(
+    options: Iterable[Option], given: Mapping[str, object], spell: Spelling = plain
+) -> dict[str, Any]:
+    """Return the values of the options that are given, checked, by their names; None is not given.
+
+    Raises
+    ------
+    UsageError
+        Naming the option as the face spells it.
+    """
+    return {
+        each.name: each.value.read(value, name)
+        for each in options
+        if (value := given.get(name := spell(each.name))) is not None
+    }
+
+
+def as_data(owner: Any) -> dict[str, Any]:
+    """Return the options of a dataclass's object as plain data, but for those that are empty."""
+    kind: type = type(owner)
+    return {
+        dashed(each.name): each.value.as_data(value)
+        for each in options_of(kind)
+        if (value := getattr(owner, each.name)) is not None and value not in ((), {}, "")
+    }
+
+
+def parser_of(option: Option) -> Callable[[str], Any]:
+    """Return a parser of an option's word, for ``argparse``; what is wrong is its error."""
+    name = f"--{dashed(option.name)}"
+
+    def parse(word: str) -> Any:
+        try:
+            return option.value.read(option.value.of_words(word, name), name)
+        except UsageError as error:
+            raise argparse.ArgumentTypeError(str(error).removeprefix(f"{name} ")) from None
+
+    return parse
+
+
+def require_known(given: Iterable[str], names: Iterable[str]) -> None:
+    """Refuse names that are not among those known, with the nearest one that is."""
+    known = sorted(names)
+    for name in given:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else f", use {', '.join(known)}"
+            raise UsageError(f"unknown key {name!r}{hint}")
+
+
+def require_kind(
+    options: Iterable[Option], given: Mapping[str, object], kind: str, spell: Spelling = plain
+) -> None:
+    """Refuse options that do not apply to a kind of target."""
+    for each in options:
+        applies = not each.kinds or kind in each.kinds
+        if not applies and given.get(name := spell(each.name)) not in (None, each.default):
+            raise UsageError(f"{name} applies to a {' or '.join(each.kinds)}, not to a {kind}")
+
+
+@contextmanager
+def in_place(where: str) -> Iterator[None]:
+    """Put the place in front of usage errors raised inside."""
+    try:
+        yield
+    except UsageError as error:
+        raise UsageError(f"{where}: {error}" if where else str(error)) from error
+
+
+def _default(field: dataclasses.Field[Any]) -> Any:
+    if field.default_factory is not MISSING:
+        return field.default_factory()
+    return None if field.default is MISSING else field.default

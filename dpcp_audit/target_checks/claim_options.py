@@ -1,0 +1,190 @@
+"""Guarantees as options: how TOML files and the command line write what is claimed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from dpcp_audit import _validate
+from dpcp_audit._values import Probability, Value, number, number_of, wrong
+from dpcp_audit.errors import UsageError
+from dpcp_audit.guarantees import (
+    ZCDP,
+    ApproxDP,
+    Coverage,
+    LocalDP,
+    PrivacyGuarantee,
+    PureDP,
+    RenyiDP,
+)
+from dpcp_audit.options import Group, Option, Spelling, dashed, read
+from dpcp_audit.targets import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+Guarantee = PrivacyGuarantee | Coverage
+COVERAGE = "coverage"
+"""What a claim of coverage is called."""
+_OF_SETS = (Kind.QUANTILE, Kind.CALIBRATOR)
+
+
+@dataclass(frozen=True, slots=True)
+class Claims(Value):
+    """Guarantees of one class, as the parameters of one or as a list of such."""
+
+    guarantee: type[PrivacyGuarantee]
+
+    @property
+    def size(self) -> int:
+        """The number of a guarantee's parameters."""
+        return len(fields(self.guarantee))  # type: ignore[arg-type]
+
+    def read(self, value: object, name: str) -> tuple[PrivacyGuarantee, ...]:
+        """Return the guarantees."""
+        listed = value if isinstance(value, list | tuple) else [value]
+        if self.size > 1 and not any(isinstance(item, list | tuple) for item in listed):
+            listed = [listed]
+        return tuple(self._one(item, value, name) for item in listed)
+
+    def of_words(self, words: list[Any], name: str) -> object:  # noqa: ARG002
+        """Return a list of numbers, or of lists of them."""
+        if self.size == 1:
+            return [number_of(word) for word in words]
+        return [[number_of(word) for word in each] for each in words]
+
+    def as_data(self, value: Iterable[PrivacyGuarantee]) -> list[Any]:
+        """Return a list of parameters, or of lists of them."""
+        found = [list(each.parameters.values()) for each in value]
+        return found if self.size > 1 else [parameter for (parameter,) in found]
+
+    def arguments(self, *, default: object) -> dict[str, Any]:  # noqa: ARG002
+        """Return that it is repeatable, and how many words it takes."""
+        return {"action": "append"} | ({"nargs": self.size} if self.size > 1 else {})
+
+    def _one(self, item: object, value: object, name: str) -> PrivacyGuarantee:
+        each = item if isinstance(item, list | tuple) else [item]
+        if len(each) != self.size:
+            shape = "a number" if self.size == 1 else f"{self.size} numbers"
+            raise wrong(name, f"{shape}, or a list of such", value)
+        try:
+            return self.guarantee(*(number(part, name) for part in each))
+        except UsageError:
+            raise
+        except ValueError as error:
+            raise UsageError(f"{name}: {error}") from error
+
+
+def _privacy(
+    name: str, guarantee: type[PrivacyGuarantee], help_: str, *metavar: str, **others: Any
+) -> Option:
+    return Option(
+        name=name,
+        value=Claims(guarantee),
+        help=help_,
+        group=Group.CLAIM,
+        metavar=metavar,
+        python=False,
+        **others,
+    )
+
+
+def _coverage(name: str, help_: str, metavar: str) -> Option:
+    return Option(
+        name=name,
+        value=Probability(),
+        help=help_,
+        group=Group.CLAIM,
+        metavar=(metavar,),
+        kinds=_OF_SETS,
+        python=False,
+    )
+
+
+PRIVACY = (
+    _privacy("pure_dp", PureDP, "E-differential privacy", "E"),
+    _privacy("approx_dp", ApproxDP, "(E, D)-differential privacy", "E", "D"),
+    _privacy("zcdp", ZCDP, "R-zero-concentrated differential privacy", "R"),
+    _privacy("local_dp", LocalDP, "E-local differential privacy", "E", kinds=(Kind.RANDOMIZER,)),
+    _privacy("renyi_dp", RenyiDP, "a Renyi divergence of order A of at most E", "A", "E"),
+)
+AT_LEAST = _coverage(
+    "coverage_at_least",
+    "coverage of at least C, over calibration data, noise and test point ...",
+    "C",
+)
+CONFIDENCE = _coverage(
+    "with_confidence", "... or with probability P over calibration data and noise", "P"
+)
+CLAIMS = (*PRIVACY, AT_LEAST, CONFIDENCE)
+
+
+def key_of(guarantee: Guarantee) -> str:
+    """Return what a guarantee is called: the option that claims it, or "coverage".
+
+    Examples
+    --------
+    >>> key_of(ZCDP(0.5)), key_of(Coverage(at_least=0.9))
+    ('zcdp', 'coverage')
+    """
+    for each in PRIVACY:
+        assert isinstance(each.value, Claims)  # noqa: S101  (for the type checker)
+        if type(guarantee) is each.value.guarantee:
+            return each.name
+    return COVERAGE
+
+
+def guarantees_of(given: Mapping[str, object], spell: Spelling = dashed) -> tuple[Guarantee, ...]:
+    """Return the guarantees that the options claim.
+
+    Raises
+    ------
+    UsageError
+        Naming the option, or that nothing is claimed.
+    """
+    values = read(CLAIMS, given, spell)
+    found: list[Guarantee] = [one for each in PRIVACY for one in values.get(each.name, ())]
+    confidence = values.get(CONFIDENCE.name)
+    if AT_LEAST.name in values:
+        found.append(
+            Coverage(
+                at_least=values[AT_LEAST.name], confidence=1.0 if confidence is None else confidence
+            )
+        )
+    elif confidence is not None:
+        raise UsageError(f"{spell(CONFIDENCE.name)} needs {spell(AT_LEAST.name)}")
+    if not found:
+        known = ", ".join(spell(each.name) for each in (*PRIVACY, AT_LEAST))
+        raise UsageError(f"nothing is claimed: give at least one of {known}")
+    return tuple(found)
+
+
+def require_claims(guarantees: Iterable[Guarantee], kind: Kind) -> None:
+    """Refuse guarantees that cannot be tested of a target of this kind, or not at once."""
+    coverage = 0
+    for each in guarantees:
+        if isinstance(each, LocalDP) and kind is not Kind.RANDOMIZER:
+            raise UsageError(f"LocalDP is a claim of randomizers, not of a {kind}: use PureDP")
+        if isinstance(each, Coverage):
+            coverage += 1
+            _validate.open_unit(at_least=each.at_least)
+            if each.at_most != 1:
+                raise UsageError(f"at_most must be 1, an upper bound is not tested, got {each!r}")
+            if kind is Kind.RANDOMIZER:
+                raise UsageError("Coverage is no claim of a randomizer")
+    if coverage > 1:
+        raise UsageError("Coverage must be claimed once: give one check for each")
+
+
+def claims_as_data(guarantees: Iterable[Guarantee]) -> dict[str, Any]:
+    """Return the options that claim these guarantees, as plain data."""
+    data: dict[str, Any] = {}
+    for each in PRIVACY:
+        if claimed := [one for one in guarantees if key_of(one) == each.name]:
+            data[dashed(each.name)] = each.value.as_data(claimed)
+    for one in guarantees:
+        if isinstance(one, Coverage):
+            data[dashed(AT_LEAST.name)] = one.at_least
+            if one.confidence < 1:
+                data[dashed(CONFIDENCE.name)] = one.confidence
+    return data

@@ -1,0 +1,93 @@
+"""The files that hosts and tools read from the repository's root say what the package says."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from test_storeys import STOREYS
+
+from dpcp_audit.frontends.cli.main import main
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+FORMS = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("[!c]*.yml"))
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+INPUTS = {"checkboxes", "dropdown", "input", "textarea"}
+
+
+def read(*path: str) -> Any:
+    return yaml.safe_load(ROOT.joinpath(*path).read_text("utf-8"))
+
+
+def test_the_citation_is_of_this_package() -> None:
+    citation = read("CITATION.cff")
+    assert {"cff-version", "message", "title", "authors"} <= citation.keys()  # the format's own
+    assert citation["cff-version"] == "1.2.0"
+    assert citation["title"] == PROJECT["name"]
+    assert citation["version"] == PROJECT["version"]
+    assert citation["license"] == PROJECT["license"]
+    assert citation["authors"] == PROJECT["authors"]
+    assert citation["keywords"] == PROJECT["keywords"]
+    assert citation["repository-code"] == PROJECT["urls"]["Source"]
+
+
+def test_the_project_has_one_home() -> None:
+    home = PROJECT["urls"]["Source"]
+    assert all(url.startswith(home) for url in PROJECT["urls"].values())
+
+
+@pytest.mark.parametrize("path", FORMS, ids=lambda path: path.stem)
+def test_issue_forms_are_forms(path: Path) -> None:
+    form = read(str(path))
+    assert form.keys() == {"name", "description", "labels", "body"}
+    asked = [each for each in form["body"] if each["type"] != "markdown"]
+    assert {each["type"] for each in asked} <= INPUTS
+    assert all(each["attributes"]["label"] for each in asked)
+    names = [each["id"] for each in asked]
+    assert len(set(names)) == len(names)
+    assert any(each.get("validations", {}).get("required") for each in asked)
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_workflows_ask_for_few_rights_and_pin_their_actions(path: Path) -> None:
+    workflow = read(str(path))
+    assert workflow["permissions"]["contents"] == "read"
+    for job in workflow["jobs"].values():
+        for step in job["steps"]:
+            assert ("run" in step) != ("uses" in step)
+            assert re.fullmatch(r"[\w-]+/[\w/-]+@v\d+", step.get("uses", "a/b@v1"))
+            assert "${{" not in step.get("run", "")  # inputs come in by the environment
+
+
+@pytest.mark.parametrize("path", ["workflows/dpcp-audit.yml"])
+def test_the_reusable_workflow_uses_options_that_exist(path: str, capsys: Any) -> None:
+    text = (ROOT / ".github" / path).read_text("utf-8")
+    command = re.search(r"dpcp-audit check .*?(?=\n {6}-)", text, re.DOTALL)
+    assert command is not None
+    with pytest.raises(SystemExit, match="0"):
+        main(["check", "--help"])
+    shown = capsys.readouterr().out
+    used = set(re.findall(r"--[a-z-]+", command[0])) | {"--strict"}
+    assert used >= {"--config", "--report"}
+    assert all(option in shown for option in used)
+    assert all(f"{name}=" in shown for name in re.findall(r"--report (\w+)=", command[0]))
+
+
+def test_the_hooks_run_commands_of_this_project() -> None:
+    (offered,) = read(".pre-commit-hooks.yaml")
+    assert offered["entry"].split()[0] in PROJECT["scripts"]
+    assert {"id", "name", "entry", "language"} <= offered.keys()
+    own = [hook for each in read(".pre-commit-config.yaml")["repos"] for hook in each["hooks"]]
+    assert {hook["entry"].split()[0] for hook in own} == {"ruff", "mypy"}
+    assert {hook["language"] for hook in own} == {"system"}
+
+
+def test_the_picture_of_the_architecture_has_every_room() -> None:
+    picture = (ROOT / "docs" / "architecture.svg").read_text("utf-8")
+    rooms = re.findall(r'<text class="room"[^>]*>([^<]+)<', picture)
+    assert rooms[:-1] == list(reversed(STOREYS))
