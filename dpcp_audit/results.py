@@ -151,6 +151,11 @@ class Estimate:
             raise ValueError(f"lower must not exceed upper, got {self.lower!r} and {self.upper!r}")
         _validate.closed_unit(confidence=self.confidence)
 
+    @property
+    def label(self) -> str:
+        """What the number is, with its parameters, as people read it."""
+        return self.quantity.described(self.at, self.detail)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence(Estimate):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from dpcp_audit.quantities import Quantity
 from dpcp_audit.checks import Context
 from dpcp_audit.results import Verdict
 from dpcp_audit.theorems.sequential_checks import AlongN, SequentialRate
@@ -19,6 +20,7 @@ class _FailedAndUndecided:
 
     allowed_failure: float = 0.1
     statistic: str = "x"
+    failure: Quantity = Quantity.FAILURE
 
     @property
     def bounds(self) -> dict[str, float]:

@@ -68,7 +68,7 @@ def _obstacle(old: Mapping[str, Any] | None, new: Mapping[str, Any] | None) -> s
     """Return why two pieces of evidence cannot be compared, or an empty text."""
     if old is None or new is None:
         return "nothing was measured in one of the runs"
-    if old["quantity"] != new["quantity"]:
+    if old["quantity"] != new["quantity"] or not agree(old["at"], new["at"]):
         return "another quantity was measured"
     if any(math.isnan(to_float(e[key])) for e in (old, new) for key in ("value", "lower", "upper")):
         return "a number is missing"

@@ -129,7 +129,7 @@ def test_a_true_claim_holds_and_the_attack_comes_close(
 def test_an_advantage_that_is_too_large_is_the_evidence() -> None:
     outcome = played(game(response(2.0), PureDP(1.0)))
     assert outcome.verdict is Verdict.REFUTED
-    assert outcome.evidence.quantity.startswith("membership advantage")
+    assert outcome.evidence.quantity == "membership-advantage"
     assert outcome.evidence.lower > math.tanh(0.5)
 
 
@@ -141,7 +141,8 @@ def test_a_rate_at_low_false_positives_refutes_where_the_advantage_does_not() ->
 
     outcome = played(game(leaks, PureDP(1.0), n_samples=20_000))
     assert outcome.verdict is Verdict.REFUTED
-    assert outcome.evidence.quantity.startswith("TPR of the attack")
+    assert outcome.evidence.quantity == "true-positive-rate"
+    assert 0 < outcome.evidence.at["fpr"] < 0.1
     assert outcome.evidence.lower > (outcome.evidence.claimed or 1.0)
 
 

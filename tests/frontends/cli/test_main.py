@@ -220,7 +220,7 @@ def edited(recorded: Path, tmp_path: Path, id_: str, **changes: Any) -> str:
         {"n_samples": 1},
         {"confidence": 0.5},
         {"kind": "exact"},
-        {"quantity": "something else"},
+        {"quantity": "count"},
         {"verdict": "REFUTED"},
         {"witness": {}},
         {"evidence": None},

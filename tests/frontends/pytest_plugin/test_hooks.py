@@ -53,7 +53,7 @@ def test_a_refuted_claim_fails_with_what_a_reader_needs(pytester) -> None:
         [
             "test_it.py:*: halved breaks its promise",
             "  claim     halved is 1-differentially private*",
-            "  evidence  log-ratio of the event's probabilities*, claimed 1",
+            "  evidence  privacy loss ε, of the event*, claimed 1",
             "*this test fails a correct",
             "            mechanism with probability at most 5e-05",
             "  witness   where they differ: *neighbour*",

@@ -29,11 +29,12 @@ pytestmark = pytest.mark.statistical
 
 RATES = (0.0, 0.002, 0.01, 0.1, 0.5)
 LEVEL = 0.2
+QUANTITIES = {"rates": "failure", "log-ratio": "epsilon", "mean": "coverage"}
 
 
-def sampled(quantity: str, value: float, sample: dict[str, Any]) -> dict[str, Any]:
+def sampled(measure: str, value: float, sample: dict[str, Any]) -> dict[str, Any]:
     numbers = {"value": value, "lower": 0.0, "upper": "inf", "kind": "certified"}
-    return evidence(quantity=quantity, confidence=0.999, sample=sample, **numbers)
+    return evidence(quantity=QUANTITIES[measure], confidence=0.999, sample=sample, **numbers)
 
 
 def counted(measure: str, hits: list[int], trials: list[int], **more: Any) -> dict[str, Any]:

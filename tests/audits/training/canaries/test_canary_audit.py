@@ -93,7 +93,7 @@ def test_too_little_noise_is_refuted_by_the_claims_own_region() -> None:
     outcome = audit(game=Release(sigma=SIGMA / 2))(context())
     assert outcome.verdict is Verdict.REFUTED
     evidence = outcome.evidence
-    assert evidence.quantity == "p-value of the right guesses, by the claim's trade-off"
+    assert evidence.quantity == "p-value"
     assert evidence.bound is Bound.AT_LEAST
     assert evidence.value == evidence.upper < evidence.claimed == 0.5e-4
 
@@ -118,7 +118,7 @@ def test_no_certified_epsilon_exceeds_that_of_randomised_response(epsilon) -> No
     check = audit(game=Response(epsilon), claim=claim, claim_share=0.4, epsilon_share=0.4)
     outcome = check(context(significance=1e-8))
     evidence = outcome.evidence
-    assert evidence.quantity == "certified ε (95 %) at δ = 1e-05"
+    assert (evidence.quantity, evidence.at) == ("epsilon", {"delta": 1e-5})
     assert 0.5 * epsilon < evidence.lower <= epsilon
     assert (evidence.lower > evidence.claimed) == (outcome.verdict is Verdict.REFUTED)
     assert outcome.verdict is (Verdict.REFUTED if epsilon > 2 else Verdict.CONSISTENT)

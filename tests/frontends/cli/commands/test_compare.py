@@ -25,7 +25,7 @@ def rate(hits: int, trials: int = 20_000, **changes: Any) -> dict[str, Any]:
     return (
         evidence(
             kind="certified",
-            quantity="failure probability",
+            quantity="failure",
             value=hits / trials,
             lower=0.0,
             upper=1.0,
@@ -44,7 +44,7 @@ def rate(hits: int, trials: int = 20_000, **changes: Any) -> dict[str, Any]:
 def mean(value: float, variance: float = 0.001, trials: int = 20_000) -> dict[str, Any]:
     return evidence(
         kind="certified",
-        quantity="mean coverage",
+        quantity="coverage",
         value=value,
         lower=value - 0.01,
         upper=value + 0.01,
@@ -60,7 +60,7 @@ def loss(p: int, q: int, trials: int = 10_000) -> dict[str, Any]:
     counts = [{"of": of, "hits": hits, "trials": trials} for of, hits in (("a", p), ("b", q))]
     return evidence(
         kind="certified",
-        quantity="log-ratio",
+        quantity="epsilon",
         value=1.0,
         lower=0.9,
         upper="inf",
@@ -109,7 +109,7 @@ def test_the_same_twice_is_no_change() -> None:
         (evidence(), evidence(value="inf", lower="inf", upper="inf"), Movement.WORSE),
         (evidence(value="inf", lower="inf", upper="inf"), evidence(), Movement.BETTER),
         (evidence(), evidence(value="nan"), Movement.UNTESTED),
-        (evidence(), evidence(quantity="another"), Movement.UNTESTED),
+        (evidence(), evidence(quantity="rho"), Movement.UNTESTED),
         (evidence(), evidence(kind="indicative", value=9.0, lower=9.0), Movement.UNTESTED),
         (evidence(), None, Movement.UNTESTED),
         (
@@ -312,8 +312,8 @@ def test_other_formats_and_files_are_usage_errors(tmp_path: Path, capsys: Any) -
 
 
 def test_markdown_escapes_what_it_prints() -> None:
-    old = finding(HOSTILE, "CONSISTENT", "CONSISTENT", evidence=rate(200, quantity=HOSTILE))
-    new = copy.deepcopy(old) | {"evidence": rate(400, quantity=HOSTILE)}
+    old = finding(HOSTILE, "CONSISTENT", "CONSISTENT", evidence=rate(200, detail=HOSTILE))
+    new = copy.deepcopy(old) | {"evidence": rate(400, detail=HOSTILE)}
     comparison = compare(document(old), document(new), false_alarm=ALPHA)
     data = plain_data(comparison_data(comparison))
     assert isinstance(data, dict)
