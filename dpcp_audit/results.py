@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from dpcp_audit import _validate
+from dpcp_audit.tables import Table  # noqa: TC001  (resolved when outcomes are decoded)
 
 PlainData = dict[str, Any]
 """JSON-ready data: strings, numbers, booleans, None, and lists and dictionaries of these."""
@@ -292,6 +293,7 @@ class Outcome:
     witness: PlainData = field(default_factory=dict)
     note: str = ""
     figures: tuple[Figure, ...] = ()
+    tables: tuple[Table, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

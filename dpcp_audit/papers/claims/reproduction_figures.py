@@ -11,7 +11,7 @@ from dpcp_audit.results import Figure, FigureKind, Series
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from dpcp_audit.papers.reproduce.table_cells import Cell, Estimate, Reproduction
+    from dpcp_audit.papers.reproduce.table_cells import Cell, Reproduction
 
 _MOST_ROWS = 60
 _CAP = 3.0
@@ -38,7 +38,7 @@ def figures(found: Reproduction, form: Form, *, level: float) -> tuple[Figure, .
 def _numbers(cell: Cell, forms: Sequence[Form]) -> Iterator[bool]:
     yield cell.printed is not None
     for form in forms:
-        yield _ours(cell, form) is not None
+        yield cell.ours(form) is not None
 
 
 class _Part(NamedTuple):
@@ -109,7 +109,7 @@ def _printed(cell: Cell) -> str:
 
 
 def _text(cell: Cell, form: Form, strain: float | None) -> str:
-    ours = _ours(cell, form)
+    ours = cell.ours(form)
     if ours is None:
         return ""
     mark = "" if strain is None or strain <= 1 else "≠"
@@ -125,7 +125,3 @@ def _number(value: float, error: float | None, decimals: int) -> str:
     if error is None or not math.isfinite(error):
         return text
     return f"{text}±{error if error > _DUST else 0:.1g}"
-
-
-def _ours(cell: Cell, form: Form) -> Estimate | None:
-    return cell.as_published if form is Form.PUBLISHED else cell.as_written

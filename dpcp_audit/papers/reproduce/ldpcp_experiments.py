@@ -37,7 +37,7 @@ _CURVES = "The figure prints no numbers; these are what its formulas give."
 _IN_KIND = (
     "In kind: the datasets are not at hand. As written is the reference mechanism on another pool, "
     "drawn with replacement at the dataset's n, and is not compared. "
-    "--data FILE.npz (probabilities and labels, as a model of MedMNIST gives them) takes its place."
+    "--pool FILE.npz (probabilities and labels, as a model of MedMNIST gives them) takes its place."
 )
 _CUT = (
     "As published, a starred coverage of LDP-CP-L is 1−α+Δ_L, in %, and ε_eff is ε/√n cut, not "

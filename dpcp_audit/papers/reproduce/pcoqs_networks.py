@@ -34,7 +34,7 @@ _IN_KIND = (
     "scikit-learn's digits by DP-Adam at ε = 8, δ = 1e-5 (zero-out neighbours, Poisson lots, "
     "accounted by PLD), or without noise and clipping; calibration scores, 1 − p_y, are drawn "
     "with replacement from the other half, and coverage and set sizes are over all of it. "
-    "--data FILE.npz (probabilities and labels) adds models of your own."
+    "--pool FILE.npz (probabilities and labels) adds models of your own."
 )
 _TUNED = (
     "ExponQ has the corrected normaliser, and m and γ chosen without a look at the data, at "

@@ -25,7 +25,7 @@ from dpcp_audit.papers.reproduce.simulation import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from dpcp_audit._types import FloatArray
     from dpcp_audit.mechanisms.exponq.bin_search import Tuning
@@ -139,37 +139,12 @@ class Task(NamedTuple):
     seed: int
 
 
-def run(
-    demands: Iterable[Demand],
-    effort: Effort,
-    *,
-    seed: int,
-    jobs: int,
-    progress: Callable[[int, int], None] | None = None,
-) -> dict[Demand, Measured]:
-    """Run the trials of all demands; a demand's numbers depend on nothing but ``seed``.
-
-    Demands whose model cannot be fitted here are left out.
-
-    Parameters
-    ----------
-    progress : callable, optional
-        Told after each chunk how many of how many are done.
-    """
-    import joblib  # noqa: PLC0415  (slow to import)
-
-    planned = tasks(demands, effort, seed=seed)
-    workers = joblib.Parallel(n_jobs=min(jobs, max(1, len(planned))), return_as="generator")
-    parts = []
-    for part in workers(joblib.delayed(perform)(task) for task in planned):
-        parts.append(part)
-        if progress is not None:
-            progress(len(parts), len(planned))
-    return gathered(parts)
-
-
 def tasks(demands: Iterable[Demand], effort: Effort, *, seed: int) -> list[Task]:
-    """Return chunks of trials, the largest samples first; see ``run``."""
+    """Return chunks of trials, the largest samples first.
+
+    A demand's numbers depend on nothing but ``seed``. Demands whose model cannot be fitted here
+    are left out.
+    """
     return list(_tasks(demands, effort, seed))
 
 

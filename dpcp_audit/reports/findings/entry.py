@@ -80,6 +80,7 @@ class Entry:
     facts: tuple[tuple[str, str], ...]
     witness: str
     figures: tuple[Mapping[str, Any], ...]
+    tables: tuple[Mapping[str, Any], ...]
     place: int
 
     @property
@@ -166,6 +167,7 @@ def _entry(finding: Mapping[str, Any], anchor: str, place: int, seed: object) ->
         facts=_facts(finding, seed),
         witness=printable(plain(telling(finding["witness"]))) if finding.get("witness") else "",
         figures=tuple(finding.get("figures") or ()),
+        tables=tuple(finding.get("tables") or ()),
         place=place,
     )
 

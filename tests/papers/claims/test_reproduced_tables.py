@@ -15,7 +15,8 @@ from dpcp_audit.checks import Chunked, Context
 from dpcp_audit.computed import Computation, Computed
 from dpcp_audit.engine import encoding
 from dpcp_audit.engine.run_settings import Profile
-from dpcp_audit.engine.suites import suite
+from dpcp_audit.engine.suites import row_of, suite
+from dpcp_audit.errors import UsageError
 from dpcp_audit.frontends.cli.main import main
 from dpcp_audit.papers.claims import reproduced_tables
 from dpcp_audit.papers.claims.reproduced_tables import Reproduced, WithPrivateModels
@@ -174,8 +175,8 @@ def test_large_tables_are_parted_by_metric_and_drawn(judge: Judge) -> None:
     assert found.figures[0].series[0].texts == ["0.9005±0.0003", "0.9000", ""]
 
 
-def test_chunks_give_the_numbers_of_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Chunks survive a journal, and add up to what ``reproduce`` gives at the same seed."""
+def test_chunks_give_the_numbers_of_all_trials_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chunks survive a journal, and add up to the trials of the study at the same seed."""
     monkeypatch.setattr(experiments.Extent, "effort", Effort(main=6, side=6, forest=1))
     monkeypatch.setattr(simulation_study, "_CHUNK", 4)
     check = Reproduced(experiment="pcoqs-table-15", form=Form.PUBLISHED)
@@ -184,13 +185,58 @@ def test_chunks_give_the_numbers_of_the_command(monkeypatch: pytest.MonkeyPatch)
     assert check.chunks(context) == 2
     kept = [json.dumps(encoding.encode(check.chunk(context, index))) for index in (1, 0)]
     results = [encoding.restore(json.loads(text)) for text in reversed(kept)]
-    chosen = experiments.select(["pcoqs-table-15"])
-    (found,) = experiments.reproduce(chosen, extent=experiments.Extent.SMOKE, seed=3, jobs=1)
+    experiment = EXPERIMENTS["pcoqs-table-15"]
+    at_once = simulation_study.tasks(experiment.demands, Effort(main=6, side=6, forest=1), seed=3)
+    measured = simulation_study.gathered(map(simulation_study.perform, at_once))
+    found = experiment.reproduce(
+        Inputs(seed=3, trials=20, pools=experiments.DIGITS, measured=measured)
+    )
     outcome = check.combine(context, results)
     expected = figures(found, Form.PUBLISHED, level=outcome.witness["level"])
     assert [f.series for f in outcome.figures] != []
     assert repr(outcome.figures) == repr(expected)
     assert outcome.evidence.n_samples == 6
+
+
+def test_a_table_has_every_cell(judge: Judge) -> None:
+    found = judge(cell(0.9005), cell(0.9105, name="misprinted"))
+    (table,) = found.tables
+    assert [column.name for column in table.columns] == [
+        "row",
+        "number",
+        "published",
+        "as published",
+        "as written",
+    ]
+    assert table.columns[0].texts == ["r", "misprinted"]
+    assert [column.marked for column in table.columns] == [[], [], [], [1], [1]]
+    assert not judge(cell(0.9005), form=Form.WRITTEN).tables
+
+
+def test_a_users_pool_takes_the_place_of_digits(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    probabilities = rng.dirichlet(np.ones(3), size=200)
+    path = tmp_path / "mine.npz"
+    np.savez(path, probabilities=probabilities, labels=rng.integers(3, size=200))
+    row = row_of("reproduced.ldpcp-figure-6", "reproduction", pools=(str(path),))
+    found = row.check(Context(seed=0, name="any", significance=1e-3, effort=0.5))
+    rows, numbers, *_, ours = found.tables[0].columns
+    assert all(name.startswith("mine, ε = ") for name in rows.texts)
+    sizes = [v for v, name in zip(ours.values, numbers.texts, strict=True) if name == "size"]
+    assert max(sizes) <= 3
+
+
+def test_a_pool_that_is_none_is_refused_before_the_run() -> None:
+    with pytest.raises(UsageError, match="--pool: path must name a readable .npz"):
+        suite("reproduction", pools=("missing.npz",))
+
+
+@pytest.mark.parametrize(
+    ("ids", "tables"), [(["reproduced.pcoqs-table-15"], 1), (["reproduced.ldpcp-table-1"], 0)]
+)
+def test_the_overview_says_what_as_published_means(ids: list[str], tables: int) -> None:
+    found = reproduced_tables.overview({"findings": [{"id": id_} for id_ in ids]})
+    assert len(found.tables) == tables
 
 
 def test_checks_travel_to_other_processes() -> None:
