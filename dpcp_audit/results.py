@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from dpcp_audit import _validate
-from dpcp_audit.tables import Table  # noqa: TC001  (resolved when outcomes are decoded)
+from dpcp_audit.outcome_tables import Table  # noqa: TC001  (resolved when outcomes are decoded)
 
 PlainData = dict[str, Any]
 """JSON-ready data: strings, numbers, booleans, None, and lists and dictionaries of these."""

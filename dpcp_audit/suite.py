@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from dpcp_audit.outcome_tables import Table
     from dpcp_audit.results import Figure
     from dpcp_audit.rows import Row
-    from dpcp_audit.tables import Table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,10 +33,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from dpcp_audit.checks import Check, Context
+    from dpcp_audit.outcome_tables import Table
     from dpcp_audit.papers.reproduce.experiment import Experiment
-    from dpcp_audit.papers.reproduce.simulation_study import Demand, Effort, Measured, Task
-    from dpcp_audit.papers.reproduce.table_cells import Cell, Estimate, Printed, Reproduction
-    from dpcp_audit.tables import Table
+    from dpcp_audit.papers.reproduce.simulation_study import (
+        Demand,
+        Effort,
+        Measured,
+        SimulationTask,
+    )
+    from dpcp_audit.papers.reproduce.table_cells import Estimate, Printed, Reproduction, TableCell
 
 QUANTITY = "share of the printed numbers that differ"
 _SHOWN = 5
@@ -115,7 +120,7 @@ class Reproduced:
 
     The trials' streams are keyed by the seed, the sample size, the trial, the model and the
     condition, not by the finding, so that tables of the same trials share their numbers. A
-    number differs by the rule of ``Cell.differs``; the significance is shared equally by the
+    number differs by the rule of ``TableCell.differs``; the significance is shared equally by the
     numbers that are compared.
 
     Parameters
@@ -175,7 +180,7 @@ class Reproduced:
     def _extent(self, context: Context) -> catalogue.Extent:
         return catalogue.Extent.at(context.effort)
 
-    def _tasks(self, context: Context) -> list[Task]:
+    def _tasks(self, context: Context) -> list[SimulationTask]:
         return simulation_study.tasks(
             self._experiment.demands, self._effort(context), seed=context.seed
         )
@@ -250,7 +255,7 @@ class Reproduced:
         return " ".join([said, *([rule] if compared else []), *reasons, *found.notes])
 
 
-_Compared = tuple["Cell", "Printed", "Estimate"]
+_Compared = tuple["TableCell", "Printed", "Estimate"]
 
 
 def _compared(found: Reproduction, form: Form) -> list[_Compared]:
@@ -263,7 +268,7 @@ def _compared(found: Reproduction, form: Form) -> list[_Compared]:
     ]
 
 
-def _strain(cell: Cell, form: Form, level: float) -> float:
+def _strain(cell: TableCell, form: Form, level: float) -> float:
     strain = cell.strain(form, level=level)
     return 0.0 if strain is None else strain
 
@@ -293,7 +298,7 @@ def _evidence(
     )
 
 
-def _told(strain: float, cell: Cell, printed: Printed, ours: Estimate) -> PlainData:
+def _told(strain: float, cell: TableCell, printed: Printed, ours: Estimate) -> PlainData:
     return {
         "row": cell.row,
         "column": cell.column,

@@ -7,13 +7,13 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from dpcp_audit.mechanisms.pcoqs.published_variants import CHOICES
+from dpcp_audit.outcome_tables import Table, TableColumn
 from dpcp_audit.papers.reproduce.table_cells import Form
-from dpcp_audit.tables import Table, TableColumn
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dpcp_audit.papers.reproduce.table_cells import Cell, Estimate, Printed, Reproduction
+    from dpcp_audit.papers.reproduce.table_cells import Estimate, Printed, Reproduction, TableCell
 
 _LEGEND = (
     "Value ± standard deviation over runs (standard error). = the printed digits come out, ≠ the "
@@ -69,7 +69,7 @@ def _published(numbers: Sequence[Printed | None]) -> TableColumn:
     )
 
 
-def _ours(cells: Sequence[Cell], form: Form, level: float) -> TableColumn:
+def _ours(cells: Sequence[TableCell], form: Form, level: float) -> TableColumn:
     numbers = [cell.ours(form) for cell in cells]
     differs = [cell.differs(form, level=level) for cell in cells]
     return TableColumn(
@@ -92,7 +92,7 @@ def _known(number: float | Estimate | None) -> float:
     return float(number) if isinstance(number, int | float) else math.nan
 
 
-def _text(cell: Cell, form: Form, *, differing: bool) -> str:
+def _text(cell: TableCell, form: Form, *, differing: bool) -> str:
     ours = cell.ours(form)
     if ours is None:
         return ""
@@ -116,7 +116,7 @@ def _spread(value: float, spread: float | None, decimals: int) -> str:
     return f"{value:.{decimals}f} ± {spread:.{decimals}f}"
 
 
-def _counted(cells: Sequence[Cell], level: float) -> str:
+def _counted(cells: Sequence[TableCell], level: float) -> str:
     """Return a sentence on how the printed numbers fared."""
     printed = [cell for cell in cells if cell.printed is not None]
     if not printed:

@@ -86,7 +86,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class TableCell:
     """One number of a table, three times.
 
     Parameters
@@ -167,7 +167,7 @@ class Reproduction:
     id: str
     title: str
     source: str
-    cells: tuple[Cell, ...]
+    cells: tuple[TableCell, ...]
     notes: tuple[str, ...] = field(default=())
 
 

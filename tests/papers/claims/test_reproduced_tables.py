@@ -23,8 +23,8 @@ from dpcp_audit.papers.claims.reproduced_tables import Reproduced, WithPrivateMo
 from dpcp_audit.papers.claims.reproduction_figures import figures
 from dpcp_audit.papers.reproduce import experiments, simulation_study
 from dpcp_audit.papers.reproduce.experiment import Experiment, Inputs
-from dpcp_audit.papers.reproduce.simulation_study import Effort, Measured, Method, Metric
-from dpcp_audit.papers.reproduce.table_cells import Cell, Estimate, Form, Printed
+from dpcp_audit.papers.reproduce.simulation_study import Effort, Measured, Metric, SimulatedMethod
+from dpcp_audit.papers.reproduce.table_cells import Estimate, Form, Printed, TableCell
 from dpcp_audit.reports.drawing.heatmaps import heat_map
 from dpcp_audit.results import EvidenceKind, Outcome, Verdict
 
@@ -44,7 +44,10 @@ def judge(monkeypatch: pytest.MonkeyPatch) -> Judge:
     """Return what judges cells as those of an experiment."""
 
     def outcome(
-        *cells: Cell, form: Form = Form.PUBLISHED, significance: float = 1e-3, profile: str = "ci"
+        *cells: TableCell,
+        form: Form = Form.PUBLISHED,
+        significance: float = 1e-3,
+        profile: str = "ci",
     ) -> Outcome:
         made = Experiment(
             id="made",
@@ -61,9 +64,11 @@ def judge(monkeypatch: pytest.MonkeyPatch) -> Judge:
     return outcome
 
 
-def cell(value: float, *, trials: int = 1000, spread: float = 0.0101, name: str = "r") -> Cell:
+def cell(value: float, *, trials: int = 1000, spread: float = 0.0101, name: str = "r") -> TableCell:
     ours = Estimate(value=value, spread=spread, trials=trials)
-    return Cell(row=name, column="coverage X", printed=PRINTED, as_published=ours, as_written=ours)
+    return TableCell(
+        row=name, column="coverage X", printed=PRINTED, as_published=ours, as_written=ours
+    )
 
 
 def test_every_experiment_has_a_row_and_where_it_is_compared_two() -> None:
@@ -77,7 +82,7 @@ def test_every_experiment_has_a_row_and_where_it_is_compared_two() -> None:
 @pytest.mark.parametrize("id_", EXPERIMENTS)
 def test_what_is_said_to_be_compared_is_what_cells_compare(id_: str) -> None:
     experiment = EXPERIMENTS[id_]
-    trials = np.full((3, len(Method), len(Metric)), 0.5)
+    trials = np.full((3, len(SimulatedMethod), len(Metric)), 0.5)
     measured = {demand: Measured(trials, trials) for demand in experiment.demands}
     inputs = Inputs(seed=0, trials=2, pools=experiments.DIGITS, measured=measured)
     found = experiment.reproduce(inputs)
@@ -141,17 +146,19 @@ def test_a_few_equal_trials_are_not_taken_for_a_mean_without_error(judge: Judge)
     """Of a metric that is mostly 1 and sometimes 0.8, ten trials often show ones alone."""
     printed = Printed.parse("0.9900±0.0436")
     ones = Estimate.of(np.ones(10))
-    found = judge(Cell(row="r", column="c", printed=printed, as_written=ones), form=Form.WRITTEN)
+    found = judge(
+        TableCell(row="r", column="c", printed=printed, as_written=ones), form=Form.WRITTEN
+    )
     assert found.verdict is Verdict.INCONCLUSIVE
 
 
 def test_what_cannot_be_compared_is_inconclusive_and_says_why(judge: Judge) -> None:
-    missing = Cell(row="r", column="c", printed=PRINTED, note="needs something")
+    missing = TableCell(row="r", column="c", printed=PRINTED, note="needs something")
     found = judge(missing)
     assert found.verdict is Verdict.INCONCLUSIVE
     assert "needs something" in found.note
     assert found.evidence.n_samples == 0
-    curve = judge(Cell(row="r", column="c", as_written=Estimate(value=0.5)))
+    curve = judge(TableCell(row="r", column="c", as_written=Estimate(value=0.5)))
     assert curve.verdict is Verdict.INCONCLUSIVE
     assert "prints no numbers" in curve.note
     assert curve.evidence.kind is EvidenceKind.INDICATIVE
@@ -159,7 +166,9 @@ def test_what_cannot_be_compared_is_inconclusive_and_says_why(judge: Judge) -> N
 
 def test_large_tables_are_parted_by_metric_and_drawn(judge: Judge) -> None:
     cells = [
-        Cell(row=f"r{k}", column=f"{metric} X", printed=PRINTED, as_published=Estimate(value=0.9))
+        TableCell(
+            row=f"r{k}", column=f"{metric} X", printed=PRINTED, as_published=Estimate(value=0.9)
+        )
         for metric, count in (("coverage", 61), ("size", 5))
         for k in range(count)
     ]

@@ -17,15 +17,15 @@ from dpcp_audit.papers.reproduce import (
 from dpcp_audit.papers.reproduce.experiment import Inputs
 from dpcp_audit.papers.reproduce.simulation import Model, ModelKind
 from dpcp_audit.papers.reproduce.simulation_study import Condition, Demand
-from dpcp_audit.papers.reproduce.table_cells import Cell, Estimate, Form, Printed
+from dpcp_audit.papers.reproduce.table_cells import Estimate, Form, Printed, TableCell
 
 LEVEL = 1e-3 / 1810
 """Two-sided, where c is 5.0 for a normal mean."""
 
 
-def repeated(value: float, spread: float, trials: int) -> Cell:
+def repeated(value: float, spread: float, trials: int) -> TableCell:
     ours = Estimate(value=value, spread=spread, trials=trials, repeats=True)
-    return Cell(row="r", column="c", printed=Printed.parse("0.9005±0.0101"), as_published=ours)
+    return TableCell(row="r", column="c", printed=Printed.parse("0.9005±0.0101"), as_published=ours)
 
 
 def test_printed_numbers_are_read_with_spread_and_decimals() -> None:
@@ -52,9 +52,11 @@ def test_some_of_the_published_draws_are_allowed_their_error() -> None:
 def test_the_algorithm_as_written_is_compared_within_both_errors(trials: int, c: float) -> None:
     error = math.hypot(0.0101 / math.sqrt(1000), 0.02 / math.sqrt(trials))
 
-    def cell(distance: float) -> Cell:
+    def cell(distance: float) -> TableCell:
         ours = Estimate(value=0.9005 + distance * error, spread=0.02, trials=trials)
-        return Cell(row="r", column="c", printed=Printed.parse("0.9005±0.0101"), as_written=ours)
+        return TableCell(
+            row="r", column="c", printed=Printed.parse("0.9005±0.0101"), as_written=ours
+        )
 
     assert cell(c * 0.97).differs(Form.WRITTEN, level=LEVEL) is False
     assert cell(c * 1.03).differs(Form.WRITTEN, level=LEVEL) is True
@@ -64,7 +66,7 @@ def test_the_algorithm_as_written_is_compared_within_both_errors(trials: int, c:
 def test_what_is_not_comparable_is_not_compared() -> None:
     ours = Estimate(value=3.0, spread=0.1, trials=10)
     printed = Printed.parse("0.0040±0.0031")
-    cell = Cell(row="r", column="c", printed=printed, as_written=ours, comparable=False)
+    cell = TableCell(row="r", column="c", printed=printed, as_written=ours, comparable=False)
     assert cell.differs(Form.WRITTEN, level=LEVEL) is None
 
 

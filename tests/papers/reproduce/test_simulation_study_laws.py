@@ -15,8 +15,8 @@ from dpcp_audit.papers.reproduce.simulation_study import (
     Demand,
     Effort,
     Measured,
-    Method,
     Metric,
+    SimulatedMethod,
     gathered,
     perform,
     stream,
@@ -47,8 +47,10 @@ def measured() -> dict[Demand, Measured]:
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
-@pytest.mark.parametrize("method", [Method.EXPONQ, Method.PCOQS])
-def test_the_first_published_draws_agree_with_table_5(epsilon: float, method: Method) -> None:
+@pytest.mark.parametrize("method", [SimulatedMethod.EXPONQ, SimulatedMethod.PCOQS])
+def test_the_first_published_draws_agree_with_table_5(
+    epsilon: float, method: SimulatedMethod
+) -> None:
     """No false alarms: data and draws are the published ones."""
     printed = [
         Printed.parse(text)
@@ -62,7 +64,7 @@ def test_the_first_published_draws_agree_with_table_5(epsilon: float, method: Me
 
 
 def test_a_table_computed_at_another_budget_does_not_agree() -> None:
-    trials = measured()[demand(epsilon=1.0)].published[:, Method.EXPONQ, Metric.COVERAGE]
+    trials = measured()[demand(epsilon=1.0)].published[:, SimulatedMethod.EXPONQ, Metric.COVERAGE]
     printed = Printed.parse(pcoqs_experiments.published()["5"]["rows"]["0.1"].split()[0])
     assert abs(trials.mean() - printed.value) > 0.05
 
@@ -79,7 +81,7 @@ def test_results_do_not_depend_on_what_runs_beside() -> None:
 def test_the_seed_moves_what_is_written_and_not_what_is_published() -> None:
     effort = Effort(main=2, side=2, forest=1)
     first, second = (run([demand()], effort, seed=seed)[demand()] for seed in (0, 1))
-    for method in (Method.EXPONQ, Method.PCOQS, Method.STANDARD):
+    for method in (SimulatedMethod.EXPONQ, SimulatedMethod.PCOQS, SimulatedMethod.STANDARD):
         np.testing.assert_array_equal(first.published[:, method], second.published[:, method])
     assert not np.array_equal(first.written, second.written, equal_nan=True)
 
@@ -96,8 +98,8 @@ def test_alone_leaves_the_other_methods_out() -> None:
     wanted = demand(lowest=1e-20, resolution=1e-3, alone=True)
     found = run([wanted], Effort(main=2, side=2, forest=1), seed=0)[wanted]
     for part in found:
-        assert np.isnan(part[:, Method.EXPONQ, Metric.COVERAGE]).all()
-        assert np.isfinite(part[:, Method.PCOQS]).all()
+        assert np.isnan(part[:, SimulatedMethod.EXPONQ, Metric.COVERAGE]).all()
+        assert np.isfinite(part[:, SimulatedMethod.PCOQS]).all()
 
 
 def test_the_data_is_split_in_60_24_16_percent_and_balanced() -> None:
@@ -118,7 +120,7 @@ def test_table_5_comes_out_to_the_printed_digit() -> None:
     for label, text in rows.items():
         for place, cell in enumerate(text.split()):
             metric, method = divmod(place, 3)
-            if method == Method.HISTLAP:
+            if method == SimulatedMethod.HISTLAP:
                 continue
             estimate = Estimate.of(found[wanted[label]].published[:, method, metric], repeats=True)
             number = Printed.parse(cell)

@@ -8,8 +8,8 @@ import math
 import pytest
 
 from dpcp_audit.engine import encoding
+from dpcp_audit.outcome_tables import Table, TableColumn
 from dpcp_audit.results import Evidence, Outcome, Verdict
-from dpcp_audit.tables import Table, TableColumn
 
 
 def test_columns_must_have_the_same_length() -> None:
