@@ -29,7 +29,7 @@ from dpcp_audit.engine.run_settings import Profile, RunSettings
 from dpcp_audit.engine.runner import run
 from dpcp_audit.engine.suites import suite
 from dpcp_audit.engine.tasks import Task, perform
-from dpcp_audit.engine.worker_pool import Cell, Limits
+from dpcp_audit.engine.worker_pool import Limits, WorkerProcess
 from dpcp_audit.quantities import Quantity
 from dpcp_audit.results import Claim, Evidence, Outcome, Source, Verdict
 from dpcp_audit.rows import Row
@@ -162,7 +162,7 @@ def cell_figures() -> Iterator[Figure]:
     here = (time.perf_counter() - started) / TASKS
     check = cloudpickle.dumps(row.check)
     started = time.perf_counter()
-    cell = Cell()
+    cell = WorkerProcess()
     cell.run(Task(check=check, context=context, chunks=TASKS), Limits())
     start = time.perf_counter() - started
     started = time.perf_counter()

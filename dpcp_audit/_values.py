@@ -206,7 +206,7 @@ class Pair(Value):
         return {"nargs": 2}
 
 
-class Table(Value):
+class KeywordTable(Value):
     """Keyword arguments: a table, or NAME=VALUE words whose value is JSON or else a text."""
 
     def read(self, value: object, name: str) -> Mapping[str, Any]:

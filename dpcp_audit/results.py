@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 from dpcp_audit import _validate
 from dpcp_audit.figures import Figure  # noqa: TC001  (resolved when outcomes are decoded)
+from dpcp_audit.outcome_tables import Table  # noqa: TC001  (resolved when outcomes are decoded)
 from dpcp_audit.quantities import Bound, Quantity
 
 PlainData = dict[str, Any]
@@ -353,6 +354,7 @@ class Outcome:
     witness: PlainData = field(default_factory=dict)
     note: str = ""
     figures: tuple[Figure, ...] = ()
+    tables: tuple[Table, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
+    from dpcp_audit.outcome_tables import Table
+    from dpcp_audit.figures import Figure
     from dpcp_audit.rows import Row
 
 
-def _nothing() -> None:
-    """Require nothing."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overview:
+    """What a run of a suite shows as a whole: tables and figures of all findings together."""
+
+    figures: tuple[Figure, ...] = ()
+    tables: tuple[Table, ...] = ()
+
+
+def _require_nothing() -> None:
+    """Return: nothing is needed."""
+
+
+def _no_overview(document: Mapping[str, Any]) -> Overview:  # noqa: ARG001
+    """Return an overview without figures and tables."""
+    return Overview()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +44,8 @@ class Suite:
     takes : frozenset of str
         The keyword arguments of ``rows``, all with a default: ``pools``, the files of saved
         pools; ``targets``, third-party code; others of its own, plain data.
+    overview : callable
+        From the results document to what stands above the findings.
     require : callable
         Raises ``MissingExtraError`` where what the checks run with is not installed.
     scaled : bool
@@ -43,5 +60,6 @@ class Suite:
     summary: str
     rows: Callable[..., Iterable[Row]]
     takes: frozenset[str] = frozenset()
-    require: Callable[[], None] = _nothing
+    overview: Callable[[Mapping[str, Any]], Overview] = _no_overview
+    require: Callable[[], None] = _require_nothing
     scaled: bool = True

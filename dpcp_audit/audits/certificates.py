@@ -270,7 +270,8 @@ def _box_evidence(
     p, q = hits.successes / hits.trials, hits.neighbour_successes / hits.trials
     loss = event_loss(guarantee)
     claimed, bound = loss.claimed_at(q_high), loss.lower_bound(p_low, q_high)
-    complement = log_ratio(1 - q, 1 - p) > log_ratio(p, q)
+    of_ratio = loss.quantity is Quantity.EPSILON
+    complement = of_ratio and log_ratio(1 - q, 1 - p) > log_ratio(p, q)
     return Evidence(
         kind=EvidenceKind.CERTIFIED,
         quantity=loss.quantity,

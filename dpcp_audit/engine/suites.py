@@ -25,6 +25,7 @@ BUILT_IN = {
     "papers": "dpcp_audit.papers.claims.papers_suite:SUITE",
     "theorems": "dpcp_audit.papers.claims.theorem_grid:SUITE",
     "tables": "dpcp_audit.papers.claims.tables_suite:SUITE",
+    "reproduction": "dpcp_audit.papers.claims.reproduced_tables:SUITE",
     "training": "dpcp_audit.papers.claims.training_suite:SUITE",
     "targets": "dpcp_audit.target_checks.target_rows:SUITE",
     "zoo": "dpcp_audit.zoo.zoo_rows:SUITE",

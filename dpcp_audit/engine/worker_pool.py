@@ -67,7 +67,7 @@ class CellError(RuntimeError):
     """A cell that cannot be started, or that is not of this version."""
 
 
-class Cell:
+class WorkerProcess:
     """One process for one thread.
 
     Parameters
@@ -206,12 +206,12 @@ class Cells:
         self._limits = limits
         self._local = threading.local()
         self._lock = threading.Lock()
-        self._started: list[Cell] = []
+        self._started: list[WorkerProcess] = []
         self._stopping = False
 
     def run(self, task: Task) -> Done | None:
         """Run a task in this thread's cell; None once all are to stop."""
-        cell: Cell | None = getattr(self._local, "cell", None)
+        cell: WorkerProcess | None = getattr(self._local, "cell", None)
         if cell is None or not cell.alive:
             cell = self._local.cell = self._start(replaces=cell)
         done = None if cell is None else cell.run(task, self._limits)
@@ -227,14 +227,14 @@ class Cells:
         for cell in cells:
             cell.close()
 
-    def _start(self, *, replaces: Cell | None) -> Cell | None:
+    def _start(self, *, replaces: WorkerProcess | None) -> WorkerProcess | None:
         with self._lock:
             if self._stopping:
                 return None
             if replaces is not None:
                 self._started.remove(replaces)
                 replaces.close()
-            cell = Cell(memory=self._limits.memory)
+            cell = WorkerProcess(memory=self._limits.memory)
             self._started.append(cell)
             return cell
 

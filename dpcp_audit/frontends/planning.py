@@ -11,7 +11,7 @@ import cloudpickle
 
 from dpcp_audit.checks import Context
 from dpcp_audit.engine.tasks import Task
-from dpcp_audit.engine.worker_pool import Cell, Limits
+from dpcp_audit.engine.worker_pool import Limits, WorkerProcess
 from dpcp_audit.errors import IncompleteError, UsageError
 from dpcp_audit.results import SourceLocation
 from dpcp_audit.target_checks.trial_inputs import pair_space, typical
@@ -82,7 +82,7 @@ def plan(specs: Sequence[CheckSpec]) -> tuple[CheckSpec, ...]:
     """
     for spec in specs:
         pair_space(spec)
-    with closing(Cell()) as cell:
+    with closing(WorkerProcess()) as cell:
         return tuple(_planned(spec, _timed(spec, cell)) for spec in specs)
 
 
@@ -97,7 +97,7 @@ def affordable_draws(spec: CheckSpec, seconds: float) -> int:
     return int(2 ** int(math.log2(min(max(affordable, FEWEST), MOST))))
 
 
-def _timed(spec: CheckSpec, cell: Cell) -> dict[str, Any]:
+def _timed(spec: CheckSpec, cell: WorkerProcess) -> dict[str, Any]:
     context = Context(seed=0, name=spec.name, significance=0.5)
     task = Task(check=cloudpickle.dumps(Timing(spec=spec)), context=context)
     done = cell.run(task, Limits(seconds=_PATIENCE_SECONDS))

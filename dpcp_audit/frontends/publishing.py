@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from contextlib import ExitStack, closing, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from dpcp_audit.engine import journal as journals
 from dpcp_audit.engine.backends import Engine
@@ -140,14 +140,25 @@ def _termination_as_interrupt() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def publish(results: dict[str, Any], writers: tuple[Writer, ...]) -> None:
-    """Write the reports; the summary goes to stdout unless a report does."""
+class Show(Protocol):
+    """Prints results for people."""
+
+    def __call__(self, document: dict[str, Any], *, stream: TextIO, results: Path | None) -> None:
+        """Print them; ``results`` is the results file that was written, if there is one."""
+        ...
+
+
+def publish(results: dict[str, Any], writers: tuple[Writer, ...], show: Show | None = None) -> None:
+    """Write the reports; what ``show`` prints, a summary unless given, goes to stdout.
+
+    Where a report goes to stdout, it goes to stderr.
+    """
     to_stdout = any(writer.path is None for writer in writers)
     written = (writer.path for writer in writers if writer.render is documents.dump)
     try:
         write_all(results, writers)
     finally:
-        print_summary(
+        (show or print_summary)(
             results,
             stream=sys.stderr if to_stdout else sys.stdout,
             results=next((path for path in written if path is not None), None),

@@ -10,7 +10,7 @@ from importlib import metadata, resources
 from typing import TYPE_CHECKING, Any, Self
 
 from dpcp_audit import options
-from dpcp_audit._values import Table, Text
+from dpcp_audit._values import KeywordTable, Text
 from dpcp_audit.errors import UsageError
 from dpcp_audit.skipped import Skipped
 from dpcp_audit.target_checks import config_file as config
@@ -60,7 +60,7 @@ class Recipe:
     @classmethod
     def from_data(cls, data: Mapping[str, Any], *, name: str) -> Self:
         """Read a recipe from plain data: a table ``recipe`` beside the checks of a config file."""
-        about = Table().read(data.get("recipe", {}), "recipe")
+        about = KeywordTable().read(data.get("recipe", {}), "recipe")
         with options.in_place(name):
             options.require_known(about, _KEYS)
             texts = {key: Text().read(about[key], key) if key in about else "" for key in _KEYS}

@@ -15,6 +15,7 @@ import numpy as np
 
 from dpcp_audit import __version__
 from dpcp_audit.engine.environment import LIBRARIES, third_party
+from dpcp_audit.engine.suites import find
 from dpcp_audit.errors import UsageError
 from dpcp_audit.reports.results_schema import SCHEMA_VERSION, check_document
 from dpcp_audit.reports.shapes import SchemaError
@@ -54,6 +55,11 @@ def to_document(
         | {"contradictions": sum(entry["contradicts"] for entry in entries)},
         "findings": entries,
     }
+    overview = find(settings.suite).overview(_plain(document))
+    return _plain(document | {"overview": asdict(overview)})
+
+
+def _plain(document: dict[str, Any]) -> dict[str, Any]:
     plain = plain_data(document)
     assert isinstance(plain, dict)  # noqa: S101  (for the type checker)
     return plain
@@ -78,6 +84,7 @@ def _entry(finding: Finding, settings: RunSettings) -> dict[str, Any]:
         "witness": {} if outcome is None else outcome.witness,
         "note": "" if outcome is None else outcome.note,
         "figures": [] if outcome is None else [asdict(figure) for figure in outcome.figures],
+        "tables": [] if outcome is None else [asdict(table) for table in outcome.tables],
         "location": None if claim.location is None else asdict(claim.location),
         "replay": f"dpcp-audit replay {shlex.quote(claim.id)} RESULTS.json",
         "error": finding.error,

@@ -101,6 +101,18 @@ _FIGURE = Record(
     },
     optional={"columns": Items(of=TEXT)},
 )
+_COLUMN = Record(
+    required={
+        "name": TEXT,
+        "texts": Items(of=TEXT),
+        "values": NUMBERS,
+        "details": Record(rest=NUMBERS, words="an object of lists of numbers"),
+        "marked": Items(of=COUNT),
+    }
+)
+_TABLE = Record(
+    required={"title": TEXT, "columns": Items(of=_COLUMN), "notes": Items(of=TEXT)},
+)
 _FINDING = Record(
     required={
         "id": TEXT,
@@ -123,8 +135,9 @@ _FINDING = Record(
         "error": TEXT,
         "seconds": NUMBER,
     },
-    optional={"location": Maybe(_LOCATION)},
+    optional={"location": Maybe(_LOCATION), "tables": Items(of=_TABLE)},
 )
+_OVERVIEW = Record(required={"figures": Items(of=_FIGURE), "tables": Items(of=_TABLE)})
 _SKIPPED = Record(required={"name": TEXT, "reason": TEXT})
 _DOCUMENT = Record(
     required={
@@ -143,7 +156,12 @@ _DOCUMENT = Record(
         "summary": Record(required=dict.fromkeys([*map(str, Verdict), "contradictions"], COUNT)),
         "findings": Items(of=_FINDING),
     },
-    optional={"targets": Items(of=OBJECT), "options": OBJECT, "skipped": Items(of=_SKIPPED)},
+    optional={
+        "targets": Items(of=OBJECT),
+        "options": OBJECT,
+        "overview": _OVERVIEW,
+        "skipped": Items(of=_SKIPPED),
+    },
 )
 _DESCRIPTION = """\
 The results of a run of dpcp-audit, from which every other report is made. Numbers that JSON \
@@ -166,6 +184,7 @@ def check_document(document: Mapping[str, Any]) -> None:
             raise SchemaError(f"{where}.id must be unique, got {finding['id']!r} again")
         seen.add(finding["id"])
         _check_lengths(finding["figures"], where)
+    _check_lengths(document.get("overview", {}).get("figures", []), "overview")
 
 
 def _check_lengths(figures: list[dict[str, Any]], where: str) -> None:

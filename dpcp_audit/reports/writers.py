@@ -34,10 +34,11 @@ def format_for(path: Path) -> ReportFormat:
         If no format has the suffix.
     """
     known = {found.suffix: found for found in map(report_format, format_names())}
-    if path.suffix not in known:
+    fitting = [suffix for suffix in known if path.name.endswith(suffix)]
+    if not fitting:
         suffixes = ", ".join(sorted(known))
         raise UsageError(f"path must end in one of {suffixes}, got {str(path)!r}")
-    return known[path.suffix]
+    return known[max(fitting, key=len)]
 
 
 def parse_reports(

@@ -14,10 +14,10 @@ from dpcp_audit._values import (
     Choice,
     Duration,
     Flag,
+    KeywordTable,
     NonNegative,
     Probability,
     Sizes,
-    Table,
     Text,
     Whole,
     wrong,
@@ -284,7 +284,7 @@ def _require_one_meaning(spec: CheckSpec, spell: Spelling) -> None:
 def _location(place: object) -> SourceLocation | None:
     if place is None:
         return None
-    table = Table().read(place, "location")
+    table = KeywordTable().read(place, "location")
     options.require_known(table, ("file", "line"))
     return SourceLocation(
         file=Text().read(table.get("file"), "file"), line=Whole().read(table.get("line"), "line")

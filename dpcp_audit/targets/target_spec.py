@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit import _validate, options
-from dpcp_audit._values import Choice, Duration, Flag, Pair, Table, Text, Whole, Words
+from dpcp_audit._values import Choice, Duration, Flag, KeywordTable, Pair, Text, Whole, Words
 from dpcp_audit.options import Group, option
 from dpcp_audit.results import SourceLocation
 from dpcp_audit.targets.command_calls import CommandCaller
@@ -133,7 +133,7 @@ class TargetSpec:
     options: Mapping[str, Any] = field(
         default_factory=dict[str, Any],
         metadata=option(
-            Table(),
+            KeywordTable(),
             "a keyword argument for the target; repeatable",
             group=Group.TARGET,
             metavar=("NAME=VALUE",),

@@ -44,7 +44,7 @@ _WRONG = frozenset({Mark.MISSED, Mark.ALARM, Mark.FAILED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class DetectionCell:
     """A check of a specimen: what came of it, and at which budget."""
 
     mark: Mark
@@ -67,7 +67,7 @@ class Line:
     """A specimen's line of the table."""
 
     specimen: Specimen
-    cells: Mapping[SpecimenCheck, Cell]
+    cells: Mapping[SpecimenCheck, DetectionCell]
     truth: str
     witness: str
 
@@ -137,10 +137,10 @@ def heat_map(document: Mapping[str, Any]) -> Figure:
     )
 
 
-_NOTHING = Cell(mark=Mark.ABSENT)
+_NOTHING = DetectionCell(mark=Mark.ABSENT)
 
 
-def _cell(specimen: Specimen, column: SpecimenCheck, finding: Mapping[str, Any]) -> Cell:
+def _cell(specimen: Specimen, column: SpecimenCheck, finding: Mapping[str, Any]) -> DetectionCell:
     verdict = finding["verdict"]
     if column in specimen.caught_by:
         mark = Mark.CAUGHT if verdict == "REFUTED" else Mark.MISSED
@@ -152,7 +152,7 @@ def _cell(specimen: Specimen, column: SpecimenCheck, finding: Mapping[str, Any])
         mark = Mark.BLIND if specimen.twin and column in specimen.unseen else Mark.HOLDS
     evidence, witness = finding["evidence"] or {}, finding["witness"]
     draws = witness.get("spent", witness.get("calls", evidence.get("n_samples")))
-    return Cell(mark=mark, draws=draws, seconds=finding["seconds"])
+    return DetectionCell(mark=mark, draws=draws, seconds=finding["seconds"])
 
 
 def _truth(own: Mapping[SpecimenCheck, Mapping[str, Any]]) -> str:
@@ -164,7 +164,7 @@ def _truth(own: Mapping[SpecimenCheck, Mapping[str, Any]]) -> str:
 
 
 def _witness(
-    cells: Mapping[SpecimenCheck, Cell], own: Mapping[SpecimenCheck, Mapping[str, Any]]
+    cells: Mapping[SpecimenCheck, DetectionCell], own: Mapping[SpecimenCheck, Mapping[str, Any]]
 ) -> str:
     """Return the witness of the first check that caught the bug, in a few words."""
     order = [column for column in SpecimenCheck if column is not SpecimenCheck.EXACT] + [
@@ -192,7 +192,7 @@ def _quantity(evidence: Mapping[str, Any]) -> str:
     return Quantity(evidence["quantity"]).described(evidence["at"], evidence["detail"])
 
 
-def _short(cell: Cell) -> str:
+def _short(cell: DetectionCell) -> str:
     if cell.mark is Mark.CAUGHT and cell.draws is not None:
         return f"✓ {_thousands(cell.draws)}"
     return cell.text

@@ -15,7 +15,7 @@ from scipy.stats import binom
 from support.blackbox import gaussian_mean, laplace_mean, search
 from support.refusals import most_refusals
 
-from dpcp_audit.audits.search.features import Value
+from dpcp_audit.audits.search.features import ScalarValue
 from dpcp_audit.audits.search.moment_test import choose_moments
 from dpcp_audit.audits.search.record_pairs import ValuePairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs
@@ -83,7 +83,7 @@ def test_the_moment_test_holds_its_level_and_has_power(guarantee) -> None:
 
     def refusals(shift: float) -> int:
         pilot = (rng.normal(shift, size=4000), rng.normal(size=4000))
-        test = choose_moments(guarantee, Value(), (pilot[0], pilot[1]), cuts)
+        test = choose_moments(guarantee, ScalarValue(), (pilot[0], pilot[1]), cuts)
         assert test is not None
         return sum(
             test.judge(
@@ -99,7 +99,7 @@ def test_the_moment_test_holds_its_level_and_has_power(guarantee) -> None:
     assert refusals(1.4) >= binom.ppf(ALARM, 100, 0.9)
     tight = choose_moments(
         ZCDP(0.3) if isinstance(guarantee, ZCDP) else RenyiDP(2.0, 0.6),
-        Value(),
+        ScalarValue(),
         (rng.normal(1.0, size=4000), rng.normal(size=4000)),
         cuts,
     )
@@ -119,7 +119,7 @@ def test_the_certified_moment_is_valid_and_far_above_the_claim() -> None:
     rng = np.random.default_rng(2)
     guarantee, shift = ZCDP(0.5), math.sqrt(2)
     pilot = rng.normal(shift, size=8000), rng.normal(size=8000)
-    test = choose_moments(guarantee, Value(), pilot, np.linspace(-3, 5, 60))
+    test = choose_moments(guarantee, ScalarValue(), pilot, np.linspace(-3, 5, 60))
     assert test is not None
     lower = np.array(
         [

@@ -11,6 +11,7 @@ import pytest
 from support.report_document import document
 
 from dpcp_audit.engine.suites import suite
+from dpcp_audit.frontends.cli import main
 from dpcp_audit.results import Verdict
 
 if TYPE_CHECKING:
@@ -127,14 +128,15 @@ def test_every_link_between_pages_leads_to_a_file(page) -> None:
             assert (page.parent / target).exists(), target
 
 
-def test_options_that_pages_name_exist() -> None:
+def test_options_that_pages_name_exist(pytestconfig: pytest.Config) -> None:
     """Every ``--option`` of a page is one of the command line, of the plugin or of another tool."""
-    known = set(re.findall(r"--[a-z][a-z-]+", _sources())) | {"--group"}
+    known = set(re.findall(r"--[a-z][a-z-]+", _helps(pytestconfig))) | {"--group"}
     for page in PAGES:
         for option in re.findall(r"--[a-z][a-z-]+", page.read_text(encoding="utf-8")):
             assert option in known, f"{page.name}: {option}"
 
 
-def _sources() -> str:
-    package = DOCS.parent / "dpcp_audit" / "frontends"
-    return "".join(path.read_text(encoding="utf-8") for path in package.rglob("*.py"))
+def _helps(pytestconfig: pytest.Config) -> str:
+    (commands,) = (each for each in main._parser()._actions if each.dest == "command")
+    helps = [command.format_help() for command in commands.choices.values()]
+    return "".join([*helps, pytestconfig._parser.optparser.format_help()])

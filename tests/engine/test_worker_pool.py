@@ -26,7 +26,7 @@ from dpcp_audit.checks import Context
 from dpcp_audit.engine import messages as frames
 from dpcp_audit.engine import worker_pool
 from dpcp_audit.engine.tasks import Done, Task, attempt
-from dpcp_audit.engine.worker_pool import Cell, CellError, Cells, Limits
+from dpcp_audit.engine.worker_pool import CellError, Cells, Limits, WorkerProcess
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -205,7 +205,7 @@ def test_a_cell_ends_when_its_parent_is_killed() -> None:
 
 def test_a_process_that_does_not_start_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/bin/false")
-    cell = Cell()
+    cell = WorkerProcess()
     with pytest.raises(CellError, match="could not be started: the process died: exit code 1"):
         cell.run(doing(harmless), Limits())
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 from scipy.special import expit
 
-from dpcp_audit.audits.search.features import Feature, Value, feature_from_data
+from dpcp_audit.audits.search.features import Feature, ScalarValue, feature_from_data
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,7 +48,7 @@ class Event:
 
     cuts: FloatArray
     inside: BoolArray
-    feature: Feature = field(default_factory=Value)
+    feature: Feature = field(default_factory=ScalarValue)
 
     def contains(self, outputs: FloatArray) -> BoolArray:
         """Tell which outputs lie in the event, shape (size,)."""
@@ -63,7 +63,7 @@ class Event:
 
     def as_data(self) -> Any:
         """Return the event as plain data: intervals, and the feature where there is one."""
-        if isinstance(self.feature, Value):
+        if isinstance(self.feature, ScalarValue):
             return self.as_intervals()
         return {"feature": self.feature.as_data(), "intervals": self.as_intervals()}
 
@@ -78,11 +78,11 @@ class Event:
             any((low < right or low == -np.inf) and right <= high for low, high in intervals)
             for right in (*cuts, np.inf)
         ]
-        feature = Value() if scalar else feature_from_data(data["feature"])
+        feature = ScalarValue() if scalar else feature_from_data(data["feature"])
         return cls(cuts, np.array(inside), feature)
 
 
-class ChosenEvent(NamedTuple):
+class PilotEvent(NamedTuple):
     """An event, its direction, and what the pilot promises of it.
 
     ``swapped`` tells whether the event is likelier on the neighbour than the guarantee would
@@ -100,7 +100,7 @@ class EventSearch(Protocol):
 
     def __call__(
         self, guarantee: PrivacyGuarantee, outputs: FloatArray, neighbour_outputs: FloatArray, /
-    ) -> ChosenEvent:
+    ) -> PilotEvent:
         """Return the choice; the outputs have shape (size,) or (size, d) on either input."""
         ...
 
@@ -113,7 +113,7 @@ def best_cells(
     cells: int = CELLS,
     cuts: FloatArray | None = None,
     trials: int | None = None,
-) -> ChosenEvent:
+) -> PilotEvent:
     """Return the best event of a feature: unions of cells by likelihood ratio, and half-lines.
 
     One half of the samples orders the cells, the other says how many to take: judged on the
@@ -152,7 +152,7 @@ def best_cells(
             inside = np.zeros(p.size, dtype=bool)
             inside[order[:taken]] = True
             promised = float(excess[taken - 1]) - handicap
-            choices.append(ChosenEvent(Event(cuts, inside, feature), swapped, promised))
+            choices.append(PilotEvent(Event(cuts, inside, feature), swapped, promised))
     return max(choices, key=lambda choice: choice.excess)
 
 

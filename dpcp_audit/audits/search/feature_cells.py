@@ -13,11 +13,11 @@ import numpy as np
 
 from dpcp_audit import _validate
 from dpcp_audit.audits.search.event_search import CELLS, best_cells
-from dpcp_audit.audits.search.features import Coordinate, Ones, Quadratic, Rank, Value
+from dpcp_audit.audits.search.features import Coordinate, Ones, Quadratic, Rank, ScalarValue
 
 if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray
-    from dpcp_audit.audits.search.event_search import ChosenEvent, Event, EventSearch
+    from dpcp_audit.audits.search.event_search import Event, EventSearch, PilotEvent
     from dpcp_audit.audits.search.features import Feature
     from dpcp_audit.guarantees import PrivacyGuarantee
 
@@ -37,9 +37,9 @@ class LikelihoodRatio:
 
     def __call__(
         self, guarantee: PrivacyGuarantee, outputs: FloatArray, neighbour_outputs: FloatArray, /
-    ) -> ChosenEvent:
+    ) -> PilotEvent:
         """Return the best event of the outputs' values."""
-        return best_cells(guarantee, Value(), (outputs, neighbour_outputs), cells=self.cells)
+        return best_cells(guarantee, ScalarValue(), (outputs, neighbour_outputs), cells=self.cells)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,7 @@ class Discrete:
 
     def __call__(
         self, guarantee: PrivacyGuarantee, outputs: FloatArray, neighbour_outputs: FloatArray, /
-    ) -> ChosenEvent:
+    ) -> PilotEvent:
         """Return the best set of outputs."""
         pooled = np.concatenate([outputs, neighbour_outputs])
         listed, counts = np.unique(pooled, axis=0, return_counts=True)
@@ -92,7 +92,7 @@ class DyadicBits:
 
     def __call__(
         self, guarantee: PrivacyGuarantee, outputs: FloatArray, neighbour_outputs: FloatArray, /
-    ) -> ChosenEvent:
+    ) -> PilotEvent:
         """Return the best event of the counts of ones, or of the value."""
         half = self.rounds // 2
         spans = [(0, self.rounds), (0, half), (half, self.rounds)] if half else [(0, 1)]
@@ -106,7 +106,7 @@ class DyadicBits:
             )
             for start, stop in spans
         ]
-        return _best_feature(guarantee, [*features, Value()], (outputs, neighbour_outputs))
+        return _best_feature(guarantee, [*features, ScalarValue()], (outputs, neighbour_outputs))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +128,7 @@ class ClassifierScore:
 
     def __call__(
         self, guarantee: PrivacyGuarantee, outputs: FloatArray, neighbour_outputs: FloatArray, /
-    ) -> ChosenEvent:
+    ) -> PilotEvent:
         """Return the best event of the classifier's score."""
         samples = (outputs, neighbour_outputs)
         score = self._fit(*(sample[::2] for sample in samples))
@@ -164,7 +164,7 @@ class BestOf:
 
     def __call__(
         self, guarantee: PrivacyGuarantee, outputs: FloatArray, neighbour_outputs: FloatArray, /
-    ) -> ChosenEvent:
+    ) -> PilotEvent:
         """Return the best choice of all searches."""
         choices = [search(guarantee, outputs, neighbour_outputs) for search in self.searches]
         return max(choices, key=lambda choice: choice.excess)
@@ -176,7 +176,7 @@ class Automatic:
 
     def __call__(
         self, guarantee: PrivacyGuarantee, outputs: FloatArray, neighbour_outputs: FloatArray, /
-    ) -> ChosenEvent:
+    ) -> PilotEvent:
         """Return the best choice of the searches that suit the outputs' shape."""
         if outputs.ndim == 1:
             return LikelihoodRatio()(guarantee, outputs, neighbour_outputs)
@@ -190,7 +190,7 @@ class EachCoordinate:
 
     def __call__(
         self, guarantee: PrivacyGuarantee, outputs: FloatArray, neighbour_outputs: FloatArray, /
-    ) -> ChosenEvent:
+    ) -> PilotEvent:
         """Return the best event of a single coordinate."""
         features = [Coordinate(index) for index in range(outputs.shape[1])]
         return _best_feature(guarantee, features, (outputs, neighbour_outputs))
@@ -215,6 +215,6 @@ def _best_feature(
     guarantee: PrivacyGuarantee,
     features: list[Feature] | list[Coordinate],
     samples: tuple[FloatArray, FloatArray],
-) -> ChosenEvent:
+) -> PilotEvent:
     choices = [best_cells(guarantee, feature, samples) for feature in features]
     return max(choices, key=lambda choice: choice.excess)

@@ -33,7 +33,7 @@ class Feature(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class ScalarValue:
     """A scalar output itself."""
 
     def __call__(self, outputs: FloatArray) -> FloatArray:
@@ -180,7 +180,7 @@ def feature_from_data(data: Mapping[str, Any]) -> Feature:
     rest: dict[str, Any] = {name: value for name, value in data.items() if name != "kind"}
     match data.get("kind"):
         case "value":
-            return Value(**rest)
+            return ScalarValue(**rest)
         case "coordinate":
             return Coordinate(**rest)
         case "ones":

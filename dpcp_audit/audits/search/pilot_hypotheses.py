@@ -17,14 +17,14 @@ from dpcp_audit.audits.certificates import (
 )
 from dpcp_audit.audits.search.event_search import Event, best_cells, promised_excess, quantile_cuts
 from dpcp_audit.audits.search.feature_cells import Automatic
-from dpcp_audit.audits.search.features import Ones, Value
+from dpcp_audit.audits.search.features import Ones, ScalarValue
 from dpcp_audit.audits.search.moment_test import MomentTest, bounds_renyi, choose_moments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from dpcp_audit._types import FloatArray
-    from dpcp_audit.audits.search.event_search import ChosenEvent
+    from dpcp_audit.audits.search.event_search import PilotEvent
     from dpcp_audit.audits.search.features import Feature
     from dpcp_audit.guarantees import PrivacyGuarantee
 
@@ -185,7 +185,7 @@ class _View(NamedTuple):
 def _view(feature: Feature, samples: tuple[FloatArray, FloatArray]) -> _View:
     pooled = feature(np.concatenate(samples))
     cuts = quantile_cuts(pooled)
-    if isinstance(feature, Value):
+    if isinstance(feature, ScalarValue):
         cuts = _with_atoms(pooled, cuts)
     size = len(samples[0])
     return _View(feature, (pooled[:size], pooled[size:]), cuts)
@@ -197,15 +197,15 @@ def _promise(guarantee: PrivacyGuarantee, view: _View) -> float:
     return event if moment is None else max(event, moment.promise)
 
 
-def _best_event(guarantee: PrivacyGuarantee, view: _View) -> ChosenEvent:
-    choice = best_cells(guarantee, Value(), view.values, cuts=view.cuts)
+def _best_event(guarantee: PrivacyGuarantee, view: _View) -> PilotEvent:
+    choice = best_cells(guarantee, ScalarValue(), view.values, cuts=view.cuts)
     return choice._replace(event=replace(choice.event, feature=view.feature))
 
 
 def _best_moment(guarantee: PrivacyGuarantee, view: _View, *, thorough: bool) -> MomentTest | None:
     if not bounds_renyi(guarantee) or len(view.values[0]) < 16:
         return None
-    found = choose_moments(guarantee, Value(), view.values, view.cuts, thorough=thorough)
+    found = choose_moments(guarantee, ScalarValue(), view.values, view.cuts, thorough=thorough)
     return None if found is None else replace(found, feature=view.feature)
 
 
@@ -213,9 +213,12 @@ def _features(
     pooled: FloatArray, bounds: tuple[float, float] | None, *, thorough: bool
 ) -> list[Feature]:
     if bounds is None or not ((pooled >= bounds[0]) & (pooled <= bounds[1])).mean() > 0.5:
-        return [Value()]
+        return [ScalarValue()]
     plain = _BITS if thorough else _BITS[:2]
-    features: list[Feature] = [Value(), *(Ones(bounds=bounds, rounds=rounds) for rounds in plain)]
+    features: list[Feature] = [
+        ScalarValue(),
+        *(Ones(bounds=bounds, rounds=rounds) for rounds in plain),
+    ]
     if thorough:
         span = bounds[1] - bounds[0]
         features += [
@@ -241,7 +244,7 @@ def _hits(event: Event, samples: tuple[FloatArray, FloatArray], *, swapped: bool
 
 
 def _event_test(
-    guarantee: PrivacyGuarantee, choice: ChosenEvent, samples: tuple[FloatArray, FloatArray]
+    guarantee: PrivacyGuarantee, choice: PilotEvent, samples: tuple[FloatArray, FloatArray]
 ) -> EventTest:
     hits = _hits(choice.event, samples, swapped=choice.swapped)
     return EventTest(
@@ -254,10 +257,10 @@ def _event_test(
 
 def _simplified(
     guarantee: PrivacyGuarantee,
-    loudest: ChosenEvent,
-    by_value: ChosenEvent,
+    loudest: PilotEvent,
+    by_value: PilotEvent,
     samples: tuple[FloatArray, FloatArray],
-) -> ChosenEvent:
+) -> PilotEvent:
     """Return the simplest of the event and simpler ones that keep most of the promise."""
     floor = loudest.excess - (1 - _KEPT) * abs(loudest.excess)
     start = by_value if by_value.excess >= floor else loudest

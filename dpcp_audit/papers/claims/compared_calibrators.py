@@ -11,7 +11,7 @@ from dpcp_audit.checks import whole
 from dpcp_audit.papers.comparison import calibrator_study
 from dpcp_audit.papers.comparison.best_method import PANELS, elected, told
 from dpcp_audit.papers.comparison.calibrator_study import QUICK, Comparison, Grid
-from dpcp_audit.papers.comparison.method import Skipped
+from dpcp_audit.papers.comparison.method import SkippedMethod
 from dpcp_audit.papers.comparison.own_methods import MEAN_COVERAGE, method
 from dpcp_audit.papers.comparison.study_heatmaps import (
     choice_figure,
@@ -111,7 +111,7 @@ class Compared:
         found: PlainData = {"rows": [], "limits": [], "skipped": []}
         for chosen, case in calibrator_study.cases(grid, keys, epsilon):
             runs = calibrator_study.perform(chosen, case, trials=grid.trials, seed=grid.seed)
-            if isinstance(runs, Skipped):
+            if isinstance(runs, SkippedMethod):
                 found["skipped"].append([chosen.key, runs.reason])
                 continue
             found["rows"].append(runs.row().as_plain())
@@ -128,7 +128,11 @@ class Compared:
             grid=grid,
             rows=calibrator_study.ordered(
                 grid,
-                (calibrator_study.Row(**plain) for result in results for plain in result["rows"]),
+                (
+                    calibrator_study.ComparisonRow(**plain)
+                    for result in results
+                    for plain in result["rows"]
+                ),
             ),
             skipped=tuple(
                 dict.fromkeys((key, why) for result in results for key, why in result["skipped"])

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpcp_audit.checks import whole
 from dpcp_audit.papers.claims import printed_tables
+from dpcp_audit.papers.claims.claim_pools import saved_pools
 from dpcp_audit.papers.claims.reproduction_figures import figures
 from dpcp_audit.papers.reproduce import experiments as catalogue
 from dpcp_audit.papers.reproduce import simulation_study
+from dpcp_audit.papers.reproduce.cell_table import cell_table, choices_table
 from dpcp_audit.papers.reproduce.experiment import Inputs
 from dpcp_audit.papers.reproduce.simulation import Model, ModelKind
 from dpcp_audit.papers.reproduce.table_cells import Form
@@ -26,25 +28,40 @@ from dpcp_audit.results import (
     Verdict,
 )
 from dpcp_audit.rows import Row
+from dpcp_audit.suite import Overview, Suite
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from dpcp_audit.checks import Check, Context
+    from dpcp_audit.outcome_tables import Table
     from dpcp_audit.papers.reproduce.experiment import Experiment
-    from dpcp_audit.papers.reproduce.simulation_study import Demand, Effort, Measured, Task
-    from dpcp_audit.papers.reproduce.table_cells import Cell, Estimate, Printed, Reproduction
+    from dpcp_audit.papers.reproduce.simulation_study import (
+        Demand,
+        Effort,
+        Measured,
+        SimulationTask,
+    )
+    from dpcp_audit.papers.reproduce.table_cells import Estimate, Printed, Reproduction, TableCell
 
 _SHOWN = 5
 _REFUTED = "ldpcp-table-1"
 """Its coverages under a star are not 1−α+Δ_L throughout, at the δ that explains most of them."""
 
 
-def rows() -> list[Row]:
-    """Return one row or two an experiment, and those on private models."""
+def rows(pools: Sequence[str] = ()) -> list[Row]:
+    """Return one row or two an experiment, and those on private models.
+
+    Parameters
+    ----------
+    pools : sequence of str
+        Saved pools (see ``load_pool``) for the experiments in kind, in place of scikit-learn's
+        digits.
+    """
+    saved_pools(pools)
     experiments = catalogue.experiments().values()
     return [
-        *(row for experiment in experiments for row in _rows(experiment)),
+        *(row for experiment in experiments for row in _rows(experiment, tuple(pools))),
         *(
             replace(row, check=WithPrivateModels(row.check))
             for row in printed_tables.private_rows()
@@ -52,14 +69,16 @@ def rows() -> list[Row]:
     ]
 
 
-def _rows(experiment: Experiment) -> Iterator[Row]:
+def _rows(experiment: Experiment, pools: tuple[str, ...]) -> Iterator[Row]:
     what = f"{experiment.source} ({experiment.title})"
     if not experiment.compared:
-        yield _row(experiment, Form.PUBLISHED, f"{what} is computed anew: it prints no numbers.")
+        said = f"{what} is computed anew: it prints no numbers."
+        yield _row(experiment, Form.PUBLISHED, pools, said)
         return
     yield _row(
         experiment,
         Form.PUBLISHED,
+        pools,
         f"The printed numbers of {what} come out of the published procedure.",
         Verdict.REFUTED if experiment.id == _REFUTED else Verdict.CONSISTENT,
     )
@@ -67,34 +86,42 @@ def _rows(experiment: Experiment) -> Iterator[Row]:
         yield _row(
             experiment,
             Form.WRITTEN,
+            pools,
             f"The algorithms, as they are written, give the printed numbers of {what}.",
             Verdict.REFUTED,
         )
 
 
 def _row(
-    experiment: Experiment, form: Form, statement: str, expected: Verdict | None = None
+    experiment: Experiment,
+    form: Form,
+    pools: tuple[str, ...],
+    statement: str,
+    expected: Verdict | None = None,
 ) -> Row:
     paper, section = experiment.source.split(", ")
-    variant = "[form=written]" if form is Form.WRITTEN else ""
     claim = Claim(
-        id=f"reproduced.{experiment.id}{variant}",
+        id=row_id(experiment, form),
         statement=statement,
         source=Source(paper=paper, section=section),
         expected=expected,
     )
-    return Row(claim=claim, check=Reproduced(experiment=experiment.id, form=form))
+    return Row(claim=claim, check=Reproduced(experiment=experiment.id, form=form, pools=pools))
+
+
+def row_id(experiment: Experiment, form: Form = Form.PUBLISHED) -> str:
+    """Return the id of a claim on an experiment."""
+    return f"reproduced.{experiment.id}" + ("[form=written]" if form is Form.WRITTEN else "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reproduced:
     """Hold every printed number of an experiment against ours, all at the check's significance.
 
-    The trials are those of ``dpcp-audit reproduce`` at the same seed and profile: their streams
-    are keyed by the seed, the sample size, the trial, the model and the condition, not by the
-    finding, so that tables of the same trials share their numbers. A number differs by the
-    rule of ``reports.reproduce.cells``; the significance is shared equally by the numbers that
-    are compared.
+    The trials' streams are keyed by the seed, the sample size, the trial, the model and the
+    condition, not by the finding, so that tables of the same trials share their numbers. A
+    number differs by the rule of ``TableCell.differs``; the significance is shared equally by the
+    numbers that are compared.
 
     Parameters
     ----------
@@ -103,10 +130,13 @@ class Reproduced:
     form : Form
         What the printed numbers are held against. As written, naive Bayes runs as few trials
         at n = 10,000 as elsewhere: what differs does so by many errors.
+    pools : tuple of str
+        Files of saved pools for experiments in kind; without, scikit-learn's digits.
     """
 
     experiment: str
     form: Form
+    pools: tuple[str, ...] = ()
 
     @property
     def sampled(self) -> bool:
@@ -138,7 +168,7 @@ class Reproduced:
         inputs = Inputs(
             seed=context.seed,
             trials=self._extent(context).trials,
-            pools=catalogue.DIGITS,
+            pools=tuple(saved_pools(self.pools)) or catalogue.DIGITS,
             measured=simulation_study.gathered(map(self._measured, results)),
         )
         return self._judged(self._experiment.reproduce(inputs), context)
@@ -150,7 +180,7 @@ class Reproduced:
     def _extent(self, context: Context) -> catalogue.Extent:
         return catalogue.Extent.at(context.effort)
 
-    def _tasks(self, context: Context) -> list[Task]:
+    def _tasks(self, context: Context) -> list[SimulationTask]:
         return simulation_study.tasks(
             self._experiment.demands, self._effort(context), seed=context.seed
         )
@@ -188,7 +218,11 @@ class Reproduced:
             },
             note=self._note(found, differ, printed, compared),
             figures=figures(found, self.form, level=level),
+            tables=self._tables(found, level),
         )
+
+    def _tables(self, found: Reproduction, level: float) -> tuple[Table, ...]:
+        return (cell_table(found, level=level),) if self.form is Form.PUBLISHED else ()
 
     def _verdict(self, differ: int, compared: Sequence[_Compared]) -> Verdict:
         if differ:
@@ -221,7 +255,7 @@ class Reproduced:
         return " ".join([said, *([rule] if compared else []), *reasons, *found.notes])
 
 
-_Compared = tuple["Cell", "Printed", "Estimate"]
+_Compared = tuple["TableCell", "Printed", "Estimate"]
 
 
 def _compared(found: Reproduction, form: Form) -> list[_Compared]:
@@ -234,7 +268,7 @@ def _compared(found: Reproduction, form: Form) -> list[_Compared]:
     ]
 
 
-def _strain(cell: Cell, form: Form, level: float) -> float:
+def _strain(cell: TableCell, form: Form, level: float) -> float:
     strain = cell.strain(form, level=level)
     return 0.0 if strain is None else strain
 
@@ -264,7 +298,7 @@ def _evidence(
     )
 
 
-def _told(strain: float, cell: Cell, printed: Printed, ours: Estimate) -> PlainData:
+def _told(strain: float, cell: TableCell, printed: Printed, ours: Estimate) -> PlainData:
     return {
         "row": cell.row,
         "column": cell.column,
@@ -304,3 +338,18 @@ class WithPrivateModels:
             ),
             note=f"Nothing was measured: the check {missing}.",
         )
+
+
+def overview(document: Mapping[str, Any]) -> Overview:
+    """Return what "as published" means, where a table of P-COQS is among the findings."""
+    chosen = {row_id(each) for each in catalogue.experiments().values() if each.demands}
+    found = {finding["id"] for finding in document["findings"]}
+    return Overview(tables=(choices_table(),) if chosen & found else ())
+
+
+SUITE = Suite(
+    summary="The papers' tables and figures, reproduced: as published and as written.",
+    rows=rows,
+    takes=frozenset({"pools"}),
+    overview=overview,
+)

@@ -11,7 +11,7 @@ from dpcp_audit.papers.reproduce.table_cells import Form
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from dpcp_audit.papers.reproduce.table_cells import Cell, Estimate, Reproduction
+    from dpcp_audit.papers.reproduce.table_cells import Reproduction, TableCell
 
 _MOST_ROWS = 60
 _CAP = 3.0
@@ -35,10 +35,10 @@ def figures(found: Reproduction, form: Form, *, level: float) -> tuple[Figure, .
     return tuple(_figure(found.source, part, forms, level=level) for part in _parts(drawn))
 
 
-def _numbers(cell: Cell, forms: Sequence[Form]) -> Iterator[bool]:
+def _numbers(cell: TableCell, forms: Sequence[Form]) -> Iterator[bool]:
     yield cell.printed is not None
     for form in forms:
-        yield _ours(cell, form) is not None
+        yield cell.ours(form) is not None
 
 
 class _Part(NamedTuple):
@@ -46,15 +46,15 @@ class _Part(NamedTuple):
 
     metric: str
     number: str
-    rows: list[tuple[str, Cell]]
+    rows: list[tuple[str, TableCell]]
 
 
-def _parts(cells: list[Cell]) -> Iterator[_Part]:
+def _parts(cells: list[TableCell]) -> Iterator[_Part]:
     if len(cells) <= _MOST_ROWS:
         if cells:
             yield _Part("", "", [(f"{cell.row}, {cell.column}", cell) for cell in cells])
         return
-    by_metric: dict[str, list[Cell]] = {}
+    by_metric: dict[str, list[TableCell]] = {}
     for cell in cells:
         by_metric.setdefault(cell.column.split()[0], []).append(cell)
     for metric, members in by_metric.items():
@@ -64,7 +64,7 @@ def _parts(cells: list[Cell]) -> Iterator[_Part]:
             yield _Part(f", {metric}", number, rows[start : start + _MOST_ROWS])
 
 
-def _without(metric: str, cell: Cell) -> str:
+def _without(metric: str, cell: TableCell) -> str:
     rest = cell.column.removeprefix(metric).strip()
     return f"{cell.row}, {rest}" if rest else cell.row
 
@@ -88,7 +88,7 @@ def _figure(source: str, part: _Part, forms: Sequence[Form], *, level: float) ->
     )
 
 
-def _series(name: str, cell: Cell, forms: Sequence[Form], level: float) -> Series:
+def _series(name: str, cell: TableCell, forms: Sequence[Form], level: float) -> Series:
     strains = [cell.strain(form, level=level) for form in forms]
     y = [math.nan, *(math.nan if strain is None else min(strain, _CAP) for strain in strains)]
     texts = [_text(cell, form, strain) for form, strain in zip(forms, strains, strict=True)]
@@ -100,7 +100,7 @@ def _series(name: str, cell: Cell, forms: Sequence[Form], level: float) -> Serie
     )
 
 
-def _printed(cell: Cell) -> str:
+def _printed(cell: TableCell) -> str:
     if cell.printed is None:
         return ""
     value, spread = cell.printed.value, cell.printed.spread
@@ -108,8 +108,8 @@ def _printed(cell: Cell) -> str:
     return _number(value, error, cell.printed.decimals)
 
 
-def _text(cell: Cell, form: Form, strain: float | None) -> str:
-    ours = _ours(cell, form)
+def _text(cell: TableCell, form: Form, strain: float | None) -> str:
+    ours = cell.ours(form)
     if ours is None:
         return ""
     mark = "" if strain is None or strain <= 1 else "≠"
@@ -125,7 +125,3 @@ def _number(value: float, error: float | None, decimals: int) -> str:
     if error is None or not math.isfinite(error):
         return text
     return f"{text}±{error if error > _DUST else 0:.1g}"
-
-
-def _ours(cell: Cell, form: Form) -> Estimate | None:
-    return cell.as_published if form is Form.PUBLISHED else cell.as_written

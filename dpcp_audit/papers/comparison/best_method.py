@@ -14,7 +14,7 @@ from dpcp_audit.papers.comparison.own_methods import method
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from dpcp_audit.papers.comparison.calibrator_study import Comparison, Row
+    from dpcp_audit.papers.comparison.calibrator_study import Comparison, ComparisonRow
     from dpcp_audit.papers.comparison.method import Method
 
 OUTDONE = frozenset({"pcoqs-claimed", "pcoqs-claimed*", "exponq"})
@@ -55,18 +55,18 @@ PANELS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class BestMethod:
     """The best calibrator of a case.
 
     Parameters
     ----------
-    row : Row or None
+    row : ComparisonRow or None
         What was measured of it; None where no calibrator covers with useful sets.
     excess : float
         Labels a set more than split conformal prediction's; nan where there is no row.
     """
 
-    row: Row | None
+    row: ComparisonRow | None
     excess: float = math.nan
 
 
@@ -78,7 +78,7 @@ def choose(
     alpha: float,
     epsilon: float,
     panel: Panel,
-) -> Choice:
+) -> BestMethod:
     """Return the private calibrator with the smallest sets among those that cover.
 
     A calibrator covers where its mean coverage is at least 1−α within three standard errors,
@@ -101,11 +101,11 @@ def choose(
         and _eligible(method(row.method), panel)
     ]
     if not fit:
-        return Choice(row=None)
+        return BestMethod(row=None)
     smallest = min(size for _, size in fit)
     tied = [(row, size) for row, size in fit if size <= smallest + _TIE * yardstick]
     row, size = min(tied, key=lambda one: (shortfalls(comparison, one[0].method), one[1]))
-    return Choice(row=row, excess=size - yardstick)
+    return BestMethod(row=row, excess=size - yardstick)
 
 
 def elected(comparison: Comparison, *, subject: str, alpha: float, panel: Panel) -> Counter[str]:

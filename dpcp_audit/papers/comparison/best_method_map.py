@@ -6,7 +6,7 @@ import io
 from typing import TYPE_CHECKING
 
 from dpcp_audit.errors import MissingExtraError
-from dpcp_audit.papers.comparison.best_method import PANELS, Choice, choose
+from dpcp_audit.papers.comparison.best_method import PANELS, BestMethod, choose
 from dpcp_audit.papers.comparison.own_methods import METHODS, method
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def _epsilons(comparison: Comparison) -> list[float]:
 
 def _choices(
     comparison: Comparison, panel: Panel, name: str, alpha: float
-) -> dict[tuple[int, float], Choice]:
+) -> dict[tuple[int, float], BestMethod]:
     return {
         (n, epsilon): choose(
             comparison,
@@ -114,7 +114,7 @@ def _choices(
 def _fill(
     axes: Axes,
     comparison: Comparison,
-    cells: Mapping[tuple[int, float], Choice],
+    cells: Mapping[tuple[int, float], BestMethod],
 ) -> None:
     from matplotlib.patches import Rectangle  # noqa: PLC0415
 

@@ -13,7 +13,7 @@ import numpy as np
 from dpcp_audit import _validate
 from dpcp_audit.checks import Context
 from dpcp_audit.papers.comparison.budgets import Budget
-from dpcp_audit.papers.comparison.method import Case, Skipped
+from dpcp_audit.papers.comparison.method import Case, SkippedMethod
 from dpcp_audit.papers.comparison.own_methods import METHODS, method
 from dpcp_audit.papers.comparison.subjects import LAWS, LOG_SCORE, POOLS, subject
 
@@ -85,7 +85,7 @@ QUICK = Grid(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class ComparisonRow:
     """One method on one case. The yardstick has ε = ∞ and δ = 1.
 
     Parameters
@@ -130,7 +130,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Timing:
+class ReleaseTime:
     """The median time of one release, in seconds; α = the grid's first, ε = its last."""
 
     method: str
@@ -143,9 +143,9 @@ class Comparison:
     """All rows in the grid's order, and what was left out, by method and reason."""
 
     grid: Grid
-    rows: tuple[Row, ...]
+    rows: tuple[ComparisonRow, ...]
     skipped: tuple[tuple[str, str], ...]
-    timings: tuple[Timing, ...]
+    timings: tuple[ReleaseTime, ...]
 
 
 def compare(grid: Grid, *, jobs: int = 1) -> Comparison:
@@ -181,7 +181,7 @@ class Runs:
     thresholds : ndarray, shape (trials,)
         What the runs released.
     parameter : str
-        As in ``Row``.
+        As in ``ComparisonRow``.
     """
 
     method: Method
@@ -194,11 +194,11 @@ class Runs:
         """F(q̂) of every run, shape (trials,)."""
         return self.case.subject.population.cdf(self.thresholds)
 
-    def row(self) -> Row:
+    def row(self) -> ComparisonRow:
         """Sum them up."""
         case, private, data = self.case, self.method.private, self.case.subject.labelled
         coverage = self.coverages
-        return Row(
+        return ComparisonRow(
             method=self.method.key,
             subject=case.subject.name,
             n=case.n,
@@ -216,14 +216,14 @@ class Runs:
         )
 
 
-def perform(chosen: Method, case: Case, *, trials: int, seed: int) -> Runs | Skipped:
+def perform(chosen: Method, case: Case, *, trials: int, seed: int) -> Runs | SkippedMethod:
     """Run a method on a case.
 
     The random stream is keyed by the seed, the method and the case, not by what runs beside.
     """
     _validate.integer(trials=trials, at_least=2)
     calibrated = chosen.build(case)
-    if isinstance(calibrated, Skipped):
+    if isinstance(calibrated, SkippedMethod):
         return calibrated
     name = f"{chosen.key}|{case.subject.name}|{case.n}|{case.alpha}|{case.budget.epsilon}"
     rng = Context(seed=seed, name=name, significance=0.5).rng()
@@ -235,10 +235,10 @@ def perform(chosen: Method, case: Case, *, trials: int, seed: int) -> Runs | Ski
     )
 
 
-def measure(chosen: Method, case: Case, *, trials: int, seed: int) -> Row | Skipped:
+def measure(chosen: Method, case: Case, *, trials: int, seed: int) -> ComparisonRow | SkippedMethod:
     """Run a method on a case and sum up (see ``perform``)."""
     runs = perform(chosen, case, trials=trials, seed=seed)
-    return runs if isinstance(runs, Skipped) else runs.row()
+    return runs if isinstance(runs, SkippedMethod) else runs.row()
 
 
 def cases(grid: Grid, keys: Sequence[str], epsilon: float) -> Iterator[tuple[Method, Case]]:
@@ -249,7 +249,7 @@ def cases(grid: Grid, keys: Sequence[str], epsilon: float) -> Iterator[tuple[Met
         yield method(key), chosen
 
 
-def ordered(grid: Grid, rows: Iterable[Row]) -> tuple[Row, ...]:
+def ordered(grid: Grid, rows: Iterable[ComparisonRow]) -> tuple[ComparisonRow, ...]:
     """Return rows in the grid's order."""
     place = {key: i for i, key in enumerate(grid.methods)}
     names = {subject(name).name: i for i, name in enumerate(grid.subjects)}
@@ -274,21 +274,21 @@ def tasks(grid: Grid) -> Iterator[tuple[list[str], float]]:
 
 def _measure_task(
     grid: Grid, keys: Sequence[str], epsilon: float
-) -> tuple[list[Row], list[tuple[str, str]]]:
+) -> tuple[list[ComparisonRow], list[tuple[str, str]]]:
     from threadpoolctl import threadpool_limits  # noqa: PLC0415  (needed by runs alone)
 
     rows, skipped = [], []
     with threadpool_limits(limits=1):
         for chosen, case in cases(grid, keys, epsilon):
             result = measure(chosen, case, trials=grid.trials, seed=grid.seed)
-            if isinstance(result, Skipped):
+            if isinstance(result, SkippedMethod):
                 skipped.append((chosen.key, result.reason))
             else:
                 rows.append(result)
     return rows, skipped
 
 
-def _timings(grid: Grid, repeats: int = 5) -> Iterator[Timing]:
+def _timings(grid: Grid, repeats: int = 5) -> Iterator[ReleaseTime]:
     """Time one release of each method at each n, on the first subject that it can do."""
     for key, n in product(grid.methods, grid.sizes):
         for name in grid.subjects:
@@ -300,10 +300,10 @@ def _timings(grid: Grid, repeats: int = 5) -> Iterator[Timing]:
                 failure=grid.failure,
             )
             built = method(key).build(case)
-            if not isinstance(built, Skipped):
+            if not isinstance(built, SkippedMethod):
                 release = built.release(np.random.default_rng(grid.seed))
                 seconds = sorted(_seconds(release) for _ in range(repeats))
-                yield Timing(method=key, n=n, seconds=seconds[repeats // 2])
+                yield ReleaseTime(method=key, n=n, seconds=seconds[repeats // 2])
                 break
 
 

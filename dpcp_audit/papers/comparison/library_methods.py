@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcp_audit.mechanisms.conformal import conformal_rank
-from dpcp_audit.papers.comparison.method import Calibrated, Method, Skipped, Trust
+from dpcp_audit.papers.comparison.method import Calibrated, Method, SkippedMethod, Trust
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,10 +27,10 @@ _OPENDP_CANDIDATES = 2000
 
 def _per_release(
     case: Case, package: str, prepare: Callable[[Case], tuple[Release, str]]
-) -> Calibrated | Skipped:
+) -> Calibrated | SkippedMethod:
     """Build a calibrator from code that releases one threshold at a time, at a cost O(n)."""
     if importlib.util.find_spec(package) is None:
-        return Skipped(f"{package} is not installed; install it with: pip install {package}")
+        return SkippedMethod(f"{package} is not installed; install it with: pip install {package}")
     quantile, parameter = prepare(case)
     population, n = case.subject.population, case.n
 

@@ -85,7 +85,7 @@ class Calibrated:
 
 
 @dataclass(frozen=True, slots=True)
-class Skipped:
+class SkippedMethod:
     """A method that was left out of a case, and why."""
 
     reason: str
@@ -121,6 +121,6 @@ class Method:
     trust: Trust
     promise: str
     privacy: str
-    build: Callable[[Case], Calibrated | Skipped]
+    build: Callable[[Case], Calibrated | SkippedMethod]
     relation: Relation = Relation.SUBSTITUTION
     private: bool = True

@@ -21,7 +21,7 @@ from dpcp_audit.papers.comparison.budgets import (
     tuned_exponq,
 )
 from dpcp_audit.papers.comparison.library_methods import FOREIGN
-from dpcp_audit.papers.comparison.method import Calibrated, Method, Skipped, Trust
+from dpcp_audit.papers.comparison.method import Calibrated, Method, SkippedMethod, Trust
 from dpcp_audit.theorems.pcoqs_coverage import NoiseBound, noise_rank_error
 
 if TYPE_CHECKING:
@@ -82,23 +82,23 @@ def _pcoqs(case: Case, rho: float, *, resolution: float = _RESOLUTION) -> Calibr
     return _calibrated(mechanism, case, f"σ = {mechanism.noise_scale:.4g} counts")
 
 
-def _pcoqs_starred(case: Case, rho: float) -> Calibrated | Skipped:
+def _pcoqs_starred(case: Case, rho: float) -> Calibrated | SkippedMethod:
     """Build P-COQS at Corollary 1's α* = α − (τ* + 1)/(n+1), with Remark 3's τ*."""
     mechanism = PCOQS(alpha=case.alpha, rho=rho, resolution=_RESOLUTION)
     error = noise_rank_error(mechanism, beta=case.failure, bound=NoiseBound.GAUSSIAN) + 1
     spared = case.alpha - error / (case.n + 1)
     if spared <= 0:
-        return Skipped("where α* = 0 Corollary 1 does not hold: too few scores for the noise")
+        return SkippedMethod("where α* = 0 Corollary 1 does not hold: too few scores for the noise")
     starred = PCOQS(alpha=spared, rho=rho, resolution=_RESOLUTION)
     return _calibrated(starred, case, f"σ = {mechanism.noise_scale:.4g}, α* = {spared:.3g}")
 
 
-def _pcoqs_claimed(case: Case, *, starred: bool) -> Calibrated | Skipped:
+def _pcoqs_claimed(case: Case, *, starred: bool) -> Calibrated | SkippedMethod:
     rho = claimed_rho(case.budget)
     return _pcoqs_starred(case, rho) if starred else _pcoqs(case, rho)
 
 
-def _pcoqs_proven(case: Case, *, starred: bool) -> Calibrated | Skipped:
+def _pcoqs_proven(case: Case, *, starred: bool) -> Calibrated | SkippedMethod:
     rounds = PCOQS(alpha=case.alpha, rho=1.0, resolution=_RESOLUTION).rounds
     rho = proven_rho(case.budget, rounds=rounds)
     return _pcoqs_starred(case, rho) if starred else _pcoqs(case, rho)
@@ -148,10 +148,10 @@ def _ldpcp_scores(case: Case, *, starred: bool, shuffled: bool) -> Calibrated:
     return _calibrated(mechanism, case, f"local ε = {epsilon:.4g}")
 
 
-def _ldpcp_labels(case: Case, *, starred: bool) -> Calibrated | Skipped:
+def _ldpcp_labels(case: Case, *, starred: bool) -> Calibrated | SkippedMethod:
     data = case.subject.labelled
     if data is None:
-        return Skipped("LDP-CP-L needs labelled data; a law of scores has no labels")
+        return SkippedMethod("LDP-CP-L needs labelled data; a law of scores has no labels")
     k = data.scores.shape[1]
     beta = KaryRandomizedResponse(case.budget.epsilon, k).beta
     mechanism = LDPCPLabels(

@@ -13,13 +13,13 @@ from dpcp_audit.papers.comparison.own_methods import method
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from dpcp_audit.papers.comparison.calibrator_study import Comparison, Row
+    from dpcp_audit.papers.comparison.calibrator_study import Comparison, ComparisonRow
 
     Cell = tuple[float, str]
     """What colours a cell, and what stands in it."""
 
 _ERRORS = 3.0
-"""Standard errors by which a mean coverage that is marked falls short; as in ``Row.covers``."""
+"""Standard errors by which a mean coverage that is marked falls short: ``ComparisonRow.covers``."""
 _CAP = 3.0
 _KEYS = (
     "Of P-COQS, claimed has the noise of its zCDP claim, proven what its bits are proved to need, "
@@ -81,7 +81,7 @@ def coverage_figure(
 ) -> Figure:
     """Return the mean coverage of every method at chosen n and ε."""
 
-    def cell(row: Row) -> Cell:
+    def cell(row: ComparisonRow) -> Cell:
         short = max(0.0, 1 - row.alpha - row.coverage)
         strain = short / (_ERRORS * row.coverage_error) if row.coverage_error else math.inf
         mark = "" if row.covers else "✗"
@@ -131,7 +131,7 @@ def size_figure(
 ) -> Figure:
     """Return the mean set size of every method at chosen n and ε, on a pool."""
 
-    def cell(row: Row) -> Cell:
+    def cell(row: ComparisonRow) -> Cell:
         return (math.nan, "") if row.set_size is None else (row.set_size, f"{row.set_size:.2f}")
 
     return _by_method(
@@ -147,7 +147,7 @@ def size_figure(
 
 def _by_method(
     comparison: Comparison,
-    cell: Callable[[Row], Cell],
+    cell: Callable[[ComparisonRow], Cell],
     *,
     subject: str,
     cases: list[tuple[int, float, float]],

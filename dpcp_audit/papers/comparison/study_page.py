@@ -23,7 +23,7 @@ from dpcp_audit.papers.comparison.subjects import LOG_SCORE, subject
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from dpcp_audit.papers.comparison.calibrator_study import Comparison, Row
+    from dpcp_audit.papers.comparison.calibrator_study import Comparison, ComparisonRow
     from dpcp_audit.papers.comparison.noise_needed import Spending
 
 _CURRENCY = """\
@@ -195,13 +195,13 @@ def _shortfall_table(comparison: Comparison) -> str:
     )
 
 
-def _price(rows: Sequence[Row]) -> str:
+def _price(rows: Sequence[ComparisonRow]) -> str:
     if not rows:
         return "–"
     return f"{100 * np.mean([row.coverage - (1 - row.alpha) for row in rows]):.2f}"
 
 
-def _short(rows: Sequence[Row]) -> str:
+def _short(rows: Sequence[ComparisonRow]) -> str:
     return f"{sum(not row.covers for row in rows)} of {len(rows)}" if rows else "–"
 
 

@@ -9,7 +9,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from dpcp_audit._format import number
-from dpcp_audit.papers.comparison.calibrator_study import Row
+from dpcp_audit.papers.comparison.calibrator_study import ComparisonRow
 from dpcp_audit.papers.comparison.own_methods import method
 
 if TYPE_CHECKING:
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from dpcp_audit.papers.comparison.calibrator_study import Comparison
 
 
-def rows_csv(rows: Iterable[Row]) -> str:
+def rows_csv(rows: Iterable[ComparisonRow]) -> str:
     """Return the rows as CSV, a column for each field; what does not exist is empty."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    names = [field.name for field in fields(Row)]
+    names = [field.name for field in fields(ComparisonRow)]
     writer.writerow(names)
     for row in rows:
         plain = row.as_plain()

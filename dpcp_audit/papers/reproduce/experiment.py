@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from dpcp_audit.papers.reproduce.table_cells import Cell, Form, Reproduction
+from dpcp_audit.papers.reproduce.table_cells import Form, Reproduction, TableCell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -55,7 +55,7 @@ class Experiment:
     id: str
     title: str
     source: str
-    compute: Callable[[Inputs], list[Cell]]
+    compute: Callable[[Inputs], list[TableCell]]
     demands: tuple[Demand, ...] = ()
     compared: tuple[Form, ...] = ()
     notes: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Every experiment that can be reproduced, and running some of them."""
+"""Every experiment that can be reproduced, and how many of its trials are."""
 
 from __future__ import annotations
 
@@ -6,17 +6,15 @@ from enum import StrEnum
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
-from dpcp_audit.data.pools import Classifier, Dataset, classifier_pool, load_pool
+from dpcp_audit.data.pools import Classifier, Dataset, classifier_pool
 from dpcp_audit.errors import UsageError
 from dpcp_audit.papers.reproduce import ldpcp_experiments, pcoqs_experiments, pcoqs_networks
-from dpcp_audit.papers.reproduce.experiment import Inputs
-from dpcp_audit.papers.reproduce.simulation_study import Effort, run
+from dpcp_audit.papers.reproduce.simulation_study import Effort
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from dpcp_audit.papers.reproduce.experiment import Experiment
-    from dpcp_audit.papers.reproduce.table_cells import Reproduction
 
 DIGITS = (partial(classifier_pool, Dataset.DIGITS, Classifier.LOGISTIC),)
 """The pool of experiments in kind, unless others are given."""
@@ -76,38 +74,3 @@ def select(ids: Sequence[str]) -> list[Experiment]:
                 f"no experiment has the id {given!r}; 'dpcp-audit reproduce list' shows all"
             )
     return [known[given] for given in dict.fromkeys(ids)]
-
-
-def reproduce(
-    chosen: Sequence[Experiment],
-    *,
-    extent: Extent,
-    seed: int,
-    jobs: int,
-    data: Sequence[str] = (),
-    progress: Callable[[int, int], None] | None = None,
-) -> list[Reproduction]:
-    """Run the experiments; their numbers depend on ``extent``, ``seed`` and ``data`` alone.
-
-    Parameters
-    ----------
-    data : sequence of str
-        Files of saved probabilities and labels (see ``load_pool``), for experiments in kind; by
-        default logistic regression on scikit-learn's digits.
-    progress : callable, optional
-        Told how many of how many chunks of trials are done.
-    """
-    pools = [partial(load_pool, path) for path in data]
-    try:
-        for pool in pools:
-            pool()
-    except ValueError as error:
-        raise UsageError(f"--data: {error}") from error
-    demands = [demand for experiment in chosen for demand in experiment.demands]
-    inputs = Inputs(
-        seed=seed,
-        trials=extent.trials,
-        pools=tuple(pools) or DIGITS,
-        measured=run(demands, extent.effort, seed=seed, jobs=jobs, progress=progress),
-    )
-    return [experiment.reproduce(inputs) for experiment in chosen]

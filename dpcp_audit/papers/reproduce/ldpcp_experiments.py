@@ -18,7 +18,7 @@ from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores, hoeffding
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.papers.reproduce.experiment import Experiment, Inputs
 from dpcp_audit.papers.reproduce.simulation_study import stream
-from dpcp_audit.papers.reproduce.table_cells import Cell, Estimate, Form, Printed
+from dpcp_audit.papers.reproduce.table_cells import Estimate, Form, Printed, TableCell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +37,7 @@ _CURVES = "The figure prints no numbers; these are what its formulas give."
 _IN_KIND = (
     "In kind: the datasets are not at hand. As written is the reference mechanism on another pool, "
     "drawn with replacement at the dataset's n, and is not compared. "
-    "--data FILE.npz (probabilities and labels, as a model of MedMNIST gives them) takes its place."
+    "--pool FILE.npz (probabilities and labels, as a model of MedMNIST gives them) takes its place."
 )
 _CUT = (
     "As published, a starred coverage of LDP-CP-L is 1−α+Δ_L, in %, and ε_eff is ε/√n cut, not "
@@ -124,41 +124,41 @@ def score_width(n: int, *, epsilon: float) -> float:
     return hoeffding_width(n=n, epsilon=epsilon, rounds=_ROUNDS, delta=_DELTA)
 
 
-def _widths(row: str, data: _Set, epsilon: float) -> Iterator[Cell]:
+def _widths(row: str, data: _Set, epsilon: float) -> Iterator[TableCell]:
     widths = {
         "Δ_L": label_width(data.n, epsilon=epsilon, k=data.classes),
         "Δ_S": score_width(data.n, epsilon=epsilon),
     }
     for column, value in widths.items():
-        yield Cell(row=row, column=column, as_written=Estimate(value=value))
+        yield TableCell(row=row, column=column, as_written=Estimate(value=value))
 
 
-def _budget_cells() -> Iterator[Cell]:
+def _budget_cells() -> Iterator[TableCell]:
     for data in _sets():
         for epsilon in _EPSILONS:
             yield from _widths(f"{data.name}, ε = {epsilon:g}", data, epsilon)
 
 
-def _shuffled_cells() -> Iterator[Cell]:
+def _shuffled_cells() -> Iterator[TableCell]:
     for data in _sets():
         for epsilon in _EPSILONS:
             effective = epsilon / math.sqrt(data.n)
             yield from _widths(f"{data.name}, ε/√n = {effective:.4f}", data, epsilon)
 
 
-def _ratio_cells() -> Iterator[Cell]:
+def _ratio_cells() -> Iterator[TableCell]:
     for k in _CLASSES:
         for n in _SIZES:
             for epsilon in (2.0, 4.0, 8.0):
                 ratio = score_width(n, epsilon=epsilon) / label_width(n, epsilon=epsilon, k=k)
-                yield Cell(
+                yield TableCell(
                     row=f"k = {k}, n = {n:,}",
                     column=f"ε = {epsilon:g}",
                     as_written=Estimate(value=ratio),
                 )
 
 
-def _figure_6(inputs: Inputs) -> Iterator[Cell]:
+def _figure_6(inputs: Inputs) -> Iterator[TableCell]:
     tissue = next(data for data in _sets() if data.name == "TissueMNIST")
     for build in inputs.pools:
         pool = build()
@@ -167,10 +167,10 @@ def _figure_6(inputs: Inputs) -> Iterator[Cell]:
                 found = calibrate(pool, "APS", method, tissue.n, epsilon=epsilon, inputs=inputs)
                 row = f"{pool.name}, ε = {epsilon:g}, {method}"
                 for column, values in zip(("size", "coverage %"), found, strict=True):
-                    yield Cell(row=row, column=column, as_written=Estimate.of(values))
+                    yield TableCell(row=row, column=column, as_written=Estimate.of(values))
 
 
-def _table_1(inputs: Inputs) -> Iterator[Cell]:
+def _table_1(inputs: Inputs) -> Iterator[TableCell]:
     for data in _sets():
         entry = published()[data.name]
         yield _effective(data, entry["effective"])
@@ -178,9 +178,9 @@ def _table_1(inputs: Inputs) -> Iterator[Cell]:
             yield from _method_cells(data, method, text.split(), inputs)
 
 
-def _effective(data: _Set, printed: str) -> Cell:
+def _effective(data: _Set, printed: str) -> TableCell:
     value = _EPSILON / math.sqrt(data.n)
-    return Cell(
+    return TableCell(
         row=data.name,
         column="ε_eff",
         printed=Printed.parse(printed),
@@ -189,7 +189,9 @@ def _effective(data: _Set, printed: str) -> Cell:
     )
 
 
-def _method_cells(data: _Set, method: str, printed: list[str], inputs: Inputs) -> Iterator[Cell]:
+def _method_cells(
+    data: _Set, method: str, printed: list[str], inputs: Inputs
+) -> Iterator[TableCell]:
     numbers = [
         Printed(value=p.value, spread=p.spread, decimals=2, runs=_SEEDS)
         for p in map(Printed.parse, printed)
@@ -207,7 +209,7 @@ def _method_cells(data: _Set, method: str, printed: list[str], inputs: Inputs) -
             (score, name) for score in found for name in ("size", "coverage %")
         ):
             stated = method == "LDP-CP-L*" and name != "size" and number == 0
-            yield Cell(
+            yield TableCell(
                 row=f"{data.name}, {method}" + (f", on {pool.name}" if number else ""),
                 column=f"{score} {name}",
                 printed=numbers[place] if number == 0 else None,

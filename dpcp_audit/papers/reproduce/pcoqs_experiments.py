@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.papers.reproduce.experiment import Experiment, Inputs
 from dpcp_audit.papers.reproduce.simulation import HistogramSeed, Model, ModelKind
-from dpcp_audit.papers.reproduce.simulation_study import Condition, Demand, Method, Metric
-from dpcp_audit.papers.reproduce.table_cells import Cell, Estimate, Form, Printed
+from dpcp_audit.papers.reproduce.simulation_study import Condition, Demand, Metric, SimulatedMethod
+from dpcp_audit.papers.reproduce.table_cells import Estimate, Form, Printed, TableCell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 
 _N = 10_000
 _RANK_TABLES = (15, 16)
-_METHODS = (("ExponQ", Method.EXPONQ), ("HistLap", Method.HISTLAP), ("P-COQS", Method.PCOQS))
+_METHODS = (
+    ("ExponQ", SimulatedMethod.EXPONQ),
+    ("HistLap", SimulatedMethod.HISTLAP),
+    ("P-COQS", SimulatedMethod.PCOQS),
+)
 _METRICS = (
     ("coverage", Metric.COVERAGE),
     ("efficiency", Metric.SIZE),
@@ -49,7 +53,7 @@ class Column:
 
     name: str
     demand: Demand
-    method: Method
+    method: SimulatedMethod
     metric: Metric
     written: Demand | None = None
     written_metric: Metric | None = None
@@ -59,15 +63,15 @@ class Column:
         """Every demand of the column."""
         return (self.demand,) if self.written is None else (self.demand, self.written)
 
-    def cell(self, row: str, printed: Printed, measured: Mapping[Demand, Measured]) -> Cell:
+    def cell(self, row: str, printed: Printed, measured: Mapping[Demand, Measured]) -> TableCell:
         """Fill the cell from the trials that were run."""
-        cell = Cell(row=row, column=self.name, printed=printed)
+        cell = TableCell(row=row, column=self.name, printed=printed)
         source, other = measured.get(self.demand), measured.get(self.written or self.demand)
         missing = self.demand.model.missing or (self.written or self.demand).model.missing
         if source is not None:
             values = source.published[:, self.method, self.metric]
             repeats = (
-                self.method is not Method.HISTLAP
+                self.method is not SimulatedMethod.HISTLAP
                 or self.demand.condition.histogram_seed is not HistogramSeed.FRESH
             )
             cell = replace(cell, as_published=Estimate.of(values, repeats=repeats))
@@ -105,7 +109,7 @@ def _experiment(number: int) -> Experiment:
         if len(columns) != len(printed[label]):
             raise ValueError(f"table {number}, row {label!r}: {len(printed[label])} numbers")
 
-    def compute(inputs: Inputs) -> list[Cell]:
+    def compute(inputs: Inputs) -> list[TableCell]:
         return [
             column.cell(label, number_printed, inputs.measured)
             for label, columns in rows.items()
@@ -158,7 +162,9 @@ def _model_budget(label: str) -> Row:
 
 def _time(plain: Model, private: Model, *, run: tuple[Model, Model]) -> Callable[[str], Row]:
     """Tables 4 and 10; ``run`` are the models whose numbers are printed."""
-    methods = {name.lower(): which for name, which in (*_METHODS, ("standard", Method.STANDARD))}
+    methods = {
+        name.lower(): which for name, which in (*_METHODS, ("standard", SimulatedMethod.STANDARD))
+    }
 
     def row(label: str) -> Row:
         which, _, name = label.partition(" ")
@@ -183,7 +189,12 @@ def _delta(label: str) -> Row:
     model = _PRIVATE_NB if name == "naive-bayes" else _PRIVATE_RF
     condition = Condition(lowest=float(delta), resolution=float(delta), alone=True)
     return tuple(
-        Column(name=metric, demand=Demand(model, _N, condition), method=Method.PCOQS, metric=what)
+        Column(
+            name=metric,
+            demand=Demand(model, _N, condition),
+            method=SimulatedMethod.PCOQS,
+            metric=what,
+        )
         for metric, what in (*_METRICS, ("accuracy", Metric.ACCURACY))
     )
 

@@ -17,7 +17,7 @@ from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.papers.comparison.budgets import tuned_exponq
 from dpcp_audit.papers.reproduce.experiment import Experiment, Inputs
 from dpcp_audit.papers.reproduce.simulation_study import stream
-from dpcp_audit.papers.reproduce.table_cells import Cell, Estimate
+from dpcp_audit.papers.reproduce.table_cells import Estimate, TableCell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +34,7 @@ _IN_KIND = (
     "scikit-learn's digits by DP-Adam at ε = 8, δ = 1e-5 (zero-out neighbours, Poisson lots, "
     "accounted by PLD), or without noise and clipping; calibration scores, 1 − p_y, are drawn "
     "with replacement from the other half, and coverage and set sizes are over all of it. "
-    "--data FILE.npz (probabilities and labels) adds models of your own."
+    "--pool FILE.npz (probabilities and labels) adds models of your own."
 )
 _TUNED = (
     "ExponQ has the corrected normaliser, and m and γ chosen without a look at the data, at "
@@ -83,11 +83,11 @@ def _experiment(figure: _Figure) -> Experiment:
     )
 
 
-def _cells(figure: _Figure, inputs: Inputs) -> Iterator[Cell]:
+def _cells(figure: _Figure, inputs: Inputs) -> Iterator[TableCell]:
     if importlib.util.find_spec("torch") is None:
         for how in ("without DP", "with DP"):
             for method in _METHODS:
-                yield Cell(
+                yield TableCell(
                     row=f"{figure.network} {how}, {method}", column="coverage", note=_MISSING
                 )
     else:
@@ -98,13 +98,13 @@ def _cells(figure: _Figure, inputs: Inputs) -> Iterator[Cell]:
         yield from _pool_cells(build(), figure.n, inputs)
 
 
-def _pool_cells(pool: ProbabilityPool, n: int, inputs: Inputs) -> Iterator[Cell]:
+def _pool_cells(pool: ProbabilityPool, n: int, inputs: Inputs) -> Iterator[TableCell]:
     scores = hps(pool.probabilities)
     true = Pool(scores[np.arange(pool.labels.size), pool.labels], pool.name)
     every = Pool(scores.ravel(), pool.name)
     first, second = (Pool(column, pool.name) for column in np.sort(scores, axis=1)[:, :2].T)
     accuracy = float(np.mean(pool.probabilities.argmax(axis=1) == pool.labels))
-    yield Cell(row=pool.name, column="accuracy", as_written=Estimate(value=accuracy))
+    yield TableCell(row=pool.name, column="accuracy", as_written=Estimate(value=accuracy))
     for method in _METHODS:
         rng = stream(inputs.seed, "networks", pool.name, method, n)
         threshold = _thresholds(method, true, n, inputs.trials, rng)
@@ -114,7 +114,9 @@ def _pool_cells(pool: ProbabilityPool, n: int, inputs: Inputs) -> Iterator[Cell]
             "informativeness": first.cdf(threshold) - second.cdf(threshold),
         }
         for column, values in found.items():
-            yield Cell(row=f"{pool.name}, {method}", column=column, as_written=Estimate.of(values))
+            yield TableCell(
+                row=f"{pool.name}, {method}", column=column, as_written=Estimate.of(values)
+            )
 
 
 def _thresholds(

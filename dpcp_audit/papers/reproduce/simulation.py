@@ -61,9 +61,9 @@ class Model:
             return f"needs diffprivlib, pip install 'dpcp-audit[targets]' ({error})"
         return ""
 
-    def fit(self, features: FloatArray, labels: IntArray, *, random_state: int) -> Classifier:
+    def fit(self, features: FloatArray, labels: IntArray, *, random_state: int) -> FittedClassifier:
         """Fit the classifier; ``random_state`` is a private model's noise and a forest's trees."""
-        fitted: Classifier = self._unfitted(random_state).fit(features, labels)
+        fitted: FittedClassifier = self._unfitted(random_state).fit(features, labels)
         return fitted
 
     def _unfitted(self, random_state: int) -> Any:
@@ -89,7 +89,7 @@ class Model:
         )
 
 
-class Classifier(Protocol):
+class FittedClassifier(Protocol):
     """A fitted classifier."""
 
     def predict_proba(self, features: FloatArray, /) -> FloatArray:
@@ -126,7 +126,7 @@ class PublishedDraws(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sample:
+class TrialSample:
     """One trial's data and draws."""
 
     fit: tuple[FloatArray, IntArray]
@@ -135,7 +135,7 @@ class Sample:
     draws: PublishedDraws
 
 
-def sample(trial: int, n: int) -> Sample:
+def sample(trial: int, n: int) -> TrialSample:
     """Draw the data of a trial, n in all: 60 % to fit, 24 % to calibrate, 16 % to test."""
     from sklearn.model_selection import train_test_split  # noqa: PLC0415  (slow to import)
 
@@ -154,7 +154,7 @@ def sample(trial: int, n: int) -> Sample:
     fit_x, rest_x, fit_y, rest_y = first
     second: Any = train_test_split(rest_x, rest_y, test_size=0.4, random_state=seed)
     cal_x, test_x, cal_y, test_y = second
-    return Sample(
+    return TrialSample(
         fit=(fit_x, fit_y),
         calibrate=(cal_x, cal_y),
         test=(test_x, test_y),
@@ -195,7 +195,7 @@ class Scored:
     accuracy: float
 
     @classmethod
-    def of(cls, model: Classifier, data: Sample) -> Scored:
+    def of(cls, model: FittedClassifier, data: TrialSample) -> Scored:
         """Score a trial's calibration and test points."""
         cal_x, cal_y = data.calibrate
         test_x, test_y = data.test

@@ -19,13 +19,13 @@ from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.papers.reproduce.simulation import (
     HistogramSeed,
     Model,
-    Sample,
     Scored,
+    TrialSample,
     sample,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from dpcp_audit._types import FloatArray
     from dpcp_audit.mechanisms.exponq.bin_search import Tuning
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _CHUNK = 5
 
 
-class Method(IntEnum):
+class SimulatedMethod(IntEnum):
     """The calibrators that the tables compare, as an index."""
 
     EXPONQ = 0
@@ -128,7 +128,7 @@ class Effort:
         return self.main if demand.n == 10_000 and demand.model.epsilon == 2 else self.side
 
 
-class Task(NamedTuple):
+class SimulationTask(NamedTuple):
     """A chunk of trials at one sample size; a model takes part in the trials below its number."""
 
     n: int
@@ -139,37 +139,12 @@ class Task(NamedTuple):
     seed: int
 
 
-def run(
-    demands: Iterable[Demand],
-    effort: Effort,
-    *,
-    seed: int,
-    jobs: int,
-    progress: Callable[[int, int], None] | None = None,
-) -> dict[Demand, Measured]:
-    """Run the trials of all demands; a demand's numbers depend on nothing but ``seed``.
+def tasks(demands: Iterable[Demand], effort: Effort, *, seed: int) -> list[SimulationTask]:
+    """Return chunks of trials, the largest samples first.
 
-    Demands whose model cannot be fitted here are left out.
-
-    Parameters
-    ----------
-    progress : callable, optional
-        Told after each chunk how many of how many are done.
+    A demand's numbers depend on nothing but ``seed``. Demands whose model cannot be fitted here
+    are left out.
     """
-    import joblib  # noqa: PLC0415  (slow to import)
-
-    planned = tasks(demands, effort, seed=seed)
-    workers = joblib.Parallel(n_jobs=min(jobs, max(1, len(planned))), return_as="generator")
-    parts = []
-    for part in workers(joblib.delayed(perform)(task) for task in planned):
-        parts.append(part)
-        if progress is not None:
-            progress(len(parts), len(planned))
-    return gathered(parts)
-
-
-def tasks(demands: Iterable[Demand], effort: Effort, *, seed: int) -> list[Task]:
-    """Return chunks of trials, the largest samples first; see ``run``."""
     return list(_tasks(demands, effort, seed))
 
 
@@ -185,7 +160,7 @@ def gathered(parts: Iterable[Mapping[Demand, Measured]]) -> dict[Demand, Measure
     }
 
 
-def _tasks(demands: Iterable[Demand], effort: Effort, seed: int) -> Iterator[Task]:
+def _tasks(demands: Iterable[Demand], effort: Effort, seed: int) -> Iterator[SimulationTask]:
     by_size: dict[int, list[Demand]] = defaultdict(list)
     for demand in dict.fromkeys(demands):
         if not demand.model.missing:
@@ -198,10 +173,12 @@ def _tasks(demands: Iterable[Demand], effort: Effort, seed: int) -> Iterator[Tas
             trials[demand.model] = effort.trials(demand)
         last = max(trials.values())
         for start in range(0, last, _CHUNK):
-            yield Task(n, start, min(start + _CHUNK, last), dict(conditions), trials, seed)
+            yield SimulationTask(
+                n, start, min(start + _CHUNK, last), dict(conditions), trials, seed
+            )
 
 
-def perform(task: Task) -> dict[Demand, Measured]:
+def perform(task: SimulationTask) -> dict[Demand, Measured]:
     """Run the trials of one task."""
     from threadpoolctl import threadpool_limits  # noqa: PLC0415
 
@@ -216,7 +193,7 @@ def perform(task: Task) -> dict[Demand, Measured]:
     }
 
 
-def _trial(trial: int, task: Task) -> dict[Demand, Measured]:
+def _trial(trial: int, task: SimulationTask) -> dict[Demand, Measured]:
     data = sample(trial, task.n)
     tuning = _Tuning(data.draws, stream(task.seed, task.n, trial), data.calibrate[1].size)
     results = {}
@@ -241,7 +218,7 @@ def stream(seed: int, *key: object) -> np.random.Generator:
     return np.random.default_rng([seed, int.from_bytes(digest[:8], "big")])
 
 
-def _fitted(model: Model, data: Sample, fresh: int) -> tuple[Scored, Scored]:
+def _fitted(model: Model, data: TrialSample, fresh: int) -> tuple[Scored, Scored]:
     """Return the scores of the model as published, and of one with noise of its own."""
     published = Scored.of(model.fit(*data.fit, random_state=published_variants.MODEL_SEED), data)
     if not model.kind.private:
@@ -278,9 +255,9 @@ def _published(
     """Return the metrics (methods, metrics) of one trial as the tables computed it."""
     alpha, epsilon, draws = condition.alpha, condition.epsilon, tuning.draws
     scores = published_variants.rounded(model.calibration)
-    thresholds = np.full(len(Method), np.nan)
+    thresholds = np.full(len(SimulatedMethod), np.nan)
     standard = published_variants.standard_threshold(scores, alpha=alpha)
-    thresholds[Method.PCOQS] = published_variants.pcoqs_threshold(
+    thresholds[SimulatedMethod.PCOQS] = published_variants.pcoqs_threshold(
         scores,
         alpha=alpha,
         rho=condition.published_rho,
@@ -288,16 +265,16 @@ def _published(
         lowest=condition.lowest,
     )
     if not condition.alone:
-        thresholds[Method.EXPONQ] = tuning.release(
+        thresholds[SimulatedMethod.EXPONQ] = tuning.release(
             published_variants.exponq_search(alpha=alpha, epsilon=epsilon), scores, draws.release
         )
-        thresholds[Method.HISTLAP] = published_variants.histlap_threshold(
+        thresholds[SimulatedMethod.HISTLAP] = published_variants.histlap_threshold(
             scores,
             alpha=alpha,
             epsilon=epsilon,
             rng=condition.histogram_seed.generator(trial, rng),
         )
-        thresholds[Method.STANDARD] = standard
+        thresholds[SimulatedMethod.STANDARD] = standard
     return _metrics(model, thresholds, standard, alpha, empty_counts=True)
 
 
@@ -307,17 +284,17 @@ def _written(
     """Return the metrics (methods, metrics) of one trial of the reference mechanisms."""
     alpha, epsilon = condition.alpha, condition.epsilon
     scores = model.calibration
-    thresholds = np.full(len(Method), np.nan)
+    thresholds = np.full(len(SimulatedMethod), np.nan)
     standard = SplitConformal(alpha=alpha).threshold(scores)
     search = PCOQS(alpha=alpha, rho=epsilon**2 / 2, resolution=condition.resolution)
-    thresholds[Method.PCOQS] = search.sample(scores, 1, rng=rng)[0]
+    thresholds[SimulatedMethod.PCOQS] = search.sample(scores, 1, rng=rng)[0]
     if not condition.alone:
-        thresholds[Method.EXPONQ] = tuning.release(
+        thresholds[SimulatedMethod.EXPONQ] = tuning.release(
             ExponQSearch(alpha=alpha, epsilon=epsilon), scores, rng.random()
         )
         histogram = HistLap(alpha=alpha, epsilon=epsilon, n_bins=published_variants.HISTOGRAM_BINS)
-        thresholds[Method.HISTLAP] = histogram.sample(scores, 1, rng=rng)[0]
-        thresholds[Method.STANDARD] = standard
+        thresholds[SimulatedMethod.HISTLAP] = histogram.sample(scores, 1, rng=rng)[0]
+        thresholds[SimulatedMethod.STANDARD] = standard
     return _metrics(model, thresholds, standard, alpha, empty_counts=False)
 
 
@@ -328,7 +305,7 @@ def _metrics(
     ranks = np.searchsorted(model.calibration, thresholds, side="right").astype(np.float64)
     errors = np.abs(ranks - conformal_rank(n, alpha=alpha))
     errors[np.isnan(thresholds)] = np.nan
-    result = np.empty((len(Method), len(Metric)))
+    result = np.empty((len(SimulatedMethod), len(Metric)))
     result[:, : Metric.GAP] = model.measure(thresholds, empty_counts=empty_counts)
     result[:, Metric.GAP] = np.abs(thresholds - standard)
     result[:, Metric.RANK_ERROR] = errors

@@ -13,22 +13,6 @@ if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray
 
 PUBLISHED_RUNS = 1000
-FALSE_MARKS = 1e-3
-"""Probability that any cell of all experiments is marked though the numbers agree in mean."""
-COMPARISONS = 2 * 905
-"""Bound on the comparisons in all experiments: two a published cell (see ``test_reproduce``)."""
-LEVEL = FALSE_MARKS / COMPARISONS
-"""Probability that one comparison marks numbers that agree in mean."""
-RULE = (
-    "A published number differs where it is further from ours than c·SE plus half a unit of its "
-    "last printed digit. SE is the Monte-Carlo standard error of the difference: of the printed "
-    f"number over its own {PUBLISHED_RUNS:,} runs and of ours, taken as independent and to "
-    "spread no less than the printed one, or, where ours repeats the first K of the published "
-    "draws, that of a mean over K of them. c is the two-sided Student or normal quantile at "
-    f"{FALSE_MARKS:g}/{COMPARISONS} (about 5 for 1,000 "
-    "trials, more for few), so that over all cells of all experiments a true agreement is "
-    f"marked with probability at most {FALSE_MARKS:g}, up to the normal approximation of means."
-)
 
 
 class Form(StrEnum):
@@ -102,7 +86,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class TableCell:
     """One number of a table, three times.
 
     Parameters
@@ -140,23 +124,17 @@ class Cell:
             spread is None or _rounds_to(self.as_published.spread, spread, self.printed)
         )
 
-    @property
-    def published_differs(self) -> bool | None:
-        """Whether the printed number differs from ``as_published``."""
-        return self._differs(Form.PUBLISHED)
-
-    @property
-    def written_differs(self) -> bool | None:
-        """Whether the printed number differs from ``as_written``."""
-        return self._differs(Form.WRITTEN)
+    def ours(self, form: Form) -> Estimate | None:
+        """Return our number of one form."""
+        return self.as_published if form is Form.PUBLISHED else self.as_written
 
     def compared(self, form: Form) -> Estimate | None:
         """Return what the printed number is compared with, if there is anything."""
         if self.printed is None or (form is Form.WRITTEN and not self.comparable):
             return None
-        return self.as_published if form is Form.PUBLISHED else self.as_written
+        return self.ours(form)
 
-    def strain(self, form: Form, *, level: float = LEVEL) -> float | None:
+    def strain(self, form: Form, *, level: float) -> float | None:
         """Return how far the printed number is from ours, as a multiple of what errors allow.
 
         Parameters
@@ -169,8 +147,16 @@ class Cell:
             return None
         return abs(ours.value - self.printed.value) / _allowed(self.printed, ours, level)
 
-    def _differs(self, form: Form) -> bool | None:
-        strain = self.strain(form)
+    def differs(self, form: Form, *, level: float) -> bool | None:
+        """Tell whether the printed number differs from ours; None where they are not compared.
+
+        It differs where it is further away than c standard errors of the difference and half a
+        unit of its last digit. The error is that of the printed number over its own runs and of
+        ours, taken as independent and to spread no less than the printed one, or, where ours
+        repeats the first K of the published draws, that of a mean over K of them. c is the
+        two-sided normal or Student quantile at ``level``.
+        """
+        strain = self.strain(form, level=level)
         return None if strain is None else strain > 1
 
 
@@ -181,7 +167,7 @@ class Reproduction:
     id: str
     title: str
     source: str
-    cells: tuple[Cell, ...]
+    cells: tuple[TableCell, ...]
     notes: tuple[str, ...] = field(default=())
 
 

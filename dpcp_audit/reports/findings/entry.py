@@ -104,6 +104,7 @@ class Entry:
     facts: tuple[tuple[str, str], ...]
     witness: str
     figures: tuple[Mapping[str, Any], ...]
+    tables: tuple[Mapping[str, Any], ...]
     place: int
 
     @property
@@ -200,6 +201,7 @@ def _entry(finding: Mapping[str, Any], anchor: str, place: int, seed: object) ->
         facts=_facts(finding, seed),
         witness=printable(plain(telling(finding["witness"]))) if finding.get("witness") else "",
         figures=tuple(finding.get("figures") or ()),
+        tables=tuple(finding.get("tables") or ()),
         place=place,
     )
 

@@ -57,13 +57,13 @@ def render_csv(document: Mapping[str, Any]) -> str:
         evidence = finding["evidence"] or {}
         writer.writerow(
             [
-                _text(finding["id"]),
+                safe_text(finding["id"]),
                 finding["verdict"],
                 finding["expected"] or "",
                 str(finding["contradicts"]).lower(),
                 finding["standing"],
                 evidence.get("quantity", ""),
-                _text(evidence.get("detail", "")),
+                safe_text(evidence.get("detail", "")),
                 *(_number(evidence.get(name)) for name in _NUMBERS),
                 evidence.get("kind", ""),
                 document["seed"],
@@ -73,7 +73,8 @@ def render_csv(document: Mapping[str, Any]) -> str:
     return stream.getvalue()
 
 
-def _text(text: object) -> str:
+def safe_text(text: object) -> str:
+    """Return a text on one line, which no spreadsheet takes for a formula."""
     cell = " ".join(printable(text).split())
     return f"'{cell}" if cell.startswith(_FORMULA_STARTS) else cell
 

@@ -9,6 +9,7 @@ from dpcp_audit.errors import MissingExtraError
 from dpcp_audit.reports.drawing.svg_figures import figure_svg
 from dpcp_audit.reports.findings.summary import LIMITS, read, run_facts
 from dpcp_audit.reports.report_format import ReportFormat
+from dpcp_audit.reports.table_texts import lines, numeric
 from dpcp_audit.results import Verdict
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ _GLYPHS = {
     Verdict.CONSISTENT: "≈",
     Verdict.PROVED: "✓",
 }
+_MOST_ROWS = 400
+"""Of a table; a page of every row of a full comparison would be larger than 20 MB."""
 _KEYS = {
     Verdict.REFUTED: "refuted: the evidence excludes the claim",
     Verdict.ERROR: "error: the check was not completed",
@@ -63,6 +66,10 @@ def render_html(document: Mapping[str, Any]) -> str:
         limits=LIMITS,
         run=run_facts(document),
         draw=_figure,
+        overview=document.get("overview", {"figures": [], "tables": []}),
+        lines=lines,
+        numeric=numeric,
+        most_rows=_MOST_ROWS,
     )
 
 

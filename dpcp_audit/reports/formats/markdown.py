@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dpcp_audit._format import clipped, printable
 from dpcp_audit.reports.findings.summary import read
 from dpcp_audit.reports.report_format import ReportFormat
+from dpcp_audit.reports.table_texts import lines, numeric, tables_of
 from dpcp_audit.results import Verdict
 
 if TYPE_CHECKING:
@@ -46,8 +47,8 @@ def render_markdown(document: Mapping[str, Any]) -> str:
     str
         GitHub-flavoured Markdown of at most 65,000 characters: the banner, what contradicts its
         expectation or could not be checked, what is refuted, worst first, and, folded, the tables
-        of all other claims and the details of what contradicts and of few refutations. What does
-        not fit is left out, and a line says so.
+        of all other claims, the details of what contradicts and of few refutations, and the
+        tables. What does not fit is left out, and a line says so.
 
     Raises
     ------
@@ -55,12 +56,18 @@ def render_markdown(document: Mapping[str, Any]) -> str:
         If the document is of another schema version.
     """
     reading = read(document)
+    tables = [_folded_table(table) for _, table in tables_of(document)]
     tool = document["tool"]
     foot = (
-        f"<sub>{_text(tool['name'])} {_text(tool['version'])}, profile "
-        f"{_text(document.get('profile'))}, seed {_text(document.get('seed'))}</sub>"
+        f"<sub>{escaped(tool['name'])} {escaped(tool['version'])}, profile "
+        f"{escaped(document.get('profile'))}, seed {escaped(document.get('seed'))}</sub>"
     )
-    return "\n\n".join([*_fitting(_parts(reading), MOST_CHARACTERS - len(foot) - 200), foot]) + "\n"
+    return (
+        "\n\n".join(
+            [*_fitting([*_parts(reading), *tables], MOST_CHARACTERS - len(foot) - 200), foot]
+        )
+        + "\n"
+    )
 
 
 def _parts(reading: Reading) -> list[str]:
@@ -99,13 +106,13 @@ def _fitting(parts: Iterable[str], most: int) -> list[str]:
 def _banner(reading: Reading) -> list[str]:
     standing = f"**{reading.expectations}**" if reading.contradicting else reading.expectations
     tally = ", ".join(f"{count} {verdict.lower()}" for verdict, count in reading.tally)
-    claims = f"Claims of {_text(reading.papers)}: {tally or 'none'}."
+    claims = f"Claims of {escaped(reading.papers)}: {tally or 'none'}."
     lines = [f"## {reading.headline}", f"{standing} {claims}"]
     if not reading.complete:
         lines.append("**The run was stopped before its end;** other claims were not tried.")
     lines.append(f"{reading.meaning} {reading.assurance}")
     if reading.skipped:
-        names = (f"- {_text(each.name)}: {_text(each.reason)}" for each in reading.skipped)
+        names = (f"- {escaped(each.name)}: {escaped(each.reason)}" for each in reading.skipped)
         lines.append("\n".join(["**Not run here:**", "", *names]))
     return lines
 
@@ -137,6 +144,22 @@ def _folded(entries: Sequence[Entry], summary: str) -> list[str]:
     ]
 
 
+def _folded_table(table: Mapping[str, Any]) -> str:
+    head = f"<details><summary>{html.escape(clipped(table['title'], _CELL))}</summary>"
+    return "\n\n".join([head, _shortened(markdown_table(table), _TABLE), "</details>"])
+
+
+def markdown_table(table: Mapping[str, Any]) -> list[str]:
+    """Return the lines of a table of the document."""
+    columns = table["columns"]
+    rule = "|" + "|".join("--:" if numeric(column) else ":--" for column in columns) + "|"
+    return [_line(column["name"] for column in columns), rule, *map(_line, lines(table))]
+
+
+def _line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(map(_inline, cells))} |"
+
+
 def _table(entries: Sequence[Entry], most: int = _TABLE) -> str:
     return _shortened([_HEAD, _RULE, *(_row(entry) for entry in entries)], most)
 
@@ -160,7 +183,7 @@ def _row(entry: Entry) -> str:
         str(entry.expected),
         _cell(entry.quantity),
         entry.claimed,
-        f"{entry.measured} {_text(entry.interval)}".strip(),
+        f"{entry.measured} {escaped(entry.interval)}".strip(),
         entry.kind,
     )
     return f"| {' | '.join(cells)} |"
@@ -190,18 +213,23 @@ def _claims(count: int) -> str:
 
 
 def _cell(text: str) -> str:
-    return _text(clipped(text, _CELL))
+    return escaped(clipped(text, _CELL))
 
 
 def _paragraph(text: str) -> str:
-    return _text(clipped(text, _PARAGRAPH))
+    return escaped(clipped(text, _PARAGRAPH))
 
 
-def _text(text: object) -> str:
+def escaped(text: object) -> str:
     """Escape a text so that Markdown and HTML print it as it is, on one line."""
+    return _LINE_START.sub(r"\1\\\2", _inline(text))
+
+
+def _inline(text: object) -> str:
+    """Escape a text that stands within a line."""
     flat = " ".join(printable(text).split())
     flat = flat.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return _LINE_START.sub(r"\1\\\2", _SPECIAL.sub(r"\\\1", flat))
+    return _SPECIAL.sub(r"\\\1", flat)
 
 
 def _block(text: str, language: str = "") -> str:

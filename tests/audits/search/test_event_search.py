@@ -26,7 +26,7 @@ from dpcp_audit.audits.search.features import (
     Ones,
     Quadratic,
     Rank,
-    Value,
+    ScalarValue,
     feature_from_data,
 )
 from dpcp_audit.guarantees import ApproxDP, PureDP
@@ -185,13 +185,13 @@ def test_a_witness_event_survives_json(sample: object, search: EventSearch) -> N
 
 @pytest.mark.parametrize(
     "feature",
-    [Value(), Coordinate(1), Ones(bounds=(0.0, 2.0), rounds=5, start=1), QUADRATIC,
+    [ScalarValue(), Coordinate(1), Ones(bounds=(0.0, 2.0), rounds=5, start=1), QUADRATIC,
      Rank(np.array([[0.0, 1.0], [2.0, 3.0]]))],
     ids=lambda feature: type(feature).__name__,
 )  # fmt: skip
 def test_a_feature_survives_json(feature: Feature) -> None:
     again = feature_from_data(json.loads(json.dumps(feature.as_data())))
-    vectors = not isinstance(feature, Value | Ones)
+    vectors = not isinstance(feature, ScalarValue | Ones)
     outputs = np.array([[0.0, 1.0], [2.0, 3.0], [0.5, -math.inf]])
     outputs = outputs if vectors else outputs[:, 0]
     assert type(again) is type(feature)
@@ -216,7 +216,10 @@ def test_events_of_the_ends_keep_them() -> None:
         (lambda: ClassifierScore(penalty=0), "penalty must be finite and > 0"),
         (lambda: BestOf(()), "at least one search, got none"),
         (lambda: feature_from_data({"kind": "?"}), "must name a kind of feature, got '?'"),
-        (lambda: Value()(np.zeros((3, 2))), r"outputs must have shape \(size,\), got shape \(3, 2"),
+        (
+            lambda: ScalarValue()(np.zeros((3, 2))),
+            r"outputs must have shape \(size,\), got shape \(3, 2",
+        ),
     ],
 )
 def test_bad_input_is_named(make: object, message: str) -> None:

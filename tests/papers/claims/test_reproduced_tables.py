@@ -15,15 +15,16 @@ from dpcp_audit.checks import Chunked, Context
 from dpcp_audit.computed import Computation, Computed
 from dpcp_audit.engine import encoding
 from dpcp_audit.engine.run_settings import Profile
-from dpcp_audit.engine.suites import suite
+from dpcp_audit.engine.suites import row_of, suite
+from dpcp_audit.errors import UsageError
 from dpcp_audit.frontends.cli.main import main
 from dpcp_audit.papers.claims import reproduced_tables
 from dpcp_audit.papers.claims.reproduced_tables import Reproduced, WithPrivateModels
 from dpcp_audit.papers.claims.reproduction_figures import figures
 from dpcp_audit.papers.reproduce import experiments, simulation_study
 from dpcp_audit.papers.reproduce.experiment import Experiment, Inputs
-from dpcp_audit.papers.reproduce.simulation_study import Effort, Measured, Method, Metric
-from dpcp_audit.papers.reproduce.table_cells import Cell, Estimate, Form, Printed
+from dpcp_audit.papers.reproduce.simulation_study import Effort, Measured, Metric, SimulatedMethod
+from dpcp_audit.papers.reproduce.table_cells import Estimate, Form, Printed, TableCell
 from dpcp_audit.quantities import Quantity
 from dpcp_audit.reports.drawing.heatmaps import heat_map
 from dpcp_audit.results import EvidenceKind, Outcome, Verdict
@@ -44,7 +45,10 @@ def judge(monkeypatch: pytest.MonkeyPatch) -> Judge:
     """Return what judges cells as those of an experiment."""
 
     def outcome(
-        *cells: Cell, form: Form = Form.PUBLISHED, significance: float = 1e-3, profile: str = "ci"
+        *cells: TableCell,
+        form: Form = Form.PUBLISHED,
+        significance: float = 1e-3,
+        profile: str = "ci",
     ) -> Outcome:
         made = Experiment(
             id="made",
@@ -61,9 +65,11 @@ def judge(monkeypatch: pytest.MonkeyPatch) -> Judge:
     return outcome
 
 
-def cell(value: float, *, trials: int = 1000, spread: float = 0.0101, name: str = "r") -> Cell:
+def cell(value: float, *, trials: int = 1000, spread: float = 0.0101, name: str = "r") -> TableCell:
     ours = Estimate(value=value, spread=spread, trials=trials)
-    return Cell(row=name, column="coverage X", printed=PRINTED, as_published=ours, as_written=ours)
+    return TableCell(
+        row=name, column="coverage X", printed=PRINTED, as_published=ours, as_written=ours
+    )
 
 
 def test_every_experiment_has_a_row_and_where_it_is_compared_two() -> None:
@@ -77,7 +83,7 @@ def test_every_experiment_has_a_row_and_where_it_is_compared_two() -> None:
 @pytest.mark.parametrize("id_", EXPERIMENTS)
 def test_what_is_said_to_be_compared_is_what_cells_compare(id_: str) -> None:
     experiment = EXPERIMENTS[id_]
-    trials = np.full((3, len(Method), len(Metric)), 0.5)
+    trials = np.full((3, len(SimulatedMethod), len(Metric)), 0.5)
     measured = {demand: Measured(trials, trials) for demand in experiment.demands}
     inputs = Inputs(seed=0, trials=2, pools=experiments.DIGITS, measured=measured)
     found = experiment.reproduce(inputs)
@@ -141,17 +147,19 @@ def test_a_few_equal_trials_are_not_taken_for_a_mean_without_error(judge: Judge)
     """Of a metric that is mostly 1 and sometimes 0.8, ten trials often show ones alone."""
     printed = Printed.parse("0.9900±0.0436")
     ones = Estimate.of(np.ones(10))
-    found = judge(Cell(row="r", column="c", printed=printed, as_written=ones), form=Form.WRITTEN)
+    found = judge(
+        TableCell(row="r", column="c", printed=printed, as_written=ones), form=Form.WRITTEN
+    )
     assert found.verdict is Verdict.INCONCLUSIVE
 
 
 def test_what_cannot_be_compared_is_inconclusive_and_says_why(judge: Judge) -> None:
-    missing = Cell(row="r", column="c", printed=PRINTED, note="needs something")
+    missing = TableCell(row="r", column="c", printed=PRINTED, note="needs something")
     found = judge(missing)
     assert found.verdict is Verdict.INCONCLUSIVE
     assert "needs something" in found.note
     assert found.evidence.n_samples == 0
-    curve = judge(Cell(row="r", column="c", as_written=Estimate(value=0.5)))
+    curve = judge(TableCell(row="r", column="c", as_written=Estimate(value=0.5)))
     assert curve.verdict is Verdict.INCONCLUSIVE
     assert "prints no numbers" in curve.note
     assert curve.evidence.kind is EvidenceKind.INDICATIVE
@@ -159,7 +167,9 @@ def test_what_cannot_be_compared_is_inconclusive_and_says_why(judge: Judge) -> N
 
 def test_large_tables_are_parted_by_metric_and_drawn(judge: Judge) -> None:
     cells = [
-        Cell(row=f"r{k}", column=f"{metric} X", printed=PRINTED, as_published=Estimate(value=0.9))
+        TableCell(
+            row=f"r{k}", column=f"{metric} X", printed=PRINTED, as_published=Estimate(value=0.9)
+        )
         for metric, count in (("coverage", 61), ("size", 5))
         for k in range(count)
     ]
@@ -175,8 +185,8 @@ def test_large_tables_are_parted_by_metric_and_drawn(judge: Judge) -> None:
     assert found.figures[0].series[0].texts == ["0.9005±0.0003", "0.9000", ""]
 
 
-def test_chunks_give_the_numbers_of_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Chunks survive a journal, and add up to what ``reproduce`` gives at the same seed."""
+def test_chunks_give_the_numbers_of_all_trials_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chunks survive a journal, and add up to the trials of the study at the same seed."""
     monkeypatch.setattr(experiments.Extent, "effort", Effort(main=6, side=6, forest=1))
     monkeypatch.setattr(simulation_study, "_CHUNK", 4)
     check = Reproduced(experiment="pcoqs-table-15", form=Form.PUBLISHED)
@@ -185,13 +195,58 @@ def test_chunks_give_the_numbers_of_the_command(monkeypatch: pytest.MonkeyPatch)
     assert check.chunks(context) == 2
     kept = [json.dumps(encoding.encode(check.chunk(context, index))) for index in (1, 0)]
     results = [encoding.restore(json.loads(text)) for text in reversed(kept)]
-    chosen = experiments.select(["pcoqs-table-15"])
-    (found,) = experiments.reproduce(chosen, extent=experiments.Extent.SMOKE, seed=3, jobs=1)
+    experiment = EXPERIMENTS["pcoqs-table-15"]
+    at_once = simulation_study.tasks(experiment.demands, Effort(main=6, side=6, forest=1), seed=3)
+    measured = simulation_study.gathered(map(simulation_study.perform, at_once))
+    found = experiment.reproduce(
+        Inputs(seed=3, trials=20, pools=experiments.DIGITS, measured=measured)
+    )
     outcome = check.combine(context, results)
     expected = figures(found, Form.PUBLISHED, level=outcome.witness["level"])
     assert [f.series for f in outcome.figures] != []
     assert repr(outcome.figures) == repr(expected)
     assert outcome.evidence.n_samples == 6
+
+
+def test_a_table_has_every_cell(judge: Judge) -> None:
+    found = judge(cell(0.9005), cell(0.9105, name="misprinted"))
+    (table,) = found.tables
+    assert [column.name for column in table.columns] == [
+        "row",
+        "number",
+        "published",
+        "as published",
+        "as written",
+    ]
+    assert table.columns[0].texts == ["r", "misprinted"]
+    assert [column.marked for column in table.columns] == [[], [], [], [1], [1]]
+    assert not judge(cell(0.9005), form=Form.WRITTEN).tables
+
+
+def test_a_users_pool_takes_the_place_of_digits(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    probabilities = rng.dirichlet(np.ones(3), size=200)
+    path = tmp_path / "mine.npz"
+    np.savez(path, probabilities=probabilities, labels=rng.integers(3, size=200))
+    row = row_of("reproduced.ldpcp-figure-6", "reproduction", pools=(str(path),))
+    found = row.check(Context(seed=0, name="any", significance=1e-3, effort=0.5))
+    rows, numbers, *_, ours = found.tables[0].columns
+    assert all(name.startswith("mine, ε = ") for name in rows.texts)
+    sizes = [v for v, name in zip(ours.values, numbers.texts, strict=True) if name == "size"]
+    assert max(sizes) <= 3
+
+
+def test_a_pool_that_is_none_is_refused_before_the_run() -> None:
+    with pytest.raises(UsageError, match="--pool: path must name a readable .npz"):
+        suite("reproduction", pools=("missing.npz",))
+
+
+@pytest.mark.parametrize(
+    ("ids", "tables"), [(["reproduced.pcoqs-table-15"], 1), (["reproduced.ldpcp-table-1"], 0)]
+)
+def test_the_overview_says_what_as_published_means(ids: list[str], tables: int) -> None:
+    found = reproduced_tables.overview({"findings": [{"id": id_} for id_ in ids]})
+    assert len(found.tables) == tables
 
 
 def test_checks_travel_to_other_processes() -> None:

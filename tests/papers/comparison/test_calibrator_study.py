@@ -14,7 +14,7 @@ from dpcp_audit.data.scores import hps, prediction_sets, true_label_scores
 from dpcp_audit.neighbours import Relation
 from dpcp_audit.papers.comparison.budgets import Budget
 from dpcp_audit.papers.comparison.calibrator_study import Grid, compare, measure
-from dpcp_audit.papers.comparison.method import Case, Skipped
+from dpcp_audit.papers.comparison.method import Case, SkippedMethod
 from dpcp_audit.papers.comparison.own_methods import METHODS, method
 from dpcp_audit.papers.comparison.subjects import log_score, subject
 
@@ -79,9 +79,9 @@ def test_the_log_score_gives_the_same_sets_without_privacy() -> None:
 def test_every_method_runs_on_every_kind_of_subject(key, name) -> None:
     row = measure(method(key), case(name, n=1000), trials=30, seed=1)
     if key.startswith("ldpcp-l") and name == "uniform":
-        assert row == Skipped("LDP-CP-L needs labelled data; a law of scores has no labels")
+        assert row == SkippedMethod("LDP-CP-L needs labelled data; a law of scores has no labels")
         return
-    assert not isinstance(row, Skipped)
+    assert not isinstance(row, SkippedMethod)
     assert 0 <= row.failure_rate <= 1
     assert row.trials == 30
     assert (row.set_size is None) == (name == "uniform")
@@ -107,7 +107,7 @@ def test_measures_are_those_of_the_drawn_thresholds() -> None:
 
 def test_where_the_correction_eats_alpha_starred_pcoqs_is_left_out() -> None:
     skipped = method("pcoqs-claimed*").build(case(n=100, epsilon=0.5))
-    assert isinstance(skipped, Skipped)
+    assert isinstance(skipped, SkippedMethod)
     assert "α* = 0" in skipped.reason
 
 
@@ -120,7 +120,7 @@ def test_labels_alone_are_what_ldpcp_l_protects() -> None:
 def test_other_libraries_are_left_out_with_a_line_where_they_are_missing(monkeypatch, key) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     built = method(key).build(case())
-    assert built == Skipped(f"{key} is not installed; install it with: pip install {key}")
+    assert built == SkippedMethod(f"{key} is not installed; install it with: pip install {key}")
 
 
 @pytest.mark.parametrize("key", ["diffprivlib", "opendp"])

@@ -6,7 +6,7 @@ import pytest
 
 from dpcp_audit.mechanisms.conformal import conformal_rank
 from dpcp_audit.papers.comparison.budgets import Budget
-from dpcp_audit.papers.comparison.calibrator_study import Row, measure
+from dpcp_audit.papers.comparison.calibrator_study import ComparisonRow, measure
 from dpcp_audit.papers.comparison.method import Case
 from dpcp_audit.papers.comparison.own_methods import method
 from dpcp_audit.papers.comparison.subjects import subject
@@ -14,7 +14,7 @@ from dpcp_audit.papers.comparison.subjects import subject
 SIX_SIGMA = 6.0
 
 
-def measured(key: str, name: str, *, n: int, epsilon: float, trials: int = 4000) -> Row:
+def measured(key: str, name: str, *, n: int, epsilon: float, trials: int = 4000) -> ComparisonRow:
     case = Case(subject=subject(name), n=n, alpha=0.1, budget=Budget(epsilon))
     return measure(method(key), case, trials=trials, seed=3)
 

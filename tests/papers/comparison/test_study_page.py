@@ -14,7 +14,13 @@ from dpcp_audit.frontends.cli import main
 from dpcp_audit.papers.comparison import calibrator_study
 from dpcp_audit.papers.comparison.best_method import Panel, choose, elected, shortfalls
 from dpcp_audit.papers.comparison.best_method_map import draw_map
-from dpcp_audit.papers.comparison.calibrator_study import Comparison, Grid, Row, Timing, compare
+from dpcp_audit.papers.comparison.calibrator_study import (
+    Comparison,
+    ComparisonRow,
+    Grid,
+    ReleaseTime,
+    compare,
+)
 from dpcp_audit.papers.comparison.method import Trust
 from dpcp_audit.papers.comparison.study_heatmaps import (
     choice_figure,
@@ -38,8 +44,8 @@ GRID = Grid(
 )
 
 
-def row(key: str, size: float, **changes: object) -> Row:
-    measured = Row(
+def row(key: str, size: float, **changes: object) -> ComparisonRow:
+    measured = ComparisonRow(
         method=key,
         subject=POOL,
         n=1000,
@@ -58,12 +64,12 @@ def row(key: str, size: float, **changes: object) -> Row:
     return replace(measured, **changes)
 
 
-def comparison(*rows: Row) -> Comparison:
-    timings = (Timing(method="split", n=1000, seconds=0.00125),)
+def comparison(*rows: ComparisonRow) -> Comparison:
+    timings = (ReleaseTime(method="split", n=1000, seconds=0.00125),)
     return Comparison(grid=GRID, rows=(row("split", 1.0), *rows), skipped=(), timings=timings)
 
 
-def chosen(*rows: Row, panel: Panel = ANYONE) -> str | None:
+def chosen(*rows: ComparisonRow, panel: Panel = ANYONE) -> str | None:
     best = choose(comparison(*rows), panel=panel, **CASE)
     return best.row.method if best.row else None
 

@@ -14,17 +14,17 @@ from dpcp_audit.papers.reproduce.experiment import Inputs
 from dpcp_audit.papers.reproduce.pcoqs_networks import _pool_cells
 
 if TYPE_CHECKING:
-    from dpcp_audit.papers.reproduce.table_cells import Cell
+    from dpcp_audit.papers.reproduce.table_cells import TableCell
 
 INPUTS = Inputs(seed=0, trials=4, pools=experiments.DIGITS)
 
 
-def cells(id_: str) -> dict[tuple[str, str], Cell]:
+def cells(id_: str) -> dict[tuple[str, str], TableCell]:
     found = experiments.experiments()[id_].reproduce(INPUTS).cells
     return {(cell.row, cell.column): cell for cell in found}
 
 
-def value(cell: Cell) -> float:
+def value(cell: TableCell) -> float:
     assert cell.as_written is not None
     return cell.as_written.value
 

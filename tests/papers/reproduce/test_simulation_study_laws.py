@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -14,12 +15,17 @@ from dpcp_audit.papers.reproduce.simulation_study import (
     Demand,
     Effort,
     Measured,
-    Method,
     Metric,
-    run,
+    SimulatedMethod,
+    gathered,
+    perform,
     stream,
+    tasks,
 )
 from dpcp_audit.papers.reproduce.table_cells import Estimate, Printed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 PLAIN = Model(kind=ModelKind.NAIVE_BAYES)
 EPSILONS = (0.1, 1.0, 10.0)
@@ -30,15 +36,21 @@ def demand(**parameters: float) -> Demand:
     return Demand(PLAIN, 10_000, Condition(**parameters))
 
 
+def run(wanted: Iterable[Demand], effort: Effort, *, seed: int) -> dict[Demand, Measured]:
+    return gathered(map(perform, tasks(wanted, effort, seed=seed)))
+
+
 @cache
 def measured() -> dict[Demand, Measured]:
     wanted = [demand(epsilon=epsilon) for epsilon in EPSILONS]
-    return run(wanted, Effort(main=TRIALS, side=2, forest=1), seed=0, jobs=1)
+    return run(wanted, Effort(main=TRIALS, side=2, forest=1), seed=0)
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
-@pytest.mark.parametrize("method", [Method.EXPONQ, Method.PCOQS])
-def test_the_first_published_draws_agree_with_table_5(epsilon: float, method: Method) -> None:
+@pytest.mark.parametrize("method", [SimulatedMethod.EXPONQ, SimulatedMethod.PCOQS])
+def test_the_first_published_draws_agree_with_table_5(
+    epsilon: float, method: SimulatedMethod
+) -> None:
     """No false alarms: data and draws are the published ones."""
     printed = [
         Printed.parse(text)
@@ -52,15 +64,15 @@ def test_the_first_published_draws_agree_with_table_5(epsilon: float, method: Me
 
 
 def test_a_table_computed_at_another_budget_does_not_agree() -> None:
-    trials = measured()[demand(epsilon=1.0)].published[:, Method.EXPONQ, Metric.COVERAGE]
+    trials = measured()[demand(epsilon=1.0)].published[:, SimulatedMethod.EXPONQ, Metric.COVERAGE]
     printed = Printed.parse(pcoqs_experiments.published()["5"]["rows"]["0.1"].split()[0])
     assert abs(trials.mean() - printed.value) > 0.05
 
 
-def test_results_depend_neither_on_workers_nor_on_what_runs_beside() -> None:
+def test_results_do_not_depend_on_what_runs_beside() -> None:
     effort = Effort(main=6, side=2, forest=1)
-    alone = run([demand(epsilon=1.0)], effort, seed=0, jobs=1)[demand(epsilon=1.0)]
-    together = run([demand(epsilon=e) for e in EPSILONS], effort, seed=0, jobs=2)
+    alone = run([demand(epsilon=1.0)], effort, seed=0)[demand(epsilon=1.0)]
+    together = run([demand(epsilon=e) for e in EPSILONS], effort, seed=0)
     for one, other in zip(alone, together[demand(epsilon=1.0)], strict=True):
         np.testing.assert_array_equal(one, other)
     np.testing.assert_array_equal(alone.published, measured()[demand(epsilon=1.0)].published[:6])
@@ -68,8 +80,8 @@ def test_results_depend_neither_on_workers_nor_on_what_runs_beside() -> None:
 
 def test_the_seed_moves_what_is_written_and_not_what_is_published() -> None:
     effort = Effort(main=2, side=2, forest=1)
-    first, second = (run([demand()], effort, seed=seed, jobs=1)[demand()] for seed in (0, 1))
-    for method in (Method.EXPONQ, Method.PCOQS, Method.STANDARD):
+    first, second = (run([demand()], effort, seed=seed)[demand()] for seed in (0, 1))
+    for method in (SimulatedMethod.EXPONQ, SimulatedMethod.PCOQS, SimulatedMethod.STANDARD):
         np.testing.assert_array_equal(first.published[:, method], second.published[:, method])
     assert not np.array_equal(first.written, second.written, equal_nan=True)
 
@@ -84,10 +96,10 @@ def test_histlap_is_seeded_as_its_tables_are() -> None:
 
 def test_alone_leaves_the_other_methods_out() -> None:
     wanted = demand(lowest=1e-20, resolution=1e-3, alone=True)
-    found = run([wanted], Effort(main=2, side=2, forest=1), seed=0, jobs=1)[wanted]
+    found = run([wanted], Effort(main=2, side=2, forest=1), seed=0)[wanted]
     for part in found:
-        assert np.isnan(part[:, Method.EXPONQ, Metric.COVERAGE]).all()
-        assert np.isfinite(part[:, Method.PCOQS]).all()
+        assert np.isnan(part[:, SimulatedMethod.EXPONQ, Metric.COVERAGE]).all()
+        assert np.isfinite(part[:, SimulatedMethod.PCOQS]).all()
 
 
 def test_the_data_is_split_in_60_24_16_percent_and_balanced() -> None:
@@ -104,11 +116,11 @@ def test_table_5_comes_out_to_the_printed_digit() -> None:
     """No false alarms: P-COQS and ExponQ over all 1,000 published draws."""
     rows = pcoqs_experiments.published()["5"]["rows"]
     wanted = {label: demand(epsilon=float(label)) for label in rows}
-    found = run(wanted.values(), Effort(main=1000, side=1, forest=1), seed=0, jobs=2)
+    found = run(wanted.values(), Effort(main=1000, side=1, forest=1), seed=0)
     for label, text in rows.items():
         for place, cell in enumerate(text.split()):
             metric, method = divmod(place, 3)
-            if method == Method.HISTLAP:
+            if method == SimulatedMethod.HISTLAP:
                 continue
             estimate = Estimate.of(found[wanted[label]].published[:, method, metric], repeats=True)
             number = Printed.parse(cell)

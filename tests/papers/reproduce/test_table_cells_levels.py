@@ -10,18 +10,18 @@ from dpcp_audit.checks import Context
 from dpcp_audit.papers.claims.reproduced_tables import Reproduced
 from dpcp_audit.papers.reproduce import experiments
 from dpcp_audit.papers.reproduce.experiment import Experiment
-from dpcp_audit.papers.reproduce.table_cells import Cell, Estimate, Form, Printed
+from dpcp_audit.papers.reproduce.table_cells import Estimate, Form, Printed, TableCell
 from dpcp_audit.results import Verdict
 
 RUNS, CELLS, SIGNIFICANCE = 600, 20, 0.1
 
 
-def table(rng: np.random.Generator, *, trials: int) -> list[Cell]:
+def table(rng: np.random.Generator, *, trials: int) -> list[TableCell]:
     """Return cells whose printed numbers and ours have the same law."""
     printed = rng.normal(0.9, 0.01, size=(CELLS, 1000))
     ours = rng.normal(0.9, 0.01, size=(CELLS, trials))
     return [
-        Cell(
+        TableCell(
             row=str(place),
             column="coverage",
             printed=Printed(value=round(theirs.mean(), 6), spread=theirs.std(ddof=1), decimals=6),

@@ -10,7 +10,7 @@ from scipy.stats import binom
 from support.report_document import document, evidence, finding
 
 from dpcp_audit.audits.sampled import SampledPrivacy
-from dpcp_audit.audits.search.event_search import ChosenEvent, Event
+from dpcp_audit.audits.search.event_search import Event, PilotEvent
 from dpcp_audit.audits.search.features import Ones
 from dpcp_audit.checks import Context
 from dpcp_audit.engine.run_settings import RunSettings
@@ -122,8 +122,8 @@ class Fixed:
 
     def __call__(
         self, guarantee: PrivacyGuarantee, outputs: FloatArray, others: FloatArray, /
-    ) -> ChosenEvent:
-        return ChosenEvent(
+    ) -> PilotEvent:
+        return PilotEvent(
             Event(np.array([19.0]), np.array([False, True]), self.feature), swapped=True, excess=1.0
         )
 

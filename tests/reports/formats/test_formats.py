@@ -46,18 +46,23 @@ def test_a_format_is_one_file(planted: Path) -> None:
 
 
 def test_without_the_file_it_is_not_known(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="unknown format 'planted_count', use one of csv, html"):
+    with pytest.raises(
+        UsageError, match="unknown format 'planted_count', use one of cells, csv, html"
+    ):
         parse_reports([f"planted_count={tmp_path / 'a.txt'}"])
 
 
 def test_the_menu_names_every_format() -> None:
-    assert menu() == "csv=, html=, json=, junit=, markdown= or sarif="
+    assert menu() == "cells=, csv=, html=, json=, junit=, markdown=, sarif= or tables="
 
 
 def test_suffixes_are_told_apart() -> None:
     suffixes = [report_format(name).suffix for name in format_names()]
     assert len(set(suffixes)) == len(suffixes)
-    with pytest.raises(UsageError, match=r"^path must end in one of \.csv, \.html.*got 'a\.pdf'"):
+    assert format_for(Path("a.tables.md")) is report_format("tables")
+    with pytest.raises(
+        UsageError, match=r"^path must end in one of \.cells\.csv, \.csv, \.html.*got 'a\.pdf'"
+    ):
         format_for(Path("a.pdf"))
 
 

@@ -1,4 +1,4 @@
-"""``dpcp-audit run``: put the selected claims to the test, report, compare with expectations."""
+"""``dpcp-audit run``: test the selected claims, report, compare with expectations."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any
 from dpcp_audit.frontends.cli import arguments
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dpcp_audit.engine.run_settings import RunSettings
     from dpcp_audit.frontends.cli.arguments import Commands
+    from dpcp_audit.frontends.publishing import Show
 
 
 def add_parser(commands: Commands) -> None:
@@ -21,33 +24,61 @@ def add_parser(commands: Commands) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    arguments.add_profile(parser, default=None)
     arguments.add_selection(parser, default_suite=None)
+    add_suite_options(parser)
+    parser.set_defaults(execute=execute)
+
+
+def add_suite_options(parser: argparse.ArgumentParser) -> None:
+    """Add what every suite is run with; what is left out has its default, or is resumed."""
+    arguments.add_profile(parser, default=None)
     arguments.add_seed(parser, default=None)
     arguments.add_false_alarm(parser, default=None)
     arguments.add_run_options(parser)
     arguments.add_report(parser)
-    parser.set_defaults(execute=execute)
 
 
 def execute(options: argparse.Namespace) -> int:
     """Check the claims that the options select and publish the results."""
+    from dpcp_audit.frontends.publishing import exit_code
+
+    return exit_code(run_suite(options, only=options.only))
+
+
+def run_suite(
+    options: argparse.Namespace,
+    *,
+    only: Sequence[str] = (),
+    show: Show | None = None,
+    **fixed: Any,
+) -> dict[str, Any]:
+    """Run a suite, or go on with a run of it, publish and return the results.
+
+    Parameters
+    ----------
+    only : sequence of str
+        Patterns of ids; without, all claims.
+    show : callable, optional
+        Prints the results; by default a summary.
+    fixed : dict
+        Settings that the command fixes, such as the suite.
+    """
     from dpcp_audit.engine.run_settings import RunSettings
     from dpcp_audit.engine.suites import select
-    from dpcp_audit.frontends.publishing import exit_code, publish, resumed, watch
+    from dpcp_audit.frontends.publishing import publish, resumed, watch
     from dpcp_audit.reports.writers import parse_reports
 
     writers = parse_reports(options.report)
-    chosen = _chosen(options)
+    chosen = _chosen(options) | fixed
     if options.resume is None:
         settings = RunSettings(**chosen)
-        rows = select(options.only, settings.suite, **settings.given)
+        rows = select(only, settings.suite, **settings.given)
     else:
         rows, settings = resumed(options.resume)
-        _refuse_others(chosen, options.only, settings)
+        _refuse_others(chosen, only, settings)
     results = watch(rows, settings, options)
-    publish(results, writers)
-    return exit_code(results)
+    publish(results, writers, show)
+    return results
 
 
 def _chosen(options: argparse.Namespace) -> dict[str, Any]:
@@ -59,13 +90,13 @@ def _chosen(options: argparse.Namespace) -> dict[str, Any]:
         "profile": options.profile and Profile(options.profile),
         "false_alarm": options.false_alarm,
         "strict": options.strict or None,
-        "suite": options.suite,
-        "pools": tuple(options.pool) or None,
+        "suite": getattr(options, "suite", None),
+        "pools": tuple(getattr(options, "pool", ())) or None,
     }
     return {name: value for name, value in chosen.items() if value is not None}
 
 
-def _refuse_others(chosen: dict[str, Any], only: list[str], settings: RunSettings) -> None:
+def _refuse_others(chosen: dict[str, Any], only: Sequence[str], settings: RunSettings) -> None:
     """Raise ``UsageError`` where what is chosen is not what the resumed run was begun with."""
     from dpcp_audit.errors import UsageError
 

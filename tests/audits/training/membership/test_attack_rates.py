@@ -47,8 +47,9 @@ def test_a_line_never_exceeds_what_a_mechanism_attains() -> None:
 def test_the_line_of_the_advantage() -> None:
     line = RateLine.of(PureDP(1.0), 0.0, targets=50)
     assert line.allowed == pytest.approx(math.tanh(0.5))
-    assert line.quantity == "TPR − FPR of the attack, mean over the targets"
-    assert RateLine.of(PureDP(1.0), 1.0, targets=50).quantity.startswith("TPR − 2.718·FPR")
+    assert (line.quantity, line.at) == ("membership-advantage", {})
+    tilted = RateLine.of(PureDP(1.0), 1.0, targets=50)
+    assert (tilted.quantity, tilted.at) == ("delta", {"epsilon": 1.0})
 
 
 def test_limits_of_a_perfect_attack_shrink_with_the_models() -> None:

@@ -1,1 +1,0 @@
-"""A reproduction as plain data, and its pages."""

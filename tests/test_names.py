@@ -1,0 +1,54 @@
+"""One name, one thing: no class and no module of the package bears the name of another."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from test_storeys import PACKAGE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+
+def twice(named: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """Return the names that stand for several things, with the places of these."""
+    places: dict[str, list[str]] = defaultdict(list)
+    for name, place in named:
+        places[name].append(place)
+    return {name: where for name, where in places.items() if len(where) > 1}
+
+
+def modules(folder: Path) -> Iterator[tuple[str, str]]:
+    """Yield the modules of a package but for ``__init__``, with their paths."""
+    for path in sorted(folder.rglob("*.py")):
+        if path.name != "__init__.py":
+            yield path.name, str(path.relative_to(folder))
+
+
+def classes(folder: Path) -> Iterator[tuple[str, str]]:
+    """Yield the classes of a package that are not private to their module, with their paths."""
+    for path in sorted(folder.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                yield node.name, str(path.relative_to(folder))
+
+
+def test_no_module_has_the_name_of_another() -> None:
+    assert twice(modules(PACKAGE)) == {}
+
+
+def test_no_class_has_the_name_of_another() -> None:
+    assert twice(classes(PACKAGE)) == {}
+
+
+def test_a_second_thing_of_a_name_is_seen(tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "__init__.py").touch()
+        (tmp_path / folder / "same.py").write_text("class Same: ...\nclass _Own: ...\n", "utf-8")
+    places = ["a/same.py", "b/same.py"]
+    assert twice(modules(tmp_path)) == {"same.py": places}
+    assert twice(classes(tmp_path)) == {"Same": places}
