@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from dpcp_audit.outcome_tables import Table
     from dpcp_audit.figures import Figure
+    from dpcp_audit.outcome_tables import Table
     from dpcp_audit.rows import Row
 
 

@@ -197,7 +197,7 @@ def test_bad_settings_are_refused_by_name(bad: dict[str, Any]) -> None:
 
 
 def exit_code(monkeypatch: pytest.MonkeyPatch, rows: list[Row], *options: str) -> int:
-    monkeypatch.setattr(suites, "select", lambda *_: rows)
+    monkeypatch.setattr(suites, "select", lambda *_, **__: rows)
     return main(["run", "--jobs", "1", "--profile", "smoke", *options])
 
 
