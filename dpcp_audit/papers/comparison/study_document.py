@@ -6,9 +6,9 @@ import math
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, get_type_hints
 
-from dpcp_audit.papers.comparison.calibrator_study import Comparison, Grid, ComparisonRow
+from dpcp_audit.outcome_tables import Table, TableColumn
+from dpcp_audit.papers.comparison.calibrator_study import Comparison, ComparisonRow, Grid
 from dpcp_audit.papers.comparison.own_methods import METHODS
-from dpcp_audit.tables import Table, TableColumn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -79,7 +79,9 @@ def _names(table: Mapping[str, Any]) -> list[str]:
 def _rows(table: Mapping[str, Any]) -> Iterator[ComparisonRow]:
     columns = [column["values"] or column["texts"] for column in table["columns"]]
     for cells in zip(*columns, strict=True):
-        yield ComparisonRow(**{name: _field(name, cell) for name, cell in zip(_NAMES, cells, strict=True)})
+        yield ComparisonRow(
+            **{name: _field(name, cell) for name, cell in zip(_NAMES, cells, strict=True)}
+        )
 
 
 def _field(name: str, cell: str | float) -> Any:

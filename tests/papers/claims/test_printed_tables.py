@@ -54,7 +54,7 @@ def test_sound_tables_are_not_refuted(
     else:
         for label in printed["10"]["rows"]:
             printed["10"]["rows"][label] = "0.9±0.1 1.2±0.1 0.8±0.1 0.82±0.1"
-    monkeypatch.setattr(printed_tables.tables, "published", lambda: printed)
+    monkeypatch.setattr(printed_tables.pcoqs_experiments, "published", lambda: printed)
     assert outcome(id_).verdict is not Verdict.REFUTED
 
 

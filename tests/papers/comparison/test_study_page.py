@@ -13,7 +13,12 @@ from support.comparisons import compare
 
 from dpcp_audit.papers.comparison.best_method import Panel, choose, elected, shortfalls
 from dpcp_audit.papers.comparison.best_method_map import draw_map
-from dpcp_audit.papers.comparison.calibrator_study import Comparison, Grid, ComparisonRow, ReleaseTime
+from dpcp_audit.papers.comparison.calibrator_study import (
+    Comparison,
+    ComparisonRow,
+    Grid,
+    ReleaseTime,
+)
 from dpcp_audit.papers.comparison.method import Trust
 from dpcp_audit.papers.comparison.study_heatmaps import (
     choice_figure,
