@@ -26,6 +26,7 @@ BUILT_IN = {
     "theorems": "dpcp_audit.papers.claims.theorem_grid:SUITE",
     "tables": "dpcp_audit.papers.claims.tables_suite:SUITE",
     "reproduction": "dpcp_audit.papers.claims.reproduced_tables:SUITE",
+    "comparison": "dpcp_audit.papers.claims.compared_calibrators:SUITE",
     "training": "dpcp_audit.papers.claims.training_suite:SUITE",
     "targets": "dpcp_audit.target_checks.target_rows:SUITE",
     "zoo": "dpcp_audit.zoo.zoo_rows:SUITE",
@@ -119,7 +120,14 @@ def suite(name: str = "papers", /, **given: Any) -> tuple[Row, ...]:
         if key not in find(name).takes:
             takers = ", ".join(each for each in BUILT_IN if key in find(each).takes)
             raise UsageError(f"--suite {name} takes no {key}; {takers or 'no suite'} does")
-    return _rows(name, **given) if given else _default_rows(name)
+    if not given:
+        return _default_rows(name)
+    try:
+        return _rows(name, **given)
+    except UsageError:
+        raise
+    except ValueError as error:  # of what was given
+        raise UsageError(f"--suite {name}: {error}") from error
 
 
 @cache

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import importlib.util
 
+from dpcp_audit.errors import MissingExtraError
+
 
 def require_torch() -> None:
-    """Raise a RuntimeError that says what to install, where PyTorch is missing.
+    """Raise ``MissingExtraError``, which says what to install, where PyTorch is missing.
 
     To be called before what needs PyTorch is imported inside a function.
     """
     if importlib.util.find_spec("torch") is None:
-        raise RuntimeError(
-            "PyTorch is not installed; install it with: pip install 'dpcp-audit[dpsgd]'"
-        )
+        raise MissingExtraError("PyTorch", "dpsgd")

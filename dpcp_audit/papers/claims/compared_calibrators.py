@@ -13,45 +13,69 @@ from dpcp_audit.papers.comparison.best_method import PANELS, elected, told
 from dpcp_audit.papers.comparison.calibrator_study import QUICK, Comparison, Grid
 from dpcp_audit.papers.comparison.method import SkippedMethod
 from dpcp_audit.papers.comparison.own_methods import MEAN_COVERAGE, method
+from dpcp_audit.papers.comparison.study_document import comparison_tables
 from dpcp_audit.papers.comparison.study_heatmaps import (
     choice_figure,
     coverage_figure,
     failure_figure,
     size_figure,
 )
-from dpcp_audit.papers.comparison.subjects import subject
+from dpcp_audit.papers.comparison.subjects import known_name
 from dpcp_audit.papers.reproduce.experiments import Extent
 from dpcp_audit.quantities import Quantity
 from dpcp_audit.results import Evidence, EvidenceKind, Outcome, PlainData, Verdict
 from dpcp_audit.rows import Row, claims_of
 from dpcp_audit.stats.bounded_mean import MeanBets
+from dpcp_audit.suite import Suite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from dpcp_audit.checks import Context
     from dpcp_audit.figures import Figure
+    from dpcp_audit.papers.comparison.best_method import Panel
 
 _claim = claims_of("Comparison")
 _ALPHA = 0.1
 
 
-def rows() -> list[Row]:
-    """Return one row a subject of the comparison."""
+def rows(
+    pools: Sequence[str] = (), alphas: Sequence[float] = (), delta: float | None = None
+) -> list[Row]:
+    """Return one row a subject of the comparison.
+
+    Parameters
+    ----------
+    pools : sequence of str
+        Further subjects (see ``subjects.subject``): files of saved pools, names of networks.
+    alphas : sequence of float
+        Miscoverage levels, in place of the grid's.
+    delta : float, optional
+        δ of every budget, in place of the grid's.
+
+    Raises
+    ------
+    MissingExtraError
+        If a network is asked for and PyTorch is not installed.
+    """
     return [
-        Row(
-            claim=_claim(
-                f"compared[scores={name}]",
-                "equal privacy",
-                Verdict.CONSISTENT,
-                f"On {name}, with the noise that (ε, {number(QUICK.delta)})-DP asks of each, the "
-                "calibrators whose theorem promises a mean coverage of 1−α keep it at every n "
-                "and ε.",
-            ),
-            check=Compared(subject=name),
-        )
-        for name in QUICK.subjects
+        _row(Compared(subject=name, alphas=tuple(alphas), delta=delta))
+        for name in (*QUICK.subjects, *pools)
     ]
+
+
+def _row(check: Compared) -> Row:
+    name, delta = known_name(check.subject), check.grid(effort=1.0, seed=0).delta
+    return Row(
+        claim=_claim(
+            f"compared[scores={name}]",
+            "equal privacy",
+            Verdict.CONSISTENT,
+            f"On {name}, with the noise that (ε, {number(delta)})-DP asks of each, the "
+            "calibrators whose theorem promises a mean coverage of 1−α keep it at every n and ε.",
+        ),
+        check=check,
+    )
 
 
 class _Limits(NamedTuple):
@@ -86,9 +110,13 @@ class Compared:
     ----------
     subject : str
         Its name (see ``subjects.subject``).
+    alphas, delta : tuple of float, float or None
+        Those of the cases, in place of the grid's.
     """
 
     subject: str
+    alphas: tuple[float, ...] = ()
+    delta: float | None = None
 
     @property
     def sampled(self) -> bool:
@@ -137,7 +165,6 @@ class Compared:
             skipped=tuple(
                 dict.fromkeys((key, why) for result in results for key, why in result["skipped"])
             ),
-            timings=(),
         )
         return Outcome(
             verdict=_verdict(limits),
@@ -152,19 +179,26 @@ class Compared:
                 "trials": worst.runs,
                 "seed": grid.seed,
             },
-            note=_note(comparison, self.subject),
-            figures=tuple(_figures(comparison, self.subject)),
+            note=_note(comparison),
+            figures=tuple(_figures(comparison)),
+            tables=comparison_tables(comparison),
         )
 
-    def _grid(self, context: Context) -> Grid:
-        extent = Extent.at(context.effort)
+    def grid(self, *, effort: float, seed: int) -> Grid:
+        """Return the cases that are run."""
+        extent = Extent.at(effort)
         grid = Grid() if extent is Extent.FULL else QUICK
         return replace(
             grid,
             subjects=(self.subject,),
-            seed=context.seed,
+            alphas=self.alphas or grid.alphas,
+            delta=grid.delta if self.delta is None else self.delta,
+            seed=seed,
             trials=grid.trials // 2 if extent is Extent.SMOKE else grid.trials,
         )
+
+    def _grid(self, context: Context) -> Grid:
+        return self.grid(effort=context.effort, seed=context.seed)
 
 
 def _promises(grid: Grid) -> int:
@@ -211,13 +245,10 @@ def _evidence(worst: _Limits, limits: Sequence[_Limits], significance: float) ->
     )
 
 
-def _note(comparison: Comparison, name: str) -> str:
+def _note(comparison: Comparison) -> str:
     said = []
-    if subject(name).labelled is not None:
-        said = [
-            f"{panel.title}: {told(elected(comparison, subject=name, alpha=_ALPHA, panel=panel))}."
-            for panel in PANELS
-        ]
+    if any(row.labels for row in comparison.rows):
+        said = [f"{panel.title}: {_elected(comparison, panel)}." for panel in PANELS]
         said.insert(0, "The smallest sets among those that cover, over all n and ε (how often).")
     short = dict.fromkeys(
         method(row.method).label
@@ -236,13 +267,31 @@ def _note(comparison: Comparison, name: str) -> str:
     return " ".join(said)
 
 
-def _figures(comparison: Comparison, name: str) -> Iterator[Figure]:
+def _elected(comparison: Comparison, panel: Panel) -> str:
+    (name,), alpha = comparison.names, _nearest(comparison)
+    return told(elected(comparison, subject=name, alpha=alpha, panel=panel))
+
+
+def _figures(comparison: Comparison) -> Iterator[Figure]:
     """Yield the choice over the whole grid and the numbers at the quick one's n and ε."""
-    labelled = subject(name).labelled is not None
+    (name,), alpha = comparison.names, _nearest(comparison)
+    labelled = any(row.labels for row in comparison.rows)
     if labelled:
-        yield choice_figure(comparison, subject=name, alpha=_ALPHA)
+        yield choice_figure(comparison, subject=name, alpha=alpha)
     drawn = (coverage_figure, failure_figure, *([size_figure] if labelled else []))
     for draw in drawn:
         yield draw(
-            comparison, subject=name, alpha=_ALPHA, sizes=QUICK.sizes, epsilons=QUICK.epsilons
+            comparison, subject=name, alpha=alpha, sizes=QUICK.sizes, epsilons=QUICK.epsilons
         )
+
+
+def _nearest(comparison: Comparison) -> float:
+    """Return the α that is drawn."""
+    return min(comparison.grid.alphas, key=lambda alpha: abs(alpha - _ALPHA))
+
+
+SUITE = Suite(
+    summary="All calibrators at equal privacy: which keep their promise, which to use when.",
+    rows=rows,
+    takes=frozenset({"pools", "alphas", "delta"}),
+)

@@ -8,15 +8,25 @@ from dpcp_audit.papers.claims import compared_calibrators, reproduced_tables
 from dpcp_audit.suite import Suite
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dpcp_audit.rows import Row
 
 
-def rows() -> list[Row]:
-    """Return a row or two a table or figure, and a row a subject of the comparison."""
-    return [*reproduced_tables.rows(), *compared_calibrators.rows()]
+def rows(pools: Sequence[str] = ()) -> list[Row]:
+    """Return a row or two a table or figure, and a row a subject of the comparison.
+
+    Parameters
+    ----------
+    pools : sequence of str
+        Files of saved pools: for experiments in kind, and as further subjects.
+    """
+    return [*reproduced_tables.rows(pools), *compared_calibrators.rows(pools)]
 
 
 SUITE = Suite(
     summary="What the papers print, reproduced, and their calibrators compared at equal privacy.",
     rows=rows,
+    takes=frozenset({"pools"}),
+    overview=reproduced_tables.overview,
 )

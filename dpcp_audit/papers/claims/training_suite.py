@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 from typing import TYPE_CHECKING
 
-from dpcp_audit.errors import MissingExtraError
+from dpcp_audit.mechanisms.dpsgd import require_torch
 from dpcp_audit.papers.claims import training_canaries, training_extraction, training_membership
 from dpcp_audit.suite import Suite
 
@@ -22,14 +21,8 @@ def rows() -> list[Row]:
     ]
 
 
-def require_pytorch() -> None:
-    """Raise ``MissingExtraError`` where PyTorch, which the rows run with, is not installed."""
-    if importlib.util.find_spec("torch") is None:
-        raise MissingExtraError("PyTorch", "dpsgd")
-
-
 SUITE = Suite(
     summary="DP-SGD and DP-Adam under attack; with the extra 'dpsgd'.",
     rows=rows,
-    require=require_pytorch,
+    require=require_torch,
 )

@@ -64,15 +64,13 @@ class Grid:
                 raise ValueError(f"{name} must not be empty")
         for key in self.methods:
             method(key)
-        for name in self.subjects:
-            if name not in LAWS and name.removesuffix(LOG_SCORE) not in POOLS:
-                subject(name)  # those two are always there, and fitted when they are compared
         for n in self.sizes:
             _validate.integer(sizes=n, at_least=100)
         for epsilon in self.epsilons:
             _validate.positive(epsilons=epsilon)
         for alpha in self.alphas:
             _validate.open_unit(alphas=alpha)
+        _validate.open_unit(delta=self.delta)
 
 
 QUICK = Grid(
@@ -140,36 +138,17 @@ class ReleaseTime:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """All rows in the grid's order, and what was left out, by method and reason."""
+    """All rows, by subject, α, n, ε and method, and what was left out, by method and reason."""
 
     grid: Grid
     rows: tuple[ComparisonRow, ...]
-    skipped: tuple[tuple[str, str], ...]
-    timings: tuple[ReleaseTime, ...]
+    skipped: tuple[tuple[str, str], ...] = ()
+    timings: tuple[ReleaseTime, ...] = ()
 
-
-def compare(grid: Grid, *, jobs: int = 1) -> Comparison:
-    """Run the comparison; all but the timings is the same for every number of workers.
-
-    Parameters
-    ----------
-    jobs : int
-        Worker processes, at least 1.
-    """
-    from joblib import Parallel, delayed  # noqa: PLC0415  (slow to import)
-
-    _validate.integer(jobs=jobs, at_least=1)
-    results = Parallel(n_jobs=jobs, batch_size=1)(
-        delayed(_measure_task)(grid, keys, epsilon) for keys, epsilon in tasks(grid)
-    )
-    rows = [row for found, _ in results for row in found]
-    skipped = dict.fromkeys(reason for _, left_out in results for reason in left_out)
-    return Comparison(
-        grid=grid,
-        rows=ordered(grid, rows),
-        skipped=tuple(skipped),
-        timings=tuple(_timings(grid)),
-    )
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the subjects, in the order of the rows."""
+        return tuple(dict.fromkeys(row.subject for row in self.rows))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -250,15 +229,9 @@ def cases(grid: Grid, keys: Sequence[str], epsilon: float) -> Iterator[tuple[Met
 
 
 def ordered(grid: Grid, rows: Iterable[ComparisonRow]) -> tuple[ComparisonRow, ...]:
-    """Return rows in the grid's order."""
+    """Return the rows of one subject by α, n, ε and method."""
     place = {key: i for i, key in enumerate(grid.methods)}
-    names = {subject(name).name: i for i, name in enumerate(grid.subjects)}
-    return tuple(
-        sorted(
-            rows,
-            key=lambda row: (names[row.subject], row.alpha, row.n, row.epsilon, place[row.method]),
-        )
-    )
+    return tuple(sorted(rows, key=lambda row: (row.alpha, row.n, row.epsilon, place[row.method])))
 
 
 def tasks(grid: Grid) -> Iterator[tuple[list[str], float]]:
@@ -272,26 +245,14 @@ def tasks(grid: Grid) -> Iterator[tuple[list[str], float]]:
             yield keys, epsilon
 
 
-def _measure_task(
-    grid: Grid, keys: Sequence[str], epsilon: float
-) -> tuple[list[ComparisonRow], list[tuple[str, str]]]:
-    from threadpoolctl import threadpool_limits  # noqa: PLC0415  (needed by runs alone)
+def timings(grid: Grid, repeats: int = 5) -> Iterator[ReleaseTime]:
+    """Time one release of each method at each n, on the first subject that it can do.
 
-    rows, skipped = [], []
-    with threadpool_limits(limits=1):
-        for chosen, case in cases(grid, keys, epsilon):
-            result = measure(chosen, case, trials=grid.trials, seed=grid.seed)
-            if isinstance(result, SkippedMethod):
-                skipped.append((chosen.key, result.reason))
-            else:
-                rows.append(result)
-    return rows, skipped
-
-
-def _timings(grid: Grid, repeats: int = 5) -> Iterator[ReleaseTime]:
-    """Time one release of each method at each n, on the first subject that it can do."""
+    Of the grid's subjects those that need no file and no PyTorch are taken.
+    """
+    names = [name for name in grid.subjects if name in LAWS or name in POOLS]
     for key, n in product(grid.methods, grid.sizes):
-        for name in grid.subjects:
+        for name in names:
             case = Case(
                 subject=subject(name),
                 n=n,

@@ -18,7 +18,7 @@ from dpcp_audit.papers.comparison.study_tables import (
     method_table,
     timing_table,
 )
-from dpcp_audit.papers.comparison.subjects import LOG_SCORE, subject
+from dpcp_audit.papers.comparison.subjects import LOG_SCORE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -63,8 +63,8 @@ the tables, not in the map. Shuffling does not help it, because whoever sees the
 whose report it is. For LDP-CP-S each round's block of n/10 users is shuffled.
 """
 _RERUN = """\
-`dpcp-audit compare-calibrators --full --output FOLDER` does the whole grid, without `--full` the
-quick one; `--pool mine.npz` adds your own classifier's scores, and
+`dpcp-audit compare-calibrators --profile full --output FOLDER` does the whole grid, without
+`--profile full` the quick one; `--pool mine.npz` adds your own classifier's scores, and
 `--pool digits-dp-adam-cnn-eps8` a network trained by DP-Adam (`digits-adam-cnn`: the same without
 privacy). The numbers above come out of the run that wrote this page ({rows} rows:
 n = {sizes}; ε = {epsilons}; α = {alphas}; seed {seed}, {trials} runs a case, fewer where a run
@@ -120,7 +120,7 @@ def comparison_page(comparison: Comparison, *, image: str) -> str:
 
 def _elections(comparison: Comparison, alpha: float) -> list[str]:
     labelled = {row.subject for row in comparison.rows if row.labels is not None}
-    pools = [name for name in _names(comparison) if name in labelled]
+    pools = [name for name in comparison.names if name in labelled]
     tallies = {
         (panel.title, name): elected(comparison, subject=name, alpha=alpha, panel=panel)
         for panel in PANELS
@@ -141,10 +141,6 @@ def _elections(comparison: Comparison, alpha: float) -> list[str]:
     ]
     cells = tallies[theorem, plain].total()
     return [*parts, _LESSONS.format(plain=useful[0], log=useful[1], cells=cells)]
-
-
-def _names(comparison: Comparison) -> list[str]:
-    return [subject(given).name for given in comparison.grid.subjects]
 
 
 def _noise_text(at: Spending, delta: float) -> str:
@@ -177,7 +173,7 @@ def _spending_table(spent: Iterable[Spending]) -> str:
 
 
 def _shortfall_table(comparison: Comparison) -> str:
-    names = _names(comparison)
+    names = comparison.names
     return markdown_table(
         ["method", "price", *(f"short on {name}" for name in names)],
         (
@@ -207,7 +203,7 @@ def _short(rows: Sequence[ComparisonRow]) -> str:
 
 def _case_sections(comparison: Comparison, *, n: int, alpha: float, epsilon: float) -> list[str]:
     parts = []
-    for name in _names(comparison):
+    for name in comparison.names:
         table = case_table(comparison, subject=name, n=n, alpha=alpha, epsilon=epsilon)
         parts += [f"### {name}", table]
     return parts

@@ -12,6 +12,7 @@ import numpy as np
 from dpcp_audit.data.pools import Classifier, Dataset, classifier_pool, load_pool
 from dpcp_audit.data.populations import Beta, Pool, Uniform
 from dpcp_audit.data.scores import hps, true_label_scores
+from dpcp_audit.mechanisms.dpsgd import require_torch
 from dpcp_audit.mechanisms.dpsgd.network_pools import Network, dpsgd_pool
 
 if TYPE_CHECKING:
@@ -102,6 +103,24 @@ def subject(name: str) -> Subject:
     raise ValueError(
         f"name must be one of {', '.join([*LAWS, *POOLS, *NETWORKS])}, or end in .npz, got {name!r}"
     )
+
+
+def known_name(name: str) -> str:
+    """Return the name that a subject's findings have; nothing is fitted for it.
+
+    Raises
+    ------
+    ValueError
+        If there is no such subject, or a file holds no pool.
+    MissingExtraError
+        If it is a network, and PyTorch is not installed.
+    """
+    pool = name.removesuffix(LOG_SCORE)
+    if pool in NETWORKS:
+        require_torch()
+    if name in LAWS or pool in POOLS or pool in NETWORKS:
+        return name
+    return subject(name).name
 
 
 def log_score(probabilities: FloatArray) -> FloatArray:

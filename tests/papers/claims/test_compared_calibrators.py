@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 from importlib.util import find_spec
 
 import pytest
+from support.comparisons import compare
 
 from dpcp_audit.checks import Chunked, Context
 from dpcp_audit.engine import encoding
@@ -16,7 +17,7 @@ from dpcp_audit.engine.runner import check
 from dpcp_audit.engine.suites import suite
 from dpcp_audit.papers.claims import compared_calibrators
 from dpcp_audit.papers.claims.compared_calibrators import Compared
-from dpcp_audit.papers.comparison.calibrator_study import QUICK, Grid, compare
+from dpcp_audit.papers.comparison.calibrator_study import QUICK, Grid
 from dpcp_audit.reports.document import to_document
 from dpcp_audit.reports.drawing.heatmaps import heat_map
 from dpcp_audit.reports.formats.html import render_html

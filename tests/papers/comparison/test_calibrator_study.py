@@ -8,15 +8,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.comparisons import compare
 
 from dpcp_audit.data.pools import Classifier, Dataset, classifier_pool
 from dpcp_audit.data.scores import hps, prediction_sets, true_label_scores
 from dpcp_audit.neighbours import Relation
 from dpcp_audit.papers.comparison.budgets import Budget
-from dpcp_audit.papers.comparison.calibrator_study import Grid, compare, measure
+from dpcp_audit.papers.comparison.calibrator_study import Grid, measure, timings
 from dpcp_audit.papers.comparison.method import Case, SkippedMethod
 from dpcp_audit.papers.comparison.own_methods import METHODS, method
-from dpcp_audit.papers.comparison.subjects import log_score, subject
+from dpcp_audit.papers.comparison.subjects import known_name, log_score, subject
 
 OWN = tuple(m.key for m in METHODS if m.key not in ("diffprivlib", "opendp"))
 SMALL = Grid(
@@ -130,12 +131,17 @@ def test_other_libraries_calibrate_where_they_are_installed(key) -> None:
     assert row.coverage == pytest.approx(0.8, abs=0.03)
 
 
-def test_rows_do_not_depend_on_the_number_of_workers_nor_on_what_runs_beside() -> None:
-    one, two = compare(SMALL, jobs=1), compare(SMALL, jobs=2)
-    assert one.rows == two.rows
+def test_rows_do_not_depend_on_what_runs_beside() -> None:
     alone = compare(replace(SMALL, methods=("histlap",), sizes=(200,)))
-    assert set(alone.rows) <= set(one.rows)
-    assert {row.seconds > 0 for row in one.timings} == {True}
+    assert set(alone.rows) <= set(compare(SMALL).rows)
+
+
+def test_every_method_is_timed_at_every_size() -> None:
+    found = list(timings(replace(SMALL, subjects=("absent.npz", *SMALL.subjects))))
+    assert [(each.method, each.n) for each in found] == [
+        (key, n) for key in SMALL.methods for n in SMALL.sizes
+    ]
+    assert {each.seconds > 0 for each in found} == {True}
 
 
 def test_another_seed_gives_other_rows() -> None:
@@ -165,11 +171,10 @@ def test_a_users_pool_is_a_subject(tmp_path) -> None:
     ("changes", "message"),
     [
         ({"methods": ("p-coqs",)}, "key must be one of split"),
-        ({"subjects": ("iris",)}, "name must be one of uniform"),
-        ({"subjects": ("absent.npz",)}, "readable .npz"),
         ({"subjects": ()}, "subjects must not be empty"),
         ({"sizes": (50,)}, "sizes must be an integer >= 100"),
         ({"epsilons": (0.0,)}, "epsilons must be finite and > 0"),
+        ({"delta": 0.0}, r"delta must lie in \(0, 1\)"),
         ({"alphas": (1.0,)}, r"alphas must lie in \(0, 1\)"),
         ({"trials": 1}, "trials must be an integer >= 2"),
         ({"seed": -1}, "seed must be an integer >= 0"),
@@ -178,3 +183,17 @@ def test_a_users_pool_is_a_subject(tmp_path) -> None:
 def test_bad_grids_are_refused(changes, message) -> None:
     with pytest.raises(ValueError, match=message):
         replace(SMALL, **changes)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("iris", "name must be one of uniform"), ("absent.npz", "readable .npz")],
+)
+def test_subjects_that_there_are_not_are_refused(name, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        known_name(name)
+
+
+@pytest.mark.parametrize("name", ["uniform", POOL, f"{POOL}:log"])
+def test_a_subject_is_known_by_the_name_that_its_rows_have(name) -> None:
+    assert known_name(name) == subject(name).name

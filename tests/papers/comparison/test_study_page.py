@@ -9,9 +9,8 @@ import xml.etree.ElementTree as ET
 from dataclasses import replace
 
 import pytest
+from support.comparisons import compare
 
-from dpcp_audit.frontends.cli import main
-from dpcp_audit.papers.comparison import calibrator_study
 from dpcp_audit.papers.comparison.best_method import Panel, choose, elected, shortfalls
 from dpcp_audit.papers.comparison.best_method_map import draw_map
 from dpcp_audit.papers.comparison.calibrator_study import (
@@ -19,7 +18,6 @@ from dpcp_audit.papers.comparison.calibrator_study import (
     ComparisonRow,
     Grid,
     ReleaseTime,
-    compare,
 )
 from dpcp_audit.papers.comparison.method import Trust
 from dpcp_audit.papers.comparison.study_heatmaps import (
@@ -218,54 +216,3 @@ def test_the_pages_numbers_come_from_the_run(measured) -> None:
     assert "useful sets come out in 0 of 4 cells; with" in page
     assert f"{len(measured.rows)} rows:\nn = 300, 1000; ε = 4, 8; α = 0.1; seed 0, 100 runs" in page
     assert "{" not in page
-
-
-@pytest.fixture
-def quick(monkeypatch) -> None:
-    monkeypatch.setattr(
-        calibrator_study, "QUICK", replace(GRID, methods=("split", "histlap", "opendp"), trials=20)
-    )
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-
-
-class TestCommand:
-    @pytest.mark.usefixtures("quick")
-    def test_tables_go_to_stdout_and_talk_to_stderr(self, capsys) -> None:
-        assert main.main(["compare-calibrators", "--jobs", "1"]) == 0
-        out, err = capsys.readouterr()
-        assert out.startswith("## digits-logistic, n = 1000, ε = 1, α = 0.1\n")
-        assert "| HistLap |" in out
-        assert "left out: opendp: opendp is not installed" in err
-
-    @pytest.mark.usefixtures("quick")
-    def test_a_folder_gets_the_page_its_table_and_its_map(self, tmp_path) -> None:
-        pytest.importorskip("matplotlib")
-        folder = tmp_path / "new"
-        arguments = ["compare-calibrators", "--jobs", "1", "--delta", "1e-3"]
-        assert main.main([*arguments, "--output", str(folder)]) == 0
-        assert sorted(path.name for path in folder.iterdir()) == [
-            "comparison.csv",
-            "comparison.md",
-            "comparison.svg",
-        ]
-
-    @pytest.mark.usefixtures("quick")
-    @pytest.mark.parametrize(
-        ("arguments", "message"),
-        [
-            (["--pool", "absent.npz"], "absent.npz"),
-            (["--pool", "absent.csv"], "or end in .npz"),
-            (["--alpha", "1.5"], r"alphas must lie in \(0, 1\)"),
-        ],
-    )
-    def test_bad_options_are_usage_errors(self, capsys, arguments, message) -> None:
-        assert main.main(["compare-calibrators", *arguments]) == 2
-        assert message.replace("\\", "") in capsys.readouterr().err
-
-    @pytest.mark.usefixtures("quick")
-    def test_a_folder_that_cannot_be_written_is_named(self, tmp_path, capsys) -> None:
-        pytest.importorskip("matplotlib")
-        (tmp_path / "file").touch()
-        arguments = ["compare-calibrators", "--jobs", "1", "--output", str(tmp_path / "file")]
-        assert main.main([*arguments, "--delta", "1e-3"]) == 3
-        assert "could not be written" in capsys.readouterr().err

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.frontends.cli import arguments
+from dpcp_audit.frontends.cli.commands.run import add_suite_options, run_suite
 
 if TYPE_CHECKING:
+    from typing import TextIO
+
     from dpcp_audit.frontends.cli.arguments import Commands
-    from dpcp_audit.papers.comparison.calibrator_study import Comparison, Grid
 
 _DESCRIPTION = """\
-Compare split conformal prediction, P-COQS, ExponQ, HistLap, LDP-CP and, where they are
-installed, the quantiles of diffprivlib and OpenDP, each with the noise that one and the same
-(ε, δ) asks of it. Prints a Markdown table; --output writes the page, its table and its map.
-'dpcp-audit run --suite tables' has the same runs in its report, beside the papers' tables.
+Run the suite 'comparison': split conformal prediction, P-COQS, ExponQ, HistLap, LDP-CP and, where
+they are installed, the quantiles of diffprivlib and OpenDP, each with the noise that one and the
+same (ε, δ) asks of it. Prints a Markdown table a case; --output writes the page, its table and its
+map. 'dpcp-audit run --suite tables' has the same runs in its report, beside the papers' tables.
 """
 
 
@@ -26,13 +28,16 @@ def add_parser(commands: Commands) -> None:
         "compare-calibrators",
         help="compare all calibrators at equal privacy",
         description=_DESCRIPTION,
+        epilog=arguments.EXIT_CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.add_argument(
         "--full",
-        action="store_true",
-        help="the whole grid over n, ε and α, in place of a quick one",
+        action="store_const",
+        const="full",
+        dest="profile",
+        help="the whole grid over n, ε and α, in place of a quick one: --profile full",
     )
     parser.add_argument(
         "--alpha",
@@ -54,88 +59,85 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument(
         "--delta",
         type=arguments.probability,
-        default=1e-6,
         metavar="D",
-        help="δ of every budget (default: %(default)s)",
+        help="δ of every budget (default: 1e-6)",
     )
     parser.add_argument(
         "--output",
         type=Path,
         metavar="FOLDER",
-        help="write comparison.md, comparison.csv and comparison.svg there",
+        help="write comparison.md, comparison.csv and comparison.svg there, instead of printing",
     )
-    arguments.add_seed(parser)
-    arguments.add_jobs(parser)
+    add_suite_options(parser)
     parser.set_defaults(execute=execute)
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Compare, and print or write the outcome."""
-    from dpcp_audit.papers.comparison.calibrator_study import compare
+    """Compare, print or write the tables, and publish the results."""
+    from dpcp_audit.frontends.publishing import exit_code
 
-    comparison = compare(_grid(options), jobs=options.jobs)
+    given = {"alphas": options.alpha, "delta": options.delta}
+    given = {name: value for name, value in given.items() if value}
+    fixed: dict[str, Any] = {"suite": "comparison"} | ({"options": given} if given else {})
     if options.output is None:
-        _print(comparison)
-    else:
-        _write(comparison, options.output)
-    return 0
+        return exit_code(run_suite(options, fixed=fixed, show=_show))
+    _create(options.output)
+    results = run_suite(options, fixed=fixed)
+    _write(results, options.output)
+    return exit_code(results)
 
 
-def _grid(options: argparse.Namespace) -> Grid:
-    from dataclasses import replace
+def _show(document: dict[str, Any], *, stream: TextIO, results: Path | None) -> None:
+    """Print a table a case, what was left out, and then the summary."""
+    from itertools import product
 
-    from dpcp_audit.errors import UsageError
-    from dpcp_audit.papers.comparison.calibrator_study import QUICK, Grid
-
-    grid = Grid() if options.full else QUICK
-    try:
-        return replace(
-            grid,
-            subjects=(*grid.subjects, *options.pool),
-            alphas=tuple(options.alpha) or grid.alphas,
-            delta=options.delta,
-            seed=options.seed,
-        )
-    except (ValueError, RuntimeError) as error:  # the latter where PyTorch is missing
-        raise UsageError(str(error)) from error
-
-
-def _print(comparison: Comparison) -> None:
-    import sys
-
+    from dpcp_audit.papers.comparison.study_document import comparison_of
     from dpcp_audit.papers.comparison.study_tables import case_table
-    from dpcp_audit.papers.comparison.subjects import subject
+    from dpcp_audit.reports.terminal import print_summary
 
-    grid = comparison.grid
-    for name in (subject(given).name for given in grid.subjects):
-        for n in grid.sizes:
-            for alpha in grid.alphas:
-                for epsilon in grid.epsilons:
-                    print(f"## {name}, n = {n}, ε = {epsilon:g}, α = {alpha:g}\n")
-                    table = case_table(comparison, subject=name, n=n, alpha=alpha, epsilon=epsilon)
-                    print(f"{table}\n")
-    for key, reason in comparison.skipped:
-        print(f"left out: {key}: {reason}", file=sys.stderr)
+    if any(finding["tables"] for finding in document["findings"]):
+        found = comparison_of(document)
+        grid = found.grid
+        for name, n, alpha, epsilon in product(found.names, grid.sizes, grid.alphas, grid.epsilons):
+            table = case_table(found, subject=name, n=n, alpha=alpha, epsilon=epsilon)
+            print(f"## {name}, n = {n}, ε = {epsilon:g}, α = {alpha:g}\n\n{table}\n", file=stream)
+        for key, reason in found.skipped:
+            print(f"left out: {key}: {reason}", file=stream)
+    print_summary(document, stream=stream, results=results)
 
 
-def _write(comparison: Comparison, folder: Path) -> None:
+def _create(folder: Path) -> None:
     from dpcp_audit.errors import IncompleteError
-    from dpcp_audit.papers.comparison.best_method_map import draw_map
-    from dpcp_audit.papers.comparison.study_page import comparison_page
-    from dpcp_audit.papers.comparison.study_tables import rows_csv
-    from dpcp_audit.papers.comparison.subjects import subject
 
-    grid = comparison.grid
-    data = {item.name: item.labelled for item in map(subject, grid.subjects) if item.labelled}
-    shown = [name for name, held in data.items() if held.scores.shape[1] > 2] or list(data)
-    alpha = min(grid.alphas, key=lambda a: abs(a - 0.1))
-    files = {
-        "comparison.csv": rows_csv(comparison.rows),
-        "comparison.svg": draw_map(comparison, subjects=shown, alpha=alpha),
-        "comparison.md": comparison_page(comparison, image="comparison.svg"),
-    }
     try:
         folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise IncompleteError(f"the comparison could not be written: {error}") from error
+
+
+def _write(document: dict[str, Any], folder: Path) -> None:
+    from dataclasses import replace
+
+    from dpcp_audit.errors import IncompleteError
+    from dpcp_audit.papers.comparison.best_method_map import draw_map
+    from dpcp_audit.papers.comparison.calibrator_study import timings
+    from dpcp_audit.papers.comparison.study_document import comparison_of
+    from dpcp_audit.papers.comparison.study_page import comparison_page
+    from dpcp_audit.papers.comparison.study_tables import rows_csv
+
+    if not document["complete"]:
+        raise IncompleteError("the comparison was not completed, so its page was not written")
+    found = comparison_of(document)
+    found = replace(found, timings=tuple(timings(found.grid)))
+    labels = {row.subject: row.labels for row in found.rows if row.labels}
+    shown = [name for name, count in labels.items() if count > 2] or list(labels)
+    alpha = min(found.grid.alphas, key=lambda a: abs(a - 0.1))
+    files = {
+        "comparison.csv": rows_csv(found.rows),
+        "comparison.svg": draw_map(found, subjects=shown, alpha=alpha),
+        "comparison.md": comparison_page(found, image="comparison.svg"),
+    }
+    try:
         for name, text in files.items():
             (folder / name).write_text(text, encoding="utf-8")
     except OSError as error:

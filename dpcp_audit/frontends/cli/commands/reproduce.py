@@ -74,7 +74,7 @@ def execute(options: argparse.Namespace) -> int:
     if not options.experiments and options.resume is None:
         raise UsageError("give an ID, 'all' or 'list'")
     chosen = [row_id(experiment) for experiment in experiments.select(options.experiments)]
-    return exit_code(run_suite(options, only=chosen, show=_show, suite="reproduction"))
+    return exit_code(run_suite(options, fixed={"suite": "reproduction"}, only=chosen, show=_show))
 
 
 def _show(document: dict[str, Any], *, stream: TextIO, results: Path | None) -> None:

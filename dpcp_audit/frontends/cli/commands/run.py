@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dpcp_audit.frontends.cli import arguments
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from dpcp_audit.engine.run_settings import RunSettings
     from dpcp_audit.frontends.cli.arguments import Commands
@@ -48,20 +48,20 @@ def execute(options: argparse.Namespace) -> int:
 def run_suite(
     options: argparse.Namespace,
     *,
+    fixed: Mapping[str, Any] | None = None,
     only: Sequence[str] = (),
     show: Show | None = None,
-    **fixed: Any,
 ) -> dict[str, Any]:
     """Run a suite, or go on with a run of it, publish and return the results.
 
     Parameters
     ----------
+    fixed : mapping, optional
+        Settings that the command fixes, such as the suite.
     only : sequence of str
         Patterns of ids; without, all claims.
     show : callable, optional
         Prints the results; by default a summary.
-    fixed : dict
-        Settings that the command fixes, such as the suite.
     """
     from dpcp_audit.engine.run_settings import RunSettings
     from dpcp_audit.engine.suites import select
@@ -69,7 +69,7 @@ def run_suite(
     from dpcp_audit.reports.writers import parse_reports
 
     writers = parse_reports(options.report)
-    chosen = _chosen(options) | fixed
+    chosen = _chosen(options) | dict(fixed or {})
     if options.resume is None:
         settings = RunSettings(**chosen)
         rows = select(only, settings.suite, **settings.given)

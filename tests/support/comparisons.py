@@ -1,0 +1,32 @@
+"""A comparison of calibrators in this process, without an engine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpcp_audit.papers.comparison import calibrator_study
+from dpcp_audit.papers.comparison.calibrator_study import Comparison, ComparisonRow, ordered
+from dpcp_audit.papers.comparison.method import SkippedMethod
+from dpcp_audit.papers.comparison.subjects import subject
+
+if TYPE_CHECKING:
+    from dpcp_audit.papers.comparison.calibrator_study import Grid
+
+
+def compare(grid: Grid) -> Comparison:
+    """Return the rows of every subject, each in the study's order."""
+    rows: dict[str, list[ComparisonRow]] = {subject(name).name: [] for name in grid.subjects}
+    skipped = {}
+    for keys, epsilon in calibrator_study.tasks(grid):
+        for chosen, case in calibrator_study.cases(grid, keys, epsilon):
+            found = calibrator_study.measure(chosen, case, trials=grid.trials, seed=grid.seed)
+            if isinstance(found, SkippedMethod):
+                skipped[chosen.key, found.reason] = None
+            else:
+                rows[found.subject].append(found)
+    return Comparison(
+        grid=grid,
+        rows=tuple(row for each in rows.values() for row in ordered(grid, each)),
+        skipped=tuple(skipped),
+        timings=tuple(calibrator_study.timings(grid)),
+    )
