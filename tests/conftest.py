@@ -1,6 +1,11 @@
+"""What holds for all tests: threads, Hypothesis, and which tests are fast."""
+
 from __future__ import annotations
 
 import os
+from pathlib import Path
+
+import pytest
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # of PyTorch: the cores are shared by the workers
 
@@ -9,3 +14,50 @@ from hypothesis import settings
 settings.register_profile("ci", derandomize=True, deadline=None, max_examples=60, print_blob=True)
 settings.register_profile("explore", deadline=None, max_examples=1000, print_blob=True)
 settings.load_profile("ci")
+
+SLOW_MARKS = ("statistical", "known_bad", "study")
+SLOW_FILES = frozenset(
+    {
+        "audits/search/test_exact_pairs.py",
+        "audits/test_blackbox.py",
+        "audits/test_sampled.py",
+        "audits/training/canaries/test_canary_audit.py",
+        "audits/training/test_one_run.py",
+        "docs/test_docs.py",
+        "docs/test_dpsgd_docs.py",
+        "docs/test_examples.py",
+        "engine/test_backends.py",
+        "engine/test_journal.py",
+        "engine/test_runner.py",
+        "engine/test_suites.py",
+        "engine/test_worker_pool.py",
+        "frontends/cli/commands/test_check.py",
+        "frontends/cli/commands/test_check_mistakes.py",
+        "frontends/cli/commands/test_reproduce.py",
+        "frontends/cli/test_main.py",
+        "frontends/pytest_plugin/test_hooks.py",
+        "frontends/test_publishing.py",
+        "papers/claims/test_compared_calibrators.py",
+        "papers/claims/test_reproduced_tables.py",
+        "papers/claims/test_training_extraction.py",
+        "papers/claims/test_training_membership.py",
+        "papers/comparison/test_budgets.py",
+        "papers/comparison/test_calibrator_study.py",
+        "papers/comparison/test_study_page.py",
+        "papers/computations/test_training_budgets.py",
+        "papers/reproduce/test_simulation_study_laws.py",
+    }
+)
+"""Files, from the folder of tests, that take ten seconds or more on one core."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what is fast, before ``-m`` selects."""
+    here = Path(__file__).parent
+    for item in items:
+        slow_file = item.path.is_relative_to(here) and (
+            item.path.relative_to(here).as_posix() in SLOW_FILES
+        )
+        if not slow_file and not any(map(item.get_closest_marker, SLOW_MARKS)):
+            item.add_marker("fast")

@@ -26,7 +26,7 @@ STOREYS = (
     "frontends",
 )
 BESIDE = {"docs", "support"}
-OF_THE_WHOLE = {"test_import_cost.py", "test_names.py", "test_storeys.py"}
+OF_THE_WHOLE = {"test_fast_tier.py", "test_import_cost.py", "test_names.py", "test_storeys.py"}
 
 
 def imported_modules(source: str, package: str) -> set[str]:

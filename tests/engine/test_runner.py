@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 import os
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from support.unruly import CannotTravel, Does, Sums, hangs_in_c, harmless
+from support.unruly import CannotTravel, Does, Sums, hangs_in_c
 
 from dpcp_audit.checks import Context
-from dpcp_audit.computed import Computation, Computed
-from dpcp_audit.engine import suites
+from dpcp_audit.computed import Computed
 from dpcp_audit.engine.backends import Engine
 from dpcp_audit.engine.run_events import (
     CheckFinished,
@@ -26,19 +25,16 @@ from dpcp_audit.engine.run_settings import Profile, RunSettings
 from dpcp_audit.engine.runner import check, check_row, run, share
 from dpcp_audit.engine.suites import select
 from dpcp_audit.engine.worker_pool import Limits, family
-from dpcp_audit.frontends import publishing
-from dpcp_audit.frontends.cli import arguments
-from dpcp_audit.frontends.cli.main import main
-from dpcp_audit.quantities import Quantity
 from dpcp_audit.reports.document import to_document
-from dpcp_audit.results import Claim, Source, Verdict
-from dpcp_audit.rows import Row
+from dpcp_audit.results import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from dpcp_audit.results import Finding, Outcome
+    from dpcp_audit.rows import Row
+from support.small_rows import FALSE, HOLDS, QUIET, Raises, breaks, holds, row, within
 
 SMOKE = RunSettings(profile=Profile.SMOKE, seed=7)
 SOME = ["ldpcp.krr", "ldpcp.theorem-4[scores=uniform]", "pcoqs.remark-3", "pcoqs.remark-7*"]
@@ -63,19 +59,6 @@ def document(rows: Sequence[Row], jobs: int = 1, settings: RunSettings = SMOKE) 
 
 
 @dataclass(frozen=True)
-class Raises:
-    """A check that comes to no end."""
-
-    error: str
-    sampled: bool = False
-
-    def __call__(self, context: Context) -> Outcome:
-        raise {"value": ValueError, "memory": MemoryError, "zero": ZeroDivisionError}[self.error](
-            "planted"
-        )
-
-
-@dataclass(frozen=True)
 class Dies:
     """A check that takes its process with it."""
 
@@ -83,23 +66,6 @@ class Dies:
 
     def __call__(self, context: Context) -> Outcome:
         os._exit(9)
-
-
-def within(value: float) -> Computation:
-    return Computation(quantity=Quantity.VALUE, value=value, claimed=1.0)
-
-
-def holds() -> Computation:
-    return within(0.5)
-
-
-def breaks() -> Computation:
-    return within(2.0)
-
-
-def row(id_: str, check_: Any, expected: Verdict = Verdict.CONSISTENT) -> Row:
-    source = Source(paper="P", section="1")
-    return Row(claim=Claim(id=id_, statement="s", source=source, expected=expected), check=check_)
 
 
 def test_workers_do_not_change_the_document() -> None:
@@ -179,83 +145,6 @@ def test_bad_numbers_of_jobs_are_refused(jobs: Any) -> None:
         Engine(jobs=jobs)
 
 
-@pytest.mark.parametrize(
-    "bad",
-    [
-        {"seed": -1},
-        {"seed": 1.5},
-        {"profile": "ci"},
-        {"false_alarm": 0.0},
-        {"false_alarm": 1.0},
-        {"false_alarm": 1e-320},
-        {"false_alarm": float("nan")},
-    ],
-)
-def test_bad_settings_are_refused_by_name(bad: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=next(iter(bad))):
-        RunSettings(**bad)
-
-
-def exit_code(monkeypatch: pytest.MonkeyPatch, rows: list[Row], *options: str) -> int:
-    monkeypatch.setattr(suites, "select", lambda *_, **__: rows)
-    return main(["run", "--jobs", "1", "--profile", "smoke", *options])
-
-
-@dataclass(frozen=True)
-class Undecided:
-    """A check whose budget is too small, whatever the budget."""
-
-    sampled: bool = False
-
-    def __call__(self, context: Context) -> Outcome:
-        return replace(Computed(holds)(context), verdict=Verdict.INCONCLUSIVE)
-
-
-HOLDS = row("holds", Computed(holds))
-FALSE = row("known-false", Computed(breaks), Verdict.REFUTED)
-SURPRISE = row("surprise", Computed(breaks))
-NOT_BROKEN = row("not-broken", Computed(holds), Verdict.REFUTED)
-RAISES = row("raises", Raises("value"))
-OPEN = row("open", Undecided())
-
-
-@pytest.mark.parametrize(
-    ("rows", "options", "code"),
-    [
-        ([HOLDS], [], 0),
-        ([HOLDS, FALSE], [], 0),
-        ([HOLDS, SURPRISE], [], 1),
-        ([NOT_BROKEN], [], 1),
-        ([HOLDS, RAISES], [], 3),
-        ([SURPRISE, RAISES], [], 1),
-        ([OPEN], [], 0),
-        ([OPEN], ["--strict"], 1),
-        ([HOLDS, FALSE], ["--strict"], 0),
-        ([RAISES], ["--strict"], 3),
-    ],
-)
-def test_exit_codes(
-    monkeypatch: pytest.MonkeyPatch, rows: list[Row], options: list[str], code: int
-) -> None:
-    assert exit_code(monkeypatch, rows, *options) == code
-
-
-def test_an_interrupted_run_reports_what_was_finished(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def interrupted(rows: Sequence[Row], settings: RunSettings, **options: Any) -> Any:
-        yield from list(run(rows[:1], settings, **options))[:-1]
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(publishing, "run", interrupted)
-    path = tmp_path / "r.json"
-    assert exit_code(monkeypatch, [HOLDS, FALSE], "--report", f"json={path}") == 3
-    results = json.loads(path.read_text())
-    assert results["complete"] is False
-    assert [finding["id"] for finding in results["findings"]] == ["holds"]
-    assert "interrupted" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_check_that_takes_its_process_with_it_is_an_error_and_ends_nothing(jobs: int) -> None:
     rows = [HOLDS, row("dies", Dies()), FALSE]
@@ -298,9 +187,6 @@ def test_chunks_that_are_not_needed_after_a_failure_do_not_run(tmp_path: Path) -
     sums = Sums(parts=40, fail=(0,), seconds=0.1, folder=str(tmp_path))
     findings([row("sums", sums), HOLDS], jobs=2)
     assert len(list(tmp_path.iterdir())) < 10
-
-
-QUIET = row("quiet", Does(harmless))
 
 
 def test_a_check_has_one_time_limit_for_all_its_chunks(tmp_path: Path) -> None:
@@ -363,76 +249,3 @@ def test_a_run_that_is_left_leaves_no_process_behind() -> None:
     while set(family(os.getpid())) - before and time.monotonic() < deadline:
         time.sleep(0.05)
     assert set(family(os.getpid())) <= before
-
-
-def test_limits_are_options(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    log = tmp_path / "log"
-    options = ["--budget", "2s", "--memory", "1GiB", "--log", str(log)]
-    assert exit_code(monkeypatch, [row("hangs", Does(hangs_in_c)), QUIET], *options) == 3
-    assert "stopped after 2 s: the time limit of a check; its target hung" in " ".join(
-        capsys.readouterr().out.split()
-    )
-    lines = [line.partition(" ")[2] for line in log.read_text().splitlines()]
-    assert lines[:2] == ["run started: 2 checks", "hangs: started, 1 chunk(s)"]
-    assert lines[2].startswith("hangs: ERROR (2.")
-    assert lines[-1].startswith("run finished: ")
-
-
-@pytest.mark.parametrize(
-    ("option", "values"),
-    [
-        ("--budget", ["0", "-1s", "", "s", "1d", "nan", "inf", "1e5s", "one minute"]),
-        ("--memory", ["0GiB", "2", "-1GiB", "GiB", "2G", "", "nanGiB"]),
-    ],
-)
-def test_limits_that_are_none_are_refused(
-    option: str, values: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    for value in values:
-        with pytest.raises(SystemExit, match="2"):
-            main(["run", f"{option}={value}"])
-        assert f"argument {option}: must be positive, such as" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("text", "seconds"), [("90", 90), ("60s", 60), ("1.5m", 90), ("2h", 7200), ("0.5 s", 0.5)]
-)
-def test_times_are_read(text: str, seconds: float) -> None:
-    assert arguments.duration(text) == seconds
-
-
-@pytest.mark.parametrize(
-    ("text", "size"), [("500MiB", 500 * 2**20), ("2GiB", 2**31), ("1.5kB", 1500), ("2 GB", 2e9)]
-)
-def test_sizes_are_read(text: str, size: int) -> None:
-    assert arguments.memory(text) == size
-
-
-def test_resuming_takes_the_settings_of_the_journal(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    journal, report = tmp_path / "run.ndjson", tmp_path / "r.json"
-    only = ["--only", "ldpcp.krr", "--only", "ldpcp.blocks"]
-    begin = ["run", "--profile", "smoke", "--seed", "3", *only, "--journal", str(journal)]
-    assert main(begin) == 0
-    lines = journal.read_bytes().splitlines(keepends=True)
-    journal.write_bytes(b"".join(lines[:2]))
-    assert main(["run", "--resume", str(journal), "--report", f"json={report}"]) == 0
-    results = json.loads(report.read_text())
-    assert (results["seed"], results["profile"], len(results["findings"])) == (3, "smoke", 2)
-    assert f"going on with {journal}: 1 checks finished" in capsys.readouterr().err
-    for options, error in (
-        (["--seed", "4"], "--seed: the resumed run was begun with 3, got 4"),
-        (["--profile", "ci"], "--profile: the resumed run was begun with smoke, got ci"),
-        (["--suite", "theorems"], "--suite: the resumed run was begun with papers, got theorems"),
-        (["--strict"], "--strict: the resumed run was begun with False, got True"),
-        (["--only", "ldpcp.krr"], "no --only"),
-        (["--journal", str(journal)], "leave out --journal"),
-        (["--log", str(tmp_path)], f"--log: {tmp_path}: Is a directory"),
-    ):
-        assert main(["run", "--resume", str(journal), *options]) == 2
-        assert error in capsys.readouterr().err
-    assert main(begin) == 2
-    assert f"{journal} exists; go on with it by --resume" in capsys.readouterr().err

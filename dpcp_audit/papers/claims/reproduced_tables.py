@@ -42,7 +42,12 @@ if TYPE_CHECKING:
         Measured,
         SimulationTask,
     )
-    from dpcp_audit.papers.reproduce.table_cells import Estimate, Printed, Reproduction, TableCell
+    from dpcp_audit.papers.reproduce.table_cells import (
+        Printed,
+        ReproducedNumber,
+        Reproduction,
+        TableCell,
+    )
 
 _SHOWN = 5
 _REFUTED = "ldpcp-table-1"
@@ -255,7 +260,7 @@ class Reproduced:
         return " ".join([said, *([rule] if compared else []), *reasons, *found.notes])
 
 
-_Compared = tuple["TableCell", "Printed", "Estimate"]
+_Compared = tuple["TableCell", "Printed", "ReproducedNumber"]
 
 
 def _compared(found: Reproduction, form: Form) -> list[_Compared]:
@@ -298,7 +303,7 @@ def _evidence(
     )
 
 
-def _told(strain: float, cell: TableCell, printed: Printed, ours: Estimate) -> PlainData:
+def _told(strain: float, cell: TableCell, printed: Printed, ours: ReproducedNumber) -> PlainData:
     return {
         "row": cell.row,
         "column": cell.column,

@@ -13,7 +13,12 @@ from dpcp_audit.papers.reproduce.table_cells import Form
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dpcp_audit.papers.reproduce.table_cells import Estimate, Printed, Reproduction, TableCell
+    from dpcp_audit.papers.reproduce.table_cells import (
+        Printed,
+        ReproducedNumber,
+        Reproduction,
+        TableCell,
+    )
 
 _LEGEND = (
     "Value ± standard deviation over runs (standard error). = the printed digits come out, ≠ the "
@@ -88,7 +93,7 @@ def _ours(cells: Sequence[TableCell], form: Form, level: float) -> TableColumn:
     )
 
 
-def _known(number: float | Estimate | None) -> float:
+def _known(number: float | ReproducedNumber | None) -> float:
     return float(number) if isinstance(number, int | float) else math.nan
 
 
@@ -103,7 +108,7 @@ def _text(cell: TableCell, form: Form, *, differing: bool) -> str:
     return f"{text} ≠" if differing else text
 
 
-def _estimate(ours: Estimate, decimals: int) -> str:
+def _estimate(ours: ReproducedNumber, decimals: int) -> str:
     if ours.trials is None or not math.isfinite(ours.standard_error):
         return _spread(ours.value, ours.spread or None, decimals)
     error = f"({ours.standard_error:.{decimals + 1}f})"

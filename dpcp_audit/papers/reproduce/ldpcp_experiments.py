@@ -18,7 +18,7 @@ from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores, hoeffding
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.papers.reproduce.experiment import Experiment, Inputs
 from dpcp_audit.papers.reproduce.simulation_study import stream
-from dpcp_audit.papers.reproduce.table_cells import Estimate, Form, Printed, TableCell
+from dpcp_audit.papers.reproduce.table_cells import Form, Printed, ReproducedNumber, TableCell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -130,7 +130,7 @@ def _widths(row: str, data: _Set, epsilon: float) -> Iterator[TableCell]:
         "Δ_S": score_width(data.n, epsilon=epsilon),
     }
     for column, value in widths.items():
-        yield TableCell(row=row, column=column, as_written=Estimate(value=value))
+        yield TableCell(row=row, column=column, as_written=ReproducedNumber(value=value))
 
 
 def _budget_cells() -> Iterator[TableCell]:
@@ -154,7 +154,7 @@ def _ratio_cells() -> Iterator[TableCell]:
                 yield TableCell(
                     row=f"k = {k}, n = {n:,}",
                     column=f"ε = {epsilon:g}",
-                    as_written=Estimate(value=ratio),
+                    as_written=ReproducedNumber(value=ratio),
                 )
 
 
@@ -167,7 +167,7 @@ def _figure_6(inputs: Inputs) -> Iterator[TableCell]:
                 found = calibrate(pool, "APS", method, tissue.n, epsilon=epsilon, inputs=inputs)
                 row = f"{pool.name}, ε = {epsilon:g}, {method}"
                 for column, values in zip(("size", "coverage %"), found, strict=True):
-                    yield TableCell(row=row, column=column, as_written=Estimate.of(values))
+                    yield TableCell(row=row, column=column, as_written=ReproducedNumber.of(values))
 
 
 def _table_1(inputs: Inputs) -> Iterator[TableCell]:
@@ -184,8 +184,8 @@ def _effective(data: _Set, printed: str) -> TableCell:
         row=data.name,
         column="ε_eff",
         printed=Printed.parse(printed),
-        as_published=Estimate(value=math.floor(value * 1000) / 1000),
-        as_written=Estimate(value=value),
+        as_published=ReproducedNumber(value=math.floor(value * 1000) / 1000),
+        as_written=ReproducedNumber(value=value),
     )
 
 
@@ -196,7 +196,7 @@ def _method_cells(
         Printed(value=p.value, spread=p.spread, decimals=2, runs=_SEEDS)
         for p in map(Printed.parse, printed)
     ]
-    formula = Estimate(
+    formula = ReproducedNumber(
         value=100 * (1 - _ALPHA + label_width(data.n, epsilon=_EPSILON, k=data.classes))
     )
     for number, build in enumerate(inputs.pools):
@@ -214,7 +214,7 @@ def _method_cells(
                 column=f"{score} {name}",
                 printed=numbers[place] if number == 0 else None,
                 as_published=formula if stated else None,
-                as_written=Estimate.of(found[score][place % 2]),
+                as_written=ReproducedNumber.of(found[score][place % 2]),
                 comparable=False,
                 note=f"As written is on {pool.name} where the row names no pool."
                 if number == 0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dpcp_audit.papers.reproduce.experiment import Experiment, Inputs
 from dpcp_audit.papers.reproduce.simulation import HistogramSeed, Model, ModelKind
 from dpcp_audit.papers.reproduce.simulation_study import Condition, Demand, Metric, SimulatedMethod
-from dpcp_audit.papers.reproduce.table_cells import Estimate, Form, Printed, TableCell
+from dpcp_audit.papers.reproduce.table_cells import Form, Printed, ReproducedNumber, TableCell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -74,11 +74,11 @@ class Column:
                 self.method is not SimulatedMethod.HISTLAP
                 or self.demand.condition.histogram_seed is not HistogramSeed.FRESH
             )
-            cell = replace(cell, as_published=Estimate.of(values, repeats=repeats))
+            cell = replace(cell, as_published=ReproducedNumber.of(values, repeats=repeats))
         if other is not None:
             values = other.written[:, self.method, self.written_metric or self.metric]
             comparable = self.written_metric is None
-            cell = replace(cell, as_written=Estimate.of(values), comparable=comparable)
+            cell = replace(cell, as_written=ReproducedNumber.of(values), comparable=comparable)
         return replace(cell, note=missing)
 
 

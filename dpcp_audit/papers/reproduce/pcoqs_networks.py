@@ -17,7 +17,7 @@ from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.papers.comparison.budgets import tuned_exponq
 from dpcp_audit.papers.reproduce.experiment import Experiment, Inputs
 from dpcp_audit.papers.reproduce.simulation_study import stream
-from dpcp_audit.papers.reproduce.table_cells import Estimate, TableCell
+from dpcp_audit.papers.reproduce.table_cells import ReproducedNumber, TableCell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -104,7 +104,7 @@ def _pool_cells(pool: ProbabilityPool, n: int, inputs: Inputs) -> Iterator[Table
     every = Pool(scores.ravel(), pool.name)
     first, second = (Pool(column, pool.name) for column in np.sort(scores, axis=1)[:, :2].T)
     accuracy = float(np.mean(pool.probabilities.argmax(axis=1) == pool.labels))
-    yield TableCell(row=pool.name, column="accuracy", as_written=Estimate(value=accuracy))
+    yield TableCell(row=pool.name, column="accuracy", as_written=ReproducedNumber(value=accuracy))
     for method in _METHODS:
         rng = stream(inputs.seed, "networks", pool.name, method, n)
         threshold = _thresholds(method, true, n, inputs.trials, rng)
@@ -115,7 +115,7 @@ def _pool_cells(pool: ProbabilityPool, n: int, inputs: Inputs) -> Iterator[Table
         }
         for column, values in found.items():
             yield TableCell(
-                row=f"{pool.name}, {method}", column=column, as_written=Estimate.of(values)
+                row=f"{pool.name}, {method}", column=column, as_written=ReproducedNumber.of(values)
             )
 
 

@@ -59,7 +59,7 @@ class Printed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate:
+class ReproducedNumber:
     """A reproduced number; ``spread`` is its standard deviation over ``trials``, 0 if exact.
 
     Parameters
@@ -79,7 +79,7 @@ class Estimate:
         return 0.0 if self.trials is None else self.spread / math.sqrt(self.trials)
 
     @classmethod
-    def of(cls, values: FloatArray, *, repeats: bool = False) -> Estimate:
+    def of(cls, values: FloatArray, *, repeats: bool = False) -> ReproducedNumber:
         """Average trials, shape (trials,)."""
         spread = float(np.std(values, ddof=1)) if values.size > 1 else math.inf
         return cls(value=float(np.mean(values)), spread=spread, trials=values.size, repeats=repeats)
@@ -94,9 +94,9 @@ class TableCell:
     row, column : str
     printed : Printed or None
         As the paper prints it; None where it prints no number for this.
-    as_published : Estimate or None
+    as_published : ReproducedNumber or None
         Under the published choices.
-    as_written : Estimate or None
+    as_written : ReproducedNumber or None
         Of the reference mechanism.
     comparable : bool
         Whether ``as_written`` is the same quantity on the same data as ``printed``.
@@ -107,8 +107,8 @@ class TableCell:
     row: str
     column: str
     printed: Printed | None = None
-    as_published: Estimate | None = None
-    as_written: Estimate | None = None
+    as_published: ReproducedNumber | None = None
+    as_written: ReproducedNumber | None = None
     comparable: bool = True
     note: str = ""
 
@@ -124,11 +124,11 @@ class TableCell:
             spread is None or _rounds_to(self.as_published.spread, spread, self.printed)
         )
 
-    def ours(self, form: Form) -> Estimate | None:
+    def ours(self, form: Form) -> ReproducedNumber | None:
         """Return our number of one form."""
         return self.as_published if form is Form.PUBLISHED else self.as_written
 
-    def compared(self, form: Form) -> Estimate | None:
+    def compared(self, form: Form) -> ReproducedNumber | None:
         """Return what the printed number is compared with, if there is anything."""
         if self.printed is None or (form is Form.WRITTEN and not self.comparable):
             return None
@@ -175,7 +175,7 @@ def _rounds_to(value: float, printed: float, cell: Printed) -> bool:
     return abs(value - printed) <= cell.half_unit * (1 + 1e-6)
 
 
-def _allowed(printed: Printed, ours: Estimate, level: float) -> float:
+def _allowed(printed: Printed, ours: ReproducedNumber, level: float) -> float:
     """Return the largest distance that the errors of both numbers explain."""
     spread = printed.spread or 0.0
     if ours.trials is None:

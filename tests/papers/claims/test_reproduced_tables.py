@@ -24,7 +24,7 @@ from dpcp_audit.papers.claims.reproduction_figures import figures
 from dpcp_audit.papers.reproduce import experiments, simulation_study
 from dpcp_audit.papers.reproduce.experiment import Experiment, Inputs
 from dpcp_audit.papers.reproduce.simulation_study import Effort, Measured, Metric, SimulatedMethod
-from dpcp_audit.papers.reproduce.table_cells import Estimate, Form, Printed, TableCell
+from dpcp_audit.papers.reproduce.table_cells import Form, Printed, ReproducedNumber, TableCell
 from dpcp_audit.quantities import Quantity
 from dpcp_audit.reports.drawing.heatmaps import heat_map
 from dpcp_audit.results import EvidenceKind, Outcome, Verdict
@@ -66,7 +66,7 @@ def judge(monkeypatch: pytest.MonkeyPatch) -> Judge:
 
 
 def cell(value: float, *, trials: int = 1000, spread: float = 0.0101, name: str = "r") -> TableCell:
-    ours = Estimate(value=value, spread=spread, trials=trials)
+    ours = ReproducedNumber(value=value, spread=spread, trials=trials)
     return TableCell(
         row=name, column="coverage X", printed=PRINTED, as_published=ours, as_written=ours
     )
@@ -146,7 +146,7 @@ def test_few_trials_as_written_say_nothing_unless_they_refute(judge: Judge) -> N
 def test_a_few_equal_trials_are_not_taken_for_a_mean_without_error(judge: Judge) -> None:
     """Of a metric that is mostly 1 and sometimes 0.8, ten trials often show ones alone."""
     printed = Printed.parse("0.9900±0.0436")
-    ones = Estimate.of(np.ones(10))
+    ones = ReproducedNumber.of(np.ones(10))
     found = judge(
         TableCell(row="r", column="c", printed=printed, as_written=ones), form=Form.WRITTEN
     )
@@ -159,7 +159,7 @@ def test_what_cannot_be_compared_is_inconclusive_and_says_why(judge: Judge) -> N
     assert found.verdict is Verdict.INCONCLUSIVE
     assert "needs something" in found.note
     assert found.evidence.n_samples == 0
-    curve = judge(TableCell(row="r", column="c", as_written=Estimate(value=0.5)))
+    curve = judge(TableCell(row="r", column="c", as_written=ReproducedNumber(value=0.5)))
     assert curve.verdict is Verdict.INCONCLUSIVE
     assert "prints no numbers" in curve.note
     assert curve.evidence.kind is EvidenceKind.INDICATIVE
@@ -168,7 +168,10 @@ def test_what_cannot_be_compared_is_inconclusive_and_says_why(judge: Judge) -> N
 def test_large_tables_are_parted_by_metric_and_drawn(judge: Judge) -> None:
     cells = [
         TableCell(
-            row=f"r{k}", column=f"{metric} X", printed=PRINTED, as_published=Estimate(value=0.9)
+            row=f"r{k}",
+            column=f"{metric} X",
+            printed=PRINTED,
+            as_published=ReproducedNumber(value=0.9),
         )
         for metric, count in (("coverage", 61), ("size", 5))
         for k in range(count)

@@ -5,17 +5,22 @@ from __future__ import annotations
 import math
 
 from dpcp_audit.papers.reproduce.cell_table import cell_table, choices_table
-from dpcp_audit.papers.reproduce.table_cells import Estimate, Printed, Reproduction, TableCell
+from dpcp_audit.papers.reproduce.table_cells import (
+    Printed,
+    ReproducedNumber,
+    Reproduction,
+    TableCell,
+)
 
 CELLS = (
     TableCell(
         row="<b>|x",
         column="=1+1",
         printed=Printed.parse("0.9005±0.0101"),
-        as_published=Estimate(value=0.9005, spread=0.0101, trials=1000, repeats=True),
-        as_written=Estimate(value=0.95, spread=0.0101, trials=1000),
+        as_published=ReproducedNumber(value=0.9005, spread=0.0101, trials=1000, repeats=True),
+        as_written=ReproducedNumber(value=0.95, spread=0.0101, trials=1000),
     ),
-    TableCell(row="<b>|x", column="exact", as_written=Estimate(value=0.5), note="a <note>"),
+    TableCell(row="<b>|x", column="exact", as_written=ReproducedNumber(value=0.5), note="a <note>"),
 )
 TABLE = cell_table(
     Reproduction(id="t", title="<script>", source="S", cells=CELLS, notes=("n",)), level=1e-6

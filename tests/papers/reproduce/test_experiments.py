@@ -17,14 +17,14 @@ from dpcp_audit.papers.reproduce import (
 from dpcp_audit.papers.reproduce.experiment import Inputs
 from dpcp_audit.papers.reproduce.simulation import Model, ModelKind
 from dpcp_audit.papers.reproduce.simulation_study import Condition, Demand
-from dpcp_audit.papers.reproduce.table_cells import Estimate, Form, Printed, TableCell
+from dpcp_audit.papers.reproduce.table_cells import Form, Printed, ReproducedNumber, TableCell
 
 LEVEL = 1e-3 / 1810
 """Two-sided, where c is 5.0 for a normal mean."""
 
 
 def repeated(value: float, spread: float, trials: int) -> TableCell:
-    ours = Estimate(value=value, spread=spread, trials=trials, repeats=True)
+    ours = ReproducedNumber(value=value, spread=spread, trials=trials, repeats=True)
     return TableCell(row="r", column="c", printed=Printed.parse("0.9005±0.0101"), as_published=ours)
 
 
@@ -53,7 +53,7 @@ def test_the_algorithm_as_written_is_compared_within_both_errors(trials: int, c:
     error = math.hypot(0.0101 / math.sqrt(1000), 0.02 / math.sqrt(trials))
 
     def cell(distance: float) -> TableCell:
-        ours = Estimate(value=0.9005 + distance * error, spread=0.02, trials=trials)
+        ours = ReproducedNumber(value=0.9005 + distance * error, spread=0.02, trials=trials)
         return TableCell(
             row="r", column="c", printed=Printed.parse("0.9005±0.0101"), as_written=ours
         )
@@ -64,7 +64,7 @@ def test_the_algorithm_as_written_is_compared_within_both_errors(trials: int, c:
 
 
 def test_what_is_not_comparable_is_not_compared() -> None:
-    ours = Estimate(value=3.0, spread=0.1, trials=10)
+    ours = ReproducedNumber(value=3.0, spread=0.1, trials=10)
     printed = Printed.parse("0.0040±0.0031")
     cell = TableCell(row="r", column="c", printed=printed, as_written=ours, comparable=False)
     assert cell.differs(Form.WRITTEN, level=LEVEL) is None

@@ -22,7 +22,7 @@ from dpcp_audit.papers.reproduce.simulation_study import (
     stream,
     tasks,
 )
-from dpcp_audit.papers.reproduce.table_cells import Estimate, Printed
+from dpcp_audit.papers.reproduce.table_cells import Printed, ReproducedNumber
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -122,7 +122,9 @@ def test_table_5_comes_out_to_the_printed_digit() -> None:
             metric, method = divmod(place, 3)
             if method == SimulatedMethod.HISTLAP:
                 continue
-            estimate = Estimate.of(found[wanted[label]].published[:, method, metric], repeats=True)
+            estimate = ReproducedNumber.of(
+                found[wanted[label]].published[:, method, metric], repeats=True
+            )
             number = Printed.parse(cell)
             assert abs(estimate.value - number.value) <= 5.001e-5, (label, place)
             assert abs(estimate.spread - number.spread) <= 5.001e-5, (label, place)

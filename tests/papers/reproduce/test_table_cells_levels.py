@@ -10,7 +10,7 @@ from dpcp_audit.checks import Context
 from dpcp_audit.papers.claims.reproduced_tables import Reproduced
 from dpcp_audit.papers.reproduce import experiments
 from dpcp_audit.papers.reproduce.experiment import Experiment
-from dpcp_audit.papers.reproduce.table_cells import Estimate, Form, Printed, TableCell
+from dpcp_audit.papers.reproduce.table_cells import Form, Printed, ReproducedNumber, TableCell
 from dpcp_audit.results import Verdict
 
 RUNS, CELLS, SIGNIFICANCE = 600, 20, 0.1
@@ -25,7 +25,7 @@ def table(rng: np.random.Generator, *, trials: int) -> list[TableCell]:
             row=str(place),
             column="coverage",
             printed=Printed(value=round(theirs.mean(), 6), spread=theirs.std(ddof=1), decimals=6),
-            as_written=Estimate.of(here),
+            as_written=ReproducedNumber.of(here),
         )
         for place, (theirs, here) in enumerate(zip(printed, ours, strict=True))
     ]
