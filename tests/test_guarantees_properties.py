@@ -91,12 +91,12 @@ def test_a_weaker_promise_allows_more(rho, factor, q) -> None:
 
 @given(RHO, st.floats(0.01, 0.99))
 def test_the_extreme_bernoulli_pair_keeps_the_renyi_bound(rho, q) -> None:
-    """The orders are a grid, which enlarges the region: by up to 0.42 % over 4,500 random cases."""
+    """The orders are a grid, which enlarges the region: by up to 0.12 % over 2,500 random cases."""
     p = float(ZCDP(rho).power(q))
     assume(p < 1 - 1e-9)
     pair = FinitePair(FiniteLaw.from_mass([p, 1 - p]), FiniteLaw.from_mass([q, 1 - q]))
     reached = max(pair.rho(), pair.reversed().rho())
-    assert reached <= rho * (1 + 1e-2) + 1e-9
+    assert reached <= rho * (1 + 2e-3) + 1e-9
     assert reached >= rho * (1 - 2e-3) - 1e-9
 
 

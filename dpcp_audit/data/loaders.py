@@ -2,7 +2,7 @@
 
 Nothing is downloaded. Every reader takes the path of files that the user has put somewhere, and
 where there are none says what to get and from where. Softmax outputs are read by
-``pools.load_pool``.
+``user_pools.load_pool``.
 """
 
 from __future__ import annotations

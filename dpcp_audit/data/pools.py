@@ -8,10 +8,8 @@ coverage is its ECDF.
 from __future__ import annotations
 
 import functools
-import zipfile
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -75,34 +73,6 @@ class ProbabilityPool:
     def hps_population(self) -> Pool:
         """Return the true labels' HPS scores as a population."""
         return self.population(hps)
-
-
-@functools.cache
-def load_pool(path: str) -> ProbabilityPool:
-    """Read a pool that a user saved, an ``.npz`` with ``probabilities`` and ``labels``.
-
-    Parameters
-    ----------
-    path : str
-        A file written by ``numpy.savez(path, probabilities=..., labels=...)``: class
-        probabilities, shape (m, k), and true labels in {0, ..., k−1}, shape (m,). The pool's
-        name is the file's, without its ending. A file is read once a process.
-    """
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-    except (OSError, ValueError, EOFError, AttributeError, zipfile.BadZipFile) as error:
-        raise ValueError(f"path must name a readable .npz file, got {path!r} ({error})") from error
-    missing = sorted({"probabilities", "labels"} - set(arrays))
-    if missing:
-        raise ValueError(f"path must hold probabilities and labels, {path!r} lacks {missing}")
-    probabilities = _validate.probabilities(arrays["probabilities"])
-    labels = _validate.labels(arrays["labels"], n_classes=probabilities.shape[1])
-    if labels.shape != probabilities.shape[:1]:
-        raise ValueError(
-            f"labels must have shape {probabilities.shape[:1]}, got shape {labels.shape}"
-        )
-    return ProbabilityPool(Path(path).stem.replace(" ", "_"), probabilities, labels)
 
 
 def classifier_pool(dataset: Dataset, classifier: Classifier) -> ProbabilityPool:

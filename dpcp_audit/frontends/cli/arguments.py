@@ -81,8 +81,9 @@ def add_selection(parser: argparse.ArgumentParser, *, default_suite: str | None 
         "--pool",
         action="append",
         default=[],
-        metavar="FILE.npz",
-        help="hold the theorems against saved probabilities and labels too; repeatable",
+        metavar="PATH",
+        help="test the theorems on saved probabilities and labels too (FILE.npz), or on images "
+        "(a MedMNIST file, the folder of CIFAR-10); repeatable",
     )
     parser.add_argument(
         "--only",

@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from dpcp_audit.data.pools import Classifier, Dataset, classifier_pool, load_pool
+from dpcp_audit.data.pools import Classifier, Dataset, classifier_pool
 from dpcp_audit.data.populations import Deferred, Population
+from dpcp_audit.data.user_pools import load_pool
 from dpcp_audit.errors import UsageError
 
 if TYPE_CHECKING:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit.data.pools import Classifier, Dataset, classifier_pool, load_pool
+from dpcp_audit.data.pools import Classifier, Dataset, classifier_pool
 from dpcp_audit.data.populations import Beta, Pool, Uniform
 from dpcp_audit.data.scores import hps, true_label_scores
+from dpcp_audit.data.user_pools import load_pool
 from dpcp_audit.mechanisms.dpsgd import require_torch
 from dpcp_audit.mechanisms.dpsgd.network_pools import Network, dpsgd_pool
 

@@ -1,0 +1,65 @@
+"""Pools that users bring: saved probabilities, or images to which a classifier is fitted."""
+
+from __future__ import annotations
+
+import functools
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcp_audit import _validate
+from dpcp_audit.data.image_data import image_pool
+from dpcp_audit.data.loaders import load_cifar10, load_medmnist
+from dpcp_audit.data.pools import ProbabilityPool
+
+if TYPE_CHECKING:
+    from dpcp_audit._types import FloatArray
+
+_PROBABILITIES = {"probabilities", "labels"}
+_MEDMNIST = {"train_images", "train_labels"}
+
+
+@functools.cache
+def load_pool(path: str) -> ProbabilityPool:
+    """Read a pool from a user's file or folder; it is read once a process.
+
+    Parameters
+    ----------
+    path : str
+        An ``.npz`` written by ``numpy.savez(path, probabilities=..., labels=...)``: class
+        probabilities, shape (m, k), and true labels in {0, ..., k−1}, shape (m,), whose name is
+        the file's without its ending; or images, to a half of which a logistic regression on
+        principal components is fitted (see ``image_pool``): a MedMNIST ``.npz``, or the folder of
+        CIFAR-10's Python batches.
+
+    Raises
+    ------
+    ValueError
+        If the path names none of these.
+    """
+    if Path(path).is_dir():
+        return image_pool(load_cifar10(path))
+    held = _read(path)
+    if held.keys() >= _MEDMNIST:
+        splits = [s for s in ("train", "val", "test") if f"{s}_images" in held]
+        return image_pool(load_medmnist(path, splits=splits))
+    missing = sorted(_PROBABILITIES - held.keys())
+    if missing:
+        raise ValueError(f"path must hold probabilities and labels, {path!r} lacks {missing}")
+    probabilities = _validate.probabilities(held["probabilities"])
+    labels = _validate.labels(held["labels"], n_classes=probabilities.shape[1])
+    if labels.shape != probabilities.shape[:1]:
+        raise ValueError(
+            f"labels must have shape {probabilities.shape[:1]}, got shape {labels.shape}"
+        )
+    return ProbabilityPool(Path(path).stem.replace(" ", "_"), probabilities, labels)
+
+
+def _read(path: str) -> dict[str, FloatArray]:
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
+    except (OSError, ValueError, EOFError, AttributeError, zipfile.BadZipFile) as error:
+        raise ValueError(f"path must name a readable .npz file, got {path!r} ({error})") from error
