@@ -11,7 +11,6 @@ from dpcp_audit.computed import Computed
 from dpcp_audit.quantities import Quantity
 from dpcp_audit.results import Claim, Evidence, Outcome, Source, Verdict
 from dpcp_audit.rows import Row
-from dpcp_audit.suite import Suite
 from dpcp_audit.target_checks.target_rows import TargetCoverage, TargetPrivacy
 from dpcp_audit.target_checks.trial_inputs import COVERAGE_SIZE, typical
 from dpcp_audit.targets.degenerate import DegenerateTargetError, probe
@@ -149,9 +148,3 @@ def _expected(specimen: Specimen, column: SpecimenCheck) -> Verdict | None:
     if column in specimen.hidden:
         return None
     return Verdict.REFUTED if column in specimen.caught_by else Verdict.CONSISTENT
-
-
-SUITE = Suite(
-    summary="Planted bugs and their correct twins: what the checks detect, and what they do not.",
-    rows=rows,
-)
