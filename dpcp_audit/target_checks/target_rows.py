@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy
 from dpcp_audit.errors import UsageError
-from dpcp_audit.guarantees import ZCDP, ApproxDP, Coverage, LocalDP, RenyiDP
+from dpcp_audit.guarantees import ZCDP, ApproxDP, Coverage, GaussianDP, LocalDP, RenyiDP
 from dpcp_audit.neighbours import Relation
 from dpcp_audit.results import Claim, Source, Verdict
 from dpcp_audit.rows import Row
@@ -151,6 +151,8 @@ def _words(guarantee: PrivacyGuarantee) -> str:
         return f"{values['rho']:g}-zCDP"
     if isinstance(guarantee, RenyiDP):
         return f"({values['alpha']:g}, {values['epsilon']:g})-Rényi differentially private"
+    if isinstance(guarantee, GaussianDP):
+        return f"{values['mu']:g}-Gaussian differentially private"
     if isinstance(guarantee, ApproxDP):
         return f"({values['epsilon']:g}, {values['delta']:g})-differentially private"
     return f"{values['epsilon']:g}-differentially private"
