@@ -33,7 +33,7 @@ _SYMBOLS = {
     "n_bins": "bins",
     "n_candidates": "candidates",
 }
-_IN_WORDS = {"population": "{} scores", "relation": "neighbours by {}", "bounds": "scores in {}"}
+_IN_WORDS = {"population": "{} scores", "relation": "neighbours by {}", "bounds": "[a, b] = {}"}
 
 
 def number(value: object, *, digits: int = 4) -> str:
@@ -108,7 +108,7 @@ def setting(parameters: Mapping[str, Any]) -> str:
     >>> setting({"n": 10**6, "epsilon": 4.0, "population": "uniform", "on_miss": "upper-end"})
     'uniform scores, n = 10⁶, ε = 4'
     >>> setting({"epsilon": [0.5, 1.0], "bounds": [0, 1], "starred": True})
-    'scores in [0, 1], ε = [0.5, 1]'
+    '[a, b] = [0, 1], ε = [0.5, 1]'
     """
     told = [form.format(_listed(parameters[k])) for k, form in _IN_WORDS.items() if k in parameters]
     named = [name for name in _SYMBOLS if name in parameters]
