@@ -128,7 +128,7 @@ def _listed(value: object) -> str:
         return f"[{', '.join(map(_listed, value))}]"
     if isinstance(value, int):
         return power(value)
-    return number(value) if isinstance(value, float) else str(value)
+    return number(value, digits=6) if isinstance(value, float) else str(value)
 
 
 def in_setting(statement: str, parameters: Mapping[str, Any]) -> str:
