@@ -10,6 +10,7 @@ from dpcp_audit.audits.accounting import Sampling, Training
 from dpcp_audit.audits.exact import hold_against
 from dpcp_audit.computed import Computation, Computed
 from dpcp_audit.mechanisms.gaussian import Calibration, GaussianMechanism
+from dpcp_audit.neighbours import Relation
 from dpcp_audit.papers.computations.gaussian_claims import (
     classic_over,
     conversion,
@@ -303,7 +304,11 @@ def _table_rows() -> list[Row]:
                     standing=standing,
                     parameters=_fixed(training)
                     | _TABLES
-                    | {"training": name, "sampling": str(sampling)},
+                    | {
+                        "training": name,
+                        "sampling": str(sampling),
+                        "relation": str(Relation.ZERO_OUT),
+                    },
                 ),
                 check=Computed(
                     partial(table_budget, training, _PRINTED, delta=_DELTA, sampling=sampling)

@@ -192,7 +192,7 @@ def _searched_rows() -> list[Row]:
                 expected,
                 standing,
                 note="searched for the law of scores on which it fails most",
-                parameters={"population": laws},
+                parameters={"population": laws, "atoms": space.most_atoms},
             ),
             check=DistributionSearch(theorem_factory=partial(_theorem_on, on_miss), space=space),
         )

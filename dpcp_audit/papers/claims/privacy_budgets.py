@@ -10,6 +10,7 @@ from dpcp_audit.computed import Computed
 from dpcp_audit.guarantees import ApproxDP
 from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.neighbours import Relation
 from dpcp_audit.papers.claims.headings import Heading
 from dpcp_audit.papers.computations.shuffle_bounds import ShuffleTable
 from dpcp_audit.papers.computations.threshold_leak import threshold_leak
@@ -93,6 +94,7 @@ def rows() -> list[Row]:
                     "delta": 1e-6,
                     "rho": 0.5,
                     "thresholds": 3,
+                    "relation": str(Relation.SUBSTITUTION),
                 },
             ),
             check=Computed(

@@ -276,10 +276,11 @@ def _coverage_row(
 
 
 class _Promise(NamedTuple):
-    """What a calibrator is held to: 1−α on average, by whom, and what is expected."""
+    """Whose promise of 1−α on average a calibrator is held to, and what is expected of it."""
 
     name: str
     calibrator: Calibrator
+    budget: dict[str, float]
     subject: Heading
     standing: Standing
     source: Source
@@ -293,6 +294,7 @@ def _promises(n: int) -> tuple[_Promise, ...]:
         _Promise(
             "conformal.split",
             SplitConformal(alpha=0.1),
+            {},
             Heading.SPLIT_COVERAGE,
             Standing.PAPER,
             Source(paper="Vovk et al. (2005)", section="Split conformal prediction"),
@@ -301,6 +303,7 @@ def _promises(n: int) -> tuple[_Promise, ...]:
         _Promise(
             "exponq.coverage",
             _exponq(n),
+            {"epsilon": 1.0},
             Heading.EXPONQ_COVERAGE,
             Standing.PAPER,
             MarginalCoverage.about.source,
@@ -309,6 +312,7 @@ def _promises(n: int) -> tuple[_Promise, ...]:
         _Promise(
             "histlap.coverage",
             HistLap(alpha=0.1, epsilon=1.0),
+            {"epsilon": 1.0},
             Heading.HISTLAP_COVERAGE,
             Standing.CONTROL,
             Source(paper="P-COQS", section="Section 5, HistLap"),
@@ -317,6 +321,7 @@ def _promises(n: int) -> tuple[_Promise, ...]:
         _Promise(
             "pcoqs.coverage",
             PCOQS(alpha=0.1, rho=0.5),
+            {"rho": 0.5},
             Heading.SEARCH_COVERAGE,
             Standing.READING,
             search,
@@ -341,7 +346,8 @@ def _marginal_rows(laws: Sequence[Population]) -> Iterator[Row]:
                         subject=promise.subject,
                         standing=promise.standing,
                         source=promise.source,
-                        parameters={"calibrator": type(promise.calibrator).__name__},
+                        parameters={"calibrator": type(promise.calibrator).__name__}
+                        | promise.budget,
                     ),
                     check=MeanBound(theorem=theorem, at_least=0.9, n_trials=30_000),
                 )
