@@ -197,7 +197,6 @@ def _row(
         str(check.claim),
         subject=subject,
         standing=standing,
-        assumptions=f"neighbours by {check.claim.relation}; the noise's generator is secret",
-        parameters=check.claim.parameters | variant,
+        parameters=check.claim.parameters | {"relation": str(check.claim.relation)} | variant,
     )
     return Row(claim=claim, check=described)
