@@ -135,7 +135,7 @@ def _parameters(spec: CheckSpec, guarantee: Guarantee) -> PlainData:
     if spec.alpha is not None:
         fixed["alpha"] = spec.alpha
     if not isinstance(guarantee, Coverage):
-        fixed["relation"] = str(spec.neighbours)
+        fixed["neighbours"] = str(spec.neighbours)
     return fixed | guarantee.parameters
 
 
