@@ -23,13 +23,13 @@ extensions = [
     "sphinx.ext.autodoc",
     "command_line",
     "outside_links",
-    "package_pages",
     "plain_docstrings",
+    "public_names",
     "numpydoc",
     "qualified_hints",
     "results_keys",
 ]
-exclude_patterns = ["_build", "_ext", "_templates"]
+exclude_patterns = ["_build", "_ext"]
 
 html_theme = "furo"
 html_title = f"dpcp-audit {release}"

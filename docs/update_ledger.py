@@ -10,11 +10,13 @@ from __future__ import annotations
 import html
 import re
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from dpcp_audit.reports.document import load
 from dpcp_audit.reports.findings.entry import entries_of
+from dpcp_audit.results import Standing, Verdict
 
 _HEAD = """\
 # The ledger of claims
@@ -28,6 +30,11 @@ results file of each suite. `dpcp-audit run --only 'ID'` puts a claim to the tes
   stands beside a sampled number; a number without one was computed.
 - A claim that is known to be false is *expected* to be refuted. A verdict that contradicts its
   expectation is marked **!**.
+- *Standing* is whose claim it is. Only `paper` is a statement as printed, inside its hypotheses.
+  `reading` is another reading of it, or a corrected form; `outside-hypothesis` the statement on
+  data that it does not admit; `erratum` a step of a proof, a printed constant or a caption;
+  `practice` what a reader would take for granted; `control` what is known to be false, to show
+  that the audit can refute; `stated` what the documentation of public code says.
 """
 _TITLES = {
     "LDP-CP": "Privacy-Preserving Conformal Prediction Under Local Differential Privacy",
@@ -35,6 +42,13 @@ _TITLES = {
     "DP-SKIN": "Differential Privacy Enabled Deep Skin Image Classification Model Development",
 }
 _SUITES = {"training": "Private training under attack (`--suite training`)"}
+_SAID = {
+    Verdict.REFUTED: "refuted",
+    Verdict.PROVED: "proved",
+    Verdict.CONSISTENT: "not refuted",
+    Verdict.INCONCLUSIVE: "undecided",
+    Verdict.ERROR: "failed",
+}
 _SPECIAL = re.compile(r"([\\`*_\[\]~|$#])")
 
 
@@ -54,9 +68,11 @@ def _part(document: dict[str, Any]) -> str:
         f"probability {document['false_alarm']:g}, dpcp-audit {document['tool']['version']}."
     )
     suite = str(document["suite"])
+    standings = ["", *_standings(entries), ""]
     if suite in _SUITES:
-        return "\n".join([f"\n## {_SUITES[suite]}\n", summary, "", *_table(entries)]) + "\n"
-    parts = ["", summary]
+        parts = [f"\n## {_SUITES[suite]}\n", summary, *standings, *_table(entries)]
+        return "\n".join(parts) + "\n"
+    parts = ["", summary, *standings[:-1]]
     for paper in dict.fromkeys(entry.paper for entry in entries):
         title = f", “{_TITLES[paper]}”" if paper in _TITLES else ""
         parts += [f"\n## {paper}{title}\n"]
@@ -64,8 +80,23 @@ def _part(document: dict[str, Any]) -> str:
     return "\n".join(parts) + "\n"
 
 
+def _standings(entries: list[Any]) -> list[str]:
+    """Return how many claims of each standing have which verdict."""
+    counts = Counter((entry.standing, entry.verdict) for entry in entries)
+    verdicts = [verdict for verdict in _SAID if any(counts[s, verdict] for s in Standing)]
+    lines = [
+        f"| standing | {' | '.join(_SAID[verdict] for verdict in verdicts)} | all |",
+        f"|:--|{'--:|' * (len(verdicts) + 1)}",
+    ]
+    for standing in Standing:
+        cells = [counts[standing, verdict] for verdict in verdicts]
+        if any(cells):
+            lines.append(f"| {standing} | {' | '.join(map(str, [*cells, sum(cells)]))} |")
+    return lines
+
+
 def _table(entries: list[Any]) -> list[str]:
-    head = ["| claim | verdict | measured | claimed |", "|:--|:--|:--|:--|"]
+    head = ["| claim | standing | verdict | measured | claimed |", "|:--|:--|:--|:--|:--|"]
     return head + [_row(entry) for entry in entries]
 
 
@@ -73,7 +104,7 @@ def _row(entry: Any) -> str:
     measured = f"{_text(entry.quantity)}: {entry.measured} {_text(entry.interval)}".rstrip()
     verdict = f"{entry.verdict} **!**" if entry.contradicts else str(entry.verdict)
     claim = f"`{entry.id}`<br>{_text(entry.statement)} ({_text(entry.section)})"
-    return f"| {claim} | {verdict} | {measured} | {entry.claimed} |"
+    return f"| {claim} | {entry.standing} | {verdict} | {measured} | {entry.claimed} |"
 
 
 def _text(text: str) -> str:

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpcp_audit._format import interval
 from dpcp_audit.reports.document import load
 from dpcp_audit.reports.findings.severity import named
-from dpcp_audit.zoo.detection_text import markdown
+from dpcp_audit.reports.table_texts import lines
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def findings_table(document: dict[str, Any]) -> str:
@@ -31,6 +34,21 @@ def findings_table(document: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def zoo_table(document: dict[str, Any]) -> str:
+    """Return the planted bugs as a Markdown table, and what is to be said of them."""
+    table = document["overview"]["tables"][0]
+    bug, _, *names = (column["name"] for column in table["columns"])
+    head = [bug, *names]
+    rows = [[f"`{name}`: {words}", *rest] for name, words, *rest in lines(table)]
+    *blind, summary = table["notes"]
+    said = [*(f"- {note}" for note in blind), "", summary]
+    return "\n".join([*map(_line, [head, ["---"] * len(head), *rows]), "", *said])
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |"
+
+
 def _row(finding: dict[str, Any]) -> str:
     evidence = finding["evidence"]
     found = f"{named(evidence)}: {_number(evidence['value'])}"
@@ -42,7 +60,7 @@ def _row(finding: dict[str, Any]) -> str:
         _number(evidence["claimed"]),
         found,
     )
-    return "| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |"
+    return _line(cells)
 
 
 def _number(value: float | str) -> str:
@@ -58,7 +76,7 @@ def main(arguments: list[str]) -> int:
     readme = Path(arguments[1] if len(arguments) == 2 else "README.md")
     document = load(Path(arguments[0]))
     zoo = document["suite"] == "zoo"
-    name, table = ("zoo", markdown(document)) if zoo else ("findings", findings_table(document))
+    name, table = ("zoo", zoo_table(document)) if zoo else ("findings", findings_table(document))
     start, end = f"<!-- {name} -->", f"<!-- /{name} -->"
     head, rest = readme.read_text(encoding="utf-8").split(start)
     tail = rest.split(end)[1]

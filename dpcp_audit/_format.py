@@ -15,6 +15,25 @@ DASH = "–"
 _WIDTH = 76
 _SHOWN_ITEMS = 40
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_SYMBOLS = {
+    "n": "n",
+    "alpha": "α",
+    "epsilon": "ε",
+    "rho": "ρ",
+    "delta": "δ",
+    "beta": "β",
+    "gamma": "γ",
+    "k": "k",
+    "rounds": "T",
+    "resolution": "Δ",
+    "window_count": "M(Δ)",
+    "sampling_rate": "q",
+    "noise_multiplier": "σ",
+    "order": "Rényi order",
+    "n_bins": "bins",
+    "n_candidates": "candidates",
+}
+_IN_WORDS = {"population": "{} scores", "relation": "neighbours by {}", "bounds": "[a, b] = {}"}
 
 
 def number(value: object, *, digits: int = 4) -> str:
@@ -66,6 +85,62 @@ def power(value: float) -> str:
     digits = f"{value:.0f}".rstrip("0")
     short = value >= 1e4 and len(digits) == 1
     return _powers(f"{value:.0e}") if short else number(value)
+
+
+def symbol(name: str) -> str:
+    """Return a parameter's name as papers write it.
+
+    Examples
+    --------
+    >>> symbol("epsilon"), symbol("rounds"), symbol("batch_size")
+    ('ε', 'T', 'batch size')
+    """
+    return _SYMBOLS.get(name, name.replace("_", " "))
+
+
+def setting(parameters: Mapping[str, Any]) -> str:
+    """Return what parameters fix, as a phrase: the scores, then the numbers.
+
+    Choices, which are texts or booleans, are left to the statement's own words.
+
+    Examples
+    --------
+    >>> setting({"n": 10**6, "epsilon": 4.0, "population": "uniform", "on_miss": "upper-end"})
+    'uniform scores, n = 10⁶, ε = 4'
+    >>> setting({"epsilon": [0.5, 1.0], "bounds": [0, 1], "starred": True})
+    '[a, b] = [0, 1], ε = [0.5, 1]'
+    """
+    told = [form.format(_listed(parameters[k])) for k, form in _IN_WORDS.items() if k in parameters]
+    named = [name for name in _SYMBOLS if name in parameters]
+    named += [name for name in parameters if name not in _SYMBOLS and name not in _IN_WORDS]
+    numbers = [name for name in named if _numeric(parameters[name])]
+    return ", ".join([*told, *(f"{symbol(k)} = {_listed(parameters[k])}" for k in numbers)])
+
+
+def _numeric(value: object) -> bool:
+    if isinstance(value, list):
+        return all(map(_numeric, value))
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _listed(value: object) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(_listed, value))}]"
+    if isinstance(value, int):
+        return power(value)
+    return number(value, digits=6) if isinstance(value, float) else str(value)
+
+
+def in_setting(statement: str, parameters: Mapping[str, Any]) -> str:
+    """Return a statement with what its parameters fix.
+
+    Examples
+    --------
+    >>> in_setting("It covers.", {"n": 50, "alpha": 0.1})
+    'It covers, for n = 50, α = 0.1.'
+    """
+    fixed = setting(parameters)
+    return f"{statement.rstrip('.')}, for {fixed}." if fixed else statement
 
 
 def share(value: object, *, digits: int = 3) -> str:

@@ -169,10 +169,12 @@ class Sizes(Value):
 
     def read(self, value: object, name: str) -> tuple[int, ...]:
         """Return them in ascending order."""
-        listed = value if isinstance(value, list | tuple) else [value]
-        if any(isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in listed):
-            raise wrong(name, "a whole number >= 1, or a list of them", value)
-        return tuple(sorted(set(listed)))
+        sizes: set[int] = set()
+        for n in value if isinstance(value, list | tuple) else [value]:
+            if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+                raise wrong(name, "a whole number >= 1, or a list of them", value)
+            sizes.add(n)
+        return tuple(sorted(sizes))
 
     def of_words(self, words: str, name: str) -> object:  # noqa: ARG002
         """Return the numbers between commas."""

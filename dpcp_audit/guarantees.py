@@ -289,6 +289,15 @@ class Coverage:
             )
         _validate.closed_unit(confidence=self.confidence)
 
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The parameters by name, as the constructor takes them."""
+        return {
+            "at_least": self.at_least,
+            "at_most": self.at_most,
+            "confidence": self.confidence,
+        }
+
     def holds(self, coverage: ArrayLike) -> np.ndarray:
         """Tell, elementwise, which coverages lie within the bounds."""
         values = np.asarray(coverage, dtype=np.float64)

@@ -100,6 +100,13 @@ def dashed(name: str) -> str:
     return name.replace("_", "-")
 
 
+def flag_of(option: Option) -> str:
+    """Return an option's name on the command line; a flag that is on has one to turn it off."""
+    if option.flag:
+        return option.flag
+    return f"--no-{dashed(option.name)}" if option.default is True else f"--{dashed(option.name)}"
+
+
 def plain(name: str) -> str:
     """Return an option's name as Python spells it."""
     return name

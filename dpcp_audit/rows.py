@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
+from dpcp_audit._format import in_setting
 from dpcp_audit.results import Claim, Source, Standing, Verdict
 
 if TYPE_CHECKING:
@@ -65,6 +66,8 @@ def claims_of(paper: str, *, subject: str = "", standing: Standing = Standing.PA
         What its claims are about, unless they say otherwise: the heading that they stand under.
     standing : Standing
         Their standing, unless they say otherwise.
+
+    What the parameters of a claim fix is added to its statement (see ``in_setting``).
     """
     default_subject, default_standing = subject, standing
 
@@ -82,7 +85,7 @@ def claims_of(paper: str, *, subject: str = "", standing: Standing = Standing.PA
     ) -> Claim:
         return Claim(
             id=id_,
-            statement=statement,
+            statement=in_setting(statement, parameters or {}),
             source=Source(paper=paper, section=section),
             expected=expected,
             formula=formula,

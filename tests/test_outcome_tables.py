@@ -9,6 +9,7 @@ import pytest
 
 from dpcp_audit.engine import encoding
 from dpcp_audit.outcome_tables import Table, TableColumn
+from dpcp_audit.quantities import Quantity
 from dpcp_audit.results import Evidence, Outcome, Verdict
 
 
@@ -35,7 +36,7 @@ def test_a_table_comes_back_from_another_process() -> None:
         name="a", texts=["∞"], values=[math.inf], details={"error": [0.1]}, marked=[0]
     )
     table = Table(title="t", columns=[column], notes=["n"])
-    evidence = Evidence.exact("x", 0.0)
+    evidence = Evidence.exact(Quantity.VALUE, 0.0)
     outcome = Outcome(verdict=Verdict.CONSISTENT, evidence=evidence, tables=(table,))
     sent = json.loads(encoding.to_json(encoding.encode(outcome)))
     assert encoding.decode(sent) == outcome

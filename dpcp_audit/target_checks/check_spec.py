@@ -146,7 +146,8 @@ class CheckSpec:
         default=DEFAULT_SECONDS,
         metadata=option(
             Duration(),
-            "time for the target, such as 60s or 2m (default: 60s)",
+            "time for the target, such as 60s or 2m, from which draws are planned "
+            "(on the command line: 60s by default)",
             metavar=("TIME",),
         ),
     )
@@ -154,7 +155,8 @@ class CheckSpec:
         default=None,
         metadata=option(
             Whole(),
-            "calls of the target for each claim, instead of a budget: a run that repeats exactly",
+            "calls of the target for each claim, instead of a budget: a run that repeats exactly "
+            "(in Python and pytest: 20000 by default)",
             metavar=("N",),
         ),
     )
@@ -195,7 +197,7 @@ class CheckSpec:
         """
         options.require_kind((*CLAIMS, *TRIAL_OPTIONS), given, target.kind, spell)
         require_claims(guarantees, target.kind)
-        values = {"name": _name_of(target)} | options.read(TRIAL_OPTIONS, given, spell)
+        values = options.read(TRIAL_OPTIONS, {"name": _name_of(target)} | dict(given), spell)
         spec = cls(target=target, guarantees=tuple(guarantees), **values)
         _require_one_meaning(spec, spell)
         return spec

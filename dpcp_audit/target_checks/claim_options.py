@@ -12,6 +12,7 @@ from dpcp_audit.guarantees import (
     ZCDP,
     ApproxDP,
     Coverage,
+    GaussianDP,
     LocalDP,
     PrivacyGuarantee,
     PureDP,
@@ -107,6 +108,7 @@ PRIVACY = (
     _privacy("zcdp", ZCDP, "R-zero-concentrated differential privacy", "R"),
     _privacy("local_dp", LocalDP, "E-local differential privacy", "E", kinds=(Kind.RANDOMIZER,)),
     _privacy("renyi_dp", RenyiDP, "a Renyi divergence of order A of at most E", "A", "E"),
+    _privacy("gaussian_dp", GaussianDP, "M-Gaussian differential privacy", "M"),
 )
 AT_LEAST = _coverage(
     "coverage_at_least",

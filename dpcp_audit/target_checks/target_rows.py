@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy
 from dpcp_audit.errors import UsageError
-from dpcp_audit.guarantees import ZCDP, ApproxDP, Coverage, LocalDP, RenyiDP
+from dpcp_audit.guarantees import ZCDP, ApproxDP, Coverage, GaussianDP, LocalDP, RenyiDP
 from dpcp_audit.neighbours import Relation
-from dpcp_audit.results import Claim, Source, Verdict
+from dpcp_audit.results import Claim, Source, Standing, Verdict
 from dpcp_audit.rows import Row
 from dpcp_audit.suite import Suite
 from dpcp_audit.target_checks.trial_inputs import COVERAGE_SIZE, pair_space
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from dpcp_audit.checks import Check, Context
     from dpcp_audit.guarantees import PrivacyGuarantee
-    from dpcp_audit.results import Outcome
+    from dpcp_audit.results import Outcome, PlainData
     from dpcp_audit.target_checks.check_spec import CheckSpec
     from dpcp_audit.target_checks.claim_options import Guarantee
 
@@ -119,9 +119,24 @@ def _row(spec: CheckSpec, guarantee: Guarantee, check: Check) -> Row:
         statement=f"{_promise(spec, guarantee)}{_setting(spec, guarantee)}.",
         source=Source(paper=spec.name, section="the claim to be checked"),
         expected=Verdict.CONSISTENT,
+        subject=spec.name,
+        standing=Standing.STATED,
+        parameters=_parameters(spec, guarantee),
         location=spec.location,
     )
     return Row(claim=claim, check=check)
+
+
+def _parameters(spec: CheckSpec, guarantee: Guarantee) -> PlainData:
+    """Return what the claim fixes; a guarantee's own α is the order of its divergence."""
+    fixed: PlainData = {}
+    if sizes := _sizes(spec, guarantee):
+        fixed["n"] = sizes[0] if len(sizes) == 1 else list(sizes)
+    if spec.alpha is not None:
+        fixed["alpha"] = spec.alpha
+    if not isinstance(guarantee, Coverage):
+        fixed["neighbours"] = str(spec.neighbours)
+    return fixed | guarantee.parameters
 
 
 def _short(guarantee: Guarantee) -> str:
@@ -151,14 +166,20 @@ def _words(guarantee: PrivacyGuarantee) -> str:
         return f"{values['rho']:g}-zCDP"
     if isinstance(guarantee, RenyiDP):
         return f"({values['alpha']:g}, {values['epsilon']:g})-Rényi differentially private"
+    if isinstance(guarantee, GaussianDP):
+        return f"{values['mu']:g}-Gaussian differentially private"
     if isinstance(guarantee, ApproxDP):
         return f"({values['epsilon']:g}, {values['delta']:g})-differentially private"
     return f"{values['epsilon']:g}-differentially private"
 
 
 def _setting(spec: CheckSpec, guarantee: Guarantee) -> str:
-    sizes = spec.n or ((COVERAGE_SIZE,) if isinstance(guarantee, Coverage) else ())
+    sizes = _sizes(spec, guarantee)
     return f", at n = {', '.join(map(str, sizes))}" if sizes else ""
+
+
+def _sizes(spec: CheckSpec, guarantee: Guarantee) -> tuple[int, ...]:
+    return spec.n or ((COVERAGE_SIZE,) if isinstance(guarantee, Coverage) else ())
 
 
 def _draws(spec: CheckSpec) -> int:

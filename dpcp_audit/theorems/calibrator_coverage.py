@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
@@ -68,6 +68,13 @@ class MarginalCoverage(Stated):
 
     def __post_init__(self) -> None:
         _validate.integer(n=self.n, at_least=1)
+
+    @property
+    def says(self) -> Statement:
+        """The statement, of its calibrator."""
+        calibrated = f"Sets calibrated by {type(self.calibrator).__name__} cover at least 1−α"
+        words = f"{calibrated}, on average over calibration data, noise and test point."
+        return replace(self.about, words=words)
 
     @property
     def bounds(self) -> dict[str, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from dpcp_audit import _validate
@@ -24,6 +24,29 @@ if TYPE_CHECKING:
     from dpcp_audit.data.populations import Population
     from dpcp_audit.mechanisms.ldpcp.window_search import WindowSearch
     from dpcp_audit.results import PlainData
+
+
+_RETURNS = {
+    OnMiss.LAST_MIDPOINT: "the last midpoint",
+    OnMiss.UPPER_END: "the upper end of the bracket",
+}
+
+
+def _says(about: Statement, search: WindowSearch) -> Statement:
+    """Return a statement in the words of a case: starred or not, and what a miss returns."""
+    returning = f"returning {_RETURNS[search.on_miss]} on a miss"
+    if not search.starred:
+        return replace(about, words=f"{about.words.rstrip('.')}, {returning}.")
+    mechanism, correction = ("LDP-CP-S", "Δ_S") if "Δ_S" in about.bound else ("LDP-CP-L", "Δ_L")
+    return replace(
+        about,
+        words=(
+            f"Calibrated at 1−α+{correction}, {mechanism} covers at least 1−α with probability at "
+            f"least 1−δ, {returning}."
+        ),
+        formula="P(F(q̂) ≥ 1−α) ≥ 1−δ",
+        source=Source(paper="LDP-CP", section="Section 2.2 and Table 1"),
+    )
 
 
 def _coverage_bounds(search: WindowSearch) -> dict[str, float]:
@@ -91,6 +114,21 @@ class ScoreTheorem(Stated):
         _validate.integer(rounds=self.rounds, at_least=1)
         _validate.integer(n=self.n, at_least=self.rounds)
         _validate.open_unit(delta=self.delta)
+
+    @property
+    def says(self) -> Statement:
+        """Theorem 4, starred calibration, or what Algorithm 3 is said to return."""
+        if not self.two_sided:
+            return _says(self.about, self.mechanism)
+        return replace(
+            self.about,
+            words=(
+                f"Algorithm 3 ({self.debiasing}) returns the (1−α)-quantile up to Δ_S: the "
+                "coverage lies in [1−α−Δ_S, 1−α+2Δ_S] with probability at least 1−δ."
+            ),
+            formula="P(1−α−Δ_S ≤ F(q̂) ≤ 1−α+2Δ_S) ≥ 1−δ",
+            source=Source(paper="LDP-CP", section="Algorithm 3 and the proof of Theorem 4"),
+        )
 
     @property
     def allowed_failure(self) -> float:
@@ -181,6 +219,11 @@ class LabelTheorem(Stated):
     def __post_init__(self) -> None:
         _validate.integer(n=self.n, at_least=1)
         _validate.open_unit(delta=self.delta)
+
+    @property
+    def says(self) -> Statement:
+        """Theorem 3, or starred calibration."""
+        return _says(self.about, self.mechanism)
 
     @property
     def allowed_failure(self) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
@@ -39,7 +39,10 @@ class UniformEvent(Stated):
     """
 
     about: ClassVar[Statement] = Statement(
-        words="The noise-aware estimate is within Δ_L of the true coverage at every threshold.",
+        words=(
+            "With probability at least 1−δ the noise-aware estimate exceeds the true coverage by "
+            "at most Δ_L at every threshold."
+        ),
         formula="P(sup_q F̂c(q) − F^c(q) ≤ Δ_L) ≥ 1−δ",
         source=Source(paper="LDP-CP", section="Theorem 1"),
         assumptions="i.i.d. users whose labels pass through k-RR with a known β",
@@ -58,6 +61,21 @@ class UniformEvent(Stated):
     def __post_init__(self) -> None:
         _validate.integer(n=self.n, at_least=1)
         _validate.open_unit(delta=self.delta)
+
+    @property
+    def says(self) -> Statement:
+        """Theorem 1, or the preprint's two-sided form."""
+        if not self.two_sided:
+            return self.about
+        return replace(
+            self.about,
+            words=(
+                "With probability at least 1−δ the noise-aware estimate is within Δ_L of the true "
+                "coverage at every threshold."
+            ),
+            formula="P(sup_q |F̂c(q) − F^c(q)| ≤ Δ_L) ≥ 1−δ",
+            source=Source(paper="LDP-CP", section="Theorem 2.1 of the preprint"),
+        )
 
     @property
     def response(self) -> KaryRandomizedResponse:

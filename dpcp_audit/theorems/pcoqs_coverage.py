@@ -41,6 +41,12 @@ class CoverageReading(StrEnum):
     """Over the test point, given the calibrated set: what someone with one set obtains."""
 
 
+_OVER = {
+    CoverageReading.MARGINAL: "over calibration and test data, given the noise,",
+    CoverageReading.CONDITIONAL: "of the one calibrated set that a user holds",
+}
+
+
 def noise_rank_error(
     mechanism: PCOQS, *, beta: float, bound: NoiseBound = NoiseBound.UNION
 ) -> float:
@@ -81,7 +87,7 @@ class RankError(Stated):
         formula="P(|#{s ≤ q} − r| ≤ τ* + M(Δ)) ≥ 1−β",
         source=Source(paper="P-COQS", section="Proposition 1"),
         assumptions="scores in [a, b], further apart than 3Δ/2 (else see ``FixedRankError``)",
-        bound="τ* = √((N/ρ)·log(2N/β)) or σ·Φ⁻¹(1 − β/(2N)), in ranks",
+        bound="τ* = √((N/ρ)·log(2N/β)), in ranks",
     )
 
     mechanism: PCOQS
@@ -97,6 +103,21 @@ class RankError(Stated):
         _validate.integer(window_count=self.window_count, at_least=0)
         _validate.open_unit(beta=self.beta)
         _validate.choice(NoiseBound, noise_bound=self.noise_bound)
+
+    @property
+    def says(self) -> Statement:
+        """Proposition 1, or Remark 3's sharper form."""
+        if self.noise_bound is NoiseBound.UNION:
+            return self.about
+        return replace(
+            self.about,
+            words=(
+                "With probability at least 1−β the rank error is at most τ* + M(Δ), with τ* by the "
+                "sharper Gaussian quantile."
+            ),
+            source=Source(paper="P-COQS", section="Remark 3"),
+            bound="τ* = σ·Φ⁻¹(1 − β/(2N)), in ranks",
+        )
 
     @property
     def limit(self) -> float:
@@ -151,11 +172,8 @@ class CoverageTheorem(Stated):
     about: ClassVar[Statement] = Statement(
         words="With probability at least 1−β the coverage lies within τ/(n+1) of 1−α.",
         formula="1−α−τ/(n+1) ≤ P(Y ∈ C) ≤ 1−α+(τ+1)/(n+1)",
-        source=Source(paper="P-COQS", section="Theorem 1 and Corollary 1"),
-        assumptions=(
-            "exchangeable scores in [a, b] without ties; the probability 1−β is over the noise, "
-            "the coverage over calibration and test data given it"
-        ),
+        source=Source(paper="P-COQS", section="Theorem 1"),
+        assumptions="exchangeable scores in [a, b]; without ties, or one rank is lost to them",
         bound="τ/(n+1) with τ = τ* + M(Δ), in units of coverage",
     )
 
@@ -175,6 +193,20 @@ class CoverageTheorem(Stated):
         _validate.integer(window_count=self.window_count, at_least=0)
         _validate.integer(inner=self.inner, at_least=2)
         _validate.open_unit(beta=self.beta)
+
+    @property
+    def says(self) -> Statement:
+        """Theorem 1 or Corollary 1, in the reading of this case."""
+        coverage = f"with probability at least 1−β the coverage {_OVER[self.reading]}"
+        if not self.corrected:
+            words = f"{coverage.capitalize()} lies within τ/(n+1) of 1−α."
+            return replace(self.about, words=words)
+        return replace(
+            self.about,
+            words=f"Run at α*, {coverage} is at least 1−α.",
+            formula="α* = max(0, α − τ/(n+1)), P(Y ∈ C) ≥ 1−α",
+            source=Source(paper="P-COQS", section="Corollary 1"),
+        )
 
     @property
     def rank_error(self) -> float:

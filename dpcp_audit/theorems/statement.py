@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
+from dpcp_audit._format import in_setting
 from dpcp_audit.quantities import Quantity
-from dpcp_audit.theorems.theorem import FailureRate
+from dpcp_audit.results import Claim, Source, Standing, Verdict
+from dpcp_audit.theorems.theorem import FailureRate, Theorem
 
 if TYPE_CHECKING:
-    from dpcp_audit.results import Source
-    from dpcp_audit.theorems.theorem import Theorem
+    from dpcp_audit.results import PlainData
+
+_DERIVED = frozenset({"window_width", "tau", "limits", "scores"})
+"""What a theorem's parameters hold beside the inputs, for its witness."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +51,59 @@ class Stated:
         """What the failure probability is of: a coverage, unless a theorem says otherwise."""
         return Quantity.COVERAGE_FAILURE
 
+    @property
+    def says(self) -> Statement:
+        """What it says of this case: of a variant, its own words."""
+        return self.about
+
     def check(self: Theorem, *, n_trials: int = 20_000) -> FailureRate:
         """Return the check of the failure probability on ``n_trials`` trials at effort 1."""
         return FailureRate(theorem=self, n_trials=n_trials)
+
+
+class StatedTheorem(Theorem, Protocol):
+    """A theorem that states itself."""
+
+    @property
+    def says(self) -> Statement:
+        """What it says of this case."""
+        ...
+
+
+def claim_of(
+    theorem: StatedTheorem,
+    id_: str,
+    expected: Verdict | None,
+    *,
+    subject: str,
+    standing: Standing = Standing.PAPER,
+    note: str = "",
+    source: Source | None = None,
+    parameters: PlainData | None = None,
+) -> Claim:
+    """Return the claim of a theorem in one case, in the theorem object's own words.
+
+    Parameters
+    ----------
+    note : str
+        What the words leave open, such as where the case comes from; it follows them.
+    source : Source, optional
+        Where it is stated, if not where the theorem object says.
+    parameters : dict, optional
+        What the check fixes beside the theorem's own parameters, or in their place.
+    """
+    says = theorem.says
+    inputs = {name: v for name, v in theorem.parameters.items() if name not in _DERIVED}
+    fixed = inputs | (parameters or {})
+    words = f"{says.words.rstrip('.')}, {note}." if note else says.words
+    return Claim(
+        id=id_,
+        statement=in_setting(words, fixed),
+        source=source or says.source,
+        expected=expected,
+        formula=says.formula,
+        subject=subject,
+        standing=standing,
+        assumptions=says.assumptions,
+        parameters=fixed,
+    )

@@ -40,7 +40,7 @@ class Mark(StrEnum):
     """There is no such check, or it was not run."""
 
 
-_WRONG = frozenset({Mark.MISSED, Mark.ALARM, Mark.FAILED})
+WRONG = frozenset({Mark.MISSED, Mark.ALARM, Mark.FAILED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,17 +49,13 @@ class DetectionCell:
 
     mark: Mark
     draws: int | None = None
-    seconds: float = 0.0
 
     @property
     def text(self) -> str:
-        """The mark with its budget."""
-        if self.mark is Mark.ABSENT:
-            return ""
-        glyph = {Mark.CAUGHT: "✓", Mark.BLIND: "–", Mark.HOLDS: "holds"}.get(self.mark)
-        if self.draws is None or self.mark is not Mark.CAUGHT:
-            return glyph or str(self.mark)
-        return f"{glyph} {_thousands(self.draws)}, {self.seconds:.1f} s"
+        """The mark with the number of calls, where it caught the bug."""
+        if self.mark is Mark.CAUGHT:
+            return "✓" if self.draws is None else f"✓ {_thousands(self.draws)}"
+        return {Mark.BLIND: "–", Mark.HOLDS: "holds"}.get(self.mark, str(self.mark))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +94,7 @@ def failures(document: Mapping[str, Any]) -> list[str]:
         f"{line.specimen.name}: {column}: {cell.mark}"
         for line in (*lines_of(document, of=mutants()), *lines_of(document, of=twins()))
         for column, cell in line.cells.items()
-        if cell.mark in _WRONG
+        if cell.mark in WRONG
     ]
 
 
@@ -124,7 +120,7 @@ def heat_map(document: Mapping[str, Any]) -> Figure:
                 name=line.specimen.name,
                 x=[float(place) for place in range(len(SpecimenCheck))],
                 y=[values.get(line.cells[column].mark, 0.0) for column in SpecimenCheck],
-                texts=[_short(line.cells[column]) for column in SpecimenCheck],
+                texts=[line.cells[column].text for column in SpecimenCheck],
             )
             for line in lines
         ],
@@ -152,7 +148,7 @@ def _cell(specimen: Specimen, column: SpecimenCheck, finding: Mapping[str, Any])
         mark = Mark.BLIND if specimen.twin and column in specimen.unseen else Mark.HOLDS
     evidence, witness = finding["evidence"] or {}, finding["witness"]
     draws = witness.get("spent", witness.get("calls", evidence.get("n_samples")))
-    return DetectionCell(mark=mark, draws=draws, seconds=finding["seconds"])
+    return DetectionCell(mark=mark, draws=draws)
 
 
 def _truth(own: Mapping[SpecimenCheck, Mapping[str, Any]]) -> str:
@@ -190,12 +186,6 @@ def _said(finding: Mapping[str, Any]) -> str:
 
 def _quantity(evidence: Mapping[str, Any]) -> str:
     return Quantity(evidence["quantity"]).described(evidence["at"], evidence["detail"])
-
-
-def _short(cell: DetectionCell) -> str:
-    if cell.mark is Mark.CAUGHT and cell.draws is not None:
-        return f"✓ {_thousands(cell.draws)}"
-    return cell.text
 
 
 def _thousands(count: int) -> str:

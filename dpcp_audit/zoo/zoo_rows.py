@@ -9,9 +9,8 @@ import numpy as np
 
 from dpcp_audit.computed import Computed
 from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import Claim, Evidence, Outcome, Source, Verdict
+from dpcp_audit.results import Claim, Evidence, Outcome, Source, Standing, Verdict
 from dpcp_audit.rows import Row
-from dpcp_audit.suite import Suite
 from dpcp_audit.target_checks.target_rows import TargetCoverage, TargetPrivacy
 from dpcp_audit.target_checks.trial_inputs import COVERAGE_SIZE, typical
 from dpcp_audit.targets.degenerate import DegenerateTargetError, probe
@@ -21,6 +20,7 @@ from dpcp_audit.zoo.specimens import specimens
 
 if TYPE_CHECKING:
     from dpcp_audit.checks import Check, Context
+    from dpcp_audit.results import PlainData
 
 _STATEMENTS = {
     SpecimenCheck.BLACK_BOX: "is {privacy}; seen from outside",
@@ -137,21 +137,28 @@ def _claim(specimen: Specimen, column: SpecimenCheck) -> Claim:
         privacy=specimen.privacy, coverage=specimen.coverage and specimen.coverage.at_least
     )
     kind = "a planted bug" if specimen.twin else "a correct twin"
+    false = column in specimen.caught_by | specimen.hidden
     return Claim(
         id=row_id(specimen, column),
         statement=f"'{specimen.words}' {statement}.",
         source=Source(paper="The zoo", section=kind),
         expected=_expected(specimen, column),
+        subject="The zoo of planted bugs" if false else "The zoo, claims that are true",
+        standing=Standing.CONTROL if false else Standing.STATED,
+        parameters=_parameters(specimen, column),
     )
+
+
+def _parameters(specimen: Specimen, column: SpecimenCheck) -> PlainData:
+    """Return what the claim fixes, beside the specimen itself."""
+    promised = (specimen.privacy, specimen.coverage)
+    fixed: PlainData = {"check": str(column), "specimen": specimen.name}
+    for guarantee in promised:
+        fixed |= {} if guarantee is None else guarantee.parameters
+    return fixed if specimen.alpha is None else {"alpha": specimen.alpha} | fixed
 
 
 def _expected(specimen: Specimen, column: SpecimenCheck) -> Verdict | None:
     if column in specimen.hidden:
         return None
     return Verdict.REFUTED if column in specimen.caught_by else Verdict.CONSISTENT
-
-
-SUITE = Suite(
-    summary="Planted bugs and their correct twins: what the checks detect, and what they do not.",
-    rows=rows,
-)

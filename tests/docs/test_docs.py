@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -69,6 +70,15 @@ def test_the_ledger_has_the_statements_of_the_suite() -> None:
     text = script("update_ledger.py")._text
     for row in (*_by_paper(), *suite("training")):
         assert f"`{row.claim.id}`<br>{text(row.claim.statement)} (" in LEDGER
+
+
+def test_the_ledger_counts_every_standing_of_the_suite() -> None:
+    """A claim moved to another standing leaves the page's counts behind."""
+    tables = re.findall(r"^\| standing \|.*\n(?:\|.*\n)+", LEDGER, re.MULTILINE)
+    for table, rows in zip(tables, (_by_paper(), suite("training")), strict=True):
+        cells = (line.strip("| ").split(" | ") for line in table.splitlines()[2:])
+        counted = {line[0]: int(line[-1]) for line in cells}
+        assert counted == Counter(str(row.claim.standing) for row in rows)
 
 
 def _by_paper() -> list[Row]:
@@ -140,3 +150,24 @@ def _helps(pytestconfig: pytest.Config) -> str:
     (commands,) = (each for each in main._parser()._actions if each.dest == "command")
     helps = [command.format_help() for command in commands.choices.values()]
     return "".join([*helps, pytestconfig._parser.optparser.format_help()])
+
+
+def test_the_table_of_planted_bugs_is_made_from_the_results() -> None:
+    columns = {"bug": ["one"], "words": ["no noise"], "exact": ["✓ | 5"]}
+    table = {
+        "title": "t",
+        "columns": [
+            {"name": name, "texts": texts, "values": []} for name, texts in columns.items()
+        ],
+        "notes": ["why", "all"],
+    }
+    text = script("update_readme.py").zoo_table(document() | {"overview": {"tables": [table]}})
+    assert text.splitlines() == [
+        "| bug | exact |",
+        "| --- | --- |",
+        r"| `one`: no noise | ✓ \| 5 |",
+        "",
+        "- why",
+        "",
+        "all",
+    ]

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from dpcp_audit.data.populations import Uniform
+from dpcp_audit.mechanisms.ldpcp.editions import OnMiss
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
-from dpcp_audit.papers.computations.pcoqs_rank import FixedRankError
+from dpcp_audit.papers.computations.pcoqs_rank import FixedRankError, evenly_spaced
+from dpcp_audit.results import Standing, Verdict
 from dpcp_audit.theorems.calibrator_coverage import MarginalCoverage
 from dpcp_audit.theorems.ldpcp_coverage import LabelTheorem, ScoreTheorem
 from dpcp_audit.theorems.ldpcp_uniform import UniformEvent
-from dpcp_audit.theorems.pcoqs_coverage import CoverageTheorem, RankError
-from dpcp_audit.theorems.statement import Stated
+from dpcp_audit.theorems.pcoqs_coverage import (
+    CoverageReading,
+    CoverageTheorem,
+    NoiseBound,
+    RankError,
+)
+from dpcp_audit.theorems.statement import Stated, StatedTheorem, claim_of
 from dpcp_audit.theorems.theorem import FailureRate
 
 THEOREMS = (
@@ -41,3 +51,69 @@ def test_no_theorem_is_left_out() -> None:
 def test_a_theorem_hands_out_its_check() -> None:
     theorem = RankError(mechanism=PCOQS(alpha=0.1, rho=0.5), n=100, beta=0.1)
     assert theorem.check(n_trials=200) == FailureRate(theorem=theorem, n_trials=200)
+
+
+UNIFORM = ScoreTheorem(population=Uniform(), n=11_080, epsilon=4.0, delta=0.1)
+SEARCH = CoverageTheorem(
+    mechanism=PCOQS(alpha=0.1, rho=0.5), n=500, beta=0.1, reading=CoverageReading.MARGINAL
+)
+
+
+@pytest.mark.parametrize(
+    ("theorem", "words", "section"),
+    [
+        (UNIFORM, "covers at least 1−α−Δ_S", "Theorem 4"),
+        (replace(UNIFORM, starred=True), "Calibrated at 1−α+Δ_S", "Section 2.2 and Table 1"),
+        (replace(UNIFORM, on_miss=OnMiss.UPPER_END), "returning the upper end", "Theorem 4"),
+        (replace(UNIFORM, two_sided=True), "[1−α−Δ_S, 1−α+2Δ_S]", "Algorithm 3"),
+        (SEARCH, "over calibration and test data", "Theorem 1"),
+        (replace(SEARCH, reading=CoverageReading.CONDITIONAL), "one calibrated set", "Theorem 1"),
+        (replace(SEARCH, corrected=True), "Run at α*", "Corollary 1"),
+        (
+            RankError(
+                mechanism=PCOQS(alpha=0.1, rho=0.5),
+                n=100,
+                beta=0.1,
+                noise_bound=NoiseBound.GAUSSIAN,
+            ),
+            "Gaussian quantile",
+            "Remark 3",
+        ),
+        (
+            FixedRankError(
+                mechanism=PCOQS(alpha=0.496, rho=10.0, resolution=1 / 32),
+                scores=evenly_spaced(99),
+                beta=0.01,
+                windows=2,
+            ),
+            "τ* + 2·M(Δ)",
+            "Proposition 1",
+        ),
+    ],
+)
+def test_a_variant_has_words_and_a_source_of_its_own(
+    theorem: StatedTheorem, words: str, section: str
+) -> None:
+    assert words in theorem.says.words
+    assert theorem.says.source.section.startswith(section)
+
+
+def test_the_claim_of_a_theorem_is_in_its_words_with_all_that_the_case_fixes() -> None:
+    claim = claim_of(
+        UNIFORM,
+        "some.claim[form=x]",
+        Verdict.CONSISTENT,
+        subject="LDP-CP-S",
+        standing=Standing.READING,
+        note="somewhere",
+        parameters={"form": "x"},
+    )
+    assert claim.statement == (
+        "LDP-CP-S covers at least 1−α−Δ_S with probability at least 1−δ, returning the last "
+        "midpoint on a miss, somewhere, for uniform scores, n = 11,080, α = 0.1, ε = 4, δ = 0.1, "
+        "T = 10."
+    )
+    assert claim.assumptions == ScoreTheorem.about.assumptions
+    assert (claim.formula, claim.source) == (UNIFORM.says.formula, UNIFORM.says.source)
+    inputs = UNIFORM.parameters.keys() - {"window_width"}
+    assert claim.parameters.keys() == inputs | {"form"}

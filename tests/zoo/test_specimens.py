@@ -10,7 +10,7 @@ import pytest
 from dpcp_audit.engine.suites import suite
 from dpcp_audit.guarantees import ZCDP
 from dpcp_audit.mechanisms.conformal import conformal_rank
-from dpcp_audit.results import Verdict
+from dpcp_audit.results import Standing, Verdict
 from dpcp_audit.target_checks.check_spec import CheckSpec
 from dpcp_audit.zoo import broken_quantiles, exact_losses
 from dpcp_audit.zoo.specimen import Specimen, SpecimenCheck
@@ -38,6 +38,16 @@ def test_names_and_ids_are_distinct() -> None:
     assert len(BY_NAME) == len(specimens()) == len(mutants()) + len(twins())
     rows = suite("zoo")
     assert len({row.claim.id for row in rows}) == len(rows) > len(specimens())
+
+
+@each
+def test_what_is_known_to_be_false_is_a_control_and_the_rest_is_stated(specimen: Specimen) -> None:
+    for row in rows_of(specimen):
+        claim, column = row.claim, SpecimenCheck(row.claim.parameters["check"])
+        false = column in specimen.caught_by | specimen.hidden
+        assert (claim.standing is Standing.CONTROL) == false, claim.id
+        assert (claim.standing is Standing.STATED) == (not false), claim.id
+        assert claim.parameters["specimen"] == specimen.name
 
 
 @each_mutant

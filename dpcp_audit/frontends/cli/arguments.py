@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from dpcp_audit._values import Duration
 from dpcp_audit.errors import UsageError
-from dpcp_audit.options import Group, dashed, parser_of
+from dpcp_audit.options import Group, dashed, flag_of, parser_of
 from dpcp_audit.reports.formats import menu
 from dpcp_audit.target_checks.run_options import RUN_OPTIONS
 
@@ -49,23 +49,16 @@ def add_options(groups: dict[Group, argparse._ArgumentGroup], options: Iterable[
         if each.flag and not each.flag.startswith("--"):
             groups[each.group].add_argument(_DEST + each.name, nargs="?", **settings)
         else:
-            groups[each.group].add_argument(_flag(each), dest=_DEST + each.name, **settings)
+            groups[each.group].add_argument(flag_of(each), dest=_DEST + each.name, **settings)
 
 
 def given(parsed: argparse.Namespace, options: Iterable[Option]) -> dict[str, object]:
     """Return what was given of a table's options, as a TOML table would hold it."""
     return {
-        dashed(each.name): each.value.of_words(words, _flag(each))
+        dashed(each.name): each.value.of_words(words, flag_of(each))
         for each in options
         if (words := getattr(parsed, _DEST + each.name)) is not None
     }
-
-
-def _flag(option: Option) -> str:
-    """Return the option's name on the command line; a flag that is on has one to turn it off."""
-    if option.flag:
-        return option.flag
-    return f"--no-{dashed(option.name)}" if option.default is True else f"--{dashed(option.name)}"
 
 
 def add_selection(parser: argparse.ArgumentParser, *, default_suite: str | None = "papers") -> None:

@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from dpcp_audit._format import number
 from dpcp_audit.checks import whole
 from dpcp_audit.papers.comparison import calibrator_study
 from dpcp_audit.papers.comparison.best_method import PANELS, elected, told
@@ -23,7 +22,7 @@ from dpcp_audit.papers.comparison.study_heatmaps import (
 from dpcp_audit.papers.comparison.subjects import known_name
 from dpcp_audit.papers.reproduce.experiments import Extent
 from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import Evidence, EvidenceKind, Outcome, PlainData, Verdict
+from dpcp_audit.results import Evidence, EvidenceKind, Outcome, PlainData, Standing, Verdict
 from dpcp_audit.rows import Row, claims_of
 from dpcp_audit.stats.bounded_mean import MeanBets
 from dpcp_audit.suite import Suite
@@ -35,7 +34,9 @@ if TYPE_CHECKING:
     from dpcp_audit.figures import Figure
     from dpcp_audit.papers.comparison.best_method import Panel
 
-_claim = claims_of("Comparison")
+_claim = claims_of(
+    "Comparison", subject="All calibrators at equal privacy", standing=Standing.PRACTICE
+)
 _ALPHA = 0.1
 
 
@@ -65,14 +66,21 @@ def rows(
 
 
 def _row(check: Compared) -> Row:
-    name, delta = known_name(check.subject), check.grid(effort=1.0, seed=0).delta
+    name, grid = known_name(check.subject), check.grid(effort=1.0, seed=0)
     return Row(
         claim=_claim(
             f"compared[scores={name}]",
             "equal privacy",
             Verdict.CONSISTENT,
-            f"On {name}, with the noise that (ε, {number(delta)})-DP asks of each, the "
-            "calibrators whose theorem promises a mean coverage of 1−α keep it at every n and ε.",
+            "With the noise that (ε, δ)-DP asks of each, the calibrators whose theorem promises a "
+            "mean coverage of 1−α keep it at every n and ε.",
+            parameters={
+                "n": list(grid.sizes),
+                "alpha": list(grid.alphas),
+                "epsilon": list(grid.epsilons),
+                "delta": grid.delta,
+                "population": name,
+            },
         ),
         check=check,
     )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from dpcp_audit.audits.accounting import Sampling, Training
 from dpcp_audit.audits.exact import hold_against
 from dpcp_audit.computed import Computation, Computed
 from dpcp_audit.mechanisms.gaussian import Calibration, GaussianMechanism
+from dpcp_audit.neighbours import Relation
 from dpcp_audit.papers.computations.gaussian_claims import (
     classic_over,
     conversion,
@@ -26,8 +28,11 @@ from dpcp_audit.papers.computations.training_budgets import (
     printed_formula,
     table_budget,
 )
-from dpcp_audit.results import Verdict
+from dpcp_audit.results import Standing, Verdict
 from dpcp_audit.rows import Row, claims_of
+
+if TYPE_CHECKING:
+    from dpcp_audit.results import PlainData
 
 _DELTA = 1e-5
 _PRINTED = {8.1: 0.59812, 8.3: 0.58371, 8.5: 0.56997, 8.7: 0.55687, 8.9: 0.54436}
@@ -40,10 +45,26 @@ _TRAININGS = {
         ("DP-Adam, ResNet18", 7),
     )
 }
+_TABLES = {
+    "epsilon": list(_PRINTED.values()),
+    "noise_multiplier": list(_PRINTED),
+    "delta": _DELTA,
+}
+_RANGE = "ε in (0, 1)"
 _STEP = "One Poisson-subsampled Gaussian step has a Rényi divergence of at most q²α/(2σ²)"
 
-_claim = claims_of("DP-SKIN")
-_analytic_claim = claims_of("Balle and Wang (2018)")
+_GAUSSIAN = "DP-SKIN, the Gaussian mechanism"
+_claim = claims_of("DP-SKIN", subject="DP-SKIN, privacy of training")
+_analytic_claim = claims_of("Balle and Wang (2018)", subject=_GAUSSIAN)
+
+
+def _fixed(training: Training) -> PlainData:
+    return {
+        "n": training.n,
+        "noise_multiplier": training.noise_multiplier,
+        "batch_size": training.batch_size,
+        "epochs": training.epochs,
+    }
 
 
 def rows() -> list[Row]:
@@ -70,42 +91,49 @@ def _gaussian(epsilon: float, delta: float, calibration: Calibration) -> Computa
 
 
 def _gaussian_rows() -> list[Row]:
-    cases = (
-        (0.5, 1e-5, Verdict.PROVED, "Theorem 1"),
-        (8.0, 0.01, Verdict.REFUTED, "Theorem 1, outside of its range ε < 1"),
-    )
-    ranges = (
-        (0.01, 1.0, Verdict.CONSISTENT, "Theorem 1"),
-        (1.0, 20.0, Verdict.REFUTED, "Theorem 1, outside of its range ε < 1"),
-    )
+    paper, outside = Standing.PAPER, Standing.OUTSIDE_HYPOTHESIS
+    cases = ((0.5, 1e-5, paper, Verdict.PROVED), (8.0, 0.01, outside, Verdict.REFUTED))
+    ranges = ((0.01, 1.0, paper, Verdict.CONSISTENT), (1.0, 20.0, outside, Verdict.REFUTED))
+    classic = "Gaussian noise of the classic scale is (ε, δ)-DP"
+    formula = "σ = Δ₂·√(2·log(1.25/δ))/ε"
     return [
         *(
             Row(
                 claim=_claim(
                     f"dpskin.gaussian-classic[epsilon={epsilon:g}]",
-                    section,
+                    "Theorem 1",
                     expected,
-                    f"Gaussian noise of the classic scale is (ε, δ)-DP, at ε = {epsilon:g} and "
-                    f"δ = {delta:g}.",
-                    "σ = Δ₂·√(2·log(1.25/δ))/ε",
+                    f"{classic}.",
+                    formula,
+                    subject=_GAUSSIAN,
+                    standing=standing,
+                    assumptions=_RANGE,
+                    parameters={"epsilon": epsilon, "delta": delta, "sensitivity": 1.0},
                 ),
                 check=Computed(partial(_gaussian, epsilon, delta, Calibration.CLASSIC)),
             )
-            for epsilon, delta, expected, section in cases
+            for epsilon, delta, standing, expected in cases
         ),
         *(
             Row(
                 claim=_claim(
                     f"dpskin.gaussian-classic[epsilon={low:g}..{high:g}]",
-                    section,
+                    "Theorem 1",
                     expected,
-                    "Gaussian noise of the classic scale is (ε, δ)-DP, for ε from "
-                    f"{low:g} to {high:g} and δ = 1e-2, 1e-5, 1e-8.",
-                    "σ = Δ₂·√(2·log(1.25/δ))/ε",
+                    f"{classic}, for every ε of an interval.",
+                    formula,
+                    subject=_GAUSSIAN,
+                    standing=standing,
+                    assumptions=_RANGE,
+                    parameters={
+                        "epsilon": [low, high],
+                        "delta": [1e-2, 1e-5, 1e-8],
+                        "sensitivity": 1.0,
+                    },
                 ),
                 check=Computed(partial(classic_over, low, high)),
             )
-            for low, high, expected, section in ranges
+            for low, high, standing, expected in ranges
         ),
         *(
             Row(
@@ -113,8 +141,8 @@ def _gaussian_rows() -> list[Row]:
                     f"dpskin.gaussian-analytic[epsilon={epsilon:g}]",
                     "Theorem 8",
                     Verdict.PROVED,
-                    f"Gaussian noise of the analytic scale is (ε, δ)-DP, at ε = {epsilon:g} and "
-                    f"δ = {delta:g}.",
+                    "Gaussian noise of the analytic scale is (ε, δ)-DP.",
+                    parameters={"epsilon": epsilon, "delta": delta, "sensitivity": 1.0},
                 ),
                 check=Computed(partial(_gaussian, epsilon, delta, Calibration.ANALYTIC)),
             )
@@ -127,6 +155,8 @@ def _gaussian_rows() -> list[Row]:
                 Verdict.PROVED,
                 "Noise N(0, Δ₂²) is (ε, δ)-DP with δ = 4/5·exp(−ε²/2) for every ε in (0, 1).",
                 "δ ≥ 4/5·exp(−ε²/2)",
+                subject=_GAUSSIAN,
+                assumptions=_RANGE,
             ),
             check=Computed(printed_mechanism),
         ),
@@ -142,13 +172,18 @@ def _proof_rows() -> list[Row]:
                     "Theorem 2, single-step updates",
                     expected,
                     "At the scale that the proof ends with, its bound exp(−z²/2) of Pr[L ≥ ε] is "
-                    f"at most δ (ε = {epsilon:g}, δ = {_DELTA:g}): the term that it drops is made "
-                    "up for by the 1.25.",
+                    "at most δ: the 1.25 makes up for the term that it drops.",
                     "exp(−z²/2) ≤ δ, z = εσ/d − d/(2σ)",
+                    subject=_GAUSSIAN,
+                    standing=standing,
+                    parameters={"epsilon": epsilon, "delta": _DELTA, "step": "tail"},
                 ),
                 check=Computed(partial(tail_step, epsilon, _DELTA)),
             )
-            for epsilon, expected in ((0.4, Verdict.CONSISTENT), (0.59812, Verdict.REFUTED))
+            for epsilon, standing, expected in (
+                (0.4, Standing.PAPER, Verdict.CONSISTENT),
+                (0.59812, Standing.ERRATUM, Verdict.REFUTED),
+            )
         ),
         Row(
             claim=_claim(
@@ -157,6 +192,8 @@ def _proof_rows() -> list[Row]:
                 Verdict.CONSISTENT,
                 "A mechanism with D_α ≤ D is (D + log(1/δ)/(α−1), δ)-DP.",
                 "ε = D_α + log(1/δ)/(α−1)",
+                subject=_GAUSSIAN,
+                parameters={"delta": _DELTA, "step": "conversion"},
             ),
             check=Computed(partial(conversion, _DELTA)),
         ),
@@ -181,10 +218,15 @@ def _step_rows() -> list[Row]:
                     Verdict.REFUTED,
                     f"{_STEP}.",
                     "D_α ≤ q²α/(2σ²)",
+                    parameters={
+                        "sampling_rate": training.sampling_rate,
+                        "noise_multiplier": training.noise_multiplier,
+                        "order": order,
+                    },
                 ),
-                check=Computed(partial(batch_bound, training, alpha=alpha)),
+                check=Computed(partial(batch_bound, training, alpha=order)),
             )
-            for variant, training, alpha in cases
+            for variant, training, order in cases
         ),
         Row(
             claim=_claim(
@@ -194,6 +236,8 @@ def _step_rows() -> list[Row]:
                 f"{_STEP}, if not everywhere then in one of 520 cases (q < 1, σ, whole α) at "
                 "least.",
                 "D_α ≤ q²α/(2σ²)",
+                standing=Standing.READING,
+                parameters={"variant": "anywhere"},
             ),
             check=Computed(batch_map),
         ),
@@ -203,8 +247,9 @@ def _step_rows() -> list[Row]:
                 "Equation (1)",
                 Verdict.REFUTED,
                 "The training's Rényi divergence is at most T·q²α/(2σ²) with T the number of "
-                "epochs (here 9, at α = 2).",
+                "epochs.",
                 "D_α ≤ T·q²α/(2σ²)",
+                parameters=_fixed(thesis) | {"order": 2},
             ),
             check=Computed(partial(epochs_for_steps, thesis, alpha=2)),
         ),
@@ -213,9 +258,10 @@ def _step_rows() -> list[Row]:
                 "dpskin.rdp-total[epsilon]",
                 "Theorem 2, last equation",
                 Verdict.REFUTED,
-                "Nine epochs with σ = 8.1 and lots of 20 of 10015 are (ε, 1e-5)-DP under Poisson "
-                "sampling, with the ε that T epochs and the best order give.",
+                "A training is (ε, δ)-DP under Poisson sampling, with the ε that T epochs and the "
+                "best order give.",
                 "ε = T·q²α/(2σ²) + log(1/δ)/(α−1)",
+                parameters=_fixed(thesis) | {"delta": _DELTA},
             ),
             check=Computed(partial(formula_budget, thesis, delta=_DELTA)),
         ),
@@ -224,8 +270,13 @@ def _step_rows() -> list[Row]:
 
 def _table_rows() -> list[Row]:
     samplings = (
-        (Sampling.POISSON, "Poisson sampling", Verdict.PROVED),
-        (Sampling.SHUFFLED, "fixed shuffled batches without amplification", Verdict.REFUTED),
+        (Sampling.POISSON, "Poisson sampling", Standing.PAPER, Verdict.PROVED),
+        (
+            Sampling.SHUFFLED,
+            "fixed shuffled batches without amplification",
+            Standing.READING,
+            Verdict.REFUTED,
+        ),
     )
     return [
         Row(
@@ -233,9 +284,10 @@ def _table_rows() -> list[Row]:
                 "dpskin.epsilon-table[formula]",
                 "Chapter 4, all tables",
                 Verdict.PROVED,
-                "The printed ε, 0.59812 to 0.54436, are those of a single Gaussian release with "
-                "σ = 8.1, 8.3, …, 8.9 and δ = 1e-5.",
+                "The printed ε are those of a single Gaussian release.",
                 "ε = √(2·log(1.25/δ))/σ",
+                standing=Standing.READING,
+                parameters=_TABLES,
             ),
             check=Computed(_formula_table),
         ),
@@ -246,16 +298,24 @@ def _table_rows() -> list[Row]:
                     f"sampling={sampling}]",
                     f"Section 4.{place}",
                     expected,
-                    f"{training.epochs} epochs of {name.replace(', ', ' on ')}, in batches of 20 "
-                    f"of 10015, are (ε, 1e-5)-DP with each of the five printed ε, with {words}.",
+                    f"{name.replace(', ', ' on ')} is (ε, δ)-DP with each of the five printed ε, "
+                    f"with {words}.",
                     "ε = √(2·log(1.25/δ))/σ",
+                    standing=standing,
+                    parameters=_fixed(training)
+                    | _TABLES
+                    | {
+                        "training": name,
+                        "sampling": str(sampling),
+                        "relation": str(Relation.ZERO_OUT),
+                    },
                 ),
                 check=Computed(
                     partial(table_budget, training, _PRINTED, delta=_DELTA, sampling=sampling)
                 ),
             )
             for place, (name, training) in enumerate(_TRAININGS.items(), start=1)
-            for sampling, words, expected in samplings
+            for sampling, words, standing, expected in samplings
         ),
     ]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.audits.exact import hold_against
 from dpcp_audit.computed import Computation, Computed
@@ -14,6 +14,7 @@ from dpcp_audit.mechanisms.ldpcp.editions import Debiasing
 from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.mechanisms.shuffle.shuffled_bits import ShuffledBinaryResponse
+from dpcp_audit.papers.claims.headings import Heading
 from dpcp_audit.papers.computations.ldpcp_remarks import (
     blocks_outside,
     estimate_bias,
@@ -22,7 +23,7 @@ from dpcp_audit.papers.computations.ldpcp_remarks import (
     shuffle_amplification,
     width_ratio,
 )
-from dpcp_audit.results import Verdict
+from dpcp_audit.results import Standing, Verdict
 from dpcp_audit.rows import Row, claims_of
 
 if TYPE_CHECKING:
@@ -30,7 +31,9 @@ if TYPE_CHECKING:
 
 _N, _EPSILON, _DELTA, _ROUNDS = 11_080, 4.0, 0.1, 10
 _LOGISTIC_POOL = partial(classifier_pool, Dataset.DIGITS, Classifier.LOGISTIC)
-_claim = claims_of("LDP-CP")
+_SETTING = {"n": _N, "epsilon": _EPSILON, "rounds": _ROUNDS}
+_RESPONSE = {"epsilon": 2.0, "k": 10}
+_claim = claims_of("LDP-CP", subject="LDP-CP, other statements")
 
 
 def rows() -> list[Row]:
@@ -57,8 +60,10 @@ def _response_rows() -> list[Row]:
                 "ldpcp.krr",
                 "Section 2.3",
                 Verdict.PROVED,
-                "k-ary randomised response with β = k/(k−1+e^ε) is ε-LDP (here k = 10, ε = 2).",
+                "k-ary randomised response with β = k/(k−1+e^ε) is ε-LDP.",
                 "Q(z | y) ≤ e^ε Q(z | y′)",
+                subject=Heading.ONE_REPORT,
+                parameters=_RESPONSE,
             ),
             check=Computed(_krr),
         ),
@@ -70,6 +75,9 @@ def _response_rows() -> list[Row]:
                 "From a k-RR report no one guesses a label, uniform beforehand, with probability "
                 "above e^ε/(e^ε+k−1).",
                 "max_g P(g(ỹ) = y) ≤ e^ε/(e^ε+k−1)",
+                subject=Heading.ONE_REPORT,
+                standing=Standing.PRACTICE,
+                parameters=_RESPONSE,
             ),
             check=Computed(partial(label_guess, KaryRandomizedResponse(2.0, 10))),
         ),
@@ -80,8 +88,11 @@ def _response_rows() -> list[Row]:
                     "Algorithm 3, line 8",
                     expected,
                     "Z is an unbiased estimate of the fraction of scores below the midpoint, "
-                    f"with the reports' sum divided by {name}.",
+                    f"with the reports' sum divided by {divisor}.",
                     "E[Z] = F(q)",
+                    subject=Heading.SCORE_ALGORITHM,
+                    standing=standing,
+                    parameters=_SETTING | {"mean": name},
                 ),
                 check=Computed(
                     partial(
@@ -97,9 +108,15 @@ def _response_rows() -> list[Row]:
                     )
                 ),
             )
-            for name, debiasing, expected in (
-                ("block", Debiasing.CORRECTED, Verdict.PROVED),
-                ("n", Debiasing.PRINTED, Verdict.REFUTED),
+            for name, divisor, debiasing, standing, expected in (
+                (
+                    "block",
+                    "the size of the block",
+                    Debiasing.CORRECTED,
+                    Standing.READING,
+                    Verdict.PROVED,
+                ),
+                ("n", "n", Debiasing.PRINTED, Standing.ERRATUM, Verdict.REFUTED),
             )
         ),
     ]
@@ -113,6 +130,9 @@ def _romano_aps(probabilities: FloatArray, u: FloatArray) -> FloatArray:
     return aps(probabilities, u=u)
 
 
+_FIGURE_5: dict[str, Any] = {"k": 8, "epsilon": _EPSILON, "rounds": 7, "delta": _DELTA}
+
+
 def _algorithm_rows() -> list[Row]:
     return [
         Row(
@@ -122,6 +142,9 @@ def _algorithm_rows() -> list[Row]:
                 Verdict.REFUTED,
                 "The blocks U(1), …, U(T) are disjoint subsets of the n users.",
                 "U(j) = {j·n′+1, …, (j+1)·n′} ⊆ {1, …, n}",
+                subject=Heading.SCORE_ALGORITHM,
+                standing=Standing.ERRATUM,
+                parameters={"n": _N, "rounds": _ROUNDS},
             ),
             check=Computed(partial(blocks_outside, n=_N, rounds=_ROUNDS)),
         ),
@@ -132,6 +155,8 @@ def _algorithm_rows() -> list[Row]:
                 Verdict.REFUTED,
                 "Scores lie in [0, 1], where the threshold is searched: APS as printed.",
                 "Σ_{p_j ≥ p_i} p_j + u·p_i ≤ 1",
+                standing=Standing.ERRATUM,
+                parameters={"form": "printed", "population": "digits-logistic"},
             ),
             check=Computed(partial(score_range, _printed_aps, _LOGISTIC_POOL, covers="")),
         ),
@@ -143,6 +168,8 @@ def _algorithm_rows() -> list[Row]:
                 "Scores lie in [0, 1], where the threshold is searched: APS as Romano et al. "
                 "define it.",
                 "Σ_{p_j > p_i} p_j + u·p_i ≤ 1",
+                standing=Standing.READING,
+                parameters={"form": "romano"},
             ),
             check=Computed(
                 partial(
@@ -161,10 +188,11 @@ def _algorithm_rows() -> list[Row]:
                 "ldpcp.figure-5",
                 "Section 5, Figure 5",
                 Verdict.REFUTED,
-                "From n ≥ 10⁵ on, LDP-CP-S has the smaller correction (here k = 8, ε = 4, T = 7).",
+                "From n ≥ 10⁵ on, LDP-CP-S has the smaller correction.",
                 "n ≥ 10⁵ → Δ_S ≤ Δ_L",
+                parameters=_FIGURE_5,
             ),
-            check=Computed(partial(width_ratio, k=8, epsilon=_EPSILON, rounds=7, delta=_DELTA)),
+            check=Computed(partial(width_ratio, **_FIGURE_5)),
         ),
     ]
 
@@ -176,9 +204,11 @@ def _shuffle_rows() -> list[Row]:
                 f"ldpcp.shuffle[n={n}]",
                 "Section 4.2 and Table 1",
                 Verdict.REFUTED,
-                f"Shuffling n = {n} reports of ε = 4 gives ε_eff = ε/√n; no δ is stated, and even "
-                "δ = 1e-3 is granted here.",
+                "Shuffling n reports of ε-LDP gives ε_eff = ε/√n; no δ is stated, so that a large "
+                "one is granted.",
                 "ε_eff = ε/√n",
+                subject=Heading.SHUFFLED,
+                parameters={"n": n, "epsilon": _EPSILON, "delta": 1e-3},
             ),
             check=Computed(
                 partial(

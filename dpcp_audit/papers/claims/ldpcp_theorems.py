@@ -12,27 +12,34 @@ from dpcp_audit.data.populations import Beta, Population, Uniform
 from dpcp_audit.mechanisms.ldpcp.editions import Blocks, Debiasing, OnMiss, Window
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.papers.claims.claim_pools import digits
+from dpcp_audit.papers.claims.headings import Heading
 from dpcp_audit.papers.computations.failure_regions import failure_with_regions
 from dpcp_audit.papers.computations.ldpcp_remarks import noise_model_error
-from dpcp_audit.results import Verdict
+from dpcp_audit.results import Standing, Verdict
 from dpcp_audit.rows import Row, claims_of
 from dpcp_audit.theorems.ldpcp_coverage import LabelTheorem, ScoreTheorem
 from dpcp_audit.theorems.ldpcp_exact import exact_failure
 from dpcp_audit.theorems.ldpcp_uniform import UniformEvent
 from dpcp_audit.theorems.search.adversary import DistributionSearch
 from dpcp_audit.theorems.search.law_space import BoundedWindows, LawSpace
+from dpcp_audit.theorems.statement import claim_of
 from dpcp_audit.theorems.theorem import FailureRate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpcp_audit.computed import Computation
+    from dpcp_audit.results import Claim, PlainData
 
 _N, _EPSILON, _DELTA, _ROUNDS = 11_080, 4.0, 0.1, 10
+_ADMITTED_ROUNDS = 12
+"""T = ⌈log2(1/τ)⌉ of Theorem 3 for the scores of digits-logistic."""
 _OVERCONFIDENT = digits(Classifier.GAUSSIAN_NB)
 _NB_POOL = partial(classifier_pool, Dataset.DIGITS, Classifier.GAUSSIAN_NB)
 _LOGISTIC_POOL = partial(classifier_pool, Dataset.DIGITS, Classifier.LOGISTIC)
-_claim = claims_of("LDP-CP")
+_PAPER, _READING, _OUTSIDE = Standing.PAPER, Standing.READING, Standing.OUTSIDE_HYPOTHESIS
+_NOT_ADMITTED = "on scores that the theorem does not admit"
+_claim = claims_of("LDP-CP", subject=Heading.LABEL_COVERAGE)
 
 
 def rows() -> list[Row]:
@@ -51,73 +58,84 @@ def _rate(theorem: ScoreTheorem) -> FailureRate:
 
 def _output_rows() -> list[Row]:
     """Algorithm 3 as printed (1/n, blocks from n′+1 on) and corrected, on uniform scores."""
-    forms = (
-        ("printed", Debiasing.PRINTED, Blocks.PRINTED, Verdict.REFUTED),
-        ("corrected", Debiasing.CORRECTED, Blocks.CORRECTED, Verdict.CONSISTENT),
-    )
+    two_sided = replace(_THEOREM_4, n=10**6, two_sided=True)
+    printed = replace(two_sided, debiasing=Debiasing.PRINTED, blocks=Blocks.PRINTED)
     return [
         Row(
-            claim=_claim(
+            claim=claim_of(
+                theorem,
                 f"ldpcp.algorithm-3[form={form}]",
-                "Algorithm 3 and the proof of Theorem 4",
                 expected,
-                f"Algorithm 3 ({form}) returns the (1−α)-quantile: the coverage is within 2Δ_S "
-                "of 1−α with probability at least 1−δ, on uniform scores.",
-                "1−α−Δ_S ≤ coverage ≤ 1−α+2Δ_S",
+                subject=Heading.SCORE_ALGORITHM,
+                standing=standing,
+                parameters={"form": form},
             ),
-            check=_rate(
-                replace(_THEOREM_4, n=10**6, debiasing=debiasing, blocks=blocks, two_sided=True)
-            ),
+            check=_rate(theorem),
         )
-        for form, debiasing, blocks, expected in forms
+        for form, theorem, standing, expected in (
+            ("printed", printed, Standing.ERRATUM, Verdict.REFUTED),
+            ("corrected", two_sided, _READING, Verdict.CONSISTENT),
+        )
     ]
 
 
 def _score_rows() -> list[Row]:
-    statement = "LDP-CP-S covers at least 1−α−Δ_S with probability at least 1−δ"
-    formula = "Δ_S = (e^ε+1)/(e^ε−1)·√(T·log(2T/δ)/(2n))"
-    beta = Beta(5, 0.2)
-    cases: list[tuple[Population, OnMiss, Verdict, int]] = [
-        (Uniform(), OnMiss.LAST_MIDPOINT, Verdict.CONSISTENT, _N),
-        (beta, OnMiss.LAST_MIDPOINT, Verdict.REFUTED, _N),
-        (beta, OnMiss.UPPER_END, Verdict.CONSISTENT, _N),
-        (_OVERCONFIDENT, OnMiss.LAST_MIDPOINT, Verdict.REFUTED, 10**6),
-        (_OVERCONFIDENT, OnMiss.UPPER_END, Verdict.CONSISTENT, 10**6),
-        (digits(Classifier.LOGISTIC), OnMiss.LAST_MIDPOINT, Verdict.CONSISTENT, _N),
+    beta, upper = Beta(5, 0.2), OnMiss.UPPER_END
+    starred = replace(_THEOREM_4, starred=True)
+    cases: list[tuple[Population, OnMiss, Standing, Verdict, int]] = [
+        (Uniform(), OnMiss.LAST_MIDPOINT, _PAPER, Verdict.CONSISTENT, _N),
+        (beta, OnMiss.LAST_MIDPOINT, _OUTSIDE, Verdict.REFUTED, _N),
+        (beta, upper, _OUTSIDE, Verdict.CONSISTENT, _N),
+        (_OVERCONFIDENT, OnMiss.LAST_MIDPOINT, _OUTSIDE, Verdict.REFUTED, 10**6),
+        (_OVERCONFIDENT, upper, _OUTSIDE, Verdict.CONSISTENT, 10**6),
+        (digits(Classifier.LOGISTIC), OnMiss.LAST_MIDPOINT, _PAPER, Verdict.CONSISTENT, _N),
     ]
     return [
         *(
-            Row(
-                claim=_claim(
-                    f"ldpcp.theorem-4[scores={population.name}{_suffix(on_miss)}]",
-                    "Theorem 4",
-                    expected,
-                    f"{statement}, on {population.name} scores, {_RETURNS[on_miss]}.",
-                    formula,
-                ),
-                check=_rate(replace(_THEOREM_4, population=population, on_miss=on_miss, n=n)),
+            _sampled_row(
+                replace(_THEOREM_4, population=population, on_miss=on_miss, n=n),
+                expected,
+                standing,
             )
-            for population, on_miss, expected, n in cases
+            for population, on_miss, standing, expected, n in cases
         ),
         Row(
-            claim=_claim(
+            claim=claim_of(
+                starred,
                 "ldpcp.starred[scores=uniform]",
-                "Section 2.2 and Table 1, LDP-CP-S*",
                 Verdict.CONSISTENT,
-                "Calibrated at 1−α+Δ_S, LDP-CP-S covers at least 1−α with probability ≥ 1−δ.",
-                "P(coverage ≥ 1−α) ≥ 1−δ",
+                subject=Heading.SCORE_COVERAGE,
             ),
-            check=_rate(replace(_THEOREM_4, starred=True)),
+            check=_rate(starred),
         ),
         *_exact_rows(),
         *_searched_rows(),
     ]
 
 
-_RETURNS = {
-    OnMiss.LAST_MIDPOINT: "returning the last midpoint on a miss, as printed",
-    OnMiss.UPPER_END: "returning the upper end of the bracket on a miss",
-}
+def _sampled_row(theorem: ScoreTheorem, expected: Verdict, standing: Standing) -> Row:
+    variant = f"scores={theorem.population.name}{_suffix(theorem.on_miss)}"
+    return Row(claim=_theorem_4(theorem, variant, expected, standing), check=_rate(theorem))
+
+
+def _theorem_4(
+    theorem: ScoreTheorem,
+    variant: str,
+    expected: Verdict,
+    standing: Standing,
+    *,
+    note: str = "",
+    parameters: PlainData | None = None,
+) -> Claim:
+    return claim_of(
+        theorem,
+        f"ldpcp.theorem-4[{variant}]",
+        expected,
+        subject=Heading.SCORE_COVERAGE,
+        standing=standing,
+        note=note or (_NOT_ADMITTED if standing is _OUTSIDE else ""),
+        parameters=parameters,
+    )
 
 
 def _suffix(on_miss: OnMiss) -> str:
@@ -130,67 +148,55 @@ def _exact_rows() -> list[Row]:
         (
             "scores=uniform,delta=1e-6",
             replace(_THEOREM_4, delta=1e-6),
-            "at δ = 1e-6, on uniform scores",
+            "by exact computation",
             exact_failure,
         ),
         (
             "scores=beta(5,0.2),rounds=25",
             replace(_THEOREM_4, population=Beta(5, 0.2), rounds=25),
-            "at T = 25 = ⌈log2(1/τ)⌉, on beta(5,0.2) scores, which T = 10 does not admit",
+            "with T = ⌈log2(1/τ)⌉, where T = 10 does not admit the scores, by exact computation",
             partial(failure_with_regions, compared_rounds=_ROUNDS),
         ),
         (
             "scores=uniform,window=preprint",
             replace(_THEOREM_4, window=Window.PREPRINT),
-            "with the preprint's window of half-width Δ/2 around 1−α, on uniform scores",
+            "with the preprint's window of half-width Δ/2 around 1−α, by exact computation",
             exact_failure,
         ),
     )
     return [
         Row(
-            claim=_claim(
-                f"ldpcp.theorem-4[{variant}]",
-                "Theorem 4",
-                Verdict.PROVED,
-                f"LDP-CP-S covers at least 1−α−Δ_S with probability at least 1−δ, {words}; "
-                "computed, not sampled.",
-                "Δ_S = (e^ε+1)/(e^ε−1)·√(T·log(2T/δ)/(2n))",
-            ),
+            claim=_theorem_4(theorem, variant, Verdict.PROVED, _PAPER, note=note),
             check=Computed(partial(compute, theorem)),
         )
-        for variant, theorem, words, compute in cases
+        for variant, theorem, note, compute in cases
     ]
 
 
 def _searched_rows() -> list[Row]:
     """Theorem 4 against a search over score laws: any, without atoms, or the admissible ones."""
-    admissible = BoundedWindows(rounds=_ROUNDS, mass=_THEOREM_4.mechanism.window_width)
+    window = BoundedWindows(rounds=_ROUNDS, mass=_THEOREM_4.mechanism.window_width)
     last, upper = OnMiss.LAST_MIDPOINT, OnMiss.UPPER_END
+    admitted = LawSpace(admits=window)
     cases = (
-        ("", "any scores", last, LawSpace(), Verdict.REFUTED),
-        (",atoms=none", "any scores without atoms", last, LawSpace(most_atoms=0), Verdict.REFUTED),
-        (
-            ",admissible",
-            "any admissible scores",
-            last,
-            LawSpace(admits=admissible),
-            Verdict.CONSISTENT,
-        ),
-        (_suffix(upper), "any scores", upper, LawSpace(), Verdict.CONSISTENT),
+        ("", "any", last, LawSpace(), _OUTSIDE, Verdict.REFUTED),
+        (",atoms=none", "any atomless", last, LawSpace(most_atoms=0), _OUTSIDE, Verdict.REFUTED),
+        (",admissible", "any admissible", last, admitted, _PAPER, Verdict.CONSISTENT),
+        (_suffix(upper), "any", upper, LawSpace(), _OUTSIDE, Verdict.CONSISTENT),
     )
     return [
         Row(
-            claim=_claim(
-                f"ldpcp.theorem-4[scores=searched{variant}]",
-                "Theorem 4",
+            claim=_theorem_4(
+                replace(_THEOREM_4, on_miss=on_miss),
+                f"scores=searched{variant}",
                 expected,
-                f"LDP-CP-S covers at least 1−α−Δ_S with probability at least 1−δ on {words}, "
-                f"{_RETURNS[on_miss]}; a search over score laws looks for the worst.",
-                "Δ_S = (e^ε+1)/(e^ε−1)·√(T·log(2T/δ)/(2n))",
+                standing,
+                note="searched for the law of scores on which it fails most",
+                parameters={"population": laws, "atoms": space.most_atoms},
             ),
             check=DistributionSearch(theorem_factory=partial(_theorem_on, on_miss), space=space),
         )
-        for variant, words, on_miss, space, expected in cases
+        for variant, laws, on_miss, space, standing, expected in cases
     ]
 
 
@@ -199,67 +205,55 @@ def _theorem_on(on_miss: OnMiss, population: Population) -> ScoreTheorem:
 
 
 def _uniform_rows() -> list[Row]:
+    theorem = UniformEvent(
+        pool_name="digits-logistic",
+        pool=_LOGISTIC_POOL,
+        k=10,
+        n=10_000,
+        epsilon=2.0,
+        delta=_DELTA,
+    )
     return [
         Row(
-            claim=_claim(
+            claim=claim_of(
+                event,
                 f"ldpcp.theorem-1[event=uniform{suffix}]",
-                section,
                 Verdict.CONSISTENT,
-                "With probability at least 1−δ the noise-aware estimate is within Δ_L of the true "
-                f"coverage at every threshold{words}, on HPS scores of digits-logistic.",
-                formula,
+                subject=Heading.LABEL_COVERAGE,
+                standing=_READING,
+                parameters={"event": "uniform"},
             ),
-            check=FailureRate(
-                theorem=UniformEvent(
-                    pool_name="digits-logistic",
-                    pool=_LOGISTIC_POOL,
-                    k=10,
-                    n=10_000,
-                    epsilon=2.0,
-                    delta=_DELTA,
-                    two_sided=two_sided,
-                ),
-                n_trials=2_000,
-                chunk_trials=1_000,
-            ),
+            check=FailureRate(theorem=event, n_trials=2_000, chunk_trials=1_000),
         )
-        for two_sided, suffix, section, words, formula in (
-            (False, "", "Theorem 1", " (not above it by more)", "sup_q F̂c(q) − F^c(q) ≤ Δ_L"),
-            (True, ",sides=2", "Theorem 2.1 of the preprint", "", "sup_q |F̂c(q) − F^c(q)| ≤ Δ_L"),
-        )
+        for event, suffix in ((theorem, ""), (replace(theorem, two_sided=True), ",sides=2"))
     ]
 
 
 def _label_rows() -> list[Row]:
-    starred = LabelTheorem(
+    admitted = LabelTheorem(
         pool_name="digits-logistic",
         pool=_LOGISTIC_POOL,
         k=10,
         n=50_000,
         epsilon=_EPSILON,
         delta=_DELTA,
-        starred=True,
+        rounds=_ADMITTED_ROUNDS,
     )
+    overconfident = replace(admitted, pool_name="digits-gaussian-nb", pool=_NB_POOL, rounds=_ROUNDS)
     return [
-        *_theorem_3_rows(),
-        Row(
-            claim=_claim(
-                "ldpcp.starred[scores=digits-logistic]",
-                "Section 2.2 and Table 1, LDP-CP-L*",
-                Verdict.CONSISTENT,
-                "Calibrated at 1−α+Δ_L, LDP-CP-L covers at least 1−α with probability ≥ 1−δ.",
-                "P(coverage ≥ 1−α) ≥ 1−δ",
-            ),
-            check=FailureRate(theorem=starred, n_trials=2_000, chunk_trials=1_000),
-        ),
+        _label_row(admitted, "theorem-3", Verdict.CONSISTENT, _PAPER),
+        _label_row(overconfident, "theorem-3", Verdict.REFUTED, _OUTSIDE),
+        _label_row(replace(admitted, starred=True), "starred", Verdict.CONSISTENT, _PAPER),
         Row(
             claim=_claim(
                 "ldpcp.equation-2",
                 "Equation (2)",
                 Verdict.PROVED,
-                "The noise-aware estimate F̂c is unbiased, since F^n = (1−β)F^c + βF^r; on HPS "
-                "scores of digits-logistic.",
+                "The noise-aware estimate F̂c of the HPS scores' law is unbiased, since "
+                "F^n = (1−β)F^c + βF^r.",
                 "E[F̂c(q)] = F^c(q)",
+                assumptions="labels pass through k-RR with a known β",
+                parameters={"population": "digits-logistic", "epsilon": 2.0, "k": 10},
             ),
             check=Computed(
                 partial(noise_model_error, _LOGISTIC_POOL, KaryRandomizedResponse(2.0, 10))
@@ -268,28 +262,15 @@ def _label_rows() -> list[Row]:
     ]
 
 
-def _theorem_3_rows() -> list[Row]:
-    pools = (
-        ("digits-logistic", _LOGISTIC_POOL, Verdict.CONSISTENT),
-        ("digits-gaussian-nb", _NB_POOL, Verdict.REFUTED),
+def _label_row(theorem: LabelTheorem, name: str, expected: Verdict, standing: Standing) -> Row:
+    return Row(
+        claim=claim_of(
+            theorem,
+            f"ldpcp.{name}[scores={theorem.pool_name}]",
+            expected,
+            subject=Heading.LABEL_COVERAGE,
+            standing=standing,
+            note=_NOT_ADMITTED if standing is _OUTSIDE else "",
+        ),
+        check=FailureRate(theorem=theorem, n_trials=2_000, chunk_trials=1_000),
     )
-    return [
-        Row(
-            claim=_claim(
-                f"ldpcp.theorem-3[scores={name}]",
-                "Theorem 3",
-                expected,
-                "LDP-CP-L covers at least 1−α−Δ_L with probability at least 1−δ, on HPS scores "
-                f"of {name}, returning the last midpoint on a miss, as printed.",
-                "Δ_L = √(log(4/δ)/(2nh²)), h = (1−β)/(1+β)",
-            ),
-            check=FailureRate(
-                theorem=LabelTheorem(
-                    pool_name=name, pool=pool, k=10, n=50_000, epsilon=_EPSILON, delta=_DELTA
-                ),
-                n_trials=2_000,
-                chunk_trials=1_000,
-            ),
-        )
-        for name, pool, expected in pools
-    ]

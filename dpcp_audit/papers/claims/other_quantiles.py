@@ -17,16 +17,18 @@ from dpcp_audit.mechanisms.histlap import HistLap
 from dpcp_audit.mechanisms.laws import FinitePair
 from dpcp_audit.neighbours import Neighbours, Relation
 from dpcp_audit.papers.claims.claim_pools import breast_cancer, digits
+from dpcp_audit.papers.claims.headings import Heading
 from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import Verdict
+from dpcp_audit.results import Source, Standing, Verdict
 from dpcp_audit.rows import Row, claims_of
 from dpcp_audit.theorems.calibrator_coverage import MarginalCoverage
 from dpcp_audit.theorems.split_coverage import split_miscoverage, split_overcoverage
+from dpcp_audit.theorems.statement import claim_of
 from dpcp_audit.theorems.theorem import MeanBound
 
-_exponq_claim = claims_of("Angelopoulos et al. (2022)")
-_histlap_claim = claims_of("P-COQS")
-_conformal_claim = claims_of("Vovk et al. (2005)")
+_exponq_claim = claims_of("Angelopoulos et al. (2022)", subject=Heading.EXPONQ_PRIVACY)
+_histlap_claim = claims_of("P-COQS", subject=Heading.HISTLAP_PRIVACY, standing=Standing.PRACTICE)
+_conformal_claim = claims_of("Vovk et al. (2005)", subject=Heading.SPLIT_COVERAGE)
 _COVERING = ExponQ(
     alpha=0.1,
     epsilon=1.0,
@@ -57,15 +59,14 @@ def _exponq_details(mechanism: ExponQ, n: int) -> dict[str, Any]:
     }
 
 
-def _exponq_privacy(epsilon: float, n: int, normaliser: Normaliser) -> Computation:
-    mechanism = _exponq(epsilon, normaliser)
+def _exponq_privacy(mechanism: ExponQ, n: int) -> Computation:
     worst = mechanism.worst_log_ratio(n)
     bound = mechanism.log_ratio_bound(n)
     pair = FinitePair(*mechanism.laws(worst.scores, worst.neighbour_scores))
     return Computation(
         quantity=Quantity.EPSILON,
         value=worst.log_ratio,
-        claimed=epsilon,
+        claimed=mechanism.epsilon,
         slack=bound - worst.log_ratio,
         covers=(
             "a substitution moves each edge's utility within an interval of length "
@@ -89,10 +90,18 @@ def _exponq_privacy(epsilon: float, n: int, normaliser: Normaliser) -> Computati
 
 
 def _exponq_rows() -> list[Row]:
+    """ExponQ's privacy, as corrected and as the public code states it, and its coverage."""
+    corrected, published = Normaliser.CORRECTED, Normaliser.PUBLISHED
     cases = (
-        ("normaliser=corrected", 1.0, 500, Normaliser.CORRECTED, Verdict.PROVED),
-        ("normaliser=published", 1.0, 500, Normaliser.PUBLISHED, Verdict.REFUTED),
-        ("normaliser=published,n=2400", 0.1, 2400, Normaliser.PUBLISHED, Verdict.REFUTED),
+        ("normaliser=corrected", _exponq(1.0, corrected), 500, Standing.PAPER, Verdict.PROVED),
+        ("normaliser=published", _exponq(1.0, published), 500, Standing.STATED, Verdict.REFUTED),
+        (
+            "normaliser=published,n=2400",
+            _exponq(0.1, published),
+            2400,
+            Standing.STATED,
+            Verdict.REFUTED,
+        ),
     )
     populations: tuple[Population, ...] = (Uniform(), digits(Classifier.LOGISTIC))
     return [
@@ -102,38 +111,64 @@ def _exponq_rows() -> list[Row]:
                     f"exponq.privacy[{variant}]",
                     "Algorithm 2 and the public code",
                     expected,
-                    f"The exponential-mechanism quantile is ε-DP (ε = {epsilon:g}, n = {n}), with "
-                    f"the {normaliser} normaliser.",
+                    "The exponential-mechanism quantile is ε-DP, with the "
+                    f"{mechanism.normaliser} normaliser.",
                     "P(release) ∝ exp(−(ε/2)·c·w), log P/Q ≤ ε",
+                    standing=standing,
+                    parameters=_exponq_details(mechanism, n)
+                    | {"relation": str(Relation.SUBSTITUTION)},
                 ),
-                check=Computed(partial(_exponq_privacy, epsilon, n, normaliser)),
+                check=Computed(partial(_exponq_privacy, mechanism, n)),
             )
-            for variant, epsilon, n, normaliser, expected in cases
+            for variant, mechanism, n, standing, expected in cases
         ),
         *(
-            Row(
-                claim=_exponq_claim(
-                    f"exponq.coverage[scores={population.name}]",
-                    "Theorem 1",
-                    Verdict.CONSISTENT,
-                    f"ExponQ's sets cover at least 1−α, on {population.name} scores.",
-                    "P(Y ∈ C(X)) ≥ 1−α",
-                ),
-                check=_coverage(_COVERING, population, n=1000),
+            _coverage_row(
+                "exponq",
+                _coverage(_COVERING, population, n=1000),
+                Verdict.CONSISTENT,
+                Heading.EXPONQ_COVERAGE,
+                Standing.PAPER,
+                source=None,
             )
             for population in populations
         ),
     ]
 
 
-def _coverage(calibrator: ExponQ | HistLap, population: Population, *, n: int) -> MeanBound:
-    theorem = MarginalCoverage(
+def _coverage(calibrator: ExponQ | HistLap, population: Population, *, n: int) -> MarginalCoverage:
+    return MarginalCoverage(
         calibrator=calibrator,
         population=population,
         n=n,
-        details={"calibrator": type(calibrator).__name__},
+        details={"calibrator": type(calibrator).__name__, "epsilon": calibrator.epsilon},
     )
-    return MeanBound(theorem=theorem, at_least=1 - calibrator.alpha, n_trials=10_000)
+
+
+def _coverage_row(
+    name: str,
+    theorem: MarginalCoverage,
+    expected: Verdict,
+    heading: Heading,
+    standing: Standing,
+    *,
+    source: Source | None,
+) -> Row:
+    at_least = 1 - theorem.calibrator.alpha
+    return Row(
+        claim=claim_of(
+            theorem,
+            f"{name}.coverage[scores={theorem.population.name}]",
+            expected,
+            subject=heading,
+            standing=standing,
+            source=source,
+        ),
+        check=MeanBound(theorem=theorem, at_least=at_least, n_trials=10_000),
+    )
+
+
+_HISTOGRAM = {"epsilon": 1.0, "n_bins": HistLap(alpha=0.1, epsilon=1.0).n_bins}
 
 
 def _histogram(noise: Relation, relation: Relation) -> Computation:
@@ -176,49 +211,53 @@ def _released_quantile() -> SampledPrivacy:
 def _histlap_rows() -> list[Row]:
     substitution, add_remove = Relation.SUBSTITUTION, Relation.ADD_REMOVE
     cases = (
-        ("scale=2/epsilon", substitution, substitution, Verdict.PROVED),
-        ("scale=1/epsilon", add_remove, substitution, Verdict.REFUTED),
-        ("scale=1/epsilon,neighbours=add-remove", add_remove, add_remove, Verdict.PROVED),
+        ("2/epsilon", "", substitution, substitution, Verdict.PROVED),
+        ("1/epsilon", "", add_remove, substitution, Verdict.REFUTED),
+        ("1/epsilon", ",neighbours=add-remove", add_remove, add_remove, Verdict.PROVED),
     )
     return [
         *(
             Row(
                 claim=_histlap_claim(
-                    f"histlap.privacy[{variant}]",
+                    f"histlap.privacy[scale={scale}{variant}]",
                     "Section 5, HistLap",
                     expected,
                     "The histogram behind HistLap's quantile, with Laplace noise of scale "
-                    f"{variant.split(',')[0].removeprefix('scale=')}, is ε-DP under {relation} "
-                    "(here ε = 1).",
+                    f"{scale}, is ε-DP.",
                     "log P/Q ≤ ε",
+                    parameters=_HISTOGRAM | {"scale": scale, "relation": str(relation)},
                 ),
                 check=Computed(partial(_histogram, noise, relation)),
             )
-            for variant, noise, relation, expected in cases
+            for scale, variant, noise, relation, expected in cases
         ),
         Row(
             claim=_histlap_claim(
                 "histlap.privacy[scale=1/epsilon,release=quantile]",
                 "Section 5, HistLap",
                 Verdict.REFUTED,
-                "HistLap's released quantile, with Laplace noise of scale 1/epsilon, is ε-DP under "
-                "substitution (here ε = 1, two bins, the median); audited as a black box.",
+                "HistLap's released quantile, with Laplace noise of scale 1/epsilon, is ε-DP; "
+                "audited as a black box.",
                 "P(q ∈ E) ≤ e^ε P′(q ∈ E)",
+                parameters={
+                    "n": 20,
+                    "alpha": 0.5,
+                    "epsilon": 1.0,
+                    "n_bins": 2,
+                    "scale": "1/epsilon",
+                    "release": "quantile",
+                    "relation": str(substitution),
+                },
             ),
             check=_released_quantile(),
         ),
-        Row(
-            claim=_histlap_claim(
-                "histlap.coverage[scores=digits-gaussian-nb]",
-                "Section 5 and Tables 1 to 14, HistLap",
-                Verdict.REFUTED,
-                "HistLap's sets target coverage 1−α; no theorem says so, the tables suggest it. "
-                "Here on scores of an over-confident classifier of digits.",
-                "P(Y ∈ C(X)) ≥ 1−α",
-            ),
-            check=_coverage(
-                HistLap(alpha=0.1, epsilon=1.0), digits(Classifier.GAUSSIAN_NB), n=2_400
-            ),
+        _coverage_row(
+            "histlap",
+            _coverage(HistLap(alpha=0.1, epsilon=1.0), digits(Classifier.GAUSSIAN_NB), n=2_400),
+            Verdict.REFUTED,
+            Heading.HISTLAP_COVERAGE,
+            Standing.CONTROL,
+            source=Source(paper="P-COQS", section="Section 5 and Tables 1 to 14, HistLap"),
         ),
     ]
 
@@ -231,9 +270,10 @@ def _conformal_rows() -> list[Row]:
                 f"conformal.split[scores={population.name}]",
                 "Split conformal prediction",
                 Verdict.PROVED,
-                f"Split conformal sets cover at least 1−α, on {population.name} scores: the "
-                "yardstick of the machinery.",
+                "Split conformal sets cover at least 1−α.",
                 "P(Y ∈ C(X)) ≥ 1−α",
+                assumptions="exchangeable scores",
+                parameters={"n": 500, "alpha": 0.1, "population": population.name},
             ),
             check=Computed(partial(split_miscoverage, population, n=500, alpha=0.1)),
         )
@@ -246,6 +286,8 @@ def _conformal_rows() -> list[Row]:
                 Verdict.PROVED,
                 "Split conformal sets cover at most 1−α+1/(n+1) where scores are not tied.",
                 "P(Y ∈ C(X)) ≤ 1−α+1/(n+1)",
+                assumptions="exchangeable scores without ties",
+                parameters={"n": 500, "alpha": 0.1, "side": "upper"},
             ),
             check=Computed(partial(split_overcoverage, n=500, alpha=0.1)),
         )

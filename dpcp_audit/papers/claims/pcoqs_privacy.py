@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING
 
 from dpcp_audit.audits.exact import hold_against, law_figures
 from dpcp_audit.audits.sampled import SampledPrivacy
@@ -14,6 +15,7 @@ from dpcp_audit.guarantees import PureDP
 from dpcp_audit.mechanisms.laws import FinitePair
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.neighbours import Neighbours, Relation
+from dpcp_audit.papers.claims.headings import Heading
 from dpcp_audit.papers.computations.pcoqs_remarks import (
     WindowCount,
     remark_2_fine,
@@ -21,13 +23,19 @@ from dpcp_audit.papers.computations.pcoqs_remarks import (
     zcdp_supremum,
 )
 from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import Verdict
+from dpcp_audit.results import Standing, Verdict
 from dpcp_audit.rows import Row, claims_of
 from dpcp_audit.theorems.pcoqs_coverage import CoverageReading, CoverageTheorem
 from dpcp_audit.theorems.theorem import FailureRate, MeanBound
 
-_claim = claims_of("P-COQS")
+if TYPE_CHECKING:
+    from dpcp_audit.results import PlainData
+
+_claim = claims_of("P-COQS", subject=Heading.SEARCH_PRIVACY)
+_EQUIVALENCE = "P-COQS, equivalence with ε-DP"
+_N = 50
 _DEFAULT = PCOQS(alpha=0.1, rho=0.5)
+_PRINTED = PCOQS(alpha=0.1, rho=1.0)
 _REMARK_7 = PCOQS(alpha=0.1, rho=0.1)
 _REMARK_7_STATED = CoverageTheorem(
     mechanism=_REMARK_7,
@@ -38,28 +46,38 @@ _REMARK_7_STATED = CoverageTheorem(
 )
 
 
-def _epsilon_equivalence() -> Computation:
-    scores, neighbour_scores = _DEFAULT.worst_pair(50)
+def _fixed(mechanism: PCOQS, n: int) -> PlainData:
+    return {
+        "n": n,
+        "alpha": mechanism.alpha,
+        "rho": mechanism.rho,
+        "resolution": mechanism.resolution,
+    }
+
+
+def _neighbours(mechanism: PCOQS) -> PlainData:
+    return _fixed(mechanism, _N) | {"relation": str(Relation.SUBSTITUTION)}
+
+
+def _epsilon_equivalence(mechanism: PCOQS, note: str) -> Computation:
+    """Compute what the balanced pair loses, against 1-DP."""
+    scores, neighbour_scores = mechanism.worst_pair(_N)
     return hold_against(
         PureDP(1.0),
-        [FinitePair(*_DEFAULT.laws(scores, neighbour_scores))],
+        [FinitePair(*mechanism.laws(scores, neighbour_scores))],
         witness={
-            "n": 50,
-            "alpha": _DEFAULT.alpha,
-            "rho": _DEFAULT.rho,
+            "n": _N,
+            "alpha": mechanism.alpha,
+            "rho": mechanism.rho,
             "scores": scores.tolist(),
             "neighbour_scores": neighbour_scores.tolist(),
         },
-        note=(
-            "ε-DP implies (ε²/2)-zCDP, not the other way round: at ρ = ε²/2 = 0.5 the released "
-            "threshold is not 1-DP, so the papers' comparison with ExponQ at one ε is not like "
-            "for like."
-        ),
+        note=note,
     )
 
 
 def _sampled_equivalence() -> SampledPrivacy:
-    scores, neighbour_scores = _DEFAULT.worst_pair(50)
+    scores, neighbour_scores = _DEFAULT.worst_pair(_N)
     return SampledPrivacy(
         sample=_DEFAULT.sample,
         guarantee=PureDP(1.0),
@@ -75,7 +93,7 @@ def _sampled_equivalence() -> SampledPrivacy:
 
 
 def _membership() -> Computation:
-    scores, neighbour_scores = _DEFAULT.worst_pair(50)
+    scores, neighbour_scores = _DEFAULT.worst_pair(_N)
     pair = FinitePair(*_DEFAULT.laws(scores, neighbour_scores))
     allowed = _DEFAULT.guarantee.advantage()
     return Computation(
@@ -84,7 +102,7 @@ def _membership() -> Computation:
         value=pair.total_variation(),
         claimed=allowed,
         witness={
-            "n": 50,
+            "n": _N,
             "alpha": _DEFAULT.alpha,
             "rho": _DEFAULT.rho,
             "scores": scores.tolist(),
@@ -110,44 +128,30 @@ def _privacy_rows() -> list[Row]:
                 "pcoqs.proposition-1.zcdp",
                 "Proposition 1",
                 Verdict.PROVED,
-                "Algorithm 1 is ρ-zCDP under substitution of one score.",
+                "Algorithm 1 is ρ-zCDP.",
                 "D_α(M(S) ‖ M(S′)) ≤ ρα for all α > 1",
+                parameters={
+                    "rho": _DEFAULT.rho,
+                    "resolution": _DEFAULT.resolution,
+                    "relation": str(Relation.SUBSTITUTION),
+                },
             ),
-            check=Computed(partial(zcdp_supremum, _DEFAULT, n=50)),
+            check=Computed(partial(zcdp_supremum, _DEFAULT, n=_N)),
         ),
-        Row(
-            claim=_claim(
-                "pcoqs.epsilon-equivalence",
-                "Sections 3.2 and 5",
-                Verdict.REFUTED,
-                "At ρ = ε²/2 P-COQS gives the privacy of an ε-DP mechanism (here ε = 1).",
-                "(ε, 0)-DP ⇔ ε-zCDP; ε_CP = 1 ↔ ρ = 1/2",
-            ),
-            check=Computed(_epsilon_equivalence),
-        ),
+        *_equivalence_rows(),
         Row(
             claim=_claim(
                 "pcoqs.proposition-1.zcdp[neighbours=searched]",
                 "Proposition 1",
                 Verdict.CONSISTENT,
-                "Algorithm 1 is ρ-zCDP; a search over neighbours, told nothing, looks for the pair "
-                "whose exact laws lose most.",
+                "Algorithm 1 is ρ-zCDP; a search over neighbours looks for the pair whose exact "
+                "laws lose most.",
                 "D_α(M(S) ‖ M(S′)) ≤ ρα for all α > 1",
+                parameters=_neighbours(_DEFAULT) | {"neighbours": "searched"},
             ),
             check=WorstPairSearch(
-                mechanism=_DEFAULT, guarantee=_DEFAULT.guarantee, n=50, evaluations=100
+                mechanism=_DEFAULT, guarantee=_DEFAULT.guarantee, n=_N, evaluations=100
             ),
-        ),
-        Row(
-            claim=_claim(
-                "pcoqs.epsilon-equivalence[audit=sampled]",
-                "Sections 3.2 and 5",
-                Verdict.REFUTED,
-                "At ρ = ε²/2 P-COQS gives the privacy of an ε-DP mechanism (here ε = 1); audited "
-                "by sampling, with events on the bits of the released threshold.",
-                "P(q ∈ E) ≤ e^ε P′(q ∈ E)",
-            ),
-            check=_sampled_equivalence(),
         ),
         Row(
             claim=_claim(
@@ -156,8 +160,73 @@ def _privacy_rows() -> list[Row]:
                 Verdict.CONSISTENT,
                 "No membership inference on the threshold beats what ρ-zCDP allows.",
                 "TPR − FPR ≤ sup δ(0) of ρ-zCDP",
+                parameters=_neighbours(_DEFAULT),
             ),
             check=Computed(_membership),
+        ),
+    ]
+
+
+def _equivalence_rows() -> list[Row]:
+    """Return the printed sentence at ρ = ε, and what the experiments take it for, ρ = ε²/2."""
+    section = "Section 5, ε_CP"
+    at_half = "At ρ = ε²/2 P-COQS gives the privacy of an ε-DP mechanism"
+    reading = _neighbours(_DEFAULT) | {"epsilon": 1.0}
+    return [
+        Row(
+            claim=_claim(
+                "pcoqs.epsilon-equivalence",
+                "Section 3.2",
+                Verdict.REFUTED,
+                "A randomised mechanism satisfies (ε, 0)-DP if and only if it satisfies ε-zCDP; "
+                "here P-COQS with ρ = ε is to be ε-DP.",
+                "ε-zCDP ⇒ (ε, 0)-DP",
+                subject=_EQUIVALENCE,
+                parameters=_neighbours(_PRINTED) | {"epsilon": 1.0},
+            ),
+            check=Computed(
+                partial(
+                    _epsilon_equivalence,
+                    _PRINTED,
+                    "Pure ε-DP implies (ε²/2)-zCDP. The converse is false: 1-zCDP does not bound "
+                    "the log-ratio of probabilities by 1.",
+                )
+            ),
+        ),
+        Row(
+            claim=_claim(
+                "pcoqs.epsilon-equivalence[rho=epsilon^2/2]",
+                section,
+                Verdict.REFUTED,
+                f"{at_half}.",
+                "ε_CP = 1 ↔ ρ = 1/2",
+                subject=_EQUIVALENCE,
+                standing=Standing.READING,
+                parameters=reading,
+            ),
+            check=Computed(
+                partial(
+                    _epsilon_equivalence,
+                    _DEFAULT,
+                    "ε-DP implies (ε²/2)-zCDP, not the other way round: at ρ = ε²/2 = 0.5 the "
+                    "released threshold is not 1-DP, so the paper's comparison with ExponQ at one "
+                    "ε is not like for like.",
+                )
+            ),
+        ),
+        Row(
+            claim=_claim(
+                "pcoqs.epsilon-equivalence[audit=sampled]",
+                section,
+                Verdict.REFUTED,
+                f"{at_half}; tested by sampling, with events on the bits of the released "
+                "threshold.",
+                "P(q ∈ E) ≤ e^ε P′(q ∈ E)",
+                subject=_EQUIVALENCE,
+                standing=Standing.READING,
+                parameters=reading | {"audit": "sampled"},
+            ),
+            check=_sampled_equivalence(),
         ),
     ]
 
@@ -172,7 +241,14 @@ def _remark_rows() -> list[Row]:
                 "Remark 2",
                 Verdict.REFUTED,
                 statement,
-                "E[M(Δ)] ≤ LΔn, at Δ = 1/n",
+                "E[M(Δ)] ≤ LΔn",
+                subject=Heading.SEARCH_RANK,
+                parameters={
+                    "n": n,
+                    "resolution": 1 / n,
+                    "density_bound": 1.0,
+                    "population": "uniform",
+                },
             ),
             check=MeanBound(
                 theorem=WindowCount(population=Uniform(), density_bound=1.0, n=n, resolution=1 / n),
@@ -188,7 +264,9 @@ def _remark_rows() -> list[Row]:
                 "Remark 2",
                 Verdict.REFUTED,
                 statement,
-                "E[M(Δ)] ≤ LΔn, at Δ = 1e-10",
+                "E[M(Δ)] ≤ LΔn",
+                subject=Heading.SEARCH_RANK,
+                parameters={"n": n, "resolution": 1e-10, "density_bound": 1.0},
             ),
             check=Computed(partial(remark_2_fine, n=n, resolution=1e-10, density_bound=1.0)),
         ),
@@ -197,9 +275,11 @@ def _remark_rows() -> list[Row]:
                 "pcoqs.remark-7[derivation]",
                 "Remark 7",
                 Verdict.REFUTED,
-                "Following Proposition 1, the coverage bounds at Δ = 1e-10, ρ = 0.1, n = 3000 and "
-                "β = 0.01 are 1−α−0.0183 and 1−α+0.0186.",
+                "Following Proposition 1, the coverage bounds are 1−α−0.0183 and 1−α+0.0186.",
                 "τ/(n+1) = 0.0183",
+                subject=Heading.SEARCH_COVERAGE,
+                standing=Standing.ERRATUM,
+                parameters=_fixed(_REMARK_7, 3000) | {"beta": 0.01},
             ),
             check=Computed(partial(remark_7_bounds, _REMARK_7, n=3000, beta=0.01, stated=0.0183)),
         ),
@@ -208,7 +288,16 @@ def _remark_rows() -> list[Row]:
                 "pcoqs.remark-7[coverage=conditional]",
                 "Remark 7",
                 Verdict.CONSISTENT,
-                "The coverage stays within [1−α−0.0183, 1−α+0.0186] with probability ≥ 0.99.",
+                "The coverage of one calibrated set lies in [1−α−0.0183, 1−α+0.0186] with "
+                "probability at least 1−β.",
+                subject=Heading.SEARCH_COVERAGE,
+                standing=Standing.READING,
+                parameters=_fixed(_REMARK_7, 3000)
+                | {
+                    "beta": 0.01,
+                    "reading": str(CoverageReading.CONDITIONAL),
+                    "population": "uniform",
+                },
             ),
             check=FailureRate(theorem=_REMARK_7_STATED, n_trials=40_000),
         ),

@@ -16,18 +16,20 @@ from dpcp_audit.mechanisms.laws import FinitePair
 from dpcp_audit.mechanisms.pcoqs import published_variants
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.neighbours import Relation
+from dpcp_audit.papers.claims.headings import Heading
 from dpcp_audit.papers.reproduce import pcoqs_experiments
 from dpcp_audit.papers.reproduce.simulation import Model, ModelKind, Scored, sample
 from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import Verdict
+from dpcp_audit.results import Standing, Verdict
 from dpcp_audit.rows import Row, claims_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpcp_audit._types import FloatArray
+    from dpcp_audit.results import PlainData
 
-_claim = claims_of("P-COQS")
+_claim = claims_of("P-COQS", subject=Heading.PRINTED_TABLES, standing=Standing.ERRATUM)
 _N, _N_CAL, _ALPHA = 10_000, 2_400, 0.1
 _TRIALS = 60
 _PLAIN = Model(kind=ModelKind.NAIVE_BAYES)
@@ -35,7 +37,8 @@ _PLAIN = Model(kind=ModelKind.NAIVE_BAYES)
 
 def rows() -> list[Row]:
     """Return the rows on the tables; no model is private, so nothing beyond the install is used."""
-    cases: tuple[tuple[str, str, str, Callable[[], Computation]], ...] = (
+    erratum, practice = Standing.ERRATUM, Standing.PRACTICE
+    cases: tuple[tuple[str, str, str, Standing, PlainData, Callable[[], Computation]], ...] = (
         (
             "pcoqs.table-4[budget=stated]",
             "Table 4",
@@ -43,12 +46,16 @@ def rows() -> list[Row]:
                 "Table 4 runs P-COQS at the budget of Tables 1 and 12, whose data and draws it "
                 "shares: its P-COQS numbers are theirs at ε_CP = 1, as ExponQ's are."
             ),
+            erratum,
+            {"epsilon": 1.0, "budget": "stated"},
             _budget_of_table_4,
         ),
         (
             "pcoqs.table-10[model=naive-bayes]",
             "Table 10",
             "Table 10 gives the results of naive Bayes models, Table 4 those of random forests.",
+            erratum,
+            {"n": _N_CAL, "model": "naive-bayes"},
             _repeats_of_table_4,
         ),
         (
@@ -58,12 +65,16 @@ def rows() -> list[Row]:
                 "P-COQS's results are the same at Δ = 1e-20 and at Δ = 1e-5: no threshold, rounded "
                 "to two decimals, changes."
             ),
+            erratum,
+            {"n": _N_CAL, "epsilon": 1.0, "resolution": [1e-20, 1e-5]},
             _resolution_changes,
         ),
         (
             "pcoqs.table-15[unit=ranks]",
             "Appendix E, Table 15",
-            "Table 15 gives rank errors: P-COQS's is 0.0040 ranks at ε_CP = 1.",
+            "Table 15 gives rank errors: P-COQS's is 0.0040 ranks.",
+            erratum,
+            {"n": _N_CAL, "epsilon": 1.0, "unit": "ranks"},
             _rank_error,
         ),
         (
@@ -73,33 +84,43 @@ def rows() -> list[Row]:
                 "P-COQS's error of 0.0026 at ε_CP = 10 is that of its noise: without noise the "
                 "threshold's error is 0."
             ),
+            practice,
+            {"n": _N_CAL, "floor": "noise"},
             _rounding_floor,
         ),
         (
             "pcoqs.tables[spread=variance]",
             "Captions of Tables 1 to 14",
             "The number behind a mean is the variance of the metric over the runs.",
+            erratum,
+            {"n": _N_CAL, "epsilon": 0.1, "spread": "variance"},
             _spread,
         ),
         (
             "pcoqs.tables[privacy=equal]",
             "Section 5",
-            (
-                "At the same ε_CP (here 1) the compared releases have the same privacy under "
-                "substitution of one score."
-            ),
+            ("At the same ε_CP the compared releases have the same privacy."),
+            Standing.READING,
+            {"n": _N_CAL, "epsilon": 1.0, "relation": "substitution", "privacy": "equal"},
             _privacy_gap,
         ),
         (
             "histlap.tables[bias=none]",
             "Tables 1, 5, 7 and 12, HistLap",
-            "Setting negative counts to 0 leaves HistLap's coverage where it was (ε_CP = 0.1).",
+            "Setting negative counts to 0 leaves HistLap's coverage where it was.",
+            practice,
+            {"n": _N_CAL, "epsilon": 0.1, "bias": "none"},
             _clipping_bias,
         ),
     )
     return [
-        Row(claim=_claim(id_, section, Verdict.REFUTED, statement), check=Computed(compute))
-        for id_, section, statement, compute in cases
+        Row(
+            claim=_claim(
+                id_, section, Verdict.REFUTED, statement, standing=standing, parameters=fixed
+            ),
+            check=Computed(compute),
+        )
+        for id_, section, statement, standing, fixed, compute in cases
     ]
 
 
@@ -113,6 +134,13 @@ def private_rows() -> list[Row]:
                 Verdict.REFUTED,
                 "Table 1's coverage below 1−α is the price of private calibration: without noise, "
                 "and with the same rounding, coverage is as it is without rounding.",
+                standing=Standing.PRACTICE,
+                parameters={
+                    "n": _N_CAL,
+                    "alpha": _ALPHA,
+                    "model": str(ModelKind.PRIVATE_FOREST),
+                    "under_coverage": "privacy",
+                },
             ),
             check=Computed(partial(_rounding_loss, trials=12)),
         ),
@@ -123,6 +151,13 @@ def private_rows() -> list[Row]:
                 Verdict.REFUTED,
                 "Table 7's spreads are those over the randomness of the whole procedure, the "
                 "private model's included.",
+                standing=Standing.PRACTICE,
+                parameters={
+                    "n": _N_CAL,
+                    "alpha": _ALPHA,
+                    "model": str(ModelKind.PRIVATE_NAIVE_BAYES),
+                    "model_noise": "fresh",
+                },
             ),
             check=Computed(partial(_model_noise, trials=_TRIALS)),
         ),

@@ -3,23 +3,40 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING
 
 from dpcp_audit.audits.composition import pipeline_budget
 from dpcp_audit.computed import Computed
 from dpcp_audit.guarantees import ApproxDP
 from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.neighbours import Relation
+from dpcp_audit.papers.claims.headings import Heading
 from dpcp_audit.papers.computations.shuffle_bounds import ShuffleTable
 from dpcp_audit.papers.computations.threshold_leak import threshold_leak
-from dpcp_audit.results import Verdict
+from dpcp_audit.results import Standing, Verdict
 from dpcp_audit.rows import Row, claims_of
 
-_ldpcp_claim = claims_of("LDP-CP")
-_shuffle_claim = claims_of("Feldman, McMillan and Talwar (2021)")
-_pcoqs_claim = claims_of("P-COQS")
+if TYPE_CHECKING:
+    from dpcp_audit.results import PlainData
+
+_ldpcp_claim = claims_of("LDP-CP", subject=Heading.SHUFFLED)
+_shuffle_claim = claims_of(
+    "Feldman, McMillan and Talwar (2021)", subject="Shuffled reports, upper bounds"
+)
+_pcoqs_claim = claims_of("P-COQS", subject="A pipeline's budget", standing=Standing.PRACTICE)
 _BINARY = ShuffleTable(epsilons=(1.0, 4.0), sizes=(100, 316, 1000, 2452, 11_080))
 _TEN_LABELS = ShuffleTable(k=10, epsilons=(4.0,), sizes=(100, 300, 1000))
 _SCORES = LDPCPScores(alpha=0.1, epsilon=4.0, rounds=10, window_width=0.05)
+
+
+def _fixed(table: ShuffleTable) -> PlainData:
+    return {
+        "n": list(table.sizes),
+        "epsilon": list(table.epsilons),
+        "delta": table.delta,
+        "k": table.k,
+    }
 
 
 def rows() -> list[Row]:
@@ -30,8 +47,9 @@ def rows() -> list[Row]:
                 "ldpcp.shuffle[table]",
                 "Section 4.2 and Table 1",
                 Verdict.REFUTED,
-                "Shuffling n reports of ε₀-RR gives (ε₀/√n, 1e-6)-DP, over n and ε₀.",
-                "ε_eff = ε₀/√n",
+                "Shuffling n reports of ε-RR gives (ε/√n, δ)-DP.",
+                "ε_eff = ε/√n",
+                parameters=_fixed(_BINARY),
             ),
             check=Computed(_BINARY.against_claim),
         ),
@@ -41,9 +59,10 @@ def rows() -> list[Row]:
                     f"shuffle.bounds[k={table.k}]",
                     "Theorems 3.1 and 3.2; Balle et al. (2019)",
                     Verdict.CONSISTENT,
-                    "The published upper bounds of the shuffle model hold for shuffled k-RR, "
-                    f"k = {table.k}: the exact loss of a known pair stays below them.",
-                    "exact ε ≤ published ε, at δ = 1e-6",
+                    "The published upper bounds of the shuffle model hold for shuffled k-RR: the "
+                    "exact loss of a known pair stays below them.",
+                    "exact ε ≤ published ε",
+                    parameters=_fixed(table),
                 ),
                 check=Computed(table.against_bounds),
             )
@@ -54,8 +73,16 @@ def rows() -> list[Row]:
                 "ldpcp.threshold-leak",
                 "Theorem 4 (post-processing)",
                 Verdict.PROVED,
-                "LDP-CP-S's released threshold alone is ε-DP for every user (central view, ε = 4).",
+                "LDP-CP-S's released threshold alone is ε-DP for every user, in the central view.",
                 "log P(q̂ | s)/P(q̂ | s′) ≤ ε",
+                subject=Heading.ONE_REPORT,
+                parameters={
+                    "n": 11_080,
+                    "alpha": 0.1,
+                    "epsilon": 4.0,
+                    "rounds": 10,
+                    "window_width": 0.05,
+                },
             ),
             check=Computed(partial(threshold_leak, _SCORES, n=11_080)),
         ),
@@ -64,9 +91,17 @@ def rows() -> list[Row]:
                 "pipeline.budget",
                 "Proposition 1 with Bun and Steinke (2016), Lemmas 2.3 and 3.5",
                 Verdict.PROVED,
-                "A (2, 1e-6)-DP classifier followed by three thresholds of P-COQS at ρ = 0.5 costs "
-                "no more than the textbook sum.",
+                "An (ε, δ)-DP classifier followed by thresholds of P-COQS costs no more than the "
+                "textbook sum.",
                 "ε_f + Tρ + 2√(Tρ·log(1/δ))",
+                parameters={
+                    "alpha": 0.1,
+                    "epsilon": 2.0,
+                    "delta": 1e-6,
+                    "rho": 0.5,
+                    "thresholds": 3,
+                    "relation": str(Relation.SUBSTITUTION),
+                },
             ),
             check=Computed(
                 partial(

@@ -23,18 +23,21 @@ from dpcp_audit.mechanisms.randomized_response import (
     BinaryRandomizedResponse,
     KaryRandomizedResponse,
 )
-from dpcp_audit.results import Verdict
+from dpcp_audit.neighbours import Relation
+from dpcp_audit.papers.claims.headings import Heading
+from dpcp_audit.results import Standing, Verdict
 from dpcp_audit.rows import Row, claims_of
 
-_pcoqs_claim = claims_of("P-COQS")
-_ldpcp_claim = claims_of("LDP-CP")
-_exponq_claim = claims_of("Angelopoulos et al. (2022)")
+_pcoqs_claim = claims_of("P-COQS", subject=Heading.SEARCH_PRIVACY)
+_ldpcp_claim = claims_of("LDP-CP", subject=Heading.ONE_REPORT)
+_exponq_claim = claims_of("Angelopoulos et al. (2022)", subject=Heading.EXPONQ_PRIVACY)
 _N = 50
+_MEMBERSHIP = {"n": _N, "alpha": 0.1, "relation": str(Relation.SUBSTITUTION)}
 
 
 def rows() -> list[Row]:
     """Return the rows that attack."""
-    return [*_threshold_rows(), *_yardstick_rows(), *_other_quantile_rows(), *_local_rows()]
+    return [*_threshold_rows(), *_control_rows(), *_other_quantile_rows(), *_local_rows()]
 
 
 def _threshold_rows() -> list[Row]:
@@ -48,6 +51,7 @@ def _threshold_rows() -> list[Row]:
                 Verdict.CONSISTENT,
                 statement.format(what=what),
                 "TPR ≤ the largest that ρ-zCDP allows at each FPR",
+                parameters=_MEMBERSHIP | {"rho": 0.5, "attack": attack},
             ),
             check=check,
         )
@@ -62,8 +66,8 @@ def _threshold_rows() -> list[Row]:
     ]
 
 
-def _yardstick_rows() -> list[Row]:
-    """Split conformal prediction without privacy: the attack must bite."""
+def _control_rows() -> list[Row]:
+    """Return the positive controls: split conformal prediction without privacy."""
     game = conformal_threshold(SplitConformal(alpha=0.1), n=_N, claim=PureDP(1.0))
     return [
         Row(
@@ -71,9 +75,12 @@ def _yardstick_rows() -> list[Row]:
                 f"pcoqs.remark-5[mechanism=split-conformal,attack={attack}]",
                 "Section 1 (calibration without privacy)",
                 Verdict.REFUTED,
-                f"Split conformal prediction, which adds no noise, is 1-DP as seen through {what}: "
-                "the yardstick that the attack bites.",
-                "TPR ≤ min(e·FPR, 1 − (1−FPR)/e)",
+                f"Split conformal prediction, which adds no noise, is ε-DP as seen through {what}.",
+                "TPR ≤ min(e^ε·FPR, 1 − e^(−ε)(1−FPR))",
+                subject="Split conformal prediction, without noise",
+                standing=Standing.CONTROL,
+                parameters=_MEMBERSHIP
+                | {"epsilon": 1.0, "mechanism": "split-conformal", "attack": attack},
             ),
             check=check,
         )
@@ -94,9 +101,18 @@ def _other_quantile_rows() -> list[Row]:
                 "exponq.privacy[normaliser=published,attack=membership]",
                 "Algorithm 2 and the public code",
                 Verdict.REFUTED,
-                "The exponential-mechanism quantile is ε-DP (ε = 1, n = 50), with the published "
-                "normaliser; seen by a membership attack on its threshold.",
+                "The exponential-mechanism quantile is ε-DP, with the published normaliser; seen "
+                "by a membership attack on its threshold.",
                 "TPR ≤ min(e^ε·FPR, 1 − e^(−ε)(1−FPR))",
+                standing=Standing.STATED,
+                parameters=_MEMBERSHIP
+                | {
+                    "epsilon": published.epsilon,
+                    "n_candidates": published.n_candidates,
+                    "gamma": published.gamma,
+                    "normaliser": str(published.normaliser),
+                    "attack": "membership",
+                },
             ),
             check=exponq_threshold(published, n=_N),
         ),
@@ -105,9 +121,13 @@ def _other_quantile_rows() -> list[Row]:
                 "histlap.privacy[scale=2/epsilon,attack=membership]",
                 "Section 5, HistLap",
                 Verdict.CONSISTENT,
-                "HistLap's threshold, with Laplace noise of scale 2/ε, is ε-DP under substitution "
-                "(ε = 1); seen by a membership attack.",
+                "HistLap's threshold, with Laplace noise of scale 2/ε, is ε-DP; seen by a "
+                "membership attack.",
                 "TPR ≤ min(e^ε·FPR, 1 − e^(−ε)(1−FPR))",
+                subject=Heading.HISTLAP_PRIVACY,
+                standing=Standing.PRACTICE,
+                parameters=_MEMBERSHIP
+                | {"epsilon": 1.0, "scale": "2/epsilon", "attack": "membership"},
             ),
             check=histlap_threshold(HistLap(alpha=0.1, epsilon=1.0), n=_N),
         ),
@@ -123,9 +143,9 @@ def _local_rows() -> list[Row]:
                 "ldpcp.membership[report=label]",
                 "Theorem 3",
                 Verdict.CONSISTENT,
-                "From LDP-CP-L's report no attack tells two labels apart better than ε-LDP allows "
-                "(ε = 2, k = 10).",
+                "From LDP-CP-L's report no attack tells two labels apart better than ε-LDP allows.",
                 "TPR − FPR ≤ tanh(ε/2)",
+                parameters={"epsilon": 2.0, "k": 10, "report": "label"},
             ),
             check=label_report(labels),
         ),
@@ -134,9 +154,9 @@ def _local_rows() -> list[Row]:
                 "ldpcp.membership[report=score]",
                 "Theorem 4",
                 Verdict.CONSISTENT,
-                "From LDP-CP-S's answer no attack tells two scores apart better than ε-LDP allows "
-                "(ε = 4).",
+                "From LDP-CP-S's answer no attack tells two scores apart better than ε-LDP allows.",
                 "TPR − FPR ≤ tanh(ε/2)",
+                parameters={"epsilon": 4.0, "report": "score"},
             ),
             check=score_answer(scores),
         ),
@@ -145,9 +165,10 @@ def _local_rows() -> list[Row]:
                 "ldpcp.krr[audit=sampled]",
                 "Section 2.3",
                 Verdict.CONSISTENT,
-                "k-RR is ε-LDP (k = 10, ε = 2): the sampler, audited over all pairs of labels, and "
-                "the best guess of a label.",
+                "k-RR is ε-LDP: the sampler, audited over all pairs of labels, and the best guess "
+                "of a label.",
                 "Q(z | y) ≤ e^ε Q(z | y′)",
+                parameters={"epsilon": 2.0, "k": 10, "audit": "sampled"},
             ),
             check=LocalPrivacy(
                 randomizer=KaryRandomizedResponse(2.0, 10).sample,
@@ -162,8 +183,9 @@ def _local_rows() -> list[Row]:
                 "ldpcp.rr[audit=sampled]",
                 "Algorithm 3",
                 Verdict.CONSISTENT,
-                "Binary randomised response is ε-LDP (ε = 4): the sampler, audited.",
+                "Binary randomised response is ε-LDP: the sampler, audited.",
                 "Q(z | b) ≤ e^ε Q(z | b′)",
+                parameters={"epsilon": 4.0, "k": 2, "audit": "sampled"},
             ),
             check=LocalPrivacy(
                 randomizer=BinaryRandomizedResponse(4.0).sample,

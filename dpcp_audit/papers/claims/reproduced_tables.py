@@ -25,6 +25,7 @@ from dpcp_audit.results import (
     Outcome,
     PlainData,
     Source,
+    Standing,
     Verdict,
 )
 from dpcp_audit.rows import Row
@@ -51,7 +52,15 @@ if TYPE_CHECKING:
 
 _SHOWN = 5
 _REFUTED = "ldpcp-table-1"
-"""Its coverages under a star are not 1−α+Δ_L throughout, at the δ that explains most of them."""
+"""Its coverages under a star are not 1−α+Δ_L throughout, at the δ that explains most of them.
+
+The paper states neither δ nor T, so that the procedure is a reading.
+"""
+_AS_WRITTEN = "The printed tables, against the algorithms as written"
+_REPRODUCED = {
+    "P-COQS": "P-COQS, tables reproduced",
+    "LDP-CP": "LDP-CP, tables and figures reproduced",
+}
 
 
 def rows(pools: Sequence[str] = ()) -> list[Row]:
@@ -110,8 +119,18 @@ def _row(
         statement=statement,
         source=Source(paper=paper, section=section),
         expected=expected,
+        subject=_AS_WRITTEN if form is Form.WRITTEN else _REPRODUCED[paper],
+        standing=_standing(experiment, form),
+        parameters={"form": str(form)},
     )
     return Row(claim=claim, check=Reproduced(experiment=experiment.id, form=form, pools=pools))
+
+
+def _standing(experiment: Experiment, form: Form) -> Standing:
+    """Return whose claim it is: nobody says that the algorithms as written give the numbers."""
+    if form is Form.WRITTEN or not experiment.compared:
+        return Standing.PRACTICE
+    return Standing.READING if experiment.id == _REFUTED else Standing.PAPER
 
 
 def row_id(experiment: Experiment, form: Form = Form.PUBLISHED) -> str:

@@ -13,10 +13,11 @@ from dpcp_audit.audits.training.canaries.canary_games import (
 from dpcp_audit.audits.training.canaries.step_observer import CanaryStatistic
 from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
 from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, SGD, Adam, Flaw, Poisson
-from dpcp_audit.results import Verdict
+from dpcp_audit.papers.claims.headings import Heading
+from dpcp_audit.results import Standing, Verdict
 from dpcp_audit.rows import Row, claims_of
 
-_claim = claims_of("DP-SKIN")
+_claim = claims_of("DP-SKIN", subject=Heading.PLANTED_BUGS)
 _RATE, _LOT, _STEPS, _NOISE = 60 / 900, 60, 100, 1.083
 """Accounted at ε = 4.00, δ = 1e-5 under add/remove neighbours."""
 _DATA = "on 900 digits, lots of 60, 100 steps"
@@ -120,29 +121,31 @@ _ATTACKS = {
 def _trainings() -> list[Row]:
     return [
         _row(
-            f"dpskin.{name}[audit={audit}]",
+            f"dpskin.{name}[{_variant(variant)}]",
             Verdict.CONSISTENT,
             f"{words} {_DATA} is as private as the subsampled Gaussian mechanism, composed; {how}.",
             check,
+            variant,
+            subject=f"{words}, audited by canaries",
         )
         for name, words, optimiser, runs in (
             ("dp-sgd", "DP-SGD", SGD(), 2000),
             ("dp-adam", "DP-Adam", Adam(), 400),
         )
-        for audit, how, check in (
+        for variant, how, check in (
             (
-                "white-box",
+                {"audit": "white-box"},
                 "audited by gradient canaries in many runs of logistic regression, every step seen",
                 white_box(optimiser, runs=runs),
             ),
             (
-                "one-run",
+                {"audit": "one-run"},
                 "audited by many gradient canaries in a single run of a wide head",
                 one_run(optimiser),
             ),
             *(
                 (
-                    f"black-box,inputs={inputs}",
+                    {"audit": "black-box", "inputs": str(inputs)},
                     f"audited by {inputs} inputs and the final model's losses on them",
                     black_box(optimiser, inputs, runs=256),
                 )
@@ -153,20 +156,47 @@ def _trainings() -> list[Row]:
 
 
 def _flaws() -> list[Row]:
-    return [
-        _row(
-            f"dpskin.{'dp-adam' if flaw is Flaw.UNNOISED_MOMENTS else 'dp-sgd'}"
-            f"[flaw={flaw.name.lower().replace('_', '-')}]",
+    rows = []
+    for flaw in Flaw:
+        if flaw is Flaw.NONE:
+            continue
+        name = "dp-adam" if flaw is Flaw.UNNOISED_MOMENTS else "dp-sgd"
+        variant = {"flaw": flaw.name.lower().replace("_", "-")}
+        row = _row(
+            f"dpskin.{name}[{_variant(variant)}]",
             Verdict.REFUTED,
             f"A training with a planted bug ({flaw}) is as private as a correct one.",
             flawed(flaw),
+            variant,
+            standing=Standing.CONTROL,
         )
-        for flaw in Flaw
-        if flaw is not Flaw.NONE
-    ]
+        rows.append(row)
+    return rows
 
 
-def _row(id_: str, expected: Verdict, statement: str, check: CanaryAudit) -> Row:
+def _variant(parameters: dict[str, str]) -> str:
+    return ",".join(f"{name}={value}" for name, value in parameters.items())
+
+
+def _row(
+    id_: str,
+    expected: Verdict,
+    statement: str,
+    check: CanaryAudit,
+    variant: dict[str, str],
+    *,
+    subject: str = "",
+    standing: Standing = Standing.PAPER,
+) -> Row:
     described = replace(check, witness={"settings": str(check.game)})
-    claim = _claim(id_, "Algorithms 1 and 2", expected, statement, str(check.claim))
+    claim = _claim(
+        id_,
+        "Algorithms 1 and 2",
+        expected,
+        statement,
+        str(check.claim),
+        subject=subject,
+        standing=standing,
+        parameters=check.claim.parameters | {"relation": str(check.claim.relation)} | variant,
+    )
     return Row(claim=claim, check=described)

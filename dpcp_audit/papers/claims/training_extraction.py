@@ -21,14 +21,17 @@ from dpcp_audit.audits.training.surrogates import Answers
 from dpcp_audit.mechanisms.dpsgd.examples import digits
 from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
 from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, SGD, Adam, Flaw, Poisson
-from dpcp_audit.results import Verdict
+from dpcp_audit.papers.claims.headings import Heading
+from dpcp_audit.results import Standing, Verdict
 from dpcp_audit.rows import Row, claims_of
 
 if TYPE_CHECKING:
     from dpcp_audit.checks import Check
     from dpcp_audit.mechanisms.dpsgd.examples import Examples
+    from dpcp_audit.results import PlainData
 
-_claim = claims_of("DP-SKIN")
+_claim = claims_of("DP-SKIN", standing=Standing.PRACTICE)
+_INVERSION = "Trained models, reconstruction"
 _SECTION = "Future work (model extraction and reconstruction)"
 _FULL = SubsampledGaussian(sampling_rate=1.0, steps=10, noise_multiplier=3.0)
 _SAMPLED = SubsampledGaussian(sampling_rate=0.25, steps=20, noise_multiplier=1.5)
@@ -42,8 +45,27 @@ def rows() -> list[Row]:
     return [*_reconstruction_rows(data), *_inversion_rows(data), *_extraction_rows(data)]
 
 
-def _row(variant: str, expected: Verdict | None, statement: str, formula: str, check: Check) -> Row:
-    claim = _claim(f"dpskin.attacks[{variant}]", _SECTION, expected, statement, formula)
+def _row(
+    variant: dict[str, str],
+    expected: Verdict | None,
+    statement: str,
+    formula: str,
+    check: Check,
+    *,
+    subject: str,
+    standing: Standing = Standing.PRACTICE,
+    fixed: PlainData | None = None,
+) -> Row:
+    claim = _claim(
+        f"dpskin.attacks[{','.join(f'{name}={value}' for name, value in variant.items())}]",
+        _SECTION,
+        expected,
+        statement,
+        formula,
+        subject=subject,
+        standing=standing,
+        parameters=(fixed or {}) | variant,
+    )
     return Row(claim=claim, check=check)
 
 
@@ -52,34 +74,52 @@ def _reconstruction_rows(data: Examples) -> list[Row]:
         simplex_prior(k, n_features=data.inputs.shape[1]) for k in (2, 4, 16, data.inputs.shape[1])
     )
     images = _image_priors(data)
-    right = ("DP-SGD", "its accounted guarantee allows")
-    cases = (
-        ("prior=simplex", simplex, _FULL, 1.0, Flaw.NONE, right),
-        ("prior=digits", images, _FULL, 1.0, Flaw.NONE, right),
-        ("prior=simplex,sampling=poisson", simplex, _SAMPLED, 1.0, Flaw.NONE, right),
+    right = ("DP-SGD", "its accounted guarantee allows", _INVERSION)
+    cases: tuple[
+        tuple[
+            dict[str, str],
+            tuple[Prior, ...],
+            SubsampledGaussian,
+            float,
+            Flaw,
+            tuple[str, str, str],
+        ],
+        ...,
+    ] = (
+        ({"prior": "simplex"}, simplex, _FULL, 1.0, Flaw.NONE, right),
+        ({"prior": "digits"}, images, _FULL, 1.0, Flaw.NONE, right),
         (
-            "prior=digits,model=non-private",
+            {"prior": "simplex", "sampling": "poisson"},
+            simplex,
+            _SAMPLED,
+            1.0,
+            Flaw.NONE,
+            right,
+        ),
+        (
+            {"prior": "digits", "model": "non-private"},
             images,
             _FULL,
             0.0,
             Flaw.NONE,
             (
                 "a training without noise",
-                "DP-SGD's guarantee would allow: the yardstick that the attack bites",
+                "DP-SGD's guarantee would allow",
+                Heading.WITHOUT_NOISE,
             ),
         ),
         (
-            "prior=simplex,noise=half",
+            {"prior": "simplex", "noise": "half"},
             simplex,
             _FULL,
             1.0,
             Flaw.HALF_NOISE,
-            ("DP-SGD with half of its noise", "its guarantee allows: a planted bug"),
+            ("DP-SGD with half of its noise", "its guarantee allows", Heading.PLANTED_BUGS),
         ),
     )
     return [
         _row(
-            f"attack=reconstruction,{variant}",
+            {"attack": "reconstruction"} | variant,
             Verdict.CONSISTENT if words is right else Verdict.REFUTED,
             f"An example out of a prior of {'digits' if priors is images else 'the worst case'} is "
             f"reconstructed from the whole trace of {words[0]} no more often than {words[1]}.",
@@ -90,6 +130,9 @@ def _reconstruction_rows(data: Examples) -> list[Row]:
                 priors=priors,
                 trainings=300,
             ),
+            subject=words[2],
+            standing=Standing.PRACTICE if words is right else Standing.CONTROL,
+            fixed=dict(guarantee.parameters),
         )
         for variant, priors, guarantee, noise, flaw, words in cases
     ]
@@ -125,29 +168,34 @@ def _trace_attack(
 
 def _inversion_rows(data: Examples) -> list[Row]:
     cases = (
-        ("model=non-private", 0.0, Verdict.REFUTED, "without noise"),
-        ("model=dp-sgd", 1.0, Verdict.CONSISTENT, "with noise of σ = 1"),
+        ("non-private", 0.0, Verdict.REFUTED, "without noise", Standing.CONTROL),
+        ("dp-sgd", 1.0, Verdict.CONSISTENT, "with noise", Standing.PRACTICE),
     )
     return [
         *(
             _row(
-                f"attack=inversion,release=update,{variant}",
+                {"attack": "inversion", "release": "update", "model": model},
                 expected,
                 f"A clipped update {words} hides the one example behind it: the ratio of its "
                 "gradients comes no closer to most examples than the mean image.",
                 "P(‖x̂ − x‖ < ‖x̄ − x‖) ≤ 1/2",
                 UpdateInversion(data=data, noise_multiplier=noise),
+                subject=Heading.WITHOUT_NOISE if standing is Standing.CONTROL else _INVERSION,
+                standing=standing,
+                fixed={"noise_multiplier": noise},
             )
-            for variant, noise, expected, words in cases
+            for model, noise, expected, words, standing in cases
         ),
         _row(
-            "attack=inversion,release=model,model=dp-sgd",
+            {"attack": "inversion", "release": "model", "model": "dp-sgd"},
             Verdict.REFUTED,
-            "A (1, 1e-5)-DP training hides what a class looks like: an image inverted from the "
-            "model resembles its class's mean most no more often than a guess would. DP does not "
+            "An (ε, δ)-DP training hides what a class looks like: an image inverted from the "
+            "model resembles its class's mean most no more often than a guess would; DP does not "
             "promise so.",
             "P(recognised) ≤ 1/k",
             ClassInversion(data=data, training=_training(private=True), trainings=25),
+            subject=_INVERSION,
+            fixed={"epsilon": 1.0, "delta": 1e-5},
         ),
     ]
 
@@ -164,17 +212,19 @@ def _extraction_rows(data: Examples) -> list[Row]:
     hidden = "that returns labels is harder to extract than one trained without privacy"
     shown = "that returns probabilities is harder to extract than one trained without privacy"
     cases = (
-        ("model=dp-sgd,answers=labels", Verdict.CONSISTENT, hidden, labels, reference),
-        ("model=dp-adam,answers=labels", Verdict.CONSISTENT, hidden, adaptive, other),
+        ("dp-sgd", "labels", Verdict.CONSISTENT, hidden, labels, reference),
+        ("dp-adam", "labels", Verdict.CONSISTENT, hidden, adaptive, other),
         (
-            "model=dp-sgd,answers=probabilities",
+            "dp-sgd",
+            "probabilities",
             Verdict.REFUTED,
             f"{shown} that returns labels",
             told,
             reference,
         ),
         (
-            "model=dp-sgd,answers=sets",
+            "dp-sgd",
+            "sets",
             None,
             "that returns prediction sets is harder to extract than one that returns labels",
             sets,
@@ -183,14 +233,16 @@ def _extraction_rows(data: Examples) -> list[Row]:
     )
     return [
         _row(
-            f"attack=extraction,{variant}",
+            {"attack": "extraction", "model": model, "answers": answers},
             expected,
-            f"A model of {harder.name.partition(',')[0]} at (1, 1e-5)-DP {words}. DP does not "
-            "promise so.",
+            f"A model of {harder.name.partition(',')[0]}, which is (ε, δ)-DP, {words}; DP does "
+            "not promise so.",
             "P(fidelity > fidelity′) ≤ 1/2",
             HarderToExtract(data=data, harder=harder, easier=easier),
+            subject="Trained models, extraction",
+            fixed={"epsilon": 1.0, "delta": 1e-5},
         )
-        for variant, expected, words, harder, easier in cases
+        for model, answers, expected, words, harder, easier in cases
     ]
 
 

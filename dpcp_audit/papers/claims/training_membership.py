@@ -24,14 +24,15 @@ from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Adam, Flaw, Poi
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.mechanisms.private_pipeline import PrivatePipeline
 from dpcp_audit.neighbours import Relation
+from dpcp_audit.papers.claims.headings import Heading
 from dpcp_audit.papers.computations.training_pipeline import trained_pipeline_budget
-from dpcp_audit.results import Verdict
+from dpcp_audit.results import Standing, Verdict
 from dpcp_audit.rows import Row, claims_of
 
 if TYPE_CHECKING:
     from dpcp_audit.audits.training.membership.model_attacks import ShadowAttack
 
-_claim = claims_of("DP-SKIN")
+_claim = claims_of("DP-SKIN", subject=Heading.TRAINING_PIPELINE, standing=Standing.PRACTICE)
 _SECTION = "Future work (membership inference)"
 _ATTACKS: dict[str, tuple[ShadowAttack, str]] = {
     "loss": (LossThreshold(), "the loss threshold"),
@@ -45,7 +46,7 @@ _SEEN = {
     View.SETS: "prediction sets",
     View.SIZE: "the sizes of prediction sets",
 }
-_YARDSTICK = {View.PROBABILITIES: 1.0, View.SCORE: 1.0, View.SETS: 0.5, View.SIZE: 0.5}
+_CONTROL_EPSILON = {View.PROBABILITIES: 1.0, View.SCORE: 1.0, View.SETS: 0.5, View.SIZE: 0.5}
 _PRIVATE = SubsampledGaussian(sampling_rate=0.2, steps=60, noise_multiplier=2.0)
 _TRAINING = DPSGD(
     sampling=Poisson(_PRIVATE.sampling_rate),
@@ -88,7 +89,7 @@ _WEAK = (
     ("lira-online", "dp-sgd", View.SETS),
     ("lira-online", "dp-sgd", View.SIZE),
 )
-_LITTLE = " A weak attack: of a training without noise it may show no more than is allowed."
+_LITTLE = "; a weak attack, which even without noise may show no more than is allowed"
 _TITLES = {"dp-sgd": "DP-SGD", "dp-adam": "DP-Adam"}
 _DELTA = 1e-5
 _PIPELINE = PrivatePipeline(
@@ -146,16 +147,15 @@ def _attack_rows() -> list[Row]:
 def _row(attack: str, model: str, view: View) -> Row:
     fitted, words = _ATTACKS[attack]
     private = model != "non-private"
-    claimed = _YARDSTICK[view]
+    claimed = _CONTROL_EPSILON[view]
     weak = (attack, model, view) in _WEAK
     holds = None if weak else Verdict.CONSISTENT
     statement = (
         f"{_TITLES[model]} (ε = {_PRIVATE.epsilon_at(_DELTA):.3g} at δ = {_DELTA:g}): its models' "
-        f"members cannot be told better than the guarantee allows, from {_SEEN[view]} by {words}."
-        f"{_LITTLE if weak else ''}"
+        f"members cannot be told better than the guarantee allows, from {_SEEN[view]} by {words}"
+        f"{_LITTLE if weak else ''}."
         if private
-        else f"Training without noise is {claimed:g}-DP, as seen through {_SEEN[view]} by {words}: "
-        "the yardstick that the attack bites."
+        else f"Training without noise is ε-DP, as seen through {_SEEN[view]} by {words}."
     )
     return Row(
         claim=_claim(
@@ -164,6 +164,10 @@ def _row(attack: str, model: str, view: View) -> Row:
             holds if private else Verdict.REFUTED,
             statement,
             "TPR − e^ε·FPR ≤ δ(ε) for every ε",
+            subject="Trained models, membership inference" if private else Heading.WITHOUT_NOISE,
+            standing=Standing.PRACTICE if private else Standing.CONTROL,
+            parameters={"attack": attack, "model": model, "sees": str(view)}
+            | (_PRIVATE.parameters if private else {"epsilon": claimed}),
         ),
         check=ModelMembership(
             models=_MODELS[model],
@@ -177,7 +181,7 @@ def _row(attack: str, model: str, view: View) -> Row:
 
 def _pipeline_rows() -> list[Row]:
     private = "A DP-SGD classifier under P-COQS"
-    bare = "A classifier and its threshold without noise, the yardstick"
+    bare = "A classifier and its threshold without noise"
     return [
         Row(
             claim=_claim(
@@ -187,6 +191,8 @@ def _pipeline_rows() -> list[Row]:
                 "A DP-SGD classifier and a P-COQS threshold on the same people spend no more than "
                 "the textbook sum of their budgets.",
                 "ε(δ) ≤ ε₁(δ/2) + ρ + 2·√(ρ·log(2/δ))",
+                parameters=_PIPELINE.parameters
+                | {"delta": _DELTA, "relation": str(_PIPELINE.training.relation)},
             ),
             check=Computed(partial(trained_pipeline_budget, _PIPELINE, delta=_DELTA)),
         ),
@@ -198,9 +204,13 @@ def _pipeline_rows() -> list[Row]:
                     expected,
                     f"{words}: from {_SEEN[view]} LiRA tells which of two people was in, in the "
                     "training and in the calibration, no better than the composed guarantee "
-                    f"allows (ε = {_PIPELINE.epsilon_at(_DELTA):.3g} at δ = {_DELTA:g})."
-                    f"{_LITTLE if expected is None else ''}",
+                    f"allows (ε = {_PIPELINE.epsilon_at(_DELTA):.3g} at δ = {_DELTA:g})"
+                    f"{_LITTLE if expected is None else ''}.",
                     "TPR − e^ε·FPR ≤ δ(ε) for every ε",
+                    subject=Heading.WITHOUT_NOISE if model == "non-private" else "",
+                    standing=Standing.CONTROL if model == "non-private" else None,
+                    parameters=_PIPELINE.parameters
+                    | {"model": model, "attack": "lira-online", "sees": str(view)},
                 ),
                 check=ModelMembership(
                     models=_PIPELINES[model],
@@ -246,6 +256,11 @@ def _canary_rows() -> list[Row]:
                 f"(ε = {epsilon:.3g} at δ = {_DELTA:g}), for a person who is a canary in the "
                 "training and the worst case of the calibration.",
                 "TPR ≤ the largest that the composed guarantee allows at each FPR",
+                subject=Heading.PLANTED_BUGS if game is wrong else "",
+                standing=Standing.CONTROL if game is wrong else None,
+                parameters=_CANARY_CLAIM.parameters
+                | {"audit": "canary"}
+                | ({"noise": "half"} if game is wrong else {}),
             ),
             check=pipeline_canary(game, _CANARY_CLAIM),
         )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcp_audit.libraries.quantile_adapters import diffprivlib_quantile, opendp_quantile
 from dpcp_audit.mechanisms.conformal import conformal_rank
 from dpcp_audit.papers.comparison.method import Calibrated, Method, SkippedMethod, Trust
 
@@ -52,46 +52,27 @@ def _level(case: Case) -> float:
 
 
 def _diffprivlib(case: Case) -> tuple[Release, str]:
-    tools: Any = importlib.import_module("diffprivlib.tools")
-    accountant = importlib.import_module("diffprivlib.accountant").BudgetAccountant()
     level, epsilon = _level(case), case.budget.epsilon
 
     def quantile(scores: FloatArray, rng: np.random.Generator) -> float:
-        state = np.random.RandomState(int(rng.integers(2**32)))
-        return float(
-            tools.quantile(
-                scores,
-                level,
-                epsilon=epsilon,
-                bounds=(0.0, 1.0),
-                random_state=state,
-                accountant=accountant,
-            )
-        )
+        return diffprivlib_quantile(scores, rng=rng, level=level, epsilon=epsilon)
 
     return quantile, f"ε = {epsilon:.4g}"
 
 
 def _opendp(case: Case) -> tuple[Release, str]:
-    dp: Any = importlib.import_module("opendp.prelude")
-    dp.enable_features("contrib")
-    candidates = np.linspace(0.0, 1.0, _OPENDP_CANDIDATES)
-    domain = dp.vector_domain(dp.atom_domain(bounds=(0.0, 1.0), nan=False), size=case.n)
-    scored = (domain, dp.symmetric_distance()) >> dp.t.then_quantile_score_candidates(
-        candidates.tolist(), alpha=_level(case)
-    )
-
-    def noisy(scale: float) -> Any:
-        return scored >> dp.m.then_noisy_max(dp.max_divergence(), scale=scale, negate=True)
-
-    one_substitution = 2  # in symmetric distance
-    scale = noisy(1.0).map(one_substitution) / case.budget.epsilon
-    mechanism = noisy(scale)
+    level, epsilon = _level(case), case.budget.epsilon
 
     def quantile(scores: FloatArray, rng: np.random.Generator) -> float:  # noqa: ARG001
-        return float(candidates[mechanism(scores)])  # draws from the system's entropy
+        return opendp_quantile(  # draws from the system's entropy
+            scores,
+            level=level,
+            n_candidates=_OPENDP_CANDIDATES,
+            epsilon=epsilon,
+            size_is_public=True,
+        )
 
-    return quantile, f"ε = {mechanism.map(one_substitution):.4g}, m = {candidates.size}"
+    return quantile, f"ε = {epsilon:.4g}, m = {_OPENDP_CANDIDATES}"
 
 
 FOREIGN = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -49,6 +49,16 @@ class FixedRankError(Stated):
         _validate.integer(windows=self.windows, at_least=1)
         values = _validate.scores(self.scores, within=self.mechanism.bounds)
         object.__setattr__(self, "scores", np.sort(values))
+
+    @property
+    def says(self) -> Statement:
+        """Proposition 1 as printed, or with so many windows."""
+        limit = "τ* + M(Δ)" if self.windows == 1 else f"τ* + {self.windows}·M(Δ)"
+        return replace(
+            self.about,
+            words=f"With probability at least 1−β the rank error is at most {limit}.",
+            formula=f"P(|#{{s ≤ q}} − r| ≤ {limit}) ≥ 1−β",
+        )
 
     @property
     def window_count(self) -> int:

@@ -77,10 +77,16 @@ def heat_map(figure: Mapping[str, Any]) -> matplotlib.figure.Figure:
     canvas = Figure(figsize=(_WIDTH, top + plot + foot))
     height = top + plot + foot
     axes = canvas.add_axes((left / _WIDTH, foot / height, 1 - (left + 0.1) / _WIDTH, plot / height))
+    draw_heat_map(axes, figure)
+    return canvas
+
+
+def draw_heat_map(axes: Axes, figure: Mapping[str, Any]) -> None:
+    """Draw a heat map on given axes; see ``heat_map``."""
+    grid = _Grid.of(figure)
     _dress(axes, grid, figure)
     _fill(axes, grid, [to_float(value) for value in (figure.get("marks") or {}).values()])
     _explain(axes, figure)
-    return canvas
 
 
 def _columns(figure: Mapping[str, Any]) -> tuple[str, ...]:

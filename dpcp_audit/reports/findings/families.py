@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit._format import number, power
+from dpcp_audit._format import number, power, symbol
 from dpcp_audit.results import Standing, Verdict
 
 if TYPE_CHECKING:
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from dpcp_audit.reports.findings.entry import Entry
 
-_GREEK = {"epsilon": "ε", "rho": "ρ", "delta": "δ", "alpha": "α", "beta": "β"}
 _LEAST_CELLS, _MOST_CASES, _MOST_SIZES = 6, 60, 12
 
 
@@ -97,10 +96,11 @@ def families(entries: Sequence[Entry]) -> tuple[Family, ...]:
 
 
 def _region(entries: Sequence[Entry]) -> dict[str, Any] | None:
-    """Return a heat map over n and the rest of the variant, where enough was tried."""
+    """Return a heat map over n and the other parameters that vary, where enough was tried."""
     cells: dict[tuple[str, int], Entry] = {}
+    varying = _varying([entry.parameters for entry in entries])
     for entry in sorted(entries, key=lambda entry: entry.place):
-        variant = dict(entry.parameters)
+        variant = {name: value for name, value in entry.parameters.items() if name in varying}
         size = variant.pop("n", None)
         if isinstance(size, int) and entry.value is not None:
             cells[_case(variant), size] = entry
@@ -113,12 +113,22 @@ def _region(entries: Sequence[Entry]) -> dict[str, Any] | None:
     return _heat_map(cells, rows, columns)
 
 
+def _varying(variants: Sequence[Mapping[str, Any]]) -> set[str]:
+    """Return the names of the parameters that are not the same everywhere."""
+    names = {name for variant in variants for name in variant}
+    return {name for name in names if any(v.get(name) != variants[0].get(name) for v in variants)}
+
+
 def _case(variant: Mapping[str, Any]) -> str:
-    ordered = sorted(variant.items(), key=lambda item: item[0] != "scores")
-    return ", ".join(
-        str(value) if isinstance(value, str) else f"{_GREEK.get(key, key)}={value}"
-        for key, value in ordered
-    )
+    ordered = sorted(variant.items(), key=lambda item: item[0] != "population")
+    return ", ".join(_told(key, value) for key, value in ordered)
+
+
+def _told(name: str, value: object) -> str:
+    if isinstance(value, str):
+        return value
+    shown = number(value) if isinstance(value, float) else str(value)
+    return f"{symbol(name)}={shown}"
 
 
 def _heat_map(
@@ -138,7 +148,7 @@ def _heat_map(
         )
     return {
         "kind": "heatmap",
-        "title": f"{first.heading}: {first.quantity} by n",
+        "title": f"{first.heading} ({first.section}): {first.quantity} by n",
         "x_label": "n",
         "y_label": "",
         "columns": [power(n) for n in columns],

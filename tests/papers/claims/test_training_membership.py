@@ -45,7 +45,7 @@ def test_what_has_no_noise_or_half_of_it_is_expected_to_be_refuted_and_nothing_e
 
 def test_nothing_is_expected_of_attacks_too_weak_for_a_training_without_noise() -> None:
     weak = {row.claim.id for row in rows() if row.claim.expected is None}
-    assert weak == {row.claim.id for row in rows() if "A weak attack" in row.claim.statement}
+    assert weak == {row.claim.id for row in rows() if "a weak attack" in row.claim.statement}
     assert weak == {
         "dpskin.attacks[attack=loss,model=dp-sgd,sees=probabilities]",
         "dpskin.attacks[attack=lira-online,model=dp-sgd,sees=sets]",

@@ -9,6 +9,7 @@ import pytest
 from support.report_document import document, evidence, finding
 
 from dpcp_audit._format import clipped, gist, printable, share
+from dpcp_audit.engine.suites import suite
 from dpcp_audit.quantities import Bound, Promise, Quantity
 from dpcp_audit.reports.findings.families import families
 from dpcp_audit.reports.findings.severity import breach
@@ -187,18 +188,18 @@ def sized(case: dict[str, Any], n: int, verdict: str = "PROVED", **changes: Any)
 
 
 def test_claims_at_many_sizes_become_a_map_of_where_they_fail() -> None:
-    beta = {"scores": "beta(5,0.2)", "epsilon": 4.0}
+    beta = {"population": "beta(5,0.2)", "epsilon": 4.0}
     claims = [sized(beta, n, "REFUTED" if n > 1000 else "PROVED") for n in (500, 10_000, 10**6)]
-    claims += [sized({"scores": "uniform"}, n) for n in (500, 10_000)]
-    claims += [sized({"scores": "uniform"}, 10**6, "ERROR", evidence=None)]
-    claims += [sized({"scores": "other"}, 500)]
+    claims += [sized({"population": "uniform"}, n) for n in (500, 10_000)]
+    claims += [sized({"population": "uniform"}, 10**6, "ERROR", evidence=None)]
+    claims += [sized({"population": "other"}, 500)]
     (family,) = families(read(document(*claims)).entries)
     assert family.figures == ()
-    more = [sized({"scores": "late"}, n) for n in (500, 10_000)]
+    more = [sized({"population": "late"}, n) for n in (500, 10_000)]
     (family,) = families(read(document(*claims, *more)).entries)
     (figure,) = family.figures
     assert figure["columns"] == ["500", "10⁴", "10⁶"]
-    assert [row["name"] for row in figure["series"]] == ["beta(5,0.2), ε=4.0", "uniform", "late"]
+    assert [row["name"] for row in figure["series"]] == ["beta(5,0.2), ε=4", "uniform", "late"]
     assert figure["series"][0]["texts"] == ["2", "✕ 2", "✕ 2"]
     assert figure["series"][0]["y"][0] == 0.0
     assert figure["series"][0]["y"][1] > 0
@@ -211,3 +212,32 @@ def test_texts_are_cut_and_cleaned() -> None:
     assert gist("One thing; another.", 100) == "One thing; another."
     assert gist("One thing, at 0.5 of it. Another.", 100) == "One thing, at 0.5 of it."
     assert share(0.0) == "0 %"
+
+
+def test_the_suite_of_theorems_is_mapped_over_n() -> None:
+    """Its maps have the scores, and whatever else varies within a claim, as their rows."""
+    claims = [row.claim for row in suite("theorems")]
+    made = [
+        finding(claim.id, "PROVED", "PROVED")
+        | {"subject": claim.subject, "parameters": claim.parameters}
+        | {"source": {"paper": claim.source.paper, "section": claim.source.section}}
+        for claim in claims
+    ]
+    figures = [
+        figure for family in families(read(document(*made)).entries) for figure in family.figures
+    ]
+    titles = [figure["title"].partition(":")[0] for figure in figures]
+    assert len(set(titles)) == len(titles)
+    assert set(titles) == {
+        "LDP-CP-S, coverage (Theorem 4)",
+        "LDP-CP-L, coverage (Theorem 1)",
+        "P-COQS, rank error (Proposition 1)",
+        "P-COQS, coverage (Theorem 1)",
+        "P-COQS, coverage (Corollary 1)",
+        "P-COQS, coverage (Section 4, after Theorem 1)",
+        "ExponQ, coverage (Theorem 1)",
+        "HistLap, coverage (Section 5, HistLap)",
+        "Split conformal prediction, coverage (Split conformal prediction)",
+    }
+    shown = {row["name"] for figure in figures for row in figure["series"]}
+    assert {"uniform", "uniform, ρ=0.05", "beta(5,0.2), upper-end, ε=4"} <= shown

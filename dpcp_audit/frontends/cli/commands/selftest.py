@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.frontends.cli import arguments
+from dpcp_audit.frontends.cli.commands.run import add_suite_options, run_suite
 
 if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import TextIO
+
     from dpcp_audit.frontends.cli.arguments import Commands
 
 _DESCRIPTION = """\
 Run the zoo: private calibrators with a planted bug whose true loss is known, and their correct
-twins. The table shows which check catches which bug, at which budget, with which witness.
+twins. The table shows which check catches which bug, at which budget, with which witness. It is
+'dpcp-audit run --suite zoo --strict' with this table in place of a summary.
 """
 _EPILOG = """\
 exit codes:
@@ -34,7 +37,6 @@ def add_parser(commands: Commands) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    arguments.add_profile(parser)
     parser.add_argument(
         "--only",
         action="append",
@@ -42,43 +44,20 @@ def add_parser(commands: Commands) -> None:
         metavar="GLOB",
         help="only findings whose id matches, such as 'zoo.noise-*'; repeatable",
     )
-    arguments.add_seed(parser)
-    arguments.add_false_alarm(parser)
-    arguments.add_run_options(parser)
-    arguments.add_report(parser)
+    add_suite_options(parser)
     parser.set_defaults(execute=execute)
 
 
 def execute(options: argparse.Namespace) -> int:
     """Run the zoo, print its table, and publish the results."""
-    import sys
+    from dpcp_audit.frontends.publishing import exit_code
 
-    from dpcp_audit.engine.run_settings import Profile, RunSettings
-    from dpcp_audit.engine.suites import select
-    from dpcp_audit.frontends.publishing import resumed, watch
-    from dpcp_audit.reports.document import plain_data
-    from dpcp_audit.reports.writers import parse_reports, write_all
-    from dpcp_audit.zoo.detection_table import failures, heat_map
-    from dpcp_audit.zoo.detection_text import print_zoo
+    fixed = {"suite": "zoo", "strict": True}
+    return exit_code(run_suite(options, fixed=fixed, only=options.only, show=_show))
 
-    writers = parse_reports(options.report)
-    if options.resume is None:
-        settings = RunSettings(
-            suite="zoo",
-            seed=options.seed,
-            profile=Profile(options.profile),
-            false_alarm=options.false_alarm,
-            strict=options.strict,
-        )
-        rows = select(options.only, "zoo")
-    else:
-        rows, settings = resumed(options.resume)
-    results = watch(rows, settings, options)
-    if results["findings"]:
-        results["findings"][0]["figures"].insert(0, plain_data(asdict(heat_map(results))))
-    to_stdout = any(writer.path is None for writer in writers)
-    write_all(results, writers)
-    print_zoo(results, stream=sys.stderr if to_stdout else sys.stdout)
-    if failures(results):
-        return 1
-    return 0 if results["complete"] else 3
+
+def _show(document: dict[str, Any], *, stream: TextIO, results: Path | None) -> None:  # noqa: ARG001
+    """Print the tables alone: a refutation is what a bug is planted for."""
+    from dpcp_audit.reports.terminal_tables import print_tables
+
+    print_tables(document, stream=stream)

@@ -13,7 +13,8 @@ from dpcp_audit.engine import suites
 from dpcp_audit.engine.suites import row_of
 from dpcp_audit.frontends.cli.main import main
 from dpcp_audit.reports import document as documents
-from dpcp_audit.zoo import detection_table, detection_text
+from dpcp_audit.zoo import detection_table, zoo_suite
+from dpcp_audit.zoo.specimen import SpecimenCheck
 from dpcp_audit.zoo.specimens import mutants, twins
 
 if TYPE_CHECKING:
@@ -41,19 +42,19 @@ def test_the_table_has_a_line_for_each_specimen_that_was_run(results: dict[str, 
     bad, good = (detection_table.lines_of(results, of=of) for of in (mutants(), twins()))
     assert [line.specimen.name for line in bad] == ["wrong-k", "rounded"]
     assert [line.specimen.name for line in good] == ["randomized-response"]
-    caught = bad[0].cells[detection_table.SpecimenCheck.BLACK_BOX]
+    caught = bad[0].cells[SpecimenCheck.BLACK_BOX]
     assert caught.mark is detection_table.Mark.CAUGHT
     assert caught.draws is not None
     assert caught.draws > 500
-    assert bad[1].cells[detection_table.SpecimenCheck.BLACK_BOX].mark is detection_table.Mark.BLIND
+    assert bad[1].cells[SpecimenCheck.BLACK_BOX].mark is detection_table.Mark.BLIND
     assert bad[0].truth == "3.2 for 1"
     assert bad[0].witness.startswith("two values")
 
 
 def test_nothing_went_wrong(results: dict[str, Any]) -> None:
     assert detection_table.failures(results) == []
-    assert "2 of 2 planted bugs are caught" in detection_text.summary(results)
-    assert "of 1 correct twins, none is refuted" in detection_text.summary(results)
+    assert "2 of 2 planted bugs are caught" in zoo_suite.summary(results)
+    assert "of 1 correct twins, none is refuted" in zoo_suite.summary(results)
 
 
 @pytest.mark.parametrize(
@@ -82,22 +83,43 @@ def test_what_goes_wrong_is_named(
 
 def test_a_missed_bug_is_not_counted_as_caught(results: dict[str, Any]) -> None:
     missed = changed(results, "zoo.wrong-k[check=black-box]", "CONSISTENT")
-    assert "1 of 2 planted bugs" in detection_text.summary(missed)
+    assert "1 of 2 planted bugs" in zoo_suite.summary(missed)
 
 
-def test_the_heat_map_stands_at_the_first_finding(results: dict[str, Any]) -> None:
-    figure = results["findings"][0]["figures"][0]
+def test_the_heat_map_is_the_overview(results: dict[str, Any]) -> None:
+    (figure,) = results["overview"]["figures"]
     assert figure["kind"] == "heatmap"
     assert [row["name"] for row in figure["series"]] == ["wrong-k", "rounded"]
-    assert figure["columns"] == [str(column) for column in detection_table.SpecimenCheck]
+    assert figure["columns"] == [str(check) for check in SpecimenCheck]
     missed = changed(results, "zoo.wrong-k[check=exact]", "CONSISTENT")
     assert max(detection_table.heat_map(missed).series[0].y) == 2.0
 
 
-def test_markdown_has_a_row_for_each_bug_and_the_reasons(results: dict[str, Any]) -> None:
-    text = detection_text.markdown(results)
-    assert text.count("\n| `") == 2
-    assert "- rounded, black-box: what is done to a private threshold" in text
+def test_the_tables_have_a_row_for_each_bug_and_twin_and_the_reasons(
+    results: dict[str, Any],
+) -> None:
+    bad, good = results["overview"]["tables"]
+    assert [column["name"] for column in bad["columns"]] == [
+        "planted bug",
+        "what is wrong",
+        "true, for claimed",
+        "black-box",
+        "coverage",
+        "exact",
+        "witness",
+    ]
+    assert bad["columns"][0]["texts"] == ["wrong-k", "rounded"]
+    assert good["columns"][0]["texts"] == ["randomized-response"]
+    assert bad["notes"][0].startswith("rounded, black-box: what is done to a private threshold")
+    assert "2 of 2 planted bugs are caught" in bad["notes"][-1]
+
+
+def test_what_goes_wrong_stands_out(results: dict[str, Any]) -> None:
+    missed = changed(results, "zoo.wrong-k[check=black-box]", "CONSISTENT")
+    bad, _ = zoo_suite.overview(missed).tables
+    (column,) = (column for column in bad.columns if column.name == "black-box")
+    assert (column.marked, column.texts[0]) == ([0], "MISSED")
+    assert bad.notes[0] == "wrong-k: black-box: MISSED"
 
 
 def test_a_bug_that_slips_through_is_exit_code_1(
@@ -107,7 +129,7 @@ def test_a_bug_that_slips_through_is_exit_code_1(
     row = row_of("zoo.wrong-k[check=black-box]", "zoo")
     twin = row_of("zoo.randomized-response[check=black-box]", "zoo")
     blind = [replace(row, check=twin.check)]
-    monkeypatch.setattr(suites, "select", lambda *_: blind)
+    monkeypatch.setattr(suites, "select", lambda *_, **__: blind)
     assert main(["selftest", "--profile", "smoke", "--jobs", "1"]) == 1
     assert "wrong-k: black-box: MISSED" in capsys.readouterr().out
 

@@ -1,0 +1,1 @@
+"""The functions of ``import dpcp_audit``, and what they return."""

@@ -1,0 +1,228 @@
+"""``audit``, ``covers`` and ``run``: from Python to the engine that the command line uses."""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import closing
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from dpcp_audit import options as tables
+from dpcp_audit._values import Choice, wrong
+from dpcp_audit.engine import runner, suites
+from dpcp_audit.engine.backends import Engine
+from dpcp_audit.engine.run_events import CheckFinished
+from dpcp_audit.engine.run_settings import Profile, RunSettings
+from dpcp_audit.errors import UsageError
+from dpcp_audit.frontends.function_checks import coverage_of, spec_of, takes_options
+from dpcp_audit.frontends.python_api.result import ClaimResult, Result
+from dpcp_audit.guarantees import PrivacyGuarantee
+from dpcp_audit.reports.document import to_document
+from dpcp_audit.reports.terminal import Progress
+from dpcp_audit.target_checks.claim_options import key_of
+from dpcp_audit.target_checks.run_options import RUN_OPTIONS
+from dpcp_audit.target_checks.target_rows import rows_of_targets
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from dpcp_audit.results import Finding, PlainData
+    from dpcp_audit.rows import Row
+    from dpcp_audit.target_checks.claim_options import Guarantee
+
+_TARGETS = "targets"
+_HERE = "__main__"
+"""What a function is said to be written in whose file is not known."""
+
+
+@takes_options(*RUN_OPTIONS)
+def audit(function: Callable[..., Any] | str, *guarantees: Guarantee, **options: Any) -> Result:
+    """Test what a function promises, on the worst neighbours and score laws that a search finds.
+
+    The function runs in this process, so that closures and lambdas will do. All claims share
+    one probability of a false alarm.
+
+    Parameters
+    ----------
+    function : callable or str
+        ``f(scores, *, rng) -> float``, a private quantile of an (n,) array of scores; of kind
+        "calibrator" ``f(probabilities, labels, *, rng) -> float``, a threshold on 1 − p_y; of kind
+        "randomizer" ``f(value, *, rng) -> int``. Or 'package.module:function', or
+        'path/to/file.py:function'.
+    *guarantees
+        What it promises: ``PureDP``, ``ApproxDP``, ``ZCDP``, ``RenyiDP``, ``LocalDP``,
+        ``GaussianDP``, ``Coverage``; several at once.
+
+    Raises
+    ------
+    ValueError
+        Naming the argument, with what it got, or what is wrong with the function.
+
+    Examples
+    --------
+    >>> import dpcp_audit as dp
+    >>> def mean(scores, size, *, rng):
+    ...     return scores.mean() + rng.laplace(scale=1 / len(scores), size=size)
+    >>> dp.audit(mean, dp.PureDP(0.5), n=20, vectorised=True).verdict
+    <Verdict.REFUTED: 'REFUTED'>
+    """
+    names = {each.name for each in RUN_OPTIONS}
+    run_options = {name: value for name, value in options.items() if name in names}
+    given = {name: value for name, value in options.items() if name not in names}
+    said = tables.read(RUN_OPTIONS, run_options)
+    spec = spec_of(function, guarantees, given, file=_HERE)
+    settings = RunSettings(suite=_TARGETS, targets=(spec,), **said)
+    rows = rows_of_targets([spec])
+    started = time.perf_counter()
+    share = runner.share(settings, rows)
+    findings = [runner.check_row(row, settings, significance=share) for row in rows]
+    seconds = time.perf_counter() - started
+    return _result(rows, _keys(guarantees), findings, settings, seconds)
+
+
+@takes_options(*RUN_OPTIONS)
+def covers(
+    function: Callable[..., Any] | str,
+    *,
+    at_least: float,
+    confidence: float | None = None,
+    **options: Any,
+) -> Result:
+    """Test how often the sets of a threshold cover, on the worst score law that a search finds.
+
+    Parameters
+    ----------
+    function : callable or str
+        As in ``audit``; a score is covered where it is at most the threshold returned.
+    at_least : float
+        The coverage, over calibration data, noise and test point ...
+    confidence : float, optional
+        ... or the one reached with this probability over calibration data and noise.
+
+    Examples
+    --------
+    >>> import dpcp_audit as dp
+    >>> import numpy as np
+    >>> def no_correction(scores):
+    ...     return np.quantile(scores, 0.9)
+    >>> result = dp.covers(no_correction, at_least=0.9, n=20, rng="none", draws=2000)
+    >>> result["coverage"].verdict
+    <Verdict.REFUTED: 'REFUTED'>
+    """
+    return audit(function, coverage_of(at_least, confidence), **options)
+
+
+def run(
+    suite: str = "papers",
+    *,
+    only: str | Sequence[str] = (),
+    profile: str = "ci",
+    jobs: int | None = None,
+    seed: int = 0,
+    false_alarm: float = 1e-3,
+    strict: bool = False,
+    **given: Any,
+) -> Result:
+    """Test the claims of a suite, as ``dpcp-audit run`` does; progress is shown on a terminal.
+
+    Parameters
+    ----------
+    suite : str
+        "papers", "theorems", "tables", "training", "zoo", or one that a package registers.
+    only : str or sequence of str
+        Claims whose id matches; "*" and "?" are wildcards.
+    profile : str
+        How much effort to spend: "smoke", "ci" or "full".
+    jobs : int, optional
+        Worker processes, by default one a core; results do not depend on it.
+    seed : int
+        Of every random stream.
+    false_alarm : float
+        Probability that the run refutes any true claim.
+    strict : bool
+        Whether an inconclusive verdict contradicts what is expected.
+    **given
+        What the suite takes besides, such as ``pools``.
+
+    Examples
+    --------
+    >>> import dpcp_audit as dp
+    >>> result = dp.run(only="ldpcp.thm1*", jobs=1)  # doctest: +SKIP
+    """
+    run_options = {"seed": seed, "false_alarm": false_alarm, "strict": strict}
+    settings = RunSettings(
+        suite=suite,
+        profile=Choice(Profile).read(profile, "profile"),
+        **tables.read(RUN_OPTIONS, run_options),
+        **_of_suite(suite, given),
+    )
+    rows = suites.select(_patterns(only), suite, **settings.given)
+    suites.find(suite).require()
+    started = time.perf_counter()
+    findings = _checked(rows, settings, Engine.parse("local", jobs=jobs))
+    seconds = time.perf_counter() - started
+    return _result(rows, [row.claim.id for row in rows], findings, settings, seconds)
+
+
+def _keys(guarantees: Sequence[Guarantee]) -> list[str]:
+    """Return what each claim is called; its parameters tell it from others of its kind."""
+    kinds = [key_of(each) for each in guarantees]
+    return [
+        f"{kind}({', '.join(f'{value:g}' for value in each.parameters.values())})"
+        if isinstance(each, PrivacyGuarantee) and kinds.count(kind) > 1
+        else kind
+        for kind, each in zip(kinds, guarantees, strict=True)
+    ]
+
+
+def _patterns(only: object) -> list[str]:
+    listed = [only] if isinstance(only, str) else only
+    if not isinstance(listed, list | tuple) or not all(isinstance(each, str) for each in listed):
+        raise wrong("only", "a pattern or a list of them", only)
+    return list(listed)
+
+
+def _of_suite(suite: str, given: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings of a run that its suite takes."""
+    takes = suites.find(suite).takes - {_TARGETS}
+    for name in given:
+        if name not in takes:
+            known = ", ".join(sorted(takes)) or "nothing"
+            raise UsageError(f"{name} is no argument of the suite {suite!r}, which takes {known}")
+    pools = tuple(map(str, given.get("pools", ())))
+    return {"pools": pools, "options": {k: v for k, v in given.items() if k != "pools"}}
+
+
+def _checked(rows: Sequence[Row], settings: RunSettings, engine: Engine) -> list[Finding]:
+    findings: dict[str, Finding] = {}
+    with Progress() as progress, closing(runner.run(rows, settings, engine=engine)) as events:
+        for event in events:
+            if sys.stderr.isatty():
+                progress.show(event)
+            if isinstance(event, CheckFinished):
+                findings[event.finding.claim.id] = event.finding
+    return [findings[row.claim.id] for row in rows]
+
+
+def _result(
+    rows: Sequence[Row],
+    keys: Sequence[str],
+    findings: Sequence[Finding],
+    settings: RunSettings,
+    seconds: float,
+) -> Result:
+    document = to_document(settings, findings, seconds=seconds, complete=True)
+    share = runner.share(settings, rows)
+
+    def again(row: Row) -> PlainData:
+        finding = runner.check_row(row, settings, significance=share)
+        once = to_document(settings, [finding], seconds=0.0, complete=True)
+        entry: PlainData = once["findings"][0]
+        return entry
+
+    claims = tuple(
+        ClaimResult(key=key, finding=finding, entry=entry, again=partial(again, row))
+        for row, key, finding, entry in zip(rows, keys, findings, document["findings"], strict=True)
+    )
+    return Result(claims=claims, document=document)

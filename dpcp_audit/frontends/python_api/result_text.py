@@ -1,0 +1,120 @@
+"""Results on a screen: at most 80 columns and 24 lines, however many claims there are."""
+
+from __future__ import annotations
+
+import html
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+from dpcp_audit._format import clipped, interval, number, printable, telling_digits, to_float
+from dpcp_audit.reports.findings.severity import named
+from dpcp_audit.reports.findings.summary import read
+from dpcp_audit.reports.findings.witness import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from dpcp_audit.results import PlainData
+
+COLUMNS = (
+    *("claim", "verdict", "quantity", "value", "lower", "upper", "claimed", "confidence"),
+    *("n_samples", "smallest_refuted", "seconds", "error", "id"),
+)
+"""Of the table that ``to_frame`` returns."""
+NO_TRUTH = "a result has no truth value: 'not refuted' is not 'true'; compare its verdict"
+_WIDTH = 80
+_MOST_ROWS = 18
+_SHOWN = (("verdict", 12), ("claim", 30), ("measured", 26), ("claimed", 9))
+"""The columns on a screen, with the most characters that each has."""
+
+
+def row(key: str, entry: Mapping[str, Any]) -> PlainData:
+    """Return a claim's row of the table, numbers as floats; None is what a check does not have."""
+    evidence, power = entry["evidence"] or {}, entry["power"] or {}
+    numbers = {
+        name: _number(evidence.get(name))
+        for name in ("value", "lower", "upper", "claimed", "confidence")
+    }
+    return {
+        "claim": key,
+        "verdict": entry["verdict"],
+        "quantity": named(evidence) if evidence else None,
+        **numbers,
+        "n_samples": evidence.get("n_samples"),
+        "smallest_refuted": _number(power.get("smallest")),
+        "seconds": entry["seconds"],
+        "error": entry["error"],
+        "id": entry["id"],
+    }
+
+
+def table(document: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return the results as a text: what a reader must know first, then a line a claim."""
+    cells = [tuple(name for name, _ in _SHOWN), *map(_cells, rows[:_MOST_ROWS])]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    lines = [
+        "  ".join(cell.ljust(width) for cell, width in zip(each, widths, strict=True)).rstrip()
+        for each in cells
+    ]
+    return "\n".join([*textwrap.wrap(read(document).headline, _WIDTH)[:2], *lines, *_rest(rows)])
+
+
+def html_table(document: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return the results as an HTML table that holds no more than the text does."""
+    head = "".join(f"<th>{name}</th>" for name, _ in _SHOWN)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in _cells(each)) + "</tr>"
+        for each in rows[:_MOST_ROWS]
+    )
+    rest = "".join(f"<p>{line}</p>" for line in _rest(rows))
+    headline = html.escape(read(document).headline)
+    return f"<p><b>{headline}</b></p><table><tr>{head}</tr>{body}</table>{rest}"
+
+
+def card(key: str, entry: Mapping[str, Any]) -> str:
+    """Return one claim on a screen."""
+    evidence, width = entry["evidence"], _WIDTH - 11
+    facts = {"claim": printable(entry["statement"])}
+    if evidence:
+        claimed = number(evidence["claimed"], digits=telling_digits(evidence))
+        facts["measured"] = f"{printable(named(evidence))}: {_measured(evidence)}"
+        facts["claimed"] = claimed
+        facts["samples"] = number(evidence["n_samples"])
+    facts["error"] = printable(entry["error"])
+    facts["witness"] = printable(one_line(entry["witness"], limit=4 * width))
+    facts["note"] = printable(entry["note"])
+    lines = [f"{entry['verdict']}: {clipped(printable(key), _WIDTH - 14)}"]
+    for name, text in facts.items():
+        wrapped = textwrap.wrap(text, width, max_lines=4, placeholder=" …") if text else []
+        lines += [f"{name if i == 0 else '':<10} {part}" for i, part in enumerate(wrapped)]
+    return "\n".join(lines)
+
+
+def preformatted(text: str) -> str:
+    """Return a text as HTML that keeps its lines."""
+    return f"<pre>{html.escape(text)}</pre>"
+
+
+def _cells(shown: Mapping[str, Any]) -> tuple[str, ...]:
+    measured = shown["error"] if shown["value"] is None else _measured(shown)
+    texts = {
+        "verdict": shown["verdict"],
+        "claim": shown["claim"],
+        "measured": measured,
+        "claimed": "" if shown["claimed"] is None else number(shown["claimed"]),
+    }
+    return tuple(clipped(printable(texts[name]), most) for name, most in _SHOWN)
+
+
+def _measured(evidence: Mapping[str, Any]) -> str:
+    value = number(evidence["value"], digits=telling_digits(evidence))
+    return f"{value} {interval(evidence)}".rstrip()
+
+
+def _rest(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    hidden = len(rows) - _MOST_ROWS
+    return [f"... and {hidden} more: to_frame() holds all"] if hidden > 0 else []
+
+
+def _number(value: object) -> float | None:
+    return None if value is None else to_float(value)

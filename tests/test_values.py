@@ -1,0 +1,115 @@
+"""The shapes of options' values: read, written back, and refused by one message."""
+
+from __future__ import annotations
+
+import math
+from enum import StrEnum
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpcp_audit import _values as values
+from dpcp_audit.errors import UsageError
+
+
+class Colour(StrEnum):
+    RED = "red"
+    BLUE = "blue"
+
+
+GOOD: list[tuple[values.Value, object, object]] = [
+    (values.Text(), "a", "a"),
+    (values.Words(), "perl 'my file.pl' -x", ("perl", "my file.pl", "-x")),
+    (values.Words(), ["perl", "x y"], ("perl", "x y")),
+    (values.Flag(), False, False),
+    (values.Choice(Colour), "red", Colour.RED),
+    (values.Whole(), 3, 3),
+    (values.Whole(at_least=0), 0, 0),
+    (values.NonNegative(), 0, 0.0),
+    (values.Probability(), 0.5, 0.5),
+    (values.Sizes(), 7, (7,)),
+    (values.Sizes(), [500, 50, 500], (50, 500)),
+    (values.Pair(), [-1, 2], (-1.0, 2.0)),
+    (values.KeywordTable(), {"a": 1}, {"a": 1}),
+    (values.Duration(), "1.5m", 90.0),
+]
+BAD: list[tuple[values.Value, object, str]] = [
+    (values.Text(), " ", "x must be a text, got ' '"),
+    (values.Words(), [], "x must be a command line, got []"),
+    (values.Words(), ["a", 1], "x must be a command line"),
+    (values.Words(), "perl 'x", "x: No closing quotation"),
+    (values.Flag(), 1, "x must be true or false, got 1"),
+    (values.Choice(Colour), "green", "x must be one of red, blue, got 'green'"),
+    (values.Choice(Colour, (Colour.RED,)), "blue", "x must be one of red, got 'blue'"),
+    (values.Whole(), True, "x must be a whole number >= 1, got True"),
+    (values.Whole(), 2.0, "x must be a whole number >= 1, got 2.0"),
+    (values.NonNegative(), math.inf, "x must be finite and >= 0, got inf"),
+    (values.NonNegative(), math.nan, "x must be finite and >= 0, got nan"),
+    (values.Probability(), 1, "x must lie in (0, 1), got 1"),
+    (values.Probability(), 1e-300, "x must lie in (0, 1), at least 1e-100, got 1e-300"),
+    (values.Probability(), "0.5", "x must be a number, got '0.5'"),
+    (values.Sizes(), [[3]], "x must be a whole number >= 1, or a list of them"),
+    (values.Pair(), [0], "x must be two numbers, got [0]"),
+    (values.KeywordTable(), [1], "x must be a table, got [1]"),
+    (values.Duration(), "1 day", "x must be a time such as 60"),
+    (values.Duration(), "1s2m", "x must be a time such as 60"),
+    (values.Duration(), math.nan, "x must be a time such as 60"),
+]
+
+
+@pytest.mark.parametrize(("value", "written", "read"), GOOD)
+def test_a_value_is_read_and_survives_its_own_data(value, written, read) -> None:
+    assert value.read(written, "x") == read
+    assert value.read(value.as_data(read), "x") == read
+
+
+@pytest.mark.parametrize(("value", "written", "message"), BAD)
+def test_what_is_wrong_is_named_with_what_it_got(value, written, message) -> None:
+    with pytest.raises(UsageError) as caught:
+        value.read(written, "x")
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("value", "words", "read"),
+    [
+        (values.Whole(), "12", 12),
+        (values.Probability(), "1e-3", 1e-3),
+        (values.Sizes(), "50,500", (50, 500)),
+        (values.Pair(), ["0", "2.5"], (0.0, 2.5)),
+        (
+            values.KeywordTable(),
+            ["a=1", 'b="x"', "c=x y", "d=[1, 2]"],
+            {"a": 1, "b": "x", "c": "x y", "d": [1, 2]},
+        ),
+        (values.Duration(), "2m", 120.0),
+        (values.Text(), "name", "name"),
+    ],
+)
+def test_words_of_a_command_line_are_read(value, words, read) -> None:
+    assert value.read(value.of_words(words, "--x"), "x") == read
+
+
+def test_a_word_that_is_no_number_is_refused_as_it_is_written() -> None:
+    with pytest.raises(UsageError, match="x must be a whole number >= 1, got 'ten'"):
+        values.Whole().read(values.Whole().of_words("ten", "--x"), "x")
+    with pytest.raises(UsageError, match="--option must be NAME=VALUE, got 'x'"):
+        values.KeywordTable().of_words(["x"], "--option")
+
+
+ANY = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(), st.text(), st.lists(st.integers())
+)
+
+
+@given(ANY, st.sampled_from([value for value, _, _ in GOOD]))
+def test_any_value_is_read_or_refused_in_one_line(written: Any, value: values.Value) -> None:
+    caught = ""
+    try:
+        value.read(written, "x")
+    except UsageError as error:
+        caught = str(error)
+    assert caught[:1] in {"", "x"}
+    assert "\n" not in caught
