@@ -4,8 +4,8 @@ REFUTED: the whole interval lies beyond the claim. PROVED: exact evidence lies w
 case that the statement speaks of. CONSISTENT: not refuted, and either the power reached the factor
 asked for, or the whole certified interval lies within the claim. INCONCLUSIVE: anything else.
 
-A sampled loss of privacy is what one event or one attack shows: however far its interval stays
-below the claim, another may show more. No claim is settled by such an interval's lying within it.
+An interval that lies within the claim settles nothing where a search chose one case of many: another
+may be worse. So it is with every sampled loss of privacy, which is what one event or attack shows.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ def decide(
     *,
     power: Power | None = None,
     every_case: bool = False,
+    searched: bool = False,
     detect: float = DETECT,
 ) -> Verdict:
     """Return the verdict on a claim.
@@ -49,6 +50,8 @@ def decide(
         What this check would have refuted.
     every_case : bool
         Whether the evidence covers every case that the statement speaks of.
+    searched : bool
+        Whether it is of the worst case that a search has found.
     detect : float
         CONSISTENT needs the power to refute a violation by this factor: twice ε or μ, but four
         times ρ or D_α, since it is a factor of the noise. Infinity asks for any violation.
@@ -64,7 +67,8 @@ def decide(
     if refutes(evidence):
         return Verdict.REFUTED
     exact = evidence.kind is EvidenceKind.EXACT
-    settled = exact or not (evidence.quantity.is_loss or evidence.kind is EvidenceKind.INDICATIVE)
+    one_of_many = searched or evidence.quantity.is_loss
+    settled = exact or not (one_of_many or evidence.kind is EvidenceKind.INDICATIVE)
     within = settled and _lies_within(evidence)
     if exact and within and every_case:
         return Verdict.PROVED
@@ -79,12 +83,13 @@ def conclude(
     witness: PlainData,
     note: str,
     figures: tuple[Figure, ...] = (),
+    searched: bool = False,
     detect: float = DETECT,
 ) -> Outcome:
     """Return the outcome of a sampled check; its power is asked for where it does not refute."""
     seen = None if refutes(evidence) else power()
     return Outcome(
-        verdict=decide(evidence, power=seen, detect=detect),
+        verdict=decide(evidence, power=seen, searched=searched, detect=detect),
         evidence=evidence,
         power=seen,
         witness=witness,

@@ -19,6 +19,7 @@ class _FailedAndUndecided:
     """A theorem whose every trial is marked both failed and undecided."""
 
     allowed_failure: float = 0.1
+    failure: Quantity = Quantity.FAILURE
     statistic: str = "x"
     failure: Quantity = Quantity.FAILURE
 

@@ -58,6 +58,7 @@ class Report:
         return conclude(
             self._evidence(),
             self._power,
+            searched=True,
             witness=self.witness
             | {
                 "law": contender.source.as_data(),
