@@ -1,6 +1,7 @@
 """The canary audit on games without a training: chunks, certificates, verdicts, words."""
 
 import json
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
