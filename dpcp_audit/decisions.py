@@ -4,8 +4,8 @@ REFUTED: the whole interval lies beyond the claim. PROVED: exact evidence lies w
 case that the statement speaks of. CONSISTENT: not refuted, and either the power reached the factor
 asked for, or the whole certified interval lies within the claim. INCONCLUSIVE: anything else.
 
-An interval that lies within the claim settles nothing where a search chose one case of many: another
-may be worse. So it is with every sampled loss of privacy, which is what one event or attack shows.
+An interval that lies within the claim settles nothing where a search chose one case of many, since
+another may be worse. So it is with a sampled loss of privacy: one event or one attack shows it.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpcp_audit.figures import Figure
+    from dpcp_audit.outcome_tables import Table
     from dpcp_audit.results import Evidence, PlainData, Power
 
 DETECT = 2.0
@@ -83,6 +84,7 @@ def conclude(
     witness: PlainData,
     note: str,
     figures: tuple[Figure, ...] = (),
+    tables: tuple[Table, ...] = (),
     searched: bool = False,
     detect: float = DETECT,
 ) -> Outcome:

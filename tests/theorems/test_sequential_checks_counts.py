@@ -21,7 +21,6 @@ class _FailedAndUndecided:
     allowed_failure: float = 0.1
     failure: Quantity = Quantity.FAILURE
     statistic: str = "x"
-    failure: Quantity = Quantity.FAILURE
 
     @property
     def bounds(self) -> dict[str, float]:

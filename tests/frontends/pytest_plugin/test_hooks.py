@@ -58,7 +58,7 @@ def test_a_refuted_claim_fails_with_what_a_reader_needs(pytester) -> None:
             "2 audits; a session of correct mechanisms fails * 0.0001, shared by 2 tests; seed 3",
             "audit * verdict * refuted with probability 0.95",
             "test_it.py::test_halved[[]puredp:epsilon=1] * REFUTED *",
-            "test_it.py::test_private[[]puredp:epsilon=1] * CONSISTENT * ε of * the claim)",
+            "test_it.py::test_private[[]puredp:epsilon=1] * CONSISTENT * ε = * the claim), at *",
         ]
     )
     assert "plugin_audits.py" not in result.stdout.str()  # no wall of traceback
