@@ -26,7 +26,7 @@ from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.neighbours import Neighbours, Relation
 from dpcp_audit.results import Verdict
 from dpcp_audit.stats.betting import BettingTest
-from dpcp_audit.stats.ratio_power import samples_needed
+from dpcp_audit.stats.ratio_power import draws_needed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,7 +78,7 @@ def limits_known(target: Target, claimed: float) -> float:
 
 def score_known(target: Target, claimed: float) -> float:
     """Return the score test's samples, from its exact power."""
-    return samples_needed(
+    return draws_needed(
         target.p_prime, target.epsilon, epsilon=claimed, significance=SIGNIFICANCE, detection=0.5
     )
 

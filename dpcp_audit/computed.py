@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from dpcp_audit import _validate
-from dpcp_audit.results import Evidence, Outcome, PlainData, Verdict
+from dpcp_audit.decisions import decide
+from dpcp_audit.results import Evidence, Outcome, PlainData, Power, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,9 +16,6 @@ if TYPE_CHECKING:
     from dpcp_audit.checks import Context
     from dpcp_audit.figures import Figure
     from dpcp_audit.quantities import Quantity
-
-ROUNDING = 1e-9
-"""Relative rounding that an exact number may carry before it counts as a violation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,14 +55,32 @@ class Computation:
                 raise ValueError(f"{name} must be a number, got nan ({self.quantity})")
 
     @property
+    def evidence(self) -> Evidence:
+        """The number, with its slack."""
+        return Evidence.exact(
+            self.quantity,
+            self.value,
+            claimed=self.claimed,
+            slack=self.slack,
+            at=self.at,
+            detail=self.detail,
+        )
+
+    @property
     def verdict(self) -> Verdict:
         """REFUTED above the claim, PROVED below it in every case, else CONSISTENT."""
-        allowed = self.claimed + ROUNDING * max(abs(self.claimed), 1e-6)
-        if self.value > allowed:
-            return Verdict.REFUTED
-        if self.covers and self.value + self.slack <= allowed:
-            return Verdict.PROVED
-        return Verdict.CONSISTENT
+        return decide(self.evidence, power=self.power, every_case=bool(self.covers))
+
+    @property
+    def power(self) -> Power:
+        """Whatever exceeds the claim is refuted, with certainty."""
+        return Power(
+            quantity=self.quantity,
+            smallest=self.claimed,
+            claimed=self.claimed,
+            detection=1.0,
+            at=self.at,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,19 +97,13 @@ class Computed:
     def __call__(self, context: Context) -> Outcome:  # noqa: ARG002  (exact: nothing to draw)
         """Compute the number and hold it against the claim."""
         result = self.compute()
-        note = result.note
-        if result.verdict is Verdict.PROVED:
+        verdict, note = result.verdict, result.note
+        if verdict is Verdict.PROVED:
             note = f"{note} Every case is covered: {result.covers}".strip()
         return Outcome(
-            verdict=result.verdict,
-            evidence=Evidence.exact(
-                result.quantity,
-                result.value,
-                claimed=result.claimed,
-                slack=result.slack,
-                at=result.at,
-                detail=result.detail,
-            ),
+            verdict=verdict,
+            evidence=result.evidence,
+            power=None if verdict is Verdict.REFUTED else result.power,
             witness=result.witness,
             note=note,
             figures=result.figures,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from dpcp_audit import _validate
+from dpcp_audit.audits import event_power
 from dpcp_audit.audits.search.pair_race import Bank, PairRace, halves
 from dpcp_audit.audits.search.pair_shrinking import shrink
 from dpcp_audit.audits.search.pair_space import (
@@ -19,16 +20,18 @@ from dpcp_audit.audits.search.pilot_hypotheses import (
     EventTest,
     accusation_from_data,
 )
+from dpcp_audit.checks import Context
+from dpcp_audit.decisions import conclude, reaches
 from dpcp_audit.figures import Figure, FigureKind, Series
-from dpcp_audit.results import Outcome, PlainData, Verdict
+from dpcp_audit.stats.bisection import fewest
 from dpcp_audit.targets.degenerate import DegenerateTargetError, Randomness
 
 if TYPE_CHECKING:
     from dpcp_audit.audits.certificates import Judgement
     from dpcp_audit.audits.sampled import Sampler
     from dpcp_audit.audits.search.moment_test import MomentTest
-    from dpcp_audit.checks import Context
     from dpcp_audit.guarantees import PrivacyGuarantee
+    from dpcp_audit.results import Outcome, PlainData, Power
 
 _FIRST_STAGE = 1200
 _MOST_STAGES = 8
@@ -51,6 +54,13 @@ class Stage:
     judgement: Judgement
     size: int
     spent: int
+    significance: float
+
+    def smallest_violation(self, guarantee: PrivacyGuarantee) -> Power:
+        """Return the smallest loss that the stage refutes with probability 0.95."""
+        return self.accusation.smallest_violation(
+            guarantee, self.size, significance=self.significance
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,15 +131,38 @@ class BlackBoxPrivacy:
         stages: list[Stage] = []
         for budget, significance in _plan(draws, context.significance):
             stages.append(self._stage(race, len(stages) + 1, budget, significance))
-            if stages[-1].judgement.verdict is Verdict.REFUTED:
+            if stages[-1].judgement.refuted:
                 break
         last = stages[-1]
         shown = last
-        if last.judgement.verdict is Verdict.REFUTED:
+        if last.judgement.refuted:
             shown = self._shrunk(race, last, draws, _SHRUNK * context.significance)
         elif self.randomness is not Randomness.NONE and race.constant_everywhere:
             raise _says_nothing(len(race.arms), bank.spent)
         return self._outcome(race, shown, stages, context)
+
+    def smallest_violation(self, context: Context) -> Power:
+        """Return the smallest loss that the last stage refutes with probability 0.95.
+
+        By a well-chosen event, where the race has found the pair; at least half of its outputs
+        certify.
+        """
+        budget, share = _plan(max(600, context.samples(self.draws)), context.significance)[-1]
+        fresh = budget - min(_MOST_SEARCHED, round(_SEARCHED * budget))
+        return event_power.smallest_violation(self.guarantee, fresh // 2, significance=share)
+
+    def draws_needed(self, violation: float, *, significance: float) -> int:
+        """Return the ``draws`` whose last stage refutes ``violation`` times the noise, likewise."""
+
+        def enough(draws: int) -> bool:
+            context = Context(seed=0, name="plan", significance=significance)
+            power = replace(self, draws=draws).smallest_violation(context)
+            return reaches(power, violation)
+
+        needed = fewest(enough, at_least=600, most=2**30, share=100) if violation > 1 else None
+        if needed is None:
+            raise ValueError(f"violation is too close to the claim, got {violation!r}")
+        return needed
 
     def _stage(self, race: PairRace, number: int, budget: int, significance: float) -> Stage:
         stop = race.bank.spent + budget
@@ -160,6 +193,7 @@ class BlackBoxPrivacy:
             judgement=judgement,
             size=size,
             spent=race.bank.spent,
+            significance=significance,
         )
 
     def _shrunk(self, race: PairRace, stage: Stage, draws: int, significance: float) -> Stage:
@@ -168,7 +202,7 @@ class BlackBoxPrivacy:
 
         def certify(candidate: Candidate, size: int, share: float) -> Stage | None:
             found = self._certify(race, candidate, stage.number, size, share)
-            return found if found.judgement.verdict is Verdict.REFUTED else None
+            return found if found.judgement.refuted else None
 
         return shrink(race, stage, certify, size=stage.size, room=room, significance=significance)
 
@@ -179,9 +213,9 @@ class BlackBoxPrivacy:
         data = accusation.as_data()
         held = data if isinstance(accusation, EventTest) else {"moment": data}
         value, neighbour = shown.candidate.inputs
-        return Outcome(
-            verdict=stages[-1].judgement.verdict,
-            evidence=replace(shown.judgement.evidence, confidence=1 - context.significance),
+        return conclude(
+            replace(shown.judgement.evidence, confidence=1 - context.significance),
+            lambda: shown.smallest_violation(self.guarantee),
             witness=self.witness
             | {
                 "guarantee": str(self.guarantee),
@@ -209,7 +243,7 @@ class BlackBoxPrivacy:
         parts = [tried, shown.judgement.note]
         if failures:
             parts.append(f"The target raised on {len(failures)} pairs, first: {failures[0]}.")
-        return " ".join(parts)
+        return " ".join(filter(None, parts))
 
 
 def confirm(
@@ -242,12 +276,11 @@ def confirm(
     first, second = (
         bank.fresh(input_from_data(witness[name]), size) for name in ("value", "neighbour")
     )
-    judgement = accusation_from_data(witness).judge(
-        guarantee, first, second, significance=context.significance
-    )
-    return Outcome(
-        verdict=judgement.verdict,
-        evidence=judgement.evidence,
+    accusation = accusation_from_data(witness)
+    judgement = accusation.judge(guarantee, first, second, significance=context.significance)
+    return conclude(
+        judgement.evidence,
+        lambda: accusation.smallest_violation(guarantee, size, significance=context.significance),
         witness=witness | {"seed": context.seed, "n_samples": size},
         note=judgement.note,
     )

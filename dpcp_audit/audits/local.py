@@ -15,17 +15,14 @@ import numpy as np
 
 from dpcp_audit import _validate
 from dpcp_audit.audits.certificates import Hits
+from dpcp_audit.audits.loss_bounds import log_ratio
 from dpcp_audit.computed import Computation
+from dpcp_audit.decisions import conclude
+from dpcp_audit.evidence import of_loss
 from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import (
-    Evidence,
-    EvidenceKind,
-    Outcome,
-    PlainData,
-    Sample,
-    Verdict,
-)
-from dpcp_audit.stats.interval_power import box_power, fewest, smallest_epsilon
+from dpcp_audit.results import Outcome, PlainData, Power, Sample
+from dpcp_audit.stats.bisection import fewest, turn
+from dpcp_audit.stats.interval_power import box_power
 from dpcp_audit.stats.intervals import clopper_pearson
 
 if TYPE_CHECKING:
@@ -38,6 +35,7 @@ if TYPE_CHECKING:
 _SHARES = 3
 _DETECTION = 0.95
 _CHUNK = 2**20
+_LARGEST_EXCESS = 50.0
 
 
 class Randomizer(Protocol):
@@ -111,10 +109,16 @@ def guess_bound(epsilon: float, k: int) -> float:
 
 
 def guess_loss(success: float, k: int) -> float:
-    """Return the least ε at which a guess of one of k values may succeed so often."""
+    """Return the least ε at which a guess of one of k values may succeed so often.
+
+    Examples
+    --------
+    >>> round(guess_loss(guess_bound(2.0, 10), 10), 12)
+    2.0
+    """
     _validate.closed_unit(success=success)
     _validate.integer(k=k, at_least=2)
-    return max(0.0, _log(success * (k - 1), 1 - success))
+    return max(0.0, log_ratio(success * (k - 1), 1 - success))
 
 
 def hold_channel(
@@ -184,12 +188,11 @@ def choose_pair(counts: IntArray, *, epsilon: float) -> ChosenEvent:
 
 
 class Certified(NamedTuple):
-    """A number with a certified lower limit, what ε-LDP allows, and where it is attained."""
+    """A loss ε with a certified lower limit, and where it is attained."""
 
     detail: str
     value: float
     lower: float
-    claimed: float
     witness: PlainData
     sample: Sample | None = None
 
@@ -200,8 +203,6 @@ class LocalPrivacy:
 
     A true claim is refuted with probability at most the check's significance, of which a third
     each goes to the pilot's event, to the box around the channel, and to the guess.
-    INCONCLUSIVE only where so few samples would have let a randomised response of twice the
-    claimed ε pass with a probability above 0.05.
 
     Parameters
     ----------
@@ -245,63 +246,73 @@ class LocalPrivacy:
             self._box(counts, half, share),
             self._guess(pilot.argmax(axis=0), half * self.n_inputs, share, context.rng(2)),
         ]
-        shown = next((r for r in results if r.lower > r.claimed), results[0])
-        refuted = shown.lower > shown.claimed
-        return Outcome(
-            verdict=self._verdict(half, context.significance, refuted=refuted),
-            evidence=Evidence(
-                kind=EvidenceKind.CERTIFIED,
-                quantity=Quantity.EPSILON,
-                detail=shown.detail,
-                value=max(0.0, shown.value),
-                lower=max(0.0, shown.lower),
-                upper=math.inf,
-                claimed=shown.claimed,
-                confidence=1 - context.significance,
-                n_samples=3 * half * self.n_inputs,
-                sample=shown.sample,
-            ),
+        claimed = self.guarantee.epsilon
+        shown = next((r for r in results if r.lower > claimed), results[0])
+        evidence = of_loss(
+            Quantity.EPSILON,
+            shown.value,
+            shown.lower,
+            refuted=shown.lower > claimed,
+            detail=shown.detail,
+            claimed=claimed,
+            confidence=1 - context.significance,
+            n_samples=3 * half * self.n_inputs,
+            sample=shown.sample,
+        )
+        return conclude(
+            evidence,
+            lambda: self.smallest_violation(context),
             witness=self.witness
             | {"epsilon": self.guarantee.epsilon, "seed": context.seed}
             | shown.witness,
             note=" ".join(
-                f"{r.detail[0].upper()}{r.detail[1:]}: {r.value:.4g}, certified above "
-                f"{r.lower:.4g}; claimed at most {r.claimed:.4g}."
+                f"{r.detail[0].upper()}{r.detail[1:]}: ε = {r.value:.4g}, certified from "
+                f"{max(0.0, r.lower):.4g} on."
                 for r in results
-            )
-            + self._power_note(self.detectable(context)),
+            ),
         )
 
-    def detectable(self, context: Context) -> float:
+    def smallest_violation(self, context: Context) -> Power:
         """Return the smallest true ε of randomised response that is refuted.
 
         With probability at least 0.95 and by the event alone, where the pilot has found the
         event: an input's own output, of probability e^ε/(e^ε + m − 1) and, on every other
         input, 1/(e^ε + m − 1), with m = ``n_outputs``. Infinity where no ε is refuted so often.
         """
-        half = context.samples(self.n_samples) // 2
-        return smallest_epsilon(
-            lambda epsilon: self._detects(epsilon, half, context.significance),
-            claimed=self.guarantee.epsilon,
+        half, claimed = context.samples(self.n_samples) // 2, self.guarantee.epsilon
+
+        def refuted(epsilon: float) -> bool:
+            return self._detects(epsilon, half, context.significance)
+
+        largest = claimed + _LARGEST_EXCESS
+        able = refuted(largest)
+        return Power(
+            quantity=Quantity.EPSILON,
+            smallest=turn(refuted, claimed, largest, relative=1e-9).holds if able else math.inf,
+            claimed=claimed,
+            detail="of randomised response",
         )
 
-    def samples_needed(self, true_epsilon: float, *, significance: float) -> int:
+    def draws_needed(self, violation: float, *, significance: float) -> int:
         """Return the ``n_samples``, pilot included, that refute such a randomised response.
 
         At least 200, as the check asks; up to the ripple of a few samples that whole counts
         leave in the power.
         """
-        _validate.finite(true_epsilon=true_epsilon)
+        _validate.finite(violation=violation)
         _validate.open_unit(significance=significance)
         claimed = self.guarantee.epsilon
-        if not true_epsilon > claimed:
-            raise ValueError(f"true_epsilon must exceed {claimed!r}, got {true_epsilon!r}")
-        return 2 * fewest(
-            lambda trials: self._detects(true_epsilon, trials, significance),
+        if not violation > claimed:
+            raise ValueError(f"violation must exceed {claimed!r}, got {violation!r}")
+        needed = fewest(
+            lambda trials: self._detects(violation, trials, significance),
             at_least=100,
-            name="true_epsilon",
-            got=true_epsilon,
+            most=2**28,
+            share=500,
         )
+        if needed is None:
+            raise ValueError(f"violation is too close to the claim, got {violation!r}")
+        return 2 * needed
 
     def _detects(self, epsilon: float, trials: int, significance: float) -> bool:
         own = guess_bound(epsilon, self.n_outputs)
@@ -309,50 +320,26 @@ class LocalPrivacy:
         other = own * math.exp(-epsilon)
         return box_power(own, other, trials, epsilon=claimed, significance=share) >= _DETECTION
 
-    def _power_note(self, smallest: float) -> str:
-        if math.isinf(smallest):
-            return " No randomised response would have been refuted with probability 0.95."
-        return (
-            f" Randomised response of a true ε of {smallest:.4g} would have been refuted with "
-            "probability 0.95."
-        )
-
-    def _verdict(self, trials: int, significance: float, *, refuted: bool) -> Verdict:
-        if refuted:
-            return Verdict.REFUTED
-        shows = self._detects(2 * self.guarantee.epsilon, trials, significance)
-        return Verdict.CONSISTENT if shows else Verdict.INCONCLUSIVE
-
     def _event(self, event: ChosenEvent, counts: IntArray, n: int, share: float) -> Certified:
         p, q = (int(counts[x, event.outputs].sum()) for x in event.inputs)
         p_low = clopper_pearson(p, n, significance=share)[0]
         q_high = clopper_pearson(q, n, significance=share)[1]
-        detail = "log-ratio of the event's probabilities"
+        detail = "of the event"
         case = _case(*event.inputs, event.outputs.tolist())
-        return Certified(
-            detail,
-            _log(p, q),
-            _log(p_low, q_high),
-            self.guarantee.epsilon,
-            case,
-            sample=Hits(p, q, n).as_sample(),
-        )
+        sample = Hits(p, q, n).as_sample()
+        return Certified(detail, log_ratio(p, q), log_ratio(p_low, q_high), case, sample)
 
     def _box(self, counts: IntArray, n: int, share: float) -> Certified:
         """Bound every log-ratio at once: two limits for each of the k·m entries."""
-        from scipy.stats import beta  # noqa: PLC0415  (slow to import)
-
-        side = share / (2 * counts.size)
+        low, high = clopper_pearson(counts, n, significance=share / counts.size)
         with np.errstate(divide="ignore"):
-            low = np.where(counts > 0, beta.ppf(side, np.maximum(counts, 1), n - counts + 1), 0.0)
-            high = np.where(counts < n, beta.isf(side, counts + 1, np.maximum(n - counts, 1)), 1.0)
             lower = np.log(low.max(axis=0)) - np.log(high.min(axis=0))
         worst = int(np.argmax(lower))
         first, second = int(low[:, worst].argmax()), int(high[:, worst].argmin())
-        value = _log(int(counts[first, worst]), int(counts[second, worst]))
-        detail = "largest log-ratio over all pairs and outputs"
+        value = log_ratio(int(counts[first, worst]), int(counts[second, worst]))
+        detail = "over all pairs and outputs"
         case = _case(first, second, [worst])
-        return Certified(detail, value, float(lower[worst]), self.guarantee.epsilon, case)
+        return Certified(detail, value, float(lower[worst]), case)
 
     def _guess(
         self, guesses: IntArray, n: int, share: float, rng: np.random.Generator
@@ -363,10 +350,9 @@ class LocalPrivacy:
             inputs = rng.integers(self.n_inputs, size=min(_CHUNK, n - start))
             right += int((guesses[self._report(inputs, rng)] == inputs).sum())
         low, _ = clopper_pearson(right, n, significance=share)
-        rule: PlainData = {"guesses": guesses.tolist()}
         value, lower = (guess_loss(rate, self.n_inputs) for rate in (right / n, low))
-        detail = "from the success of the best guess"
-        return Certified(detail, value, lower, self.guarantee.epsilon, rule)
+        rule: PlainData = {"guesses": guesses.tolist()}
+        return Certified("from the success of the best guess", value, lower, rule)
 
     def _counts(self, size: int, rng: np.random.Generator) -> IntArray:
         """Draw ``size`` outputs on each input and count them, shape (k, m)."""
@@ -389,10 +375,3 @@ class LocalPrivacy:
 
 def _case(value: int, neighbour: int, event: list[int]) -> PlainData:
     return {"value": value, "neighbour": neighbour, "event": event}
-
-
-def _log(p: float, q: float) -> float:
-    """Return log(p/q); minus infinity where p is 0."""
-    if p <= 0:
-        return -math.inf
-    return math.log(p / q) if q > 0 else math.inf

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from dpcp_audit import _validate
+from dpcp_audit.audits import event_power
 from dpcp_audit.audits.certificates import Certificate, Hits, certify, complement_speaks_louder
 from dpcp_audit.audits.search.event_search import Event
 from dpcp_audit.audits.search.feature_cells import Automatic, choose_event
-from dpcp_audit.results import Outcome, PlainData
+from dpcp_audit.decisions import conclude
 from dpcp_audit.targets.degenerate import Randomness, draw, probe, require_random
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from dpcp_audit.checks import Context
     from dpcp_audit.guarantees import PrivacyGuarantee
     from dpcp_audit.neighbours import Neighbours
+    from dpcp_audit.results import Outcome, PlainData, Power
 
 _PROBE_STREAM = 1000
 __all__ = ["Event", "SampledPrivacy", "Sampler", "choose_event"]
@@ -45,8 +48,7 @@ class SampledPrivacy:
     which exceeds the claimed one exactly where the claim is refuted. Any other guarantee is
     refuted when the Clopper–Pearson limits of the two probabilities, each at half the
     significance, lie outside of what it allows. A true claim is refuted with probability at
-    most the check's significance. The verdict is INCONCLUSIVE only where no outcome of so few
-    samples could have refuted the claim. The note tells what would have been detected.
+    most the check's significance.
 
     Parameters
     ----------
@@ -165,9 +167,9 @@ class SampledPrivacy:
             certificate=self.certificate,
             complement=complement,
         )
-        return Outcome(
-            verdict=judgement.verdict,
-            evidence=judgement.evidence,
+        return conclude(
+            judgement.evidence,
+            lambda: self.smallest_violation(context),
             witness=self.witness
             | {
                 "guarantee": str(self.guarantee),
@@ -182,5 +184,22 @@ class SampledPrivacy:
                 f"The event has probability {hits[0] / trials:.4g} on one input and "
                 f"{hits[1] / trials:.4g} on its neighbour ({trials} fresh samples each). "
                 f"{judgement.note}"
-            ),
+            ).strip(),
         )
+
+    def smallest_violation(self, context: Context) -> Power:
+        """Return the smallest loss that is refuted with probability 0.95 by a well-chosen event."""
+        total = context.samples(self.n_samples)
+        return event_power.smallest_violation(
+            self.guarantee,
+            total - round(self.pilot_share * total),
+            significance=context.significance,
+            certificate=self.certificate,
+        )
+
+    def draws_needed(self, violation: float, *, significance: float) -> int:
+        """Return the ``n_samples``, pilot included, that refute ``violation`` times the noise."""
+        fresh = event_power.draws_needed(
+            self.guarantee, violation, significance=significance, certificate=self.certificate
+        )
+        return max(200, math.ceil(fresh / (1 - self.pilot_share)))

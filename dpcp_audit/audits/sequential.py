@@ -10,12 +10,15 @@ import numpy as np
 
 from dpcp_audit import _validate
 from dpcp_audit.audits.certificates import Hits
+from dpcp_audit.audits.loss_bounds import log_ratio
 from dpcp_audit.audits.sampled import SampledPrivacy
+from dpcp_audit.decisions import conclude
+from dpcp_audit.evidence import of_loss
 from dpcp_audit.guarantees import ApproxDP, PureDP
 from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import Evidence, EvidenceKind, Outcome, PlainData, Verdict
+from dpcp_audit.results import Outcome, PlainData, Power
 from dpcp_audit.stats.betting import BettingTest, betting_lower_bound, pair_outcomes
-from dpcp_audit.stats.interval_power import smallest_epsilon
+from dpcp_audit.stats.bisection import turn
 
 if TYPE_CHECKING:
     from dpcp_audit._types import IntArray
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from dpcp_audit.neighbours import Neighbours
 
 _CHUNK = 1000
+_LARGEST_EXCESS = 50.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,8 +37,7 @@ class SequentialPrivacy:
 
     A pilot chooses the event; then pairs of fresh outputs are bet on, until the capital
     reaches 1/significance (REFUTED) or the budget is spent. A true claim is refuted with
-    probability at most the check's significance, wherever one stops. It is INCONCLUSIVE only
-    where no outcome of so few pairs could have refuted the claim.
+    probability at most the check's significance, wherever one stops.
 
     Parameters
     ----------
@@ -95,38 +98,51 @@ class SequentialPrivacy:
             counts, context, event, refuted=refuted, swapped=swapped, complement=complement
         )
 
-    def detectable(self, context: Context) -> float:
+    def smallest_violation(self, context: Context) -> Power:
         """Return a true ε of randomised response that the full budget refutes.
 
         With probability at least 0.95, where the pilot has found the event. Conservative: a
-        sufficient ε for one look at the end (``BettingTest.trials_needed``), to which earlier
+        sufficient ε for one look at the end (``BettingTest.draws_needed``), to which earlier
         looks add. Infinity where no ε suffices. The randomised response is the (ε, δ) one,
         p = e^ε·p′ + δ with p′ = (1 − δ)/(1 + e^ε).
         """
-        budget = context.samples(self.n_samples)
-        return smallest_epsilon(
-            lambda epsilon: self._pairs_needed(epsilon, context.significance) <= budget,
-            claimed=self.guarantee.epsilon,
+        budget, claimed = context.samples(self.n_samples), self.guarantee.epsilon
+
+        def refuted(epsilon: float) -> bool:
+            return self._pairs_needed(epsilon, context.significance) <= budget
+
+        largest = claimed + _LARGEST_EXCESS
+        able = refuted(largest)
+        return Power(
+            quantity=Quantity.EPSILON,
+            smallest=turn(refuted, claimed, largest, relative=1e-9).holds if able else math.inf,
+            claimed=claimed,
+            at=self._at,
+            detail="of randomised response, by the full budget",
         )
 
-    def samples_needed(self, true_epsilon: float, *, significance: float) -> int:
+    def draws_needed(self, violation: float, *, significance: float) -> int:
         """Return an ``n_samples`` that refutes such a randomised response; conservative too.
 
         At least 100, as the check asks; the pilot is not counted in.
         """
-        _validate.finite(true_epsilon=true_epsilon)
+        _validate.finite(violation=violation)
         claimed = self.guarantee.epsilon
-        if not true_epsilon > claimed:
-            raise ValueError(f"true_epsilon must exceed {claimed!r}, got {true_epsilon!r}")
-        needed = self._pairs_needed(true_epsilon, significance)
+        if not violation > claimed:
+            raise ValueError(f"violation must exceed {claimed!r}, got {violation!r}")
+        needed = self._pairs_needed(violation, significance)
         if math.isinf(needed):
-            raise ValueError(f"true_epsilon is too close to the claim, got {true_epsilon!r}")
+            raise ValueError(f"violation is too close to the claim, got {violation!r}")
         return max(100, int(needed))
 
     def _pairs_needed(self, true_epsilon: float, significance: float) -> float:
         test = BettingTest(epsilon=self.guarantee.epsilon, delta=self._delta)
         p_prime = (1 - self._delta) * math.exp(-true_epsilon) / (1 + math.exp(-true_epsilon))
-        return test.trials_needed(1 - p_prime, p_prime, significance=significance)
+        return test.draws_needed(1 - p_prime, p_prime, significance=significance)
+
+    @property
+    def _at(self) -> dict[str, float]:
+        return {"delta": self._delta} if self._delta else {}
 
     @property
     def _delta(self) -> float:
@@ -142,36 +158,24 @@ class SequentialPrivacy:
         swapped: bool,
         complement: bool,
     ) -> Outcome:
-        budget = context.samples(self.n_samples)
-        claimed = self.guarantee.epsilon
-        test = BettingTest(epsilon=claimed, delta=self._delta)
-        best = float(test.log_capital(np.array([0, 0, budget, 0])))
-        verdict = (
-            Verdict.CONSISTENT
-            if best >= -math.log(context.significance)
-            else (Verdict.INCONCLUSIVE)
-        )
         pairs = int(counts.sum())
-        p, q = (counts[2] + counts[3]) / pairs, (counts[1] + counts[3]) / pairs
-        bound = betting_lower_bound(counts, delta=self._delta, significance=context.significance)
-        beyond = math.nextafter(claimed, math.inf)
-        return Outcome(
-            verdict=Verdict.REFUTED if refuted else verdict,
-            evidence=Evidence(
-                kind=EvidenceKind.CERTIFIED,
-                quantity=Quantity.EPSILON,
-                at={"delta": self._delta} if self._delta else {},
-                detail="of the event, valid at any time",
-                value=max(0.0, _log_excess(float(p) - self._delta, float(q))),
-                lower=max(bound, beyond) if refuted else min(max(0.0, bound), claimed),
-                upper=math.inf,
-                claimed=claimed,
-                confidence=1 - context.significance,
-                n_samples=2 * pairs,
-                sample=Hits(
-                    int(counts[2] + counts[3]), int(counts[1] + counts[3]), pairs
-                ).as_sample(any_time=True),
-            ),
+        hits, other = int(counts[2] + counts[3]), int(counts[1] + counts[3])
+        p, q = hits / pairs, other / pairs
+        evidence = of_loss(
+            Quantity.EPSILON,
+            log_ratio(p - self._delta, q),
+            betting_lower_bound(counts, delta=self._delta, significance=context.significance),
+            refuted=refuted,
+            at=self._at,
+            detail="of the event, valid at any time",
+            claimed=self.guarantee.epsilon,
+            confidence=1 - context.significance,
+            n_samples=2 * pairs,
+            sample=Hits(hits, other, pairs).as_sample(any_time=True),
+        )
+        return conclude(
+            evidence,
+            lambda: self.smallest_violation(context),
             witness=self.witness
             | {
                 "guarantee": str(self.guarantee),
@@ -185,22 +189,7 @@ class SequentialPrivacy:
             },
             note=(
                 f"{'Stopped after' if refuted else 'Not refuted by'} {pairs} pairs of at most "
-                f"{budget}: the {'complement of the ' if complement else ''}event came up in "
-                f"{p:.4g} of one input's outputs and in {q:.4g} of the other's."
-                f"{self._power_note(self.detectable(context))}"
+                f"{context.samples(self.n_samples)}: the {'complement of the ' * complement}event "
+                f"came up in {p:.4g} of one input's outputs and in {q:.4g} of the other's."
             ),
         )
-
-    def _power_note(self, smallest: float) -> str:
-        if math.isinf(smallest):
-            return ""
-        return (
-            f" Randomised response of a true ε of {smallest:.4g} is refuted by that budget with "
-            "probability at least 0.95."
-        )
-
-
-def _log_excess(p: float, q: float) -> float:
-    if p <= 0:
-        return -math.inf
-    return math.log(p / q) if q > 0 else math.inf

@@ -17,12 +17,14 @@ import numpy as np
 from scipy.special import logsumexp
 
 from dpcp_audit import _validate
+from dpcp_audit.stats.bisection import turn
 
 if TYPE_CHECKING:
     from dpcp_audit._types import BoolArray, FloatArray, IntArray
 
 _BETS = (0.5, 0.25, 0.125, 0.0625, 0.03125)
-_RESOLUTION = 1e-4
+_HALVINGS = 19
+"""They narrow a range of 50 to 1e-4."""
 _LARGEST_EPSILON = 50.0
 _DETECTION = 0.95
 _TILTS = np.geomspace(1e-3, 1e2, 200)
@@ -89,7 +91,7 @@ class BettingTest:
         never = ~reached.any(axis=-1)
         return np.asarray(np.where(never, reached.shape[-1] + 1, reached.argmax(axis=-1) + 1))
 
-    def trials_needed(
+    def draws_needed(
         self, p: float, p_prime: float, *, significance: float, detection: float = _DETECTION
     ) -> float:
         """Return after how many pairs the capital has reached 1/significance.
@@ -139,11 +141,7 @@ def betting_lower_bound(counts: IntArray, *, delta: float = 0.0, significance: f
 
     if not refuted(0.0):
         return -math.inf
-    low, high = 0.0, _LARGEST_EPSILON
-    while high - low > _RESOLUTION:
-        middle = (low + high) / 2
-        low, high = (middle, high) if refuted(middle) else (low, middle)
-    return low
+    return turn(refuted, _LARGEST_EPSILON, 0.0, steps=_HALVINGS).holds
 
 
 def pair_outcomes(inside: BoolArray, neighbour_inside: BoolArray) -> IntArray:

@@ -20,6 +20,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from dpcp_audit import _validate
+from dpcp_audit.stats.bisection import turn
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 _BETS = (0.97, 0.7, *(2.0**-j for j in range(1, 11)))
 _GRID = 100_000
 _HALVINGS = 40
+_TWO_DIGITS = 11
+"""Halvings that narrow a factor of 2²⁰ to 1 in 100."""
 _LAW = 50
 _TILTS = np.geomspace(1e-2, 1e2, 40)
 
@@ -140,21 +143,19 @@ class MeanBets:
         """
         _validate.open_unit(significance=significance)
         levels, counts = _levels(self._valid(values))
-        low, high = float(np.average(levels, weights=counts)), 1.0
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            if not low < middle < high:
-                break
-            wealth = self.log_wealth(levels, at_least=middle, counts=counts)
-            excluded = self.log_capital(wealth) >= -math.log(significance)
-            low, high = (low, middle) if excluded else (middle, high)
-        return high
+
+        def excluded(mean: float) -> bool:
+            wealth = self.log_wealth(levels, at_least=mean, counts=counts)
+            return bool(self.log_capital(wealth) >= -math.log(significance))
+
+        mean = float(np.average(levels, weights=counts))
+        return turn(excluded, mean, 1.0, steps=_HALVINGS).holds
 
     def lower_limit(self, values: ArrayLike, *, significance: float) -> float:
         """Return the largest mean that the capital excludes from below, 0 where there is none."""
         return 1 - self.upper_limit(1 - self._valid(values), significance=significance)
 
-    def values_needed(
+    def draws_needed(
         self,
         values: ArrayLike,
         *,
@@ -195,7 +196,7 @@ class MeanBets:
         grows = decay > 0
         return float(np.ceil((exponent[grows] / decay[grows]).min(initial=math.inf)))
 
-    def detectable_shortfall(
+    def smallest_violation(
         self,
         values: ArrayLike,
         *,
@@ -207,27 +208,25 @@ class MeanBets:
         """Return a shortfall of the mean that ``n_values`` refute with probability ``detection``.
 
         For a law of the shape of ``values``, shifted until its mean is ``at_least`` minus the
-        shortfall, and held in [0, 1]. To two digits, and a sufficient one (``values_needed``);
+        shortfall, and held in [0, 1]. To two digits, and a sufficient one (``draws_needed``);
         infinity where no shift is enough.
         """
         _validate.integer(n_values=n_values, at_least=1)
         sample = self._valid(values).ravel()
         centred = sample - sample.mean() + at_least
 
-        def enough(shortfall: float) -> bool:
-            shifted = np.clip(centred - shortfall, 0.0, 1.0)
-            needed = self.values_needed(
+        def enough(log_shortfall: float) -> bool:
+            shifted = np.clip(centred - math.exp(log_shortfall), 0.0, 1.0)
+            needed = self.draws_needed(
                 shifted, at_least=at_least, significance=significance, detection=detection
             )
             return needed <= n_values
 
-        if not enough(at_least):
+        largest = math.log(at_least)
+        if not enough(largest):
             return math.inf
-        low, high = at_least / 2**20, at_least
-        while high / low > 1.01:
-            middle = math.sqrt(low * high)
-            low, high = (low, middle) if enough(middle) else (middle, high)
-        return high
+        least = largest - 20 * math.log(2)
+        return math.exp(turn(enough, least, largest, steps=_TWO_DIGITS).holds)
 
     def _gains(self, values: ArrayLike, at_least: float) -> FloatArray:
         _validate.open_unit(at_least=at_least)

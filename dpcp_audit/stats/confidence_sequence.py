@@ -8,15 +8,15 @@ rates that it has not excluded form an interval, valid whenever one stops.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import betaln, xlog1py, xlogy
 
 from dpcp_audit import _validate
-from dpcp_audit.stats.intervals import fewest_trials, rate_reaching
-
-_STEPS = 60
+from dpcp_audit.stats.bisection import turn
+from dpcp_audit.stats.rate_power import fewest_trials, rate_reaching
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +65,7 @@ class RateSequence:
         above = successes > rate * trials
         return above and self.log_evidence(rate, successes, trials) >= -np.log(self.significance)
 
-    def detectable_excess(self, claimed: float, trials: int, *, detection: float = 0.95) -> float:
+    def smallest_violation(self, claimed: float, trials: int, *, detection: float = 0.95) -> float:
         """Return a rate above ``claimed`` that is excluded with the given probability.
 
         It is the smallest such rate for one look after ``trials``; looks before that can only
@@ -74,14 +74,12 @@ class RateSequence:
         _validate.closed_unit(claimed=claimed)
         _validate.integer(trials=trials, at_least=1)
         _validate.open_unit(detection=detection)
-        low, high = 0, trials + 1
-        while high - low > 1:
-            middle = (low + high) // 2
-            excluded = self.excludes(claimed, middle, trials)
-            low, high = (low, middle) if excluded else (middle, high)
-        return rate_reaching(high, trials, detection=detection, at_least=claimed)
+        critical = bisect_left(
+            range(trials + 1), True, key=lambda hits: self.excludes(claimed, hits, trials)
+        )
+        return rate_reaching(critical, trials, detection=detection, at_least=claimed)
 
-    def trials_needed(self, claimed: float, rate: float, *, detection: float = 0.95) -> int:
+    def draws_needed(self, claimed: float, rate: float, *, detection: float = 0.95) -> int:
         """Return the fewest trials at which one look excludes ``claimed`` under a larger ``rate``.
 
         With looks before that, the probability is at least ``detection``.
@@ -98,10 +96,6 @@ class RateSequence:
     def _boundary(self, outside: float, inside: float, successes: int, trials: int) -> float:
         """Bisect between an excluded end and the mean; return the side that is still excluded."""
         limit = -np.log(self.significance)
-        for _ in range(_STEPS):
-            middle = (outside + inside) / 2
-            if self.log_evidence(middle, successes, trials) >= limit:
-                outside = middle
-            else:
-                inside = middle
-        return outside
+        return turn(
+            lambda rate: self.log_evidence(rate, successes, trials) < limit, outside, inside
+        ).fails

@@ -1,4 +1,4 @@
-"""The power of the score test: the smallest ε that it detects, and the samples that it needs.
+"""The power of the score test: the smallest violation that it detects, and the draws it needs.
 
 Powers are exact sums over the counts at the normal critical value, which the calibrated test
 comes close to (its p-values are at most a little larger).
@@ -12,10 +12,11 @@ import numpy as np
 from scipy.special import ndtri
 
 from dpcp_audit import _validate
+from dpcp_audit.stats.bisection import fewest, turn
 from dpcp_audit.stats.ratio_test import RatioTest
 
-_BISECTIONS = 40
-_MOST = 2**40
+_HALVINGS = 40
+_PRECISION = 500
 
 
 def power(test: RatioTest, p: float, p_prime: float, *, significance: float) -> float:
@@ -27,7 +28,32 @@ def power(test: RatioTest, p: float, p_prime: float, *, significance: float) -> 
     return float(test.rejection_probability(region, *rates)[0])
 
 
-def detectable_epsilon(
+def rate_detected(
+    test: RatioTest,
+    p_prime: float,
+    *,
+    significance: float,
+    detection: float = 0.95,
+    at_most: float = 1.0,
+    steps: int = _HALVINGS,
+) -> float:
+    """Return the smallest p, up to ``at_most``, that is refuted with probability ``detection``.
+
+    Infinity where not even ``at_most`` is.
+    """
+    region = test.region(-float(ndtri(significance)), p_prime, p_prime)
+
+    def detected(p: float) -> bool:
+        rates = np.array([p]), np.array([p_prime])
+        return float(test.rejection_probability(region, *rates)[0]) >= detection
+
+    allowed = min(1.0, test.ratio * p_prime + test.delta)
+    if allowed >= at_most or not detected(at_most):
+        return math.inf
+    return turn(detected, allowed, at_most, steps=steps).holds
+
+
+def smallest_violation(
     p_prime: float,
     trials: int,
     *,
@@ -43,22 +69,11 @@ def detectable_epsilon(
     """
     _validate.open_unit(p_prime=p_prime, significance=significance, detection=detection)
     test = RatioTest(n=trials, n_prime=trials, epsilon=epsilon, delta=delta)
-    region = test.region(-float(ndtri(significance)), p_prime, p_prime)
-
-    def detected(p: float) -> bool:
-        rates = np.array([p]), np.array([p_prime])
-        return float(test.rejection_probability(region, *rates)[0]) >= detection
-
-    low, high = min(1.0, test.ratio * p_prime + delta), 1.0
-    if not detected(high) or low >= high:
-        return math.inf
-    for _ in range(_BISECTIONS):
-        middle = (low + high) / 2
-        low, high = (low, middle) if detected(middle) else (middle, high)
-    return math.log(high - delta) - math.log(p_prime)
+    p = rate_detected(test, p_prime, significance=significance, detection=detection)
+    return math.log(p - delta) - math.log(p_prime)
 
 
-def samples_needed(
+def draws_needed(
     p_prime: float,
     true_epsilon: float,
     *,
@@ -82,12 +97,7 @@ def samples_needed(
         test = RatioTest(n=trials, n_prime=trials, epsilon=epsilon, delta=delta)
         return power(test, p, p_prime, significance=significance) >= detection
 
-    low, high = 0, 16
-    while not detected(high):
-        low, high = high, 2 * high
-        if high > _MOST:
-            raise ValueError(f"true_epsilon is too close to epsilon, got {true_epsilon!r}")
-    while high - low > max(1, high // 500):
-        middle = (low + high) // 2
-        low, high = (low, middle) if detected(middle) else (middle, high)
-    return high
+    needed = fewest(detected, at_least=16, share=_PRECISION, most=2**40)
+    if needed is None:
+        raise ValueError(f"true_epsilon is too close to epsilon, got {true_epsilon!r}")
+    return needed

@@ -31,6 +31,7 @@ import numpy as np
 from scipy.special import bdtrc, expit, gammaln, logit, ndtri, xlog1py, xlogy
 
 from dpcp_audit import _validate
+from dpcp_audit.stats.bisection import turn
 from dpcp_audit.stats.intervals import clopper_pearson
 
 if TYPE_CHECKING:
@@ -284,23 +285,22 @@ def epsilon_lower_bound(
     while low + stride < high and refuted(low + stride):
         low, stride = low + stride, 4 * stride
     high = min(high, low + stride)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if refuted(middle) else (low, middle)
-    return low * resolution
+    beyond = bisect_left(range(low + 1, high), True, key=lambda steps: not refuted(steps))
+    return (low + beyond) * resolution
 
 
 def _guess(  # noqa: PLR0917  (in the order of the public function)
     x: int, n: int, y: int, n_prime: int, delta: float, significance: float, resolution: float
 ) -> int:
     """Return the steps at which T is the normal quantile, from where the bound is looked for."""
-    low, high = 0.0, _LARGEST_EPSILON
     quantile = -float(ndtri(significance))
-    while high - low > resolution:
-        middle = (low + high) / 2
-        test = RatioTest(n=n, n_prime=n_prime, epsilon=middle, delta=delta)
-        low, high = (middle, high) if test.statistic(x, y) > quantile else (low, middle)
-    return max(1, math.floor(low / resolution))
+
+    def exceeds(epsilon: float) -> bool:
+        test = RatioTest(n=n, n_prime=n_prime, epsilon=epsilon, delta=delta)
+        return test.statistic(x, y) > quantile
+
+    found = turn(exceeds, _LARGEST_EPSILON, 0.0, relative=resolution).holds
+    return max(1, math.floor(found / resolution))
 
 
 def _check_counts(x: int, n: int, y: int, n_prime: int) -> None:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from dpcp_audit.results import Measure
+from dpcp_audit.stats.bisection import turn
 from dpcp_audit.stats.confidence_sequence import RateSequence
 from dpcp_audit.stats.intervals import clopper_pearson
 
@@ -173,10 +174,6 @@ def _radius(log: float, old: Sample, new: Sample) -> float:
 
 def _smallest(holds: Callable[[float], bool]) -> float:
     """Return e^−x for the largest x up to which a condition holds; 1 where it never does."""
-    low, high = 0.0, _LARGEST_LOG
-    if holds(high):
-        return math.exp(-high)
-    for _ in range(_BISECTIONS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return math.exp(-low)
+    if holds(_LARGEST_LOG):
+        return math.exp(-_LARGEST_LOG)
+    return math.exp(-turn(holds, _LARGEST_LOG, 0.0, steps=_BISECTIONS).holds)

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpcp_audit import _validate
+from dpcp_audit.decisions import conclude, decide
 from dpcp_audit.figures import Figure, FigureKind, Series
-from dpcp_audit.results import Count, Outcome, Verdict
+from dpcp_audit.results import Count, Outcome, Power, Verdict
+from dpcp_audit.stats import rate_power
 from dpcp_audit.stats.confidence_sequence import RateSequence
-from dpcp_audit.stats.intervals import clopper_pearson, detectable_excess, trials_needed
 from dpcp_audit.stats.trial_summary import Spread
-from dpcp_audit.theorems.theorem import case, histogram, rate_evidence
+from dpcp_audit.theorems.theorem import (
+    RESOLUTION,
+    case,
+    failure_power,
+    histogram,
+    mean_note,
+    rate_evidence,
+    rate_limits,
+    undetected,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,9 +40,9 @@ class SequentialRate:
     """Hold a theorem's failure probability against δ, with as few trials as it takes.
 
     Looks are taken after 500, 1000, 2000, … trials at an anytime-valid interval
-    (``RateSequence``), so stopping early costs no error probability: REFUTED once the
-    interval lies above δ, CONSISTENT once it lies below, INCONCLUSIVE if ``n_trials`` do not
-    settle it.
+    (``RateSequence``), so stopping early costs no error probability: it stops once the interval
+    lies above δ, or below. What ``n_trials`` do not settle is judged by their power, as by
+    ``FailureRate``.
     """
 
     theorem: Theorem
@@ -51,77 +61,56 @@ class SequentialRate:
         budget = context.samples(self.n_trials)
         sequence = self.sequence(context.significance)
         statistics: list[FloatArray] = []
-        failures = undecided = done = 0
-        low, high = 0.0, 1.0
-        verdict = Verdict.INCONCLUSIVE
-        while verdict is Verdict.INCONCLUSIVE and done < budget:
-            count = min(max(_FIRST_LOOK, done), budget - done)
+        tally = Count(of="failures", hits=0, trials=0, any_time=True)
+        evidence = None
+        while evidence is None or (
+            decide(evidence) is Verdict.INCONCLUSIVE and tally.trials < budget
+        ):
+            count = min(max(_FIRST_LOOK, tally.trials), budget - tally.trials)
             part = self.theorem.trials(count, rng=context.rng(len(statistics)))
             statistics.append(part.statistic)
-            failures += int(part.failed.sum())
-            undecided += part.undecided_only
-            done += count
-            low = sequence.interval(failures, done)[0]
-            high = sequence.interval(failures + undecided, done)[1]
-            verdict = self._judge(low, high)
-        return Outcome(
-            verdict=verdict,
-            evidence=rate_evidence(
-                failures / done,
-                (low, high),
-                self.theorem,
-                n_samples=done,
-                context=context,
-                counts=(
-                    Count(
-                        of="failures",
-                        hits=failures,
-                        trials=done,
-                        undecided=undecided,
-                        any_time=True,
-                    ),
-                ),
+            tally = replace(
+                tally,
+                hits=tally.hits + int(part.failed.sum()),
+                trials=tally.trials + count,
+                undecided=tally.undecided + part.undecided_only,
+            )
+            limits = rate_limits(tally, context.significance, sequence.interval)
+            evidence = rate_evidence(self.theorem, limits, tally, context=context)
+        spread = Spread.of(np.concatenate(statistics))
+        return conclude(
+            evidence,
+            lambda: undetected(self.smallest_violation(context), tally),
+            detect=RESOLUTION,
+            witness=case(self.theorem, trials=tally.trials, context=context),
+            note=(
+                f"{mean_note(spread, self.theorem)} {tally.trials} of at most {budget} trials "
+                "were run."
             ),
-            witness=case(self.theorem, trials=done, context=context),
-            note=self._note(np.concatenate(statistics), budget, self.detectable(context)),
-            figures=(histogram(Spread.of(np.concatenate(statistics)), self.theorem),),
+            figures=(histogram(spread, self.theorem),),
         )
 
-    def detectable(self, context: Context) -> float:
+    def smallest_violation(self, context: Context) -> Power:
         """Return a failure probability that the full budget refutes with probability >= 0.95.
 
         The smallest one for a single look at the end; infinity where no outcome refutes.
         """
-        return self.sequence(context.significance).detectable_excess(
+        smallest = self.sequence(context.significance).smallest_violation(
             self.theorem.allowed_failure, context.samples(self.n_trials)
         )
+        return failure_power(self.theorem, smallest, "by the full budget")
 
-    def trials_needed(self, rate: float, *, significance: float) -> int:
-        """Return a budget at which a failure probability of ``rate`` > δ is refuted.
+    def draws_needed(self, violation: float, *, significance: float) -> int:
+        """Return a budget at which a failure probability ``violation`` > δ is refuted.
 
         With probability at least 0.95, already by the look at the end.
         """
-        return self.sequence(significance).trials_needed(self.theorem.allowed_failure, rate)
+        return self.sequence(significance).draws_needed(self.theorem.allowed_failure, violation)
 
     def sequence(self, significance: float) -> RateSequence:
         """Return the confidence sequence, tuned to rates near δ."""
         return RateSequence(
             significance=significance, expected_rate=self.theorem.allowed_failure, strength=1.0
-        )
-
-    def _judge(self, low: float, high: float) -> Verdict:
-        if low > self.theorem.allowed_failure:
-            return Verdict.REFUTED
-        if high <= self.theorem.allowed_failure:
-            return Verdict.CONSISTENT
-        return Verdict.INCONCLUSIVE
-
-    def _note(self, statistic: FloatArray, budget: int, excess: float) -> str:
-        return (
-            f"Mean {self.theorem.statistic} {statistic.mean():.4g} (standard deviation "
-            f"{statistic.std():.2g}); {statistic.size} of at most {budget} trials were run, and "
-            f"all of them would have refuted a failure probability of {excess:.3g} with "
-            "probability 0.95."
         )
 
 
@@ -156,66 +145,60 @@ class AlongN:
         count = context.samples(self.n_trials)
         significance = context.significance / len(self.sizes)
         theorems, claimed = self._theorems()
-        statistics, limits, rates, counts = [], [], [], []
+        statistics, limits, tallies = [], [], []
         for chunk, theorem in enumerate(theorems):
             run = theorem.trials(count, rng=context.rng(chunk))
-            failures = int(run.failed.sum())
-            low = clopper_pearson(failures, count, significance=significance)[0]
-            high = clopper_pearson(failures + run.undecided_only, count, significance=significance)[
-                1
-            ]
+            tally = Count(
+                of=f"failures at n = {self.sizes[chunk]}",
+                hits=int(run.failed.sum()),
+                trials=count,
+                undecided=run.undecided_only,
+            )
             statistics.append(run.statistic)
-            limits.append((low, high))
-            rates.append(failures / count)
-            of = f"failures at n = {self.sizes[chunk]}"
-            counts.append(Count(of=of, hits=failures, trials=count, undecided=run.undecided_only))
+            limits.append(rate_limits(tally, significance))
+            tallies.append(tally)
         lows, highs = np.transpose(limits)
-        verdict, worst = Verdict.INCONCLUSIVE, int(np.argmax(highs))
-        if lows.max() > claimed:
-            verdict, worst = Verdict.REFUTED, int(np.argmax(lows))
-        elif highs[worst] <= claimed:
-            verdict = Verdict.CONSISTENT
-        return Outcome(
-            verdict=verdict,
-            evidence=rate_evidence(
-                rates[worst],
-                limits[worst],
+        worst = int(np.argmax(lows if lows.max() > claimed else highs))
+        rates = [tally.hits / count for tally in tallies]
+        return conclude(
+            rate_evidence(
                 theorems[worst],
-                n_samples=count * len(self.sizes),
+                limits[worst],
+                *tallies,
                 context=context,
-                counts=tuple(counts),
+                worst=worst,
                 detail="the largest over n",
             ),
+            lambda: undetected(self.smallest_violation(context), *tallies),
+            detect=RESOLUTION,
             witness=case(theorems[worst], trials=count, context=context),
-            note=(
-                f"Worst at n = {self.sizes[worst]}. A failure probability of "
-                f"{self.detectable(context):.3g} at any one n would have been refuted with "
-                "probability 0.95."
-            ),
+            note=f"Worst at n = {self.sizes[worst]}.",
             figures=(self._figure(statistics, theorems), self._rate_figure(rates, claimed)),
         )
 
-    def detectable(self, context: Context) -> float:
+    def smallest_violation(self, context: Context) -> Power:
         """Return the smallest failure probability at one n that is refuted with probability 0.95.
 
         At that n's share of the significance, by itself: failures at other n can only add.
         Trials that may be undecided are not counted in; infinity where no outcome refutes.
         """
-        return detectable_excess(
-            self._theorems()[1],
+        theorems, claimed = self._theorems()
+        smallest = rate_power.smallest_violation(
+            claimed,
             context.samples(self.n_trials),
             significance=context.significance / len(self.sizes),
         )
+        return failure_power(theorems[0], smallest, "at any one n")
 
-    def trials_needed(self, rate: float, *, significance: float) -> int:
-        """Return the fewest trials at each n that refute a failure probability of ``rate`` > δ.
+    def draws_needed(self, violation: float, *, significance: float) -> int:
+        """Return the fewest trials at each n that refute a failure probability ``violation`` > δ.
 
         With probability at least 0.95, where it holds at one n; ``significance`` is that of
         the whole check.
         """
         _validate.open_unit(significance=significance)
         share = significance / len(self.sizes)
-        return trials_needed(self._theorems()[1], rate, significance=share)
+        return rate_power.draws_needed(self._theorems()[1], violation, significance=share)
 
     def _theorems(self) -> tuple[list[Theorem], float]:
         """Return the theorem at every n, and the δ that all of them allow."""

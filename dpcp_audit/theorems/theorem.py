@@ -3,33 +3,22 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from dpcp_audit import _validate
 from dpcp_audit.checks import whole
+from dpcp_audit.decisions import conclude
+from dpcp_audit.evidence import of_mean, of_rate
 from dpcp_audit.figures import Figure, FigureKind, Series
 from dpcp_audit.quantities import Bound, Quantity
-from dpcp_audit.results import (
-    Count,
-    Evidence,
-    EvidenceKind,
-    Measure,
-    Outcome,
-    PlainData,
-    Sample,
-    Verdict,
-)
-from dpcp_audit.stats.intervals import (
-    clopper_pearson,
-    detectable_excess,
-    mean_limits,
-    trials_needed,
-)
+from dpcp_audit.results import Count, Evidence, Outcome, PlainData, Power
+from dpcp_audit.stats import mean_power, rate_power
+from dpcp_audit.stats.intervals import clopper_pearson, mean_limits
 from dpcp_audit.stats.trial_summary import Spread
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import numpy as np
 
@@ -39,8 +28,8 @@ if TYPE_CHECKING:
 _CHUNK = 50_000
 _ROUNDING = 1e-12
 """By how much a statistic may overstep a bound before it counts: 1 − 0.7 is not quite 0.3."""
-_RESOLUTION = 1.5
-"""A check is CONSISTENT, not INCONCLUSIVE, if it would refute 1.5 times the claimed rate."""
+RESOLUTION = 1.5
+"""Trials of a theorem are cheap: a check has to be able to refute 1.5 times the claimed rate."""
 
 
 class TheoremTrials(NamedTuple):
@@ -97,10 +86,9 @@ class Theorem(Protocol):
 class FailureRate:
     """Hold a theorem's failure probability against its claimed δ.
 
-    The verdict comes from the Clopper–Pearson interval of the failure rate at the check's
-    significance: REFUTED if it lies above δ, CONSISTENT if it lies below δ or if a failure
-    probability of 1.5 δ would have been refuted with probability 0.95 even if every
-    undecided trial failed, else INCONCLUSIVE.
+    The evidence is the Clopper–Pearson interval of the failure rate at the check's significance.
+    The power is that against a failure probability of which every undecided trial is a part; a
+    check that is to be CONSISTENT has to refute 1.5 δ.
 
     Parameters
     ----------
@@ -149,59 +137,45 @@ class FailureRate:
         count = spread.count
         failures = sum(part["failed"] for part in results)
         undecided = sum(part["undecided"] for part in results)
-        low, high = clopper_pearson(failures, count, significance=context.significance)
-        if undecided:
-            high = clopper_pearson(failures + undecided, count, significance=context.significance)[
-                1
-            ]
-        claimed = self.theorem.allowed_failure
-        excess = (
-            self.detectable(context) + undecided / count
-        )  # as many failures may hide among the undecided
-        return Outcome(
-            verdict=_judge_rate(low, high, claimed, excess),
-            evidence=rate_evidence(
-                failures / count,
-                (low, high),
-                self.theorem,
-                n_samples=count,
-                context=context,
-                counts=(Count(of="failures", hits=failures, trials=count, undecided=undecided),),
-            ),
+        tally = Count(of="failures", hits=failures, trials=count, undecided=undecided)
+        limits = rate_limits(tally, context.significance)
+        return conclude(
+            rate_evidence(self.theorem, limits, tally, context=context),
+            lambda: undetected(self.smallest_violation(context), tally),
+            detect=RESOLUTION,
             witness=case(self.theorem, trials=count, context=context),
-            note=(
-                f"Mean {self.theorem.statistic} {spread.mean:.4g} (standard deviation "
-                f"{spread.deviation:.2g}); a failure probability of {excess:.3g} would have been "
-                "refuted with probability 0.95."
-            ),
+            note=mean_note(spread, self.theorem),
             figures=(histogram(spread, self.theorem),),
         )
 
-    def detectable(self, context: Context) -> float:
+    def smallest_violation(self, context: Context) -> Power:
         """Return the smallest failure probability that is refuted with probability 0.95.
 
         Trials that may be undecided are not counted in; infinity where no outcome refutes.
         """
-        return detectable_excess(
+        smallest = rate_power.smallest_violation(
             self.theorem.allowed_failure,
             context.samples(self.n_trials),
             significance=context.significance,
         )
+        return failure_power(self.theorem, smallest)
 
-    def trials_needed(self, rate: float, *, significance: float) -> int:
-        """Return the fewest trials at which a failure probability of ``rate`` > δ is refuted.
+    def draws_needed(self, violation: float, *, significance: float) -> int:
+        """Return the fewest trials at which a failure probability ``violation`` > δ is refuted.
 
         With probability at least 0.95; trials that may be undecided are not counted in.
         """
-        return trials_needed(self.theorem.allowed_failure, rate, significance=significance)
+        return rate_power.draws_needed(
+            self.theorem.allowed_failure, violation, significance=significance
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeanBound:
     """Hold the mean of a bounded statistic against claimed bounds.
 
-    Empirical-Bernstein interval at the check's significance: REFUTED if it lies outside of
-    the bounds, CONSISTENT if it lies inside of them up to ``tolerance``.
+    The evidence is the empirical-Bernstein interval at the check's significance; a check that is
+    to be CONSISTENT has to refute a mean that misses its bound by ``tolerance``.
 
     Parameters
     ----------
@@ -210,7 +184,7 @@ class MeanBound:
     range : tuple of float
         Bounds that the statistic never leaves.
     tolerance : float
-        A shortfall that the check may leave open, in units of the statistic.
+        A miss that the check has to be able to refute, in units of the statistic.
     quantity : Quantity
         What the statistic is.
     """
@@ -270,36 +244,67 @@ class MeanBound:
                 significance=context.significance,
             )
         )
-        return Outcome(
-            verdict=self._judge(low, high),
-            evidence=Evidence(
-                kind=EvidenceKind.CERTIFIED,
-                quantity=self.quantity,
-                detail=f"mean {self.theorem.statistic}",
-                value=spread.mean,
-                lower=low,
-                upper=high,
-                claimed=self.at_least if math.isinf(self.at_most) else self.at_most,
-                confidence=1 - context.significance,
-                n_samples=spread.count,
-                bound=Bound.AT_LEAST if math.isinf(self.at_most) else Bound.AT_MOST,
-                sample=Sample(
-                    measure=Measure.MEAN,
-                    trials=spread.count,
-                    variance=spread.variance,
-                    range=self.range,
-                ),
-            ),
+        evidence = of_mean(
+            self.quantity,
+            spread.mean,
+            (low, high),
+            claimed=self.claimed,
+            confidence=1 - context.significance,
+            trials=spread.count,
+            variance=spread.variance,
+            bound=self.bound,
+            limits=self.range,
+            detail=f"mean {self.theorem.statistic}",
+        )
+        return conclude(
+            evidence,
+            lambda: self.smallest_violation(context, variance=spread.variance),
+            detect=self._detect(),
             witness=self.theorem.parameters | {"trials": spread.count, "seed": context.seed},
-            note=f"A mean outside of the bound by more than {high - low:.2g} would be refuted.",
+            note=mean_note(spread, self.theorem),
             figures=(histogram(spread, self.theorem),),
         )
 
-    def _judge(self, low: float, high: float) -> Verdict:
-        if high < self.at_least or low > self.at_most:
-            return Verdict.REFUTED
-        within = low >= self.at_least - self.tolerance and high <= self.at_most + self.tolerance
-        return Verdict.CONSISTENT if within else Verdict.INCONCLUSIVE
+    @property
+    def bound(self) -> Bound:
+        """Which side of the mean is claimed."""
+        return Bound.AT_LEAST if math.isinf(self.at_most) else Bound.AT_MOST
+
+    @property
+    def claimed(self) -> float:
+        """The claimed bound."""
+        return self.at_least if self.bound is Bound.AT_LEAST else self.at_most
+
+    def smallest_violation(self, context: Context, *, variance: float) -> Power:
+        """Return the mean closest to its bound that is refuted with probability 0.95.
+
+        Of a statistic with that variance, and means of so many values taken as normal.
+        """
+        miss = mean_power.smallest_violation(
+            variance,
+            context.samples(self.n_trials),
+            bounds=self.range,
+            significance=context.significance,
+        )
+        return Power(
+            quantity=self.quantity,
+            smallest=self._missing(miss),
+            claimed=self.claimed,
+            bound=self.bound,
+        )
+
+    def draws_needed(self, violation: float, *, significance: float, variance: float) -> int:
+        """Return the fewest trials at which a mean ``violation`` beyond its bound is refuted."""
+        miss = abs(violation - self.claimed)
+        return mean_power.draws_needed(variance, miss, bounds=self.range, significance=significance)
+
+    def _missing(self, miss: float) -> float:
+        """Return the mean that misses its bound by so much."""
+        return self.claimed + (miss if self.bound is Bound.AT_MOST else -miss)
+
+    def _detect(self) -> float:
+        """Return how many times worse than promised a mean is that misses by the tolerance."""
+        return self.quantity.times_worse(self._missing(self.tolerance), self.claimed, self.bound)
 
 
 def outside(
@@ -316,31 +321,64 @@ def outside(
     return failed
 
 
+def rate_limits(
+    tally: Count,
+    significance: float,
+    interval: Callable[[int, int], tuple[float, float]] | None = None,
+) -> tuple[float, float]:
+    """Return limits of a failure rate; undecided trials are failures in the upper one only.
+
+    Parameters
+    ----------
+    interval : callable, optional
+        ``interval(failures, trials)``; Clopper and Pearson's at ``significance`` by default.
+    """
+
+    def exact(failures: int, trials: int) -> tuple[float, float]:
+        return clopper_pearson(failures, trials, significance=significance)
+
+    limits = interval or exact
+    low = limits(tally.hits, tally.trials)[0]
+    return low, limits(tally.hits + tally.undecided, tally.trials)[1]
+
+
 def rate_evidence(
-    rate: float,
-    interval: tuple[float, float],
     theorem: Theorem,
-    *,
-    n_samples: int,
+    limits: tuple[float, float],
+    *tallies: Count,
     context: Context,
-    counts: tuple[Count, ...],
+    worst: int = 0,
     detail: str = "",
 ) -> Evidence:
-    """Return certified evidence of a failure rate with its interval, against the theorem's δ.
-
-    ``counts`` are the failures behind it, with those of other cases that it was chosen among.
-    """
-    return Evidence(
-        kind=EvidenceKind.CERTIFIED,
-        quantity=theorem.failure,
-        detail=detail,
-        value=rate,
-        lower=interval[0],
-        upper=interval[1],
+    """Return certified evidence of a failure rate, against the theorem's δ."""
+    return of_rate(
+        theorem.failure,
+        limits,
+        *tallies,
         claimed=theorem.allowed_failure,
         confidence=1 - context.significance,
-        n_samples=n_samples,
-        sample=Sample(measure=Measure.RATES, counts=counts),
+        worst=worst,
+        detail=detail,
+    )
+
+
+def failure_power(theorem: Theorem, smallest: float, detail: str = "") -> Power:
+    """Return the power against a failure probability."""
+    return Power(
+        quantity=theorem.failure, smallest=smallest, claimed=theorem.allowed_failure, detail=detail
+    )
+
+
+def undetected(power: Power, *tallies: Count) -> Power:
+    """Return the power where as many failures may hide as trials are undecided."""
+    hidden = max(tally.undecided / tally.trials for tally in tallies)
+    return replace(power, smallest=power.smallest + hidden)
+
+
+def mean_note(spread: Spread, theorem: Theorem) -> str:
+    """Return the mean of the statistic in a sentence."""
+    return (
+        f"Mean {theorem.statistic} {spread.mean:.4g} (standard deviation {spread.deviation:.2g})."
     )
 
 
@@ -372,11 +410,3 @@ def histogram(spread: Spread, theorem: Theorem) -> Figure:
 def _chunk_size(trials: int, size: int, index: int) -> int:
     """Return the number of trials in a chunk: ``size``, or what is left for the last one."""
     return min(size, trials - index * size)
-
-
-def _judge_rate(low: float, high: float, claimed: float, excess: float) -> Verdict:
-    if low > claimed:
-        return Verdict.REFUTED
-    if high <= claimed or excess <= _RESOLUTION * claimed:
-        return Verdict.CONSISTENT
-    return Verdict.INCONCLUSIVE

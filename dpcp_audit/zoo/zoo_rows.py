@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcp_audit.computed import Computed
+from dpcp_audit.decisions import conclude
 from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import Claim, Evidence, Outcome, Source, Standing, Verdict
+from dpcp_audit.results import Claim, Evidence, Outcome, Power, Source, Standing, Verdict
 from dpcp_audit.rows import Row
 from dpcp_audit.target_checks.target_rows import TargetCoverage, TargetPrivacy
 from dpcp_audit.target_checks.trial_inputs import COVERAGE_SIZE, typical
@@ -79,15 +80,19 @@ class FreshNoise:
                 outputs = target(value, _CALLS, rng=rng)
                 probe(target, value, randomness=target.randomness, rng=rng)
             except DegenerateTargetError as error:
-                verdict, repeats, note = Verdict.REFUTED, 1.0, str(error)
+                repeats, note = 1.0, str(error)
             else:
-                verdict, note = Verdict.CONSISTENT, "Other generators give other thresholds."
                 repeats = float(np.mean(outputs[1:] == outputs[0]))
-        return Outcome(
-            verdict=verdict,
-            evidence=Evidence.exact(
-                Quantity.SHARE_OF_OUTPUTS, repeats, detail="repeated under other generators"
-            ),
+                note = "Other generators give other thresholds."
+        evidence = Evidence.exact(
+            Quantity.SHARE_OF_OUTPUTS,
+            repeats,
+            claimed=1 - 1 / _CALLS,
+            detail="repeated under other generators",
+        )
+        return conclude(
+            evidence,
+            lambda: Power(quantity=evidence.quantity, smallest=1.0, claimed=1 - 1 / _CALLS),
             witness={"calls": _CALLS, "seed": context.seed},
             note=note,
         )

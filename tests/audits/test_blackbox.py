@@ -16,6 +16,7 @@ from dpcp_audit.audits.search.pilot_hypotheses import EventTest, accuse
 from dpcp_audit.audits.search.record_pairs import ValuePairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.checks import Check, Context
+from dpcp_audit.decisions import decide
 from dpcp_audit.guarantees import ZCDP, ApproxDP, LocalDP, PureDP, RenyiDP
 from dpcp_audit.results import Verdict
 from dpcp_audit.targets.degenerate import DegenerateTargetError, Randomness
@@ -232,6 +233,11 @@ def test_a_moment_of_few_outputs_is_inconclusive() -> None:
     accusation = accuse(claim, *pilot, bounds=None)
     assert isinstance(accusation, MomentTest)
     x, y = (rng.normal(mean, 1.0, 4000) for mean in (0.5, 0.0))
-    few = accusation.judge(claim, x[:100], y[:100], significance=1e-3)
-    many = accusation.judge(claim, x, y, significance=1e-3)
-    assert (few.verdict, many.verdict) == (Verdict.INCONCLUSIVE, Verdict.CONSISTENT)
+    verdicts = [
+        decide(
+            accusation.judge(claim, x[:size], y[:size], significance=1e-3).evidence,
+            power=accusation.smallest_violation(claim, size, significance=1e-3),
+        )
+        for size in (100, 4000)
+    ]
+    assert verdicts == [Verdict.INCONCLUSIVE, Verdict.CONSISTENT]

@@ -21,7 +21,6 @@ from dpcp_audit.audits.search.record_pairs import ValuePairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.guarantees import ZCDP, LocalDP, PureDP, RenyiDP
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
-from dpcp_audit.results import Verdict
 
 pytestmark = pytest.mark.statistical
 
@@ -47,8 +46,7 @@ def test_a_tight_claim_is_refuted_at_most_at_the_level(
 ) -> None:
     """False alarm at most 1e-7: the refusals are at most Binomial(repetitions, 0.05)."""
     refused = sum(
-        search(sample, guarantee, pairs, draws=2500, seed=seed, significance=LEVEL).verdict
-        is Verdict.REFUTED
+        search(sample, guarantee, pairs, draws=2500, seed=seed, significance=LEVEL).refuted
         for seed in range(repetitions)
     )
     assert refused <= most_refusals(repetitions, level=LEVEL, false_alarm=ALARM)
@@ -67,8 +65,7 @@ def test_a_tight_claim_is_refuted_at_most_at_the_level(
 def test_the_level_over_many_runs(sample, guarantee, pairs) -> None:
     """False alarm at most 1e-7, over 200 runs of 4000 outputs."""
     refused = sum(
-        search(sample, guarantee, pairs, draws=4000, seed=seed, significance=LEVEL).verdict
-        is Verdict.REFUTED
+        search(sample, guarantee, pairs, draws=4000, seed=seed, significance=LEVEL).refuted
         for seed in range(200)
     )
     print(f"refused {refused} of 200 true claims at a level of {LEVEL}")  # noqa: T201
@@ -91,8 +88,7 @@ def test_the_moment_test_holds_its_level_and_has_power(guarantee) -> None:
                 rng.normal(shift, size=3000),
                 rng.normal(size=3000),
                 significance=LEVEL,
-            ).verdict
-            is Verdict.REFUTED
+            ).refuted
             for _ in range(100)
         )
 
@@ -107,8 +103,7 @@ def test_the_moment_test_holds_its_level_and_has_power(guarantee) -> None:
     refused = sum(
         tight.judge(
             guarantee, rng.normal(1.0, size=1000), rng.normal(size=1000), significance=LEVEL
-        ).verdict
-        is Verdict.REFUTED
+        ).refuted
         for _ in range(300)
     )
     assert refused <= most_refusals(300, level=LEVEL, false_alarm=ALARM)

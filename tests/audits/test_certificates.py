@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from dpcp_audit.audits.certificates import Certificate, Hits, certify
+from dpcp_audit.audits.event_power import smallest_violation
 from dpcp_audit.audits.local import LocalPrivacy
 from dpcp_audit.checks import Context
+from dpcp_audit.decisions import decide
 from dpcp_audit.guarantees import ZCDP, ApproxDP, LocalDP, PureDP, RenyiDP
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.results import Verdict
@@ -17,7 +19,13 @@ GUARANTEES = (PureDP(1.0), ApproxDP(1.0, 1e-5), LocalDP(2.0), ZCDP(0.5), RenyiDP
 
 def verdict(guarantee: object, hits: Hits, certificate: Certificate = Certificate.SCORE) -> Verdict:
     found = certify(guarantee, hits, significance=1e-3, certificate=certificate)  # type: ignore[arg-type]
-    return found.verdict
+    power = smallest_violation(
+        guarantee,  # type: ignore[arg-type]
+        hits.trials,
+        significance=1e-3,
+        certificate=certificate,
+    )
+    return decide(found.evidence, power=power)
 
 
 @pytest.mark.parametrize("certificate", list(Certificate))

@@ -15,7 +15,8 @@ from support.theorems import Coin, Level
 from dpcp_audit.audits.sampled import SampledPrivacy, Sampler
 from dpcp_audit.guarantees import ZCDP, ApproxDP, PrivacyGuarantee, PureDP
 from dpcp_audit.mechanisms.laws import GaussianPair
-from dpcp_audit.stats.intervals import clopper_pearson, detectable_excess
+from dpcp_audit.stats.intervals import clopper_pearson
+from dpcp_audit.stats.rate_power import smallest_violation
 from dpcp_audit.theorems.theorem import FailureRate, MeanBound
 
 pytestmark = pytest.mark.statistical
@@ -62,17 +63,17 @@ def test_a_mean_exactly_at_its_bound(side: str) -> None:
 
 
 @pytest.mark.parametrize(("claimed", "trials"), [(0.1, 2000), (0.01, 20_000), (0.5, 300)])
-def test_the_detectable_excess_is_detected(claimed: float, trials: int) -> None:
+def test_the_smallest_violation_is_refuted(claimed: float, trials: int) -> None:
     """False alarm at most 1e-6: 400 runs at the stated rate, each refuting with P ≥ 0.95."""
-    excess = detectable_excess(claimed, trials, significance=LEVEL)
+    excess = smallest_violation(claimed, trials, significance=LEVEL)
     check = FailureRate(theorem=Coin(rate=excess, allowed_failure=claimed), n_trials=trials)
     assert refusals(check, repetitions=400, significance=LEVEL) >= binom.ppf(ALARM, 400, 0.95)
 
 
 @pytest.mark.parametrize(("claimed", "trials"), [(0.1, 2000), (0.01, 20_000), (0.5, 300)])
-def test_the_detectable_excess_is_the_smallest(claimed: float, trials: int) -> None:
+def test_the_smallest_violation_is_the_smallest(claimed: float, trials: int) -> None:
     """Nothing is sampled: the exact power is 0.95 at the excess, and below it lower."""
-    excess = detectable_excess(claimed, trials, significance=LEVEL)
+    excess = smallest_violation(claimed, trials, significance=LEVEL)
     least = next(
         count
         for count in range(trials + 1)

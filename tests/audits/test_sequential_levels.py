@@ -20,7 +20,7 @@ from dpcp_audit.audits.sequential import SequentialPrivacy
 from dpcp_audit.guarantees import ApproxDP, PrivacyGuarantee, PureDP
 from dpcp_audit.mechanisms.laws import GaussianPair
 from dpcp_audit.stats.betting import BettingTest
-from dpcp_audit.stats.ratio_power import detectable_epsilon, power, samples_needed
+from dpcp_audit.stats.ratio_power import draws_needed, power, smallest_violation
 from dpcp_audit.stats.ratio_test import RatioTest
 
 pytestmark = pytest.mark.statistical
@@ -53,16 +53,16 @@ def test_the_score_test_spends_its_level_and_no_more(
         assert count >= binom.ppf(ALARM / 2, 500, 0.04)
 
 
-def test_the_detectable_epsilon_is_detected() -> None:
+def test_the_smallest_violation_is_refuted() -> None:
     """False alarm at most 1e-6: 300 runs with a power of at least 0.93 each (0.95 is stated)."""
     q, trials = 0.15, 1000
-    smallest = detectable_epsilon(q, trials, epsilon=1.0, significance=LEVEL)
+    smallest = smallest_violation(q, trials, epsilon=1.0, significance=LEVEL)
     test = RatioTest(n=trials, n_prime=trials, epsilon=1.0)
     p = math.exp(smallest) * q
     assert power(test, p, q, significance=LEVEL) == pytest.approx(0.95, abs=1e-6)
     count = score_refusals(test, p, q, repetitions=300, seed=2)
     assert binom.ppf(ALARM / 2, 300, 0.93) <= count <= binom.isf(ALARM / 2, 300, 0.97)
-    assert samples_needed(q, smallest, epsilon=1.0, significance=LEVEL) == pytest.approx(
+    assert draws_needed(q, smallest, epsilon=1.0, significance=LEVEL) == pytest.approx(
         trials, rel=0.02
     )
 

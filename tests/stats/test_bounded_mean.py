@@ -101,17 +101,17 @@ def test_growth_tells_the_direction() -> None:
 
 def test_more_values_are_needed_for_a_smaller_shortfall() -> None:
     needed = [
-        MeanBets().values_needed(VALUES + shift, at_least=0.9, significance=1e-4)
+        MeanBets().draws_needed(VALUES + shift, at_least=0.9, significance=1e-4)
         for shift in (0.0, 0.02, 0.04)
     ]
     assert needed == sorted(needed)
-    assert math.isinf(MeanBets().values_needed(VALUES + 0.05, at_least=0.9, significance=1e-4))
+    assert math.isinf(MeanBets().draws_needed(VALUES + 0.05, at_least=0.9, significance=1e-4))
 
 
 def test_groups_of_unequal_size_leave_the_law_as_it_is() -> None:
     """Ten groups of two zeros, ten of one, and thirty of a one each: half zeros all the same."""
     needed = [
-        MeanBets().values_needed(np.repeat([0.0, 1.0], half), at_least=0.6, significance=1e-4)
+        MeanBets().draws_needed(np.repeat([0.0, 1.0], half), at_least=0.6, significance=1e-4)
         for half in (25, 30)
     ]
     assert needed[1] == pytest.approx(needed[0], abs=1)
@@ -119,11 +119,11 @@ def test_groups_of_unequal_size_leave_the_law_as_it_is() -> None:
 
 def test_the_detectable_shortfall_inverts_the_values_needed() -> None:
     settings = {"at_least": 0.9, "significance": 1e-4}
-    found = MeanBets().detectable_shortfall(VALUES, n_values=400, **settings)
+    found = MeanBets().smallest_violation(VALUES, n_values=400, **settings)
     centred = VALUES - VALUES.mean() + 0.9
-    assert MeanBets().values_needed(centred - found, **settings) <= 400
-    assert MeanBets().values_needed(centred - 0.95 * found, **settings) > 400
-    assert math.isinf(MeanBets().detectable_shortfall(VALUES, n_values=2, **settings))
+    assert MeanBets().draws_needed(centred - found, **settings) <= 400
+    assert MeanBets().draws_needed(centred - 0.95 * found, **settings) > 400
+    assert math.isinf(MeanBets().smallest_violation(VALUES, n_values=2, **settings))
 
 
 @pytest.mark.parametrize(

@@ -45,10 +45,10 @@ def test_a_bet_that_can_lose_more_than_all_errs_too_often() -> None:
 
 
 def test_what_is_said_to_be_enough_is_enough() -> None:
-    """``values_needed`` promises 0.95; P(Binomial(1000, 0.95) < 905) is below 1e-8."""
+    """``draws_needed`` promises 0.95; P(Binomial(1000, 0.95) < 905) is below 1e-8."""
     rng = np.random.default_rng(0)
     law = rng.beta(45, 6, size=50)
-    needed = MeanBets().values_needed(law, at_least=0.9, significance=1e-3)
+    needed = MeanBets().draws_needed(law, at_least=0.9, significance=1e-3)
     drawn = rng.choice(law, size=(1000, int(needed)))
     times = MeanBets().stopping_time(drawn, at_least=0.9, significance=1e-3)
     assert (times <= needed).sum() >= 905

@@ -14,12 +14,14 @@ from support.theorems import Coin
 from dpcp_audit.audits.local import LocalPrivacy
 from dpcp_audit.audits.membership.release_membership import MembershipInference
 from dpcp_audit.audits.sequential import SequentialPrivacy
+from dpcp_audit.decisions import reaches
 from dpcp_audit.guarantees import ZCDP, ApproxDP, LocalDP, PureDP
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.results import Verdict
 from dpcp_audit.stats.betting import BettingTest
 from dpcp_audit.stats.interval_power import box_power
-from dpcp_audit.stats.intervals import clopper_pearson, detectable_excess
+from dpcp_audit.stats.intervals import clopper_pearson
+from dpcp_audit.stats.rate_power import smallest_violation
 from dpcp_audit.theorems.sequential_checks import AlongN
 
 RUNS = 200
@@ -81,13 +83,13 @@ def test_the_power_by_every_pair_of_counts(
 @pytest.mark.statistical
 def test_a_local_audit_refutes_what_it_says() -> None:
     """False alarm 1e-6: a power of 0.95 refutes at least ENOUGH times."""
-    smallest = local(1.0).detectable(context(0, significance=0.01))
+    smallest = local(1.0).smallest_violation(context(0, significance=0.01)).smallest
     assert 1.1 < smallest < 2.0
     assert refutations(local(smallest), significance=0.01) >= ENOUGH
 
 
 def test_the_event_has_a_third_of_the_significance_and_half_of_the_samples() -> None:
-    epsilon = local(1.0).detectable(context(0, significance=0.03))
+    epsilon = local(1.0).smallest_violation(context(0, significance=0.03)).smallest
     own = math.exp(epsilon) / (math.exp(epsilon) + 3)
     power = box_power(own, (1 - own) / 3, 2000, epsilon=1.0, significance=0.01)
     assert power == pytest.approx(0.95, abs=1e-5)
@@ -96,7 +98,7 @@ def test_the_event_has_a_third_of_the_significance_and_half_of_the_samples() -> 
 @pytest.mark.statistical
 def test_bets_refute_what_they_say() -> None:
     """False alarm 1e-6; the power is a lower bound, so that 0.95 is what it is held against."""
-    smallest = bets(1.0).detectable(context(0, significance=0.01))
+    smallest = bets(1.0).smallest_violation(context(0, significance=0.01)).smallest
     assert 1.1 < smallest < 2.0
     assert refutations(bets(smallest), significance=0.01) >= ENOUGH
 
@@ -109,7 +111,7 @@ def test_the_pairs_that_bets_need_are_enough_and_not_four_times_enough() -> None
     """
     test = BettingTest(epsilon=1.0, delta=0.01)
     p, p_prime = 0.7, 0.15
-    needed = int(test.trials_needed(p, p_prime, significance=0.01))
+    needed = int(test.draws_needed(p, p_prime, significance=0.01))
     rng = np.random.default_rng(0)
     law = np.outer([1 - p, p], [1 - p_prime, p_prime]).ravel()
     shares = [
@@ -125,11 +127,11 @@ def test_the_pairs_that_bets_need_are_enough_and_not_four_times_enough() -> None
 def test_local_samples_invert_the_smallest_violation(
     true_epsilon: float, significance: float
 ) -> None:
-    needed = local(1.0).samples_needed(true_epsilon, significance=significance)
+    needed = local(1.0).draws_needed(true_epsilon, significance=significance)
 
     def smallest(n_samples: int) -> float:
         check = replace(local(1.0), n_samples=n_samples)
-        return check.detectable(context(0, significance=significance))
+        return check.smallest_violation(context(0, significance=significance)).smallest
 
     assert smallest(needed) <= true_epsilon + 1e-6
     if needed > 400:
@@ -142,66 +144,67 @@ def test_pairs_invert_the_smallest_violation(
     true_epsilon: float, guarantee: PureDP | ApproxDP
 ) -> None:
     check = bets(1.0, guarantee=guarantee)
-    needed = check.samples_needed(true_epsilon, significance=1e-3)
+    needed = check.draws_needed(true_epsilon, significance=1e-3)
     found = [
-        replace(check, n_samples=n).detectable(context(0, significance=1e-3))
+        replace(check, n_samples=n).smallest_violation(context(0, significance=1e-3)).smallest
         for n in (needed, needed - 2)
     ]
     assert found[0] <= true_epsilon + 1e-6 < found[1] + 2e-6
 
 
 @pytest.mark.parametrize("guarantee", [PureDP(1.0), ZCDP(0.2)])
-def test_games_invert_the_smallest_tpr(guarantee: PureDP | ZCDP) -> None:
+def test_games_invert_the_smallest_loss(guarantee: PureDP | ZCDP) -> None:
     check = attack(guarantee)
-    tpr, fpr = min(0.9, 1.3 * float(guarantee.power(0.1))), 0.1
-    needed = check.samples_needed(tpr, fpr, significance=0.01)
+    needed = check.draws_needed(1.5, significance=0.01)
 
-    def smallest(n_samples: int) -> float:
-        return replace(check, n_samples=n_samples).detectable_tpr(fpr, significance=0.01)
+    def reached(n_samples: int) -> bool:
+        where = context(0, significance=0.01)
+        return reaches(replace(check, n_samples=n_samples).smallest_violation(where), 1.5)
 
-    assert smallest(needed) <= tpr < smallest(int(0.9 * needed))
+    assert reached(needed)
+    assert not reached(int(0.9 * needed))
 
 
 def test_each_n_is_held_at_its_share() -> None:
-    check = along(1, 2, 3, 4)
-    smallest = check.detectable(context(0, significance=0.04, effort=0.5))
-    assert smallest == detectable_excess(0.1, 2000, significance=0.01)
-    assert smallest > along(1).detectable(context(0, significance=0.04, effort=0.5))
-    needed = check.trials_needed(smallest, significance=0.04)
+    check, here = along(1, 2, 3, 4), context(0, significance=0.04, effort=0.5)
+    smallest = check.smallest_violation(here).smallest
+    assert smallest == smallest_violation(0.1, 2000, significance=0.01)
+    assert smallest > along(1).smallest_violation(here).smallest
+    needed = check.draws_needed(smallest, significance=0.04)
     assert 0.98 * 2000 < needed <= 2000
-    shorter = replace(check, n_trials=needed).detectable(context(0, significance=0.04))
-    assert shorter <= smallest * (1 + 1e-9)
+    shorter = replace(check, n_trials=needed).smallest_violation(replace(here, effort=1.0))
+    assert shorter.smallest <= smallest * (1 + 1e-9)
 
 
-def test_notes_name_the_smallest_violation() -> None:
+def test_outcomes_carry_the_smallest_violation() -> None:
     where = context(0, significance=0.01)
-    for check, digits in ((local(1.0), 4), (bets(1.0), 4), (along(1, 2), 3)):
-        note = check(where).note
-        assert f"of {check.detectable(where):.{digits}g} " in note
-        assert "with probability" in note
+    for check in (local(1.0), bets(1.0), along(1, 2)):
+        power = check.smallest_violation(where)
+        assert check(where).power == power
+        assert power.detection == 0.95
 
 
 def test_infinity_where_nothing_is_refuted() -> None:
     few = context(0, significance=1e-9)
-    assert replace(local(1.0), guarantee=LocalDP(20.0)).detectable(few) == math.inf
-    assert replace(bets(1.0), guarantee=PureDP(20.0)).detectable(few) == math.inf
+    assert replace(local(1.0), guarantee=LocalDP(20.0)).smallest_violation(few).smallest == math.inf
+    assert replace(bets(1.0), guarantee=PureDP(20.0)).smallest_violation(few).smallest == math.inf
 
 
 @pytest.mark.parametrize("true_epsilon", [1.0, 0.5, math.nan, math.inf])
 def test_an_epsilon_that_the_claim_allows_is_refused(true_epsilon: float) -> None:
     for check in (local(1.0), bets(1.0)):
-        with pytest.raises(ValueError, match="^true_epsilon must"):
-            check.samples_needed(true_epsilon, significance=0.05)
+        with pytest.raises(ValueError, match="^violation must"):
+            check.draws_needed(true_epsilon, significance=0.05)
 
 
 def test_bad_arguments_are_refused() -> None:
-    with pytest.raises(ValueError, match="^tpr must exceed"):
-        attack(PureDP(1.0)).samples_needed(0.2, 0.1, significance=0.05)
-    with pytest.raises(ValueError, match="^true_epsilon is too close"):
-        local(1.0).samples_needed(1 + 1e-9, significance=0.05)
+    with pytest.raises(ValueError, match="^factor is too close to 1"):
+        attack(PureDP(1.0)).draws_needed(1.0, significance=0.05)
+    with pytest.raises(ValueError, match="^violation is too close"):
+        local(1.0).draws_needed(1 + 1e-9, significance=0.05)
     for significance in (0.0, 1.0):
         for check in (local(1.0), bets(1.0)):
             with pytest.raises(ValueError, match="^significance must"):
-                check.samples_needed(2.0, significance=significance)
+                check.draws_needed(2.0, significance=significance)
         with pytest.raises(ValueError, match="^significance must"):
-            along(1, 2).trials_needed(0.5, significance=significance)
+            along(1, 2).draws_needed(0.5, significance=significance)

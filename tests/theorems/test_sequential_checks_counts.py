@@ -19,8 +19,8 @@ class _FailedAndUndecided:
     """A theorem whose every trial is marked both failed and undecided."""
 
     allowed_failure: float = 0.1
-    statistic: str = "x"
     failure: Quantity = Quantity.FAILURE
+    statistic: str = "x"
 
     @property
     def bounds(self) -> dict[str, float]:

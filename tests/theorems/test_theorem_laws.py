@@ -192,9 +192,9 @@ def test_a_theorem_that_fails_exactly_as_often_as_allowed_is_refuted_no_more_tha
 
 
 @pytest.mark.parametrize("kind", [SequentialRate, FailureRate])
-def test_what_is_called_detectable_is_detected(kind: type[SequentialRate | FailureRate]) -> None:
+def test_the_smallest_violation_is_refuted(kind: type[SequentialRate | FailureRate]) -> None:
     """200 runs at a rate that is to be refuted with probability 0.95; false alarm at most 1e-6."""
-    excess = kind(theorem=Coin(), n_trials=2000).detectable(context(0, significance=1e-3))
-    check = kind(theorem=Coin(rate=excess), n_trials=2000)
+    power = kind(theorem=Coin(), n_trials=2000).smallest_violation(context(0, significance=1e-3))
+    check = kind(theorem=Coin(rate=power.smallest), n_trials=2000)
     fewest = int(binom.ppf(1e-6, 200, 0.95))
     assert refusals(check, repetitions=200, significance=1e-3) >= fewest

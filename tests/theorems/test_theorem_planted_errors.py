@@ -212,7 +212,7 @@ def test_two_over_delta_does_not_break_theorem_1_on_many_users() -> None:
     """Sampled, where it is tightest: refuted would be 1.15 δ, and it is not."""
     check = SequentialRate(theorem=nearly_noiseless(2.0), n_trials=16_000)
     at = context(0, significance=1e-6)
-    assert check.detectable(at) < 1.2 * 0.1
+    assert check.smallest_violation(at).smallest < 1.2 * 0.1
     assert check(at).verdict is not Verdict.REFUTED
 
 

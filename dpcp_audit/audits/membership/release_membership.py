@@ -16,13 +16,14 @@ import numpy as np
 from scipy.special import expit
 
 from dpcp_audit import _validate
-from dpcp_audit.audits.certificates import limits_show_twice
+from dpcp_audit.audits import event_power
+from dpcp_audit.audits.certificates import Certificate
 from dpcp_audit.audits.membership.score_attacks import Attack, CellLikelihood, membership_pvalues
+from dpcp_audit.decisions import conclude
 from dpcp_audit.figures import Figure, FigureKind, Series
 from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import Evidence, EvidenceKind, Outcome, PlainData, Verdict
-from dpcp_audit.stats.interval_power import fewest
-from dpcp_audit.stats.intervals import clopper_pearson, rate_reaching
+from dpcp_audit.results import Evidence, EvidenceKind, Outcome, PlainData, Power
+from dpcp_audit.stats.intervals import clopper_pearson
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -130,7 +131,7 @@ class MembershipInference:
     The attacks are fitted on a quarter of the games; a second quarter chooses among them and
     sets four thresholds; the last half certifies the two rates of each by Clopper–Pearson
     limits at a quarter of the significance. A true claim is refuted with probability at most
-    the significance. INCONCLUSIVE where the games are too few to show twice the claimed loss.
+    the significance.
 
     Parameters
     ----------
@@ -172,9 +173,9 @@ class MembershipInference:
         """Play the games and hold what the attack reached against the guarantee."""
         result = self.play(context)
         pair = None if self.exact is None else self.exact()
-        return Outcome(
-            verdict=self._verdict(result, context.significance),
-            evidence=self._evidence(result, context),
+        return conclude(
+            self._evidence(result, context),
+            lambda: self.smallest_violation(context),
             witness=self.witness
             | {
                 "guarantee": str(self.guarantee),
@@ -213,48 +214,30 @@ class MembershipInference:
             games=half,
         )
 
-    def detectable_tpr(
-        self, fpr: float, *, significance: float, effort: float = 1.0, detection: float = 0.95
-    ) -> float:
-        """Return the smallest true TPR that refutes the claim with the given probability.
+    def smallest_violation(self, context: Context) -> Power:
+        """Return the smallest loss that is refuted with probability 0.95, by the best attack.
 
-        At an attack of false-positive rate ``fpr`` whose threshold the pilot has found. The
-        number of false positives is put at a quantile that it exceeds with half of the
-        probability left to missing; infinity where no TPR is large enough.
+        At one of the thresholds, where the pilot has found it.
         """
-        _validate.positive(effort=effort)
-        games = max(100, round(self.n_samples * effort)) // 2
-        return self._detectable_tpr(fpr, games, significance, detection)
-
-    def samples_needed(
-        self, tpr: float, fpr: float, *, significance: float, detection: float = 0.95
-    ) -> int:
-        """Return the ``n_samples``, pilot included, at which ``detectable_tpr`` falls to ``tpr``.
-
-        At least 400, as the check asks; up to the ripple that whole counts leave in the power.
-        """
-        _validate.closed_unit(tpr=tpr, fpr=fpr)
-        if not tpr > (allowed := float(self.guarantee.power(fpr))):
-            raise ValueError(f"tpr must exceed {allowed:.4g}, allowed at fpr, got {tpr!r}")
-        return 2 * fewest(
-            lambda games: self._detectable_tpr(fpr, games, significance, detection) <= tpr,
-            at_least=200,
-            name="tpr",
-            got=tpr,
+        return event_power.smallest_violation(
+            self.guarantee,
+            context.samples(self.n_samples) // 2,
+            significance=context.significance / _POINTS,
+            certificate=Certificate.CLOPPER_PEARSON,
         )
 
-    def _detectable_tpr(
-        self, fpr: float, games: int, significance: float, detection: float
-    ) -> float:
-        from scipy.stats import binom  # noqa: PLC0415  (slow to import)
+    def draws_needed(self, violation: float, *, significance: float) -> int:
+        """Return the ``n_samples``, pilot included, that refute ``violation`` times the noise.
 
-        _validate.closed_unit(fpr=fpr)
-        _validate.open_unit(significance=significance, detection=detection)
-        share, missing = significance / _POINTS, (1 - detection) / 2
-        most = int(binom.ppf(1 - missing, games, fpr))
-        allowed = float(self.guarantee.power(clopper_pearson(most, games, significance=share)[1]))
-        critical = int(binom.isf(share / 2, games, allowed)) + 1
-        return rate_reaching(critical, games, detection=1 - missing, at_least=allowed)
+        At least 400, as the check asks.
+        """
+        games = event_power.draws_needed(
+            self.guarantee,
+            violation,
+            significance=significance / _POINTS,
+            certificate=Certificate.CLOPPER_PEARSON,
+        )
+        return max(400, 2 * games)
 
     def _fit(self, member: FloatArray, other: FloatArray, rng: np.random.Generator) -> _Fitted:
         """Fit every attack on half of the pilot games; the rest choose the best."""
@@ -293,12 +276,6 @@ class MembershipInference:
         if np.isnan(outputs).any():
             raise ValueError("sample must return numbers, got NaN")
         return outputs
-
-    def _verdict(self, result: AttackResult, significance: float) -> Verdict:
-        if max(point.excess for point in result.points) > 0:
-            return Verdict.REFUTED
-        enough = limits_show_twice(self.guarantee, result.games, significance / _POINTS)
-        return Verdict.CONSISTENT if enough else Verdict.INCONCLUSIVE
 
     def _evidence(self, result: AttackResult, context: Context) -> Evidence:
         """Return the advantage, or the TPR where that alone refutes."""

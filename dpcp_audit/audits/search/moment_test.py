@@ -20,23 +20,26 @@ function of a feature, and α, b and λ come from other samples than those that 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from dpcp_audit import _validate
-from dpcp_audit.audits.certificates import Judgement, limits_show_twice
+from dpcp_audit.audits import event_power
+from dpcp_audit.audits.certificates import Judgement
 from dpcp_audit.audits.search.features import feature_from_data
+from dpcp_audit.evidence import of_loss
 from dpcp_audit.guarantees import ZCDP, RenyiDP
 from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import Evidence, EvidenceKind, Verdict
+from dpcp_audit.stats.bisection import turn
 
 if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray, IntArray
     from dpcp_audit.audits.search.features import Feature
     from dpcp_audit.guarantees import PrivacyGuarantee
+    from dpcp_audit.results import Power
 
 _ORDERS = (1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
 _CAPS = (0.5, 1.0, 2.0, 4.0, 8.0)
@@ -106,42 +109,37 @@ class MomentTest:
 
         refuted = p_value(claimed) <= significance
         low, high = (claimed, highest) if refuted else (0.0, claimed)
-        if not refuted and p_value(0.0) > significance:
-            high = 0.0
-        for _ in range(20):
-            middle = (low + high) / 2
-            low, high = (middle, high) if p_value(middle) <= significance else (low, middle)
-        best = first.size * math.log1p(
-            bet
-            * float(
-                self._gains(
-                    self.log_ratios.max()[None], self.log_ratios.min()[None], claimed * per_order
-                )[0]
-            )
-        )
-        could = refuted or (
-            best >= -math.log(significance)
-            and limits_show_twice(guarantee, first.size, significance)
-        )
+        if refuted or p_value(0.0) <= significance:
+            low = turn(lambda level: p_value(level) <= significance, high, low, steps=20).holds
         zcdp = isinstance(guarantee, ZCDP)
         return Judgement(
-            verdict=Verdict.REFUTED
-            if refuted
-            else (Verdict.CONSISTENT if could else Verdict.INCONCLUSIVE),
-            evidence=Evidence(
-                kind=EvidenceKind.CERTIFIED,
-                quantity=Quantity.RHO if zcdp else Quantity.RENYI_DIVERGENCE,
+            evidence=of_loss(
+                Quantity.RHO if zcdp else Quantity.RENYI_DIVERGENCE,
+                self._estimate(first, second) / per_order,
+                low,
+                refuted=refuted,
                 at={} if zcdp else {"alpha": self.order},
                 detail=f"of the release, from its moment of order {self.order:.6g}",
-                value=max(0.0, self._estimate(first, second)) / per_order,
-                lower=max(low, math.nextafter(claimed, math.inf)) if refuted else low,
-                upper=math.inf,
                 claimed=claimed,
                 confidence=1 - significance,
                 n_samples=2 * first.size,
             ),
-            note=self._detectable(first, second, claimed, per_order, significance),
+            note=self._of_such_a_pair(first, second, claimed, per_order, significance),
         )
+
+    def smallest_violation(
+        self, guarantee: PrivacyGuarantee, trials: int, *, significance: float
+    ) -> Power:
+        """Return the smallest loss that is refuted with probability 0.95.
+
+        By an event of a Gaussian release; none, where the bet on the moment cannot win at all.
+        """
+        power = event_power.smallest_violation(guarantee, trials, significance=significance)
+        claimed, highest = limits(guarantee, self.order)
+        extremes = self.log_ratios.max()[None], self.log_ratios.min()[None]
+        gain = float(self._gains(*extremes, claimed)[0])
+        best = trials * math.log1p(self.share / self._largest_loss(highest) * gain)
+        return power if best >= -math.log(significance) else replace(power, smallest=math.inf)
 
     def as_data(self) -> dict[str, Any]:
         """Return the test as plain data."""
@@ -189,7 +187,7 @@ class MomentTest:
         upper = float(np.log(np.exp((self.order - 1) * first).mean()))
         return upper / theta - float(np.log(np.exp(self.order * second).mean()))
 
-    def _detectable(
+    def _of_such_a_pair(
         self,
         first: FloatArray,
         second: FloatArray,
@@ -207,8 +205,8 @@ class MomentTest:
         )
         excess = needed * float(here.std()) / math.sqrt(first.size) / max(slope, 1e-300)
         return (
-            f"A loss of {claimed + excess:.4g} ({1 + excess / claimed:.3g} times the claim) of "
-            "such a pair would have been refuted with probability about 0.95."
+            f"From moments of pairs like this one, a loss from about {claimed + excess:.4g} on "
+            f"({1 + excess / claimed:.3g} times the claim) is refuted."
         )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
+from dpcp_audit.audits import event_power
 from dpcp_audit.audits.certificates import (
     Certificate,
     Hits,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from dpcp_audit.audits.search.event_search import PilotEvent
     from dpcp_audit.audits.search.features import Feature
     from dpcp_audit.guarantees import PrivacyGuarantee
+    from dpcp_audit.results import Power
 
 _BITS = (24, 10, 48)
 _RESOLUTIONS = (1e-10, 1e-8, 1e-6, 1e-4, 1e-3)
@@ -56,6 +58,12 @@ class Accusation(Protocol):
         significance: float,
     ) -> Judgement:
         """Judge the claim; a true one is refuted with probability <= ``significance``."""
+        ...
+
+    def smallest_violation(
+        self, guarantee: PrivacyGuarantee, trials: int, /, *, significance: float
+    ) -> Power:
+        """Return the smallest loss that ``trials`` outputs of either input refute."""
         ...
 
     def as_data(self) -> dict[str, Any]:
@@ -100,6 +108,12 @@ class EventTest:
             certificate=Certificate.SCORE,
             complement=self.complement,
         )
+
+    def smallest_violation(
+        self, guarantee: PrivacyGuarantee, trials: int, *, significance: float
+    ) -> Power:
+        """Return the smallest loss that a well-chosen event refutes with probability 0.95."""
+        return event_power.smallest_violation(guarantee, trials, significance=significance)
 
     def as_data(self) -> dict[str, Any]:
         """Return the test as plain data."""

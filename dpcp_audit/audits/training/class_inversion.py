@@ -12,9 +12,8 @@ import numpy as np
 
 from dpcp_audit import _validate
 from dpcp_audit.audits.training.image_figures import gallery
-from dpcp_audit.audits.training.success_rate import hold_share
+from dpcp_audit.audits.training.success_rate import conclude_share
 from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Poisson
-from dpcp_audit.results import Outcome, PlainData
 
 if TYPE_CHECKING:
     from dpcp_audit._types import BoolArray, FloatArray, IntArray
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from dpcp_audit.figures import Figure
     from dpcp_audit.mechanisms.dpsgd.examples import Examples
     from dpcp_audit.mechanisms.dpsgd.training import Trained
+    from dpcp_audit.results import Outcome, PlainData
 
 _SHOWN = 3
 
@@ -91,15 +91,11 @@ class ClassInversion:
         images = self._invert(self.training, count, context.rng(0))
         told = recognised(images, self._means())
         wins = told[np.arange(count), context.rng(1).integers(self.data.n_classes, size=count)]
-        judged = hold_share(
+        return conclude_share(
             "share of inverted images that resemble their class's mean most",
             wins,
             claimed=1 / self.data.n_classes,
             significance=context.significance,
-        )
-        return Outcome(
-            verdict=judged.verdict,
-            evidence=judged.evidence,
             witness=self._witness() | {"trainings": count, "seed": context.seed},
             note=f"Over all classes {told.mean():.4g} of the images are recognised.",
             figures=(self._images(images[0], context),),

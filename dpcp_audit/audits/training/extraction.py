@@ -17,16 +17,16 @@ import numpy as np
 
 from dpcp_audit import _validate
 from dpcp_audit.audits.training import surrogates
-from dpcp_audit.audits.training.success_rate import hold_share
+from dpcp_audit.audits.training.success_rate import conclude_share
 from dpcp_audit.audits.training.surrogates import Answers
 from dpcp_audit.figures import Figure, FigureKind, Series
-from dpcp_audit.results import Outcome
 
 if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray, IntArray
     from dpcp_audit.checks import Context
     from dpcp_audit.mechanisms.dpsgd.examples import Examples
     from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD
+    from dpcp_audit.results import Outcome
 
 _LEAST_REPETITIONS = 40
 
@@ -146,16 +146,12 @@ class HarderToExtract:
         found = self.extract(count, context)
         first, second = (found[victim.name] for victim in (self.harder, self.easier))
         most = self.splits.queries[-1]
-        judged = hold_share(
+        return conclude_share(
             f"share of repetitions in which a surrogate agrees better with {self.harder.name} than "
             f"with {self.easier.name}, after {most} queries",
             first.fidelity[-1] > second.fidelity[-1],
             claimed=0.5,
             significance=context.significance,
-        )
-        return Outcome(
-            verdict=judged.verdict,
-            evidence=judged.evidence,
             witness={
                 "harder": self.harder.name,
                 "easier": self.easier.name,

@@ -14,16 +14,16 @@ import numpy as np
 
 from dpcp_audit import _validate
 from dpcp_audit.audits.training.image_figures import gallery
-from dpcp_audit.audits.training.success_rate import hold_share
+from dpcp_audit.audits.training.success_rate import conclude_share
 from dpcp_audit.figures import Figure, FigureKind, Series
 from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Poisson
-from dpcp_audit.results import Outcome
 
 if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray
     from dpcp_audit.checks import Context
     from dpcp_audit.mechanisms.dpsgd.examples import Examples
     from dpcp_audit.mechanisms.dpsgd.training import Step
+    from dpcp_audit.results import Outcome
 
 _NOISES = (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 _SHOWN = 3
@@ -151,15 +151,11 @@ class UpdateInversion:
         errors, by_mean = self._errors(found)
         wins = errors < by_mean
         levels = [self._typical_error(noise, context.rng(1)) for noise in _NOISES]
-        judged = hold_share(
+        return conclude_share(
             "share of examples to which the inversion comes closer than the mean image",
             wins,
             claimed=0.5,
             significance=context.significance,
-        )
-        return Outcome(
-            verdict=judged.verdict,
-            evidence=judged.evidence,
             witness={
                 "noise_multiplier": self.noise_multiplier,
                 "clip_norm": self.clip_norm,

@@ -31,6 +31,7 @@ bets on independent runs (``canaries.run_bets``).
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -40,6 +41,7 @@ from scipy.special import bdtrc, chdtrc, expit
 
 from dpcp_audit import _validate
 from dpcp_audit.guarantees import ApproxDP, PureDP
+from dpcp_audit.stats.bisection import turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -244,10 +246,8 @@ def largest_refuted(
     refuted: Callable[[float], bool], *, low: float, high: float, resolution: float
 ) -> float:
     """Return the largest number that is refuted, by bisection; ``low`` where none is."""
-    while high - low > resolution:
-        middle = (low + high) / 2
-        low, high = (middle, high) if refuted(middle) else (low, middle)
-    return low
+    halvings = math.ceil(math.log2((high - low) / resolution))
+    return turn(refuted, high, low, steps=halvings).holds
 
 
 def _possible(

@@ -19,20 +19,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcp_audit import _validate
-from dpcp_audit.audits.certificates import power_of_twice
+from dpcp_audit.audits.event_power import power_of_twice
+from dpcp_audit.decisions import conclude
+from dpcp_audit.evidence import of_rate
 from dpcp_audit.figures import Figure, FigureKind, Series
 from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import (
-    Count,
-    Evidence,
-    EvidenceKind,
-    Measure,
-    Outcome,
-    PlainData,
-    Sample,
-    Verdict,
-)
-from dpcp_audit.stats.intervals import clopper_pearson, detectable_excess
+from dpcp_audit.results import Count, Evidence, Outcome, PlainData, Power
+from dpcp_audit.stats import rate_power
+from dpcp_audit.stats.intervals import clopper_pearson
 
 if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray
@@ -82,8 +76,8 @@ class Reconstruction:
     """Hold the success of a prior-aware attack on DP-SGD's trace against what DP allows.
 
     Every prior has trainings of its own, with independent targets and noise, and an equal share
-    of the significance. INCONCLUSIVE where the trainings are too few to show twice the claimed
-    loss.
+    of the significance. A check that is to be CONSISTENT has to refute what the attack would reach
+    against twice the claimed loss.
 
     Parameters
     ----------
@@ -115,11 +109,13 @@ class Reconstruction:
     def __call__(self, context: Context) -> Outcome:
         """Train, attack, and hold the successes against the guarantee."""
         successes = self.successes(context)
-        return Outcome(
-            verdict=self._verdict(successes, context),
-            evidence=_evidence(successes, context),
+        closest, twice = self._closest(context)
+        return conclude(
+            _evidence(successes, context),
+            lambda: closest,
+            detect=twice,
             witness=self._witness() | {"seed": context.seed},
-            note=self._note(successes, context),
+            note=_note(successes),
             figures=(success_figure(self.guarantee, successes),),
         )
 
@@ -144,29 +140,39 @@ class Reconstruction:
             )
         return tuple(results)
 
-    def _verdict(self, successes: tuple[Success, ...], context: Context) -> Verdict:
-        if any(one.lower > one.allowed for one in successes):
-            return Verdict.REFUTED
-        share = context.significance / len(successes)
-        able = any(
-            detectable_excess(one.allowed, one.trainings, significance=share)
-            <= float(power_of_twice(self.guarantee, one.baseline))
-            for one in successes
-        )
-        return Verdict.CONSISTENT if able else Verdict.INCONCLUSIVE
+    def smallest_violation(self, context: Context) -> Power:
+        """Return the smallest success that is refuted with probability 0.95, at the best prior."""
+        return self._closest(context)[0]
 
-    def _note(self, successes: tuple[Success, ...], context: Context) -> str:
-        closest = max(successes, key=lambda one: one.rate / one.allowed)
-        least = detectable_excess(
-            closest.allowed,
-            closest.trainings,
-            significance=context.significance / len(successes),
+    def draws_needed(self, violation: float, *, significance: float) -> int:
+        """Return the ``trainings`` at which a success ``violation`` times the allowed is refuted.
+
+        Out of the prior that needs the fewest.
+        """
+        share = significance / len(self.priors)
+        allowed = [float(self.guarantee.power(prior.baseline)) for prior in self.priors]
+        return min(
+            rate_power.draws_needed(rate, min(1.0, violation * rate), significance=share)
+            for rate in allowed
         )
-        return (
-            f"Success by prior: {'; '.join(map(str, successes))}. The closest is at "
-            f"{closest.rate / closest.allowed:.3g} of the bound; there a true rate of "
-            f"{least:.4g} or more would be refuted with probability 0.95."
-        )
+
+    def _closest(self, context: Context) -> tuple[Power, float]:
+        """Return the power at the prior nearest to showing twice the loss, and what that takes."""
+        share, count = context.significance / len(self.priors), context.samples(self.trainings)
+        found = []
+        for prior in self.priors:
+            claimed = float(self.guarantee.power(prior.baseline))
+            smallest = rate_power.smallest_violation(claimed, count, significance=share)
+            power = Power(
+                quantity=Quantity.ATTACK_SUCCESS,
+                smallest=smallest,
+                claimed=claimed,
+                detail=f"reconstruction out of {prior.name}",
+            )
+            twice = float(power_of_twice(self.guarantee, prior.baseline))
+            found.append((smallest / twice, power, twice / claimed))
+        _, power, detect = min(found, key=lambda each: each[0])
+        return power, detect
 
     def _witness(self) -> PlainData:
         training = self.attack.training
@@ -185,6 +191,14 @@ class Reconstruction:
                 {"name": p.name, "size": len(p.candidates), "radius": p.radius} for p in self.priors
             ],
         }
+
+
+def _note(successes: tuple[Success, ...]) -> str:
+    closest = max(successes, key=lambda one: one.rate / one.allowed)
+    return (
+        f"Success by prior: {'; '.join(map(str, successes))}. The closest is at "
+        f"{closest.rate / closest.allowed:.3g} of the bound."
+    )
 
 
 def success_figure(guarantee: PrivacyGuarantee, successes: tuple[Success, ...]) -> Figure:
@@ -218,26 +232,18 @@ def success_figure(guarantee: PrivacyGuarantee, successes: tuple[Success, ...]) 
 
 def _evidence(successes: tuple[Success, ...], context: Context) -> Evidence:
     sharpest = max(successes, key=lambda one: one.lower / one.allowed)
-    return Evidence(
-        kind=EvidenceKind.CERTIFIED,
-        quantity=Quantity.ATTACK_SUCCESS,
-        detail=f"reconstruction out of {sharpest.prior}",
-        value=sharpest.rate,
-        lower=sharpest.lower,
-        upper=sharpest.upper,
+    count = Count(
+        of=f"reconstructions out of {sharpest.prior}",
+        hits=sharpest.hits,
+        trials=sharpest.trainings,
+    )
+    return of_rate(
+        Quantity.ATTACK_SUCCESS,
+        (sharpest.lower, sharpest.upper),
+        count,
         claimed=sharpest.allowed,
         confidence=1 - context.significance,
-        n_samples=sharpest.trainings,
-        sample=Sample(
-            measure=Measure.RATES,
-            counts=(
-                Count(
-                    of=f"reconstructions out of {sharpest.prior}",
-                    hits=sharpest.hits,
-                    trials=sharpest.trainings,
-                ),
-            ),
-        ),
+        detail=f"reconstruction out of {sharpest.prior}",
     )
 
 

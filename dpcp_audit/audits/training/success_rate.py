@@ -2,31 +2,39 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpcp_audit import _validate
+from dpcp_audit.decisions import conclude
+from dpcp_audit.evidence import of_rate
 from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import Count, Evidence, EvidenceKind, Measure, Sample, Verdict
+from dpcp_audit.results import Count, Outcome, Power
+from dpcp_audit.stats import rate_power
 from dpcp_audit.stats.intervals import clopper_pearson
 
 if TYPE_CHECKING:
     from dpcp_audit._types import BoolArray
+    from dpcp_audit.figures import Figure
+    from dpcp_audit.results import PlainData
 
 
-class Judged(NamedTuple):
-    """A verdict with its evidence."""
+def conclude_share(
+    of: str,
+    hits: BoolArray,
+    *,
+    claimed: float,
+    significance: float,
+    witness: PlainData,
+    note: str,
+    figures: tuple[Figure, ...] = (),
+) -> Outcome:
+    """Judge "the probability of a hit is at most ``claimed``".
 
-    verdict: Verdict
-    evidence: Evidence
-
-
-def hold_share(of: str, hits: BoolArray, *, claimed: float, significance: float) -> Judged:
-    """Refute "the probability of a hit is at most ``claimed``" where that is certain.
-
-    By the Clopper–Pearson lower limit, which errs with probability at most
-    ``significance``/2; INCONCLUSIVE where not even hits alone could have refuted.
+    By the Clopper–Pearson lower limit, which errs with probability at most ``significance``/2.
+    What is shown of attacks is judged by whether anything could have been refuted.
 
     Parameters
     ----------
@@ -38,20 +46,25 @@ def hold_share(of: str, hits: BoolArray, *, claimed: float, significance: float)
         In [0, 1].
     """
     _validate.closed_unit(claimed=claimed)
-    count, trials = int(np.count_nonzero(hits)), int(hits.size)
-    lower, upper = clopper_pearson(count, trials, significance=significance)
-    perfect, _ = clopper_pearson(trials, trials, significance=significance)
-    able = Verdict.CONSISTENT if perfect > claimed else Verdict.INCONCLUSIVE
-    evidence = Evidence(
-        kind=EvidenceKind.CERTIFIED,
-        quantity=Quantity.ATTACK_SUCCESS,
-        detail=of,
-        value=count / trials,
-        lower=lower,
-        upper=upper,
-        claimed=claimed,
-        confidence=1 - significance,
-        n_samples=trials,
-        sample=Sample(measure=Measure.RATES, counts=(Count(of=of, hits=count, trials=trials),)),
+    count = Count(of=of, hits=int(np.count_nonzero(hits)), trials=int(hits.size))
+    interval = clopper_pearson(count.hits, count.trials, significance=significance)
+
+    def power() -> Power:
+        smallest = rate_power.smallest_violation(claimed, count.trials, significance=significance)
+        return Power(quantity=Quantity.ATTACK_SUCCESS, smallest=smallest, claimed=claimed)
+
+    return conclude(
+        of_rate(
+            Quantity.ATTACK_SUCCESS,
+            interval,
+            count,
+            claimed=claimed,
+            confidence=1 - significance,
+            detail=of,
+        ),
+        power,
+        detect=math.inf,
+        witness=witness,
+        note=note,
+        figures=figures,
     )
-    return Judged(Verdict.REFUTED if lower > claimed else able, evidence)

@@ -31,8 +31,6 @@ class Audited:
 
     Parameters
     ----------
-    power : str
-        What would have been refuted with probability 0.95.
     yardstick : dict or None
         A case that a later session can measure again.
     again : dict or None
@@ -42,7 +40,6 @@ class Audited:
     spec: CheckSpec
     finding: Finding
     replay: str
-    power: str
     yardstick: PlainData | None = None
     again: PlainData | None = None
 

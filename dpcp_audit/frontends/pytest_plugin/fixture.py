@@ -24,7 +24,6 @@ from dpcp_audit.frontends.pytest_plugin.audit_session import (
 )
 from dpcp_audit.frontends.pytest_plugin.baseline import baseline_of, measured_again, yardstick
 from dpcp_audit.frontends.pytest_plugin.failure import failure
-from dpcp_audit.frontends.pytest_plugin.power import power
 from dpcp_audit.results import Finding, Outcome, SourceLocation, Verdict
 from dpcp_audit.target_checks.check_spec import DEFAULT_SECONDS
 from dpcp_audit.target_checks.target_rows import rows_of_targets
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
     from dpcp_audit.results import PlainData
     from dpcp_audit.rows import Row
     from dpcp_audit.target_checks.check_spec import CheckSpec
-    from dpcp_audit.target_checks.claim_options import Guarantee
 
 
 @dataclass(slots=True, kw_only=True)
@@ -164,7 +162,7 @@ class DPAudit:
             name=row.claim.id,
             significance=(1 - COMPARED) * self.session.share / (self.audits * (self.audits + 1)),
         )
-        audited = self._run(spec, row, guarantee, context)
+        audited = self._run(spec, row, context)
         self.session.audited[row.claim.id] = audited
         return self._judge(audited, where)
 
@@ -172,7 +170,6 @@ class DPAudit:
         self,
         spec: CheckSpec,
         row: Row,
-        guarantee: Guarantee,
         context: Context,
     ) -> Audited:
         started, error = time.perf_counter(), ""
@@ -191,7 +188,6 @@ class DPAudit:
             spec=spec,
             finding=Finding(claim=row.claim, outcome=outcome, error=error, seconds=seconds),
             replay=self._replay(spec),
-            power="" if outcome is None else power(outcome, guarantee),
             yardstick=kept,
             again=again,
         )
@@ -219,7 +215,7 @@ class DPAudit:
             _fail(failure(where, finding.claim, outcome, self.session.share, audited.replay))
         if outcome.verdict is Verdict.INCONCLUSIVE:
             draws = audited.spec.draws
-            words = f"{where}: inconclusive, {draws} draws could not have refuted anything: raise "
+            words = f"{where}: inconclusive, {draws} draws could not refute twice the claim: raise "
             if self.session.strict:
                 _fail(f"{words}draws")
             warnings.warn(f"{words}draws", InconclusiveAuditWarning, stacklevel=4)

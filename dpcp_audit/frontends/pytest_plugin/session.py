@@ -11,6 +11,7 @@ from dpcp_audit.engine.run_settings import RunSettings
 from dpcp_audit.errors import IncompleteError, MissingExtraError, UsageError
 from dpcp_audit.frontends.pytest_plugin.audit_session import COMPARED
 from dpcp_audit.frontends.pytest_plugin.baseline import YARDSTICK
+from dpcp_audit.frontends.pytest_plugin.power import power_of
 from dpcp_audit.reports import document as documents
 from dpcp_audit.reports.differences.difference_text import summary
 from dpcp_audit.reports.differences.two_runs import Movement, compare
@@ -67,7 +68,6 @@ def as_data(session: AuditSession) -> PlainData:
         "tests": session.tests,
         "document": document,
         "again": {each.finding.claim.id: each.again for each in audited if each.again},
-        "power": {each.finding.claim.id: each.power for each in audited},
     }
 
 
@@ -109,7 +109,6 @@ def _merged(parts: Sequence[PlainData]) -> PlainData:
         "tests": max(part["tests"] for part in parts),
         "document": document,
         "again": {id_: case for part in parts for id_, case in part["again"].items()},
-        "power": {id_: words for part in parts for id_, words in part["power"].items()},
     }
 
 
@@ -130,7 +129,7 @@ def _overview(session: AuditSession, found: Mapping[str, Any]) -> list[str]:
             _clipped(finding["id"]),
             str(finding["verdict"]),
             _measured(finding),
-            found["power"][finding["id"]],
+            power_of(finding),
         )
         for finding in sorted(findings, key=lambda each: each["verdict"] != Verdict.REFUTED)
     ]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from dpcp_audit.checks import whole
+from dpcp_audit.decisions import conclude
 from dpcp_audit.papers.comparison import calibrator_study
 from dpcp_audit.papers.comparison.best_method import PANELS, elected, told
 from dpcp_audit.papers.comparison.calibrator_study import QUICK, Comparison, Grid
@@ -22,7 +23,15 @@ from dpcp_audit.papers.comparison.study_heatmaps import (
 from dpcp_audit.papers.comparison.subjects import known_name
 from dpcp_audit.papers.reproduce.experiments import Extent
 from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import Evidence, EvidenceKind, Outcome, PlainData, Standing, Verdict
+from dpcp_audit.results import (
+    Evidence,
+    EvidenceKind,
+    Outcome,
+    PlainData,
+    Power,
+    Standing,
+    Verdict,
+)
 from dpcp_audit.rows import Row, claims_of
 from dpcp_audit.stats.bounded_mean import MeanBets
 from dpcp_audit.suite import Suite
@@ -97,6 +106,8 @@ class _Limits(NamedTuple):
     low: float
     high: float
     runs: int
+    smallest: float
+    """The smallest mean miscoverage that is refuted with probability 0.95."""
 
     @property
     def shortfall(self) -> float:
@@ -174,9 +185,9 @@ class Compared:
                 dict.fromkeys((key, why) for result in results for key, why in result["skipped"])
             ),
         )
-        return Outcome(
-            verdict=_verdict(limits),
-            evidence=_evidence(worst, limits, context.significance),
+        return conclude(
+            _evidence(worst, limits, context.significance),
+            lambda: _power(limits),
             witness={
                 "method": worst.method,
                 "subject": self.subject,
@@ -227,15 +238,25 @@ def _limits(runs: calibrator_study.Runs, epsilon: float, *, level: float) -> _Li
         low=bets.lower_limit(coverages, significance=level),
         high=bets.upper_limit(coverages, significance=level),
         runs=coverages.size,
+        smallest=runs.case.alpha
+        + bets.smallest_violation(
+            coverages,
+            at_least=1 - runs.case.alpha,
+            n_values=coverages.size,
+            significance=level,
+        ),
     )
 
 
-def _verdict(limits: Sequence[_Limits]) -> Verdict:
-    if any(each.shortfall > 0 for each in limits):
-        return Verdict.REFUTED
-    if all(1 - each.low <= 2 * each.alpha for each in limits):
-        return Verdict.CONSISTENT
-    return Verdict.INCONCLUSIVE
+def _power(limits: Sequence[_Limits]) -> Power:
+    """Return the power of the case in which a miscoverage is hardest to refute."""
+    hardest = max(limits, key=lambda each: each.smallest / each.alpha)
+    return Power(
+        quantity=Quantity.MISCOVERAGE,
+        smallest=hardest.smallest,
+        claimed=hardest.alpha,
+        detail="in every case",
+    )
 
 
 def _evidence(worst: _Limits, limits: Sequence[_Limits], significance: float) -> Evidence:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpcp_audit.checks import whole
+from dpcp_audit.decisions import conclude, decide
 from dpcp_audit.papers.claims import printed_tables
 from dpcp_audit.papers.claims.claim_pools import saved_pools
 from dpcp_audit.papers.claims.reproduction_figures import figures
@@ -24,6 +26,7 @@ from dpcp_audit.results import (
     EvidenceKind,
     Outcome,
     PlainData,
+    Power,
     Source,
     Standing,
     Verdict,
@@ -227,11 +230,13 @@ class Reproduced:
         strains = [_strain(cell, self.form, level) for cell, _, _ in compared]
         differ = sum(strain > 1 for strain in strains)
         worst = sorted(zip(strains, compared, strict=True), key=lambda pair: -pair[0])
-        return Outcome(
-            verdict=self._verdict(differ, compared),
-            evidence=_evidence(
-                differ, printed, compared, significance=context.significance if printed else 0.0
-            ),
+        evidence = _evidence(
+            differ, printed, compared, significance=context.significance if printed else 0.0
+        )
+        return conclude(
+            evidence,
+            lambda: self._power(printed, compared),
+            detect=math.inf,
             witness={
                 "experiment": self.experiment,
                 "form": self.form,
@@ -248,12 +253,15 @@ class Reproduced:
     def _tables(self, found: Reproduction, level: float) -> tuple[Table, ...]:
         return (cell_table(found, level=level),) if self.form is Form.PUBLISHED else ()
 
-    def _verdict(self, differ: int, compared: Sequence[_Compared]) -> Verdict:
-        if differ:
-            return Verdict.REFUTED
-        if not compared or (self.form is Form.WRITTEN and _few_trials(compared)):
-            return Verdict.INCONCLUSIVE
-        return Verdict.CONSISTENT
+    def _power(self, printed: int, compared: Sequence[_Compared]) -> Power:
+        """Return that one number differs, where there are trials enough to see that."""
+        blind = not compared or (self.form is Form.WRITTEN and _few_trials(compared))
+        return Power(
+            quantity=Quantity.MISPRINTS,
+            smallest=math.inf if blind else 1 / printed,
+            claimed=0.0,
+            detail="by more than errors and rounding explain",
+        )
 
     def _note(
         self, found: Reproduction, differ: int, printed: int, compared: Sequence[_Compared]
@@ -350,16 +358,17 @@ class WithPrivateModels:
         missing = Model(kind=ModelKind.PRIVATE_NAIVE_BAYES).missing
         if not missing:
             return self.check(context)
+        evidence = Evidence(
+            kind=EvidenceKind.INDICATIVE,
+            quantity=Quantity.MISPRINTS,
+            value=0.0,
+            lower=0.0,
+            upper=1.0,
+            n_samples=None,
+        )
         return Outcome(
-            verdict=Verdict.INCONCLUSIVE,
-            evidence=Evidence(
-                kind=EvidenceKind.INDICATIVE,
-                quantity=Quantity.MISPRINTS,
-                value=0.0,
-                lower=0.0,
-                upper=1.0,
-                n_samples=None,
-            ),
+            verdict=decide(evidence),
+            evidence=evidence,
             note=f"Nothing was measured: the check {missing}.",
         )
 

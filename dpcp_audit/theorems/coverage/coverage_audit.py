@@ -35,7 +35,7 @@ from dpcp_audit.theorems.coverage.worst_law_shrinking import Shrinking
 if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray
     from dpcp_audit.data.piecewise import PiecewiseConstant
-    from dpcp_audit.results import Outcome, PlainData
+    from dpcp_audit.results import Outcome, PlainData, Power
     from dpcp_audit.theorems.coverage.calibration_sources import CalibrationSource
     from dpcp_audit.theorems.coverage.worst_law import Calibrate
 
@@ -65,9 +65,6 @@ class CoverageAudit:
     significance α: the j-th law that is judged has the share α/(2j(j+1)), whenever it is
     judged and by however many calls (``MeanBets``), and these sum to at most α/2; simplified
     laws have α/4 together, and the other ends of the intervals the rest.
-
-    INCONCLUSIVE only where so few calls could not have refuted anything; CONSISTENT says in
-    its note which shortfall would have been refuted.
 
     Parameters
     ----------
@@ -163,29 +160,30 @@ class CoverageAudit:
             witness=self.witness | self._setting() | {"seed": context.seed, "draws": self.draws},
         ).outcome()
 
-    def detectable(self, context: Context) -> float:
-        """Return a shortfall of the mean that is refuted with probability at least 0.95.
+    def smallest_violation(self, context: Context) -> Power:
+        """Return a miss of the mean that is refuted with probability at least 0.95.
 
         Of a target whose coverage varies as that of split conformal prediction does (of a
-        claim with a confidence: which fails as often as is allowed, and the shortfall more),
+        claim with a confidence: which fails as often as is allowed, and the miss more),
         if the race finds the law in the last round at the latest, as the first one judged.
         Infinity where none is.
         """
         side = sides(self.guarantee)[0]
-        return MeanBets().detectable_shortfall(
+        shortfall = MeanBets().smallest_violation(
             self._typical(side),
             at_least=side.claimed,
             n_values=max(1, round(_LAST_CASE * context.samples(self.draws))),
             significance=context.significance / 4,
         )
+        return side.power(shortfall, "of coverage that varies as split conformal prediction's")
 
-    def calls_needed(self, shortfall: float, *, significance: float) -> float:
-        """Return a ``draws`` that refutes such a shortfall, likewise; infinity where none does."""
-        _validate.open_unit(shortfall=shortfall, significance=significance)
+    def draws_needed(self, violation: float, *, significance: float) -> float:
+        """Return a ``draws`` that refutes such a coverage, likewise; infinity where none does."""
+        _validate.open_unit(violation=violation, significance=significance)
         side = sides(self.guarantee)[0]
-        values = self._typical(side)
+        values, shortfall = self._typical(side), abs(violation - side.bounded)
         shifted = np.clip(values - values.mean() + side.claimed - shortfall, 0.0, 1.0)
-        needed = MeanBets().values_needed(
+        needed = MeanBets().draws_needed(
             shifted, at_least=side.claimed, significance=significance / 4
         )
         return max(100.0, math.ceil(needed / _LAST_CASE))

@@ -10,18 +10,11 @@ import numpy as np
 
 from dpcp_audit.data.piecewise import PiecewiseConstant
 from dpcp_audit.data.populations import Pool
+from dpcp_audit.decisions import conclude
+from dpcp_audit.evidence import of_mean, of_rate
 from dpcp_audit.figures import Figure, FigureKind, Series
-from dpcp_audit.quantities import Bound, Quantity
-from dpcp_audit.results import (
-    Count,
-    Evidence,
-    EvidenceKind,
-    Measure,
-    Outcome,
-    PlainData,
-    Sample,
-    Verdict,
-)
+from dpcp_audit.quantities import Bound
+from dpcp_audit.results import Count, Evidence, Outcome, PlainData, Power
 
 if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray
@@ -62,9 +55,10 @@ class Report:
     def outcome(self) -> Outcome:
         """Return the outcome."""
         contender = self.case.contender
-        return Outcome(
-            verdict=self._verdict(),
-            evidence=self._evidence(),
+        return conclude(
+            self._evidence(),
+            self._power,
+            searched=True,
             witness=self.witness
             | {
                 "law": contender.source.as_data(),
@@ -78,59 +72,58 @@ class Report:
             figures=(self._histogram(), self._law_figure()),
         )
 
-    def _verdict(self) -> Verdict:
-        if self.case.refuted:
-            return Verdict.REFUTED
-        best = self.case.most_log_capital(self.case.coverage.size)
-        decisive = best >= -math.log(self.case.significance)
-        return Verdict.CONSISTENT if decisive else Verdict.INCONCLUSIVE
-
     def _limits(self) -> tuple[float, float]:
-        """Return limits of the mean of X; the upper one agrees with the verdict."""
-        case, claimed = self.case, self.case.side.claimed
+        """Return limits of the mean of X."""
+        case = self.case
         low = case.bets.lower_limit(case.values, significance=case.significance / 4)
-        high = case.bets.upper_limit(case.values, significance=case.significance)
-        if case.refuted:  # they differ by the rounding of a limit
-            return low, min(high, math.nextafter(claimed, 0))
-        return low, max(high, claimed)
+        return low, case.bets.upper_limit(case.values, significance=case.significance)
 
     def _evidence(self) -> Evidence:
         side, values = self.case.side, self.case.values
-        low, high = self._limits()
         count, where = values.size, f"{self.case.contender.source.name}, n = {self._n}"
-        failures = round(float(np.sum(1 - values))) if side.per_calibration else 0
+        interval = self._settled(side.natural(self._limits()))
         if side.per_calibration:
-            quantity, sample = (
-                Quantity.COVERAGE_FAILURE,
-                Sample(
-                    measure=Measure.RATES,
-                    counts=(Count(of="failures", hits=failures, trials=count, any_time=True),),
-                ),
+            failures = round(float(np.sum(1 - values)))
+            return of_rate(
+                side.quantity,
+                interval,
+                Count(of="failures", hits=failures, trials=count, any_time=True),
+                claimed=side.bounded,
+                confidence=1 - self.significance,
+                detail=where,
             )
-        else:
-            quantity, sample = (
-                Quantity.COVERAGE,
-                Sample(
-                    measure=Measure.MEAN,
-                    trials=count,
-                    variance=float(values.var(ddof=1)) if count > 1 else 0.0,
-                ),
-            )
-        mirrored = side.upper or side.per_calibration
-        mean, claimed = float(values.mean()), side.claimed
-        return Evidence(
-            kind=EvidenceKind.CERTIFIED,
-            quantity=quantity,
-            detail=where,
-            value=1 - mean if mirrored else mean,
-            lower=1 - high if mirrored else low,
-            upper=1 - low if mirrored else high,
-            claimed=1 - claimed if mirrored else claimed,
+        (mean, _) = side.natural((float(values.mean()), float(values.mean())))
+        return of_mean(
+            side.quantity,
+            mean,
+            interval,
+            claimed=side.bounded,
             confidence=1 - self.significance,
-            n_samples=count,
-            bound=Bound.AT_MOST if mirrored else Bound.AT_LEAST,
-            sample=sample,
+            trials=count,
+            variance=float(values.var(ddof=1)) if count > 1 else 0.0,
+            bound=side.bound,
+            detail=where,
         )
+
+    def _settled(self, interval: tuple[float, float]) -> tuple[float, float]:
+        """Return the interval with the claim on the verdict's side: a limit is rounded."""
+        (low, high), claimed = interval, self.case.side.bounded
+        if self.case.side.bound is Bound.AT_MOST:
+            beyond = math.nextafter(claimed, math.inf)
+            return (max(low, beyond) if self.case.refuted else min(low, claimed)), high
+        beyond = math.nextafter(claimed, -math.inf)
+        return low, (min(high, beyond) if self.case.refuted else max(high, claimed))
+
+    def _power(self) -> Power:
+        """Return the smallest shortfall that as many calls refute, on this law."""
+        case, side = self.case, self.case.side
+        shortfall = case.bets.smallest_violation(
+            case.values,
+            at_least=side.claimed,
+            n_values=case.coverage.size,
+            significance=case.significance,
+        )
+        return side.power(shortfall, "on this law")
 
     @property
     def _n(self) -> int:
@@ -157,7 +150,7 @@ class Report:
                 f"{tried}{judged}{simplified}; the last of them refuted the claim."
                 f"{self._rounding()}"
             )
-        return f"{tried}{judged}: the worst law found.{self._power()}"
+        return f"{tried}{judged}: the worst law found."
 
     def _rounding(self) -> str:
         if self.spared is None:
@@ -165,23 +158,6 @@ class Report:
         return (
             f" Thresholds larger by {self.spared:.2g} would have covered enough: if the code "
             "computes in single precision, or to a stated resolution, give a tolerance."
-        )
-
-    def _power(self) -> str:
-        case, side = self.case, self.case.side
-        shortfall = case.bets.detectable_shortfall(
-            case.values,
-            at_least=side.claimed,
-            n_values=case.coverage.size,
-            significance=case.significance,
-        )
-        if math.isinf(shortfall):
-            return " So few calls could hardly have refuted anything."
-        what = "rate of failures" if side.per_calibration else "mean coverage"
-        direction = "above" if side.upper or side.per_calibration else "below"
-        return (
-            f" As many calls refute a {what} of {shortfall:.2g} {direction} the claimed one on "
-            "this law with probability at least 0.95."
         )
 
     def _histogram(self) -> Figure:

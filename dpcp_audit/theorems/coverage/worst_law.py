@@ -13,6 +13,8 @@ import numpy as np
 
 from dpcp_audit import _validate
 from dpcp_audit.data.piecewise import PiecewiseConstant
+from dpcp_audit.quantities import Bound, Quantity
+from dpcp_audit.results import Power
 from dpcp_audit.stats.bounded_mean import MeanBets
 from dpcp_audit.targets.degenerate import DegenerateTargetError, draw
 
@@ -71,6 +73,37 @@ class Side:
         if self.per_calibration:
             return self.guarantee.confidence
         return 1 - self.guarantee.at_most if self.upper else self.guarantee.at_least
+
+    @property
+    def quantity(self) -> Quantity:
+        """What the claim bounds: the coverage, or how often it fails."""
+        return Quantity.COVERAGE_FAILURE if self.per_calibration else Quantity.COVERAGE
+
+    @property
+    def bound(self) -> Bound:
+        """On which side the claim bounds its quantity."""
+        return Bound.AT_MOST if self.upper or self.per_calibration else Bound.AT_LEAST
+
+    @property
+    def bounded(self) -> float:
+        """The claimed bound of the quantity."""
+        return self.natural((self.claimed, self.claimed))[0]
+
+    def natural(self, interval: tuple[float, float]) -> tuple[float, float]:
+        """Return an interval of the mean of X as one of the quantity."""
+        low, high = interval
+        return (1 - high, 1 - low) if self.bound is Bound.AT_MOST else (low, high)
+
+    def power(self, shortfall: float, detail: str) -> Power:
+        """Return the power to refute a mean of X that falls short by so much."""
+        sign = 1 if self.bound is Bound.AT_MOST else -1
+        return Power(
+            quantity=self.quantity,
+            smallest=self.bounded + sign * shortfall,
+            claimed=self.bounded,
+            bound=self.bound,
+            detail=detail,
+        )
 
     def values(self, coverage: FloatArray) -> FloatArray:
         """Return X of each call, from its coverage; shape (calls,)."""
@@ -285,11 +318,6 @@ class JudgedLaw:
             budget -= drawn.size
             size = min(2 * size, _LARGEST_BATCH)
             self._bet(drawn)
-
-    def most_log_capital(self, count: int) -> float:
-        """Return the log-capital that ``count`` calls could reach at best."""
-        worst = _BETS.log_wealth(np.zeros(1), at_least=self.side.claimed)
-        return float(self.bets.log_capital(count * worst))
 
     def _bet(self, coverage: FloatArray) -> None:
         values = self.side.values(coverage)

@@ -15,6 +15,7 @@ from support.membership import game
 from support.refusals import most_refusals, refusals
 from support.samplers import context, gaussian, laplace, response
 
+from dpcp_audit.audits.event_power import rates_refuted
 from dpcp_audit.audits.local import LocalPrivacy
 from dpcp_audit.audits.membership.release_games import label_report, pcoqs_threshold
 from dpcp_audit.audits.membership.score_attacks import BisectionBits, membership_pvalues
@@ -102,14 +103,14 @@ def test_pvalues_hold_their_false_positive_rate() -> None:
         assert binom.sf(count - 1, 4000, rate) > ALARM / 8
 
 
-def test_the_detectable_rate_is_detected() -> None:
+def test_the_smallest_rate_is_refuted() -> None:
     """False alarm at most 1e-6: 200 runs at the stated TPR, each refuting with P ≥ 0.9.
 
     A release gives the target away with probability ``tpr``, and looks so without it with
     probability ``fpr``; 0.95 is promised where the pilot finds the threshold.
     """
     fpr, claim = 0.01, PureDP(1.0)
-    tpr = game(laplace(1.0), claim, n_samples=4000).detectable_tpr(fpr, significance=LEVEL)
+    (tpr,) = rates_refuted(claim, [fpr], 2000, significance=LEVEL / 4)
 
     def sample(value: float, size: int, *, rng: np.random.Generator) -> np.ndarray:
         return rng.random(size) < (tpr if value else fpr)

@@ -5,13 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpcp_audit.audits.training.success_rate import hold_share
-from dpcp_audit.results import Verdict
+from dpcp_audit.audits.training.success_rate import conclude_share
+from dpcp_audit.results import Outcome, Verdict
 from dpcp_audit.stats.intervals import clopper_pearson
 
 
-def share(hits: int, trials: int) -> np.ndarray:
-    return np.arange(trials) < hits
+def judge(hits: int, trials: int, *, claimed: float, significance: float) -> Outcome:
+    return conclude_share(
+        "share",
+        np.arange(trials) < hits,
+        claimed=claimed,
+        significance=significance,
+        witness={},
+        note="",
+    )
 
 
 @pytest.mark.parametrize(
@@ -25,7 +32,7 @@ def share(hits: int, trials: int) -> np.ndarray:
     ],
 )
 def test_verdicts(hits, trials, claimed, verdict) -> None:
-    judged = hold_share("share", share(hits, trials), claimed=claimed, significance=1e-5)
+    judged = judge(hits, trials, claimed=claimed, significance=1e-5)
     assert judged.verdict is verdict
     limits = clopper_pearson(hits, trials, significance=1e-5)
     assert (judged.evidence.lower, judged.evidence.upper) == limits
@@ -35,10 +42,7 @@ def test_verdicts(hits, trials, claimed, verdict) -> None:
 
 
 def test_the_verdict_turns_where_the_lower_limit_passes_the_claim() -> None:
-    verdicts = [
-        hold_share("share", share(hits, 60), claimed=0.3, significance=1e-3).verdict
-        for hits in range(61)
-    ]
+    verdicts = [judge(hits, 60, claimed=0.3, significance=1e-3).verdict for hits in range(61)]
     turn = verdicts.index(Verdict.REFUTED)
     assert set(verdicts[:turn]) == {Verdict.CONSISTENT}
     assert set(verdicts[turn:]) == {Verdict.REFUTED}
@@ -48,4 +52,4 @@ def test_the_verdict_turns_where_the_lower_limit_passes_the_claim() -> None:
 
 def test_a_claim_outside_the_unit_interval_is_named() -> None:
     with pytest.raises(ValueError, match="claimed must lie in"):
-        hold_share("share", share(1, 2), claimed=1.5, significance=0.01)
+        judge(1, 2, claimed=1.5, significance=0.01)

@@ -66,13 +66,14 @@ class Counting:
         return self.calibrate(scores, size, rng=rng)
 
 
-def test_a_correct_target_is_consistent_and_the_note_says_what_would_have_shown() -> None:
+def test_a_correct_target_is_consistent_and_says_what_would_have_been_refuted() -> None:
     outcome = run(split())
     assert outcome.verdict is Verdict.CONSISTENT
     assert outcome.evidence.bound is Bound.AT_LEAST
     assert outcome.evidence.lower < outcome.evidence.value < outcome.evidence.upper
     assert outcome.evidence.claimed == 0.9
-    assert "As many calls refute a mean coverage of 0.0" in outcome.note
+    assert outcome.power is not None
+    assert 0.8 < outcome.power.smallest < outcome.power.claimed == 0.9
 
 
 def test_a_refuted_target_is_refuted_on_a_simple_law() -> None:
@@ -121,7 +122,8 @@ def test_infinite_thresholds_cover_all_or_nothing() -> None:
 def test_so_few_calls_that_nothing_could_be_refuted_are_inconclusive() -> None:
     outcome = run(split(), guarantee=Coverage(at_least=0.02), draws=100)
     assert outcome.verdict is Verdict.INCONCLUSIVE
-    assert "hardly" in outcome.note
+    assert outcome.power is not None
+    assert outcome.power.smallest == -math.inf
 
 
 def test_a_share_of_calibrations_is_judged_by_its_failures() -> None:
@@ -303,9 +305,11 @@ def test_the_figures_show_the_coverage_and_the_law() -> None:
 
 def test_power_is_stated_beforehand_and_grows_with_the_budget() -> None:
     here = context(0, significance=1e-4)
-    few, many = (audit(split(), draws=draws).detectable(here) for draws in (2000, 20_000))
-    assert 0 < many < few < 0.1
-    needed = audit(split()).calls_needed(many, significance=1e-4)
+    few, many = (
+        audit(split(), draws=draws).smallest_violation(here).smallest for draws in (2000, 20_000)
+    )
+    assert 0.8 < few < many < 0.9
+    needed = audit(split()).draws_needed(many, significance=1e-4)
     assert needed == pytest.approx(20_000, rel=0.1)
 
 

@@ -28,10 +28,12 @@ from dpcp_audit.audits.training.one_run import (
     training_epsilon_lower_bound,
 )
 from dpcp_audit.checks import whole
+from dpcp_audit.decisions import conclude
+from dpcp_audit.evidence import of_loss
 from dpcp_audit.figures import Figure, FigureKind, Series
 from dpcp_audit.neighbours import Relation
 from dpcp_audit.quantities import Bound, Quantity
-from dpcp_audit.results import Evidence, EvidenceKind, Outcome, PlainData, Verdict
+from dpcp_audit.results import Evidence, Outcome, PlainData, Power
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +47,6 @@ _FEWEST_BETS = 500
 _PILOT = 5
 _USUAL = 0.05
 _POINTS = 6
-_TOO_WEAK = " This attack would not have refuted a training without noise either."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,8 +60,8 @@ class CanaryAudit:
     may refute; a true claim is refuted with probability at most the significance. The evidence is
     the bound, or where only the region refutes, which does not speak of this δ, its p-value.
 
-    Each chunk plays a few runs without noise, too. INCONCLUSIVE where as large a share of right
-    guesses as theirs, at its 5 % quantile, would not have refuted.
+    Each chunk plays a few runs without noise, too. The power is what as large a share of right
+    guesses as theirs, at its 5 % quantile, would have certified, if it would have refuted.
 
     Parameters
     ----------
@@ -144,41 +145,54 @@ class CanaryAudit:
             self._bound(context, results, significance=level) for level in (half, _USUAL)
         )
         by_claim = refutes(self.claim, *groups, significance=half)
-        refuted = by_claim or strict > accounted
-        could = refuted or self._could(results, groups, significance=half)
-        by_region = by_claim and strict <= accounted
-        evidence = Evidence(
-            kind=EvidenceKind.CERTIFIED,
-            quantity=Quantity.EPSILON,
+        evidence = of_loss(
+            Quantity.EPSILON,
+            usual,
+            strict,
+            refuted=strict > accounted,
             at={"delta": self.delta},
             detail="the value is certified at 95 %",
-            value=usual,
-            lower=strict,
-            upper=math.inf,
             claimed=accounted,
             confidence=1 - context.significance,
             n_samples=total(groups).canaries,
         )
-        return Outcome(
-            verdict=_verdict(refuted=refuted, could=could),
-            evidence=self._of_region(evidence, groups, half) if by_region else evidence,
+        if by_claim and strict <= accounted:
+            evidence = self._of_region(evidence, groups, half)
+        return conclude(
+            evidence,
+            lambda: self._without_noise(results, groups, significance=half),
+            detect=math.inf,
             witness=self.witness | {"guarantee": str(self.claim), "seed": context.seed},
-            note=self._note(context, groups, strict, usual) + ("" if could else _TOO_WEAK),
+            note=self._note(context, groups, strict, usual),
             figures=(self._figure(context, results, accounted),),
         )
 
-    def _could(
+    def _without_noise(
         self, results: Sequence[PlainData], groups: Sequence[Guesses], *, significance: float
-    ) -> bool:
-        """Tell whether the same training without its noise would have been refuted."""
+    ) -> Power:
+        """Return the ε that the same training without its noise would have been certified to lose.
+
+        Among trainings that differ in the noise alone; infinity where it would have passed.
+        """
         twin = total(grouped([part for result in results for part in result["noiseless"]]))
-        return refutes(self.claim, *foreseen(groups, twin), significance=significance)
+        seen, smallest = foreseen(groups, twin), math.inf
+        if refutes(self.claim, *seen, significance=significance):
+            smallest = training_epsilon_lower_bound(
+                self.claim, *seen, delta=self.delta, significance=significance
+            )
+        return Power(
+            quantity=Quantity.EPSILON,
+            smallest=smallest,
+            claimed=self.claim.epsilon_at(self.delta),
+            at={"delta": self.delta},
+            detail="as this attack certifies of the same training without noise",
+        )
 
     def _of_region(
         self, evidence: Evidence, groups: Sequence[Guesses], significance: float
     ) -> Evidence:
         """Return the evidence of the right guesses against the claim's region."""
-        found = min(p_value(self.claim, *groups), significance)
+        found = min(p_value(self.claim, *groups), math.nextafter(significance, 0))
         return replace(
             evidence,
             quantity=Quantity.P_VALUE,
@@ -286,12 +300,6 @@ class CanaryAudit:
     def _epsilon_groups(self, results: Sequence[PlainData]) -> list[Guesses]:
         parts = [part for result in results for part in result["epsilon"]]
         return grouped(parts if self.runs > 1 else parts[-1:])
-
-
-def _verdict(*, refuted: bool, could: bool) -> Verdict:
-    if refuted:
-        return Verdict.REFUTED
-    return Verdict.CONSISTENT if could else Verdict.INCONCLUSIVE
 
 
 def _of(bound: float, accounted: float) -> str:

@@ -26,6 +26,7 @@ import numpy as np
 from dpcp_audit import _validate
 from dpcp_audit.audits.membership.release_membership import Rate
 from dpcp_audit.quantities import Quantity
+from dpcp_audit.results import Power
 from dpcp_audit.stats.bounded_mean import MeanBets
 
 if TYPE_CHECKING:
@@ -105,25 +106,33 @@ class RateLine:
         upper = MeanBets().lower_limit(losses, significance=significance / 2)
         return self._gain(lower), self._gain(upper)
 
-    def detectable(self, gains: FloatArray, *, significance: float, pilot: FloatArray) -> float:
+    def smallest_violation(
+        self, gains: FloatArray, *, significance: float, pilot: FloatArray
+    ) -> Power:
         """Return a mean gain that would have been refuted with probability 0.95, at this spread.
 
         Infinity where there is none.
         """
-        shortfall = self._bets(pilot).detectable_shortfall(
+        shortfall = self._bets(pilot).smallest_violation(
             self._losses(gains),
             at_least=self._least_loss,
             n_values=len(gains),
             significance=significance / 2,
         )
-        return self.allowed + shortfall * self._width
+        return Power(
+            quantity=self.quantity,
+            smallest=self.allowed + shortfall * self._width,
+            claimed=self.allowed,
+            at=self.at,
+            detail="at this spread of the gains",
+        )
 
-    def models_needed(self, gains: FloatArray, *, significance: float, pilot: FloatArray) -> float:
+    def draws_needed(self, gains: FloatArray, *, significance: float, pilot: FloatArray) -> float:
         """Return how many models of such gains are refuted with probability 0.95.
 
         Infinity where no number is enough.
         """
-        return self._bets(pilot).values_needed(
+        return self._bets(pilot).draws_needed(
             self._losses(gains), at_least=self._least_loss, significance=significance / 2
         )
 

@@ -12,6 +12,7 @@ from dpcp_audit.audits.training.membership.attack_rates import RateLine
 if TYPE_CHECKING:
     from dpcp_audit._types import BoolArray, FloatArray
     from dpcp_audit.guarantees import PrivacyGuarantee
+    from dpcp_audit.results import Power
 
 _LEVELS = expit(np.linspace(-7.0, 7.0, 57))
 _EPSILONS = (0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
@@ -45,7 +46,7 @@ class Held(NamedTuple):
     value: float
     lower: float
     upper: float
-    detectable: float
+    smallest_violation: Power
 
     @property
     def excess(self) -> float:
@@ -110,13 +111,13 @@ def hold(
         value=float(gains.mean()),
         lower=lower,
         upper=upper,
-        detectable=line.detectable(gains, significance=significance, pilot=earlier),
+        smallest_violation=line.smallest_violation(gains, significance=significance, pilot=earlier),
     )
 
 
-def models_needed(
+def draws_needed(
     choice: ChosenThreshold, pilot: AttackScores, fresh: AttackScores, *, significance: float
 ) -> float:
     """Return how many models like the fresh ones are refuted with probability 0.95."""
     gains, earlier = (played.gains(*choice) for played in (fresh, pilot))
-    return choice.line.models_needed(gains, significance=significance, pilot=earlier)
+    return choice.line.draws_needed(gains, significance=significance, pilot=earlier)

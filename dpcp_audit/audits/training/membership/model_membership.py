@@ -6,6 +6,7 @@ easier to find, so that an attack that stays below the bound proves nothing.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcp_audit import _validate
-from dpcp_audit.audits.certificates import power_of_twice
+from dpcp_audit.audits.event_power import power_of_twice
 from dpcp_audit.audits.membership.release_membership import AttackResult, OperatingPoint, roc_figure
 from dpcp_audit.audits.training.membership.attack_rates import rate
 from dpcp_audit.audits.training.membership.chosen_thresholds import (
@@ -22,15 +23,17 @@ from dpcp_audit.audits.training.membership.chosen_thresholds import (
     Held,
     candidates,
     choices,
+    draws_needed,
     hold,
-    models_needed,
     shares_from,
     thresholds,
 )
 from dpcp_audit.audits.training.membership.views import View
+from dpcp_audit.decisions import conclude
 from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
 from dpcp_audit.mechanisms.private_pipeline import PrivatePipeline
-from dpcp_audit.results import Evidence, EvidenceKind, Outcome, Verdict
+from dpcp_audit.quantities import Quantity
+from dpcp_audit.results import Evidence, EvidenceKind, Outcome, Power
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,11 +66,11 @@ class ModelMembership:
     that the pilots found most telling. A true claim is refuted with probability at most the
     significance.
 
-    CONSISTENT only where the attack, through this view and on as many fresh models, would have
-    refuted the same training without its noise with probability 0.95, and else INCONCLUSIVE.
-    That is measured on a quarter as many models without noise, at least 64: each half has the
-    attack fitted on the other. Where the models do not know how they are without noise,
-    CONSISTENT needs that an advantage of twice the claimed loss would have been refuted.
+    The power is what the attack, through this view and on as many fresh models, reaches against
+    the same training without its noise, where that would have been refuted with probability 0.95.
+    It is measured on a quarter as many models without noise, at least 64: each half has the
+    attack fitted on the other. Where the models do not know how they are without noise, it is the
+    smallest advantage that is refuted, which has to be that of twice the claimed loss.
 
     Parameters
     ----------
@@ -121,13 +124,16 @@ class ModelMembership:
         if shown is not advantage:
             levels["On the most telling line"] = shown.threshold
         result = self._result(levels, fresh)
-        if sharpest.excess > 0:
-            verdict, power = Verdict.REFUTED, ""
-        else:
-            verdict, power = self._power(context, advantage, len(fresh.scores))
-        return Outcome(
-            verdict=verdict,
-            evidence=_evidence(shown, context, fresh),
+        evidence = _evidence(shown, context, fresh)
+        bare = self.models.without_noise()
+        return conclude(
+            evidence,
+            lambda: (
+                advantage.smallest_violation
+                if bare is None
+                else self._without_noise(bare, context, len(fresh.scores))
+            ),
+            detect=self._twice(advantage) if bare is None else math.inf,
             witness=self.models.parameters
             | {
                 "guarantee": str(self.guarantee),
@@ -136,7 +142,7 @@ class ModelMembership:
                 "models": context.samples(self.n_models),
                 "seed": context.seed,
             },
-            note=f"{self._note(result, advantage, fresh)}{power}",
+            note=self._note(result, advantage, fresh),
             figures=(replace(roc_figure(self.guarantee, result, None), description=_FIGURE),),
         )
 
@@ -149,27 +155,35 @@ class ModelMembership:
         score = self.attack.fit(shadows, self.view)
         return _played(score, pilot), _played(score, fresh)
 
-    def _power(self, context: Context, advantage: Held, n_models: int) -> tuple[Verdict, str]:
-        """Return the verdict on a claim that is not refuted, and what the note says of it."""
+    def smallest_violation(self, context: Context) -> Power:
+        """Return what the attack reaches without the noise, or else the smallest advantage."""
         bare = self.models.without_noise()
-        if bare is None:
-            twice = float((power_of_twice(self.guarantee, _RATES) - _RATES).max())
-            if advantage.detectable <= twice:
-                return Verdict.CONSISTENT, ""
-            return Verdict.INCONCLUSIVE, " Twice the claimed loss would not have been refuted."
+        pilot, fresh = self.play(context)
+        if bare is not None:
+            return self._without_noise(bare, context, len(fresh.scores))
+        choice, _ = choices(self.guarantee, pilot)
+        return hold(choice, pilot, fresh, significance=context.significance / 2).smallest_violation
+
+    def _twice(self, advantage: Held) -> float:
+        """Return how much larger than allowed the advantage of twice the claimed loss is."""
+        twice = float((power_of_twice(self.guarantee, _RATES) - _RATES).max())
+        power = advantage.smallest_violation
+        return power.quantity.times_worse(twice, power.claimed, power.bound)
+
+    def _without_noise(self, bare: Models, context: Context, n_models: int) -> Power:
+        """Return the advantage without noise, where it would have been refuted."""
         pilot, fresh = self._play_halves(bare, context)
         held = choices(self.guarantee, pilot)
         reached = float(fresh.gains(*held[0]).mean())
         share = context.significance / 2
-        needed = min(models_needed(one, pilot, fresh, significance=share) for one in held)
-        if needed <= n_models:
-            return Verdict.CONSISTENT, (
-                " The same training without noise would have been refuted: the attack's advantage "
-                f"there is {reached:.4g}."
-            )
-        return Verdict.INCONCLUSIVE, (
-            " This attack would not have refuted a training without noise either: its advantage "
-            f"there is {reached:.4g}."
+        needed = min(draws_needed(one, pilot, fresh, significance=share) for one in held)
+        shown = needed <= n_models
+        passed = f"the same training without noise included ({reached:.4g})"
+        return Power(
+            quantity=Quantity.ADVANTAGE,
+            smallest=reached if shown else math.inf,
+            claimed=held[0].line.allowed,
+            detail="of the same training without noise" if shown else passed,
         )
 
     def _play_halves(self, bare: Models, context: Context) -> tuple[AttackScores, AttackScores]:
@@ -205,8 +219,9 @@ class ModelMembership:
             f"Its advantage is {advantage.value:.4g}; the claim allows "
             f"{advantage.line.allowed:.4g}"
         )
-        if advantage.detectable <= 1:
-            reached += f", and {advantage.detectable:.4g} would have been refuted"
+        least = advantage.smallest_violation.smallest
+        if least <= 1:
+            reached += f", and of such gains {least:.4g} would be refuted"
         points = [
             f"{point.purpose}: TPR {point.tpr} at FPR {point.fpr}, where "
             f"{float(self.guarantee.power(min(1.0, point.fpr.value))):.4g} is allowed."

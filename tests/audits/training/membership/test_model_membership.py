@@ -92,16 +92,16 @@ def test_too_few_models_for_any_attack_are_inconclusive() -> None:
 
 
 @pytest.mark.parametrize(
-    ("models", "claim", "verdict", "said"),
+    ("models", "claim", "verdict", "of"),
     [
-        (Responses(0.5), PureDP(1.0), "CONSISTENT", "The same training without noise would have"),
-        (Responses(0.5), ApproxDP(6.0, 0.01), "INCONCLUSIVE", "would not have refuted a training"),
-        (Gossip(0.05), ApproxDP(0.0, 0.2), "CONSISTENT", "brackets, hold at 95 %."),
-        (Gossip(0.05), ApproxDP(3.0, 0.2), "INCONCLUSIVE", "Twice the claimed loss would not"),
+        (Responses(0.5), PureDP(1.0), "CONSISTENT", "of the same training without noise"),
+        (Responses(0.5), ApproxDP(6.0, 0.01), "INCONCLUSIVE", "the same training without noise"),
+        (Gossip(0.05), ApproxDP(0.0, 0.2), "CONSISTENT", "at this spread of the gains"),
+        (Gossip(0.05), ApproxDP(3.0, 0.2), "INCONCLUSIVE", "at this spread of the gains"),
     ],
     ids=["told", "never told", "twice told", "twice never told"],
 )
-def test_consistent_is_said_only_where_the_attack_had_power(models, claim, verdict, said) -> None:
+def test_consistent_is_said_only_where_the_attack_had_power(models, claim, verdict, of) -> None:
     check = ModelMembership(
         models=models,
         attack=LossThreshold(),
@@ -111,7 +111,8 @@ def test_consistent_is_said_only_where_the_attack_had_power(models, claim, verdi
     )
     outcome = check(context(0, significance=1e-4))
     assert outcome.verdict == verdict
-    assert said in outcome.note
+    assert outcome.power is not None
+    assert outcome.power.detail.startswith(of)
 
 
 def test_models_that_tell_every_coin_are_refuted() -> None:
@@ -151,7 +152,7 @@ def test_the_number_of_models_needed_is_enough_and_not_too_many() -> None:
         return line.gains(coins == kept, coins)
 
     pilot = gains(130)
-    needed = line.models_needed(gains(130), significance=1e-3, pilot=pilot)
+    needed = line.draws_needed(gains(130), significance=1e-3, pilot=pilot)
 
     def refuted(models: int) -> int:
         limits = (line.limits(gains(models), significance=1e-3, pilot=pilot)[0] for _ in range(20))
@@ -159,7 +160,7 @@ def test_the_number_of_models_needed_is_enough_and_not_too_many() -> None:
 
     assert refuted(int(needed)) >= 14
     assert refuted(int(needed / 4)) <= 10
-    assert math.isinf(line.models_needed(0 * pilot, significance=1e-3, pilot=pilot))
+    assert math.isinf(line.draws_needed(0 * pilot, significance=1e-3, pilot=pilot))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,212 @@
+"""The power of an event's certificate: the smallest violation, and the draws needed.
+
+An event with the probability p′ on the neighbour is refuted with probability 0.95 from some p on;
+the loss that the two show, in the claim's own parameter, is the smallest at the event that shows
+it best. What bounds a Rényi divergence, or is Gaussian, is held against a Gaussian release, of
+which an event shows a part only.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcp_audit.audits.certificates import Certificate, linear_claim
+from dpcp_audit.audits.loss_bounds import event_loss
+from dpcp_audit.decisions import reaches
+from dpcp_audit.guarantees import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
+from dpcp_audit.quantities import Quantity
+from dpcp_audit.results import Power
+from dpcp_audit.stats import rate_power
+from dpcp_audit.stats.bisection import fewest, turn
+from dpcp_audit.stats.intervals import clopper_pearson
+from dpcp_audit.stats.ratio_power import rate_detected
+from dpcp_audit.stats.ratio_test import RatioTest
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from dpcp_audit._types import FloatArray
+    from dpcp_audit.guarantees import PrivacyGuarantee
+
+_DETECTION = 0.95
+_EACH = (1 + _DETECTION) / 2
+"""The probability with which either of two counts stays on its side of a quantile."""
+_LEAST_LOSS = 0.1
+"""What stands in for twice nothing."""
+_LARGEST_EPSILON = 50.0
+_HALVINGS = 16
+_RATES = tuple(np.geomspace(1e-9, 0.5, 40).tolist())
+"""An event's rates on the neighbour, among which the one that shows a loss best is looked for."""
+_BEST = "at the event that shows it best"
+_CUTS = np.linspace(-3, 8, 89)
+"""The half-lines among which the one that shows a shift best is looked for."""
+_LARGEST_SHIFT = 40.0
+
+
+@lru_cache(maxsize=256)
+def smallest_violation(
+    guarantee: PrivacyGuarantee,
+    trials: int,
+    *,
+    significance: float,
+    certificate: Certificate = Certificate.SCORE,
+) -> Power:
+    """Return the smallest loss that ``certify`` refutes with probability 0.95.
+
+    Parameters
+    ----------
+    trials : int
+        Fresh outputs of each of the two neighbours.
+    """
+    linear = linear_claim(guarantee)
+    if isinstance(guarantee, ZCDP | RenyiDP | GaussianDP):
+        return _if_gaussian(guarantee, trials, significance)
+    if certificate is Certificate.CLOPPER_PEARSON or linear is None:
+        return _by_limits(guarantee, trials, significance)
+    return Power(
+        quantity=Quantity.EPSILON,
+        smallest=_by_score(linear, trials, significance),
+        claimed=linear.epsilon,
+        at={"delta": linear.delta} if linear.delta else {},
+        detail=_BEST,
+    )
+
+
+def draws_needed(
+    guarantee: PrivacyGuarantee,
+    factor: float,
+    *,
+    significance: float,
+    certificate: Certificate = Certificate.SCORE,
+) -> int:
+    """Return how many fresh outputs of each neighbour refute a violation by a factor of the noise.
+
+    As ``decide`` counts it: twice ε, but four times ρ. To 1 in 500.
+    """
+
+    def detected(trials: int) -> bool:
+        power = smallest_violation(
+            guarantee, trials, significance=significance, certificate=certificate
+        )
+        return reaches(power, factor)
+
+    needed = fewest(detected, at_least=16, most=2**28, share=500) if factor > 1 else None
+    if needed is None:
+        raise ValueError(f"factor is too close to 1, got {factor!r}")
+    return needed
+
+
+def power_of_twice(guarantee: PrivacyGuarantee, rates: ArrayLike) -> FloatArray:
+    """Return the power that the guarantee allows against two people: twice the loss of one.
+
+    Of a claim that nothing is lost, that of a small ε.
+    """
+    twice = guarantee.power(guarantee.power(rates))
+    nothing = (twice <= np.asarray(rates)).all()
+    return PureDP(_LEAST_LOSS).power(rates) if nothing else twice
+
+
+def _by_score(claim: ApproxDP, trials: int, significance: float) -> float:
+    test = RatioTest(n=trials, n_prime=trials, epsilon=claim.epsilon, delta=claim.delta)
+    if test.p_value(trials, 0, nuisance_error=significance / 1000) > significance:
+        return math.inf  # not even an event that one input always gives, and the other never
+    loss, smallest = event_loss(claim), _LARGEST_EPSILON
+    balanced = 1 / (1 + math.exp(min(_LARGEST_EPSILON, 2 * claim.epsilon)))  # randomised response
+    for rate in (balanced, *_RATES[::-1]):
+        most = float(ApproxDP(smallest, claim.delta).power(rate))
+        p = rate_detected(
+            test,
+            rate,
+            significance=significance,
+            detection=_DETECTION,
+            at_most=most,
+            steps=_HALVINGS,
+        )
+        if math.isfinite(p):
+            smallest = min(smallest, loss.of(p, rate))
+    return smallest if smallest < _LARGEST_EPSILON else math.inf
+
+
+def gaussian_shift(guarantee: PrivacyGuarantee, trials: int, *, significance: float) -> float:
+    """Return the least shift μ of N(μ, 1) against N(0, 1) at which an event is refuted.
+
+    With probability at least 0.95, by the Clopper–Pearson limits of the best half-line, at
+    ``trials`` outputs of either law; infinity where no shift below 40 is.
+    """
+    from scipy.stats import binom, norm  # noqa: PLC0415  (slow to import)
+
+    def limits(rates: FloatArray, share: float) -> tuple[FloatArray, FloatArray]:
+        counts = np.asarray(binom.ppf(share, trials, rates)).astype(np.int64)
+        return clopper_pearson(counts, trials, significance=significance)
+
+    allowed = guarantee.power(limits(norm.sf(_CUTS), _EACH)[1])
+
+    def refuted(shift: float) -> bool:
+        return bool((limits(norm.sf(_CUTS - shift), 1 - _EACH)[0] > allowed).any())
+
+    if not refuted(_LARGEST_SHIFT):
+        return math.inf
+    return turn(refuted, 0.0, _LARGEST_SHIFT, relative=1e-4).holds
+
+
+def _if_gaussian(guarantee: ZCDP | RenyiDP | GaussianDP, trials: int, significance: float) -> Power:
+    shift = gaussian_shift(guarantee, trials, significance=significance)
+    loss = event_loss(guarantee)
+    if isinstance(guarantee, GaussianDP):
+        smallest = shift
+    else:
+        smallest = (guarantee.alpha if isinstance(guarantee, RenyiDP) else 1.0) * shift**2 / 2
+    return Power(
+        quantity=loss.quantity,
+        smallest=smallest,
+        claimed=loss.claimed_at(0.5),
+        at=loss.at,
+        detail="if the release is Gaussian",
+    )
+
+
+def rates_refuted(
+    guarantee: PrivacyGuarantee, fpr: ArrayLike, trials: int, *, significance: float
+) -> FloatArray:
+    """Return the least p that two Clopper–Pearson limits refute with probability 0.95.
+
+    Parameters
+    ----------
+    fpr : array_like, shape (m,)
+        The event's rates on the neighbour, whose counts are put at their upper ends.
+
+    Returns
+    -------
+    ndarray, shape (m,)
+        Infinite where no p is refuted so often.
+    """
+    from scipy.stats import binom  # noqa: PLC0415  (slow to import)
+
+    most = np.asarray(binom.ppf(_EACH, trials, np.asarray(fpr))).astype(np.int64)
+    allowed = guarantee.power(clopper_pearson(most, trials, significance=significance)[1])
+    found = [
+        rate_power.smallest_violation(
+            min(1.0, rate), trials, significance=significance, detection=_EACH
+        )
+        for rate in allowed.tolist()
+    ]
+    return np.array(found)
+
+
+def _by_limits(guarantee: PrivacyGuarantee, trials: int, significance: float) -> Power:
+    loss, best = event_loss(guarantee), (math.inf, math.inf, math.nan)
+    needed = rates_refuted(guarantee, _RATES, trials, significance=significance)
+    for rate, p in zip(_RATES, needed.tolist(), strict=True):
+        if math.isfinite(p):
+            shown, claimed = loss.of(p, rate), loss.claimed_at(rate)
+            best = min(best, (shown / claimed if claimed > 0 else math.inf, shown, claimed))
+    _, smallest, claimed = best
+    if math.isnan(claimed):
+        claimed = loss.claimed_at(0.5)
+    return Power(
+        quantity=loss.quantity, smallest=smallest, claimed=claimed, at=loss.at, detail=_BEST
+    )

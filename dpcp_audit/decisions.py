@@ -1,0 +1,128 @@
+"""The decision rule: from evidence and power to a verdict, for every check.
+
+REFUTED: the whole interval lies beyond the claim. PROVED: exact evidence lies within it, for every
+case that the statement speaks of. CONSISTENT: not refuted, and either the power reached the factor
+asked for, or the whole certified interval lies within the claim. INCONCLUSIVE: anything else.
+
+An interval that lies within the claim settles nothing where a search chose one case of many, since
+another may be worse. So it is with a sampled loss of privacy: one event or one attack shows it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from dpcp_audit.quantities import Bound, Quantity
+from dpcp_audit.results import EvidenceKind, Outcome, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpcp_audit.figures import Figure
+    from dpcp_audit.outcome_tables import Table
+    from dpcp_audit.results import Evidence, PlainData, Power
+
+DETECT = 2.0
+"""The factor, in the scale of the noise, that a check has to be able to refute."""
+ROUNDING = 1e-9
+"""Relative rounding that an exact number may carry before it counts as a violation."""
+_LEAST_LOSS = 0.1
+"""What stands in for twice nothing, where a claim allows no loss at all."""
+_SQUARED = frozenset({Quantity.RHO, Quantity.RENYI_DIVERGENCE})
+"""Quantities that grow by a factor of four where the noise is halved."""
+
+
+def decide(
+    evidence: Evidence,
+    *,
+    power: Power | None = None,
+    every_case: bool = False,
+    searched: bool = False,
+    detect: float = DETECT,
+) -> Verdict:
+    """Return the verdict on a claim.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        Of a number that the claim bounds; without a claimed value nothing is decided.
+    power : Power or None
+        What this check would have refuted.
+    every_case : bool
+        Whether the evidence covers every case that the statement speaks of.
+    searched : bool
+        Whether it is of the worst case that a search has found.
+    detect : float
+        CONSISTENT needs the power to refute a violation by this factor: twice ε or μ, but four
+        times ρ or D_α, since it is a factor of the noise. Infinity asks for any violation.
+
+    Examples
+    --------
+    >>> from dpcp_audit.results import Evidence, Power
+    >>> found = Evidence.exact(Quantity.EPSILON, 0.9, claimed=1.0)
+    >>> seen = Power(quantity=Quantity.EPSILON, smallest=1.0, claimed=1.0, detection=1.0)
+    >>> str(decide(found, power=seen, every_case=True)), str(decide(found, power=seen))
+    ('PROVED', 'CONSISTENT')
+    """
+    if refutes(evidence):
+        return Verdict.REFUTED
+    exact = evidence.kind is EvidenceKind.EXACT
+    one_of_many = searched or evidence.quantity.is_loss
+    settled = exact or not (one_of_many or evidence.kind is EvidenceKind.INDICATIVE)
+    within = settled and _lies_within(evidence)
+    if exact and within and every_case:
+        return Verdict.PROVED
+    able = evidence.claimed is not None and power is not None and reaches(power, detect)
+    return Verdict.CONSISTENT if within or able else Verdict.INCONCLUSIVE
+
+
+def conclude(
+    evidence: Evidence,
+    power: Callable[[], Power],
+    *,
+    witness: PlainData,
+    note: str,
+    figures: tuple[Figure, ...] = (),
+    tables: tuple[Table, ...] = (),
+    searched: bool = False,
+    detect: float = DETECT,
+) -> Outcome:
+    """Return the outcome of a sampled check; its power is asked for where it does not refute."""
+    seen = None if refutes(evidence) else power()
+    return Outcome(
+        verdict=decide(evidence, power=seen, searched=searched, detect=detect),
+        evidence=evidence,
+        power=seen,
+        witness=witness,
+        note=note,
+        figures=figures,
+        tables=tables,
+    )
+
+
+def refutes(evidence: Evidence) -> bool:
+    """Tell whether the whole interval lies beyond the claim."""
+    nearer = evidence.lower if evidence.bound is Bound.AT_MOST else evidence.upper
+    return evidence.claimed is not None and _beyond(nearer, evidence, evidence.claimed)
+
+
+def reaches(power: Power, detect: float = DETECT) -> bool:
+    """Tell whether a violation by the factor ``detect`` of the noise would have been refuted."""
+    if math.isinf(power.smallest) and power.smallest != power.claimed:
+        return False
+    if power.claimed == 0 and power.quantity.is_loss and math.isfinite(detect):
+        return power.smallest <= _LEAST_LOSS
+    return power.factor <= (detect**2 if power.quantity in _SQUARED else detect)
+
+
+def _lies_within(evidence: Evidence) -> bool:
+    farther = evidence.upper if evidence.bound is Bound.AT_MOST else evidence.lower
+    return evidence.claimed is not None and not _beyond(farther, evidence, evidence.claimed)
+
+
+def _beyond(number: float, evidence: Evidence, claimed: float) -> bool:
+    room = ROUNDING * max(abs(claimed), 1e-6) if evidence.kind is EvidenceKind.EXACT else 0.0
+    if evidence.bound is Bound.AT_MOST:
+        return number > claimed + room
+    return number < claimed - room

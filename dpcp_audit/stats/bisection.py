@@ -1,0 +1,70 @@
+"""Where a condition turns: one bisection, and one search for the fewest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Turn(NamedTuple):
+    """Two neighbouring numbers: the condition fails at the first, and holds at the second."""
+
+    fails: float
+    holds: float
+
+
+def turn(
+    condition: Callable[[float], bool],
+    fails: float,
+    holds: float,
+    *,
+    steps: int = 200,
+    relative: float = 0.0,
+) -> Turn:
+    """Bisect between a number at which a condition fails and one at which it holds.
+
+    Parameters
+    ----------
+    condition : callable
+        It turns once between the two, which may come in either order. It is not asked at them.
+    steps : int
+        Halvings at most; it ends anyway where no number lies in between.
+    relative : float
+        It ends where the two are this close, relative to the larger of 1 and the second.
+
+    Examples
+    --------
+    >>> round(turn(lambda x: x * x >= 2, 0.0, 2.0).holds, 12)
+    1.414213562373
+    """
+    for _ in range(steps):
+        middle = (fails + holds) / 2
+        if middle in {fails, holds} or abs(holds - fails) <= relative * max(1.0, abs(holds)):
+            break
+        fails, holds = (fails, middle) if condition(middle) else (middle, holds)
+    return Turn(fails, holds)
+
+
+def fewest(
+    condition: Callable[[int], bool], *, at_least: int = 1, most: int = 2**50, share: int = 0
+) -> int | None:
+    """Return the least whole number at which a condition that rises holds; None if that is large.
+
+    Parameters
+    ----------
+    at_least, most : int
+        The first number to try, and where doubling it ends.
+    share : int
+        To 1 in so many only, where a condition is slow to try; 0 asks for the least itself.
+    """
+    low, high = at_least - 1, at_least
+    while not condition(high):
+        low, high = high, 2 * high
+        if high > most:
+            return None
+    while high - low > max(1, high // share if share else 1):
+        middle = (low + high) // 2
+        low, high = (low, middle) if condition(middle) else (middle, high)
+    return high

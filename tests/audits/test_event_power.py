@@ -1,0 +1,136 @@
+"""What an event's certificate would have refuted: as often as it says, and nothing smaller."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import binom, norm
+
+from dpcp_audit.audits.certificates import Certificate, Hits, certify
+from dpcp_audit.audits.event_power import (
+    draws_needed,
+    gaussian_shift,
+    power_of_twice,
+    rates_refuted,
+    smallest_violation,
+)
+from dpcp_audit.decisions import reaches
+from dpcp_audit.guarantees import ZCDP, ApproxDP, GaussianDP, PrivacyGuarantee, PureDP, RenyiDP
+from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
+from dpcp_audit.quantities import Quantity
+
+LEVEL = 1e-3
+RATES = np.geomspace(1e-9, 0.5, 200)
+
+
+def refutations(claim: ApproxDP, true: ApproxDP, trials: int, certificate: Certificate) -> float:
+    """Return the power against randomised response, which is where an event shows ε best."""
+    rng, q = np.random.default_rng(0), 1 / (1 + math.exp(true.epsilon))
+    x = rng.binomial(trials, float(true.power(q)), size=200)
+    y = rng.binomial(trials, q, size=200)
+    refuted = [
+        certify(
+            claim, Hits(int(a), int(b), trials), significance=LEVEL, certificate=certificate
+        ).refuted
+        for a, b in zip(x, y, strict=True)
+    ]
+    return float(np.mean(refuted))
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("certificate", list(Certificate))
+@pytest.mark.parametrize("delta", [0.0, 0.05])
+def test_the_smallest_violation_is_refuted_and_half_of_it_is_not(
+    delta: float, certificate: Certificate
+) -> None:
+    """False alarm at most 1e-6, at a little more than the smallest violation."""
+    claim = ApproxDP(1.0, delta)
+    found = smallest_violation(claim, 500, significance=LEVEL, certificate=certificate).smallest
+    assert 1.2 < found < 2.2
+    assert refutations(claim, ApproxDP(found + 0.05, delta), 500, certificate) >= (
+        binom.ppf(1e-6, 200, 0.95) / 200
+    )
+    assert refutations(claim, ApproxDP((1 + found) / 2, delta), 500, certificate) < 0.8
+
+
+@pytest.mark.parametrize(
+    ("claim", "quantity"),
+    [
+        (PureDP(1.0), Quantity.EPSILON),
+        (ApproxDP(1.0, 1e-6), Quantity.EPSILON),
+        (ZCDP(0.5), Quantity.RHO),
+        (RenyiDP(2.0, 0.5), Quantity.RENYI_DIVERGENCE),
+        (GaussianDP(1.0), Quantity.MU),
+        (SubsampledGaussian(sampling_rate=0.5, steps=2, noise_multiplier=2.0), Quantity.MU),
+    ],
+)
+def test_the_power_is_in_the_claims_own_unit_and_grows_with_the_draws(
+    claim: PrivacyGuarantee, quantity: Quantity
+) -> None:
+    few, many = (smallest_violation(claim, n, significance=LEVEL) for n in (1000, 50_000))
+    assert few.quantity is many.quantity is quantity
+    assert many.claimed < many.smallest < few.smallest
+    assert 1.0 < many.factor < few.factor
+
+
+def test_nothing_is_refuted_by_too_few_draws() -> None:
+    for claim in (PureDP(8.0), ZCDP(20.0), ZCDP(50.0)):
+        power = smallest_violation(claim, 100, significance=1e-6)
+        assert math.isinf(power.smallest)
+        assert not reaches(power)
+
+
+@pytest.mark.parametrize("claim", [PureDP(1.0), ZCDP(0.5), GaussianDP(1.0)])
+def test_draws_needed_inverts_the_smallest_violation(claim: PrivacyGuarantee) -> None:
+    needed = draws_needed(claim, 2.0, significance=LEVEL)
+    assert reaches(smallest_violation(claim, needed, significance=LEVEL), 2.0)
+    assert not reaches(smallest_violation(claim, int(0.95 * needed), significance=LEVEL), 2.0)
+
+
+@pytest.mark.parametrize("factor", [0.5, 1.0, 1 + 1e-9])
+def test_a_factor_that_is_no_violation_is_refused(factor: float) -> None:
+    with pytest.raises(ValueError, match="^factor is too close to 1"):
+        draws_needed(PureDP(1.0), factor, significance=LEVEL)
+
+
+@pytest.mark.parametrize("fpr", [0.01, 0.3])
+def test_the_rates_that_are_refuted_come_down_to_what_is_allowed(fpr: float) -> None:
+    found = [
+        float(rates_refuted(PureDP(1.0), [fpr], n, significance=LEVEL)[0])
+        for n in (5000, 20_000, 2_000_000)
+    ]
+    assert found[0] > found[1] > found[2]
+    assert 1.0 < found[2] / float(PureDP(1.0).power(fpr)) < 1.2
+    assert math.isinf(rates_refuted(PureDP(1.0), [0.99], 1000, significance=1e-6)[0])
+    assert binom.ppf(0.975, 5000, fpr) > 5000 * fpr
+
+
+def test_two_people_lose_twice_as_much() -> None:
+    assert power_of_twice(GaussianDP(1.0), RATES) == pytest.approx(GaussianDP(2.0).power(RATES))
+    assert (power_of_twice(ApproxDP(0.0, 0.0), RATES) > RATES).all()
+
+
+def test_the_power_of_an_event_is_the_smallest_shift_that_it_refutes() -> None:
+    """Counts at the quantiles that the power allows for are refuted at it, and not below."""
+    claim, trials, significance = ZCDP(0.5), 2000, 1e-5
+    shift = gaussian_shift(claim, trials, significance=significance)
+    cuts = np.linspace(-3, 8, 89)
+
+    def typical_is_refuted(mean: float) -> bool:
+        rates = norm.sf(cuts - mean), norm.sf(cuts)
+        return any(
+            certify(
+                claim,
+                Hits(round(trials * p), round(trials * q), trials),
+                significance=significance,
+                certificate=Certificate.CLOPPER_PEARSON,
+            ).refuted
+            for p, q in zip(*rates, strict=True)
+        )
+
+    assert shift > 1  # 0.5-zCDP allows a shift of 1
+    assert typical_is_refuted(shift)
+    assert not typical_is_refuted(0.8 * shift)
+    assert gaussian_shift(claim, 10 * trials, significance=significance) < shift
