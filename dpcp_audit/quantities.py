@@ -104,8 +104,6 @@ class Quantity(StrEnum):
     """Of an event that is neither a failure nor an attack's success."""
     SHARE_OF_OUTPUTS = "share-of-outputs"
     """By which outputs an event tells two inputs apart."""
-    P_VALUE = "p-value"
-    """Of a test of the claim, which is refuted below the level that is claimed."""
     DIFFERENCE = "difference"
     RATIO = "ratio"
     COUNT = "count"
@@ -232,13 +230,6 @@ _KINDS: dict[Quantity, _Kind] = {
     ),
     Quantity.PROBABILITY: _Kind(label="probability", scale=Scale.SHARE),
     Quantity.SHARE_OF_OUTPUTS: _Kind(label="share of outputs", scale=Scale.SHARE),
-    Quantity.P_VALUE: _Kind(
-        label="p-value",
-        unit="p",
-        promise=Promise.GUARANTEE,
-        bound=Bound.AT_LEAST,
-        worse="Leaks more than promised",
-    ),
     Quantity.DIFFERENCE: _Kind(label="difference"),
     Quantity.RATIO: _Kind(label="ratio", scale=Scale.TIMES),
     Quantity.COUNT: _Kind(label="count"),

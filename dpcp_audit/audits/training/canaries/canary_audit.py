@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,7 +23,6 @@ from dpcp_audit.audits.training.one_run import (
     Guesses,
     OneRunTheorem,
     epsilon_lower_bound,
-    p_value,
     refutes,
     training_epsilon_lower_bound,
 )
@@ -32,7 +31,7 @@ from dpcp_audit.decisions import conclude
 from dpcp_audit.evidence import of_loss
 from dpcp_audit.figures import Figure, FigureKind, Series
 from dpcp_audit.neighbours import Relation
-from dpcp_audit.quantities import Bound, Quantity
+from dpcp_audit.quantities import Quantity
 from dpcp_audit.results import Evidence, Outcome, PlainData, Power
 
 if TYPE_CHECKING:
@@ -157,7 +156,7 @@ class CanaryAudit:
             n_samples=total(groups).canaries,
         )
         if by_claim and strict <= accounted:
-            evidence = self._of_region(evidence, groups, half)
+            evidence = self._of_family(groups, context, accounted, half)
         return conclude(
             evidence,
             lambda: self._without_noise(results, groups, significance=half),
@@ -188,21 +187,24 @@ class CanaryAudit:
             detail="as this attack certifies of the same training without noise",
         )
 
-    def _of_region(
-        self, evidence: Evidence, groups: Sequence[Guesses], significance: float
+    def _of_family(
+        self, groups: Sequence[Guesses], context: Context, accounted: float, significance: float
     ) -> Evidence:
-        """Return the evidence of the right guesses against the claim's region."""
-        found = min(p_value(self.claim, *groups), math.nextafter(significance, 0))
-        return replace(
-            evidence,
-            quantity=Quantity.P_VALUE,
-            at={},
-            detail="of the right guesses, by the claim's trade-off",
-            value=found,
-            lower=0.0,
-            upper=found,
-            claimed=significance,
-            bound=Bound.AT_LEAST,
+        """Return the ε that right guesses show among trainings that differ in the noise alone."""
+        strict, usual = (
+            training_epsilon_lower_bound(self.claim, *groups, delta=self.delta, significance=level)
+            for level in (significance, _USUAL)
+        )
+        return of_loss(
+            Quantity.EPSILON,
+            usual,
+            strict,
+            refuted=True,
+            at={"delta": self.delta},
+            detail="among trainings that differ in the noise alone; the value is certified at 95 %",
+            claimed=accounted,
+            confidence=1 - context.significance,
+            n_samples=total(groups).canaries,
         )
 
     def _runs(self, context: Context) -> int:

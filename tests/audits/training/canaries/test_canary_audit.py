@@ -15,7 +15,6 @@ from dpcp_audit.audits.training.one_run import Guesses
 from dpcp_audit.checks import Chunked, Context
 from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
 from dpcp_audit.neighbours import Relation
-from dpcp_audit.quantities import Bound
 from dpcp_audit.results import EvidenceKind, Verdict
 
 Q, STEPS, SIGMA = 0.1, 20, 0.8
@@ -94,9 +93,9 @@ def test_too_little_noise_is_refuted_by_the_claims_own_region() -> None:
     outcome = audit(game=Release(sigma=SIGMA / 2))(context())
     assert outcome.verdict is Verdict.REFUTED
     evidence = outcome.evidence
-    assert evidence.quantity == "p-value"
-    assert evidence.bound is Bound.AT_LEAST
-    assert evidence.value == evidence.upper < evidence.claimed == 0.5e-4
+    assert evidence.quantity == "epsilon"
+    assert evidence.at == {"delta": 1e-5}
+    assert evidence.value >= evidence.lower > evidence.claimed == CLAIM.epsilon_at(1e-5)
 
 
 def test_no_epsilon_is_certified_where_the_region_alone_refutes() -> None:
@@ -107,8 +106,9 @@ def test_no_epsilon_is_certified_where_the_region_alone_refutes() -> None:
     evidence = outcome.evidence
     assert claim.epsilon_at(1e-5) > 3.9
     assert outcome.verdict is Verdict.REFUTED
-    assert evidence.bound is Bound.AT_LEAST
-    assert evidence.upper <= evidence.claimed == 0.5e-4
+    assert evidence.lower > evidence.claimed
+    assert evidence.detail.startswith("among trainings that differ in the noise alone")
+    assert evidence.claimed == claim.epsilon_at(1e-5)
 
 
 @pytest.mark.statistical
