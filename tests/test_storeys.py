@@ -97,7 +97,7 @@ def in_circles(graph: Mapping[Path, set[Path]]) -> set[Path]:
     return {node for node in graph if node in reached(node)}
 
 
-@pytest.mark.parametrize("room", ["frontends", "reports", "engine", "target_checks", "targets"])
+@pytest.mark.parametrize("room", STOREYS)
 def test_no_imports_go_in_a_circle(room) -> None:
     graph = {path: imports_of(path) for path in modules() if path.is_relative_to(PACKAGE / room)}
     assert len(graph) > 3
