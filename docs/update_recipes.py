@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.libraries import recipes as catalogue
 from dpcp_audit.reports.document import load
+from dpcp_audit.reports.findings.severity import power_sentence
 
 if TYPE_CHECKING:
     from dpcp_audit.libraries.recipes import Recipe
@@ -41,7 +42,8 @@ def verdicts_table(document: dict[str, Any], recipes: tuple[Recipe, ...]) -> str
     lines = ["| claim | version | verdict | what was tried |", "|---|---|---|---|"]
     for finding in document["findings"]:
         name = finding["id"].partition("[")[0]
-        tried = finding["note"] or finding["error"]
+        power = power_sentence(finding["power"])
+        tried = " ".join(filter(None, [finding["note"] or finding["error"], power]))
         lines.append(_row(f"`{finding['id']}`", version[name], finding["verdict"], tried))
     seconds = sum(finding["seconds"] for finding in document["findings"])
     setting = (

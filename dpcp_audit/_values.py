@@ -116,8 +116,16 @@ class Choice(Value, Generic[E]):
         return str(value)
 
 
+class Numeric(Value):
+    """A number of some sort."""
+
+    def of_words(self, words: str, name: str) -> object:  # noqa: ARG002
+        """Return a number, or the word."""
+        return number_of(words)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Whole(Value):
+class Whole(Numeric):
     """A whole number."""
 
     at_least: int = 1
@@ -128,12 +136,8 @@ class Whole(Value):
             raise wrong(name, f"a whole number >= {self.at_least}", value)
         return value
 
-    def of_words(self, words: str, name: str) -> object:  # noqa: ARG002
-        """Return a number, or the word."""
-        return number_of(words)
 
-
-class NonNegative(Value):
+class NonNegative(Numeric):
     """A finite number of at least 0."""
 
     def read(self, value: object, name: str) -> float:
@@ -143,12 +147,8 @@ class NonNegative(Value):
             raise UsageError(f"{name} must be finite and >= 0, got {value!r}")
         return found
 
-    def of_words(self, words: str, name: str) -> object:  # noqa: ARG002
-        """Return a number, or the word."""
-        return number_of(words)
 
-
-class Probability(Value):
+class Probability(Numeric):
     """A number in (0, 1); below 1e-100 the arithmetic of intervals gives out."""
 
     def read(self, value: object, name: str) -> float:
@@ -158,10 +158,6 @@ class Probability(Value):
             least = f", at least {LEAST_PROBABILITY:g}" if 0 < found < 1 else ""
             raise UsageError(f"{name} must lie in (0, 1){least}, got {value!r}")
         return found
-
-    def of_words(self, words: str, name: str) -> object:  # noqa: ARG002
-        """Return a number, or the word."""
-        return number_of(words)
 
 
 class Sizes(Value):

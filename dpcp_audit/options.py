@@ -56,8 +56,8 @@ class Option:
         What it is, in a line.
     group : Group
         What it is about.
-    metavar : tuple of str
-        What ``--help`` calls its words.
+    metavar : str
+        What ``--help`` calls its word, or its words.
     flag : str
         Its name on the command line, where that is not the option's own; without dashes in
         front it is positional.
@@ -73,7 +73,7 @@ class Option:
     value: Value
     help: str
     group: Group = Group.TRIAL
-    metavar: tuple[str, ...] = ()
+    metavar: str = ""
     flag: str = ""
     kinds: tuple[str, ...] = ()
     python: bool = True

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 import dpcp_audit
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 PACKAGE = Path(dpcp_audit.__file__).parent
 STOREYS = (
@@ -66,6 +70,43 @@ def modules() -> list[Path]:
 def test_imports_run_downward(path) -> None:
     package = ".".join(["dpcp_audit", *path.relative_to(PACKAGE).parts[:-1]])
     assert upward(path.read_text(encoding="utf-8"), package) == set()
+
+
+def imports_of(path: Path) -> set[Path]:
+    """Return the modules of the package that a module imports, for type checkers too."""
+    package = ".".join(["dpcp_audit", *path.relative_to(PACKAGE).parts[:-1]])
+    names = imported_modules(path.read_text(encoding="utf-8"), package)
+    parts = [name.split(".")[1:] for name in names if name.startswith("dpcp_audit.")]
+    found = {PACKAGE.joinpath(*each).with_suffix(".py") for each in parts if each}
+    return {each for each in found if each.is_file()} - {path}
+
+
+def in_circles(graph: Mapping[Path, set[Path]]) -> set[Path]:
+    """Return the nodes from which a way leads back to themselves."""
+
+    def reached(start: Path) -> set[Path]:
+        seen: set[Path] = set()
+        waiting = list(graph[start])
+        while waiting:
+            node = waiting.pop()
+            if node not in seen:
+                seen.add(node)
+                waiting += graph.get(node, ())
+        return seen
+
+    return {node for node in graph if node in reached(node)}
+
+
+@pytest.mark.parametrize("room", STOREYS)
+def test_no_imports_go_in_a_circle(room) -> None:
+    graph = {path: imports_of(path) for path in modules() if path.is_relative_to(PACKAGE / room)}
+    assert len(graph) > 3
+    assert {str(path.relative_to(PACKAGE)) for path in in_circles(graph)} == set()
+
+
+def test_a_circle_is_seen() -> None:
+    a, b, c = (Path(name) for name in "abc")
+    assert in_circles({a: {b}, b: {a}, c: {a}}) == {a, b}
 
 
 def test_every_module_stands_in_a_storey_or_beside_them() -> None:

@@ -40,7 +40,7 @@ def option_table(group: Group) -> str:
 
 
 def _cells(option: Option) -> tuple[str, ...]:
-    flag, words = flag_of(option), " ".join(option.metavar)
+    flag, words = flag_of(option), option.metavar
     shown = words if not flag.startswith("--") else f"{flag} {words}".strip()
     default = "" if option.default in (None, (), {}, "") else str(option.default)
     kinds = f" ({', '.join(map(str, option.kinds))})" if option.kinds else ""

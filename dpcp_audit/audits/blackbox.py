@@ -20,6 +20,7 @@ from dpcp_audit.audits.search.pilot_hypotheses import (
     EventTest,
     accusation_from_data,
 )
+from dpcp_audit.audits.search.race_stage import Stage
 from dpcp_audit.checks import Context
 from dpcp_audit.decisions import conclude, reaches
 from dpcp_audit.figures import Figure, FigureKind, Series
@@ -27,9 +28,7 @@ from dpcp_audit.stats.bisection import fewest
 from dpcp_audit.targets.degenerate import DegenerateTargetError, Randomness
 
 if TYPE_CHECKING:
-    from dpcp_audit.audits.certificates import Judgement
     from dpcp_audit.audits.sampled import Sampler
-    from dpcp_audit.audits.search.moment_test import MomentTest
     from dpcp_audit.guarantees import PrivacyGuarantee
     from dpcp_audit.results import Outcome, PlainData, Power
 
@@ -42,25 +41,6 @@ _FEWEST = 50
 _SEARCH_STREAM = 10**6
 _SHRUNK = 0.1
 """The share of the significance, and of the outputs, that the shrinking of a witness has."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stage:
-    """One stage: a pair and what was held against it, judged on fresh outputs of its own."""
-
-    number: int
-    candidate: Candidate
-    accusation: EventTest | MomentTest
-    judgement: Judgement
-    size: int
-    spent: int
-    significance: float
-
-    def smallest_violation(self, guarantee: PrivacyGuarantee) -> Power:
-        """Return the smallest loss that the stage refutes with probability 0.95."""
-        return self.accusation.smallest_violation(
-            guarantee, self.size, significance=self.significance
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

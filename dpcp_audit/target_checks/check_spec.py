@@ -89,23 +89,18 @@ class CheckSpec:
     target: TargetSpec
     guarantees: tuple[Guarantee, ...]
     name: str = field(
-        metadata=option(
-            Text(), "what the findings are called", group=Group.TARGET, metavar=("NAME",)
-        )
+        metadata=option(Text(), "what the findings are called", group=Group.TARGET, metavar="NAME")
     )
     n: tuple[int, ...] = field(
         default=(),
         metadata=option(
-            Sizes(), "numbers of calibration scores", metavar=("N[,N...]",), kinds=_OF_SCORES
+            Sizes(), "numbers of calibration scores", metavar="N[,N...]", kinds=_OF_SCORES
         ),
     )
     alpha: float | None = field(
         default=None,
         metadata=option(
-            Probability(),
-            "the miscoverage level aimed at",
-            metavar=("A",),
-            kinds=_OF_SCORES,
+            Probability(), "the miscoverage level aimed at", metavar="A", kinds=_OF_SCORES
         ),
     )
     neighbours: Relation = field(
@@ -114,7 +109,7 @@ class CheckSpec:
             Choice(Relation, _RELATIONS),
             "substitution (default: one record is replaced), add-remove, or of a calibrator "
             "one-label",
-            metavar=("RELATION",),
+            metavar="RELATION",
             kinds=_OF_SCORES,
         ),
     )
@@ -138,7 +133,7 @@ class CheckSpec:
         metadata=option(
             NonNegative(),
             "how much larger thresholds may be taken to be, for single-precision code",
-            metavar=("T",),
+            metavar="T",
             kinds=_OF_SCORES,
         ),
     )
@@ -148,7 +143,7 @@ class CheckSpec:
             Duration(),
             "time for the target, such as 60s or 2m, from which draws are planned "
             "(on the command line: 60s by default)",
-            metavar=("TIME",),
+            metavar="TIME",
         ),
     )
     draws: int | None = field(
@@ -157,7 +152,7 @@ class CheckSpec:
             Whole(),
             "calls of the target for each claim, instead of a budget: a run that repeats exactly "
             "(in Python and pytest: 20000 by default)",
-            metavar=("N",),
+            metavar="N",
         ),
     )
     location: SourceLocation | None = None

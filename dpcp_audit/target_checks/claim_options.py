@@ -77,7 +77,7 @@ class Claims(Value):
 
 
 def _privacy(
-    name: str, guarantee: type[PrivacyGuarantee], help_: str, *metavar: str, **others: Any
+    name: str, guarantee: type[PrivacyGuarantee], help_: str, metavar: str, **others: Any
 ) -> Option:
     return Option(
         name=name,
@@ -96,7 +96,7 @@ def _coverage(name: str, help_: str, metavar: str) -> Option:
         value=Probability(),
         help=help_,
         group=Group.CLAIM,
-        metavar=(metavar,),
+        metavar=metavar,
         kinds=_OF_SETS,
         python=False,
     )
@@ -104,10 +104,10 @@ def _coverage(name: str, help_: str, metavar: str) -> Option:
 
 PRIVACY = (
     _privacy("pure_dp", PureDP, "E-differential privacy", "E"),
-    _privacy("approx_dp", ApproxDP, "(E, D)-differential privacy", "E", "D"),
+    _privacy("approx_dp", ApproxDP, "(E, D)-differential privacy", "E D"),
     _privacy("zcdp", ZCDP, "R-zero-concentrated differential privacy", "R"),
     _privacy("local_dp", LocalDP, "E-local differential privacy", "E", kinds=(Kind.RANDOMIZER,)),
-    _privacy("renyi_dp", RenyiDP, "a Renyi divergence of order A of at most E", "A", "E"),
+    _privacy("renyi_dp", RenyiDP, "a Renyi divergence of order A of at most E", "A E"),
     _privacy("gaussian_dp", GaussianDP, "M-Gaussian differential privacy", "M"),
 )
 AT_LEAST = _coverage(

@@ -18,7 +18,7 @@ class RunOptions:
             Probability(),
             "probability that the run refutes any true claim (default: 0.001; in pytest 0.0001)",
             group=Group.RUN,
-            metavar=("P",),
+            metavar="P",
         ),
     )
     strict: bool | None = field(
@@ -31,7 +31,7 @@ class RunOptions:
             Whole(at_least=0),
             "seed of every random stream (default: 0)",
             group=Group.RUN,
-            metavar=("N",),
+            metavar="N",
         ),
     )
 

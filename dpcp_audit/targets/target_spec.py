@@ -70,7 +70,7 @@ class TargetSpec:
             Text(),
             "package.module:function or path/to/file.py:function",
             group=Group.TARGET,
-            metavar=("TARGET",),
+            metavar="TARGET",
             flag="target",
             python=False,
         ),
@@ -81,16 +81,13 @@ class TargetSpec:
             Words(),
             "a program that speaks JSON lines, instead of TARGET",
             group=Group.TARGET,
-            metavar=("'PROGRAM ARGS'",),
+            metavar="'PROGRAM ARGS'",
             python=False,
         ),
     )
     kind: Kind = field(
         metadata=option(
-            Choice(Kind),
-            "quantile, randomizer or calibrator",
-            group=Group.TARGET,
-            metavar=("KIND",),
+            Choice(Kind), "quantile, randomizer or calibrator", group=Group.TARGET, metavar="KIND"
         )
     )
     vectorised: bool = field(
@@ -108,7 +105,7 @@ class TargetSpec:
             "how the target takes its randomness: generator, seed, global or none "
             "(default: as its signature says)",
             group=Group.TARGET,
-            metavar=("STYLE",),
+            metavar="STYLE",
         ),
     )
     bounds: tuple[float, float] = field(
@@ -117,7 +114,7 @@ class TargetSpec:
             Pair(),
             "the interval that holds every score (default: 0 1)",
             group=Group.TARGET,
-            metavar=("A", "B"),
+            metavar="A B",
         ),
     )
     domain: int | None = field(
@@ -126,7 +123,7 @@ class TargetSpec:
             Whole(),
             "a randomizer's number of values",
             group=Group.TARGET,
-            metavar=("K",),
+            metavar="K",
             kinds=(Kind.RANDOMIZER,),
         ),
     )
@@ -136,7 +133,7 @@ class TargetSpec:
             KeywordTable(),
             "a keyword argument for the target; repeatable",
             group=Group.TARGET,
-            metavar=("NAME=VALUE",),
+            metavar="NAME=VALUE",
             flag="--option",
         ),
     )
@@ -146,7 +143,7 @@ class TargetSpec:
             Duration(),
             "the longest wait for one reply of --command",
             group=Group.TARGET,
-            metavar=("TIME",),
+            metavar="TIME",
             python=False,
         ),
     )

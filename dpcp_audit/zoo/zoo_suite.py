@@ -50,6 +50,7 @@ def _table(what: str, lines: Sequence[Line], *, notes: list[str]) -> Table:
         for check in SpecimenCheck
         if any(line.cells[check].mark is not Mark.ABSENT for line in lines)
     ]
+    witness = TableColumn(name="witness", texts=[line.witness for line in lines])
     words = "what is wrong" if what == "planted bug" else "what it is"
     return Table(
         title=f"Which check sees which {what}",
@@ -58,7 +59,7 @@ def _table(what: str, lines: Sequence[Line], *, notes: list[str]) -> Table:
             TableColumn(name=words, texts=[line.specimen.words for line in lines]),
             TableColumn(name="true, for claimed", texts=[line.truth for line in lines]),
             *(_column(check, lines) for check in shown),
-            TableColumn(name="witness", texts=[line.witness for line in lines]),
+            *([witness] if any(witness.texts) else []),
         ],
         notes=notes,
     )

@@ -61,7 +61,8 @@ class GeometricResponse:
     def sample(self, values: IntArray, /, *, rng: np.random.Generator) -> IntArray:
         """Randomise each value on its own."""
         first, second = (rng.geometric(1 - self.ratio, size=values.shape) for _ in range(2))
-        return np.clip(values + first - second, 0, self.k - 1)
+        reports: IntArray = np.clip(values + first - second, 0, self.k - 1)
+        return reports
 
     def _mass(self, value: int) -> FloatArray:
         distance = np.abs(np.arange(self.k) - value)

@@ -21,6 +21,7 @@ from dpcp_audit.audits.search.record_pairs import ValuePairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.guarantees import ZCDP, LocalDP, PureDP, RenyiDP
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
+from dpcp_audit.results import Verdict
 
 pytestmark = pytest.mark.statistical
 
@@ -46,7 +47,8 @@ def test_a_tight_claim_is_refuted_at_most_at_the_level(
 ) -> None:
     """False alarm at most 1e-7: the refusals are at most Binomial(repetitions, 0.05)."""
     refused = sum(
-        search(sample, guarantee, pairs, draws=2500, seed=seed, significance=LEVEL).refuted
+        search(sample, guarantee, pairs, draws=2500, seed=seed, significance=LEVEL).verdict
+        is Verdict.REFUTED
         for seed in range(repetitions)
     )
     assert refused <= most_refusals(repetitions, level=LEVEL, false_alarm=ALARM)
@@ -65,7 +67,8 @@ def test_a_tight_claim_is_refuted_at_most_at_the_level(
 def test_the_level_over_many_runs(sample, guarantee, pairs) -> None:
     """False alarm at most 1e-7, over 200 runs of 4000 outputs."""
     refused = sum(
-        search(sample, guarantee, pairs, draws=4000, seed=seed, significance=LEVEL).refuted
+        search(sample, guarantee, pairs, draws=4000, seed=seed, significance=LEVEL).verdict
+        is Verdict.REFUTED
         for seed in range(200)
     )
     print(f"refused {refused} of 200 true claims at a level of {LEVEL}")  # noqa: T201

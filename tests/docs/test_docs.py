@@ -150,24 +150,3 @@ def _helps(pytestconfig: pytest.Config) -> str:
     (commands,) = (each for each in main._parser()._actions if each.dest == "command")
     helps = [command.format_help() for command in commands.choices.values()]
     return "".join([*helps, pytestconfig._parser.optparser.format_help()])
-
-
-def test_the_table_of_planted_bugs_is_made_from_the_results() -> None:
-    columns = {"bug": ["one"], "words": ["no noise"], "exact": ["✓ | 5"]}
-    table = {
-        "title": "t",
-        "columns": [
-            {"name": name, "texts": texts, "values": []} for name, texts in columns.items()
-        ],
-        "notes": ["why", "all"],
-    }
-    text = script("update_readme.py").zoo_table(document() | {"overview": {"tables": [table]}})
-    assert text.splitlines() == [
-        "| bug | exact |",
-        "| --- | --- |",
-        r"| `one`: no noise | ✓ \| 5 |",
-        "",
-        "- why",
-        "",
-        "all",
-    ]

@@ -1,47 +1,62 @@
-"""The README: its example runs, and its table of findings is that of the suite."""
+"""The README: short, its example runs, its links work on a package index, its findings matter."""
 
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 from dpcp_audit.engine.suites import suite
-from dpcp_audit.results import Verdict
-from dpcp_audit.zoo.specimen import SpecimenCheck
-from dpcp_audit.zoo.specimens import mutants, twins
+from dpcp_audit.results import Standing, Verdict
 
-README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+FINDINGS = README.split("<!-- findings -->")[1].split("<!-- /findings -->")[0]
 
 
-def test_the_python_example_refutes_the_mean_with_half_the_noise(capsys) -> None:
+def test_it_is_short() -> None:
+    assert len(README.split()) <= 1500
+
+
+def test_the_python_example_refutes_the_quantile_with_too_little_noise(
+    capsys, monkeypatch, tmp_path
+) -> None:
+    monkeypatch.chdir(tmp_path)
     code, _of_pytest = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
     exec(compile(code, "README.md", "exec"), {})  # noqa: S102  (the README's own words)
     verdict, certified = capsys.readouterr().out.split()
     assert verdict == "REFUTED"
     assert float(certified) > 1
+    assert "<html" in (tmp_path / "audit.html").read_text(encoding="utf-8")
 
 
-def test_the_table_holds_exactly_the_claims_that_are_expected_to_be_refuted() -> None:
-    table = README.split("<!-- findings -->")[1].split("<!-- /findings -->")[0]
-    shown = set(re.findall(r"^\| `([^`]+)`:", table, flags=re.MULTILINE))
-    expected = {row.claim.id for row in suite() if row.claim.expected is Verdict.REFUTED}
-    assert shown == expected
+def test_links_are_absolute_and_lead_to_files_of_the_repository() -> None:
+    """A package index knows no relative links."""
+    source = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["urls"][
+        "Source"
+    ]
+    links = re.findall(r"\]\(([^)\s]+)\)", README)
+    assert len(links) > 10
+    for link in links:
+        place = re.fullmatch(re.escape(source) + r"/(?:blob|tree|raw)/main/(.+)", link)
+        assert place is not None, link
+        assert (ROOT / place[1]).exists(), link
 
 
-def test_the_numbers_of_claims_are_those_of_the_suite() -> None:
-    (total, refuted) = re.findall(r"Of (\d+) claims, (\d+) are refuted", README)[0]
-    rows = suite()
-    assert int(total) == len(rows)
-    assert int(refuted) == sum(row.claim.expected is Verdict.REFUTED for row in rows)
+def test_its_findings_are_refuted_claims_of_the_papers_as_printed() -> None:
+    rows = {row.claim.id: row.claim for row in suite()}
+    shown = [rows[id_] for id_ in re.findall(r"<br>`([^`]+)`", FINDINGS)]
+    assert len(shown) == 8
+    assert {claim.standing for claim in shown} == {Standing.PAPER}
+    assert {claim.expected for claim in shown} == {Verdict.REFUTED}
 
 
-def test_the_zoo_has_a_row_for_each_planted_bug_and_shows_who_caught_it() -> None:
-    zoo = README.split("<!-- zoo -->")[1].split("<!-- /zoo -->")[0]
-    rows = {name: rest.split(" | ") for name, rest in re.findall(r"\n\| `([^`]+)`: (.*)", zoo)}
-    assert list(rows) == [mutant.name for mutant in mutants()]
-    for mutant in mutants():
-        cells = dict(zip(SpecimenCheck, rows[mutant.name][2:], strict=False))
-        caught = {column for column, cell in cells.items() if cell.strip().startswith("✓")}
-        assert caught == mutant.caught_by, mutant.name
-    assert f"{len(mutants())} of {len(mutants())} planted bugs are caught" in zoo
-    assert f"of {len(twins())} correct twins, none is refuted" in zoo
+def test_its_numbers_are_those_of_the_page_of_findings() -> None:
+    """Both are of one run: ``python docs/update_findings.py papers.json`` renews them."""
+    page = (ROOT / "docs" / "findings.md").read_text(encoding="utf-8")
+    for row in re.findall(r"^\| .*<br>(`[^`]+` .*\|)$", FINDINGS, re.MULTILINE):
+        id_, source, promised, found = row.removesuffix(" |").split(" | ")
+        (full,) = (line for line in page.splitlines() if line.startswith(f"| {id_}:"))
+        assert f" | {source} | {promised} | " in full
+        assert full.endswith(f"{found} |")
+    assert FINDINGS.strip().splitlines()[-1] in page

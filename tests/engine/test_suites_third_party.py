@@ -6,11 +6,16 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
+import cloudpickle
 import pytest
 from support import packages
 
-from dpcp_audit.engine import suites
+from dpcp_audit.checks import Context
+from dpcp_audit.engine import backends, encoding, suites
+from dpcp_audit.engine.backends import work_remotely
 from dpcp_audit.engine.environment import environment
+from dpcp_audit.engine.tasks import Task
+from dpcp_audit.engine.worker_pool import CellError, Limits
 from dpcp_audit.errors import UsageError
 from dpcp_audit.frontends.cli.main import main
 
@@ -32,6 +37,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     packages.use(tmp_path, monkeypatch)
     yield tmp_path
     sys.modules.pop("geometric_response", None)
+    backends._cells(Limits()).stop()
+    backends._cells.cache_clear()
     packages.clear()
 
 
@@ -150,3 +157,32 @@ def test_ids_of_a_third_party_suite_are_unique(folder: Path) -> None:
     packages.clear()
     with pytest.raises(UsageError, match="package repeats: ids must be unique"):
         suites.suite("repeated")
+
+
+def task() -> Task:
+    row = suites.row_of("geometric.exact", "geometric")
+    context = Context(seed=0, name=row.claim.id, significance=1e-3)
+    return Task(check=cloudpickle.dumps(row.check), context=context)
+
+
+@pytest.mark.usefixtures("example")
+def test_a_clusters_worker_runs_it_in_a_process_of_its_own() -> None:
+    expected = environment("geometric")
+    done = work_remotely(task(), limits=Limits(), suite="geometric", expected=expected)
+    assert done is not None
+    assert not done.error
+    assert encoding.decode(done.data).verdict == "PROVED"
+
+
+@pytest.mark.usefixtures("example")
+def test_a_clusters_worker_with_another_edition_is_refused() -> None:
+    expected = environment("geometric") | {"geometric-response": "0.9"}
+    with pytest.raises(CellError, match=r"geometric-response 1\.0\.0 there, 0\.9 here"):
+        work_remotely(task(), limits=Limits(), suite="geometric", expected=expected)
+
+
+def test_a_clusters_worker_without_the_package_is_refused(folder: Path) -> None:
+    expected = environment() | {"geometric-response": "1.0.0"}
+    nothing = Task(check=b"", context=Context(seed=0, name="any", significance=0.5))
+    with pytest.raises(CellError, match=r"geometric-response none there, 1\.0\.0 here"):
+        work_remotely(nothing, limits=Limits(), suite="geometric", expected=expected)

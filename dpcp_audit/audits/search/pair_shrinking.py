@@ -10,9 +10,9 @@ from dpcp_audit.targets.degenerate import DegenerateTargetError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit.audits.blackbox import Stage
     from dpcp_audit.audits.search.pair_race import PairRace
     from dpcp_audit.audits.search.pair_space import Candidate
+    from dpcp_audit.audits.search.race_stage import Stage
 
 _CERTIFICATIONS = 12
 _PILOTS = 40

@@ -45,7 +45,8 @@ def add_options(groups: dict[Group, argparse._ArgumentGroup], options: Iterable[
     for each in options:
         settings = {"default": None, "help": each.help} | each.value.arguments(default=each.default)
         if each.metavar and settings.get("action") != "store_const":
-            settings["metavar"] = each.metavar if settings.get("nargs") == 2 else each.metavar[0]
+            two = settings.get("nargs") == 2
+            settings["metavar"] = tuple(each.metavar.split()) if two else each.metavar
         if each.flag and not each.flag.startswith("--"):
             groups[each.group].add_argument(_DEST + each.name, nargs="?", **settings)
         else:
@@ -170,7 +171,7 @@ def _add_typed(parser: Parser, name: str, *, default: object) -> None:
     (row,) = (each for each in RUN_OPTIONS if each.name == name)
     settings = row.value.arguments(default=default)
     if row.metavar:
-        settings |= {"metavar": row.metavar[0], "type": parser_of(row)}
+        settings |= {"metavar": row.metavar, "type": parser_of(row)}
     parser.add_argument(f"--{dashed(name)}", dest=name, default=default, help=row.help, **settings)
 
 

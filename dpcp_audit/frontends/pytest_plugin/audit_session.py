@@ -22,7 +22,7 @@ COMPARED = 0.1
 
 
 class InconclusiveAuditWarning(pytest.PytestWarning):
-    """An audit had too few draws to refute anything: its test could not have failed."""
+    """An audit had too few draws to refute twice the claim: its test says little by passing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,7 +34,7 @@ _DRAWS_OPTION = Option(
     value=Whole(),
     help="calls of the target for each audit, whatever the tests say (in the configuration file: "
     "where they do not say; default: 20000)",
-    metavar=("N",),
+    metavar="N",
 )
 _ON = {"1", "yes", "true", "on"}
 _FINISHED = {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED}
@@ -52,7 +52,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         flag = f"--dp-audit-{dashed(each.name)}"
         settings = each.value.arguments(default=False)
         if each.metavar:
-            settings = {"type": parser_of(each), "metavar": each.metavar[0]}
+            settings = {"type": parser_of(each), "metavar": each.metavar}
         group.addoption(flag, default=None, help=each.help, **settings)
         parser.addini(_key(each), f"as {flag}", default=None)
     group.addoption(

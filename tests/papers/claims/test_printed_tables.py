@@ -7,6 +7,7 @@ import pytest
 
 from dpcp_audit.checks import Context
 from dpcp_audit.papers.claims import printed_tables
+from dpcp_audit.papers.computations import published_tables
 from dpcp_audit.papers.reproduce import pcoqs_experiments
 from dpcp_audit.papers.reproduce.simulation import Scored
 from dpcp_audit.results import Outcome, Verdict
@@ -15,9 +16,9 @@ from dpcp_audit.results import Outcome, Verdict
 @pytest.fixture(autouse=True)
 def few_trials(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few trials are enough to refute: what is shown does not hang on precision."""
-    monkeypatch.setattr(printed_tables, "_TRIALS", 12)
-    trials = printed_tables._trials(12)
-    monkeypatch.setattr(printed_tables, "_trials", lambda: trials)
+    monkeypatch.setattr(published_tables, "TRIALS", 12)
+    trials = published_tables._trials(12)
+    monkeypatch.setattr(published_tables, "_trials", lambda: trials)
 
 
 def outcome(id_: str) -> Outcome:
@@ -54,18 +55,18 @@ def test_sound_tables_are_not_refuted(
     else:
         for label in printed["10"]["rows"]:
             printed["10"]["rows"][label] = "0.9±0.1 1.2±0.1 0.8±0.1 0.82±0.1"
-    monkeypatch.setattr(printed_tables.pcoqs_experiments, "published", lambda: printed)
+    monkeypatch.setattr(published_tables.pcoqs_experiments, "published", lambda: printed)
     assert outcome(id_).verdict is not Verdict.REFUTED
 
 
 @pytest.mark.known_bad
 def test_clipping_equal_counts_gains_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     scores = (np.arange(2_400) + 0.5) / 2_400
-    even = printed_tables._Trial(
+    even = published_tables._Trial(
         Scored(calibration=scores, true=scores, lowest=scores, second=scores, accuracy=1.0),
         np.zeros(34),
     )
-    monkeypatch.setattr(printed_tables, "_trials", lambda: (even,) * 12)
+    monkeypatch.setattr(published_tables, "_trials", lambda: (even,) * 12)
     assert outcome("histlap.tables[bias=none]").verdict is Verdict.CONSISTENT
 
 

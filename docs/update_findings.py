@@ -1,0 +1,178 @@
+"""Write the pages of findings and of planted bugs, and the README's findings, from results files.
+
+Usage: dpcp-audit run --report json=papers.json
+       dpcp-audit selftest --report json=zoo.json
+       python docs/update_findings.py papers.json zoo.json
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpcp_audit.reports.document import load
+from dpcp_audit.reports.findings.entry import entries_of
+from dpcp_audit.reports.formats.markdown import escaped, markdown_table
+from dpcp_audit.results import Standing
+
+if TYPE_CHECKING:
+    from dpcp_audit.reports.findings.entry import Entry
+
+ROOT = Path(__file__).parents[1]
+MATTER_MOST = {
+    "pcoqs.epsilon-equivalence": "ε-zCDP is the same as ε-DP; P-COQS at ρ = ε = 1 is then 1-DP",
+    "pcoqs.corollary-1[coverage=marginal,n=50,rho=0.05]": (
+        "run at α\\*, P-COQS covers at least 1−α except with probability 0.01 (n = 50, ρ = 0.05)"
+    ),
+    "pcoqs.proposition-1.rank[resolution=1/32,bound=printed]": (
+        "the rank error exceeds τ\\* + M(Δ) with probability at most 0.01, also at Δ = 1/32"
+    ),
+    "pcoqs.remark-2[resolution=1e-10]": (
+        "at most L·Δ·n scores are expected in the fullest window: n = 1000, Δ = 10⁻¹⁰"
+    ),
+    "ldpcp.shuffle[n=2452]": (
+        "shuffling 2452 reports of ε = 4 gives ε/√n = 0.081; no δ is stated, 0.001 is granted"
+    ),
+    "ldpcp.figure-5": (
+        "from n ≥ 10⁵ on, LDP-CP-S has a smaller correction than LDP-CP-L: Δ_S/Δ_L at k = 8"
+    ),
+    "dpskin.rdp-batch[q=0.01,sigma=1,alpha=16]": (
+        "a Poisson-subsampled Gaussian step has a Rényi divergence of at most q²α/(2σ²): α = 16"
+    ),
+    "dpskin.rdp-total[epsilon]": "the ε at δ = 10⁻⁵ of nine epochs of DP-SGD at σ = 8.1",
+}
+"""The README's findings, each in a line; all of them are the papers' own claims."""
+
+_FINDINGS = """\
+# Refuted claims
+
+What the papers claim and a run refutes. [The ledger](ledger.md) has every claim with its verdict;
+`dpcp-audit run --only 'ID'` tests one again, and the report has its witness. A sampled number has a
+confidence limit beside it; a number without one was computed. This page is written by
+`docs/update_findings.py` from a results file.
+"""
+_STANDINGS = {
+    Standing.PAPER: ("As printed", "The paper's own claim, within its hypotheses."),
+    Standing.STATED: ("Of published code", "What the documentation of public code says."),
+    Standing.READING: (
+        "Other readings",
+        "A reading of the printed sentence that the paper leaves open, or disclaims.",
+    ),
+    Standing.OUTSIDE_HYPOTHESIS: (
+        "Outside of the hypotheses",
+        "The printed statement on data or with parameters that it does not admit.",
+    ),
+    Standing.ERRATUM: (
+        "Errata",
+        "A step of a proof, a printed constant, a table or a caption. The theorem may hold.",
+    ),
+    Standing.PRACTICE: ("Practice", "What a reader would take for granted, and nobody proves."),
+    Standing.CONTROL: (
+        "Positive controls",
+        "Known to be false: the refutation shows that the audit has power.",
+    ),
+}
+_BUGS = """\
+# Planted bugs
+
+`dpcp-audit selftest` runs every check on mechanisms with a planted bug, whose true loss is known,
+and on correct twins. A cell says whether the check refutes the bug, after how many calls (none
+where the law is computed); – marks what the check cannot detect, for the reason below the table.
+The exit code is 1 if a bug is missed or a twin refuted. This page is written by
+`docs/update_findings.py` from a results file.
+"""
+
+
+def findings_page(document: dict[str, Any]) -> str:
+    """Return the page of refuted claims: a section for each standing."""
+    entries = sorted(entries_of(document), key=lambda entry: entry.place)
+    parts = [_FINDINGS, _summary(document, entries)]
+    for standing, (title, words) in _STANDINGS.items():
+        refuted = [each for each in entries if each.refuted and each.standing is standing]
+        if refuted:
+            parts += [f"\n## {title}\n", f"{words}\n", *_HEAD, *map(_row, refuted)]
+    return "\n".join(parts) + "\n"
+
+
+_HEAD = ("| claim | source | promised | found |", "|:--|:--|:--|:--|")
+
+
+def _row(entry: Entry) -> str:
+    named = f"{escaped(entry.breach.quantity)}: " if entry.breach.quantity else ""
+    *where, found = _cells(entry)
+    return _line(f"`{entry.id}`: {escaped(entry.statement)}", *where, f"{named}{found}")
+
+
+def _cells(entry: Entry) -> tuple[str, ...]:
+    """Return source, promise and what was found."""
+    breach = entry.breach
+    sure = "" if breach.surety == "exact" else f" ({breach.surety})"
+    cells = (f"{entry.paper}, {entry.section}", breach.promised, f"{breach.found}{sure}")
+    return tuple(map(escaped, cells))
+
+
+def _line(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _summary(document: dict[str, Any], entries: list[Entry]) -> str:
+    """Return how many claims have which verdict, those as printed first."""
+    own = [str(each.verdict) for each in entries if each.standing is Standing.PAPER]
+    refuted = sum(entry.refuted for entry in entries)
+    return (
+        f"Of {len(own)} claims as printed, {own.count('REFUTED')} are refuted, "
+        f"{own.count('PROVED')} proved and {own.count('CONSISTENT')} not refuted. Of all "
+        f"{len(entries)} claims, with other readings, errata and controls, {refuted} are refuted. "
+        f"Profile `{document['profile']}`, seed {document['seed']}, false-alarm probability "
+        f"{document['false_alarm']:g}."
+    )
+
+
+def readme_findings(document: dict[str, Any]) -> str:
+    """Return the findings that matter most as a table, with a line on all of them."""
+    entries = {entry.id: entry for entry in entries_of(document)}
+    shown = [(entries[id_], words) for id_, words in MATTER_MOST.items()]
+    rows = [_line(f"{words}<br>`{entry.id}`", *_cells(entry)) for entry, words in shown]
+    return "\n".join([*_HEAD, *rows, "", _summary(document, [*entries.values()])])
+
+
+def planted_bugs_page(document: dict[str, Any]) -> str:
+    """Return the page of planted bugs: which check refutes which."""
+    table = document["overview"]["tables"][0]
+    *reasons, summary = table["notes"]
+    said = [f"- {escaped(reason)}" for reason in reasons]
+    lines = [*markdown_table(table), "", *said, "", summary]
+    return "\n".join([_BUGS, *lines]) + "\n"
+
+
+def _between(text: str, mark: str, content: str) -> str:
+    """Replace what stands between two comments."""
+    start, end = f"<!-- {mark} -->", f"<!-- /{mark} -->"
+    head, rest = text.split(start)
+    return f"{head}{start}\n{content}\n{end}{rest.split(end)[1]}"
+
+
+def write(document: dict[str, Any]) -> None:
+    """Write the pages of the suite that was run."""
+    docs, readme = ROOT / "docs", ROOT / "README.md"
+    if document["suite"] == "zoo":
+        (docs / "planted_bugs.md").write_text(planted_bugs_page(document), encoding="utf-8")
+        return
+    (docs / "findings.md").write_text(findings_page(document), encoding="utf-8")
+    text = readme.read_text(encoding="utf-8")
+    readme.write_text(_between(text, "findings", readme_findings(document)), encoding="utf-8")
+
+
+def main(arguments: list[str]) -> int:
+    """Write the pages of each results file."""
+    if not arguments:
+        print(__doc__, file=sys.stderr)
+        return 2
+    for path in arguments:
+        write(load(Path(path)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
