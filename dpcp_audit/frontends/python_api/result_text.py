@@ -7,7 +7,7 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit._format import clipped, interval, number, printable, telling_digits, to_float
-from dpcp_audit.reports.findings.severity import named
+from dpcp_audit.reports.findings.severity import named, power_sentence
 from dpcp_audit.reports.findings.summary import read
 from dpcp_audit.reports.findings.witness import one_line
 
@@ -24,6 +24,8 @@ COLUMNS = (
 NO_TRUTH = "a result has no truth value: 'not refuted' is not 'true'; compare its verdict"
 _WIDTH = 80
 _MOST_ROWS = 18
+_MOST_LINES = 3
+"""Of a fact about one claim."""
 _SHOWN = (("verdict", 12), ("claim", 30), ("measured", 26), ("claimed", 9))
 """The columns on a screen, with the most characters that each has."""
 
@@ -56,7 +58,7 @@ def table(document: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str
         "  ".join(cell.ljust(width) for cell, width in zip(each, widths, strict=True)).rstrip()
         for each in cells
     ]
-    return "\n".join([*textwrap.wrap(read(document).headline, _WIDTH)[:2], *lines, *_rest(rows)])
+    return "\n".join([*_heading(document), *lines, *_rest(rows)])
 
 
 def html_table(document: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str:
@@ -67,7 +69,8 @@ def html_table(document: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -
         for each in rows[:_MOST_ROWS]
     )
     rest = "".join(f"<p>{line}</p>" for line in _rest(rows))
-    headline = html.escape(read(document).headline)
+    headline, *more = map(html.escape, _heading(document))
+    rest += "".join(f"<p>{line}</p>" for line in more)
     return f"<p><b>{headline}</b></p><table><tr>{head}</tr>{body}</table>{rest}"
 
 
@@ -80,12 +83,13 @@ def card(key: str, entry: Mapping[str, Any]) -> str:
         facts["measured"] = f"{printable(named(evidence))}: {_measured(evidence)}"
         facts["claimed"] = claimed
         facts["samples"] = number(evidence["n_samples"])
+    facts["power"] = printable(power_sentence(entry["power"]))
     facts["error"] = printable(entry["error"])
-    facts["witness"] = printable(one_line(entry["witness"], limit=4 * width))
+    facts["witness"] = printable(one_line(entry["witness"], limit=_MOST_LINES * width))
     facts["note"] = printable(entry["note"])
     lines = [f"{entry['verdict']}: {clipped(printable(key), _WIDTH - 14)}"]
     for name, text in facts.items():
-        wrapped = textwrap.wrap(text, width, max_lines=4, placeholder=" …") if text else []
+        wrapped = textwrap.wrap(text, width, max_lines=_MOST_LINES, placeholder=" …")
         lines += [f"{name if i == 0 else '':<10} {part}" for i, part in enumerate(wrapped)]
     return "\n".join(lines)
 
@@ -93,6 +97,15 @@ def card(key: str, entry: Mapping[str, Any]) -> str:
 def preformatted(text: str) -> str:
     """Return a text as HTML that keeps its lines."""
     return f"<pre>{html.escape(text)}</pre>"
+
+
+def _heading(document: Mapping[str, Any]) -> list[str]:
+    """Return what a reader must know first; of many claims, how many have each verdict."""
+    reading = read(document)
+    if len(reading.entries) <= _MOST_ROWS:
+        return [reading.headline]
+    tally = ", ".join(f"{count} {verdict.lower()}" for verdict, count in reading.tally)
+    return [reading.headline, f"all {len(reading.entries)}, controls and readings too: {tally}"]
 
 
 def _cells(shown: Mapping[str, Any]) -> tuple[str, ...]:

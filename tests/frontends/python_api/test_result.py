@@ -88,6 +88,13 @@ def test_texts_fit_a_screen(result) -> None:
     assert fits(repr(many))
     assert fits(repr(many[0]))
     assert "... and 82 more" in repr(many)
+    assert repr(many).splitlines()[1].startswith("all 100, controls and readings too: ")
+
+
+def test_what_would_have_been_refuted_is_on_the_screen(result) -> None:
+    claim = next(each for each in result if each.power is not None)
+    assert f"\n{'power':<10} " in repr(claim)
+    assert claim.power.smallest == float(claim.entry["power"]["smallest"])
 
 
 def test_a_text_that_does_not_fit_is_seen() -> None:
