@@ -237,21 +237,6 @@ class RatioTest:
         return (low + high) / 2
 
 
-def ratio_p_value(
-    x: int,
-    n: int,
-    y: int,
-    n_prime: int,
-    *,
-    epsilon: float,
-    delta: float = 0.0,
-    nuisance_error: float = 1e-6,
-) -> float:
-    """Return the p-value of p ≤ e^ε·p′ + δ from x ~ Bin(n, p) and y ~ Bin(n′, p′)."""
-    test = RatioTest(n=n, n_prime=n_prime, epsilon=epsilon, delta=delta)
-    return test.p_value(x, y, nuisance_error=nuisance_error)
-
-
 def epsilon_lower_bound(
     x: int,
     n: int,

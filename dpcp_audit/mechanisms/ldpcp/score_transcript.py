@@ -116,14 +116,6 @@ def threshold_laws(
     return _merged([*ended, (end, nodes.log_mass)], lost)
 
 
-def threshold_pair(
-    mechanism: LDPCPScores, scores: ArrayLike, neighbour: ArrayLike, *, prune: float = 1e-25
-) -> FinitePair:
-    """Return the laws of the threshold alone on two score arrays, as ``threshold_laws``."""
-    law, neighbour_law = threshold_laws(mechanism, scores, neighbour, prune=prune).laws
-    return FinitePair(law, neighbour_law)
-
-
 def _arrays(inputs: tuple[ArrayLike, ...]) -> FloatArray:
     if not inputs:
         raise ValueError("inputs must hold at least one score array, got none")

@@ -5,11 +5,12 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.audits.exact import hold_against
+import numpy as np
+
+from dpcp_audit.audits.local import hold_channel
 from dpcp_audit.computed import Computation, Computed
 from dpcp_audit.data.pools import Classifier, Dataset, classifier_pool
 from dpcp_audit.data.scores import aps, aps_as_printed
-from dpcp_audit.mechanisms.laws import FinitePair
 from dpcp_audit.mechanisms.ldpcp.editions import Debiasing
 from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
@@ -43,14 +44,8 @@ def rows() -> list[Row]:
 
 def _krr() -> Computation:
     response = KaryRandomizedResponse(2.0, 10)
-    laws = response.laws()
-    pairs = [FinitePair(law, other) for i, law in enumerate(laws) for other in laws[i + 1 :]]
-    return hold_against(
-        response.guarantee,
-        pairs,
-        covers="all pairs of labels were computed.",
-        witness={"epsilon": 2.0, "k": 10, "value": 0, "neighbour": 1, "event": [0]},
-    )
+    channel = np.exp([law.log_mass for law in response.laws()])
+    return hold_channel(response.guarantee, channel, witness={"k": response.k})
 
 
 def _response_rows() -> list[Row]:

@@ -139,8 +139,16 @@ def amplification(mechanism: ShuffledKaryResponse, *, n: int, delta: float) -> A
         attained=epsilon_below(mechanism.pair(n, others, tail=tail), delta),
         blanket=epsilon_above(mechanism.blanket_pair(n, tail=tail), delta),
         clones=epsilon_above(clones_pair(mechanism.epsilon, n=n, tail=tail), delta),
-        closed_form=clones_closed_form(mechanism.epsilon, n=n, delta=delta),
+        closed_form=_closed_form(mechanism, n=n, delta=delta),
     )
+
+
+def _closed_form(mechanism: ShuffledKaryResponse, *, n: int, delta: float) -> float:
+    """Return the least ε that a closed form proves; that of 2023 speaks of bits alone."""
+    first = clones_closed_form(mechanism.epsilon, n=n, delta=delta)
+    if mechanism.k > 2:
+        return first
+    return min(first, stronger_clones_closed_form(mechanism.epsilon, n=n, delta=delta))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

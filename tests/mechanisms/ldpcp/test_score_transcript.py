@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpcp_audit.mechanisms.laws import FinitePair
 from dpcp_audit.mechanisms.ldpcp.editions import Blocks, Debiasing, OnMiss, Window
 from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
 from dpcp_audit.mechanisms.ldpcp.score_transcript import (
     decision_laws,
     report_pair,
     threshold_laws,
-    threshold_pair,
 )
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.mechanisms.pcoqs.search_transcript import released_pair, transcript_pair
@@ -27,6 +27,11 @@ VARIANTS = [
     {"debiasing": Debiasing.PRINTED},
 ]
 SCORES = np.array([0.1, 0.3, 0.2, 0.7, 0.55, 0.4, 0.9, 0.05])
+
+
+def threshold_pair(mechanism, scores, moved) -> FinitePair:
+    """Return the laws of the threshold alone on two score arrays."""
+    return FinitePair(*threshold_laws(mechanism, scores, moved, prune=0.0).laws)
 
 
 def search(**variant: Any) -> LDPCPScores:
@@ -76,7 +81,7 @@ def test_the_threshold_leaks_no_more_than_one_decision_nor_than_the_shuffled_cou
     mechanism = search()
     moved = SCORES.copy()
     moved[user] = 0.999 if SCORES[user] < 0.5 else 0.0
-    pair = threshold_pair(mechanism, SCORES, moved, prune=0.0)
+    pair = threshold_pair(mechanism, SCORES, moved)
     asked = max(mechanism.block_sizes(8))
     counts = [ShuffledBinaryResponse(1.2).pair(asked, ones) for ones in range(asked)]
     for epsilon in (0.0, 0.2, 0.5, 1.0):
@@ -88,8 +93,8 @@ def test_the_threshold_leaks_no_more_than_one_decision_nor_than_the_shuffled_cou
 def test_the_last_blocks_answers_change_nothing_where_the_last_midpoint_is_returned() -> None:
     """Its users pay ε for a threshold that does not depend on them."""
     moved = np.where(np.arange(8) == 7, 0.999, SCORES)
-    plain = threshold_pair(search(), SCORES, moved, prune=0.0)
-    upper = threshold_pair(search(on_miss=OnMiss.UPPER_END), SCORES, moved, prune=0.0)
+    plain = threshold_pair(search(), SCORES, moved)
+    upper = threshold_pair(search(on_miss=OnMiss.UPPER_END), SCORES, moved)
     assert plain.total_variation() < 1e-15
     assert upper.total_variation() > 0.01
 
@@ -153,6 +158,6 @@ def test_the_leak_of_one_decision_bounds_all_thresholds_and_is_attained() -> Non
     for ones in range(10):
         scores = np.concatenate([np.where(np.arange(10) < ones, 0.0, 0.9), np.full(20, 0.3)])
         moved = np.where(np.arange(30) == ones, 0.0, scores)
-        pair = threshold_pair(mechanism, scores, moved, prune=0.0)
+        pair = threshold_pair(mechanism, scores, moved)
         attained = max(attained, pair.epsilon_at(1e-3), pair.reversed().epsilon_at(1e-3))
     assert attained == pytest.approx(largest, rel=1e-9)
