@@ -13,7 +13,7 @@ from dpcp_audit import _validate
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dpcp_audit.results import Outcome, PlainData
+    from dpcp_audit.results import Outcome, PlainData, Power
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +65,25 @@ class Check(Protocol):
 
     def __call__(self, context: Context) -> Outcome:
         """Run the check."""
+        ...
+
+
+@runtime_checkable
+class Planned(Check, Protocol):
+    """A check whose power is known before it runs."""
+
+    def smallest_violation(self, context: Context) -> Power:
+        """Return the smallest violation that is refuted with probability 0.95."""
+        ...
+
+    def draws_needed(self, violation: float, *, significance: float) -> float:
+        """Return the budget at which a true value of ``violation`` is refuted so often.
+
+        Raises
+        ------
+        ValueError
+            If the claim allows it, or if no budget is large enough.
+        """
         ...
 
 

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+import dpcp_audit
+
 HEAVY = (
     "jinja2",
     "joblib",
@@ -50,6 +52,16 @@ def heavy_modules(command: str) -> list[str]:
 @pytest.mark.parametrize("name", ["import", "python -m", "entry point"])
 def test_nothing_heavy_is_imported(name) -> None:
     assert heavy_modules(COMMANDS[name]) == []
+
+
+def test_the_public_names_are_few_and_all_there() -> None:
+    assert len(dpcp_audit.__all__) <= 20
+    assert dir(dpcp_audit) == sorted(dpcp_audit.__all__)
+    assert {*dpcp_audit._HOMES, "__version__"} == set(dpcp_audit.__all__)
+    for name in dpcp_audit.__all__:
+        assert getattr(dpcp_audit, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = dpcp_audit.nothing
 
 
 def test_a_heavy_import_is_seen() -> None:

@@ -22,7 +22,7 @@ from dpcp_audit.audits.search.pilot_hypotheses import (
 )
 from dpcp_audit.audits.search.race_stage import Stage
 from dpcp_audit.checks import Context
-from dpcp_audit.decisions import conclude, reaches
+from dpcp_audit.decisions import conclude
 from dpcp_audit.figures import Figure, FigureKind, Series
 from dpcp_audit.stats.bisection import fewest
 from dpcp_audit.targets.degenerate import DegenerateTargetError, Randomness
@@ -132,14 +132,13 @@ class BlackBoxPrivacy:
         return event_power.smallest_violation(self.guarantee, fresh // 2, significance=share)
 
     def draws_needed(self, violation: float, *, significance: float) -> int:
-        """Return the ``draws`` whose last stage refutes ``violation`` times the noise, likewise."""
+        """Return the ``draws`` whose last stage refutes a true loss of ``violation``, likewise."""
 
         def enough(draws: int) -> bool:
             context = Context(seed=0, name="plan", significance=significance)
-            power = replace(self, draws=draws).smallest_violation(context)
-            return reaches(power, violation)
+            return replace(self, draws=draws).smallest_violation(context).smallest <= violation
 
-        needed = fewest(enough, at_least=600, most=2**30, share=100) if violation > 1 else None
+        needed = fewest(enough, at_least=600, most=2**28, share=100)
         if needed is None:
             raise ValueError(f"violation is too close to the claim, got {violation!r}")
         return needed

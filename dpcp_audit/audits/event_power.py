@@ -16,7 +16,6 @@ import numpy as np
 
 from dpcp_audit.audits.certificates import Certificate, linear_claim
 from dpcp_audit.audits.loss_bounds import event_loss
-from dpcp_audit.decisions import reaches
 from dpcp_audit.guarantees import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
 from dpcp_audit.quantities import Quantity
 from dpcp_audit.results import Power
@@ -78,25 +77,29 @@ def smallest_violation(
 
 def draws_needed(
     guarantee: PrivacyGuarantee,
-    factor: float,
+    violation: float,
     *,
     significance: float,
     certificate: Certificate = Certificate.SCORE,
 ) -> int:
-    """Return how many fresh outputs of each neighbour refute a violation by a factor of the noise.
+    """Return how many fresh outputs of each neighbour refute a violation, to 1 in 500.
 
-    As ``decide`` counts it: twice ε, but four times ρ. To 1 in 500.
+    Parameters
+    ----------
+    violation : float
+        The true loss, in the unit of ``smallest_violation``: an ε, a ρ, a D_α or a μ.
     """
 
-    def detected(trials: int) -> bool:
-        power = smallest_violation(
+    def smallest(trials: int) -> float:
+        return smallest_violation(
             guarantee, trials, significance=significance, certificate=certificate
-        )
-        return reaches(power, factor)
+        ).smallest
 
-    needed = fewest(detected, at_least=16, most=2**28, share=500) if factor > 1 else None
+    needed = fewest(
+        lambda trials: smallest(trials) <= violation, at_least=16, most=2**28, share=500
+    )
     if needed is None:
-        raise ValueError(f"factor is too close to 1, got {factor!r}")
+        raise ValueError(f"violation is too close to the claim, got {violation!r}")
     return needed
 
 

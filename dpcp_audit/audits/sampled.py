@@ -198,7 +198,7 @@ class SampledPrivacy:
         )
 
     def draws_needed(self, violation: float, *, significance: float) -> int:
-        """Return the ``n_samples``, pilot included, that refute ``violation`` times the noise."""
+        """Return the ``n_samples``, pilot included, that refute a true loss of ``violation``."""
         fresh = event_power.draws_needed(
             self.guarantee, violation, significance=significance, certificate=self.certificate
         )

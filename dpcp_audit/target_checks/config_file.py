@@ -58,6 +58,13 @@ def from_data(data: Mapping[str, Any], *, folder: Path = Path(), where: str = ""
     """Read a configuration from plain data.
 
     A ``budget`` beside the checks is that of each check that has none.
+
+    Examples
+    --------
+    >>> check = {"target": "mine.py:f", "kind": "quantile", "zcdp": 0.5, "open-sets": True}
+    >>> (spec,) = from_data({"seed": 7, "check": [check]}).checks
+    >>> spec.guarantees, spec.open_sets
+    ((ZCDP(rho=0.5),), True)
     """
     with options.in_place(where):
         run_keys = (dashed(each.name) for each in RUN_OPTIONS)

@@ -227,7 +227,7 @@ class MembershipInference:
         )
 
     def draws_needed(self, violation: float, *, significance: float) -> int:
-        """Return the ``n_samples``, pilot included, that refute ``violation`` times the noise.
+        """Return the ``n_samples``, pilot included, that refute a true loss of ``violation``.
 
         At least 400, as the check asks.
         """

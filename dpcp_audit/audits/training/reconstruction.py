@@ -145,16 +145,13 @@ class Reconstruction:
         return self._closest(context)[0]
 
     def draws_needed(self, violation: float, *, significance: float) -> int:
-        """Return the ``trainings`` at which a success ``violation`` times the allowed is refuted.
+        """Return the ``trainings`` at which a true success of ``violation`` is refuted.
 
-        Out of the prior that needs the fewest.
+        Out of the prior that allows the least.
         """
         share = significance / len(self.priors)
-        allowed = [float(self.guarantee.power(prior.baseline)) for prior in self.priors]
-        return min(
-            rate_power.draws_needed(rate, min(1.0, violation * rate), significance=share)
-            for rate in allowed
-        )
+        allowed = min(float(self.guarantee.power(prior.baseline)) for prior in self.priors)
+        return rate_power.draws_needed(allowed, violation, significance=share)
 
     def _closest(self, context: Context) -> tuple[Power, float]:
         """Return the power at the prior nearest to showing twice the loss, and what that takes."""

@@ -54,7 +54,17 @@ def add_options(groups: dict[Group, argparse._ArgumentGroup], options: Iterable[
 
 
 def given(parsed: argparse.Namespace, options: Iterable[Option]) -> dict[str, object]:
-    """Return what was given of a table's options, as a TOML table would hold it."""
+    """Return what was given of a table's options, as a TOML table would hold it.
+
+    Examples
+    --------
+    >>> from dpcp_audit.target_checks.check_spec import TABLE
+    >>> parser = argparse.ArgumentParser()
+    >>> add_options(groups_of(parser), TABLE)
+    >>> words = ["mine.py:f", "--zcdp", "0.5", "--n", "50,500", "--no-ties"]
+    >>> given(parser.parse_args(words), TABLE)
+    {'target': 'mine.py:f', 'zcdp': [0.5], 'n': [50, 500], 'ties': False}
+    """
     return {
         dashed(each.name): each.value.of_words(words, flag_of(each))
         for each in options
@@ -76,8 +86,8 @@ def add_selection(parser: argparse.ArgumentParser, *, default_suite: str | None 
         action="append",
         default=[],
         metavar="PATH",
-        help="test the theorems on saved probabilities and labels too (FILE.npz), or on images "
-        "(a MedMNIST file, the folder of CIFAR-10); repeatable",
+        help="saved probabilities and labels (FILE.npz) or images (a MedMNIST file, the folder of "
+        "CIFAR-10), for a suite that takes them, such as theorems or tables; repeatable",
     )
     parser.add_argument(
         "--only",
