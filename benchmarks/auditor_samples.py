@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import betaincinv
 
 from dpcp_audit.audits.certificates import Certificate
 from dpcp_audit.audits.sampled import SampledPrivacy
@@ -26,6 +25,7 @@ from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.neighbours import Neighbours, Relation
 from dpcp_audit.results import Verdict
 from dpcp_audit.stats.betting import BettingTest
+from dpcp_audit.stats.intervals import clopper_pearson
 from dpcp_audit.stats.ratio_power import draws_needed
 
 if TYPE_CHECKING:
@@ -69,8 +69,8 @@ def limits_known(target: Target, claimed: float) -> float:
 
     def certified(n: int) -> float:
         x, y = rng.binomial(n, (target.p, target.p_prime), (4000, 2)).T
-        low = betaincinv(np.maximum(x, 1), n - x + 1, SIGNIFICANCE / 2)
-        high = betaincinv(y + 1, np.maximum(n - y, 1), 1 - SIGNIFICANCE / 2)
+        low, _ = clopper_pearson(x, n, significance=SIGNIFICANCE)
+        _, high = clopper_pearson(y, n, significance=SIGNIFICANCE)
         return float((np.log(low / high) > claimed).mean())
 
     return half_way(certified)

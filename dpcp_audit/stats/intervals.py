@@ -31,8 +31,9 @@ def clopper_pearson(
 
     Examples
     --------
-    >>> clopper_pearson(0, 100, significance=0.05)
-    (0.0, 0.03621669264517641)
+    >>> low, high = clopper_pearson(0, 100, significance=0.05)
+    >>> low, round(high, 12)
+    (0.0, 0.036216692645)
     """
     _validate.integer(trials=trials, at_least=1)
     _validate.open_unit(significance=significance)

@@ -117,7 +117,7 @@ def test_groups_of_unequal_size_leave_the_law_as_it_is() -> None:
     assert needed[1] == pytest.approx(needed[0], abs=1)
 
 
-def test_the_detectable_shortfall_inverts_the_values_needed() -> None:
+def test_the_smallest_violation_inverts_the_draws_needed() -> None:
     settings = {"at_least": 0.9, "significance": 1e-4}
     found = MeanBets().smallest_violation(VALUES, n_values=400, **settings)
     centred = VALUES - VALUES.mean() + 0.9

@@ -1,4 +1,4 @@
-"""Smallest detectable violation and samples needed: right, and inverse to each other."""
+"""The smallest violation and the draws needed: right, and inverse to each other."""
 
 from __future__ import annotations
 

@@ -77,8 +77,8 @@ def test_rates_have_limits_around_them() -> None:
     assert rate(~coins, coins, significance=0.05).lower == 0
 
 
-def test_a_detectable_gain_is_detected() -> None:
-    """The note's promise, at the gain that it names; more models make it smaller."""
+def test_the_smallest_violation_is_refuted() -> None:
+    """The promise, at the gain that it names; more models make it smaller."""
     rng = np.random.default_rng(0)
     line = RateLine.of(PureDP(1.0), 0.0, targets=40)
 
@@ -89,7 +89,7 @@ def test_a_detectable_gain_is_detected() -> None:
 
     pilot = gains(0.55, 100)
     named = [
-        line.detectable(gains(0.5, models), significance=1e-3, pilot=pilot)
+        line.smallest_violation(gains(0.5, models), significance=1e-3, pilot=pilot).smallest
         for models in (200, 2000)
     ]
     assert line.allowed < named[1] < named[0] < 0.7
