@@ -22,7 +22,7 @@ _HEAD = """\
 # The ledger of claims
 
 What the papers claim and what a run found. This page is written by `docs/update_ledger.py` from a
-results file of each suite. `dpcp-audit run --only 'ID'` puts a claim to the test again.
+results file of each suite. `dpcp-audit run --only 'ID'` tests a claim again.
 
 - [What the verdicts mean](explanation/certified.md), and
   [what CONSISTENT does not mean](explanation/consistent.md).

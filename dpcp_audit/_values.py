@@ -47,7 +47,7 @@ class Value(ABC):
         return value
 
     def arguments(self, *, default: object) -> dict[str, Any]:  # noqa: ARG002  (of flags)
-        """Return what ``argparse`` is told of the option."""
+        """Return the option's arguments of ``argparse``."""
         return {}
 
 

@@ -1,4 +1,4 @@
-"""Checks: what puts a claim to the test, and the surroundings that it runs in."""
+"""Checks: what tests a claim, and the context that it runs in."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Context:
 
 @runtime_checkable
 class Check(Protocol):
-    """Puts one claim to the test."""
+    """Tests one claim."""
 
     @property
     def sampled(self) -> bool:

@@ -95,7 +95,7 @@ class Computed:
         return False
 
     def __call__(self, context: Context) -> Outcome:  # noqa: ARG002  (exact: nothing to draw)
-        """Compute the number and hold it against the claim."""
+        """Compute the number and test it against the claim."""
         result = self.compute()
         verdict, note = result.verdict, result.note
         if verdict is Verdict.PROVED:

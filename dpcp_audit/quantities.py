@@ -103,7 +103,7 @@ class Quantity(StrEnum):
     PROBABILITY = "probability"
     """Of an event that is neither a failure nor an attack's success."""
     SHARE_OF_OUTPUTS = "share-of-outputs"
-    """By which outputs an event tells two inputs apart."""
+    """By which outputs an event distinguishes two inputs."""
     DIFFERENCE = "difference"
     RATIO = "ratio"
     COUNT = "count"

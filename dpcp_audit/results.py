@@ -26,7 +26,7 @@ class Verdict(StrEnum):
     CONSISTENT = "CONSISTENT"
     """Tried hard and not refuted; the evidence says how close it came."""
     INCONCLUSIVE = "INCONCLUSIVE"
-    """The budget was too small to say."""
+    """Not refuted, and the test had too little power."""
     ERROR = "ERROR"
     """The check could not be completed."""
 
@@ -160,7 +160,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence(Estimate):
-    """An estimate, and how it was had.
+    """An estimate, and the method behind it.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A row of the suite: a claim and the check that puts it to the test."""
+"""A row of the suite: a claim and the check that tests it."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Audits: privacy claims put to the test, exactly or by sampling."""
+"""Audits: tests of privacy claims, exact or by sampling."""

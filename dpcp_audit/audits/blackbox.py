@@ -45,7 +45,7 @@ _SHRUNK = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlackBoxPrivacy:
-    """Hold a guarantee against code whose law and whose worst neighbours are unknown.
+    """Test a guarantee against code whose law and whose worst neighbours are unknown.
 
     In stages of doubling size a race over candidate pairs chooses a pair and what to hold
     against it, an event or, where Rényi divergences are claimed, a moment; outputs drawn

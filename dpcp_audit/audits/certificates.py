@@ -101,7 +101,7 @@ def certify(
     return _by_score(linear, hits, significance, complement=complement)
 
 
-def complement_speaks_louder(guarantee: PrivacyGuarantee, pilot: Hits) -> bool:
+def prefers_complement(guarantee: PrivacyGuarantee, pilot: Hits) -> bool:
     """Tell, from pilot counts, which of the event and its complement to test."""
     linear = linear_claim(guarantee)
     if linear is None:

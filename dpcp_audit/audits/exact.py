@@ -77,7 +77,7 @@ def worst_measurement(
     return max(((measure(guarantee, pair), pair) for pair in directed), key=lambda m: m[0].value)
 
 
-def hold_against(
+def exact_outcome(
     guarantee: PrivacyGuarantee,
     pairs: Sequence[LawPair],
     *,
@@ -85,7 +85,7 @@ def hold_against(
     witness: PlainData | None = None,
     note: str = "",
 ) -> Computation:
-    """Hold a guarantee against exact law pairs, in both directions of each.
+    """Test a guarantee against exact law pairs, in both directions of each.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Local-DP audits of any randomiser over a finite domain, over all pairs of inputs.
 
 Exact where the channel matrix is known. Otherwise by three sampled tests, each at a third of
-the significance: the event that a pilot found to speak loudest, on fresh samples; a box that
+the significance: the event that a pilot selected, on fresh samples; a box that
 holds every entry of the channel at once; and the best guess of the input from the report.
 """
 
@@ -121,10 +121,10 @@ def guess_loss(success: float, k: int) -> float:
     return max(0.0, log_ratio(success * (k - 1), 1 - success))
 
 
-def hold_channel(
+def channel_outcome(
     guarantee: LocalDP, channel: ArrayLike, *, witness: PlainData | None = None
 ) -> Computation:
-    """Hold ε-LDP against a known channel matrix, shape (k, m), over all pairs of inputs."""
+    """Test ε-LDP against a known channel matrix, shape (k, m), over all pairs of inputs."""
     mass = _channel(channel)
     worst = channel_log_ratio(mass)
     return Computation(
@@ -199,7 +199,7 @@ class Certified(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalPrivacy:
-    """Hold ε-LDP against samples of a randomiser on every one of its inputs.
+    """Test ε-LDP against samples of a randomiser on every one of its inputs.
 
     A true claim is refuted with probability at most the check's significance, of which a third
     each goes to the pilot's event, to the box around the channel, and to the guess.

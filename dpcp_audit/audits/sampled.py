@@ -10,7 +10,7 @@ import numpy as np
 
 from dpcp_audit import _validate
 from dpcp_audit.audits import event_power
-from dpcp_audit.audits.certificates import Certificate, Hits, certify, complement_speaks_louder
+from dpcp_audit.audits.certificates import Certificate, Hits, certify, prefers_complement
 from dpcp_audit.audits.search.event_search import Event
 from dpcp_audit.audits.search.feature_cells import Automatic, choose_event
 from dpcp_audit.decisions import conclude
@@ -40,7 +40,7 @@ class Sampler(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampledPrivacy:
-    """Hold a guarantee against samples of a mechanism on two neighbours.
+    """Test a guarantee against samples of a mechanism on two neighbours.
 
     A share of the samples, the pilot, chooses an event and a direction; fresh ones certify
     the event. A claim of ε-DP or (ε, δ)-DP is put to the score test of its inequality, for the
@@ -116,7 +116,7 @@ class SampledPrivacy:
         swapped : bool
             Whether the event is the likelier one on the neighbour.
         complement : bool
-            Whether the event's complement speaks louder against an (ε, δ) claim.
+            Whether the event's complement is the stronger test of an (ε, δ) claim.
         """
         inputs = (self.neighbours.value, self.neighbours.neighbour)
         for i, x in enumerate(inputs):
@@ -129,7 +129,7 @@ class SampledPrivacy:
         ordered = outputs[::-1] if swapped else outputs
         counts = [int(event.contains(x).sum()) for x in ordered]
         hits = Hits(counts[0], counts[1], size)
-        return event, swapped, complement_speaks_louder(self.guarantee, hits)
+        return event, swapped, prefers_complement(self.guarantee, hits)
 
     def draw_inside(
         self,

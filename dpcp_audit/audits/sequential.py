@@ -33,7 +33,7 @@ _LARGEST_EXCESS = 50.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SequentialPrivacy:
-    """Hold ε-DP or (ε, δ)-DP against samples, and stop as soon as the answer is clear.
+    """Test ε-DP or (ε, δ)-DP against samples, and stop as soon as the answer is clear.
 
     A pilot chooses the event; then pairs of fresh outputs are bet on, until the capital
     reaches 1/significance (REFUTED) or the budget is spent. A true claim is refuted with

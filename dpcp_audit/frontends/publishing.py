@@ -93,7 +93,7 @@ def _listeners(
     progress: Progress,
     stack: ExitStack,
 ) -> tuple[Past | None, list[Callable[[Event], None]]]:
-    """Return what is finished already, and who is told of events, the journal first."""
+    """Return what is finished already, and the receivers of events, the journal first."""
     past, listeners = None, []
     if options.resume is not None:
         if options.journal is not None:

@@ -1,4 +1,4 @@
-"""The mechanisms of this package, as ``dpcp-audit check`` calls foreign code."""
+"""The mechanisms of this package, as ``dpcp-audit check`` calls targets."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ def _stdout() -> TextIO:
 
 
 def write_all(document: dict[str, Any], writers: Sequence[Writer]) -> None:
-    """Render and write every report; what could not be written is told once all were tried."""
+    """Render and write every report; what could not be written is reported once all were tried."""
     failures = []
     for writer in writers:
         text = writer.render(document)

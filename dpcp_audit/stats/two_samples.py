@@ -37,7 +37,7 @@ _MOST_TRIALS = 10**15
 _MOST_EXACT = 10**6
 """Up to so many trials Fisher's test is computed; beyond, the e-value is, which is quick."""
 _LARGEST_LOG = 200.0
-"""p-values below e^−200 are not told apart: the limits of rates fail at such significances."""
+"""p-values below e^−200 are not distinguished: the limits of rates fail at such significances."""
 
 
 class Shift(NamedTuple):

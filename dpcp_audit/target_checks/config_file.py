@@ -86,7 +86,7 @@ def of_options(check: Mapping[str, Any]) -> Config:
 
 
 def require_distinct(specs: tuple[CheckSpec, ...]) -> None:
-    """Refuse two checks of one name, whose findings could not be told apart."""
+    """Refuse two checks of one name, whose findings could not be distinguished."""
     names = [spec.name for spec in specs]
     for name in names:
         if names.count(name) > 1:

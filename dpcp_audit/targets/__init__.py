@@ -1,4 +1,4 @@
-"""Code that nobody here wrote: loaded, called, and its answers looked at before they are used."""
+"""Targets: third-party code under audit, loaded, called, its answers validated before use."""
 
 from dpcp_audit.targets.kinds import Kind, RandomStyle
 from dpcp_audit.targets.target import Target

@@ -78,7 +78,7 @@ def probe(
     randomness: Randomness = Randomness.GENERATOR,
     rng: np.random.Generator | int | None = None,
 ) -> None:
-    """Draw a few outputs on one input, and hold them against the declared randomness.
+    """Draw a few outputs on one input, and test them against the declared randomness.
 
     The same generator must give the same outputs, unless EXTERNAL is declared; other
     generators must give others, unless NONE is. A sound target is taken for one that seeds

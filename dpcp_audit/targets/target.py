@@ -1,4 +1,4 @@
-"""A target: code that nobody here wrote, as a sampler that audits can draw from."""
+"""A target: third-party code as a sampler that audits can draw from."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _RANDOMNESS = {
 
 
 class Caller(Protocol):
-    """Calls foreign code, in this process or in another."""
+    """Calls the target's code, in this process or in another."""
 
     def outputs(
         self, inputs: tuple[np.ndarray, ...], size: int, *, rng: np.random.Generator
@@ -57,7 +57,7 @@ class Caller(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """Foreign code as a ``Sampler``: called with an input and a size, it returns outputs.
+    """Third-party code as a ``Sampler``: called with an input and a size, it returns outputs.
 
     A context manager: leaving it ends the program behind a command. It is not meant to travel
     to other processes; its ``TargetSpec`` is.
@@ -279,5 +279,5 @@ def require_setting(
             raise ValueError("domain must be given for a randomizer: the number K of its values")
         _validate.integer(at_least=2, domain=domain)
     elif domain is not None:
-        raise ValueError(f"domain must be left away for a {kind}, got {domain!r}")
+        raise ValueError(f"domain only applies to kind='randomizer', got {domain!r} for a {kind}")
     return _validate.bounds(bounds)

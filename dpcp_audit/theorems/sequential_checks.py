@@ -37,7 +37,7 @@ _FIRST_LOOK = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SequentialRate:
-    """Hold a theorem's failure probability against δ, with as few trials as it takes.
+    """Test a theorem's failure probability against δ, with as few trials as it takes.
 
     Looks are taken after 500, 1000, 2000, … trials at an anytime-valid interval
     (``RateSequence``), so stopping early costs no error probability: it stops once the interval
@@ -116,7 +116,7 @@ class SequentialRate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlongN:
-    """Hold a theorem's failure probability against δ at several n; the worst decides.
+    """Test a theorem's failure probability against δ at several n; the worst decides.
 
     Parameters
     ----------

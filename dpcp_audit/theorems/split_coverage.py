@@ -1,4 +1,4 @@
-"""Split conformal prediction's coverage, exactly: the yardstick of every private calibrator."""
+"""Split conformal prediction's coverage, exactly: the non-private reference of every calibrator."""
 
 from __future__ import annotations
 

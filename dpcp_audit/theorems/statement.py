@@ -41,7 +41,7 @@ class Statement:
 
 
 class Stated:
-    """A theorem object: a statement, and the check that puts it to the test."""
+    """A theorem object: a statement, and the check that tests it."""
 
     __slots__ = ()
     about: ClassVar[Statement]

@@ -1,4 +1,4 @@
-"""Theorems as objects, and the checks that hold them against simulation."""
+"""Theorems as objects, and the checks that test them by simulation."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Theorem(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailureRate:
-    """Hold a theorem's failure probability against its claimed δ.
+    """Test a theorem's failure probability against its claimed δ.
 
     The evidence is the Clopper–Pearson interval of the failure rate at the check's significance.
     The power is that against a failure probability of which every undecided trial is a part; a
@@ -172,7 +172,7 @@ class FailureRate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeanBound:
-    """Hold the mean of a bounded statistic against claimed bounds.
+    """Test the mean of a bounded statistic against claimed bounds.
 
     The evidence is the empirical-Bernstein interval at the check's significance; a check that is
     to be CONSISTENT has to refute a mean that misses its bound by ``tolerance``.

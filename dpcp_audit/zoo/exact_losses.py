@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import ndtr
 
-from dpcp_audit.audits.exact import hold_against
+from dpcp_audit.audits.exact import exact_outcome
 from dpcp_audit.computed import Computation
 from dpcp_audit.guarantees import ZCDP, LocalDP
 from dpcp_audit.mechanisms.conformal import conformal_rank
@@ -76,7 +76,7 @@ def one_draw_loss(n: int = 500) -> Computation:
     one[n + 1] = 0.0
     other[n + 1], other[moved] = chances[moved], 0.0
     pair = FinitePair(FiniteLaw.from_mass(one), FiniteLaw.from_mass(other))
-    return hold_against(
+    return exact_outcome(
         ZCDP(broken_quantiles.RHO),
         [pair],
         witness={"n": n, "moved": rank, "probability": float(chances[moved])},
@@ -87,7 +87,7 @@ def one_draw_loss(n: int = 500) -> Computation:
 def disjoint_loss(guarantee: PrivacyGuarantee, why: str, **witness: Any) -> Computation:
     """Return the loss where no output of the one input can come of the other."""
     laws = (FiniteLaw.from_mass(mass) for mass in ([1.0, 0.0], [0.0, 1.0]))
-    return hold_against(guarantee, [FinitePair(*laws)], witness=witness, note=why)
+    return exact_outcome(guarantee, [FinitePair(*laws)], witness=witness, note=why)
 
 
 def deterministic_loss(
@@ -116,7 +116,7 @@ def deterministic_loss(
 
 def additive_loss(guarantee: PrivacyGuarantee, pair: LawPair) -> Computation:
     """Compute the loss of a quantile with additive noise, as it moves from one end to the other."""
-    return hold_against(
+    return exact_outcome(
         guarantee,
         [pair],
         covers="the noise depends on the shift alone, and no pair shifts the quantile by more.",
@@ -126,7 +126,7 @@ def additive_loss(guarantee: PrivacyGuarantee, pair: LawPair) -> Computation:
 def histogram_loss(noise: Relation) -> Computation:
     """Compute the loss of the noisy histogram behind the quantile."""
     mechanism = HistLap(alpha=0.5, epsilon=broken_quantiles.EPSILON, n_bins=2, noise=noise)
-    return hold_against(
+    return exact_outcome(
         mechanism.guarantee,
         [mechanism.histogram_pair(Relation.SUBSTITUTION)],
         covers="a substitution shifts two counts by one, and the quantile is computed from them.",
@@ -190,7 +190,7 @@ def _gap_ratio(n: int, low: int, sensitivity: float) -> float:
 def channel_loss(channel: FloatArray) -> Computation:
     """Compute the largest log-ratio of a randomizer over all pairs of values."""
     laws = [FiniteLaw.from_mass(row) for row in channel]
-    return hold_against(
+    return exact_outcome(
         LocalDP(broken_randomizers.EPSILON),
         [FinitePair(*pair) for pair in combinations(laws, 2)],
         covers="every pair of values was tried.",

@@ -99,7 +99,7 @@ class Specimen:
 
     @property
     def spec(self) -> CheckSpec:
-        """The specimen as ``dpcp-audit check`` would be told of it."""
+        """The specimen as a check of ``dpcp-audit check``."""
         return CheckSpec(
             target=TargetSpec(
                 kind=self.kind,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit.audits.exact import hold_against
+from dpcp_audit.audits.exact import exact_outcome
 from dpcp_audit.audits.local import LocalPrivacy
 from dpcp_audit.computed import Computation, Computed
 from dpcp_audit.guarantees import LocalDP
@@ -75,7 +75,7 @@ class GeometricResponse:
 def _exact_loss(mechanism: GeometricResponse) -> Computation:
     laws = mechanism.laws()
     pairs = [FinitePair(law, other) for i, law in enumerate(laws) for other in laws[i + 1 :]]
-    return hold_against(
+    return exact_outcome(
         LocalDP(mechanism.epsilon),
         pairs,
         covers="all pairs of values were computed.",

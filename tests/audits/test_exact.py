@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.samplers import context
 
-from dpcp_audit.audits.exact import hold_against, measure, profile_figure, worst_measurement
+from dpcp_audit.audits.exact import exact_outcome, measure, profile_figure, worst_measurement
 from dpcp_audit.computed import Computation, Computed
 from dpcp_audit.guarantees import (
     ZCDP,
@@ -99,15 +99,15 @@ DELTA = GAUSSIAN.delta_at(1.0)
 def test_every_guarantee_at_and_below_what_holds(
     tight: PrivacyGuarantee, broken: PrivacyGuarantee, pair: GaussianPair
 ) -> None:
-    assert hold_against(tight, [pair], covers=COVERS).verdict is Verdict.PROVED
-    assert hold_against(tight, [pair]).verdict is Verdict.CONSISTENT
-    refuted = hold_against(broken, [pair], covers=COVERS)
+    assert exact_outcome(tight, [pair], covers=COVERS).verdict is Verdict.PROVED
+    assert exact_outcome(tight, [pair]).verdict is Verdict.CONSISTENT
+    refuted = exact_outcome(broken, [pair], covers=COVERS)
     assert refuted.verdict is Verdict.REFUTED
     assert refuted.witness["guarantee"] == str(broken)
 
 
 def test_pure_dp_of_a_gaussian_is_refuted_without_bound() -> None:
-    result = hold_against(PureDP(5.0), [GAUSSIAN], covers=COVERS)
+    result = exact_outcome(PureDP(5.0), [GAUSSIAN], covers=COVERS)
     assert result.value == math.inf
     assert result.verdict is Verdict.REFUTED
     assert f"{GAUSSIAN.delta_at(5.0):.3g}, not 0" in result.note
@@ -126,12 +126,12 @@ def test_slack_of_a_better_pair_can_be_the_worse() -> None:
     """The pair of largest δ may be exact while another one's pruned mass reaches further."""
     exact = FinitePair(FiniteLaw.from_mass([0.6, 0.4]), FiniteLaw.from_mass([0.5, 0.5]))
     pruned = pruned_pair([0.59, 0.41], [0.5, 0.5], 0.05)
-    result = hold_against(ApproxDP(0.0, 0.12), [exact, pruned], covers=COVERS)
+    result = exact_outcome(ApproxDP(0.0, 0.12), [exact, pruned], covers=COVERS)
     assert result.value == pytest.approx(0.1)
     assert result.value + result.slack == pytest.approx(0.14)
     assert result.verdict is Verdict.CONSISTENT
     small = pruned_pair([0.59, 0.41], [0.5, 0.5], 0.005)
-    assert hold_against(ApproxDP(0.0, 0.12), [exact, small], covers=COVERS).verdict is (
+    assert exact_outcome(ApproxDP(0.0, 0.12), [exact, small], covers=COVERS).verdict is (
         Verdict.PROVED
     )
 
@@ -141,15 +141,15 @@ def test_no_divergence_is_proved_from_pruned_laws(guarantee: PrivacyGuarantee) -
     """A pruned outcome may hide any log-ratio, whichever pair it belongs to."""
     exact = FinitePair(FiniteLaw.from_mass([0.6, 0.4]), FiniteLaw.from_mass([0.5, 0.5]))
     pruned = pruned_pair([0.55, 0.45], [0.5, 0.5], 1e-15)
-    result = hold_against(guarantee, [exact, pruned], covers=COVERS)
+    result = exact_outcome(guarantee, [exact, pruned], covers=COVERS)
     assert (result.verdict, result.slack) == (Verdict.CONSISTENT, 0.0)
-    assert hold_against(guarantee, [exact], covers=COVERS).verdict is Verdict.PROVED
+    assert exact_outcome(guarantee, [exact], covers=COVERS).verdict is Verdict.PROVED
 
 
 def test_claims_of_nothing() -> None:
     """Two equal laws spend nothing; (0, 0)-DP claims exactly that."""
     law = FiniteLaw.from_mass([0.5, 0.5])
-    result = hold_against(ApproxDP(0.0, 0.0), [FinitePair(law, law)], covers=COVERS)
+    result = exact_outcome(ApproxDP(0.0, 0.0), [FinitePair(law, law)], covers=COVERS)
     assert result.verdict is Verdict.PROVED
     assert "inf" not in result.note
     figure, _ = result.figures
@@ -158,7 +158,7 @@ def test_claims_of_nothing() -> None:
 
 def test_unknown_guarantees_and_no_pairs_are_refused() -> None:
     with pytest.raises(ValueError, match="pairs must hold at least one"):
-        hold_against(PureDP(1.0), [])
+        exact_outcome(PureDP(1.0), [])
     with pytest.raises(ValueError, match="guarantee must be PureDP"):
         measure(Coverage(at_least=0.9), GAUSSIAN)  # type: ignore[arg-type]
 

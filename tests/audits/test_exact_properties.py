@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support.samplers import context
 from support.theorems import Coin
 
-from dpcp_audit.audits.exact import hold_against, worst_measurement
+from dpcp_audit.audits.exact import exact_outcome, worst_measurement
 from dpcp_audit.audits.sampled import Event, choose_event
 from dpcp_audit.computed import Computation
 from dpcp_audit.guarantees import ZCDP, ApproxDP, PureDP, RenyiDP
@@ -82,11 +82,11 @@ def test_exact_verdicts_agree_with_the_definition(
     excess = max(
         max(a[e].sum() - factor * b[e].sum(), b[e].sum() - factor * a[e].sum()) for e in events
     )
-    verdict = hold_against(ApproxDP(epsilon, delta), [pair], covers="all.").verdict
+    verdict = exact_outcome(ApproxDP(epsilon, delta), [pair], covers="all.").verdict
     if abs(excess - delta) > 1e-6:
         assert verdict is (Verdict.REFUTED if excess > delta else Verdict.PROVED)
     if excess > 1e-6:
-        assert hold_against(PureDP(epsilon), [pair]).verdict is Verdict.REFUTED
+        assert exact_outcome(PureDP(epsilon), [pair]).verdict is Verdict.REFUTED
 
 
 @given(reals, reals, st.floats(0, 10), st.booleans())

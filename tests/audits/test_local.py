@@ -17,7 +17,7 @@ from dpcp_audit.audits.local import (
     guess_bound,
     guess_loss,
     guess_success,
-    hold_channel,
+    channel_outcome,
 )
 from dpcp_audit.checks import Check
 from dpcp_audit.guarantees import LocalDP
@@ -143,8 +143,8 @@ def test_the_exact_channel_of_kary_response(epsilon: float, k: int) -> None:
     assert channel_log_ratio(channel).value == pytest.approx(epsilon, rel=1e-12)
     assert guess_success(channel) == pytest.approx(guess_bound(epsilon, k), rel=1e-12)
     assert guess_loss(guess_bound(epsilon, k), k) == pytest.approx(epsilon)
-    assert hold_channel(LocalDP(epsilon), channel).verdict is Verdict.PROVED
-    assert hold_channel(LocalDP(0.999 * epsilon), channel).verdict is Verdict.REFUTED
+    assert channel_outcome(LocalDP(epsilon), channel).verdict is Verdict.PROVED
+    assert channel_outcome(LocalDP(0.999 * epsilon), channel).verdict is Verdict.REFUTED
 
 
 def test_the_exact_channel_is_the_largest_ratio_of_all() -> None:
@@ -157,10 +157,10 @@ def test_the_exact_channel_is_the_largest_ratio_of_all() -> None:
 
 
 def test_an_output_that_one_input_never_gives() -> None:
-    held: Computation = hold_channel(LocalDP(5.0), [[0.5, 0.5, 0.0], [0.5, 0.0, 0.5]])
+    held: Computation = channel_outcome(LocalDP(5.0), [[0.5, 0.5, 0.0], [0.5, 0.0, 0.5]])
     assert held.verdict is Verdict.REFUTED
     assert math.isinf(held.value)
-    assert hold_channel(LocalDP(5.0), [[0.5, 0.5, 0.0], [0.5, 0.5, 0.0]]).value == 0.0
+    assert channel_outcome(LocalDP(5.0), [[0.5, 0.5, 0.0], [0.5, 0.5, 0.0]]).value == 0.0
 
 
 @pytest.mark.parametrize(

@@ -245,7 +245,10 @@ def test_a_command_line_is_split_as_a_shell_would() -> None:
         ({"target": "m:f", "options": {"a b": 3}}, "options must be keyword .*, got 'a b'"),
         ({"target": "m:f", "options": {"a": object()}}, "options must be plain data"),
         ({"target": "m:f", "call_seconds": 0}, "call_seconds must be finite and > 0, got 0"),
-        ({"target": "m:f", "domain": 3}, "domain must be left away for a quantile"),
+        (
+            {"target": "m:f", "domain": 3},
+            "domain only applies to kind='randomizer'",
+        ),
     ],
 )
 def test_a_specification_that_does_not_fit(settings, words) -> None:

@@ -12,7 +12,7 @@ import pytest
 from scipy.special import ndtri
 from support.samplers import context
 
-from dpcp_audit.audits.exact import hold_against
+from dpcp_audit.audits.exact import exact_outcome
 from dpcp_audit.computed import Computation
 from dpcp_audit.data.pools import ProbabilityPool
 from dpcp_audit.data.populations import Beta, Population, Uniform, atoms
@@ -313,7 +313,7 @@ class OverlappingBlocks(LDPCPScores):
 
 
 def busiest_user(mechanism: LDPCPScores, n: int) -> Computation:
-    """Hold ε-LDP against the exact laws of all answers of the user who is asked most often.
+    """Test ε-LDP against the exact laws of all answers of the user who is asked most often.
 
     Its score lies below every midpoint it is asked about, or above: that tells most.
     """
@@ -321,7 +321,7 @@ def busiest_user(mechanism: LDPCPScores, n: int) -> Computation:
     zero, one = (law.log_mass for law in mechanism.response.laws())
     answers = np.array(list(itertools.product((0, 1), repeat=asked)))
     laws = (FiniteLaw(log[answers].sum(axis=1), np.zeros(len(answers))) for log in (zero, one))
-    return hold_against(
+    return exact_outcome(
         mechanism.guarantee,
         [FinitePair(*laws)],
         covers="the answers of a user are independent, and each tells the bits apart by ε.",

@@ -180,7 +180,7 @@ def histlap_threshold(
 def conformal_threshold(
     mechanism: SplitConformal, *, n: int, claim: PrivacyGuarantee, n_samples: int = 40_000
 ) -> MembershipInference:
-    """Attack the threshold without privacy: the yardstick that the attacks must reach."""
+    """Attack the threshold without privacy: the positive control of the attacks."""
     scores, neighbour_scores = balanced_pair(n, alpha=mechanism.alpha)
     return MembershipInference(
         sample=ConformalRelease(mechanism),

@@ -1,4 +1,4 @@
-"""Membership inference on a release: how well an attacker tells whether the target was in.
+"""Membership inference on a release: how well an attacker infers whether the target was in.
 
 The game: a release comes from one of two neighbours, with the target (in) or with another in
 its place (out). Half of the games are pilots, on which attacks are fitted and thresholds
@@ -126,7 +126,7 @@ class _Fitted(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MembershipInference:
-    """Hold a guarantee against the best of several membership attacks on one pair.
+    """Test a guarantee against the best of several membership attacks on one pair.
 
     The attacks are fitted on a quarter of the games; a second quarter chooses among them and
     sets four thresholds; the last half certifies the two rates of each by Clopper–Pearson
@@ -170,7 +170,7 @@ class MembershipInference:
         return True
 
     def __call__(self, context: Context) -> Outcome:
-        """Play the games and hold what the attack reached against the guarantee."""
+        """Play the games and test the attack's success against the guarantee."""
         result = self.play(context)
         pair = None if self.exact is None else self.exact()
         return conclude(

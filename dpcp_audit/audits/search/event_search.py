@@ -1,4 +1,4 @@
-"""Event search: the set of outputs that speaks loudest against a guarantee, on pilot samples.
+"""Event search: the outputs that exceed a guarantee most, on pilot samples.
 
 Every search (``event_searches``) turns outputs into one number each (``features``), cuts that
 number's range into cells, and takes half-lines of cells and unions of cells in order of their

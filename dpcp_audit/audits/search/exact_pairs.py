@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from dpcp_audit import _validate
-from dpcp_audit.audits.exact import hold_against, worst_measurement
+from dpcp_audit.audits.exact import exact_outcome, worst_measurement
 from dpcp_audit.computed import Computation, Computed
 from dpcp_audit.mechanisms.laws import FinitePair
 
@@ -275,7 +275,7 @@ def _rounder(value: float, low: float, high: float) -> Iterator[float]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorstPairSearch:
-    """Hold a guarantee against the worst pair of neighbours that a search finds.
+    """Test a guarantee against the worst pair of neighbours that a search finds.
 
     REFUTED hands over the pair. CONSISTENT says how close the search came; it proves nothing
     of the pairs that were not tried.
@@ -309,7 +309,7 @@ class WorstPairSearch:
         return False
 
     def __call__(self, context: Context) -> Outcome:
-        """Search, and hold the guarantee against the exact laws of what was found."""
+        """Search, and test the guarantee against the exact laws of what was found."""
         return Computed(lambda: self._compute(context))(context)
 
     def _compute(self, context: Context) -> Computation:
@@ -322,7 +322,7 @@ class WorstPairSearch:
         )
         value, neighbour = found.pair.scores
         pair: dict[str, Any] = {"value": value.tolist(), "neighbour": neighbour.tolist()}
-        return hold_against(
+        return exact_outcome(
             self.guarantee,
             [FinitePair(*self.mechanism.laws(value, neighbour))],
             witness=self.witness | pair | {"pair": found.pair.as_data(), "seed": context.seed},

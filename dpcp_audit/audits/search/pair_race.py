@@ -1,4 +1,4 @@
-"""The search for the pair that speaks loudest: a race of candidates over few outputs each."""
+"""The search for the pair with the largest excess: a race of candidates over few outputs each."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Bank:
         return first[:size], second[:size]
 
     def probed(self, value: object, randomness: Randomness) -> None:
-        """Hold the target's randomness on one input against what is declared."""
+        """Test the target's randomness on one input against what is declared."""
 
         def counted(x: Any, size: int, /, *, rng: np.random.Generator) -> Any:
             self.spent += size
@@ -97,7 +97,7 @@ class Bank:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Arm:
-    """A candidate in the race, and how loud it is as far as is known."""
+    """A candidate in the race, and its excess as far as is known."""
 
     candidate: Candidate
     score: float = -math.inf
@@ -127,10 +127,10 @@ class PairRace:
     _champion: Arm | None = None
 
     def round(self, budget: int, rng: np.random.Generator) -> Arm:
-        """Spend about ``budget`` outputs on new and old candidates; return the loudest.
+        """Spend about ``budget`` outputs on new and old candidates; return the best.
 
-        That is the winner of the race, or the pair of an earlier round where what is held
-        against that promises more: many pairs may be as loud, and one is known better.
+        That is the winner of the race, or the pair of an earlier round where its
+        hypothesis promises more: many pairs may be as good, and one is known better.
 
         Raises
         ------
@@ -153,7 +153,7 @@ class PairRace:
         return self._champion
 
     def accuse(self, candidate: Candidate) -> EventTest | MomentTest:
-        """Choose what to hold against a pair, on all outputs kept of it."""
+        """Select the hypothesis to test on a pair, from all outputs kept of it."""
         samples = self.bank.pilot(candidate)
         return accuse(self.guarantee, *samples, bounds=self.pairs.bounds)
 
@@ -210,7 +210,7 @@ class PairRace:
             found.extend(self.pairs.balanced(self.bank.fresh))
         except DegenerateTargetError:
             raise
-        except Exception as error:  # noqa: BLE001  (foreign code may raise anything)
+        except Exception as error:  # noqa: BLE001  (a target may raise anything)
             self.bank.failures.append(_line(error))
         return found
 
@@ -229,7 +229,7 @@ class PairRace:
             self.bank.fill(arm.candidate, size)
         except DegenerateTargetError:
             raise
-        except Exception as error:  # noqa: BLE001  (foreign code may raise anything)
+        except Exception as error:  # noqa: BLE001  (a target may raise anything)
             self.bank.failures.append(_line(error))
             return False
         samples = self.bank.pilot(arm.candidate)

@@ -68,6 +68,6 @@ def _promise(race: PairRace, candidate: Candidate, size: int) -> float:
         race.bank.fill(candidate, size)
     except DegenerateTargetError:
         raise
-    except Exception:  # noqa: BLE001  (foreign code may raise anything)
+    except Exception:  # noqa: BLE001  (a target may raise anything)
         return -math.inf
     return race.accuse(candidate).promise

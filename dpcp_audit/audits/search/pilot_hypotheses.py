@@ -1,4 +1,4 @@
-"""What a pilot holds against a pair: an event or a moment, to be tested on fresh outputs."""
+"""The hypothesis that a pilot selects on a pair: an event or a moment, tested on fresh outputs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dpcp_audit.audits.certificates import (
     Hits,
     Judgement,
     certify,
-    complement_speaks_louder,
+    prefers_complement,
 )
 from dpcp_audit.audits.search.event_search import Event, best_cells, promised_excess, quantile_cuts
 from dpcp_audit.audits.search.feature_cells import Automatic
@@ -143,7 +143,7 @@ def accuse(
     *,
     bounds: tuple[float, float] | None,
 ) -> EventTest | MomentTest:
-    """Choose, on pilot outputs, what speaks loudest against a claim.
+    """Select, on pilot outputs, the event or moment that exceeds a claim most.
 
     Events on the value, on its atoms and, where ``bounds`` are given, on the number of ones
     among its first bits, as of a bisection; a claim that bounds a Rényi divergence is also put
@@ -160,8 +160,8 @@ def accuse(
         features = [features[i] for i in sorted({0, *order.tolist()})]
     views = [_view(feature, samples) for feature in features]
     choices = [_best_event(guarantee, view) for view in views]
-    loudest = max(choices, key=lambda choice: choice.excess)
-    event = _event_test(guarantee, _simplified(guarantee, loudest, choices[0], samples), samples)
+    best_event = max(choices, key=lambda choice: choice.excess)
+    event = _event_test(guarantee, _simplified(guarantee, best_event, choices[0], samples), samples)
     moments = [_best_moment(guarantee, view, thorough=True) for view in views]
     best = max(
         (moment for moment in moments if moment is not None),
@@ -264,20 +264,20 @@ def _event_test(
     return EventTest(
         event=choice.event,
         swapped=choice.swapped,
-        complement=complement_speaks_louder(guarantee, hits),
+        complement=prefers_complement(guarantee, hits),
         promise=choice.excess / math.sqrt(hits.trials),
     )
 
 
 def _simplified(
     guarantee: PrivacyGuarantee,
-    loudest: PilotEvent,
+    best_event: PilotEvent,
     by_value: PilotEvent,
     samples: tuple[FloatArray, FloatArray],
 ) -> PilotEvent:
     """Return the simplest of the event and simpler ones that keep most of the promise."""
-    floor = loudest.excess - (1 - _KEPT) * abs(loudest.excess)
-    start = by_value if by_value.excess >= floor else loudest
+    floor = best_event.excess - (1 - _KEPT) * abs(best_event.excess)
+    start = by_value if by_value.excess >= floor else best_event
     ordered = (samples[1], samples[0]) if start.swapped else samples
     for event in _simpler_events(start.event):
         if event.inside.all() or not event.inside.any():

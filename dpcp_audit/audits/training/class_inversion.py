@@ -57,7 +57,7 @@ def class_images(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ClassInversion:
-    """Hold "the trained model hides what a class looks like" against model inversion.
+    """Test "the trained model hides what a class looks like" against model inversion.
 
     Of every training one class, drawn at random, is inverted; the attack wins where the image
     correlates most with the mean image of that class, all taken less the mean of the classes.

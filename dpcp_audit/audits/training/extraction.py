@@ -105,7 +105,7 @@ class Extracted(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class HarderToExtract:
-    """Hold "this victim is harder to extract than that one" against surrogates of both.
+    """Test "this victim is harder to extract than that one" against surrogates of both.
 
     In each repetition both are trained and queried on the same split. The claim is refuted where
     the surrogate of the first certainly agrees better in more than half of the repetitions, at

@@ -113,7 +113,7 @@ def invert_updates(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class UpdateInversion:
-    """Hold "a step on one example hides it" against the ratio of gradients.
+    """Test "a step on one example hides it" against the ratio of gradients.
 
     The attack wins where it comes closer to the example than the data's mean image does, which
     takes no attack. Each trial draws an example, the parameters and the noise; the claim is

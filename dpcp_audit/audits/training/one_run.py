@@ -64,7 +64,7 @@ _DIGITS = 6
 
 
 class OneRunTheorem(StrEnum):
-    """Which of the two theorems holds the guesses against (ε, δ)-DP."""
+    """Which of the two theorems tests the guesses against (ε, δ)-DP."""
 
     REGION = "region"
     """Mahloujifar, Melis and Chaudhuri (2024)."""

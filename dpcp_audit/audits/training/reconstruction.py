@@ -73,7 +73,7 @@ class Success:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Reconstruction:
-    """Hold the success of a prior-aware attack on DP-SGD's trace against what DP allows.
+    """Test the success of a prior-aware attack on DP-SGD's trace against what DP allows.
 
     Every prior has trainings of its own, with independent targets and noise, and an equal share
     of the significance. A check that is to be CONSISTENT has to refute what the attack would reach
@@ -107,7 +107,7 @@ class Reconstruction:
         return True
 
     def __call__(self, context: Context) -> Outcome:
-        """Train, attack, and hold the successes against the guarantee."""
+        """Train, attack, and test the successes against the guarantee."""
         successes = self.successes(context)
         closest, twice = self._closest(context)
         return conclude(

@@ -72,7 +72,7 @@ def _abandon_stdout() -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="dpcp-audit",
-        description="Put the promises of private conformal predictors to the test.",
+        description="Test the promises of private conformal predictors.",
         epilog=EXIT_CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,

@@ -31,7 +31,7 @@ class Audited:
 
     Parameters
     ----------
-    yardstick : dict or None
+    reference : dict or None
         A case that a later session can measure again.
     again : dict or None
         What the case that the baseline holds gives today.
@@ -40,7 +40,7 @@ class Audited:
     spec: CheckSpec
     finding: Finding
     replay: str
-    yardstick: PlainData | None = None
+    reference: PlainData | None = None
     again: PlainData | None = None
 
 

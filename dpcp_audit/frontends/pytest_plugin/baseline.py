@@ -1,4 +1,4 @@
-"""Yardsticks: cases that one session measures and a later one measures again.
+"""Reference cases, which one session measures and a later one measures again.
 
 A later search may choose other neighbours, another event or another law of scores, and numbers
 of different cases cannot be compared. So each session's report holds, beside a finding, a case
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from dpcp_audit.results import Outcome, PlainData
     from dpcp_audit.targets import Target
 
-YARDSTICK = "yardstick"
+REFERENCE = "reference"
 """The key of a finding that holds it."""
 _NOTHING = PureDP(1e-6)
-"""What an event is chosen against: neighbours that cannot be told apart."""
+"""What an event is chosen against: neighbours that cannot be distinguished."""
 _PILOT, _COUNTED = 1 / 8, 1 / 2
 """Of an audit's draws: to choose an event on either neighbour, and to count it on both."""
 _FEWEST = 200
@@ -53,7 +53,7 @@ def baseline_of(path: Path | None, id_: str) -> PlainData | None:
     return None if path is None else _findings(path).get(id_)
 
 
-def yardstick(
+def reference(
     outcome: Outcome, target: Target, context: Context, *, draws: int
 ) -> PlainData | None:
     """Return the evidence and the witness of a case that can be measured again.
@@ -77,7 +77,7 @@ def yardstick(
         pair = {"likelier": pair["other"], "other": pair["likelier"]}
     trials = max(_FEWEST, round(_COUNTED * draws))
     case = pair | {"event": chosen["event"], "n_samples": trials}
-    return _counted(case, target, _named(context, YARDSTICK))
+    return _counted(case, target, _named(context, REFERENCE))
 
 
 def measured_again(old: PlainData, target: Target, context: Context) -> PlainData | None:
@@ -87,8 +87,8 @@ def measured_again(old: PlainData, target: Target, context: Context) -> PlainDat
     """
     fresh = _named(context, "again")
     try:
-        if YARDSTICK in old:
-            return _counted(old[YARDSTICK]["witness"], target, fresh)
+        if REFERENCE in old:
+            return _counted(old[REFERENCE]["witness"], target, fresh)
         witness = old["witness"]
         again = coverage_audit.confirm(
             witness, target, seed=_seed(fresh), draws=witness["calls"], significance=_NEVER

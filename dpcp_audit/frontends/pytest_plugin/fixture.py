@@ -22,7 +22,7 @@ from dpcp_audit.frontends.pytest_plugin.audit_session import (
     Audited,
     InconclusiveAuditWarning,
 )
-from dpcp_audit.frontends.pytest_plugin.baseline import baseline_of, measured_again, yardstick
+from dpcp_audit.frontends.pytest_plugin.baseline import baseline_of, measured_again, reference
 from dpcp_audit.frontends.pytest_plugin.failure import failure
 from dpcp_audit.results import Finding, Outcome, SourceLocation, Verdict
 from dpcp_audit.target_checks.check_spec import DEFAULT_SECONDS
@@ -139,7 +139,7 @@ class DPAudit:
         claimed: PrivacyGuarantee | tuple[float, float | None],
         given: Mapping[str, Any],
     ) -> Outcome:
-        """Audit one claim: a guarantee, or what ``covers`` was told."""
+        """Audit one claim: a guarantee, or the coverage that ``covers`` was called with."""
         __tracebackhide__ = True
         self.audits += 1
         where = f"{_caller()}: {label(function)}"
@@ -181,14 +181,14 @@ class DPAudit:
                     kept, again = self._measured(spec, outcome, context)
         except ValueError as caught:
             error = str(caught)
-        except Exception as caught:  # noqa: BLE001  (whatever foreign code raises)
+        except Exception as caught:  # noqa: BLE001  (a target may raise anything)
             error = f"{type(caught).__name__}: {caught}"
         seconds = time.perf_counter() - started
         return Audited(
             spec=spec,
             finding=Finding(claim=row.claim, outcome=outcome, error=error, seconds=seconds),
             replay=self._replay(spec),
-            yardstick=kept,
+            reference=kept,
             again=again,
         )
 
@@ -200,7 +200,7 @@ class DPAudit:
         old = baseline_of(self.session.baseline, context.name)
         with spec.target.open() as target:
             if self.session.reports:
-                kept = yardstick(outcome, target, context, draws=spec.draws or 0)
+                kept = reference(outcome, target, context, draws=spec.draws or 0)
             if old is not None:
                 again = measured_again(old, target, context)
         return kept, again

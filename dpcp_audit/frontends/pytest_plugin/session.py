@@ -10,7 +10,7 @@ from dpcp_audit._format import number
 from dpcp_audit.engine.run_settings import RunSettings
 from dpcp_audit.errors import IncompleteError, MissingExtraError, UsageError
 from dpcp_audit.frontends.pytest_plugin.audit_session import COMPARED
-from dpcp_audit.frontends.pytest_plugin.baseline import YARDSTICK
+from dpcp_audit.frontends.pytest_plugin.baseline import REFERENCE
 from dpcp_audit.frontends.pytest_plugin.power import power_of
 from dpcp_audit.reports import document as documents
 from dpcp_audit.reports.differences.difference_text import summary
@@ -62,8 +62,8 @@ def as_data(session: AuditSession) -> PlainData:
     )
     for finding, each in zip(document["findings"], audited, strict=True):
         finding["replay"] = each.replay
-        if each.yardstick is not None:
-            finding[YARDSTICK] = each.yardstick
+        if each.reference is not None:
+            finding[REFERENCE] = each.reference
     return {
         "tests": session.tests,
         "document": document,
@@ -161,7 +161,7 @@ def _compared(session: AuditSession, found: Mapping[str, Any]) -> list[str]:
     assert session.baseline is not None  # noqa: S101  (for the type checker)
     old, document, again = documents.load(session.baseline), found["document"], found["again"]
     checked = {finding["id"] for finding in document["findings"]}
-    before = [f | f.get(YARDSTICK, {}) for f in old["findings"] if f["id"] in checked]
+    before = [f | f.get(REFERENCE, {}) for f in old["findings"] if f["id"] in checked]
     after = [finding | again.get(finding["id"], {}) for finding in document["findings"]]
     comparison = compare(
         old | {"findings": before},

@@ -1,4 +1,4 @@
-"""The search for the neighbours that an exponential-mechanism quantile tells apart best."""
+"""The search for the neighbours that an exponential-mechanism quantile distinguishes best."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Logits = Callable[["FloatArray", "FloatArray", "BoolArray"], "FloatArray"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class WorstPair:
-    """Two score arrays that differ in one score, and the release that tells them apart.
+    """Two score arrays that differ in one score, and the release that distinguishes them.
 
     Parameters
     ----------

@@ -134,7 +134,7 @@ class PCOQS:
         )
 
     def worst_pair(self, n: int) -> tuple[FloatArray, FloatArray]:
-        """Return the neighbours that the released threshold tells apart best at small ε.
+        """Return the neighbours that the released threshold distinguishes best at small ε.
 
         r scores at a and the rest at b, against the same with one score moved from a to b:
         every round then compares the same two counts, and the release is N i.i.d. bits of

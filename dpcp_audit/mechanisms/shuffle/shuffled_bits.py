@@ -46,7 +46,7 @@ class ShuffledBinaryResponse:
 
     @property
     def guarantee(self) -> LocalDP:
-        """ε-DP, and no better: an outcome of all ones tells a bit at loss ε whatever n is."""
+        """ε-DP, and no better: an outcome of all ones reveals a bit at loss ε whatever n is."""
         return LocalDP(self.epsilon)
 
     def law(self, ones: int, n: int) -> FiniteLaw:

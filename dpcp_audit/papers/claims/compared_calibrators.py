@@ -221,7 +221,7 @@ class Compared:
 
 
 def _promises(grid: Grid) -> int:
-    """Return on how many cases a mean coverage is promised; the yardstick has one ε."""
+    """Return on how many cases a mean coverage is promised; the non-private reference has one ε."""
     promising = [chosen for key in grid.methods if (chosen := method(key)).promise == MEAN_COVERAGE]
     budgets = sum(len(grid.epsilons) if chosen.private else 1 for chosen in promising)
     return budgets * len(grid.subjects) * len(grid.sizes) * len(grid.alphas)

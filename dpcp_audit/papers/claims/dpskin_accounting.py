@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from dpcp_audit.audits.accounting import Sampling, Training
-from dpcp_audit.audits.exact import hold_against
+from dpcp_audit.audits.exact import exact_outcome
 from dpcp_audit.computed import Computation, Computed
 from dpcp_audit.mechanisms.gaussian import Calibration, GaussianMechanism
 from dpcp_audit.neighbours import Relation
@@ -76,7 +76,7 @@ def _gaussian(epsilon: float, delta: float, calibration: Calibration) -> Computa
     mechanism = GaussianMechanism(
         epsilon=epsilon, delta=delta, sensitivity=1.0, calibration=calibration
     )
-    return hold_against(
+    return exact_outcome(
         mechanism.guarantee,
         [mechanism.pair()],
         covers="the pair of outputs at distance Δ₂ dominates every other pair of inputs.",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.audits.local import hold_channel
+from dpcp_audit.audits.local import channel_outcome
 from dpcp_audit.computed import Computation, Computed
 from dpcp_audit.data.pools import Classifier, Dataset, classifier_pool
 from dpcp_audit.data.scores import aps, aps_as_printed
@@ -45,7 +45,7 @@ def rows() -> list[Row]:
 def _krr() -> Computation:
     response = KaryRandomizedResponse(2.0, 10)
     channel = np.exp([law.log_mass for law in response.laws()])
-    return hold_channel(response.guarantee, channel, witness={"k": response.k})
+    return channel_outcome(response.guarantee, channel, witness={"k": response.k})
 
 
 def _response_rows() -> list[Row]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dpcp_audit.audits.exact import hold_against, law_figures
+from dpcp_audit.audits.exact import exact_outcome, law_figures
 from dpcp_audit.audits.sampled import SampledPrivacy
 from dpcp_audit.computed import Computation, Computed
 from dpcp_audit.data.pools import Classifier
@@ -173,7 +173,7 @@ _HISTOGRAM = {"epsilon": 1.0, "n_bins": HistLap(alpha=0.1, epsilon=1.0).n_bins}
 
 def _histogram(noise: Relation, relation: Relation) -> Computation:
     mechanism = HistLap(alpha=0.1, epsilon=1.0, noise=noise)
-    return hold_against(
+    return exact_outcome(
         mechanism.guarantee,
         [mechanism.histogram_pair(relation)],
         covers=(

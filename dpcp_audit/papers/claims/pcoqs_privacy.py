@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from dpcp_audit.audits.exact import hold_against, law_figures
+from dpcp_audit.audits.exact import exact_outcome, law_figures
 from dpcp_audit.audits.sampled import SampledPrivacy
 from dpcp_audit.audits.search.exact_pairs import WorstPairSearch
 from dpcp_audit.audits.search.feature_cells import DyadicBits
@@ -62,7 +62,7 @@ def _neighbours(mechanism: PCOQS) -> PlainData:
 def _epsilon_equivalence(mechanism: PCOQS, note: str) -> Computation:
     """Compute what the balanced pair loses, against 1-DP."""
     scores, neighbour_scores = mechanism.worst_pair(_N)
-    return hold_against(
+    return exact_outcome(
         PureDP(1.0),
         [FinitePair(*mechanism.laws(scores, neighbour_scores))],
         witness={

@@ -96,7 +96,7 @@ def _rows(experiment: Experiment, pools: tuple[str, ...]) -> Iterator[Row]:
         experiment,
         Form.PUBLISHED,
         pools,
-        f"The printed numbers of {what} come out of the published procedure.",
+        f"The printed numbers of {what} are reproduced by the published procedure.",
         Verdict.REFUTED if experiment.id == _REFUTED else Verdict.CONSISTENT,
     )
     if Form.WRITTEN in experiment.compared:
@@ -143,7 +143,7 @@ def row_id(experiment: Experiment, form: Form = Form.PUBLISHED) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reproduced:
-    """Hold every printed number of an experiment against ours, all at the check's significance.
+    """Test every printed number of an experiment against ours, all at the check's significance.
 
     The trials' streams are keyed by the seed, the sample size, the trial, the model and the
     condition, not by the finding, so that tables of the same trials share their numbers. A

@@ -152,7 +152,7 @@ def _row(attack: str, model: str, view: View) -> Row:
     holds = None if weak else Verdict.CONSISTENT
     statement = (
         f"{_TITLES[model]} (ε = {_PRIVATE.epsilon_at(_DELTA):.3g} at δ = {_DELTA:g}): its models' "
-        f"members cannot be told better than the guarantee allows, from {_SEEN[view]} by {words}"
+        f"members are inferred no better than the guarantee allows, from {_SEEN[view]} by {words}"
         f"{_LITTLE if weak else ''}."
         if private
         else f"Training without noise is ε-DP, as seen through {_SEEN[view]} by {words}."
@@ -202,7 +202,7 @@ def _pipeline_rows() -> list[Row]:
                     f"dpskin.pipeline[model={model},attack=lira-online,sees={view}]",
                     "Future work, with P-COQS, Proposition 1",
                     expected,
-                    f"{words}: from {_SEEN[view]} LiRA tells which of two people was in, in the "
+                    f"{words}: from {_SEEN[view]} LiRA infers which of two people was in, in the "
                     "training and in the calibration, no better than the composed guarantee "
                     f"allows (ε = {_PIPELINE.epsilon_at(_DELTA):.3g} at δ = {_DELTA:g})"
                     f"{_LITTLE if expected is None else ''}.",

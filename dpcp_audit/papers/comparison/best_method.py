@@ -88,8 +88,8 @@ def choose(
     they do not keep the budget.
     """
     here = [r for r in comparison.rows if (r.subject, r.n, r.alpha) == (subject, n, alpha)]
-    yardstick = next((r.set_size for r in here if not method(r.method).private), None)
-    if yardstick is None:
+    reference = next((r.set_size for r in here if not method(r.method).private), None)
+    if reference is None:
         raise ValueError(f"subject must have split conformal sets to compare with, got {subject!r}")
     fit = [
         (row, size)
@@ -103,9 +103,9 @@ def choose(
     if not fit:
         return BestMethod(row=None)
     smallest = min(size for _, size in fit)
-    tied = [(row, size) for row, size in fit if size <= smallest + _TIE * yardstick]
+    tied = [(row, size) for row, size in fit if size <= smallest + _TIE * reference]
     row, size = min(tied, key=lambda one: (shortfalls(comparison, one[0].method), one[1]))
-    return BestMethod(row=row, excess=size - yardstick)
+    return BestMethod(row=row, excess=size - reference)
 
 
 def elected(comparison: Comparison, *, subject: str, alpha: float, panel: Panel) -> Counter[str]:

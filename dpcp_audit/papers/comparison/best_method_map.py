@@ -1,4 +1,4 @@
-"""The map that tells which calibrator to use when, drawn by matplotlib."""
+"""The map of which calibrator to use when, drawn by matplotlib."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ QUICK = Grid(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparisonRow:
-    """One method on one case. The yardstick has ε = ∞ and δ = 1.
+    """One method on one case. The non-private reference has ε = ∞ and δ = 1.
 
     Parameters
     ----------

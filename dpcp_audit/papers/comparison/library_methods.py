@@ -75,7 +75,7 @@ def _opendp(case: Case) -> tuple[Release, str]:
     return quantile, f"ε = {epsilon:.4g}, m = {_OPENDP_CANDIDATES}"
 
 
-FOREIGN = (
+THIRD_PARTY = (
     Method(
         key="diffprivlib",
         label="diffprivlib",

@@ -112,7 +112,7 @@ class Method:
     relation : Relation
         What the budget protects: a whole record, or its label alone.
     private : bool
-        False for the yardstick.
+        False for the non-private reference.
     """
 
     key: str

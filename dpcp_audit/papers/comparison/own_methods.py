@@ -20,7 +20,7 @@ from dpcp_audit.papers.comparison.budgets import (
     shuffled_local_epsilon,
     tuned_exponq,
 )
-from dpcp_audit.papers.comparison.library_methods import FOREIGN
+from dpcp_audit.papers.comparison.library_methods import THIRD_PARTY
 from dpcp_audit.papers.comparison.method import Calibrated, Method, SkippedMethod, Trust
 from dpcp_audit.theorems.pcoqs_coverage import NoiseBound, noise_rank_error
 
@@ -194,7 +194,7 @@ METHODS = (
         family="split",
         trust=Trust.CURATOR,
         promise=MEAN_COVERAGE,
-        privacy="none: the yardstick",
+        privacy="none: the reference",
         build=_split,
         private=False,
     ),
@@ -276,9 +276,9 @@ METHODS = (
         )
         for starred in (False, True)
     ),
-    *FOREIGN,
+    *THIRD_PARTY,
 )
-"""All methods, the yardstick first.
+"""All methods, the non-private reference first.
 
 LDP-CP-L stands here without shuffling alone: each report carries its sender's features in the
 clear, so that a shuffler hides nobody whose features are distinct.

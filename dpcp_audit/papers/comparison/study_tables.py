@@ -40,7 +40,7 @@ def markdown_table(head: Sequence[str], body: Iterable[Sequence[str]]) -> str:
 def case_table(
     comparison: Comparison, *, subject: str, n: int, alpha: float, epsilon: float
 ) -> str:
-    """Return every method on one case, the yardstick included, as Markdown."""
+    """Return every method on one case, the non-private reference included, as Markdown."""
     rows = [
         row
         for key in comparison.grid.methods

@@ -183,7 +183,7 @@ class ShuffleTable:
         ]
 
     def against_claim(self) -> Computation:
-        """Hold the attained ε against the claimed ε₀/√n: the largest ratio over the table."""
+        """Test the attained ε against the claimed ε₀/√n: the largest ratio over the table."""
         rows = self.rows()
         worst = max(rows, key=lambda row: row.attained / row.claimed)
         return Computation(
@@ -201,7 +201,7 @@ class ShuffleTable:
         )
 
     def against_bounds(self) -> Computation:
-        """Hold the attained ε against the lowest of the upper bounds, over the table."""
+        """Test the attained ε against the lowest of the upper bounds, over the table."""
         rows = self.rows()
         worst = max(rows, key=lambda row: row.attained / row.lowest_bound)
         return Computation(

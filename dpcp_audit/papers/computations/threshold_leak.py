@@ -1,4 +1,4 @@
-"""What LDP-CP-S's threshold alone tells an outsider about one user, against the claimed ε."""
+"""What LDP-CP-S's threshold alone reveals to an outsider about one user, against the claimed ε."""
 
 from __future__ import annotations
 

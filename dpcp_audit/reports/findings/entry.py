@@ -32,7 +32,7 @@ WORST_FIRST = (
     Verdict.PROVED,
 )
 OWN = frozenset({Standing.PAPER, Standing.STATED})
-"""The standings of claims that somebody makes as they are put to the test."""
+"""The standings of claims that somebody makes as they are tested."""
 _HOW = {
     EvidenceKind.EXACT: "computed exactly; the interval is numerical slack",
     EvidenceKind.CERTIFIED: "sampled; the interval holds at the stated confidence",

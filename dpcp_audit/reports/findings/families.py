@@ -24,7 +24,7 @@ class Family:
     Parameters
     ----------
     control : bool
-        Whether its refutations show that the audit bites, and blame nobody.
+        Whether its refutations are positive controls: expected, and nobody's claim.
     """
 
     name: str

@@ -25,8 +25,8 @@ LIMITS = tuple(
     """\
 The verdicts speak of the statements as written here and of the mechanisms, parameters and data \
 listed here, not of another implementation or of a deployment.
-CONSISTENT is not a proof: a violation smaller than the interval shows, or at inputs that were \
-not tried, would not have been seen.
+CONSISTENT is not a proof: a violation below the stated power, or at inputs that were not \
+tried, can go undetected.
 PROVED covers every case that its statement speaks of, in real arithmetic: side channels, random \
 number generators and floating-point noise are outside of it.
 INCONCLUSIVE and ERROR say nothing of the claim.
@@ -84,7 +84,7 @@ class Reading:
         refuted, total = counts[Verdict.REFUTED], len(own)
         what = "claims" if self.own else "controls and readings"
         if not total:
-            return "No claim was put to the test"
+            return "No claim was tested"
         if total == 1:
             return f"The claim {_ALONE[own[0].verdict]}"
         if refuted == total:

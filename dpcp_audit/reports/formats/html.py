@@ -30,8 +30,8 @@ _MOST_ROWS = 400
 _KEYS = {
     Verdict.REFUTED: "refuted: the evidence excludes the claim",
     Verdict.ERROR: "error: the check was not completed",
-    Verdict.INCONCLUSIVE: "inconclusive: the budget was too small to say",
-    Verdict.CONSISTENT: "consistent: tried hard, not refuted",
+    Verdict.INCONCLUSIVE: "inconclusive: too little power to say",
+    Verdict.CONSISTENT: "consistent: tested with power, not refuted",
     Verdict.PROVED: "proved: exact, every case",
 }
 

@@ -1,4 +1,4 @@
-"""What a foreign calibrator is fed with: calibration sets from a law whose coverage is known.
+"""What a target's calibrator is called on: calibration sets from a law whose coverage is known.
 
 A law of scores on [0, 1] becomes scores between the target's bounds, or probabilities and
 labels, by a map that never decreases, rounding included. So the coverage of a threshold is the

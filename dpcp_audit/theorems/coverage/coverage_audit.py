@@ -1,4 +1,4 @@
-"""Coverage claims of foreign code, held against the law of scores on which it covers worst.
+"""Coverage claims of targets, tested on the law of scores on which they cover worst.
 
 A threshold q̂ that the code computes from n i.i.d. scores covers F(q̂) exactly, F the law's
 distribution function, so that no test set is needed. What the law is, is searched; what is

@@ -1,4 +1,4 @@
-"""What an audit of coverage tells: verdict, evidence, witness, note and figures."""
+"""What an audit of coverage reports: verdict, evidence, witness, note and figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The laws of scores that a foreign calibrator is tried on before any search."""
+"""The laws of scores that a target's calibrator is tried on before any search."""
 
 from __future__ import annotations
 

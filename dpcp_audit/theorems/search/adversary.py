@@ -140,7 +140,7 @@ def _gains(reached: Score, best: Score) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DistributionSearch:
-    """Hold Theorem 4 against the worst law of scores that a search finds.
+    """Test Theorem 4 against the worst law of scores that a search finds.
 
     REFUTED if the theorem fails on a law with a probability above δ: the witness is that law,
     simplified as far as the theorem still fails on it, and the evidence is the exact failure

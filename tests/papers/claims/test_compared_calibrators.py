@@ -128,7 +128,7 @@ def test_fewer_runs_see_larger_violations_only() -> None:
     assert 1.1 < few.factor < fewer.factor < 2
 
 
-def test_the_yardstick_is_counted_once(small: Grid) -> None:
+def test_the_reference_is_counted_once(small: Grid) -> None:
     one = replace(small, subjects=(POOL,))
     assert compared_calibrators._promises(one) == 2 * (1 + 2)
     assert compared_calibrators._promises(replace(one, methods=("histlap",))) == 0

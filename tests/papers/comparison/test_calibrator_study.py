@@ -149,7 +149,7 @@ def test_another_seed_gives_other_rows() -> None:
     assert compare(grid).rows != compare(replace(grid, seed=1)).rows
 
 
-def test_rows_stand_in_the_grids_order_and_the_yardstick_once_a_case() -> None:
+def test_rows_stand_in_the_grids_order_and_the_reference_once_a_case() -> None:
     result = compare(SMALL)
     assert len(result.rows) == 2 * 2 * (2 * 3 + 1)
     assert [row.subject for row in result.rows] == sorted(

@@ -55,7 +55,7 @@ def test_the_page_is_made_from_the_document() -> None:
     assert page == comparison_page(replace(compare(labelled), timings=()), image="i.svg")
 
 
-def test_the_table_of_a_case_has_no_yardstick_of_a_finite_budget() -> None:
+def test_the_table_of_a_case_has_no_reference_of_a_finite_budget() -> None:
     rows, left_out = document(GRID)["findings"][0]["tables"]
     epsilon = next(column for column in rows["columns"] if column["name"] == "epsilon")
     assert float(epsilon["values"][0]) in {1.0, 4.0, math.inf}

@@ -112,7 +112,7 @@ class TestChoice:
     def test_another_budget_is_another_case(self) -> None:
         assert chosen(row("histlap", 1.0, epsilon=2.0)) is None
 
-    def test_without_a_yardstick_there_is_no_choice(self) -> None:
+    def test_without_a_reference_there_is_no_choice(self) -> None:
         with pytest.raises(ValueError, match="split conformal sets"):
             choose(comparison(), panel=ANYONE, **(CASE | {"n": 7}))
 

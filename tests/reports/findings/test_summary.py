@@ -78,7 +78,7 @@ def test_the_meaning_is_grammatical(verdicts: list[str], meaning: str) -> None:
 
 
 def test_an_empty_run_says_so() -> None:
-    assert read(document() | {"findings": []}).headline == "No claim was put to the test"
+    assert read(document() | {"findings": []}).headline == "No claim was tested"
 
 
 @pytest.mark.parametrize("version", ["1.1", "20.1", None])

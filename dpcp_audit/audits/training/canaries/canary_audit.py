@@ -50,7 +50,7 @@ _POINTS = 6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CanaryAudit:
-    """Hold the guarantee of a training against canaries in it.
+    """Test the guarantee of a training against canaries in it.
 
     Half of the significance goes to the region that the claim allows, held against the guesses
     of all runs, by blocks of them (``one_run``). The other half certifies a lower bound of ε(δ)

@@ -57,7 +57,7 @@ class LossThreshold:
 
 @dataclass(frozen=True, slots=True)
 class AttackClassifier:
-    """A classifier that tells members' answers from others' (Shokri et al. 2017).
+    """A classifier of members' answers against others' (Shokri et al. 2017).
 
     One for all records, fitted on what the shadow models answer: boosted trees, which see the
     record's label, in place of a network for each label.

@@ -58,7 +58,7 @@ _FIGURE = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelMembership:
-    """Hold a guarantee against a membership attack on trained models.
+    """Test a guarantee against a membership attack on trained models.
 
     Three eighths of the models are shadows, on which the attack is fitted; an eighth are
     pilots, which choose thresholds; the rest are fresh. Two lines TPR − e^ε·FPR ≤ δ(ε) are

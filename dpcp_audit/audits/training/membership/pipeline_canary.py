@@ -123,7 +123,7 @@ class PipelineCanary:
 def pipeline_canary(
     game: PipelineCanary, guarantee: PrivatePipeline, *, n_samples: int = 60_000
 ) -> MembershipInference:
-    """Hold a pipeline's guarantee against an attacker who sees its worst-case target's part."""
+    """Test a pipeline's guarantee against an attacker who sees its worst-case target's part."""
     return MembershipInference(
         sample=game,
         guarantee=guarantee,

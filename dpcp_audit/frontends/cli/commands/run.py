@@ -19,7 +19,7 @@ def add_parser(commands: Commands) -> None:
     """Declare the command and its options."""
     parser = commands.add_parser(
         "run",
-        help="put the claims to the test",
+        help="test the claims of a suite",
         epilog=arguments.EXIT_CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
