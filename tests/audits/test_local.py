@@ -13,11 +13,11 @@ from dpcp_audit.audits.local import (
     LocalPrivacy,
     Randomizer,
     channel_log_ratio,
+    channel_outcome,
     choose_pair,
     guess_bound,
     guess_loss,
     guess_success,
-    channel_outcome,
 )
 from dpcp_audit.checks import Check
 from dpcp_audit.guarantees import LocalDP
