@@ -148,6 +148,15 @@ def test_power_is_asked_for_only_where_nothing_is_refuted() -> None:
     assert (kept.witness, kept.note) == ({"n": 1}, "Said.")
 
 
+def test_a_conclusion_hands_the_rules_settings_on() -> None:
+    wide, narrow = seen(0.1, 0.7), seen(0.1, 0.2)
+    strict = conclude(wide, lambda: power(0.9), witness={}, note="", detect=1.5)
+    searched = conclude(narrow, lambda: power(math.inf), witness={}, note="", searched=True)
+    assert strict.verdict is searched.verdict is Verdict.INCONCLUSIVE
+    whole = conclude(narrow, lambda: power(math.inf), witness={}, note="")
+    assert whole.verdict is Verdict.CONSISTENT
+
+
 def verdicts_made(tree: ast.AST) -> list[int]:
     """Return the lines on which an outcome is given a verdict by name, or by a choice of names."""
     return [

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from dpcp_audit._types import BoolArray, FloatArray
 
 
 class Turn(NamedTuple):
@@ -45,6 +49,23 @@ def turn(
             break
         fails, holds = (fails, middle) if condition(middle) else (middle, holds)
     return Turn(fails, holds)
+
+
+def turns(
+    condition: Callable[[FloatArray], BoolArray],
+    fails: FloatArray,
+    holds: FloatArray,
+    *,
+    steps: int,
+) -> tuple[FloatArray, FloatArray]:
+    """Bisect elementwise, as ``turn`` does for one number; all arrays have one shape."""
+    for _ in range(steps):
+        middle = (fails + holds) / 2
+        if ((middle == fails) | (middle == holds)).all():
+            break
+        held = condition(middle)
+        fails, holds = np.where(held, fails, middle), np.where(held, middle, holds)
+    return fails, holds
 
 
 def fewest(

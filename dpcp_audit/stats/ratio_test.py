@@ -31,7 +31,7 @@ import numpy as np
 from scipy.special import bdtrc, expit, gammaln, logit, ndtri, xlog1py, xlogy
 
 from dpcp_audit import _validate
-from dpcp_audit.stats.bisection import turn
+from dpcp_audit.stats.bisection import turn, turns
 from dpcp_audit.stats.intervals import clopper_pearson
 
 if TYPE_CHECKING:
@@ -114,11 +114,12 @@ class RatioTest:
 
     def critical_counts(self, t: float, y: FloatArray) -> FloatArray:
         """Return, for each y, the least x with T ≥ ``t`` > 0; n + 1 where there is none."""
-        low, high = np.zeros(y.shape), np.full(y.shape, self.largest_rate)
-        for _ in range(_BISECTIONS):
-            middle = (low + high) / 2
-            beyond = self._contour(t, middle)[1] >= y
-            low, high = np.where(beyond, low, middle), np.where(beyond, middle, high)
+        low, high = turns(
+            lambda rate: self._contour(t, rate)[1] >= y,
+            np.zeros(y.shape),
+            np.full(y.shape, self.largest_rate),
+            steps=_BISECTIONS,
+        )
         x = self._contour(t, low)[0]  # at or before the contour: the set can only be too large
         least = np.ceil(x - 1e-9 * (1 + np.abs(x)))
         certain = high == self.largest_rate  # the contour ends, with p̃ = 1, before it comes to y
@@ -225,16 +226,14 @@ class RatioTest:
 
     def restricted_rate(self, x: float, y: float) -> float:
         """Return p̃′: where the log-likelihood on the boundary, concave in p′, has slope 0."""
-        low, high = 0.0, self.largest_rate
-        for _ in range(200):
-            rate = (low + high) / 2
-            if rate in {low, high}:
-                break
+
+        def rises(rate: float) -> bool:
             p = self.ratio * rate + self.delta
             slope = self.ratio * (x - self.n * p) * rate * (1 - rate)
-            slope += (y - self.n_prime * rate) * p * (1 - p)
-            low, high = (rate, high) if slope > 0 else (low, rate)
-        return (low + high) / 2
+            return slope + (y - self.n_prime * rate) * p * (1 - p) > 0
+
+        found = turn(rises, self.largest_rate, 0.0)
+        return (found.fails + found.holds) / 2
 
 
 def epsilon_lower_bound(

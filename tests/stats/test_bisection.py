@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
-from dpcp_audit.stats.bisection import fewest, turn
+from dpcp_audit.stats.bisection import fewest, turn, turns
 
 
 @pytest.mark.parametrize("root", [0.1, 2.0, 123.456])
@@ -33,6 +34,13 @@ def test_it_ends_where_the_two_are_close_enough() -> None:
     found = turn(lambda x: x >= 3.0, 0.0, 10.0, relative=1e-3)
     assert found.fails < 3.0 <= found.holds
     assert found.holds - found.fails <= 1e-3 * found.holds
+
+
+def test_many_turns_are_those_of_each() -> None:
+    roots = np.array([0.0, 0.1, 0.5, 0.7, 1.0])
+    fails, holds = turns(lambda x: x >= roots, np.zeros(5), np.ones(5), steps=40)
+    each = [turn(lambda x, root=root: x >= root, 0.0, 1.0, steps=40) for root in roots]
+    assert np.array_equal(np.transpose([fails, holds]), each)
 
 
 @pytest.mark.parametrize("least", [1, 2, 3, 1000, 2**20 + 1])

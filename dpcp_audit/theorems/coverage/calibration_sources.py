@@ -16,6 +16,7 @@ import numpy as np
 from dpcp_audit import _validate
 from dpcp_audit.data.piecewise import PiecewiseConstant
 from dpcp_audit.data.populations import Beta, Deferred, Pool
+from dpcp_audit.stats.bisection import turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -224,13 +225,8 @@ def mapped_cdf(
 
     low, high = np.zeros_like(thresholds), np.ones_like(thresholds)
     none, everything = ~below(low), below(high)
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        if ((middle == low) | (middle == high)).all():
-            break
-        inside = below(middle)
-        low, high = np.where(inside, middle, low), np.where(inside, high, middle)
-    return np.where(everything, 1.0, np.where(none, 0.0, law.cdf(low)))
+    _, last = turns(below, high, low, steps=_HALVINGS)
+    return np.where(everything, 1.0, np.where(none, 0.0, law.cdf(last)))
 
 
 def law_as_data(law: Population) -> PlainData:
