@@ -18,7 +18,7 @@ from dpcp_audit.audits.search.pair_space import (
 )
 from dpcp_audit.audits.search.pilot_hypotheses import (
     EventTest,
-    accusation_from_data,
+    pair_test_from_data,
 )
 from dpcp_audit.audits.search.race_stage import Stage
 from dpcp_audit.checks import Context
@@ -59,7 +59,7 @@ class BlackBoxPrivacy:
     claim with probability at most s_k, and Σ s_k ≤ 0.9 of the significance. Shrinking happens
     after a refutation only, so it adds nothing to that. It certifies each of at most 12 simpler
     pairs on fresh outputs, at 1/12 of the remaining 0.1 each: the pair that is printed in the
-    end is itself wrongly accused with probability at most the significance in all.
+    end is itself wrongly refuted with probability at most the significance in all.
 
     Parameters
     ----------
@@ -158,17 +158,17 @@ class BlackBoxPrivacy:
     def _certify(
         self, race: PairRace, candidate: Candidate, number: int, size: int, significance: float
     ) -> Stage:
-        """Accuse a pair on what is known of it, and judge that on fresh outputs."""
-        accusation = race.accuse(candidate)
+        """Select a test from what is known of a pair, and judge it on fresh outputs."""
+        pair_test = race.choose_pair_test(candidate)
         value, neighbour = candidate.inputs
         outputs = race.bank.fresh(value, size), race.bank.fresh(neighbour, size)
-        judgement = accusation.judge(self.guarantee, *outputs, significance=significance)
+        judgement = pair_test.judge(self.guarantee, *outputs, significance=significance)
         for x, drawn in zip(candidate.inputs, outputs, strict=True):
             race.bank.keep(x, drawn)
         return Stage(
             number=number,
             candidate=candidate,
-            accusation=accusation,
+            pair_test=pair_test,
             judgement=judgement,
             size=size,
             spent=race.bank.spent,
@@ -188,9 +188,9 @@ class BlackBoxPrivacy:
     def _outcome(
         self, race: PairRace, shown: Stage, stages: list[Stage], context: Context
     ) -> Outcome:
-        accusation = shown.accusation
-        data = accusation.as_data()
-        held = data if isinstance(accusation, EventTest) else {"moment": data}
+        pair_test = shown.pair_test
+        data = pair_test.as_data()
+        held = data if isinstance(pair_test, EventTest) else {"moment": data}
         value, neighbour = shown.candidate.inputs
         return conclude(
             replace(shown.judgement.evidence, confidence=1 - context.significance),
@@ -255,11 +255,11 @@ def confirm(
     first, second = (
         bank.fresh(input_from_data(witness[name]), size) for name in ("value", "neighbour")
     )
-    accusation = accusation_from_data(witness)
-    judgement = accusation.judge(guarantee, first, second, significance=context.significance)
+    pair_test = pair_test_from_data(witness)
+    judgement = pair_test.judge(guarantee, first, second, significance=context.significance)
     return conclude(
         judgement.evidence,
-        lambda: accusation.smallest_violation(guarantee, size, significance=context.significance),
+        lambda: pair_test.smallest_violation(guarantee, size, significance=context.significance),
         witness=witness | {"seed": context.seed, "n_samples": size},
         note=judgement.note,
     )

@@ -12,7 +12,7 @@ from support.blackbox import gaussian_mean, laplace_mean, search
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy, _plan, confirm
 from dpcp_audit.audits.search.moment_test import MomentTest
 from dpcp_audit.audits.search.pair_race import Bank, PairRace
-from dpcp_audit.audits.search.pilot_hypotheses import EventTest, accuse
+from dpcp_audit.audits.search.pilot_hypotheses import EventTest, choose_pair_test
 from dpcp_audit.audits.search.record_pairs import ValuePairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.checks import Check, Context
@@ -76,11 +76,11 @@ def test_outputs_that_certify_are_none_that_the_choice_has_seen(
 ) -> None:
     seen: set[float] = set()
     judged = 0
-    accuse, judge = PairRace.accuse, EventTest.judge
+    choose_pair_test, judge = PairRace.choose_pair_test, EventTest.judge
 
-    def watched_accuse(race: PairRace, candidate) -> EventTest:
+    def watched_choice(race: PairRace, candidate) -> EventTest:
         seen.update(float(x) for outputs in race.bank.kept.values() for x in outputs)
-        return accuse(race, candidate)
+        return choose_pair_test(race, candidate)
 
     def watched_judge(
         test: EventTest, guarantee, *outputs: np.ndarray, significance: float
@@ -90,7 +90,7 @@ def test_outputs_that_certify_are_none_that_the_choice_has_seen(
         assert all(len(x) >= 50 and seen.isdisjoint(x.tolist()) for x in outputs)
         return judge(test, guarantee, *outputs, significance=significance)
 
-    monkeypatch.setattr(PairRace, "accuse", watched_accuse)
+    monkeypatch.setattr(PairRace, "choose_pair_test", watched_choice)
     monkeypatch.setattr(EventTest, "judge", watched_judge)
     search(laplace_mean(0.9), PureDP(1.0), SMALL)
     search(laplace_mean(0.3), PureDP(1.0), SMALL)
@@ -230,13 +230,13 @@ def test_a_moment_of_few_outputs_is_inconclusive() -> None:
     rng = np.random.default_rng(0)
     claim = ZCDP(0.5)
     pilot = [rng.normal(mean, 1.0, 4000) for mean in (1.3, 0.0)]
-    accusation = accuse(claim, *pilot, bounds=None)
-    assert isinstance(accusation, MomentTest)
+    pair_test = choose_pair_test(claim, *pilot, bounds=None)
+    assert isinstance(pair_test, MomentTest)
     x, y = (rng.normal(mean, 1.0, 4000) for mean in (0.5, 0.0))
     verdicts = [
         decide(
-            accusation.judge(claim, x[:size], y[:size], significance=1e-3).evidence,
-            power=accusation.smallest_violation(claim, size, significance=1e-3),
+            pair_test.judge(claim, x[:size], y[:size], significance=1e-3).evidence,
+            power=pair_test.smallest_violation(claim, size, significance=1e-3),
         )
         for size in (100, 4000)
     ]

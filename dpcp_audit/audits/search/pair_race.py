@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcp_audit.audits.search.pair_space import input_key
-from dpcp_audit.audits.search.pilot_hypotheses import accuse, loudness
+from dpcp_audit.audits.search.pilot_hypotheses import choose_pair_test, total_promise
 from dpcp_audit.targets.degenerate import DegenerateTargetError, Randomness, draw, probe
 from dpcp_audit.targets.target_errors import TargetError
 
@@ -152,10 +152,10 @@ class PairRace:
         self._champion = max(known, key=self._prospect)
         return self._champion
 
-    def accuse(self, candidate: Candidate) -> EventTest | MomentTest:
+    def choose_pair_test(self, candidate: Candidate) -> EventTest | MomentTest:
         """Select the hypothesis to test on a pair, from all outputs kept of it."""
         samples = self.bank.pilot(candidate)
-        return accuse(self.guarantee, *samples, bounds=self.pairs.bounds)
+        return choose_pair_test(self.guarantee, *samples, bounds=self.pairs.bounds)
 
     @property
     def constant_everywhere(self) -> bool:
@@ -178,7 +178,7 @@ class PairRace:
         if self.constant(arm):
             return -math.inf
         size = len(self.bank.pilot(arm.candidate)[0])
-        return self.accuse(arm.candidate).promise - 1 / math.sqrt(size)
+        return self.choose_pair_test(arm.candidate).promise - 1 / math.sqrt(size)
 
     def _explore(self, stop: int, rng: np.random.Generator) -> None:
         if self._queue is None:
@@ -242,13 +242,13 @@ class PairRace:
         if self.constant(arm):
             return -math.inf
         claims = self.guarantee, eased(self.guarantee, _EASED)
-        return loudness(claims, *samples, bounds=self.pairs.bounds)
+        return total_promise(claims, *samples, bounds=self.pairs.bounds)
 
     def _survivor(self, budget: int) -> Arm:
         """Halve the best candidates until one is left, with as many outputs in every heat.
 
-        Half of the budget is the winner's alone: what it is accused of is chosen on it. Among
-        the best are pairs of several families and sizes, as those of one are often equally loud.
+        Half of the budget is the winner's alone: its test is selected on it. Among the best are
+        pairs of several families and sizes, as those of one often promise as much.
         """
         safe = _varied(sorted(self.arms, key=_pessimistic, reverse=True))
         bold = sorted(safe[_SURVIVORS // 2 :], key=_optimistic, reverse=True)

@@ -70,4 +70,4 @@ def _promise(race: PairRace, candidate: Candidate, size: int) -> float:
         raise
     except Exception:  # noqa: BLE001  (a target may raise anything)
         return -math.inf
-    return race.accuse(candidate).promise
+    return race.choose_pair_test(candidate).promise

@@ -40,7 +40,7 @@ _KEPT = 0.97
 """The share of an event's promise that a simpler event must keep."""
 
 
-class Accusation(Protocol):
+class PairTest(Protocol):
     """A test of a claim, fixed before the outputs are drawn that it judges."""
 
     @property
@@ -67,7 +67,7 @@ class Accusation(Protocol):
         ...
 
     def as_data(self) -> dict[str, Any]:
-        """Return the accusation as plain data, for ``accusation_from_data``."""
+        """Return the test as plain data, for ``pair_test_from_data``."""
         ...
 
 
@@ -83,7 +83,7 @@ class EventTest:
     complement : bool
         Whether the complement is tested in its place.
     promise : float
-        See ``Accusation``.
+        See ``PairTest``.
     """
 
     event: Event
@@ -124,8 +124,8 @@ class EventTest:
         }
 
 
-def accusation_from_data(data: dict[str, Any]) -> EventTest | MomentTest:
-    """Build the accusation that ``as_data`` wrote; other keys of the data are left alone."""
+def pair_test_from_data(data: dict[str, Any]) -> EventTest | MomentTest:
+    """Build the test that ``as_data`` wrote; other keys of the data are left alone."""
     if "moment" in data:
         return MomentTest.from_data(data["moment"])
     return EventTest(
@@ -136,7 +136,7 @@ def accusation_from_data(data: dict[str, Any]) -> EventTest | MomentTest:
     )
 
 
-def accuse(
+def choose_pair_test(
     guarantee: PrivacyGuarantee,
     outputs: FloatArray,
     neighbour_outputs: FloatArray,
@@ -171,7 +171,7 @@ def accuse(
     return event if best is None or event.promise >= best.promise else best
 
 
-def loudness(
+def total_promise(
     guarantees: Sequence[PrivacyGuarantee],
     outputs: FloatArray,
     neighbour_outputs: FloatArray,

@@ -20,7 +20,7 @@ class Stage:
 
     number: int
     candidate: Candidate
-    accusation: EventTest | MomentTest
+    pair_test: EventTest | MomentTest
     judgement: Judgement
     size: int
     spent: int
@@ -28,6 +28,6 @@ class Stage:
 
     def smallest_violation(self, guarantee: PrivacyGuarantee) -> Power:
         """Return the smallest loss that the stage refutes with probability 0.95."""
-        return self.accusation.smallest_violation(
+        return self.pair_test.smallest_violation(
             guarantee, self.size, significance=self.significance
         )

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from dpcp_audit.audits.search.event_search import Event
 from dpcp_audit.audits.search.pair_space import input_from_data
-from dpcp_audit.audits.search.pilot_hypotheses import accuse
+from dpcp_audit.audits.search.pilot_hypotheses import choose_pair_test
 from dpcp_audit.guarantees import PureDP
 from dpcp_audit.quantities import Quantity
 from dpcp_audit.reports.document import load, plain_data
@@ -68,7 +68,7 @@ def reference(
     pilot = _outputs(pair, target, _named(context, "pilot"), (size, size))
     bounds = target.bounds if target.kind is Kind.QUANTILE else None
     try:
-        chosen = accuse(_NOTHING, *pilot, bounds=bounds).as_data()
+        chosen = choose_pair_test(_NOTHING, *pilot, bounds=bounds).as_data()
     except ValueError:  # of outputs that are all alike
         return None
     if "event" not in chosen:

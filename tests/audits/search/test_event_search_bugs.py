@@ -115,7 +115,7 @@ def test_a_tight_claim_on_vectors_is_told_from_a_broken_one() -> None:
     assert outcome == {0.6: Verdict.REFUTED, 1.0: Verdict.CONSISTENT}
 
 
-def test_a_probe_without_confirmation_accuses_sound_targets(
+def test_a_probe_without_confirmation_refutes_sound_targets(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Rare outputs agree by chance in two short draws; four longer ones settle it."""
@@ -123,7 +123,7 @@ def test_a_probe_without_confirmation_accuses_sound_targets(
     def rare(value: float, size: int, *, rng: np.random.Generator) -> np.ndarray:
         return (rng.random(size) < 0.03).astype(float)
 
-    def accused() -> int:
+    def refuted() -> int:
         count = 0
         for seed in range(1500):
             try:
@@ -132,13 +132,13 @@ def test_a_probe_without_confirmation_accuses_sound_targets(
                 count += 1
         return count
 
-    assert accused() == 0
+    assert refuted() == 0
 
     def hasty(*_: object) -> None:
         raise DegenerateTargetError("sample seeds itself")
 
     monkeypatch.setattr(degenerate, "_require_fresh", hasty)
-    assert accused() > 0
+    assert refuted() > 0
 
 
 def test_the_search_refutes_too_little_noise() -> None:
