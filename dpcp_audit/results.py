@@ -24,7 +24,7 @@ class Verdict(StrEnum):
     PROVED = "PROVED"
     """Exact evidence that covers every case the statement speaks of."""
     CONSISTENT = "CONSISTENT"
-    """Tried hard and not refuted; the evidence says how close it came."""
+    """Not refuted, by a check whose power reached the factor asked for, or whose interval fits."""
     INCONCLUSIVE = "INCONCLUSIVE"
     """Not refuted, and the test had too little power."""
     ERROR = "ERROR"
@@ -213,7 +213,8 @@ class Power:
     Parameters
     ----------
     quantity : Quantity
-        What the violation is measured in; that of the evidence.
+        What the violation is measured in: that of the evidence, or the claim's own where the
+        evidence is of an attack.
     smallest : float
         The smallest true value that would have been refuted; infinite where none would.
     claimed : float
