@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcp_audit.audits.exact import law_figures
 from dpcp_audit.audits.local import channel_outcome
 from dpcp_audit.computed import Computation, Computed
 from dpcp_audit.data.pools import Classifier, Dataset, classifier_pool
 from dpcp_audit.data.scores import aps, aps_as_printed
+from dpcp_audit.mechanisms.laws import FinitePair
 from dpcp_audit.mechanisms.ldpcp.editions import Debiasing
 from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
@@ -44,8 +47,10 @@ def rows() -> list[Row]:
 
 def _krr() -> Computation:
     response = KaryRandomizedResponse(2.0, 10)
-    channel = np.exp([law.log_mass for law in response.laws()])
-    return channel_outcome(response.guarantee, channel, witness={"k": response.k})
+    laws = response.laws()
+    channel = np.exp([law.log_mass for law in laws])
+    found = channel_outcome(response.guarantee, channel, witness={"k": response.k})
+    return replace(found, figures=law_figures(response.guarantee, FinitePair(*laws[:2])))
 
 
 def _response_rows() -> list[Row]:
