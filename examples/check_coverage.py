@@ -12,7 +12,7 @@ import numpy as np
 from dpcp_audit.checks import Context
 from dpcp_audit.data.populations import Beta, Population
 from dpcp_audit.theorems.calibrator_coverage import MarginalCoverage
-from dpcp_audit.theorems.theorem import MeanBound
+from dpcp_audit.theorems.mean_bound import MeanBound
 
 
 class Runs(NamedTuple):

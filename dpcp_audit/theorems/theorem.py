@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from dpcp_audit import _validate
 from dpcp_audit.checks import whole
 from dpcp_audit.decisions import conclude
-from dpcp_audit.evidence import of_mean, of_rate
+from dpcp_audit.evidence import of_rate
 from dpcp_audit.figures import Figure, FigureKind, Series
-from dpcp_audit.quantities import Bound, Quantity
 from dpcp_audit.results import Count, Evidence, Outcome, PlainData, Power
-from dpcp_audit.stats import mean_power, rate_power
-from dpcp_audit.stats.intervals import clopper_pearson, mean_limits
+from dpcp_audit.stats import rate_power
+from dpcp_audit.stats.intervals import clopper_pearson
 from dpcp_audit.stats.trial_summary import Spread
 
 if TYPE_CHECKING:
@@ -24,8 +22,10 @@ if TYPE_CHECKING:
 
     from dpcp_audit._types import BoolArray, FloatArray
     from dpcp_audit.checks import Context
+    from dpcp_audit.quantities import Quantity
 
-_CHUNK = 50_000
+CHUNK = 50_000
+"""Trials in a chunk, unless a check says otherwise."""
 _ROUNDING = 1e-12
 """By how much a statistic may overstep a bound before it counts: 1 − 0.7 is not quite 0.3."""
 RESOLUTION = 1.5
@@ -102,7 +102,7 @@ class FailureRate:
 
     theorem: Theorem
     n_trials: int = 20_000
-    chunk_trials: int = _CHUNK
+    chunk_trials: int = CHUNK
 
     def __post_init__(self) -> None:
         _validate.integer(n_trials=self.n_trials, at_least=100)
@@ -123,7 +123,7 @@ class FailureRate:
 
     def chunk(self, context: Context, index: int) -> PlainData:
         """Run a chunk of the trials and count its failures."""
-        size = _chunk_size(context.samples(self.n_trials), self.chunk_trials, index)
+        size = chunk_size(context.samples(self.n_trials), self.chunk_trials, index)
         part = self.theorem.trials(size, rng=context.rng(index))
         return {
             "failed": int(part.failed.sum()),
@@ -168,143 +168,6 @@ class FailureRate:
         return rate_power.draws_needed(
             self.theorem.allowed_failure, violation, significance=significance
         )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MeanBound:
-    """Test the mean of a bounded statistic against claimed bounds.
-
-    The evidence is the empirical-Bernstein interval at the check's significance; a check that is
-    to be CONSISTENT has to refute a mean that misses its bound by ``tolerance``.
-
-    Parameters
-    ----------
-    at_least, at_most : float
-        The claimed bounds on the mean.
-    range : tuple of float
-        Bounds that the statistic never leaves.
-    tolerance : float
-        A miss that the check has to be able to refute, in units of the statistic.
-    quantity : Quantity
-        What the statistic is.
-    """
-
-    theorem: Theorem
-    at_least: float = -math.inf
-    at_most: float = math.inf
-    range: tuple[float, float] = (0.0, 1.0)
-    tolerance: float = 0.005
-    n_trials: int = 20_000
-    quantity: Quantity = Quantity.COVERAGE
-
-    def __post_init__(self) -> None:
-        _validate.non_negative(tolerance=self.tolerance)
-        _validate.integer(n_trials=self.n_trials, at_least=100)
-        given = (self.at_least != -math.inf, self.at_most != math.inf)
-        if sum(given) != 1 or not any(map(math.isfinite, (self.at_least, self.at_most))):
-            raise ValueError(
-                "exactly one of at_least and at_most must be given, a finite number, got "
-                f"{self.at_least!r} and {self.at_most!r}"
-            )
-
-    @property
-    def sampled(self) -> bool:
-        """The verdict takes from the error budget."""
-        return True
-
-    def __call__(self, context: Context) -> Outcome:
-        """Run the trials and judge their mean."""
-        return whole(self, context)
-
-    def chunks(self, context: Context) -> int:
-        """Return the number of chunks."""
-        return -(-context.samples(self.n_trials) // _CHUNK)
-
-    def chunk(self, context: Context, index: int) -> PlainData:
-        """Run a chunk of the trials and summarise them."""
-        size = _chunk_size(context.samples(self.n_trials), _CHUNK, index)
-        return Spread.of(self.theorem.trials(size, rng=context.rng(index)).statistic).as_data()
-
-    def combine(self, context: Context, results: Sequence[PlainData]) -> Outcome:
-        """Judge the mean over all chunks."""
-        spread = Spread.merged(map(Spread.from_data, results))
-        least, most = self.range
-        if not least <= spread.low <= spread.high <= most:
-            raise ValueError(
-                f"values must lie in [{least:g}, {most:g}], got values from "
-                f"{spread.low:.6g} to {spread.high:.6g}"
-            )
-        low, high = (
-            float(end)
-            for end in mean_limits(
-                spread.mean,
-                spread.variance,
-                spread.count,
-                bounds=self.range,
-                significance=context.significance,
-            )
-        )
-        evidence = of_mean(
-            self.quantity,
-            spread.mean,
-            (low, high),
-            claimed=self.claimed,
-            confidence=1 - context.significance,
-            trials=spread.count,
-            variance=spread.variance,
-            bound=self.bound,
-            limits=self.range,
-            detail=f"mean {self.theorem.statistic}",
-        )
-        return conclude(
-            evidence,
-            lambda: self.smallest_violation(context, variance=spread.variance),
-            detect=self._detect(),
-            witness=self.theorem.parameters | {"trials": spread.count, "seed": context.seed},
-            note=mean_note(spread, self.theorem),
-            figures=(histogram(spread, self.theorem),),
-        )
-
-    @property
-    def bound(self) -> Bound:
-        """Which side of the mean is claimed."""
-        return Bound.AT_LEAST if math.isinf(self.at_most) else Bound.AT_MOST
-
-    @property
-    def claimed(self) -> float:
-        """The claimed bound."""
-        return self.at_least if self.bound is Bound.AT_LEAST else self.at_most
-
-    def smallest_violation(self, context: Context, *, variance: float) -> Power:
-        """Return the mean closest to its bound that is refuted with probability 0.95.
-
-        Of a statistic with that variance, and means of so many values taken as normal.
-        """
-        miss = mean_power.smallest_violation(
-            variance,
-            context.samples(self.n_trials),
-            bounds=self.range,
-            significance=context.significance,
-        )
-        return Power(
-            quantity=self.quantity,
-            smallest=self._missing(miss),
-            claimed=self.claimed,
-            bound=self.bound,
-        )
-
-    def draws_needed(self, violation: float, *, significance: float, variance: float) -> int:
-        """Return the fewest trials at which a mean ``violation`` beyond its bound is refuted."""
-        miss = abs(violation - self.claimed)
-        return mean_power.draws_needed(variance, miss, bounds=self.range, significance=significance)
-
-    def _missing(self, miss: float) -> float:
-        """Return the mean that misses its bound by so much."""
-        return self.claimed + (miss if self.bound is Bound.AT_MOST else -miss)
-
-    def _detect(self) -> float:
-        """Return how many times worse than promised a mean is that misses by the tolerance."""
-        return self.quantity.times_worse(self._missing(self.tolerance), self.claimed, self.bound)
 
 
 def outside(
@@ -407,6 +270,6 @@ def histogram(spread: Spread, theorem: Theorem) -> Figure:
     )
 
 
-def _chunk_size(trials: int, size: int, index: int) -> int:
+def chunk_size(trials: int, size: int, index: int) -> int:
     """Return the number of trials in a chunk: ``size``, or what is left for the last one."""
     return min(size, trials - index * size)

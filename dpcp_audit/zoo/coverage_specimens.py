@@ -14,7 +14,7 @@ from dpcp_audit.guarantees import ZCDP, Coverage
 from dpcp_audit.quantities import Quantity
 from dpcp_audit.targets import Kind
 from dpcp_audit.theorems.ldpcp_exact import exact_failure
-from dpcp_audit.theorems.theorem import MeanBound
+from dpcp_audit.theorems.mean_bound import MeanBound
 from dpcp_audit.zoo import broken_calibrators, broken_quantiles, exact_losses
 from dpcp_audit.zoo.broken_pipelines import Pipeline
 from dpcp_audit.zoo.specimen import HERE, Specimen, SpecimenCheck, mutant_of

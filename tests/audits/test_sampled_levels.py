@@ -17,7 +17,8 @@ from dpcp_audit.guarantees import ZCDP, ApproxDP, PrivacyGuarantee, PureDP
 from dpcp_audit.mechanisms.laws import GaussianPair
 from dpcp_audit.stats.intervals import clopper_pearson
 from dpcp_audit.stats.rate_power import smallest_violation
-from dpcp_audit.theorems.theorem import FailureRate, MeanBound
+from dpcp_audit.theorems.mean_bound import MeanBound
+from dpcp_audit.theorems.theorem import FailureRate
 
 pytestmark = pytest.mark.statistical
 

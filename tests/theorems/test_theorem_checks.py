@@ -12,7 +12,8 @@ from support.theorems import Coin, Level
 from dpcp_audit.checks import Check
 from dpcp_audit.results import EvidenceKind, Verdict
 from dpcp_audit.stats.trial_summary import Spread
-from dpcp_audit.theorems.theorem import FailureRate, MeanBound, TheoremTrials, histogram, outside
+from dpcp_audit.theorems.mean_bound import MeanBound
+from dpcp_audit.theorems.theorem import FailureRate, TheoremTrials, histogram, outside
 
 
 def rate(theorem: Coin, trials: int = 20_000) -> FailureRate:

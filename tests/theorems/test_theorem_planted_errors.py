@@ -29,9 +29,9 @@ from dpcp_audit.results import Verdict
 from dpcp_audit.theorems.calibrator_coverage import Calibrator, MarginalCoverage
 from dpcp_audit.theorems.ldpcp_coverage import LabelTheorem
 from dpcp_audit.theorems.ldpcp_uniform import UniformEvent
+from dpcp_audit.theorems.mean_bound import MeanBound
 from dpcp_audit.theorems.pcoqs_coverage import CoverageReading, CoverageTheorem, NoiseBound
 from dpcp_audit.theorems.sequential_checks import SequentialRate
-from dpcp_audit.theorems.theorem import MeanBound
 
 if TYPE_CHECKING:
     from dpcp_audit.theorems.theorem import Theorem

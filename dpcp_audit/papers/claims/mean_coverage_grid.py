@@ -12,8 +12,8 @@ from dpcp_audit.papers.claims.headings import Heading
 from dpcp_audit.results import Source, Standing, Verdict
 from dpcp_audit.rows import Row
 from dpcp_audit.theorems.calibrator_coverage import Calibrator, MarginalCoverage
+from dpcp_audit.theorems.mean_bound import MeanBound
 from dpcp_audit.theorems.statement import claim_of
-from dpcp_audit.theorems.theorem import MeanBound
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

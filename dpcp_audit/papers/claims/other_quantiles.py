@@ -22,9 +22,9 @@ from dpcp_audit.quantities import Quantity
 from dpcp_audit.results import Source, Standing, Verdict
 from dpcp_audit.rows import Row, claims_of
 from dpcp_audit.theorems.calibrator_coverage import MarginalCoverage
+from dpcp_audit.theorems.mean_bound import MeanBound
 from dpcp_audit.theorems.split_coverage import split_miscoverage, split_overcoverage
 from dpcp_audit.theorems.statement import claim_of
-from dpcp_audit.theorems.theorem import MeanBound
 
 _exponq_claim = claims_of("Angelopoulos et al. (2022)", subject=Heading.EXPONQ_PRIVACY)
 _histlap_claim = claims_of("P-COQS", subject=Heading.HISTLAP_PRIVACY, standing=Standing.PRACTICE)

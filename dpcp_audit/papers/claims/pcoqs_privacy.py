@@ -25,8 +25,9 @@ from dpcp_audit.papers.computations.pcoqs_remarks import (
 from dpcp_audit.quantities import Quantity
 from dpcp_audit.results import Standing, Verdict
 from dpcp_audit.rows import Row, claims_of
+from dpcp_audit.theorems.mean_bound import MeanBound
 from dpcp_audit.theorems.pcoqs_coverage import CoverageReading, CoverageTheorem
-from dpcp_audit.theorems.theorem import FailureRate, MeanBound
+from dpcp_audit.theorems.theorem import FailureRate
 
 if TYPE_CHECKING:
     from dpcp_audit.results import PlainData

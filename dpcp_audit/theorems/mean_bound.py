@@ -1,0 +1,161 @@
+"""The check of a theorem that bounds the mean of its statistic."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dpcp_audit import _validate
+from dpcp_audit.checks import whole
+from dpcp_audit.decisions import conclude
+from dpcp_audit.evidence import of_mean
+from dpcp_audit.quantities import Bound, Quantity
+from dpcp_audit.results import Outcome, PlainData, Power
+from dpcp_audit.stats import mean_power
+from dpcp_audit.stats.intervals import mean_limits
+from dpcp_audit.stats.trial_summary import Spread
+from dpcp_audit.theorems.theorem import CHUNK, chunk_size, histogram, mean_note
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dpcp_audit.checks import Context
+    from dpcp_audit.theorems.theorem import Theorem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeanBound:
+    """Test the mean of a bounded statistic against claimed bounds.
+
+    The evidence is the empirical-Bernstein interval at the check's significance; a check that is
+    to be CONSISTENT has to refute a mean that misses its bound by ``tolerance``.
+
+    Parameters
+    ----------
+    at_least, at_most : float
+        The claimed bounds on the mean.
+    range : tuple of float
+        Bounds that the statistic never leaves.
+    tolerance : float
+        A miss that the check has to be able to refute, in units of the statistic.
+    quantity : Quantity
+        What the statistic is.
+    """
+
+    theorem: Theorem
+    at_least: float = -math.inf
+    at_most: float = math.inf
+    range: tuple[float, float] = (0.0, 1.0)
+    tolerance: float = 0.005
+    n_trials: int = 20_000
+    quantity: Quantity = Quantity.COVERAGE
+
+    def __post_init__(self) -> None:
+        _validate.non_negative(tolerance=self.tolerance)
+        _validate.integer(n_trials=self.n_trials, at_least=100)
+        given = (self.at_least != -math.inf, self.at_most != math.inf)
+        if sum(given) != 1 or not any(map(math.isfinite, (self.at_least, self.at_most))):
+            raise ValueError(
+                "exactly one of at_least and at_most must be given, a finite number, got "
+                f"{self.at_least!r} and {self.at_most!r}"
+            )
+
+    @property
+    def sampled(self) -> bool:
+        """The verdict takes from the error budget."""
+        return True
+
+    def __call__(self, context: Context) -> Outcome:
+        """Run the trials and judge their mean."""
+        return whole(self, context)
+
+    def chunks(self, context: Context) -> int:
+        """Return the number of chunks."""
+        return -(-context.samples(self.n_trials) // CHUNK)
+
+    def chunk(self, context: Context, index: int) -> PlainData:
+        """Run a chunk of the trials and summarise them."""
+        size = chunk_size(context.samples(self.n_trials), CHUNK, index)
+        return Spread.of(self.theorem.trials(size, rng=context.rng(index)).statistic).as_data()
+
+    def combine(self, context: Context, results: Sequence[PlainData]) -> Outcome:
+        """Judge the mean over all chunks."""
+        spread = Spread.merged(map(Spread.from_data, results))
+        least, most = self.range
+        if not least <= spread.low <= spread.high <= most:
+            raise ValueError(
+                f"values must lie in [{least:g}, {most:g}], got values from "
+                f"{spread.low:.6g} to {spread.high:.6g}"
+            )
+        low, high = (
+            float(end)
+            for end in mean_limits(
+                spread.mean,
+                spread.variance,
+                spread.count,
+                bounds=self.range,
+                significance=context.significance,
+            )
+        )
+        evidence = of_mean(
+            self.quantity,
+            spread.mean,
+            (low, high),
+            claimed=self.claimed,
+            confidence=1 - context.significance,
+            trials=spread.count,
+            variance=spread.variance,
+            bound=self.bound,
+            limits=self.range,
+            detail=f"mean {self.theorem.statistic}",
+        )
+        return conclude(
+            evidence,
+            lambda: self.smallest_violation(context, variance=spread.variance),
+            detect=self._detect(),
+            witness=self.theorem.parameters | {"trials": spread.count, "seed": context.seed},
+            note=mean_note(spread, self.theorem),
+            figures=(histogram(spread, self.theorem),),
+        )
+
+    @property
+    def bound(self) -> Bound:
+        """Which side of the mean is claimed."""
+        return Bound.AT_LEAST if math.isinf(self.at_most) else Bound.AT_MOST
+
+    @property
+    def claimed(self) -> float:
+        """The claimed bound."""
+        return self.at_least if self.bound is Bound.AT_LEAST else self.at_most
+
+    def smallest_violation(self, context: Context, *, variance: float) -> Power:
+        """Return the mean closest to its bound that is refuted with probability 0.95.
+
+        Of a statistic with that variance, and means of so many values taken as normal.
+        """
+        miss = mean_power.smallest_violation(
+            variance,
+            context.samples(self.n_trials),
+            bounds=self.range,
+            significance=context.significance,
+        )
+        return Power(
+            quantity=self.quantity,
+            smallest=self._missing(miss),
+            claimed=self.claimed,
+            bound=self.bound,
+        )
+
+    def draws_needed(self, violation: float, *, significance: float, variance: float) -> int:
+        """Return the fewest trials at which a mean ``violation`` beyond its bound is refuted."""
+        miss = abs(violation - self.claimed)
+        return mean_power.draws_needed(variance, miss, bounds=self.range, significance=significance)
+
+    def _missing(self, miss: float) -> float:
+        """Return the mean that misses its bound by so much."""
+        return self.claimed + (miss if self.bound is Bound.AT_MOST else -miss)
+
+    def _detect(self) -> float:
+        """Return how many times worse than promised a mean is that misses by the tolerance."""
+        return self.quantity.times_worse(self._missing(self.tolerance), self.claimed, self.bound)
