@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from dpcp_audit import ZCDP
 from dpcp_audit.audits.sampled import SampledPrivacy
 from dpcp_audit.checks import Context
-from dpcp_audit.guarantees import ZCDP
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.neighbours import Neighbours, Relation
 

@@ -1,4 +1,4 @@
-"""Hold a calibrator of one's own to its promised coverage, on a population known exactly.
+"""Test a calibrator of one's own against its promised coverage, on a population known exactly.
 
 Run: python examples/check_coverage.py
 """

@@ -10,7 +10,7 @@ import math
 import numpy as np
 import pytest
 
-from dpcp_audit.guarantees import ZCDP, LocalDP
+from dpcp_audit import ZCDP, LocalDP
 
 AIM, RHO, ROUNDS = 0.93, 0.5, 10
 

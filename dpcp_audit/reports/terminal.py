@@ -167,8 +167,9 @@ def summary_line(document: dict[str, Any]) -> str:
             if contradictions
             else " no verdict contradicts what was expected;"
         )
+    claims = "1 claim" if len(document["findings"]) == 1 else f"{len(document['findings'])} claims"
     return (
-        f"{len(document['findings'])} claims: {counts or 'none'};{tail} false-alarm "
+        f"{claims}: {counts or 'none'};{tail} false-alarm "
         f"probability of the run {document['false_alarm']:g}."
     )
 

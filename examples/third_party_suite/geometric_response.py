@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcp_audit import LocalDP, Verdict
 from dpcp_audit.audits.exact import exact_outcome
 from dpcp_audit.audits.local import LocalPrivacy
 from dpcp_audit.computed import Computation, Computed
-from dpcp_audit.guarantees import LocalDP
 from dpcp_audit.mechanisms.laws import FiniteLaw, FinitePair
-from dpcp_audit.results import Verdict
 from dpcp_audit.rows import Row, claims_of
 from dpcp_audit.suite import Suite
 
