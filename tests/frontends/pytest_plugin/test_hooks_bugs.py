@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from support.plugin_files import ARGUMENTS, HALVED, PRIVATE, TARGETS, findings, run
+from support.printed_findings import wrong_in
 
 pytest_plugins = ["pytester"]
 pytestmark = pytest.mark.known_bad
@@ -39,6 +42,7 @@ def test_planted_bugs_fail_and_twins_pass_also_in_workers(pytester) -> None:
         "test_it.py::test_uncorrected[coverage>=0.9]",
         "test_it.py::test_local[0.5][localdp:epsilon=0.5]",
     }
+    assert wrong_in(json.loads((pytester.path / "found.json").read_text())) == {}
     (pytester.path / "found.json").unlink()
     again = pytester.runpytest_subprocess(*ARGUMENTS, "-n", "2", JSON)
     again.assert_outcomes(passed=3, failed=3)

@@ -6,85 +6,21 @@ import math
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
+from support.printed_findings import complaints, printed, wrong_in
 from support.report_document import document, evidence, finding
 
+import dpcp_audit as dp
 from dpcp_audit.checks import Context
 from dpcp_audit.engine.run_settings import Profile, RunSettings
 from dpcp_audit.engine.suites import suite
-from dpcp_audit.quantities import Bound, Quantity
 from dpcp_audit.reports.document import to_document
 from dpcp_audit.reports.findings.entry import entries_of
-from dpcp_audit.results import EvidenceKind, Finding, Verdict
+from dpcp_audit.results import Finding
 
 if TYPE_CHECKING:
-    from dpcp_audit.reports.findings.entry import Entry
     from dpcp_audit.rows import Row
-
-UNITS = {
-    "PureDP": {Quantity.EPSILON},
-    "LocalDP": {Quantity.EPSILON},
-    "ApproxDP": {Quantity.EPSILON, Quantity.DELTA},
-    "ZCDP": {Quantity.RHO},
-    "RenyiDP": {Quantity.RENYI_DIVERGENCE},
-    "GaussianDP": {Quantity.MU},
-}
-OF_ATTACKS = {Quantity.ADVANTAGE, Quantity.TRUE_POSITIVE_RATE, Quantity.DELTA}
-SUPERSCRIPTS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
-
-
-def printed(text: str) -> float:
-    """Return the number that a report has written."""
-    mantissa, _, power = text.replace(",", "").partition("10")
-    if power and set(power) <= set("⁻⁰¹²³⁴⁵⁶⁷⁸⁹") and not mantissa.rstrip("·").strip("."):
-        return float(f"1e{power.translate(SUPERSCRIPTS)}")
-    if "·10" in text:
-        number, _, power = text.replace(",", "").partition("·10")
-        return float(f"{number}e{power.translate(SUPERSCRIPTS)}")
-    return float(text.replace(",", "").replace("∞", "inf"))
-
-
-def ends(interval: str) -> tuple[float, float, bool, bool]:
-    """Return both ends of a printed interval, and whether each is left out itself."""
-    inside = interval[1:-1]
-    if inside[0] in "≥>":
-        return printed(inside[2:]), math.inf, inside[0] == ">", False
-    if inside[0] in "≤<":
-        return -math.inf, printed(inside[2:]), False, inside[0] == "<"
-    low, high = inside.split(", ")
-    return printed(low), printed(high), interval[0] == "(", interval[-1] == ")"
-
-
-def complaints(entry: Entry, found: dict[str, Any]) -> list[str]:
-    """Return what is wrong with the way a finding is printed."""
-    said = []
-    if found["evidence"] is None:
-        return [f"not completed: {found['error']}"]
-    quantity = Quantity(found["evidence"]["quantity"])
-    guarantee = str(found["witness"].get("guarantee", "")).partition("(")[0]
-    if guarantee in UNITS and quantity not in UNITS[guarantee] | OF_ATTACKS:
-        said.append(f"a claim of {guarantee} is shown as {quantity}")
-    if "∞" in entry.interval or "inf" in entry.interval:
-        said.append(f"an infinite interval is printed: {entry.interval}")
-    if quantity.is_loss and float(found["evidence"]["lower"]) < 0:
-        said.append("a loss of privacy is negative")
-    if not entry.quantity or (quantity.unit and quantity.unit not in entry.breach.found):
-        said.append("a number without its quantity")
-    return said + _contradictions(entry, found["evidence"])
-
-
-def _contradictions(entry: Entry, found: dict[str, Any]) -> list[str]:
-    if not entry.interval or found["claimed"] is None or found["kind"] == EvidenceKind.INDICATIVE:
-        return []
-    low, high, open_low, open_high = ends(entry.interval)
-    claimed = printed(entry.claimed)
-    at_most = found["bound"] == Bound.AT_MOST
-    beyond = low > claimed or (open_low and low >= claimed)
-    below = high < claimed or (open_high and high <= claimed)
-    excluded = beyond if at_most else below
-    if excluded == (entry.verdict is Verdict.REFUTED):
-        return []
-    return [f"{entry.verdict}, but {entry.interval} stands beside a claim of {entry.claimed}"]
 
 
 @cache
@@ -101,23 +37,65 @@ def run(row: Row) -> Any:
     return row.check(Context(seed=0, name=row.claim.id, significance=1e-3, effort=0.005))
 
 
-def wrong(which: str) -> dict[str, list[str]]:
-    """Return what is wrong, by the id of the finding."""
-    data = results(which)
-    by_id = {found["id"]: found for found in data["findings"]}
-    told = {entry.id: complaints(entry, by_id[entry.id]) for entry in entries_of(data)}
-    return {id_: said for id_, said in told.items() if said}
-
-
 @pytest.mark.parametrize("which", ["papers", "theorems"])
 def test_every_row_prints_what_its_fields_say(which: str) -> None:
-    assert wrong(which) == {}
+    assert wrong_in(results(which)) == {}
 
 
 @pytest.mark.study
 @pytest.mark.parametrize("which", ["zoo", "training", "tables"])
 def test_every_row_of_the_longer_suites_too(which: str) -> None:
-    assert wrong(which) == {}
+    assert wrong_in(results(which)) == {}
+
+
+def quantile(scores: np.ndarray, size: int, *, rng: np.random.Generator) -> np.ndarray:
+    """A threshold with less noise than any of the claims below needs."""
+    return np.quantile(scores, 0.9) + rng.laplace(scale=1 / len(scores), size=size)
+
+
+def randomizer(values: np.ndarray, *, rng: np.random.Generator) -> np.ndarray:
+    """Randomised response with ε = 3 over four values."""
+    kept = rng.random(len(values)) < 1 / (1 + 3 * math.exp(-3))
+    others = (values + rng.integers(1, 4, len(values))) % 4
+    return np.where(kept, values, others)
+
+
+def calibrator(probabilities: np.ndarray, labels: np.ndarray, *, rng: np.random.Generator) -> float:
+    """The plain quantile of the scores, without noise to speak of."""
+    scores = 1 - probabilities[np.arange(len(labels)), labels]
+    return float(np.quantile(scores, 0.5) + rng.laplace(scale=1e-3))
+
+
+PRIVACY = (
+    dp.PureDP(0.5),
+    dp.ApproxDP(0.5, 1e-3),
+    dp.ZCDP(0.05),
+    dp.RenyiDP(2.0, 0.05),
+    dp.GaussianDP(0.2),
+)
+LENIENT = (dp.PureDP(40.0), dp.ApproxDP(40.0, 0.5), dp.ZCDP(400.0), dp.GaussianDP(40.0))
+CHECKS = {
+    "quantile": lambda: dp.audit(quantile, *PRIVACY, **QUANTILE),
+    "lenient": lambda: dp.audit(quantile, *LENIENT, **QUANTILE),
+    "coverage": lambda: dp.audit(quantile, dp.Coverage(0.95), **QUANTILE),
+    "lenient-coverage": lambda: dp.audit(quantile, dp.Coverage(0.2), **QUANTILE),
+    "confidence": lambda: dp.audit(quantile, dp.Coverage(0.95, 1.0, 0.9), **QUANTILE),
+    "randomizer": lambda: dp.audit(
+        randomizer, dp.LocalDP(1.0), kind="randomizer", domain=4, vectorised=True, draws=4000
+    ),
+    "calibrator": lambda: dp.audit(
+        calibrator, dp.ZCDP(0.05), dp.Coverage(0.9), kind="calibrator", n=20, draws=1500
+    ),
+}
+QUANTILE = {"n": 20, "alpha": 0.1, "vectorised": True, "draws": 3000}
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_every_kind_of_check_prints_what_its_fields_say(name: str) -> None:
+    data = CHECKS[name]().document
+    assert wrong_in(data) == {}
+    for found in data["findings"]:
+        assert (found["power"] is None) == (found["verdict"] == "REFUTED")
 
 
 @pytest.mark.parametrize(
