@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -47,6 +48,22 @@ def turn(
         middle = (fails + holds) / 2
         if middle in {fails, holds} or abs(holds - fails) <= relative * max(1.0, abs(holds)):
             break
+        fails, holds = (fails, middle) if condition(middle) else (middle, holds)
+    return Turn(fails, holds)
+
+
+def turn_by_factor(
+    condition: Callable[[float], bool], fails: float, holds: float, *, ratio: float
+) -> Turn:
+    """Bisect positive numbers by factors, until one is at most ``ratio`` > 1 times the other.
+
+    Examples
+    --------
+    >>> round(turn_by_factor(lambda x: x * x >= 2e6, 1.0, 1e6, ratio=1.0001).holds)
+    1414
+    """
+    while max(fails, holds) > ratio * min(fails, holds):
+        middle = math.sqrt(fails * holds)
         fails, holds = (fails, middle) if condition(middle) else (middle, holds)
     return Turn(fails, holds)
 

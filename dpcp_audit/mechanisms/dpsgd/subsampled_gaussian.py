@@ -28,6 +28,7 @@ import numpy as np
 from dpcp_audit import _validate
 from dpcp_audit.guarantees import PrivacyGuarantee
 from dpcp_audit.neighbours import Relation
+from dpcp_audit.stats.bisection import turn_by_factor
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -197,10 +198,7 @@ def noise_multiplier_for(
     low = high / 2
     while enough(low):
         low, high = low / 2, low
-    while high > low * (1 + 1e-4):
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    return turn_by_factor(enough, low, high, ratio=1 + 1e-4).holds
 
 
 @lru_cache(maxsize=16)

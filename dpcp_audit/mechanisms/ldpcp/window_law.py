@@ -8,6 +8,7 @@ probabilities as small as 1e-300 are as easy as large ones.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -100,15 +101,12 @@ def _reports_at(mechanism: LDPCPScores, level: float, *, asked: int, n: int, str
 
     The estimate is computed as the mechanism computes it, so that both round alike.
     """
-    low, high = 0, asked + 1
-    while low < high:
-        middle = (low + high) // 2
-        z = float(mechanism.debias(middle, asked=asked, n=n))
-        if z > level or (z == level and not strictly):
-            high = middle
-        else:
-            low = middle + 1
-    return low
+
+    def reached(count: int) -> bool:
+        z = float(mechanism.debias(count, asked=asked, n=n))
+        return z > level or (z == level and not strictly)
+
+    return bisect_left(range(asked + 1), x=True, key=reached)
 
 
 def _binomial_below(count: int, trials: int, p: FloatArray) -> FloatArray:

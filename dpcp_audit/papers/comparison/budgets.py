@@ -17,6 +17,7 @@ from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ, optimal_ga
 from dpcp_audit.mechanisms.gaussian import GaussianMechanism
 from dpcp_audit.mechanisms.shuffle.shuffled_krr import ShuffledKaryResponse
 from dpcp_audit.papers.comparison.bit_game import game_delta
+from dpcp_audit.stats.bisection import turn_by_factor
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -144,10 +145,4 @@ def _largest(fits: Callable[[float], bool], *, start: float, at_most: float = ma
         if high == at_most:
             return high
         low, high = high, min(2 * high, at_most)
-    while high > low * (1 + _TOLERANCE):
-        middle = math.sqrt(low * high)
-        if fits(middle):
-            low = middle
-        else:
-            high = middle
-    return low
+    return turn_by_factor(fits, high, low, ratio=1 + _TOLERANCE).holds

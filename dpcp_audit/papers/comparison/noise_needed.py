@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.papers.comparison.bit_game import worst_known_pair
 from dpcp_audit.papers.comparison.budgets import claimed_rho, proven_rho
+from dpcp_audit.stats.bisection import turn_by_factor
 
 if TYPE_CHECKING:
     from dpcp_audit.papers.comparison.budgets import Budget
@@ -70,7 +71,4 @@ def _least_scale(budget: Budget, rounds: int) -> float:
         low /= 2
     while exceeds(high):
         high *= 2
-    while high > 1.001 * low:
-        middle = math.sqrt(low * high)
-        low, high = (middle, high) if exceeds(middle) else (low, middle)
-    return low
+    return turn_by_factor(exceeds, high, low, ratio=1.001).holds
