@@ -119,11 +119,13 @@ def _line(*cells: str) -> str:
 def _summary(document: dict[str, Any], entries: list[Entry]) -> str:
     """Return how many claims have which verdict, those as printed first."""
     own = [str(each.verdict) for each in entries if each.standing is Standing.PAPER]
+    code = [entry.refuted for entry in entries if entry.standing is Standing.STATED]
     refuted = sum(entry.refuted for entry in entries)
     return (
         f"Of {len(own)} claims as printed, {own.count('REFUTED')} are refuted, "
-        f"{own.count('PROVED')} proved and {own.count('CONSISTENT')} not refuted. Of all "
-        f"{len(entries)} claims, with other readings, errata and controls, {refuted} are refuted. "
+        f"{own.count('PROVED')} proved and {own.count('CONSISTENT')} not refuted; of {len(code)} "
+        f"claims of published code, {sum(code)} are refuted. Of all {len(entries)} claims, with "
+        f"other readings, errata and controls, {refuted} are refuted. "
         f"Profile `{document['profile']}`, seed {document['seed']}, false-alarm probability "
         f"{document['false_alarm']:g}."
     )

@@ -57,6 +57,18 @@ def test_the_tutorial_tells_what_its_commands_are_there_to_show() -> None:
         assert all(word in output for word in words)
 
 
+def test_the_example_of_the_first_page_refutes_and_replays(capsys, monkeypatch, tmp_path) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = (DOCS / "index.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(compile(code, "index.md", "exec"), names)  # noqa: S102  (the page's own words)
+    assert "REFUTED" in capsys.readouterr().out
+    assert names["result"]["pure_dp"].verdict is Verdict.REFUTED
+    assert names["result"]["coverage"].verdict is Verdict.CONSISTENT
+    assert (tmp_path / "audit.html").exists()
+
+
 def test_the_ledger_has_every_claim_of_the_suite() -> None:
     """``python docs/update_ledger.py results.json`` renews it."""
     shown = re.findall(r"^\| `([^`]+)`<br>.* \| ([A-Z]+) \|", LEDGER, re.MULTILINE)
