@@ -43,7 +43,7 @@ def verdicts_table(document: dict[str, Any], recipes: tuple[Recipe, ...]) -> str
     for finding in document["findings"]:
         name = finding["id"].partition("[")[0]
         power = power_sentence(finding["power"])
-        tried = " ".join(filter(None, [finding["note"] or finding["error"], power]))
+        tried = " ".join(filter(None, [finding["note"] or finding["error"], power and f"{power}."]))
         lines.append(_row(f"`{finding['id']}`", version[name], finding["verdict"], tried))
     seconds = sum(finding["seconds"] for finding in document["findings"])
     setting = (

@@ -110,17 +110,23 @@ def power_sentence(power: Mapping[str, Any] | None) -> str:
     ...      "detection": 0.95, "factor": 2.0, "at": {}, "detail": "if Gaussian"}
     ... )
     'ρ = 1 (2 times the claim), if Gaussian, would have been refuted with probability 0.95'
+    >>> power_sentence(
+    ...     {"quantity": "coverage", "bound": "at least", "smallest": 0.89, "claimed": 0.9,
+    ...      "detection": 0.95, "factor": 1.1, "at": {}, "detail": ""}
+    ... )
+    'coverage = 89 % (1.1 times the claim) would have been refuted with probability 0.95'
     """
     if not power:
         return ""
     quantity, factor = Quantity(power["quantity"]), to_float(power["factor"])
-    detail = f", {power['detail']}" if power["detail"] else ""
+    detail = f", {power['detail']}," if power["detail"] else ""
     if math.isinf(to_float(power["smallest"])):
         return f"no violation{detail} would have been refuted"
     smallest = amount(quantity, power["smallest"])
+    worse = smallest if quantity.unit else f"{quantity.label} = {smallest}"
     times = f" ({number(factor, digits=3)} times the claim)" if math.isfinite(factor) else ""
     sure = number(power["detection"], digits=3)
-    return f"{smallest}{times}{detail}, would have been refuted with probability {sure}"
+    return f"{worse}{times}{detail} would have been refuted with probability {sure}"
 
 
 def amount(quantity: Quantity, value: object, sign: str = "", *, digits: int = 4) -> str:
