@@ -106,6 +106,13 @@ def choice(kind: type[_E], **arguments: object) -> None:
             raise _fail(name, f"be a {kind.__name__} ({', '.join(kind)})", value)
 
 
+def instance(*kinds: type, **arguments: object) -> None:
+    """Each argument must be an instance of one of ``kinds``."""
+    for name, value in arguments.items():
+        if not isinstance(value, kinds):
+            raise _fail(name, f"be {' or '.join(kind.__name__ for kind in kinds)}", value)
+
+
 def array(value: object, *, name: str, ndim: int) -> FloatArray:
     """Return a finite, non-empty float64 array of ``ndim`` dimensions."""
     try:

@@ -45,6 +45,12 @@ def test_bounds() -> None:
             _validate.bounds(value)
 
 
+def test_instance_names_the_argument_and_the_classes() -> None:
+    _validate.instance(int, str, first=1, second="a")
+    with pytest.raises(ValueError, match=r"^second must be int or str, got 1\.5$"):
+        _validate.instance(int, str, first=1, second=1.5)
+
+
 def test_choice() -> None:
     _validate.choice(Colour, colour=Colour.RED)
     with pytest.raises(ValueError, match=r"colour must be a Colour \(red\), got 'red'"):

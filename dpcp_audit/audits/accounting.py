@@ -11,7 +11,7 @@ import math
 import warnings
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from dpcp_audit import _validate
 from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
@@ -164,7 +164,7 @@ def _prv(training: SubsampledGaussian, delta: float) -> float:
         raise RuntimeError(
             "Opacus is not installed; install it with: pip install 'dpcp-audit[dpsgd]'"
         ) from error
-    accountant = PRVAccountant()
+    accountant = cast("Any", PRVAccountant())
     accountant.history = [(training.noise_multiplier, training.sampling_rate, training.steps)]
     with warnings.catch_warnings():  # its Rényi orders only set how wide its grid is
         warnings.filterwarnings("ignore", "Optimal order", UserWarning)

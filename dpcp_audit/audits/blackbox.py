@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dpcp_audit import _validate
 from dpcp_audit.audits import event_power
@@ -83,7 +83,7 @@ class BlackBoxPrivacy:
     pairs: PairSpace
     draws: int = 200_000
     randomness: Randomness = Randomness.GENERATOR
-    witness: PlainData = field(default_factory=dict)
+    witness: PlainData = field(default_factory=dict[str, Any])
 
     def __post_init__(self) -> None:
         _validate.integer(draws=self.draws, at_least=600)

@@ -143,10 +143,7 @@ def guarantee_pair(guarantee: PureDP | ApproxDP) -> FinitePair:
     Randomised response, mixed with a mass δ that reveals everything (Kairouz, Oh and
     Viswanath 2015, Section 3): composing it composes the guarantee optimally.
     """
-    if not isinstance(guarantee, PureDP | ApproxDP):
-        raise ValueError(  # noqa: TRY004  (bad input is a ValueError throughout)
-            f"guarantee must be PureDP, LocalDP or ApproxDP, got {guarantee!r}"
-        )
+    _validate.instance(PureDP, ApproxDP, guarantee=guarantee)
     delta = guarantee.delta if isinstance(guarantee, ApproxDP) else 0.0
     told = math.exp(-guarantee.epsilon)
     mass = np.array([delta, (1 - delta) / (1 + told), (1 - delta) * told / (1 + told), 0.0])
@@ -176,7 +173,8 @@ def _(pair: FinitePair, interval: float, pessimistic: bool) -> Any:  # noqa: FBT
         privacy_loss_distribution as pld,
     )
 
-    p, q = pair.law.log_mass.tolist(), pair.neighbour_law.log_mass.tolist()
+    p: list[float] = pair.law.log_mass.tolist()
+    q: list[float] = pair.neighbour_law.log_mass.tolist()
     return pld.from_two_probability_mass_functions(
         dict(enumerate(q)),
         dict(enumerate(p)),

@@ -206,7 +206,8 @@ def _allowed(guarantee: PrivacyGuarantee, epsilons: FloatArray) -> list[float]:
     """
     if isinstance(guarantee, PureDP | ApproxDP):
         return [guarantee.delta_at(e) for e in epsilons]
-    rates = expit(np.concatenate([np.linspace(-40.0, -8.0, 161), np.linspace(-8.0, 8.0, 801)]))
+    odds: FloatArray = np.concatenate([np.linspace(-40.0, -8.0, 161), np.linspace(-8.0, 8.0, 801)])
+    rates = expit(odds)
     power = guarantee.power(rates)
     return [max(0.0, float((power - math.exp(e) * rates).max())) for e in epsilons]
 

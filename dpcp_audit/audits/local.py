@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -78,7 +78,7 @@ def channel_log_ratio(channel: ArrayLike) -> LogRatio:
     """
     mass = _channel(channel)
     high, low = mass.argmax(axis=0), mass.argmin(axis=0)
-    outputs = np.arange(mass.shape[1])
+    outputs = np.arange(int(mass.shape[1]))
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = np.log(mass[high, outputs]) - np.log(mass[low, outputs])
     worst = int(np.nanargmax(ratios))
@@ -223,7 +223,7 @@ class LocalPrivacy:
     n_inputs: int
     n_outputs: int
     n_samples: int = 20_000
-    witness: PlainData = field(default_factory=dict)
+    witness: PlainData = field(default_factory=dict[str, Any])
 
     def __post_init__(self) -> None:
         _validate.integer(n_inputs=self.n_inputs, n_outputs=self.n_outputs, at_least=2)
@@ -356,7 +356,7 @@ class LocalPrivacy:
 
     def _counts(self, size: int, rng: np.random.Generator) -> IntArray:
         """Draw ``size`` outputs on each input and count them, shape (k, m)."""
-        rows = []
+        rows: list[IntArray] = []
         for value in range(self.n_inputs):  # an input at a time bounds the memory
             outputs = self._report(np.full(size, value), rng)
             rows.append(np.bincount(outputs, minlength=self.n_outputs))

@@ -83,7 +83,7 @@ class SampledPrivacy:
     search: EventSearch = field(default_factory=Automatic)
     certificate: Certificate = Certificate.SCORE
     randomness: Randomness = Randomness.GENERATOR
-    witness: PlainData = field(default_factory=dict)
+    witness: PlainData = field(default_factory=dict[str, Any])
 
     def __post_init__(self) -> None:
         _validate.integer(n_samples=self.n_samples, at_least=200)

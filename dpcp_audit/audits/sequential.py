@@ -58,14 +58,11 @@ class SequentialPrivacy:
     neighbours: Neighbours[Any]
     n_pilot: int = 2000
     n_samples: int = 20_000
-    witness: PlainData = field(default_factory=dict)
+    witness: PlainData = field(default_factory=dict[str, Any])
 
     def __post_init__(self) -> None:
         _validate.integer(n_pilot=self.n_pilot, n_samples=self.n_samples, at_least=100)
-        if not isinstance(self.guarantee, PureDP | ApproxDP):
-            raise ValueError(  # noqa: TRY004  (as every other bad input)
-                f"guarantee must be PureDP or ApproxDP, got {self.guarantee}"
-            )
+        _validate.instance(PureDP, ApproxDP, guarantee=self.guarantee)
         if self._delta == 1:
             raise ValueError(f"guarantee must have delta < 1, got {self.guarantee}")
 

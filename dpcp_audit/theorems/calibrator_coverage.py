@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -62,7 +62,7 @@ class MarginalCoverage(Stated):
     calibrator: Calibrator
     population: Population
     n: int
-    details: PlainData = field(default_factory=dict)
+    details: PlainData = field(default_factory=dict[str, Any])
     statistic: str = field(default="coverage", init=False)
     allowed_failure: float = field(default=0.0, init=False)
 

@@ -21,6 +21,7 @@ from dpcp_audit.theorems.theorem import TheoremTrials
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from dpcp_audit._types import FloatArray
     from dpcp_audit.data.pools import ProbabilityPool
     from dpcp_audit.results import PlainData
 
@@ -117,7 +118,7 @@ class UniformEvent(Stated):
     def trials(self, count: int, *, rng: np.random.Generator) -> TheoremTrials:
         """Draw n users ``count`` times and take the supremum over all scores."""
         (limit,) = self.bounds.values()
-        parts = []
+        parts: list[FloatArray] = []
         for start in range(0, count, self._cells.chunk):
             size = min(self._cells.chunk, count - start)
             error = self._cells.estimates(self.n, size, rng=rng) - self._cells.true_cdf

@@ -145,7 +145,9 @@ class AlongN:
         count = context.samples(self.n_trials)
         significance = context.significance / len(self.sizes)
         theorems, claimed = self._theorems()
-        statistics, limits, tallies = [], [], []
+        statistics: list[FloatArray] = []
+        limits: list[tuple[float, float]] = []
+        tallies: list[Count] = []
         for chunk, theorem in enumerate(theorems):
             run = theorem.trials(count, rng=context.rng(chunk))
             tally = Count(

@@ -157,7 +157,7 @@ class MembershipInference:
     attacks: tuple[Attack, ...] = (CellLikelihood(),)
     exact: Callable[[], FinitePair] | None = None
     n_samples: int = 40_000
-    witness: PlainData = field(default_factory=dict)
+    witness: PlainData = field(default_factory=dict[str, Any])
 
     def __post_init__(self) -> None:
         _validate.integer(n_samples=self.n_samples, at_least=400)
@@ -241,7 +241,7 @@ class MembershipInference:
 
     def _fit(self, member: FloatArray, other: FloatArray, rng: np.random.Generator) -> _Fitted:
         """Fit every attack on half of the pilot games; the rest choose the best."""
-        fitted = []
+        fitted: list[_Fitted] = []
         for attack in self.attacks:
             score = attack.fit(member[::2], other[::2])
             reference = score(other[1::2])

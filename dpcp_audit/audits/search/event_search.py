@@ -68,17 +68,17 @@ class Event:
         return {"feature": self.feature.as_data(), "intervals": self.as_intervals()}
 
     @classmethod
-    def from_data(cls, data: Any) -> Event:
+    def from_data(cls, data: dict[str, Any] | list[Any]) -> Event:
         """Build the event that ``as_data`` wrote; an interval from −∞ includes −∞."""
-        scalar = isinstance(data, list)
-        intervals = [(float(a), float(b)) for a, b in (data if scalar else data["intervals"])]
+        pairs: list[tuple[float, float]] = data["intervals"] if isinstance(data, dict) else data
+        intervals = [(float(a), float(b)) for a, b in pairs]
         ends = {a for a, _ in intervals if a > -np.inf} | {b for _, b in intervals if b < np.inf}
         cuts = np.array(sorted(ends))
         inside = [
             any((low < right or low == -np.inf) and right <= high for low, high in intervals)
             for right in (*cuts, np.inf)
         ]
-        feature = ScalarValue() if scalar else feature_from_data(data["feature"])
+        feature = feature_from_data(data["feature"]) if isinstance(data, dict) else ScalarValue()
         return cls(cuts, np.array(inside), feature)
 
 
@@ -131,7 +131,7 @@ def best_cells(
         for part in (slice(0, None, 2), slice(1, None, 2), slice(None))
     )
     allowed = _interpolated_power(guarantee)
-    choices = []
+    choices: list[PilotEvent] = []
     for swapped in (False, True):
         p0, q0 = ordering[::-1] if swapped else ordering
         by_ratio = np.argsort(-p0 / q0)

@@ -196,7 +196,7 @@ def _differ(pair: ScorePair, low: float, high: float, rng: np.random.Generator) 
 def _split(pair: ScorePair, low: float, high: float, rng: np.random.Generator) -> ScorePair:
     """Move some of the scores at one position to a new one."""
     index = rng.integers(pair.positions.size)
-    size = int(rng.integers(0, pair.counts[index] + 1))
+    size = int(rng.integers(0, int(pair.counts[index]) + 1))
     counts = np.append(pair.counts, size)
     counts[index] -= size
     return replace(
@@ -297,7 +297,7 @@ class WorstPairSearch:
     guarantee: PrivacyGuarantee
     n: int
     evaluations: int = 3000
-    witness: PlainData = field(default_factory=dict)
+    witness: PlainData = field(default_factory=dict[str, Any])
 
     def __post_init__(self) -> None:
         _validate.integer(n=self.n, at_least=2)

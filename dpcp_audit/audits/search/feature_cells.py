@@ -7,7 +7,7 @@ promises most (``events.best_cells``).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -147,7 +147,7 @@ class ClassifierScore:
         shell = Quadratic(
             centre=np.where(np.isfinite(centre), centre, 0.0), scale=scale, weights=np.empty(0)
         )
-        model = LogisticRegression(C=1 / self.penalty, max_iter=1000)
+        model = cast("Any", LogisticRegression(C=1 / self.penalty, max_iter=1000))
         model.fit(shell.terms(pooled), origin)
         return Quadratic(centre=shell.centre, scale=scale, weights=model.coef_[0])
 

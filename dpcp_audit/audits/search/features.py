@@ -190,7 +190,8 @@ def feature_from_data(data: Mapping[str, Any]) -> Feature:
             return Quadratic(**{name: np.asarray(v, dtype=float) for name, v in rest.items()})
         case "rank":
             return Rank(np.asarray(rest["listed"], dtype=float))
-    raise ValueError(f"data must name a kind of feature, got {data.get('kind')!r}")
+        case _:
+            raise ValueError(f"data must name a kind of feature, got {data.get('kind')!r}")
 
 
 def _key(row: FloatArray) -> tuple[float, ...]:

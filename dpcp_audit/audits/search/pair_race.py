@@ -45,8 +45,8 @@ class Bank:
     sample: Sampler
     context: Context
     spent: int = 0
-    kept: dict[object, FloatArray] = field(default_factory=dict)
-    failures: list[str] = field(default_factory=list)
+    kept: dict[object, FloatArray] = field(default_factory=dict[object, "FloatArray"])
+    failures: list[str] = field(default_factory=list[str])
     _streams: int = 0
 
     def fresh(self, value: object, size: int) -> FloatArray:
@@ -120,8 +120,8 @@ class PairRace:
     guarantee: PrivacyGuarantee
     pairs: PairSpace
     randomness: Randomness
-    arms: list[Arm] = field(default_factory=list)
-    _seen: set[object] = field(default_factory=set)
+    arms: list[Arm] = field(default_factory=list[Arm])
+    _seen: set[object] = field(default_factory=set[object])
     _queue: list[Candidate] | None = None
     _balanced: bool = False
     _champion: Arm | None = None

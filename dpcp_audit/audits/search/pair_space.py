@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
@@ -113,7 +113,7 @@ class FixedPairs:
 def input_key(value: object) -> object:
     """Return a hashable key of an input: arrays and numbers by what they hold, tuples by parts."""
     if isinstance(value, tuple):
-        return tuple(input_key(part) for part in value)
+        return tuple(map(input_key, cast("tuple[object, ...]", value)))
     array = np.asarray(value)
     return array.dtype.str, array.shape, array.tobytes()
 
@@ -121,14 +121,14 @@ def input_key(value: object) -> object:
 def input_as_data(value: object) -> Any:
     """Return an input as plain data: a number, nested lists, or for a tuple a list of those."""
     if isinstance(value, tuple):
-        return {"parts": [input_as_data(part) for part in value]}
+        return {"parts": [input_as_data(part) for part in cast("tuple[object, ...]", value)]}
     return np.asarray(value).tolist()
 
 
-def input_from_data(data: Any) -> Any:
+def input_from_data(data: dict[str, Any] | list[Any] | float) -> Any:
     """Return the input that ``input_as_data`` wrote; lists become arrays."""
     if isinstance(data, dict):
-        return tuple(input_from_data(part) for part in data["parts"])
+        return tuple(map(input_from_data, data["parts"]))
     if not isinstance(data, list):
         return data
     return np.asarray(data) if data else np.zeros(0)

@@ -173,7 +173,7 @@ class HarderToExtract:
         """Return what the surrogates of both victims reach, by the victims' names."""
         orders = context.rng(0).permuted(np.tile(np.arange(len(self.data)), (count, 1)), axis=1)
         cut = self.splits.cut(orders)
-        results = {}
+        results: dict[str, Extracted] = {}
         answered: dict[DPSGD, FloatArray] = {}
         for victim in (self.harder, self.easier):
             training = victim.training
@@ -208,7 +208,8 @@ class HarderToExtract:
             alpha=self.alpha,
         )
         truth, said = self.data.labels[cut.fresh], probabilities[rows, cut.fresh].argmax(axis=2)
-        fidelity, accuracy = [], []
+        fidelity: list[FloatArray] = []
+        accuracy: list[FloatArray] = []
         for m in self.splits.queries:
             fitted = surrogates.fit(inputs[cut.queries[:, :m]], answers[:, :m], sets[:, :m], kind)
             guessed = surrogates.predict(fitted, inputs[cut.fresh])
@@ -230,7 +231,7 @@ def _sentence(name: str, found: Extracted, queries: int) -> str:
 def _figure(queries: tuple[int, ...], found: dict[str, Extracted], *, accuracy: bool) -> Figure:
     what = "accuracy" if accuracy else "fidelity"
     x = [float(m) for m in queries]
-    series = []
+    series: list[Series] = []
     for name, one in found.items():
         values = one.accuracy if accuracy else one.fidelity
         series.append(Series(name=name, x=x, y=values.mean(axis=1).tolist()))

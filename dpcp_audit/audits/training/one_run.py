@@ -177,7 +177,7 @@ def _fisher(p_values: ArrayLike) -> float:
     each = np.asarray(p_values, dtype=np.float64)
     if each.size == 1:
         return float(each[0])
-    return float(chdtrc(2 * each.size, -2 * np.log(each).sum()))
+    return float(chdtrc(2 * each.size, -2 * float(np.log(each).sum())))
 
 
 def binomial_p_value(claim: PureDP | ApproxDP, guesses: Guesses) -> float:

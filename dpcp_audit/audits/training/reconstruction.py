@@ -123,7 +123,7 @@ class Reconstruction:
         """Attack as many trainings of every prior as the effort says."""
         count = context.samples(self.trainings)
         share = context.significance / len(self.priors)
-        results = []
+        results: list[Success] = []
         for index, prior in enumerate(self.priors):
             hits = int(self.attack.hits(prior, trainings=count, rng=context.rng(index)).sum())
             lower, upper = clopper_pearson(hits, count, significance=share)
@@ -156,7 +156,7 @@ class Reconstruction:
     def _closest(self, context: Context) -> tuple[Power, float]:
         """Return the power at the prior nearest to showing twice the loss, and what that takes."""
         share, count = context.significance / len(self.priors), context.samples(self.trainings)
-        found = []
+        found: list[tuple[float, Power, float]] = []
         for prior in self.priors:
             claimed = float(self.guarantee.power(prior.baseline))
             smallest = rate_power.smallest_violation(claimed, count, significance=share)

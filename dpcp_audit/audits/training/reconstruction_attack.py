@@ -207,19 +207,22 @@ class _Trace:
 
     def _log_ratios(self, flat: Tensor, left: Tensor) -> Tensor:
         """Return (⟨g, left⟩ − ‖g‖²/2)/s² of every candidate's clipped gradient g."""
-        from dpcp_audit.mechanisms.dpsgd.gradients import clip_factors  # noqa: PLC0415
+        from dpcp_audit.mechanisms.dpsgd.gradients import (  # noqa: PLC0415
+            clip_factors,
+            norms,
+        )
 
         weight, bias = self._split(flat)
         errors = (self._inputs @ weight.mT + bias).softmax(dim=-1) - self._truth
-        norms = errors.norm(dim=-1) * (self._inputs.square().sum(dim=1) + 1).sqrt()
-        factors = clip_factors(norms, self._training.clip_norm)
+        lengths = norms(errors).squeeze(-1) * (self._inputs.square().sum(dim=1) + 1).sqrt()
+        factors = clip_factors(lengths, self._training.clip_norm)
         weight, bias = self._split(left)
         inner = (errors * (self._inputs @ weight.mT + bias)).sum(dim=-1)
-        ratios: Tensor = (factors * inner - (factors * norms) ** 2 / 2) / self._variance
+        ratios: Tensor = (factors * inner - (factors * lengths) ** 2 / 2) / self._variance
         return ratios
 
     def _split(self, flat: Tensor) -> tuple[Tensor, Tensor]:
         """Return weights (replicas, k, f) and biases (replicas, 1, k)."""
         classes, features = self._truth.shape[1], self._inputs.shape[1]
-        weight = flat[:, : classes * features].unflatten(1, (classes, features))
+        weight = flat[:, : classes * features].reshape(-1, classes, features)
         return weight, flat[:, None, classes * features :]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -87,10 +87,9 @@ def network_inputs(inputs: NDArray[Any]) -> NDArray[np.float32]:
 
 def digits() -> Examples:
     """Return scikit-learn's digits: 1797 images of 8 × 8 pixels as features in [0, 1]."""
-    from sklearn.datasets import load_digits  # noqa: PLC0415  (slow to import)
+    from sklearn import datasets  # noqa: PLC0415  (slow to import)
 
-    loaded: Any = load_digits(return_X_y=True)
-    features, labels = loaded
+    features, labels = cast("Any", datasets).load_digits(return_X_y=True)
     return Examples(
         inputs=np.asarray(features / 16, dtype=np.float32),
         labels=np.asarray(labels, dtype=np.int64),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch.func import functional_call, grad, vmap
@@ -54,7 +54,8 @@ class FlatModel:
         ValueError
             If a layer has parameters and no ``reset_parameters`` that draws them.
         """
-        fresh, drawn = copy.deepcopy(self.module), []
+        fresh = copy.deepcopy(self.module)
+        drawn: list[Tensor] = []
         for _ in range(replicas):
             for part in reversed(list(fresh.modules())):  # a whole after its parts
                 _reset(part)
@@ -65,7 +66,7 @@ class FlatModel:
         """Return logits of shape (n, k) for parameters (d,) and inputs (n, ...)."""
         parameters = dict(self.module.named_parameters())
         # one split: each slice's gradient would be a vector of length d
-        parts = flat.split([p.numel() for p in parameters.values()])
+        parts = torch.split(flat, [p.numel() for p in parameters.values()])
         named = {
             name: part.view(parameters[name].shape)
             for name, part in zip(parameters, parts, strict=True)
@@ -113,17 +114,21 @@ def clip_factors(norms: Tensor, limit: float) -> Tensor:
     return 1 / torch.clamp(norms / limit, min=1.0)
 
 
+def norms(values: Tensor) -> Tensor:
+    """Return Euclidean norms over the last dimension, which is kept with length 1."""
+    found: Tensor = cast("Any", torch.linalg).vector_norm(values, dim=-1, keepdim=True)
+    return found
+
+
 def clipped(gradients: Tensor, layers: tuple[int, ...], clip: Clipping, limit: float) -> Tensor:
     """Clip gradients of shape (..., d), whole or layer by layer; an infinite limit clips none."""
     if math.isinf(limit):
         return gradients
     if clip is Clipping.FLAT:
-        return gradients * clip_factors(gradients.norm(dim=-1, keepdim=True), limit)
+        return gradients * clip_factors(norms(gradients), limit)
     share = limit / math.sqrt(len(layers))
-    parts = gradients.split(layers, dim=-1)
-    return torch.cat(
-        [part * clip_factors(part.norm(dim=-1, keepdim=True), share) for part in parts], dim=-1
-    )
+    parts = torch.split(gradients, list(layers), dim=-1)
+    return torch.cat([part * clip_factors(norms(part), share) for part in parts], dim=-1)
 
 
 def clipped_sum(

@@ -8,7 +8,7 @@ product (Goodfellow 2015; Li et al. 2022, "ghost clipping").
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import torch
 from torch import nn
@@ -65,7 +65,7 @@ def clipped_sum(
         loss = cross_entropy(logits.flatten(0, 1), labels.flatten(), reduction="sum")
         returned = torch.autograd.grad(loss, [layer.left for layer in layers])
     factors = _factors(layers, returned, clip, limit)
-    parts = []
+    parts: list[Tensor] = []
     for layer, back, factor in zip(layers, returned, factors, strict=True):
         kept = back * (weights * factor).unsqueeze(-1)
         parts.append((kept.transpose(1, 2) @ layer.entered).flatten(1))
@@ -81,18 +81,19 @@ def _forward(
     values, start = inputs, 0
     for part in stack:
         if not isinstance(part, nn.Linear):
-            values = part(values)
+            values = cast("Tensor", part(values))
             continue
         outside, inside = part.weight.shape
-        weight = flat[:, start : start + outside * inside].unflatten(1, (outside, inside))
+        bias = cast("Tensor | None", part.bias)  # torch types it as never None
+        weight = flat[:, start : start + outside * inside].reshape(-1, outside, inside)
         start += outside * inside
         left = values @ weight.transpose(1, 2)
-        if part.bias is not None:
+        if bias is not None:
             left = left + flat[:, None, start : start + outside]
             start += outside
         if not left.requires_grad:
             left.requires_grad_()
-        layers.append(_Layer(values.detach(), left, part.bias is not None))
+        layers.append(_Layer(values.detach(), left, bias is not None))
         values = left
     return layers, values
 

@@ -14,6 +14,7 @@ What Opacus does otherwise than Algorithms 1 and 2 is left as it is:
 from __future__ import annotations
 
 import copy
+import importlib
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -113,7 +114,7 @@ class _Replica:
         self.optimiser.zero_grad()
         # inputs that want gradients: torch warns of hooks that fire without any
         logits = self.wrapped(inputs.requires_grad_())
-        cross_entropy(logits, labels).backward()
+        torch.autograd.backward(cross_entropy(logits, labels))
         self.optimiser.step()
 
     def flat(self) -> Tensor:
@@ -204,8 +205,8 @@ def _places(
 
 def _opacus() -> Any:
     try:
-        import opacus  # noqa: PLC0415  (an extra)
-        import opacus.utils.uniform_sampler  # noqa: PLC0415  (an extra)
+        opacus = importlib.import_module("opacus")
+        importlib.import_module("opacus.utils.uniform_sampler")
     except ImportError as error:
         raise RuntimeError(
             "Opacus is not installed; install it with: pip install 'dpcp-audit[dpsgd]'"

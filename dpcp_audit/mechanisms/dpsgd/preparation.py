@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import torch
@@ -14,7 +14,7 @@ from dpcp_audit import _validate
 from dpcp_audit.mechanisms.dpsgd.gradients import FlatModel
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
 
     from torch import Tensor
 
@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from dpcp_audit.mechanisms.dpsgd.examples import Examples
 
 _PROBED = 3
-_MIXING = (nn.modules.batchnorm._BatchNorm,)  # noqa: SLF001  (the parent of all of them)
+_MIXING: tuple[type[nn.Module], ...] = (
+    # the parent of all of them
+    nn.modules.batchnorm._BatchNorm,  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+)
 
 
 def private_copy(module: nn.Module, data: Examples, place: torch.device) -> FlatModel:
@@ -34,11 +37,8 @@ def private_copy(module: nn.Module, data: Examples, place: torch.device) -> Flat
         If the network mixes examples, keeps running statistics, has frozen parameters or none,
         or does not give one logit for each class.
     """
-    if not isinstance(module, nn.Module):
-        raise ValueError(  # noqa: TRY004  (bad input is a ValueError throughout)
-            f"module must be a torch.nn.Module, got {module!r}"
-        )
-    for name, part in module.named_modules():
+    _validate.instance(nn.Module, module=module)
+    for name, part in _parts(module):
         if isinstance(part, _MIXING) or getattr(part, "track_running_stats", False):
             raise ValueError(
                 f"module must treat every example on its own, got {type(part).__name__} at "
@@ -59,8 +59,13 @@ def private_copy(module: nn.Module, data: Examples, place: torch.device) -> Flat
     return FlatModel(own)
 
 
+def _parts(module: nn.Module) -> Iterator[tuple[str, nn.Module]]:
+    parts: Iterator[tuple[str, nn.Module]] = cast("Any", module).named_modules()
+    return parts
+
+
 @contextmanager
-def in_mode(module: nn.Module, *, training: bool) -> Iterator[None]:
+def in_mode(module: nn.Module, *, training: bool) -> Generator[None]:
     """Hold a network in training or evaluation mode; every layer's own mode comes back."""
     before = {part: part.training for part in module.modules()}
     module.train(training)
@@ -72,11 +77,11 @@ def in_mode(module: nn.Module, *, training: bool) -> Iterator[None]:
 
 
 @contextmanager
-def seeded(device: str | None, seed: int) -> Iterator[torch.device]:
+def seeded(device: str | None, seed: int) -> Generator[torch.device]:
     """Seed torch's global generators of a device, and give them back as they were."""
     place = _place(device)
     on_gpu = place.type == "cuda"
-    with torch.random.fork_rng(devices=[place] if on_gpu else []):
+    with cast("Any", torch.random).fork_rng(devices=[place] if on_gpu else []):
         torch.default_generator.manual_seed(seed)
         if on_gpu:
             with torch.cuda.device(place):
@@ -127,7 +132,7 @@ def first_parameters(model: FlatModel, initial: FloatArray | None, *, replicas: 
         )
     if not np.isfinite(given).all():
         raise ValueError("initial must hold finite numbers only")
-    return torch.from_numpy(np.broadcast_to(given, (replicas, model.size)).copy())
+    return torch.as_tensor(np.broadcast_to(given, (replicas, model.size)).copy())
 
 
 @torch.no_grad()

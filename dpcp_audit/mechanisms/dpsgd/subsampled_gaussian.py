@@ -132,30 +132,30 @@ class SubsampledGaussian(PrivacyGuarantee):
         """Return δ(ε) of both directions, from above."""
         _validate.non_negative(epsilon=epsilon)
         above = float(composed_loss(self, pessimistic=True).get_delta_for_epsilon(epsilon))
-        return min(1.0, above + self._rounding)
+        return min(1.0, above + self.rounding)
 
     def delta_below(self, epsilon: float) -> float:
         """Return δ(ε) of the worse direction, from below."""
         _validate.non_negative(epsilon=epsilon)
         below = float(composed_loss(self, pessimistic=False).get_delta_for_epsilon(epsilon))
-        return max(0.0, below - self._rounding)
+        return max(0.0, below - self.rounding)
 
     def epsilon_at(self, delta: float) -> float:
         """Return ε(δ) of both directions, from above; infinity where δ is below all rounding."""
         _validate.closed_unit(delta=delta)
-        if delta <= self._rounding:
+        if delta <= self.rounding:
             return math.inf
         above = composed_loss(self, pessimistic=True)
-        return float(above.get_epsilon_for_delta(delta - self._rounding))
+        return float(above.get_epsilon_for_delta(delta - self.rounding))
 
     def epsilon_below(self, delta: float) -> float:
         """Return ε(δ) of the worse direction, from below."""
         _validate.open_unit(delta=delta)
         below = composed_loss(self, pessimistic=False)
-        return float(below.get_epsilon_for_delta(min(1.0, delta + self._rounding)))
+        return float(below.get_epsilon_for_delta(min(1.0, delta + self.rounding)))
 
     @property
-    def _rounding(self) -> float:
+    def rounding(self) -> float:
         """What the Fourier transforms may err in δ."""
         return 1e-14 + 2e-15 * self.steps
 
@@ -252,10 +252,10 @@ def loss_interval(training: SubsampledGaussian, *, pessimistic: bool) -> float:
 @lru_cache(maxsize=64)
 def _envelope(training: SubsampledGaussian) -> Envelope:
     """Return the lines that bound a training's power."""
-    largest = min(training.epsilon_at(4 * training._rounding), 600.0)  # noqa: SLF001
+    largest = min(training.epsilon_at(4 * training.rounding), 600.0)
     epsilons = np.linspace(0.0, max(largest, 1e-9), 2001)
     above = composed_loss(training, pessimistic=True).get_delta_for_epsilon(epsilons)
-    return envelope(epsilons, np.minimum(1.0, above + training._rounding))  # noqa: SLF001
+    return envelope(epsilons, np.minimum(1.0, above + training.rounding))
 
 
 class Envelope(NamedTuple):

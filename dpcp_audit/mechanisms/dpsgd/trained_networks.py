@@ -43,7 +43,7 @@ class Trained:
         data = torch.tensor(network_inputs(inputs), device=self.parameters.device)
         at_once = max(1, _PREDICTED_AT_ONCE // len(self.parameters))
         with in_mode(self.model.module, training=False):
-            parts = [of_replicas(self.parameters, part) for part in data.split(at_once)]
+            parts = [of_replicas(self.parameters, part) for part in torch.split(data, at_once)]
         outputs: FloatArray = torch.cat(parts, dim=1).cpu().double().numpy()
         return outputs
 

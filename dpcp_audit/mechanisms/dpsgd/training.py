@@ -10,7 +10,7 @@ import torch
 
 from dpcp_audit import _validate
 from dpcp_audit.mechanisms.dpsgd import linear, lots
-from dpcp_audit.mechanisms.dpsgd.gradients import FlatModel, clip_factors, clipped_sum
+from dpcp_audit.mechanisms.dpsgd.gradients import FlatModel, clip_factors, clipped_sum, norms
 from dpcp_audit.mechanisms.dpsgd.preparation import (
     first_parameters,
     in_mode,
@@ -114,7 +114,7 @@ def train(
             model=model,
             data=data,
             settings=settings,
-            members=torch.from_numpy(inside).to(place),
+            members=torch.as_tensor(inside).to(place),
             canaries=canaries,
             sampler=torch.Generator(place).manual_seed(seeds[1]),
             noise=torch.Generator(place).manual_seed(
@@ -159,8 +159,8 @@ class _Run:
             )
         if self.canaries.coordinates.size and self.canaries.coordinates.max() >= self.model.size:
             raise ValueError(f"coordinates must be below {self.model.size}, the parameters' number")
-        self.canary_members = torch.from_numpy(self.canaries.members).to(place)
-        self.coordinates = torch.from_numpy(self.canaries.coordinates).to(place)
+        self.canary_members = torch.as_tensor(self.canaries.members).to(place)
+        self.coordinates = torch.as_tensor(self.canaries.coordinates).to(place)
 
     def descend(self, flat: Tensor, observer: Observer | None, rng: np.random.Generator) -> Tensor:
         """Take all steps from ``flat``, shape (replicas, d), and return where they lead."""
@@ -190,7 +190,7 @@ class _Run:
         inside = self.members.cpu().numpy()
         for places in lots.batches(inside, self.settings.lot_size, steps, rng=rng):
             yield (
-                torch.from_numpy(places).to(self.members.device),
+                torch.as_tensor(places).to(self.members.device),
                 torch.ones(places.shape, device=self.members.device),
             )
 
@@ -209,7 +209,7 @@ class _Run:
         self._add_canaries(total, kept)
         if after:
             mean = total / self.settings.lot_size
-            total *= clip_factors(mean.norm(dim=1, keepdim=True), limit)
+            total *= clip_factors(norms(mean), limit)
         return total
 
     def _add_canaries(self, total: Tensor, limit: float) -> None:

@@ -131,14 +131,8 @@ class DPSGD:
             _validate.positive(clip_norm=self.clip_norm)
         if math.isinf(self.clip_norm) and self.noise_multiplier > 0:
             raise ValueError("noise_multiplier must be 0 where clip_norm is infinite")
-        if not isinstance(self.sampling, Poisson | ShuffledBatches):
-            raise ValueError(  # noqa: TRY004  (bad input is a ValueError throughout)
-                f"sampling must be Poisson or ShuffledBatches, got {self.sampling!r}"
-            )
-        if not isinstance(self.optimiser, SGD | Adam):
-            raise ValueError(  # noqa: TRY004  (bad input is a ValueError throughout)
-                f"optimiser must be SGD or Adam, got {self.optimiser!r}"
-            )
+        _validate.instance(Poisson, ShuffledBatches, sampling=self.sampling)
+        _validate.instance(SGD, Adam, optimiser=self.optimiser)
         if self.flaw is Flaw.UNNOISED_MOMENTS and not isinstance(self.optimiser, Adam):
             raise ValueError(f"optimiser must be Adam for the flaw {self.flaw!r}")
         if self.flaw is Flaw.DIVIDES_BY_SIZE and not isinstance(self.sampling, Poisson):

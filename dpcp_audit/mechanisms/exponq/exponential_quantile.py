@@ -192,7 +192,7 @@ class ExponQ:
         """
         generator = _validate.generator(rng)
         edges = self.edges
-        parts = []
+        parts: list[FloatArray] = []
         for counts in drawn_counts(population, edges, n=n, trials=trials, rng=generator):
             cumulative = np.cumsum(np.exp(self._log_mass(counts)), axis=1)
             draws = (1 - generator.random((counts.shape[0], 1))) * cumulative[:, -1:]

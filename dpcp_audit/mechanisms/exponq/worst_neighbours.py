@@ -77,7 +77,7 @@ def worst_pair(edges: FloatArray, n: int, logits: Logits) -> WorstPair:
         key=lambda case: case.log_probability,
     )
     middle = (edges[1:] + edges[:-1]) / 2
-    first, second = (middle[i - 1] for i in best.bins)
+    first, second = (float(middle[i - 1]) for i in best.bins)
     others = np.where(np.arange(n - 1) < best.n_first, first, second)
     return WorstPair(
         log_ratio=best.log_ratio,
@@ -104,7 +104,7 @@ def _cases(
     """Return the worst case in either direction of one move, over all counts and releases."""
     count = np.arange(n)[:, None]
     low, high = (_sides(family.group, at) for at in bins)
-    log_mass = []
+    log_mass: list[FloatArray] = []
     for at in move:
         mover = _sides(family.group, at)
         below, above = (

@@ -151,7 +151,7 @@ class LDPCPLabels(WindowSearch):
         _validate.integer(trials=trials, at_least=1)
         generator = _validate.generator(rng)
         pool = CellCounts(values, true, self.response)
-        parts = []
+        parts: list[SearchResult] = []
         for start in range(0, trials, pool.chunk):
             runs = min(pool.chunk, trials - start)
             parts.append(self._trial_chunk(pool, pool.estimates(n, runs, rng=generator)))

@@ -145,7 +145,7 @@ def _round(
         np.concatenate([middle, middle]),
         np.concatenate([below, above], axis=1),
     )
-    return (middle, inside), rest.take(~np.isneginf(rest.log_mass.max(axis=0)))
+    return (middle, inside), rest.take(rest.log_mass.max(axis=0) != -np.inf)
 
 
 @lru_cache(maxsize=2**15)

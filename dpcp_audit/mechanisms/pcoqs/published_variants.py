@@ -157,7 +157,7 @@ def pcoqs_threshold(
     counted = sorted_scores[np.searchsorted(sorted_scores, lowest, side="left") :]
     counter = FixedScores(counted, mechanism.rank(sorted_scores.size))
     found = mechanism.search(counter, noise[: mechanism.rounds, None])
-    return float(np.round(found[0], THRESHOLD_DECIMALS))
+    return float(np.round(float(found[0]), THRESHOLD_DECIMALS))
 
 
 def histlap_threshold(

@@ -186,7 +186,7 @@ class PCOQS:
             raise ValueError(
                 f"noise must have shape {(self.rounds, trials)}, got shape {noise.shape}"
             )
-        parts = []
+        parts: list[SearchTrials] = []
         for start in range(0, trials, _CHUNK):
             size = min(_CHUNK, trials - start)
             part = None if noise is None else noise[:, start : start + size]

@@ -71,7 +71,7 @@ def hidden_laws(
     return tuple(
         FiniteLaw(
             np.append(log_multinomial + _log_weight(counts, law[live] / pi[live]), lumped),
-            np.zeros(counts.shape[0] + 1),
+            np.zeros(len(counts) + 1),
             slack,
         )
         for law in laws
@@ -94,7 +94,8 @@ def _law(value: ArrayLike, name: str) -> FloatArray:
 def _counts(n: int, pi: FloatArray, tail: float) -> tuple[IntArray, float]:
     """Return the counts of n users to enumerate, shape (outcomes, m), and the mass left out."""
     windows = [_window(n - 1, float(p), tail) for p in pi]
-    free = np.argsort([high - low for low, high, _ in windows])[:-1]  # the widest follows
+    widths = [high - low for low, high, _ in windows]
+    free: list[int] = np.argsort(widths)[:-1].tolist()  # the widest follows
     ranges = [np.arange(windows[j][0], min(n, windows[j][1] + 1) + 1) for j in free]
     size = math.prod(axis.size for axis in ranges)
     if size > _MOST_OUTCOMES:

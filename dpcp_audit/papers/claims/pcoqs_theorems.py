@@ -104,7 +104,7 @@ def _coarse_rows() -> list[Row]:
         (1, "printed", Standing.PAPER, Verdict.REFUTED),
         (2, "doubled", Standing.READING, Verdict.CONSISTENT),
     )
-    rows = []
+    rows: list[Row] = []
     for windows, name, standing, expected in cases:
         theorem = FixedRankError(
             mechanism=_COARSE, scores=evenly_spaced(999), beta=0.01, windows=windows

@@ -156,7 +156,7 @@ def _trainings() -> list[Row]:
 
 
 def _flaws() -> list[Row]:
-    rows = []
+    rows: list[Row] = []
     for flaw in Flaw:
         if flaw is Flaw.NONE:
             continue

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from dpcp_audit.errors import MissingExtraError
 from dpcp_audit.papers.comparison.best_method import PANELS, BestMethod, choose
@@ -11,9 +11,6 @@ from dpcp_audit.papers.comparison.own_methods import METHODS, method
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
     from dpcp_audit.papers.comparison.best_method import Panel
     from dpcp_audit.papers.comparison.calibrator_study import Comparison
@@ -70,10 +67,8 @@ def draw_map(comparison: Comparison, *, subjects: Sequence[str], alpha: float) -
     settings = {"svg.hashsalt": "dpcp-audit", "svg.fonttype": "path", "font.size": 9.0}
     with mpl.rc_context(settings):  # type: ignore[arg-type]
         wide, high = 1.6 + 0.62 * len(comparison.grid.sizes), 0.9 + 0.3 * len(_epsilons(comparison))
-        canvas = Canvas(
-            figsize=(max(7.0, wide * len(subjects)), high * len(PANELS) + 1.7),
-            layout="constrained",
-        )
+        size = (max(7.0, wide * len(subjects)), high * len(PANELS) + 1.7)
+        canvas = cast("Any", Canvas(figsize=size, layout="constrained"))
         axes = canvas.subplots(len(PANELS), len(subjects), squeeze=False)
         for i, panel in enumerate(PANELS):
             for j, name in enumerate(subjects):
@@ -112,7 +107,7 @@ def _choices(
 
 
 def _fill(
-    axes: Axes,
+    axes: Any,
     comparison: Comparison,
     cells: Mapping[tuple[int, float], BestMethod],
 ) -> None:
@@ -134,7 +129,7 @@ def _fill(
         spine.set_visible(False)
 
 
-def _legend(canvas: Figure, keys: Sequence[str]) -> None:
+def _legend(canvas: Any, keys: Sequence[str]) -> None:
     from matplotlib.patches import Patch  # noqa: PLC0415
 
     handles = [Patch(facecolor=_COLOURS[key], label=_name(key)) for key in keys]

@@ -39,7 +39,7 @@ def choice_figure(comparison: Comparison, *, subject: str, alpha: float) -> Figu
         A pool: laws of scores have no sets.
     """
     grid = comparison.grid
-    series = []
+    series: list[Series] = []
     for panel, name in zip(PANELS, _PANELS, strict=True):
         for epsilon in grid.epsilons:
             chosen = [
@@ -160,7 +160,7 @@ def _by_method(
         for row in comparison.rows
         if row.subject == subject
     }
-    series = []
+    series: list[Series] = []
     for key in comparison.grid.methods:
         private = method(key).private
         cells = [found.get((key, n, e if private else math.inf, a)) for n, e, a in cases]

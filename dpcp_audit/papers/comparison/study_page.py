@@ -202,7 +202,7 @@ def _short(rows: Sequence[ComparisonRow]) -> str:
 
 
 def _case_sections(comparison: Comparison, *, n: int, alpha: float, epsilon: float) -> list[str]:
-    parts = []
+    parts: list[str] = []
     for name in comparison.names:
         table = case_table(comparison, subject=name, n=n, alpha=alpha, epsilon=epsilon)
         parts += [f"### {name}", table]

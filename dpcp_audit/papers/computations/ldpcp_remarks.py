@@ -30,7 +30,7 @@ def estimate_bias(mechanism: LDPCPScores, *, n: int) -> Computation:
 
     E[Z] is affine in the fraction p of ones, so its bias is largest at p = 0 or p = 1.
     """
-    cases = []
+    cases: list[tuple[float, float, int, float]] = []
     for size in mechanism.block_sizes(n):
         for p in (0.0, 1.0):
             mean = size * float(mechanism.response.report_probability(p))
@@ -100,7 +100,7 @@ def score_range(
     probabilities = pool().probabilities
     certain = np.eye(probabilities.shape[1])
     rows = np.concatenate([certain, probabilities])
-    scores = score(rows, np.ones(rows.shape[0]))
+    scores = score(rows, np.ones(len(rows)))
     row, label = np.unravel_index(int(np.argmax(scores)), scores.shape)
     real = scores[certain.shape[0] :]
     return Computation(

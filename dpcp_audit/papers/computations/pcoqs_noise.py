@@ -51,7 +51,8 @@ def noise_bound_growth(mechanism: PCOQS, *, beta: float) -> Computation:
     as u = (b−a)/Δ grows. The bound is closest where log2 u is just above a whole number.
     """
     exponents = [2.0**power + 1e-6 for power in range(1, 11)]  # log2 u
-    shares, ratios = [], []
+    shares: list[float] = []
+    ratios: list[float] = []
     for log2_u in exponents:
         tau_sq = _tau_squared(log2_u, beta)
         shares.append(math.sqrt(tau_sq / ((log2_u + 1) * math.log(2 * (log2_u + 1) / beta))))
@@ -90,7 +91,7 @@ def informative_region(mechanism: PCOQS, *, beta: float) -> Figure:
     For three resolutions Δ, with M(Δ) taken as 1.
     """
     rhos = [10.0**exponent for exponent in (-3, -2.5, -2, -1.5, -1, -0.5, 0, 0.5, 1)]
-    series = []
+    series: list[Series] = []
     for resolution in (1e-3, 1e-6, 1e-10):
         cases = [replace(mechanism, rho=rho, resolution=resolution) for rho in rhos]
         taus = [noise_rank_error(case, beta=beta) + 1 for case in cases]

@@ -174,7 +174,7 @@ def largest_windows(scores: FloatArray, resolution: float) -> IntArray:
     A fullest window can be taken to end at a score, and holds the scores above that score
     less Δ.
     """
-    rank = np.arange(1, scores.shape[1] + 1)
-    return np.array(
-        [int((rank - np.searchsorted(row, row - resolution, "right")).max()) for row in scores]
-    )
+    rank = np.arange(1, int(scores.shape[1]) + 1)
+    rows: list[FloatArray] = list(scores)
+    below = [np.searchsorted(row, row - resolution, "right") for row in rows]
+    return np.array([(rank - at).max() for at in below], dtype=np.int64)

@@ -34,7 +34,8 @@ def _printed(table: int, row: str) -> list[str]:
 
 def budget_of_table_4() -> Computation:
     """Compare P-COQS's numbers of Table 4 with those of Tables 1 and 12."""
-    shared, gaps = 0, {}
+    shared = 0
+    gaps: dict[str, float] = {}
     for which, other in (("plain", 12), ("private", 1)):
         nine = _printed(other, "1.0")
         shared += sum(
@@ -107,12 +108,13 @@ def _released(scores: FloatArray, resolution: float, noise: FloatArray) -> float
     mechanism = PCOQS(alpha=ALPHA, rho=0.5, resolution=resolution)
     counter = FixedScores(scores, mechanism.rank(scores.size))
     found = mechanism.search(counter, noise[: mechanism.rounds, None])
-    return float(np.round(found[0], published_variants.THRESHOLD_DECIMALS))
+    return float(np.round(float(found[0]), published_variants.THRESHOLD_DECIMALS))
 
 
 def rank_error() -> Computation:
     """Compute P-COQS's mean error in ranks, against what Table 15 prints."""
-    ranks, distances = [], []
+    ranks: list[int] = []
+    distances: list[float] = []
     rank = conformal_rank(N_CALIBRATION, alpha=ALPHA)
     for scored, normals in _trials():
         scores = published_variants.rounded(scored.calibration)
@@ -137,7 +139,7 @@ def rank_error() -> Computation:
 
 def rounding_floor() -> Computation:
     """Compute the noiseless threshold's error from rounding alone."""
-    errors = []
+    errors: list[float] = []
     for scored, _ in _trials():
         standard = published_variants.standard_threshold(
             published_variants.rounded(scored.calibration), alpha=ALPHA
@@ -155,7 +157,7 @@ def rounding_floor() -> Computation:
 
 def spread() -> Computation:
     """Compute the printed spread over the variance that it is said to be."""
-    coverages = []
+    coverages: list[float] = []
     for scored, normals in _trials():
         scores = published_variants.rounded(scored.calibration)
         threshold = published_variants.pcoqs_threshold(
@@ -219,7 +221,7 @@ def clipping_bias() -> Computation:
     counts = np.bincount(bin_index(scores, mechanism.edges), minlength=mechanism.n_bins) / TRIALS
     clipped = counts + scale / 2 * np.exp(-counts / scale)
     coverages = [
-        float(np.mean(scores <= mechanism.threshold(histogram[None])[0]))
+        float((scores <= mechanism.threshold(histogram[None])[0]).mean())
         for histogram in (counts, clipped)
     ]
     return Computation(
@@ -243,7 +245,8 @@ def clipping_bias() -> Computation:
 
 def rounding_loss(*, trials: int) -> Computation:
     """Compute the coverage lost to rounding, on private forests and without noise."""
-    rounded, unrounded = [], []
+    rounded: list[float] = []
+    unrounded: list[float] = []
     model = Model(kind=ModelKind.PRIVATE_FOREST)
     for scored, _ in _trials(trials, model):
         exact = SplitConformal(alpha=ALPHA).threshold(scored.calibration)
@@ -309,7 +312,7 @@ def _trials(
     count: int = TRIALS, model: Model = _PLAIN, seed: int | None = published_variants.MODEL_SEED
 ) -> tuple[_Trial, ...]:
     """Return published trials; without a seed, each has model noise of its own."""
-    trials = []
+    trials: list[_Trial] = []
     for trial in range(count):
         data = sample(trial, _N)
         fitted = model.fit(*data.fit, random_state=trial if seed is None else seed)

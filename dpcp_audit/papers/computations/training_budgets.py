@@ -157,7 +157,7 @@ def budgets_map(
 ) -> Figure:
     """Return ε accounted over ε printed as a heat map: trainings in rows, σ in columns."""
     sigmas = sorted(printed)
-    series = []
+    series: list[Series] = []
     for name, training in trainings.items():
         found = [budget(training, s, delta=delta, sampling=sampling) for s in sigmas]
         ratios = [e / printed[s] for e, s in zip(found, sigmas, strict=True)]

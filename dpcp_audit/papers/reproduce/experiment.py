@@ -33,7 +33,7 @@ class Inputs:
     seed: int
     trials: int
     pools: tuple[Callable[[], ProbabilityPool], ...]
-    measured: Mapping[Demand, Measured] = field(default_factory=dict)
+    measured: Mapping[Demand, Measured] = field(default_factory=dict["Demand", "Measured"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -103,7 +103,7 @@ def _pool_cells(pool: ProbabilityPool, n: int, inputs: Inputs) -> Iterator[Table
     true = Pool(scores[np.arange(pool.labels.size), pool.labels], pool.name)
     every = Pool(scores.ravel(), pool.name)
     first, second = (Pool(column, pool.name) for column in np.sort(scores, axis=1)[:, :2].T)
-    accuracy = float(np.mean(pool.probabilities.argmax(axis=1) == pool.labels))
+    accuracy = float((pool.probabilities.argmax(axis=1) == pool.labels).mean())
     yield TableCell(row=pool.name, column="accuracy", as_written=ReproducedNumber(value=accuracy))
     for method in _METHODS:
         rng = stream(inputs.seed, "networks", pool.name, method, n)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 import numpy as np
 
@@ -137,7 +137,7 @@ class TrialSample:
 
 def sample(trial: int, n: int) -> TrialSample:
     """Draw the data of a trial, n in all: 60 % to fit, 24 % to calibrate, 16 % to test."""
-    from sklearn.model_selection import train_test_split  # noqa: PLC0415  (slow to import)
+    from sklearn import model_selection  # noqa: PLC0415  (slow to import)
 
     seed = trial + published_variants.FIRST_SEED
     legacy = np.random.RandomState(seed)
@@ -150,10 +150,9 @@ def sample(trial: int, n: int) -> TrialSample:
     order = legacy.permutation(n)
     features = np.round(np.vstack(classes)[order], published_variants.SCORE_DECIMALS)
     labels = np.repeat(np.arange(2), n // 2)[order]
-    first: Any = train_test_split(features, labels, test_size=0.4, random_state=seed)
-    fit_x, rest_x, fit_y, rest_y = first
-    second: Any = train_test_split(rest_x, rest_y, test_size=0.4, random_state=seed)
-    cal_x, test_x, cal_y, test_y = second
+    split = cast("Any", model_selection).train_test_split
+    fit_x, rest_x, fit_y, rest_y = split(features, labels, test_size=0.4, random_state=seed)
+    cal_x, test_x, cal_y, test_y = split(rest_x, rest_y, test_size=0.4, random_state=seed)
     return TrialSample(
         fit=(fit_x, fit_y),
         calibrate=(cal_x, cal_y),
@@ -208,7 +207,7 @@ class Scored:
             true=np.sort(scores[np.arange(test_y.size), test_y]),
             lowest=np.sort(ordered[:, 0]),
             second=np.sort(ordered[:, 1]),
-            accuracy=float(np.mean(probabilities.argmax(axis=1) == test_y)),
+            accuracy=float((probabilities.argmax(axis=1) == test_y).mean()),
         )
 
     def measure(self, thresholds: FloatArray, *, empty_counts: bool) -> FloatArray:

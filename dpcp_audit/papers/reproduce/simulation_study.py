@@ -196,12 +196,12 @@ def perform(task: SimulationTask) -> dict[Demand, Measured]:
 def _trial(trial: int, task: SimulationTask) -> dict[Demand, Measured]:
     data = sample(trial, task.n)
     tuning = _Tuning(data.draws, stream(task.seed, task.n, trial), data.calibrate[1].size)
-    results = {}
+    results: dict[Demand, Measured] = {}
     for model, conditions in task.conditions.items():
         if trial >= task.trials[model]:
             continue
         noise = stream(task.seed, task.n, trial, model)
-        published, written = _fitted(model, data, int(noise.integers(2**31)))
+        published, written = _fitted(model, data, int(noise.integers(1 << 31)))
         for condition in conditions:
             demand = Demand(model, task.n, condition)
             rng = stream(task.seed, task.n, trial, model, condition)

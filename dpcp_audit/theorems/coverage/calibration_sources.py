@@ -21,7 +21,7 @@ from dpcp_audit.stats.bisection import turns
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from dpcp_audit._types import BoolArray, FloatArray
+    from dpcp_audit._types import BoolArray, FloatArray, IntArray
     from dpcp_audit.data.pools import ProbabilityPool
     from dpcp_audit.data.populations import Population
     from dpcp_audit.results import PlainData
@@ -121,7 +121,7 @@ class LabelledSource:
 
     def draw(self, n: int, count: int, *, rng: np.random.Generator) -> Sequence[Any]:
         """Draw ``count`` pairs of probabilities (n, K) and labels (n,)."""
-        sets = []
+        sets: list[tuple[FloatArray, IntArray]] = []
         for scores in self.law.sample((count, n), rng=rng):
             labels = rng.integers(self.classes, size=n)
             rivals = (labels + rng.integers(1, self.classes, size=n)) % self.classes

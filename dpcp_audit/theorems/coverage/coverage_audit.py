@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import betaincinv
@@ -104,7 +104,7 @@ class CoverageAudit:
     laws: LawCatalogue = field(default_factory=LawCatalogue)
     strict: bool = False
     tolerance: float = 0.0
-    witness: PlainData = field(default_factory=dict)
+    witness: PlainData = field(default_factory=dict[str, Any])
 
     def __post_init__(self) -> None:
         if self.kind not in {Kind.QUANTILE, Kind.CALIBRATOR}:

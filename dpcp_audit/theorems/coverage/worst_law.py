@@ -251,7 +251,7 @@ class LawRace:
         """Set up the next race: the best laws so far, steps from them, and random laws."""
         ranked = sorted(self.contenders, key=self._rank, reverse=True)
         movable = [entry for entry in ranked if _movable(entry, space)][:_KEPT]
-        fresh = []
+        fresh: list[Contender] = []
         for step in range(_MOVES):
             from_best = step < _MOVES // 2
             parent = movable[0 if from_best else step % len(movable)] if movable else None

@@ -63,7 +63,7 @@ class Shrinking:
         while again:
             again = False
             for law in self._simpler(case.contender.source.law):
-                if calls.spent >= end or attempts == ATTEMPTS:
+                if calls.spent >= end or attempts >= ATTEMPTS:
                     return case
                 if law in tried:
                     continue

@@ -165,7 +165,7 @@ def _lighter_weights(law: PiecewiseConstant) -> Iterator[PiecewiseConstant]:
 
 def _rounder_atoms(law: PiecewiseConstant) -> Iterator[PiecewiseConstant]:
     for which, (place, weight) in enumerate(law.atoms):
-        others = law.atoms[:which] + law.atoms[which + 1 :]  # type: ignore[operator]
+        others = [*law.atoms[:which], *law.atoms[which + 1 :]]
         for rounder in _rounder(place):
             if rounder not in dict(others):
                 yield replace(law, atoms=sorted([*others, (rounder, weight)]))

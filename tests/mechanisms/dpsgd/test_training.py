@@ -264,7 +264,7 @@ class TestRefusals:
             (_frozen(), r"all trained, got '0\.weight' .*requires_grad=False"),
             (nn.Identity(), "must have parameters to train, got none"),
             (_Bare(), "initial must be given .* _Bare of module has no reset_parameters"),
-            ("logistic", "must be a torch.nn.Module, got 'logistic'"),
+            ("logistic", "module must be Module, got 'logistic'"),
         ],
     )
     def test_networks(self, module, message) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -88,7 +88,7 @@ class CanaryAudit:
     side_by_side: int = 64
     claim_share: float = 0.1
     epsilon_share: float = 0.02
-    witness: PlainData = field(default_factory=dict)
+    witness: PlainData = field(default_factory=dict[str, Any])
 
     def __post_init__(self) -> None:
         _validate.open_unit(
@@ -286,7 +286,7 @@ class CanaryAudit:
                 )
                 for part in parts
             ]
-        found = []
+        found: list[tuple[int, float, float]] = []
         for stop in np.unique(np.geomspace(2, len(results), _POINTS).astype(int)).tolist():
             shown = results[:stop]
             guesses = total(self._epsilon_groups(shown))

@@ -257,10 +257,11 @@ def _watched(
 def _calibrated(known: FloatArray, coins: BoolArray, new: FloatArray) -> FloatArray:
     """Return log-likelihood ratios of ``new``, shape (runs, m), by laws fitted on ``known``."""
     counts = coins.sum(axis=0), (~coins).sum(axis=0)
-    inside, outside = (
+    means: list[FloatArray] = [
         np.where(which, known, 0).sum(axis=0) / np.maximum(1, count)
         for which, count in zip((coins, ~coins), counts, strict=True)
-    )
+    ]
+    inside, outside = means
     spread = (known - np.where(coins, inside, outside)).var(axis=0)
     return np.asarray((new - (inside + outside) / 2) * (inside - outside) / spread)
 

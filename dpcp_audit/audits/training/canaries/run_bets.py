@@ -21,7 +21,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 
 import numpy as np
 
@@ -136,7 +136,7 @@ class RunBets:
         target = -math.log(significance) * len(redrawn.scores) / runs
         levels = np.unique(np.quantile(redrawn.scores, 1 - np.geomspace(1, 1e-4, _THRESHOLDS)))
         penalty = canaries * delta / 2
-        tried = []
+        tried: list[tuple[float, Self]] = []
         for most, threshold in itertools.product(_MOST, levels):
             tally = _Tally.of(*_count(redrawn, float(threshold), most))
             for stake in 1 / (np.exp(_CAPS) * most + penalty):
@@ -191,7 +191,7 @@ def _redrawn(pilot: Ranked, rng: np.random.Generator) -> Ranked:
     middle = np.full(2, np.median(pilot.scores))
     scores = np.concatenate([pilot.scores.ravel(), middle])
     members = np.concatenate([pilot.members.ravel(), [False, True]])
-    fitted = LogisticRegression(C=1e6).fit(scores[:, None], members)
+    fitted = cast("Any", LogisticRegression(C=1e6)).fit(scores[:, None], members)
     copies = max(1, _REDRAWN // pilot.scores.size)
     tiled = np.tile(pilot.scores, (copies, 1))
     inside = fitted.predict_proba(tiled.reshape(-1, 1))[:, 1].reshape(tiled.shape)

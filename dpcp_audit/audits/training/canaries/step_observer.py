@@ -51,7 +51,7 @@ class Watcher:
     coordinates: IntArray
     _total: FloatArray = field(init=False, default_factory=lambda: np.zeros(()))
     _fed: _FedToAdam | None = field(init=False, default=None)
-    _noise: list[FloatArray] = field(init=False, default_factory=list)
+    _noise: list[FloatArray] = field(init=False, default_factory=list["FloatArray"])
 
     def __post_init__(self) -> None:
         if not isinstance(self.settings.sampling, Poisson):
@@ -121,7 +121,7 @@ class _FedToAdam:
     adam: Adam
     _first: FloatArray = field(init=False, default_factory=lambda: np.zeros(()))
     _second: FloatArray = field(init=False, default_factory=lambda: np.zeros(()))
-    _gradients: list[FloatArray] = field(init=False, default_factory=list)
+    _gradients: list[FloatArray] = field(init=False, default_factory=list["FloatArray"])
 
     def add(self, moves: FloatArray, time: int) -> None:
         """Take in the moves of a step, over the learning rate."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
@@ -77,7 +77,9 @@ class AttackClassifier:
         kept = shadows.part(0, max(2, _MOST_ROWS // len(shadows.labels)))
         features = view.features(kept)
         settings: dict[str, Any] = {"early_stopping": False, "categorical_features": [0]}
-        classifier = HistGradientBoostingClassifier(max_iter=_TREES, random_state=0, **settings)
+        classifier = cast(
+            "Any", HistGradientBoostingClassifier(max_iter=_TREES, random_state=0, **settings)
+        )
         classifier.fit(features.reshape(-1, features.shape[2]), kept.members.ravel())
 
         def score(cohort: Cohort) -> FloatArray:

@@ -195,7 +195,7 @@ class ModelMembership:
         return _played(by_second, first), _played(by_first, second)
 
     def _result(self, levels: dict[str, float], fresh: AttackScores) -> AttackResult:
-        points = []
+        points: list[OperatingPoint] = []
         for purpose, threshold in levels.items():
             said = fresh.scores >= threshold
             tpr, fpr = (
