@@ -49,6 +49,19 @@ class Hits(NamedTuple):
             self.trials - self.neighbour_successes, self.trials - self.successes, self.trials
         )
 
+    @property
+    def rates(self) -> tuple[float, float]:
+        """The event's rates, for estimates: none of a count stands for half of one, as does all.
+
+        So that the loss which they show is finite: no number of outputs shows an infinite one.
+        """
+        most = self.trials - 0.5
+        first, second = (
+            min(max(count, 0.5), most) / self.trials
+            for count in (self.successes, self.neighbour_successes)
+        )
+        return first, second
+
     def as_sample(self, *, any_time: bool = False) -> Sample:
         """Return the counts as evidence keeps them."""
         return Sample(
@@ -126,12 +139,13 @@ def linear_claim(guarantee: PrivacyGuarantee) -> ApproxDP | None:
 
 def _by_score(claim: ApproxDP, hits: Hits, significance: float, *, complement: bool) -> Judgement:
     x, y, trials = hits.complement() if complement else hits
+    p, q = Hits(x, y, trials).rates
     test = RatioTest(n=trials, n_prime=trials, epsilon=claim.epsilon, delta=claim.delta)
     p_value = test.p_value(x, y, nuisance_error=significance / 1000)
     return Judgement(
         evidence=of_loss(
             Quantity.EPSILON,
-            log_ratio(x / trials - claim.delta, y / trials),
+            log_ratio(p - claim.delta, q),
             epsilon_lower_bound(x, trials, y, trials, delta=claim.delta, significance=significance),
             refuted=p_value <= significance,
             at={"delta": claim.delta} if claim.delta else {},
@@ -147,7 +161,7 @@ def _by_score(claim: ApproxDP, hits: Hits, significance: float, *, complement: b
 def _by_limits(guarantee: PrivacyGuarantee, hits: Hits, significance: float) -> Judgement:
     """Return the loss that the event shows, with its certified lower end."""
     x, y, trials = hits
-    p, q = x / trials, y / trials
+    p, q = hits.rates
     p_low, _ = clopper_pearson(x, trials, significance=significance)
     _, q_high = clopper_pearson(y, trials, significance=significance)
     loss, allowed = event_loss(guarantee), float(guarantee.power(q_high))

@@ -327,7 +327,9 @@ class LocalPrivacy:
         detail = "of the event"
         case = _case(*event.inputs, event.outputs.tolist())
         sample = Hits(p, q, n).as_sample()
-        return Certified(detail, log_ratio(p, q), log_ratio(p_low, q_high), case, sample)
+        return Certified(
+            detail, log_ratio(*Hits(p, q, n).rates), log_ratio(p_low, q_high), case, sample
+        )
 
     def _box(self, counts: IntArray, n: int, share: float) -> Certified:
         """Bound every log-ratio at once: two limits for each of the k·m entries."""
@@ -336,7 +338,7 @@ class LocalPrivacy:
             lower = np.log(low.max(axis=0)) - np.log(high.min(axis=0))
         worst = int(np.argmax(lower))
         first, second = int(low[:, worst].argmax()), int(high[:, worst].argmin())
-        value = log_ratio(int(counts[first, worst]), int(counts[second, worst]))
+        value = log_ratio(*Hits(int(counts[first, worst]), int(counts[second, worst]), n).rates)
         detail = "over all pairs and outputs"
         case = _case(first, second, [worst])
         return Certified(detail, value, float(lower[worst]), case)

@@ -156,8 +156,8 @@ class SequentialPrivacy:
         complement: bool,
     ) -> Outcome:
         pairs = int(counts.sum())
-        hits, other = int(counts[2] + counts[3]), int(counts[1] + counts[3])
-        p, q = hits / pairs, other / pairs
+        hits = Hits(int(counts[2] + counts[3]), int(counts[1] + counts[3]), pairs)
+        p, q = hits.rates
         evidence = of_loss(
             Quantity.EPSILON,
             log_ratio(p - self._delta, q),
@@ -168,7 +168,7 @@ class SequentialPrivacy:
             claimed=self.guarantee.epsilon,
             confidence=1 - context.significance,
             n_samples=2 * pairs,
-            sample=Hits(hits, other, pairs).as_sample(any_time=True),
+            sample=hits.as_sample(any_time=True),
         )
         return conclude(
             evidence,
@@ -187,6 +187,7 @@ class SequentialPrivacy:
             note=(
                 f"{'Stopped after' if refuted else 'Not refuted by'} {pairs} pairs of at most "
                 f"{context.samples(self.n_samples)}: the {'complement of the ' * complement}event "
-                f"came up in {p:.4g} of one input's outputs and in {q:.4g} of the other's."
+                f"came up in {hits.successes / pairs:.4g} of one input's outputs and in "
+                f"{hits.neighbour_successes / pairs:.4g} of the other's."
             ),
         )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
 
@@ -13,6 +16,9 @@ from dpcp_audit.decisions import decide
 from dpcp_audit.guarantees import ZCDP, ApproxDP, LocalDP, PureDP, RenyiDP
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.results import Verdict
+
+if TYPE_CHECKING:
+    from dpcp_audit.guarantees import PrivacyGuarantee
 
 GUARANTEES = (PureDP(1.0), ApproxDP(1.0, 1e-5), LocalDP(2.0), ZCDP(0.5), RenyiDP(8.0, 1.0))
 
@@ -89,3 +95,15 @@ def test_a_local_audit_of_few_reports_is_inconclusive() -> None:
     context = Context(seed=0, name="any", significance=1e-6)
     assert few(context).verdict is Verdict.INCONCLUSIVE
     assert many(context).verdict is Verdict.CONSISTENT
+
+
+@pytest.mark.parametrize(
+    "guarantee", [PureDP(1.0), ApproxDP(1.0, 0.01), ZCDP(0.5), RenyiDP(2.0, 1.0)]
+)
+@pytest.mark.parametrize("hits", [Hits(100, 0, 100), Hits(0, 100, 100), Hits(0, 0, 100)])
+def test_no_number_of_outputs_shows_an_infinite_loss(
+    guarantee: PrivacyGuarantee, hits: Hits
+) -> None:
+    found = certify(guarantee, hits, significance=0.01).evidence
+    assert 0 <= found.value < math.inf
+    assert hits.successes < 100 or found.value >= found.lower

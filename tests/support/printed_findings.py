@@ -59,6 +59,8 @@ def complaints(entry: Entry, found: dict[str, Any]) -> list[str]:
         said.append(f"a claim of {guarantee} is shown as {quantity}")
     if "∞" in entry.interval or "inf" in entry.interval:
         said.append(f"an infinite interval is printed: {entry.interval}")
+    if found["evidence"]["kind"] != EvidenceKind.EXACT and "∞" in entry.measured:
+        said.append(f"samples show no infinite number: {entry.measured}")
     if quantity.is_loss and float(found["evidence"]["lower"]) < 0:
         said.append("a loss of privacy is negative")
     if not entry.quantity or (quantity.unit and quantity.unit not in entry.breach.found):
