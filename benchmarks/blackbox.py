@@ -32,6 +32,8 @@ from dpcp_audit.neighbours import Relation
 from dpcp_audit.results import Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dpcp_audit._types import FloatArray
     from dpcp_audit.audits.sampled import Sampler
     from dpcp_audit.audits.search.pair_space import PairSpace
@@ -66,7 +68,9 @@ def gaussian_mean(
     return np.asarray(scores.mean() + rng.normal(scale=scale / len(scores), size=size))
 
 
-def falls_back(least: int, scores: FloatArray, size: int, /, *, rng: np.random.Generator) -> FloatArray:
+def falls_back(
+    least: int, scores: FloatArray, size: int, /, *, rng: np.random.Generator
+) -> FloatArray:
     """Return the plain quantile of fewer than ``least`` scores, and P-COQS's of others."""
     if len(scores) < least:
         return np.full(size, np.quantile(scores, 0.9))
@@ -108,6 +112,11 @@ def pcoqs(factor: float) -> Sampler:
     return replace(right, rho=right.rho / factor**2).sample
 
 
+def scaled(sample: Callable[..., FloatArray], factor: float) -> Sampler:
+    """Return a sampler with its noise times ``factor``."""
+    return partial(sample, factor)
+
+
 def targets() -> list[Target]:
     """Return the planted bugs and the correct twins."""
     zcdp, pure = ZCDP(0.5), PureDP(1.0)
@@ -123,8 +132,8 @@ def targets() -> list[Target]:
                 correct=factor == 1,
             )
             for name, sample, guarantee in (
-                ("Laplace noise", partial(partial, laplace_mean), pure),
-                ("Gaussian noise", partial(partial, gaussian_mean), zcdp),
+                ("Laplace noise", partial(scaled, laplace_mean), pure),
+                ("Gaussian noise", partial(scaled, gaussian_mean), zcdp),
                 ("P-COQS noise", pcoqs, zcdp),
             )
             for factor in (0.5, 0.7, 0.8, 0.9, 1.0)

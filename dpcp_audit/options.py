@@ -18,12 +18,12 @@ from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, replace
 from enum import StrEnum
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from dpcp_audit.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Mapping
+    from collections.abc import Generator, Hashable, Iterable, Mapping
 
     from dpcp_audit._values import Value
 
@@ -131,7 +131,7 @@ def read(
 
 def as_data(owner: object) -> dict[str, Any]:
     """Return the options of a dataclass's object as plain data, but for those that are empty."""
-    kind: type[object] = type(owner)
+    kind = cast("Hashable", type(owner))
     return {
         dashed(each.name): each.value.as_data(value)
         for each in options_of(kind)

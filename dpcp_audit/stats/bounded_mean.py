@@ -133,9 +133,7 @@ class MeanBets:
         path = self.log_capital(self.log_wealth_path(values, at_least=at_least))
         reached = path >= -math.log(significance)
         never = ~reached.any(axis=-1)
-        return cast(
-            "IntArray", np.where(never, reached.shape[-1] + 1, reached.argmax(axis=-1) + 1)
-        )
+        return cast("IntArray", np.where(never, reached.shape[-1] + 1, reached.argmax(axis=-1) + 1))
 
     def upper_limit(self, values: ArrayLike, *, significance: float) -> float:
         """Return the smallest mean that the capital excludes from above, 1 where there is none.
