@@ -130,7 +130,7 @@ def row(
     kind: str, guarantee: PrivacyGuarantee, inputs: tuple[Any, Any], arguments: argparse.Namespace
 ) -> list[tuple[str, bool]]:
     """Return the table's lines of one mechanism, each with whether its level holds."""
-    lines = []
+    lines: list[tuple[str, bool]] = []
     for auditor in checks(kind, guarantee, inputs, 1.0):
         cells, holds = [f"{kind}, {guarantee}", auditor], True
         for scale in SCALES:

@@ -31,7 +31,7 @@ from dpcp_audit.stats.ratio_power import draws_needed
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit._types import FloatArray
+    from dpcp_audit._types import FloatArray, IntArray
 
 SIGNIFICANCE, PILOT, BUDGET = 0.05, 1000, 60_000
 
@@ -68,6 +68,8 @@ def limits_known(target: Target, claimed: float) -> float:
     rng = np.random.default_rng(0)
 
     def certified(n: int) -> float:
+        x: IntArray
+        y: IntArray
         x, y = rng.binomial(n, (target.p, target.p_prime), (4000, 2)).T
         low, _ = clopper_pearson(x, n, significance=SIGNIFICANCE)
         _, high = clopper_pearson(y, n, significance=SIGNIFICANCE)

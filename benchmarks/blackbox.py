@@ -32,6 +32,8 @@ from dpcp_audit.neighbours import Relation
 from dpcp_audit.results import Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dpcp_audit._types import FloatArray
     from dpcp_audit.audits.sampled import Sampler
     from dpcp_audit.audits.search.pair_space import PairSpace
@@ -53,27 +55,29 @@ class Target:
 
 
 def laplace_mean(
-    scale: float, scores: Any, size: int, /, *, rng: np.random.Generator
+    scale: float, scores: FloatArray, size: int, /, *, rng: np.random.Generator
 ) -> FloatArray:
     """Return the mean with Laplace noise; 1-DP at a scale of 1."""
-    return np.asarray(np.mean(scores) + rng.laplace(scale=scale / len(scores), size=size))
+    return np.asarray(scores.mean() + rng.laplace(scale=scale / len(scores), size=size))
 
 
 def gaussian_mean(
-    scale: float, scores: Any, size: int, /, *, rng: np.random.Generator
+    scale: float, scores: FloatArray, size: int, /, *, rng: np.random.Generator
 ) -> FloatArray:
     """Return the mean with Gaussian noise; 0.5-zCDP at a scale of 1."""
-    return np.asarray(np.mean(scores) + rng.normal(scale=scale / len(scores), size=size))
+    return np.asarray(scores.mean() + rng.normal(scale=scale / len(scores), size=size))
 
 
-def falls_back(least: int, scores: Any, size: int, /, *, rng: np.random.Generator) -> FloatArray:
+def falls_back(
+    least: int, scores: FloatArray, size: int, /, *, rng: np.random.Generator
+) -> FloatArray:
     """Return the plain quantile of fewer than ``least`` scores, and P-COQS's of others."""
     if len(scores) < least:
         return np.full(size, np.quantile(scores, 0.9))
     return PCOQS(alpha=0.1, rho=0.5).sample(scores, size, rng=rng)
 
 
-def own_bounds(scores: Any, size: int, /, *, rng: np.random.Generator) -> FloatArray:
+def own_bounds(scores: FloatArray, size: int, /, *, rng: np.random.Generator) -> FloatArray:
     """Search between the least and the largest score instead of between public bounds."""
     low, high = float(np.min(scores)), float(np.max(scores))
     if not high - low > 1e-6:
@@ -82,7 +86,7 @@ def own_bounds(scores: Any, size: int, /, *, rng: np.random.Generator) -> FloatA
     return search.sample(scores, size, rng=rng)
 
 
-def rounded(scores: Any, size: int, /, *, rng: np.random.Generator) -> FloatArray:
+def rounded(scores: FloatArray, size: int, /, *, rng: np.random.Generator) -> FloatArray:
     """Round P-COQS's threshold to two decimals, which loses coverage and no privacy."""
     return np.asarray(np.round(PCOQS(alpha=0.1, rho=0.5).sample(scores, size, rng=rng), 2))
 
@@ -108,6 +112,11 @@ def pcoqs(factor: float) -> Sampler:
     return replace(right, rho=right.rho / factor**2).sample
 
 
+def scaled(sample: Callable[..., FloatArray], factor: float) -> Sampler:
+    """Return a sampler with its noise times ``factor``."""
+    return partial(sample, factor)
+
+
 def targets() -> list[Target]:
     """Return the planted bugs and the correct twins."""
     zcdp, pure = ZCDP(0.5), PureDP(1.0)
@@ -123,8 +132,8 @@ def targets() -> list[Target]:
                 correct=factor == 1,
             )
             for name, sample, guarantee in (
-                ("Laplace noise", lambda f: partial(laplace_mean, f), pure),
-                ("Gaussian noise", lambda f: partial(gaussian_mean, f), zcdp),
+                ("Laplace noise", partial(scaled, laplace_mean), pure),
+                ("Gaussian noise", partial(scaled, gaussian_mean), zcdp),
                 ("P-COQS noise", pcoqs, zcdp),
             )
             for factor in (0.5, 0.7, 0.8, 0.9, 1.0)
@@ -196,7 +205,9 @@ def main() -> None:
     for target in targets():
         if target.correct != arguments.correct or arguments.only not in target.name:
             continue
-        spent, families, start = [], [], perf_counter()
+        spent: list[int] = []
+        families: list[str] = []
+        start = perf_counter()
         for seed in range(arguments.runs):
             outcome = BlackBoxPrivacy(
                 sample=target.sample,

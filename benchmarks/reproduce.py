@@ -44,7 +44,8 @@ def over_all_edges(search: ExponQSearch, scores: FloatArray, draws: FloatArray) 
                 normaliser=Normaliser.PUBLISHED,
             )
             cumulative = np.cumsum(np.exp(mechanism.laws(scores)[0].log_mass))
-            at = np.searchsorted(cumulative, draws[2 * place + which] * cumulative[-1], "right")
+            drawn = float(draws[2 * place + which] * cumulative[-1])
+            at = int(np.searchsorted(cumulative, drawn, "right"))
             released = at / (m - 1)
             if released < lowest:
                 best, lowest = Tuning(m, gamma), released
@@ -53,7 +54,7 @@ def over_all_edges(search: ExponQSearch, scores: FloatArray, draws: FloatArray) 
 
 def seconds(work: Callable[[], object], *, repeats: int = REPEATS) -> float:
     """Return the best time of several."""
-    times = []
+    times: list[float] = []
     for _ in range(repeats):
         started = time.perf_counter()
         work()

@@ -19,8 +19,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import cloudpickle
-
 from dpcp_audit.checks import Context, whole
 from dpcp_audit.engine.backends import Engine, EngineKind
 from dpcp_audit.engine.journal import Journal
@@ -28,14 +26,14 @@ from dpcp_audit.engine.run_events import Event, RunFinished
 from dpcp_audit.engine.run_settings import Profile, RunSettings
 from dpcp_audit.engine.runner import run
 from dpcp_audit.engine.suites import suite
-from dpcp_audit.engine.tasks import Task, perform
+from dpcp_audit.engine.tasks import Task, perform, pickled
 from dpcp_audit.engine.worker_pool import Limits, WorkerProcess
 from dpcp_audit.quantities import Quantity
 from dpcp_audit.results import Claim, Evidence, Outcome, Source, Verdict
 from dpcp_audit.rows import Row
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Generator, Iterator, Sequence
 
     from dpcp_audit.results import PlainData
 
@@ -160,7 +158,7 @@ def cell_figures() -> Iterator[Figure]:
     for index in range(TASKS):
         perform(row.check, context, index=index, chunks=TASKS)
     here = (time.perf_counter() - started) / TASKS
-    check = cloudpickle.dumps(row.check)
+    check = pickled(row.check)
     started = time.perf_counter()
     cell = WorkerProcess()
     cell.run(Task(check=check, context=context, chunks=TASKS), Limits())
@@ -208,7 +206,7 @@ def dask_figures(settings: RunSettings) -> Iterator[Figure]:
 
 
 @contextmanager
-def cluster() -> Iterator[tuple[str, int]]:
+def cluster() -> Generator[tuple[str, int]]:
     """Start a Dask scheduler on loopback with two workers; yield its address and process."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "scheduler.json"

@@ -15,9 +15,9 @@ import argparse
 import sys
 import time
 import tracemalloc
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -48,7 +48,8 @@ BY_SCORES = LDPCPScores(
 BY_LABELS = LDPCPLabels(alpha=0.1, epsilon=4.0, k=CLASSES, rounds=10, window_width=1e-9)
 
 
-class Contest(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Contest:
     """A trial and its recount: what each runs at n, and how many trials a run holds."""
 
     name: str

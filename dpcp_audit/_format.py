@@ -8,6 +8,8 @@ import textwrap
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import TYPE_CHECKING, Any
 
+from dpcp_audit._plain_data import is_list, is_record
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -118,13 +120,13 @@ def setting(parameters: Mapping[str, Any]) -> str:
 
 
 def _numeric(value: object) -> bool:
-    if isinstance(value, list):
+    if is_list(value):
         return all(map(_numeric, value))
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _listed(value: object) -> str:
-    if isinstance(value, list):
+    if is_list(value):
         return f"[{', '.join(map(_listed, value))}]"
     if isinstance(value, int):
         return power(value)
@@ -299,9 +301,9 @@ def plain(value: object, *, indent: int = 0) -> str:
     flat = json.dumps(value, ensure_ascii=False)
     if len(flat) <= _WIDTH - indent:
         return flat
-    if isinstance(value, dict):
+    if is_record(value):
         return _block("{", [f"{_key(k)}: {plain(v, indent=indent + 2)}" for k, v in value.items()])
-    if isinstance(value, list):
+    if is_list(value):
         return _list(value, indent)
     return flat
 

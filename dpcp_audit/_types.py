@@ -1,6 +1,8 @@
-"""Array aliases."""
+"""Array aliases, and the test for an array."""
 
 from __future__ import annotations
+
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,3 +10,8 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
+
+
+def is_array(value: object) -> TypeGuard[NDArray[Any]]:
+    """Tell whether the value is an array."""
+    return isinstance(value, np.ndarray)

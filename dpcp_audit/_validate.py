@@ -9,9 +9,11 @@ from __future__ import annotations
 import math
 import operator
 from enum import StrEnum
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+
+from dpcp_audit._types import is_array
 
 if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray, IntArray
@@ -19,20 +21,20 @@ if TYPE_CHECKING:
 _E = TypeVar("_E", bound=StrEnum)
 
 
-def _fail(name: str, must: str, got: object) -> ValueError:
+def _fail(name: str, must: str, got: Any) -> ValueError:
     return ValueError(f"{name} must {must}, got {_show(got)}")
 
 
 def _show(got: object) -> str:
-    text = repr(got) if not isinstance(got, np.ndarray) else np.array2string(got, threshold=6)
+    text = np.array2string(got, threshold=6) if is_array(got) else repr(got)
     return text if len(text) <= 80 else text[:77] + "..."
 
 
-def _number(name: str, value: object) -> float:
+def _number(name: str, value: Any) -> float:
     if isinstance(value, bool | np.bool_ | str | bytes) or value is None:
         raise _fail(name, "be a number", value)
     try:
-        number = float(value)  # type: ignore[arg-type]
+        number = float(value)
     except (TypeError, ValueError):
         raise _fail(name, "be a number", value) from None
     if math.isnan(number):

@@ -14,8 +14,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
+from dpcp_audit._plain_data import is_sequence
 from dpcp_audit.errors import UsageError
 
 E = TypeVar("E", bound=StrEnum)
@@ -72,7 +73,7 @@ class Words(Value):
                 words = shlex.split(value)
             except ValueError as error:
                 raise UsageError(f"{name}: {error}") from error
-        if not isinstance(words, list | tuple) or not words:
+        if not is_sequence(words) or not words:
             raise wrong(name, "a command line", value)
         if not all(isinstance(word, str) for word in words):
             raise wrong(name, "a command line", value)
@@ -166,7 +167,7 @@ class Sizes(Value):
     def read(self, value: object, name: str) -> tuple[int, ...]:
         """Return them in ascending order."""
         sizes: set[int] = set()
-        for n in value if isinstance(value, list | tuple) else [value]:
+        for n in value if is_sequence(value) else [value]:
             if isinstance(n, bool) or not isinstance(n, int) or n < 1:
                 raise wrong(name, "a whole number >= 1, or a list of them", value)
             sizes.add(n)
@@ -186,7 +187,7 @@ class Pair(Value):
 
     def read(self, value: object, name: str) -> tuple[float, float]:
         """Return the two."""
-        if not isinstance(value, list | tuple) or len(value) != 2:
+        if not is_sequence(value) or len(value) != 2:
             raise wrong(name, "two numbers", value)
         low, high = (number(item, name) for item in value)
         return low, high
@@ -211,7 +212,7 @@ class KeywordTable(Value):
         """Return a copy of the table."""
         if not isinstance(value, Mapping):
             raise wrong(name, "a table", value)
-        return dict(value)
+        return dict(cast("Mapping[str, Any]", value))
 
     def of_words(self, words: list[str], name: str) -> object:
         """Return the table that the words write."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dpcp_audit import _validate
 from dpcp_audit.decisions import decide
@@ -41,10 +41,10 @@ class Computation:
     value: float
     claimed: float
     slack: float = 0.0
-    at: dict[str, float] = field(default_factory=dict)
+    at: dict[str, float] = field(default_factory=dict[str, float])
     detail: str = ""
     covers: str = ""
-    witness: PlainData = field(default_factory=dict)
+    witness: PlainData = field(default_factory=dict[str, Any])
     note: str = ""
     figures: tuple[Figure, ...] = ()
 

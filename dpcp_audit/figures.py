@@ -27,7 +27,7 @@ class Series:
     name: str
     x: list[float]
     y: list[float]
-    texts: list[str] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list[str])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ class Figure:
     y_label: str
     series: list[Series]
     description: str
-    marks: dict[str, float] = field(default_factory=dict)
+    marks: dict[str, float] = field(default_factory=dict[str, float])
     log_x: bool = False
     log_y: bool = False
-    columns: list[str] = field(default_factory=list)
+    columns: list[str] = field(default_factory=list[str])

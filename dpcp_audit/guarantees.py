@@ -357,13 +357,15 @@ def _bernoulli_inside(
 
 def _concave_maximum(objective: Callable[[FloatArray], FloatArray]) -> float:
     """Return the maximum over [0, 1] of a concave function that is 0 at q = 0."""
-    grid = np.concatenate([np.logspace(-300, -3, 50), np.linspace(2e-3, 1, 20)])
+    grid: FloatArray = np.concatenate([np.logspace(-300, -3, 50), np.linspace(2e-3, 1, 20)])
     best = 0.0
     for _ in range(10):
         values = objective(grid)
         peak = int(np.argmax(values))
         best = max(best, float(values[peak]))
-        grid = np.geomspace(grid[max(0, peak - 1)], grid[min(grid.size - 1, peak + 1)], 13)
+        grid = np.geomspace(
+            float(grid[max(0, peak - 1)]), float(grid[min(grid.size - 1, peak + 1)]), 13
+        )
     return best
 
 

@@ -13,17 +13,17 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, replace
 from enum import StrEnum
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from dpcp_audit.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Generator, Hashable, Iterable, Mapping
 
     from dpcp_audit._values import Value
 
@@ -129,9 +129,9 @@ def read(
     }
 
 
-def as_data(owner: Any) -> dict[str, Any]:
+def as_data(owner: object) -> dict[str, Any]:
     """Return the options of a dataclass's object as plain data, but for those that are empty."""
-    kind: type = type(owner)
+    kind = cast("Hashable", type(owner))
     return {
         dashed(each.name): each.value.as_data(value)
         for each in options_of(kind)
@@ -173,7 +173,7 @@ def require_kind(
 
 
 @contextmanager
-def in_place(where: str) -> Iterator[None]:
+def in_place(where: str) -> Generator[None]:
     """Put the place in front of usage errors raised inside."""
     try:
         yield

@@ -23,14 +23,14 @@ class TableColumn:
     """
 
     name: str
-    texts: list[str] = field(default_factory=list)
-    values: list[float] = field(default_factory=list)
-    details: dict[str, list[float]] = field(default_factory=dict)
-    marked: list[int] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list[str])
+    values: list[float] = field(default_factory=list[float])
+    details: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
+    marked: list[int] = field(default_factory=list[int])
 
     def __post_init__(self) -> None:
         numbers = [part for part in (self.values, *self.details.values()) if part]
-        lengths = {len(self.texts)} if self.texts else set()
+        lengths = {len(self.texts)} if self.texts else set[int]()
         lengths |= set(map(len, numbers))
         if len(lengths) > 1:
             raise ValueError(
@@ -53,7 +53,7 @@ class Table:
 
     title: str
     columns: list[TableColumn]
-    notes: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list[str])
 
     def __post_init__(self) -> None:
         lengths = {len(column.texts or column.values) for column in self.columns}

@@ -137,7 +137,7 @@ class Estimate:
     lower: float
     upper: float
     confidence: float = 1.0
-    at: dict[str, float] = field(default_factory=dict)
+    at: dict[str, float] = field(default_factory=dict[str, float])
     detail: str = ""
 
     def __post_init__(self) -> None:
@@ -234,7 +234,7 @@ class Power:
     claimed: float
     bound: Bound = Bound.AT_MOST
     detection: float = 0.95
-    at: dict[str, float] = field(default_factory=dict)
+    at: dict[str, float] = field(default_factory=dict[str, float])
     detail: str = ""
 
     def __post_init__(self) -> None:
@@ -324,7 +324,7 @@ class Claim:
     subject: str = ""
     standing: Standing = Standing.STATED
     assumptions: str = ""
-    parameters: PlainData = field(default_factory=dict)
+    parameters: PlainData = field(default_factory=dict[str, Any])
     location: SourceLocation | None = None
 
     def __post_init__(self) -> None:
@@ -352,7 +352,7 @@ class Outcome:
     verdict: Verdict
     evidence: Evidence
     power: Power | None = None
-    witness: PlainData = field(default_factory=dict)
+    witness: PlainData = field(default_factory=dict[str, Any])
     note: str = ""
     figures: tuple[Figure, ...] = ()
     tables: tuple[Table, ...] = ()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcp_audit import _validate
+from dpcp_audit.data.learning import pipeline, split
 from dpcp_audit.data.pools import ProbabilityPool
 
 if TYPE_CHECKING:
@@ -74,20 +75,15 @@ def image_pool(
     """
     from sklearn.decomposition import PCA  # noqa: PLC0415  (slow to import)
     from sklearn.linear_model import LogisticRegression  # noqa: PLC0415  (slow to import)
-    from sklearn.model_selection import train_test_split  # noqa: PLC0415  (slow to import)
-    from sklearn.pipeline import make_pipeline  # noqa: PLC0415  (slow to import)
 
     _validate.integer(components=components, at_least=1)
     _validate.open_unit(fit_share=fit_share)
     _check_counts(data)
     pixels = data.images.reshape(data.labels.size, -1) / 255
-    split: Any = train_test_split(
-        pixels, data.labels, train_size=fit_share, stratify=data.labels, random_state=0
-    )
-    fit_x, pool_x, fit_y, pool_y = split
+    fit_x, pool_x, fit_y, pool_y = split(pixels, data.labels, share=fit_share)
     reduced = PCA(min(components, *fit_x.shape), random_state=0)
     model = LogisticRegression(max_iter=1000) if classifier is None else classifier
-    fitted = make_pipeline(reduced, model).fit(fit_x, fit_y)
+    fitted = pipeline(reduced, model).fit(fit_x, fit_y)
     probabilities = np.zeros((pool_y.size, len(data.classes)))
     probabilities[:, fitted.classes_] = fitted.predict_proba(pool_x)
     return ProbabilityPool(data.name, probabilities, np.asarray(pool_y, dtype=np.int64))
@@ -99,6 +95,6 @@ def _check_counts(data: ImageData) -> None:
         raise ValueError(
             f"labels must name at least two classes, got {data.classes[seen[0]]!r} alone"
         )
-    rare = [data.classes[i] for i in seen[counts < 2]]
+    rare: list[str] = [data.classes[i] for i in seen[counts < 2]]
     if rare:
         raise ValueError(f"labels must hold every class twice or more, got {rare} once")

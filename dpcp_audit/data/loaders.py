@@ -11,11 +11,13 @@ import csv
 import pickle
 import zipfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from dpcp_audit import _validate
+from dpcp_audit._plain_data import is_record
+from dpcp_audit._types import is_array
 from dpcp_audit.data.image_data import ImageData
 
 if TYPE_CHECKING:
@@ -261,18 +263,19 @@ def _cifar_batch(file: Path) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
             batch = _unpickle(stream)
     except Exception as error:  # a broken pickle can raise anything
         raise ValueError(f"path must name a CIFAR-10 batch, got {str(file)!r} ({error})") from error
-    if not isinstance(batch, dict):
-        raise ValueError(f"path must name a CIFAR-10 batch, got {str(file)!r} ({type(batch)})")  # noqa: TRY004
+    if not is_record(batch):
+        raise ValueError(f"path must name a CIFAR-10 batch, got {str(file)!r} ({type(batch)})")
+    fields = cast("dict[bytes, Any]", batch)
     for key in (b"data", b"labels"):
-        if key not in batch:
+        if key not in fields:
             raise ValueError(f"a CIFAR-10 batch must hold {key!r}, {str(file)!r} lacks it")
-    data = batch[b"data"]
-    if not isinstance(data, np.ndarray) or data.dtype != np.uint8 or data.shape[1:] != (3072,):
+    data = fields[b"data"]
+    if not is_array(data) or data.dtype != np.uint8 or data.shape[1:] != (3072,):
         shape = getattr(data, "shape", None)
         raise ValueError(
             f"b'data' of {str(file)!r} must be uint8 of shape (n, 3072), got shape {shape}"
         )
-    labels = _column(np.asarray(batch[b"labels"]), "b'labels'", file)
+    labels = _column(np.asarray(fields[b"labels"]), "b'labels'", file)
     return data.reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1), labels.astype(np.int64)
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcp_audit import _validate
+from dpcp_audit.data.learning import load_dataset, pipeline, split
 from dpcp_audit.data.populations import Pool
 from dpcp_audit.data.scores import hps, true_label_scores
 
@@ -84,12 +85,7 @@ def classifier_pool(dataset: Dataset, classifier: Classifier) -> ProbabilityPool
 
 @functools.cache
 def _fitted_pool(dataset: Dataset, classifier: Classifier) -> ProbabilityPool:
-    from sklearn.model_selection import train_test_split  # noqa: PLC0415  (slow to import)
-
-    features, labels = _load(dataset)
-    fit_x, pool_x, fit_y, pool_y = train_test_split(
-        features, labels, test_size=0.5, stratify=labels, random_state=0
-    )
+    fit_x, pool_x, fit_y, pool_y = split(*load_dataset(dataset.name.lower()))
     fitted = _model(classifier).fit(fit_x, fit_y)
     probabilities = np.asarray(fitted.predict_proba(pool_x), dtype=np.float64)
     true = np.asarray(pool_y, dtype=np.int64)
@@ -98,22 +94,13 @@ def _fitted_pool(dataset: Dataset, classifier: Classifier) -> ProbabilityPool:
     return ProbabilityPool(f"{dataset}-{classifier}", probabilities, true)
 
 
-def _load(dataset: Dataset) -> tuple[FloatArray, IntArray]:
-    from sklearn.datasets import load_breast_cancer, load_digits  # noqa: PLC0415  (slow to import)
-
-    load = {Dataset.DIGITS: load_digits, Dataset.BREAST_CANCER: load_breast_cancer}[dataset]
-    features, labels = load(return_X_y=True)
-    return features, labels
-
-
 def _model(classifier: Classifier) -> Any:
     from sklearn.linear_model import LogisticRegression  # noqa: PLC0415  (slow to import)
     from sklearn.naive_bayes import GaussianNB  # noqa: PLC0415  (slow to import)
-    from sklearn.pipeline import make_pipeline  # noqa: PLC0415  (slow to import)
     from sklearn.preprocessing import StandardScaler  # noqa: PLC0415  (slow to import)
 
     model = {
         Classifier.GAUSSIAN_NB: GaussianNB(),
         Classifier.LOGISTIC: LogisticRegression(C=0.1, max_iter=1000),
     }[classifier]
-    return make_pipeline(StandardScaler(), model)
+    return pipeline(StandardScaler(), model)

@@ -142,7 +142,7 @@ class Deferred(Population):
 
     label: str
     build: Callable[[], Population]
-    _built: list[Population] = field(default_factory=list, init=False, repr=False)
+    _built: list[Population] = field(default_factory=list[Population], init=False, repr=False)
 
     @property
     def name(self) -> str:

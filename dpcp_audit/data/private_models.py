@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcp_audit import _validate
+from dpcp_audit.data.learning import load_dataset, split
 from dpcp_audit.data.pools import Dataset, ProbabilityPool
 
 if TYPE_CHECKING:
@@ -77,14 +78,7 @@ def _untrained(model: PrivateModel, *, epsilon: float, seed: int, n_classes: int
 
 def unit_halves(dataset: Dataset) -> tuple[FloatArray, FloatArray, IntArray, IntArray]:
     """Return the features of either half, mapped to [0, 1], and their labels."""
-    from sklearn.datasets import load_breast_cancer, load_digits  # noqa: PLC0415  (slow to import)
-    from sklearn.model_selection import train_test_split  # noqa: PLC0415  (slow to import)
-
-    load = {Dataset.DIGITS: load_digits, Dataset.BREAST_CANCER: load_breast_cancer}[dataset]
-    loaded: Any = load(return_X_y=True)
-    features, labels = loaded
-    split: Any = train_test_split(features, labels, test_size=0.5, stratify=labels, random_state=0)
-    fit_x, pool_x, fit_y, pool_y = split
+    fit_x, pool_x, fit_y, pool_y = split(*load_dataset(dataset.name.lower()))
     low, high = _PUBLIC_BOUNDS.get(dataset, (fit_x.min(axis=0), fit_x.max(axis=0)))
     fit_x, pool_x = (np.clip((part - low) / (high - low), 0.0, 1.0) for part in (fit_x, pool_x))
     return fit_x, pool_x, fit_y, pool_y

@@ -7,7 +7,7 @@ rounding takes no score past the end of its range.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from dpcp_audit import _validate
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from dpcp_audit._types import BoolArray, FloatArray
+    from dpcp_audit._types import BoolArray, FloatArray, IntArray
 
 
 def hps(probabilities: ArrayLike) -> FloatArray:
@@ -153,12 +153,14 @@ def _sums_of_larger(p: FloatArray) -> _Sums:
     order = np.argsort(-p, axis=1, kind="stable")
     ranked = np.take_along_axis(p, order, axis=1)
     running = np.concatenate([np.zeros((n, 1)), np.cumsum(ranked, axis=1)], axis=1)
-    place = np.arange(k)
+    place = np.arange(int(k))
     differs = ranked[:, 1:] != ranked[:, :-1]
     starts = np.concatenate([np.ones((n, 1), dtype=np.bool_), differs], axis=1)
     ends = np.concatenate([differs, np.ones((n, 1), dtype=np.bool_)], axis=1)
-    first = np.maximum.accumulate(np.where(starts, place, 0), axis=1)
-    last = np.minimum.accumulate(np.where(ends, place, k)[:, ::-1], axis=1)[:, ::-1]
+    started = cast("IntArray", np.where(starts, place, 0))
+    ended = cast("IntArray", np.where(ends, place, int(k)))
+    first = np.maximum.accumulate(started, axis=1)
+    last = np.minimum.accumulate(ended[:, ::-1], axis=1)[:, ::-1]
     larger, at_least = np.empty_like(p), np.empty_like(p)
     np.put_along_axis(larger, order, np.take_along_axis(running, first, axis=1), axis=1)
     np.put_along_axis(at_least, order, np.take_along_axis(running, last + 1, axis=1), axis=1)

@@ -17,6 +17,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from dpcp_audit._plain_data import is_list, is_record, is_sequence
 from dpcp_audit.results import Outcome, PlainData
 
 _FLOAT = "$float"
@@ -32,11 +33,11 @@ def encode(value: object) -> Any:  # noqa: PLR0911  (one return a type)
     """
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: encode(getattr(value, field.name)) for field in fields(value)}
-    if isinstance(value, dict):
+    if is_record(value):
         return {str(key): encode(item) for key, item in value.items()}
     if isinstance(value, np.ndarray | np.generic):
-        return encode(value.tolist())
-    if isinstance(value, list | tuple):
+        return encode(cast("Any", value).tolist())
+    if is_sequence(value):
         return [encode(item) for item in value]
     if isinstance(value, StrEnum):
         return str(value)
@@ -49,11 +50,11 @@ def encode(value: object) -> Any:  # noqa: PLR0911  (one return a type)
 
 def restore(data: Any) -> Any:
     """Return plain data as it was before ``encode``."""
-    if isinstance(data, dict):
+    if is_record(data):
         if data.keys() == {_FLOAT}:
             return float(data[_FLOAT])
         return {key: restore(item) for key, item in data.items()}
-    return [restore(item) for item in data] if isinstance(data, list) else data
+    return [restore(item) for item in data] if is_list(data) else data
 
 
 def decode(data: PlainData) -> Outcome:

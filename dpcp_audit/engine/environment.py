@@ -43,7 +43,7 @@ def environment(suite: str = "papers") -> dict[str, str]:
 
 def third_party(suite: str) -> dict[str, str]:
     """Return the version of the other package that registers a suite, and its code's digest."""
-    versions = {}
+    versions: dict[str, str] = {}
     for entry in entries(suite):
         if entry.dist is not None:
             found = find_spec(entry.module.partition(".")[0])

@@ -27,7 +27,7 @@ from dpcp_audit.errors import IncompleteError, UsageError
 from dpcp_audit.results import Finding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Generator, Sequence
     from pathlib import Path
 
     from dpcp_audit.rows import Row
@@ -111,7 +111,7 @@ class Journal:
 
     @classmethod
     @contextmanager
-    def create(cls, path: Path, rows: Sequence[Row], settings: RunSettings) -> Iterator[Self]:
+    def create(cls, path: Path, rows: Sequence[Row], settings: RunSettings) -> Generator[Self]:
         """Begin a journal in a new file, or in an empty one.
 
         Raises
@@ -142,7 +142,7 @@ class Journal:
     @contextmanager
     def resume(
         cls, path: Path, rows: Sequence[Row], settings: RunSettings
-    ) -> Iterator[tuple[Self, Recorded]]:
+    ) -> Generator[tuple[Self, Recorded]]:
         """Open the journal of a run of these rows and settings, to go on with it.
 
         Raises
@@ -292,7 +292,7 @@ def _digest(text: bytes) -> bytes:
 
 
 @contextmanager
-def _locked(path: Path, *, create: bool) -> Iterator[int]:
+def _locked(path: Path, *, create: bool) -> Generator[int]:
     import fcntl  # noqa: PLC0415  (not everywhere)
 
     option = "--journal" if create else "--resume"

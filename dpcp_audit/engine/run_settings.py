@@ -54,7 +54,7 @@ class RunSettings:
     suite: str = "papers"
     pools: tuple[str, ...] = ()
     targets: tuple[CheckSpec, ...] = ()
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     skipped: tuple[Skipped, ...] = ()
 
     def __post_init__(self) -> None:

@@ -9,8 +9,6 @@ from functools import partial
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
-import cloudpickle
-
 from dpcp_audit.checks import Chunked, Context
 from dpcp_audit.engine import encoding
 from dpcp_audit.engine.backends import Crew, Engine, hire
@@ -23,7 +21,7 @@ from dpcp_audit.engine.run_events import (
     RunStarted,
 )
 from dpcp_audit.engine.suites import row_of, suite
-from dpcp_audit.engine.tasks import Done, Task, attempt, chunks_of, perform
+from dpcp_audit.engine.tasks import Done, Task, attempt, chunks_of, perform, pickled
 from dpcp_audit.engine.worker_pool import Limits, over_time
 from dpcp_audit.errors import IncompleteError
 from dpcp_audit.results import Finding
@@ -48,8 +46,8 @@ class Past:
         Results of finished chunks of other checks, by their index.
     """
 
-    findings: dict[str, Finding] = field(default_factory=dict)
-    chunks: dict[str, dict[int, Done]] = field(default_factory=dict)
+    findings: dict[str, Finding] = field(default_factory=dict[str, Finding])
+    chunks: dict[str, dict[int, Done]] = field(default_factory=dict[str, dict[int, Done]])
 
 
 def run(
@@ -164,7 +162,7 @@ class _Running:
         check = b""
         for index in range(self.chunks):
             if index < self._needed and index not in self._done:
-                check = check or cloudpickle.dumps(self.row.check)
+                check = check or pickled(self.row.check)
                 yield Task(check=check, context=self._context, index=index, chunks=self.chunks)
 
     def add(self, done: Done) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 import traceback
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, cast
 
 from dpcp_audit.checks import Check, Chunked
 from dpcp_audit.engine import encoding
@@ -35,6 +36,12 @@ class Task:
     context: Context
     index: int = 0
     chunks: int = 1
+
+
+def pickled(check: Callable[[Context], object]) -> bytes:
+    """Return the check as other processes read it, closures and functions of notebooks included."""
+    dumps: Any = import_module("cloudpickle").dumps  # which has no types
+    return cast("bytes", dumps(check))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,8 +125,8 @@ def one_thread() -> AbstractContextManager[object]:
     Its sums round differently with the number of threads, and findings must not depend on
     the number of workers.
     """
-    import scipy.linalg  # noqa: F401, PLC0415  (what is not yet loaded cannot be limited)
     from threadpoolctl import threadpool_limits  # noqa: PLC0415  (needed by runs alone)
 
+    import_module("scipy.linalg")  # what is not yet loaded cannot be limited
     limits: AbstractContextManager[object] = threadpool_limits(limits=1)
     return limits

@@ -7,10 +7,8 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import cloudpickle
-
 from dpcp_audit.checks import Context
-from dpcp_audit.engine.tasks import Task
+from dpcp_audit.engine.tasks import Task, pickled
 from dpcp_audit.engine.worker_pool import Limits, WorkerProcess
 from dpcp_audit.errors import IncompleteError, UsageError
 from dpcp_audit.results import SourceLocation
@@ -99,7 +97,7 @@ def affordable_draws(spec: CheckSpec, seconds: float) -> int:
 
 def _timed(spec: CheckSpec, cell: WorkerProcess) -> dict[str, Any]:
     context = Context(seed=0, name=spec.name, significance=0.5)
-    task = Task(check=cloudpickle.dumps(Timing(spec=spec)), context=context)
+    task = Task(check=pickled(Timing(spec=spec)), context=context)
     done = cell.run(task, Limits(seconds=_PATIENCE_SECONDS))
     if done.stopped:
         stopped = done.error.partition(";")[0]  # a larger budget gives these calls no more time

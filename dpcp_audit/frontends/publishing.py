@@ -25,7 +25,7 @@ from dpcp_audit.reports.writers import Writer, write_all
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Sequence
     from pathlib import Path
     from types import FrameType
 
@@ -94,7 +94,8 @@ def _listeners(
     stack: ExitStack,
 ) -> tuple[Past | None, list[Callable[[Event], None]]]:
     """Return what is finished already, and the receivers of events, the journal first."""
-    past, listeners = None, []
+    past: Past | None = None
+    listeners: list[Callable[[Event], None]] = []
     if options.resume is not None:
         if options.journal is not None:
             raise UsageError("--resume goes on with its own journal: leave out --journal")
@@ -124,7 +125,7 @@ def _how_to_go_on(options: argparse.Namespace) -> str:
 
 
 @contextmanager
-def _termination_as_interrupt() -> Iterator[None]:
+def _termination_as_interrupt() -> Generator[None]:
     """Treat SIGTERM as Ctrl-C."""
 
     def interrupt(_number: int, _frame: FrameType | None) -> None:

@@ -69,7 +69,7 @@ def mapie_split_conformal(
         The coverage that is asked for, in (0, 1).
     """
     classifier = import_module("mapie.classification").SplitConformalClassifier(
-        estimator=GivenProbabilities(np.arange(probabilities.shape[1])),
+        estimator=GivenProbabilities(np.arange(int(probabilities.shape[1]))),
         confidence_level=confidence_level,
         conformity_score="lac",
         prefit=True,
@@ -97,7 +97,7 @@ def crepes_split_conformal(
     confidence : float
         The coverage that is asked for, in (0, 1).
     """
-    learner = GivenProbabilities(np.arange(probabilities.shape[1]))
+    learner = GivenProbabilities(np.arange(int(probabilities.shape[1])))
     classifier = import_module("crepes").WrapClassifier(learner)
     classifier.calibrate(probabilities, labels)
     return _threshold(

@@ -9,20 +9,21 @@ import shlex
 from dataclasses import asdict
 from enum import StrEnum
 from importlib import metadata
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from dpcp_audit import __version__
+from dpcp_audit._plain_data import is_list, is_record, is_sequence
 from dpcp_audit.engine.environment import LIBRARIES, third_party
 from dpcp_audit.engine.suites import find
 from dpcp_audit.errors import UsageError
 from dpcp_audit.reports.results_schema import SCHEMA_VERSION, check_document
 from dpcp_audit.reports.shapes import SchemaError
-from dpcp_audit.results import Finding, Power, Verdict
+from dpcp_audit.results import Finding, PlainData, Power, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from dpcp_audit.engine.run_settings import RunSettings
@@ -55,14 +56,8 @@ def to_document(
         | {"contradictions": sum(entry["contradicts"] for entry in entries)},
         "findings": entries,
     }
-    overview = find(settings.suite).overview(_plain(document))
-    return _plain(document | {"overview": asdict(overview)})
-
-
-def _plain(document: dict[str, Any]) -> dict[str, Any]:
-    plain = plain_data(document)
-    assert isinstance(plain, dict)  # noqa: S101  (for the type checker)
-    return plain
+    overview = find(settings.suite).overview(plain_record(document))
+    return plain_record(document | {"overview": asdict(overview)})
 
 
 def _entry(finding: Finding, settings: RunSettings) -> dict[str, Any]:
@@ -96,18 +91,23 @@ def _power(power: Power) -> dict[str, Any]:
     return asdict(power) | {"factor": power.factor}
 
 
+def plain_record(record: Mapping[str, object]) -> PlainData:
+    """Return the record as JSON-ready data; see ``plain_data``."""
+    return {key: plain_data(item) for key, item in record.items()}
+
+
 def plain_data(value: object) -> object:  # noqa: PLR0911  (one return a type)
     """Return the value as JSON-ready data: arrays as lists, infinities and NaN as strings."""
-    if isinstance(value, dict):
+    if is_record(value):
         return {str(key): plain_data(item) for key, item in value.items()}
     if isinstance(value, np.ndarray):
-        return plain_data(value.tolist())
-    if isinstance(value, list | tuple):
+        return plain_data(cast("Any", value).tolist())
+    if is_sequence(value):
         return [plain_data(item) for item in value]
     if isinstance(value, StrEnum):
         return str(value)
     if isinstance(value, np.generic):
-        return plain_data(value.item())
+        return plain_data(cast("Any", value).item())
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if value is None or isinstance(value, str | bool | int | float):
@@ -117,9 +117,9 @@ def plain_data(value: object) -> object:  # noqa: PLR0911  (one return a type)
 
 def agree(first: object, second: object) -> bool:
     """Tell whether two pieces of plain data agree, floats up to the rounding of other machines."""
-    if isinstance(first, dict) and isinstance(second, dict):
+    if is_record(first) and is_record(second):
         return first.keys() == second.keys() and all(agree(first[k], second[k]) for k in first)
-    if isinstance(first, list) and isinstance(second, list):
+    if is_list(first) and is_list(second):
         return len(first) == len(second) and all(map(agree, first, second))
     if isinstance(first, float) and isinstance(second, float):
         return math.isclose(first, second, rel_tol=1e-9, abs_tol=1e-12)
@@ -135,7 +135,7 @@ def load(path: Path) -> dict[str, Any]:
     """Read a results document, refusing other files, unknown major versions and other shapes."""
     try:
         document = plain_data(json.loads(path.read_text(encoding="utf-8")))
-        if isinstance(document, dict):
+        if is_record(document):
             dump(document).encode()  # what cannot be written again is refused here
     except OSError as error:
         raise DocumentError(f"{path}: {error.strerror or error}") from error
@@ -143,7 +143,7 @@ def load(path: Path) -> dict[str, Any]:
         raise DocumentError(f"{path}: not a results file (nested too deeply)") from error
     except ValueError as error:  # of the decoder, or text that is not Unicode
         raise DocumentError(f"{path}: not a JSON file ({error})") from error
-    if not isinstance(document, dict) or "schema_version" not in document:
+    if not is_record(document) or "schema_version" not in document:
         raise DocumentError(f"{path}: not a dpcp-audit results file (no schema_version)")
     version = str(document["schema_version"])
     if version.split(".", maxsplit=1)[0] != SCHEMA_VERSION.split(".", maxsplit=1)[0]:

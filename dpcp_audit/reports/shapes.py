@@ -10,6 +10,8 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from dpcp_audit._plain_data import is_list, is_record
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
@@ -93,7 +95,7 @@ class Items:
 
     def check(self, value: object, place: str, *, words: str = "") -> None:
         """Raise ``SchemaError`` where the value is of another shape."""
-        if not isinstance(value, list) or self.length not in {None, len(value)}:
+        if not is_list(value) or self.length not in {None, len(value)}:
             raise _wrong(place, words or self.words, value)
         for i, item in enumerate(value):
             self.of.check(item, f"{place}[{i}]")
@@ -108,14 +110,14 @@ class Items:
 class Record:
     """An object with known keys; others are let pass, since a later version may add some."""
 
-    required: Mapping[str, Shape] = field(default_factory=dict)
-    optional: Mapping[str, Shape] = field(default_factory=dict)
+    required: Mapping[str, Shape] = field(default_factory=dict[str, Shape])
+    optional: Mapping[str, Shape] = field(default_factory=dict[str, Shape])
     rest: Shape | None = None
     words: str = "an object"
 
     def check(self, value: object, place: str, *, words: str = "") -> None:
         """Raise ``SchemaError`` where the value is of another shape."""
-        if not isinstance(value, dict):
+        if not is_record(value):
             raise _wrong(place, words or self.words, value)
         prefix = f"{place}." if place else ""
         for key in self.required:
@@ -193,6 +195,6 @@ NUMBER = Leaf(
 NUMBERS = Leaf(
     words="a list of numbers",
     json={"type": "array", "items": NUMBER.json},
-    holds=lambda value: isinstance(value, list) and all(map(_is_number, value)),
+    holds=lambda value: is_list(value) and all(map(_is_number, value)),
 )
 OBJECT = Record()

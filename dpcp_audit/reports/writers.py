@@ -102,7 +102,7 @@ def _stdout() -> TextIO:
 
 def write_all(document: dict[str, Any], writers: Sequence[Writer]) -> None:
     """Render and write every report; what could not be written is reported once all were tried."""
-    failures = []
+    failures: list[str] = []
     for writer in writers:
         text = writer.render(document)
         if writer.path is None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from scipy.special import logsumexp
@@ -89,7 +89,7 @@ class BettingTest:
         paths = np.cumsum(pair_outcomes(inside, neighbour_inside), axis=-2)
         reached = self.log_capital(paths) >= -math.log(significance)
         never = ~reached.any(axis=-1)
-        return np.asarray(np.where(never, reached.shape[-1] + 1, reached.argmax(axis=-1) + 1))
+        return cast("IntArray", np.where(never, reached.shape[-1] + 1, reached.argmax(axis=-1) + 1))
 
     def draws_needed(
         self, p: float, p_prime: float, *, significance: float, detection: float = _DETECTION

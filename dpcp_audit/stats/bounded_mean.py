@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, cast
 
 import numpy as np
 from scipy.special import logsumexp
@@ -93,7 +93,7 @@ class MeanBets:
             How often each value occurred; once without.
         """
         gains = self._gains(values, at_least)
-        parts = []
+        parts: list[FloatArray] = []
         for bet in self.bets:
             factors = np.log1p(bet * gains)
             parts.append(factors.sum(axis=-1) if counts is None else factors @ counts)
@@ -133,7 +133,7 @@ class MeanBets:
         path = self.log_capital(self.log_wealth_path(values, at_least=at_least))
         reached = path >= -math.log(significance)
         never = ~reached.any(axis=-1)
-        return np.asarray(np.where(never, reached.shape[-1] + 1, reached.argmax(axis=-1) + 1))
+        return cast("IntArray", np.where(never, reached.shape[-1] + 1, reached.argmax(axis=-1) + 1))
 
     def upper_limit(self, values: ArrayLike, *, significance: float) -> float:
         """Return the smallest mean that the capital excludes from above, 1 where there is none.

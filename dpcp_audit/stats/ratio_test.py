@@ -130,7 +130,7 @@ class RatioTest:
     def region(self, t: float, low: float, high: float) -> Region:
         """Return the set T ≥ ``t`` > 0, where y matters at some rate p′ in [low, high]."""
         first, last = self._window(np.array([low, high]))
-        counts = np.arange(first.min(), last.max() + 1)
+        counts = np.arange(float(first.min()), float(last.max()) + 1)
         return Region(counts, self.critical_counts(t, counts))
 
     def rejection_probability(

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit import _validate
+from dpcp_audit._plain_data import is_sequence
 from dpcp_audit._values import Probability, Value, number, number_of, wrong
 from dpcp_audit.errors import UsageError
 from dpcp_audit.guarantees import (
@@ -43,8 +44,8 @@ class Claims(Value):
 
     def read(self, value: object, name: str) -> tuple[PrivacyGuarantee, ...]:
         """Return the guarantees."""
-        listed = value if isinstance(value, list | tuple) else [value]
-        if self.size > 1 and not any(isinstance(item, list | tuple) for item in listed):
+        listed = value if is_sequence(value) else [value]
+        if self.size > 1 and not any(is_sequence(item) for item in listed):
             listed = [listed]
         return tuple(self._one(item, value, name) for item in listed)
 
@@ -64,7 +65,7 @@ class Claims(Value):
         return {"action": "append"} | ({"nargs": self.size} if self.size > 1 else {})
 
     def _one(self, item: object, value: object, name: str) -> PrivacyGuarantee:
-        each = item if isinstance(item, list | tuple) else [item]
+        each = item if is_sequence(item) else [item]
         if len(each) != self.size:
             shape = "a number" if self.size == 1 else f"{self.size} numbers"
             raise wrong(name, f"{shape}, or a list of such", value)

@@ -7,9 +7,10 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from dpcp_audit import options
+from dpcp_audit._plain_data import is_list
 from dpcp_audit.errors import UsageError
 from dpcp_audit.options import dashed
 from dpcp_audit.target_checks.check_spec import CheckSpec
@@ -51,7 +52,7 @@ def load(path: Path) -> Config:
             raise UsageError(f"{path} has no [tool.dpcp-audit]")
     if not isinstance(data, Mapping):
         raise UsageError(f"{where} must be a table")
-    return from_data(data, folder=path.parent, where=where)
+    return from_data(cast("Mapping[str, Any]", data), folder=path.parent, where=where)
 
 
 def from_data(data: Mapping[str, Any], *, folder: Path = Path(), where: str = "") -> Config:
@@ -95,7 +96,7 @@ def require_distinct(specs: tuple[CheckSpec, ...]) -> None:
 
 def _tables(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     checks = data.get(_CHECKS, [])
-    if not isinstance(checks, list) or not all(isinstance(c, Mapping) for c in checks):
+    if not is_list(checks) or not all(isinstance(c, Mapping) for c in checks):
         raise UsageError("check must be a list of tables: [[check]]")
     if not checks:
         raise UsageError("no [[check]] is given")

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcp_audit._plain_data import is_sequence
+from dpcp_audit._types import is_array
 from dpcp_audit.targets.kinds import Kind
 from dpcp_audit.targets.target_errors import one_line
 
@@ -105,9 +107,9 @@ def _what(answer: Any) -> str:
     name = type(answer).__name__
     if answer is None or isinstance(answer, bool):
         return str(answer)
-    if isinstance(answer, np.ndarray):
+    if is_array(answer):
         return f"an array of shape {answer.shape} and type {answer.dtype}"
-    if isinstance(answer, tuple | list):
+    if is_sequence(answer):
         return f"a {name} of {len(answer)}"
     if isinstance(answer, complex):
         return f"the complex number {answer}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Generator, Iterable
 
 _CHARACTERS = 2000
 _SILENCE = "\n(more that the code under audit prints is not shown)\n"
@@ -21,7 +21,7 @@ class Talk:
     left: int = _CHARACTERS
 
     @contextmanager
-    def limited(self) -> Iterator[None]:
+    def limited(self) -> Generator[None]:
         """Let pass what is printed to stdout and stderr until the characters are used up.
 
         Afterwards both are as they were, whatever the code put in their place.

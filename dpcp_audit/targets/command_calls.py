@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcp_audit._plain_data import is_list, is_record
 from dpcp_audit.targets import answers
 from dpcp_audit.targets.calling_convention import draw_seed
 from dpcp_audit.targets.process import LineProcess
@@ -43,7 +44,7 @@ class CommandCaller:
     name: str
     kind: Kind
     domain: int | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     call_seconds: float = 10.0
     _process: LineProcess | None = None
     _id: int = 0
@@ -107,7 +108,7 @@ class CommandCaller:
                 f"{self.name} printed {shown!r}, which is no JSON; stdout is for replies alone, "
                 "messages go to stderr"
             ) from None
-        if not isinstance(reply, dict) or "id" not in reply or not {"values", "error"} & set(reply):
+        if not is_record(reply) or "id" not in reply or not {"values", "error"} & set(reply):
             raise TargetUnusableError(
                 f"{self.name} replied {shown!r}, which must be an object with 'id' and 'values', "
                 "or 'id' and 'error'"
@@ -124,7 +125,7 @@ class CommandCaller:
     def _values(self, reply: Mapping[str, Any], size: int) -> FloatArray:
         values = reply["values"]
         try:
-            if isinstance(values, list):
+            if is_list(values):
                 values = [_number(value, self.kind) for value in values]
             return answers.numbers_of(values, size, kind=self.kind)
         except answers.AnswerError as error:

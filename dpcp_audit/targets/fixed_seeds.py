@@ -11,7 +11,7 @@ from dpcp_audit.targets.loading import code_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from types import FunctionType
+    from types import CodeType, FunctionType
 
 _SEEDERS = frozenset(
     {"default_rng", "seed", "set_seed", "manual_seed", "RandomState", "Random", "SeedSequence"}
@@ -25,7 +25,8 @@ def fixed_seed(function: object) -> str | None:
 
     The function itself is read, and the functions of its own module that it mentions.
     """
-    waiting, seen = [_plain(function)], set()
+    waiting = [_plain(function)]
+    seen: set[CodeType] = set()
     while waiting:
         current = waiting.pop()
         if current is None or current.__code__ in seen:

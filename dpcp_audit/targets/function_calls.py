@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcp_audit._types import is_array
 from dpcp_audit.targets import answers
 from dpcp_audit.targets.captured_output import Talk
 from dpcp_audit.targets.fixed_seeds import fixed_seed
@@ -39,7 +40,7 @@ class FunctionCaller:
     kind: Kind
     convention: Convention
     vectorised: bool = False
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     _talk: Talk = field(default_factory=Talk, init=False, repr=False, compare=False)
 
     def outputs(
@@ -91,7 +92,7 @@ class FunctionCaller:
     def _call(
         self, inputs: tuple[Any, ...], rng: np.random.Generator, keywords: Mapping[str, int]
     ) -> Any:
-        data = [x.copy() if isinstance(x, np.ndarray) else x for x in inputs]
+        data: list[Any] = [x.copy() if isinstance(x, np.ndarray) else x for x in inputs]
         process = os.getpid()
         try:
             return self.function(*data, **self.convention.keywords(rng), **keywords, **self.options)
@@ -123,7 +124,7 @@ def describe(kind: Kind, inputs: tuple[Any, ...]) -> str:
     """Return what a call was given, in words."""
     if kind is Kind.RANDOMIZER:
         (value,) = inputs
-        return f"{len(value)} values" if isinstance(value, np.ndarray) else f"the value {value}"
+        return f"{len(value)} values" if is_array(value) else f"the value {value}"
     return " and ".join(
         f"{name} of shape {np.shape(x)}" for name, x in zip(kind.inputs, inputs, strict=True)
     )

@@ -12,11 +12,11 @@ import numpy as np
 from dpcp_audit.targets.calling_convention import draw_seed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
 
 
 @contextmanager
-def seeded(rng: np.random.Generator) -> Iterator[None]:
+def seeded(rng: np.random.Generator) -> Generator[None]:
     """Seed the global generators of NumPy, ``random`` and torch, where it is loaded, from ``rng``.
 
     They are left as they were found.

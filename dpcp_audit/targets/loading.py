@@ -12,12 +12,12 @@ import sys
 import traceback
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from dpcp_audit.targets.target_errors import TargetError, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator
     from types import CodeType, ModuleType
 
 _numbers = itertools.count(1)
@@ -69,10 +69,16 @@ def load(target: str) -> Callable[..., Any]:
     return function
 
 
+def _body(found: object) -> object:
+    """Return the function behind a callable."""
+    if isinstance(found, functools.partial):
+        return cast("Any", found).func
+    return found if inspect.isroutine(found) else getattr(type(found), "__call__", None)  # noqa: B004
+
+
 def require_function(found: object, name: str) -> None:
     """Refuse what cannot be called for one output: a value, a class, a coroutine or generator."""
-    body = found if inspect.isroutine(found) else getattr(type(found), "__call__", None)  # noqa: B004
-    body = found.func if isinstance(found, functools.partial) else body
+    body = _body(found)
     what = None
     if inspect.isclass(found):
         what = "is a class: name a function, or a method as in module:Class.method"
@@ -159,7 +165,7 @@ def _module(name: str) -> ModuleType:
 
 
 @contextmanager
-def _importable(folder: Path) -> Iterator[None]:
+def _importable(folder: Path) -> Generator[None]:
     """Put a folder first among the places of modules."""
     sys.path.insert(0, str(folder))
     importlib.invalidate_caches()
@@ -171,7 +177,7 @@ def _importable(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _apart(folder: Path) -> Iterator[None]:
+def _apart(folder: Path) -> Generator[None]:
     """Keep modules beside one file from being taken for those beside another.
 
     Two files may each import a ``helpers`` of their own.

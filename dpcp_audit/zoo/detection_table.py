@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit._format import clipped, number
+from dpcp_audit._plain_data import is_list
 from dpcp_audit.figures import Figure, FigureKind, Series
 from dpcp_audit.quantities import Quantity
 from dpcp_audit.zoo.specimen import SpecimenCheck
@@ -16,6 +17,7 @@ from dpcp_audit.zoo.zoo_rows import row_id
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from dpcp_audit.results import PlainData
     from dpcp_audit.zoo.specimen import Specimen
 
 _LONGEST_WITNESS = 80
@@ -71,7 +73,7 @@ class Line:
 def lines_of(document: Mapping[str, Any], *, of: tuple[Specimen, ...]) -> list[Line]:
     """Return a line for each of some specimens of which the document holds a finding."""
     findings = {finding["id"]: finding for finding in document["findings"]}
-    lines = []
+    lines: list[Line] = []
     for specimen in of:
         own = {
             column: findings[row_id(specimen, column)]
@@ -146,7 +148,8 @@ def _cell(specimen: Specimen, column: SpecimenCheck, finding: Mapping[str, Any])
         mark = Mark.FAILED
     else:
         mark = Mark.BLIND if specimen.twin and column in specimen.unseen else Mark.HOLDS
-    evidence, witness = finding["evidence"] or {}, finding["witness"]
+    evidence: PlainData = finding["evidence"] or {}
+    witness: PlainData = finding["witness"]
     draws = witness.get("spent", witness.get("calls", evidence.get("n_samples")))
     return DetectionCell(mark=mark, draws=draws)
 
@@ -173,10 +176,11 @@ def _witness(
 
 
 def _said(finding: Mapping[str, Any]) -> str:
-    witness, evidence = finding["witness"], finding["evidence"] or {}
+    witness: PlainData = finding["witness"]
+    evidence: PlainData = finding["evidence"] or {}
     if "family" in witness:
         value = witness["value"]
-        size = f", n = {len(value)}" if isinstance(value, list) else ""
+        size = f", n = {len(value)}" if is_list(value) else ""
         pair = "" if size else f" {value} and {witness['neighbour']}"
         return f"{witness['family']}{pair}{size}"
     if "law" in witness:

@@ -176,7 +176,7 @@ def gaps_loss(sensitivity: float, sizes: tuple[int, ...] = (100, 500)) -> Comput
 def _gap_ratio(n: int, low: int, sensitivity: float) -> float:
     """Return the largest |log-ratio| over gaps that are open on both inputs."""
     crowd = np.concatenate([np.zeros(low), np.full(n - 1 - low, 0.5)])
-    densities = []
+    densities: list[FloatArray] = []
     for moved in (1.0, 0.0):
         edges, chances = broken_quantiles.gap_weights(
             np.append(crowd, moved), sensitivity=sensitivity

@@ -78,7 +78,7 @@ class Specimen:
     twin: str = ""
     target: str = ""
     kind: Kind = Kind.QUANTILE
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     privacy: PrivacyGuarantee | None = None
     coverage: Coverage | None = None
     alpha: float | None = None
@@ -95,7 +95,7 @@ class Specimen:
     probe: bool = False
     caught_by: frozenset[SpecimenCheck] = frozenset()
     hidden: frozenset[SpecimenCheck] = frozenset()
-    unseen: Mapping[SpecimenCheck, str] = field(default_factory=dict)
+    unseen: Mapping[SpecimenCheck, str] = field(default_factory=dict[SpecimenCheck, str])
 
     @property
     def spec(self) -> CheckSpec:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from dpcp_audit.computed import Computed
 from dpcp_audit.decisions import conclude
 from dpcp_audit.quantities import Quantity
@@ -20,6 +18,7 @@ from dpcp_audit.zoo.specimen import Specimen, SpecimenCheck
 from dpcp_audit.zoo.specimens import specimens
 
 if TYPE_CHECKING:
+    from dpcp_audit._types import BoolArray
     from dpcp_audit.checks import Check, Context
     from dpcp_audit.results import PlainData
 
@@ -82,7 +81,8 @@ class FreshNoise:
             except DegenerateTargetError as error:
                 repeats, note = 1.0, str(error)
             else:
-                repeats = float(np.mean(outputs[1:] == outputs[0]))
+                same: BoolArray = outputs[1:] == outputs[0]
+                repeats = float(same.mean())
                 note = "Other generators give other thresholds."
         evidence = Evidence.exact(
             Quantity.SHARE_OF_OUTPUTS,

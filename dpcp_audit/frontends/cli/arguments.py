@@ -6,7 +6,7 @@ import argparse
 import math
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dpcp_audit._values import Duration
 from dpcp_audit.errors import UsageError
@@ -19,8 +19,26 @@ if TYPE_CHECKING:
 
     from dpcp_audit.options import Option
 
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001
-    Parser = argparse.ArgumentParser | argparse._ArgumentGroup  # noqa: SLF001
+
+class Commands(Protocol):
+    """The commands of a parser."""
+
+    def add_parser(self, name: str, **settings: Any) -> argparse.ArgumentParser:
+        """Return the parser of a further command."""
+        ...
+
+
+class Parser(Protocol):
+    """A parser, or a group of its options."""
+
+    def add_argument(self, *names: str, **settings: Any) -> argparse.Action:
+        """Add an option."""
+        ...
+
+    def set_defaults(self, **values: Any) -> None:
+        """Set what the parsed options hold where nothing else is given."""
+        ...
+
 
 EXIT_CODES = """\
 exit codes of 'run':
@@ -35,15 +53,16 @@ _DEST = "option."
 """In front of what ``argparse`` calls an option of a table: 'command' is taken."""
 
 
-def groups_of(parser: argparse.ArgumentParser) -> dict[Group, argparse._ArgumentGroup]:
+def groups_of(parser: argparse.ArgumentParser) -> dict[Group, Parser]:
     """Return a heading in ``--help`` for each group of options."""
     return {group: parser.add_argument_group(group) for group in Group}
 
 
-def add_options(groups: dict[Group, argparse._ArgumentGroup], options: Iterable[Option]) -> None:
+def add_options(groups: dict[Group, Parser], options: Iterable[Option]) -> None:
     """Add the options of a table, each to its group; ``given`` returns what was given."""
     for each in options:
-        settings = {"default": None, "help": each.help} | each.value.arguments(default=each.default)
+        settings: dict[str, Any] = {"default": None, "help": each.help}
+        settings |= each.value.arguments(default=each.default)
         if each.metavar and settings.get("action") != "store_const":
             two = settings.get("nargs") == 2
             settings["metavar"] = tuple(each.metavar.split()) if two else each.metavar

@@ -78,11 +78,11 @@ class AuditSession:
     reports: tuple[str, ...]
     baseline: Path | None
     tests: int = 0
-    audited: dict[str, Audited] = field(default_factory=dict)
-    received: list[dict[str, Any]] = field(default_factory=list)
+    audited: dict[str, Audited] = field(default_factory=dict[str, Audited])
+    received: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     complete: bool = True
     failed: bool = False
-    lines: list[str] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list[str])
 
     @property
     def share(self) -> float:

@@ -19,7 +19,7 @@ from dpcp_audit.audits.search.pair_space import input_from_data
 from dpcp_audit.audits.search.pilot_hypotheses import choose_pair_test
 from dpcp_audit.guarantees import PureDP
 from dpcp_audit.quantities import Quantity
-from dpcp_audit.reports.document import load, plain_data
+from dpcp_audit.reports.document import load, plain_record
 from dpcp_audit.results import Count, Evidence, EvidenceKind, Measure, Sample
 from dpcp_audit.targets import Kind
 from dpcp_audit.theorems.coverage import coverage_audit
@@ -100,7 +100,7 @@ def measured_again(old: PlainData, target: Target, context: Context) -> PlainDat
 
 def _counted(case: PlainData, target: Target, context: Context) -> PlainData:
     """Guess from the event which of the neighbours, drawn by a fair coin, an output comes from."""
-    trials = case["n_samples"]
+    trials = int(case["n_samples"])
     heads = int(context.rng(2).binomial(trials, 0.5))
     likelier, other = _outputs(case, target, context, (heads, trials - heads))
     event = Event.from_data(case["event"])
@@ -132,9 +132,7 @@ def _outputs(
 
 
 def _plain(evidence: Evidence, witness: PlainData) -> PlainData:
-    data = plain_data({"evidence": asdict(evidence), "witness": witness})
-    assert isinstance(data, dict)  # noqa: S101  (for the type checker)
-    return data
+    return plain_record({"evidence": asdict(evidence), "witness": witness})
 
 
 def _named(context: Context, what: str) -> Context:

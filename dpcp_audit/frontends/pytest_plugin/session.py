@@ -173,8 +173,12 @@ def _compared(session: AuditSession, found: Mapping[str, Any]) -> list[str]:
     return lines + [_worsening(change) for change in comparison.worsenings]
 
 
+def _evidence(side: PlainData | None) -> PlainData:
+    return (side.get("evidence") if side else None) or {}
+
+
 def _worsening(change: Change) -> str:
-    old, new = ((side or {}).get("evidence") or {} for side in (change.old, change.new))
+    old, new = (_evidence(side) for side in (change.old, change.new))
     if change.number is not Movement.WORSE:
         return f"WORSE {change.id}: refuted, and was not"
     return (

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit import options as tables
+from dpcp_audit._plain_data import is_sequence
 from dpcp_audit._values import Choice, wrong
 from dpcp_audit.engine import runner, suites
 from dpcp_audit.engine.backends import Engine
@@ -178,7 +179,7 @@ def _keys(guarantees: Sequence[Guarantee]) -> list[str]:
 
 def _patterns(only: object) -> list[str]:
     listed = [only] if isinstance(only, str) else only
-    if not isinstance(listed, list | tuple) or not all(isinstance(each, str) for each in listed):
+    if not is_sequence(listed) or not all(isinstance(each, str) for each in listed):
         raise wrong("only", "a pattern or a list of them", only)
     return list(listed)
 

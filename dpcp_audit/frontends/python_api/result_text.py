@@ -32,7 +32,8 @@ _SHOWN = (("verdict", 12), ("claim", 30), ("measured", 26), ("claimed", 9))
 
 def row(key: str, entry: Mapping[str, Any]) -> PlainData:
     """Return a claim's row of the table, numbers as floats; None is what a check does not have."""
-    evidence, power = entry["evidence"] or {}, entry["power"] or {}
+    evidence: PlainData = entry["evidence"] or {}
+    power: PlainData = entry["power"] or {}
     numbers = {
         name: _number(evidence.get(name))
         for name in ("value", "lower", "upper", "claimed", "confidence")

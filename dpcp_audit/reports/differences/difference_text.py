@@ -120,7 +120,7 @@ def _escape(text: str) -> str:
 
 
 def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
-    evidence = (row["new"] or row["old"])["evidence"] or {}
+    evidence: PlainData = (row["new"] or row["old"])["evidence"] or {}
     return (
         _standing(row),
         row["id"],

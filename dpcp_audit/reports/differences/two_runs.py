@@ -226,6 +226,11 @@ def _verdict(old: PlainData | None, new: PlainData | None) -> Movement:
     return Movement.BETTER if is_ in {Verdict.PROVED, Verdict.CONSISTENT} else Movement.NONE
 
 
+def _claimed(finding: PlainData) -> Any:
+    evidence: PlainData = finding["evidence"] or {}
+    return evidence.get("claimed")
+
+
 def _remarks(
     old: PlainData,
     new: PlainData,
@@ -233,12 +238,12 @@ def _remarks(
     verdict: Movement,
     number: Movement,
 ) -> Sequence[str]:
-    remarks = []
+    remarks: list[str] = []
     if measured.reason:
         remarks.append(measured.reason)
     if measured.differs:
         remarks.append(f"measured at another case (differs in {', '.join(measured.differs)})")
-    claims = [(finding["evidence"] or {}).get("claimed") for finding in (old, new)]
+    claims = [_claimed(finding) for finding in (old, new)]
     if None not in claims and not agree(*(to_float(claim) for claim in claims)):
         remarks.append(f"the claim changed from {claims[0]} to {claims[1]}")
     if verdict is Movement.WORSE and number is Movement.NONE:

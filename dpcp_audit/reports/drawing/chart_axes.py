@@ -15,9 +15,8 @@ from dpcp_audit.reports.drawing.svg import INK
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from matplotlib.axes import Axes
-
     from dpcp_audit._types import FloatArray
+    from dpcp_audit.reports.drawing.svg import Axes
 
 _COLOURS = ("#1f7fc0", "#d55e00", "#009e73", "#b0629a", "#8a7a00")
 _DASHES = ("-", (0, (5, 2)), (0, (1.2, 1.6)), (0, (6, 2, 1.2, 2)), (0, (9, 3)), (0, (3, 1.2)))
@@ -162,8 +161,12 @@ def _label_decades(axis: Any) -> None:
 
     low, high = sorted(axis.get_view_interval())
     narrow = high / low < 50
+
+    def tick(value: float, _: int | None) -> str:
+        return _tick(value, narrow=narrow)
+
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if narrow else (1.0,), numticks=8))
-    axis.set_major_formatter(FuncFormatter(lambda v, _: _tick(v, narrow=narrow)))
+    axis.set_major_formatter(FuncFormatter(tick))
     axis.set_minor_formatter(NullFormatter())
 
 

@@ -12,8 +12,8 @@ from dpcp_audit.reports.drawing.svg import INK
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import matplotlib.figure
-    from matplotlib.axes import Axes
+    from dpcp_audit.reports.drawing.svg import Axes, Canvas
+    from dpcp_audit.results import PlainData
 
 _BELOW, _ABOVE = "#1f7fc0", "#d55e00"
 _FAINTEST, _STRONGEST = 0.08, 0.6
@@ -57,7 +57,7 @@ class _Grid:
         )
 
 
-def heat_map(figure: Mapping[str, Any]) -> matplotlib.figure.Figure:
+def heat_map(figure: Mapping[str, Any]) -> Canvas:
     """Draw a heat map of a results document.
 
     The strength of a cell's colour is its value's place between 0 (or the least value, if that
@@ -74,7 +74,7 @@ def heat_map(figure: Mapping[str, Any]) -> matplotlib.figure.Figure:
     longest = max(map(len, grid.rows), default=0)
     left = min(longest * _CHARACTER, _SHARE_OF_LABELS * _WIDTH) + 0.2
     plot, foot, top = _ROW * max(len(grid.rows), 1), 0.62, 0.3 if figure.get("marks") else 0.08
-    canvas = Figure(figsize=(_WIDTH, top + plot + foot))
+    canvas: Canvas = Figure(figsize=(_WIDTH, top + plot + foot))
     height = top + plot + foot
     axes = canvas.add_axes((left / _WIDTH, foot / height, 1 - (left + 0.1) / _WIDTH, plot / height))
     draw_heat_map(axes, figure)
@@ -85,12 +85,13 @@ def draw_heat_map(axes: Axes, figure: Mapping[str, Any]) -> None:
     """Draw a heat map on given axes; see ``heat_map``."""
     grid = _Grid.of(figure)
     _dress(axes, grid, figure)
-    _fill(axes, grid, [to_float(value) for value in (figure.get("marks") or {}).values()])
+    marks: PlainData = figure.get("marks") or {}
+    _fill(axes, grid, [to_float(value) for value in marks.values()])
     _explain(axes, figure)
 
 
 def _columns(figure: Mapping[str, Any]) -> tuple[str, ...]:
-    labels = figure.get("columns") or []
+    labels: list[str] = figure.get("columns") or []
     if labels:
         return tuple(clipped(printable(label), 14) for label in labels)
     series = figure["series"]
@@ -98,7 +99,7 @@ def _columns(figure: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _texts(row: Mapping[str, Any]) -> tuple[str, ...]:
-    given = row.get("texts") or []
+    given: list[str] = row.get("texts") or []
     if given:
         return tuple(clipped(printable(text), 14) for text in given)
     return tuple("" if math.isnan(to_float(y)) else number(y, digits=2) for y in row["y"])
@@ -150,7 +151,8 @@ def _strength(value: float, low: float, high: float) -> float:
 
 
 def _explain(axes: Axes, figure: Mapping[str, Any]) -> None:
-    words = ", ".join(printable(label) for label in figure.get("marks") or {})
+    marks: PlainData = figure.get("marks") or {}
+    words = ", ".join(printable(label) for label in marks)
     if words:
         _beside(axes, "■", 0, _ABOVE)
         _beside(axes, words, 13, INK)

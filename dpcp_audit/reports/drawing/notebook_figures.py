@@ -40,5 +40,6 @@ def plot_figure(figure: Mapping[str, Any], axes: Axes | None = None) -> Axes:
         height = axes.bbox.height / axes.figure.dpi
         draw_chart(axes, figure, height=height)
         rows = rows_above(figure)
-    axes.set_title(printable(figure["title"]), pad=(ROW * rows + 0.1) * _POINTS, fontsize=10)
+    drawn: Any = axes  # not all of its keywords have types
+    drawn.set_title(printable(figure["title"]), pad=(ROW * rows + 0.1) * _POINTS, fontsize=10)
     return axes

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import re
+from typing import Any, TypeAlias
 from xml.etree import ElementTree as ET
+
+Axes: TypeAlias = Any
+"""Those of matplotlib, not all of whose keywords have types."""
+Canvas: TypeAlias = Any
+"""A figure of matplotlib."""
 
 INK = "#010203"
 """Drawn in this colour, an element takes the text colour of the page around it."""

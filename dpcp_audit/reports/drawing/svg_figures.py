@@ -11,6 +11,7 @@ import hashlib
 import io
 import json
 import warnings
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit._format import printable
@@ -23,7 +24,7 @@ from dpcp_audit.reports.drawing.svg import inline
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import matplotlib.figure
+    from dpcp_audit.reports.drawing.svg import Canvas
 
 _STYLE: Mapping[Any, Any] = {
     "svg.fonttype": "none",
@@ -78,7 +79,7 @@ def figure_svg(figure: Mapping[str, Any], *, prefix: str | None = None) -> str:
 
 def _markup(figure: Mapping[str, Any]) -> str:
     try:
-        import matplotlib as mpl  # noqa: PLC0415
+        mpl: Any = import_module("matplotlib")  # not all of it has types
     except ImportError as error:
         raise MissingExtraError("matplotlib", "report") from error
     buffer = io.StringIO()
@@ -93,12 +94,12 @@ def _markup(figure: Mapping[str, Any]) -> str:
     return buffer.getvalue()
 
 
-def _chart(figure: Mapping[str, Any]) -> matplotlib.figure.Figure:
+def _chart(figure: Mapping[str, Any]) -> Canvas:
     from matplotlib.figure import Figure  # noqa: PLC0415
 
     top = ROW * rows_above(figure) + 0.1
     height = top + _PLOT + _BOTTOM
-    canvas = Figure(figsize=(_WIDTH, height))
+    canvas: Canvas = Figure(figsize=(_WIDTH, height))
     share = (_WIDTH - _LEFT - _RIGHT) / _WIDTH
     axes = canvas.add_axes((_LEFT / _WIDTH, _BOTTOM / height, share, _PLOT / height))
     draw_chart(axes, figure, height=_PLOT)

@@ -17,12 +17,15 @@ from dpcp_audit._format import (
     telling_digits,
     to_float,
 )
+from dpcp_audit._plain_data import is_record
 from dpcp_audit.reports.findings.severity import Breach, breach, named, power_sentence
 from dpcp_audit.reports.findings.witness import short, telling
 from dpcp_audit.results import EvidenceKind, Standing, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from dpcp_audit.results import PlainData
 
 WORST_FIRST = (
     Verdict.ERROR,
@@ -159,7 +162,7 @@ def entries_of(document: Mapping[str, Any]) -> tuple[Entry, ...]:
 
 def _anchors(ids: Sequence[str]) -> list[str]:
     seen: Counter[str] = Counter()
-    anchors = []
+    anchors: list[str] = []
     for name in ids:
         slug = "claim-" + re.sub(r"[^A-Za-z0-9]+", "-", name[:200]).strip("-").lower()
         seen[slug] += 1
@@ -169,7 +172,7 @@ def _anchors(ids: Sequence[str]) -> list[str]:
 
 
 def _entry(finding: Mapping[str, Any], anchor: str, place: int, seed: object) -> Entry:
-    evidence = finding.get("evidence") or {}
+    evidence: PlainData = finding.get("evidence") or {}
     digits = telling_digits(evidence)
     value, claimed = evidence.get("value"), evidence.get("claimed")
     return Entry(
@@ -239,8 +242,8 @@ def _claim(finding: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _counts(evidence: Mapping[str, Any]) -> list[tuple[str, str]]:
-    counts = (evidence.get("sample") or {}).get("counts") or ()
-    return [("Counted", _counted(count)) for count in counts]
+    sample: PlainData = evidence.get("sample") or {}
+    return [("Counted", _counted(count)) for count in sample.get("counts") or ()]
 
 
 def _counted(count: Mapping[str, Any]) -> str:
@@ -249,6 +252,6 @@ def _counted(count: Mapping[str, Any]) -> str:
 
 def _location(finding: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     location = finding.get("location")
-    if not isinstance(location, dict) or "file" not in location:
+    if not is_record(location) or "file" not in location:
         return ()
     return (("Source line", printable(f"{location['file']}:{location.get('line', '?')}")),)

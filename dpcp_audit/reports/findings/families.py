@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from dpcp_audit.reports.findings.entry import Entry
+    from dpcp_audit.results import PlainData
 
 _LEAST_CELLS, _MOST_CASES, _MOST_SIZES = 6, 60, 12
 
@@ -135,7 +136,7 @@ def _heat_map(
     cells: Mapping[tuple[str, int], Entry], rows: Sequence[str], columns: Sequence[int]
 ) -> dict[str, Any]:
     first = cells[next(key for key in cells if key[0] in rows)]
-    series = []
+    series: list[PlainData] = []
     for row in rows:
         found = [cells.get((row, n)) for n in columns]
         series.append(

@@ -17,6 +17,8 @@ from dpcp_audit.results import EvidenceKind
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from dpcp_audit.results import PlainData
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Breach:
@@ -94,8 +96,9 @@ def bound_of(evidence: Mapping[str, Any]) -> Bound:
 
 def named(evidence: Mapping[str, Any]) -> str:
     """Return what a number is, with its parameters, as people read it."""
+    at: PlainData = evidence.get("at") or {}
     return Quantity(evidence["quantity"]).described(
-        {name: to_float(value) for name, value in (evidence.get("at") or {}).items()},
+        {name: to_float(value) for name, value in at.items()},
         str(evidence.get("detail", "")),
     )
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from dpcp_audit.reports.findings.entry import Entry
     from dpcp_audit.reports.findings.families import Family
+    from dpcp_audit.results import PlainData
 
 LIMITS = tuple(
     """\
@@ -231,7 +232,8 @@ def read(document: Mapping[str, Any]) -> Reading:
 
 def run_facts(document: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """Return what is needed to repeat the run, name and value."""
-    tool, libraries = document["tool"], document.get("libraries") or {}
+    tool: PlainData = document["tool"]
+    libraries: PlainData = document.get("libraries") or {}
     facts = {
         "Tool": f"{tool['name']} {tool['version']}",
         "Suite": document.get("suite", DASH),

@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit._format import clipped
+from dpcp_audit._plain_data import is_list, is_record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -65,7 +66,7 @@ def short(value: Any) -> str:
     >>> short([0.0] * 9 + [1.0])
     '10 numbers: 0 (x9), 1'
     """
-    if isinstance(value, list) and len(value) > _MANY and not isinstance(value[0], list | dict):
+    if is_list(value) and len(value) > _MANY and not isinstance(value[0], list | dict):
         runs = [(item, len(list(group))) for item, group in groupby(value)]
         parts = [f"{item:.6g}" + (f" (x{count})" if count > 1 else "") for item, count in runs]
         return clipped(f"{len(value)} numbers: {', '.join(parts)}", _LONGEST)
@@ -74,10 +75,10 @@ def short(value: Any) -> str:
 
 def _records(value: Any) -> list[Any]:
     """Return an input's records; of one in parts, such as probabilities and labels, rows of all."""
-    parts = value.get("parts") if isinstance(value, dict) else None
-    if isinstance(parts, list) and all(isinstance(part, list) for part in parts):
+    parts = value.get("parts") if is_record(value) else None
+    if is_list(parts) and all(isinstance(part, list) for part in parts):
         return [list(row) for row in zip(*parts, strict=False)]
-    return value if isinstance(value, list) else []
+    return value if is_list(value) else []
 
 
 def _apart(names: tuple[str, str], first: list[Any], second: list[Any]) -> dict[str, Any]:

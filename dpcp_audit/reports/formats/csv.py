@@ -12,6 +12,8 @@ from dpcp_audit.reports.report_format import ReportFormat
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from dpcp_audit.results import PlainData
+
 COLUMNS = (
     "id",
     "verdict",
@@ -54,7 +56,7 @@ def render_csv(document: Mapping[str, Any]) -> str:
     writer = csv.writer(stream)
     writer.writerow(COLUMNS)
     for finding in document["findings"]:
-        evidence = finding["evidence"] or {}
+        evidence: PlainData = finding["evidence"] or {}
         writer.writerow(
             [
                 safe_text(finding["id"]),

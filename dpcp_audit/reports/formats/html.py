@@ -85,7 +85,8 @@ def page_environment() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
         keep_trailing_newline=True,
     )
-    environment.filters |= {"printable": printable, "clipped": clipped, "gist": gist}
+    filters: dict[str, Any] = environment.filters
+    filters |= {"printable": printable, "clipped": clipped, "gist": gist}
     return environment
 
 

@@ -15,7 +15,7 @@ from dpcp_audit.target_checks.run_options import RUN_OPTIONS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dpcp_audit.frontends.cli.arguments import Commands
+    from dpcp_audit.frontends.cli.arguments import Commands, Parser
     from dpcp_audit.skipped import Skipped
     from dpcp_audit.target_checks.check_spec import CheckSpec
     from dpcp_audit.target_checks.config_file import Config
@@ -137,7 +137,7 @@ def _recipes(options: argparse.Namespace) -> tuple[Config, tuple[Skipped, ...]]:
     return recipes.runnable(recipes.select(options.recipe, efforts))
 
 
-def _add_sources(group: argparse._ArgumentGroup) -> None:
+def _add_sources(group: Parser) -> None:
     group.add_argument(
         "--config", type=Path, metavar="FILE.toml", help="a file of checks, instead of TARGET"
     )

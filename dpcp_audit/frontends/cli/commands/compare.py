@@ -73,7 +73,7 @@ def execute(options: argparse.Namespace) -> int:
         render_markdown,
     )
     from dpcp_audit.reports.differences.two_runs import compare
-    from dpcp_audit.reports.document import dump, load, plain_data
+    from dpcp_audit.reports.document import dump, load, plain_record
     from dpcp_audit.reports.writers import parse_reports, write_all
 
     writers = parse_reports(options.report, {"json": dump, "markdown": render_markdown})
@@ -83,8 +83,7 @@ def execute(options: argparse.Namespace) -> int:
         false_alarm=options.false_alarm,
         strict=options.strict,
     )
-    data = plain_data(comparison_data(comparison))
-    assert isinstance(data, dict)  # noqa: S101  (for the type checker)
+    data = plain_record(comparison_data(comparison))
     try:
         write_all(data, writers)
     finally:
