@@ -151,11 +151,12 @@ def share(value: object, *, digits: int = 3) -> str:
     Examples
     --------
     >>> share(1.0), share(0.99986), share(0.0842), share(0.9), share(1e-06), share(0.99999999)
-    ('100 %', '99.99 %', '8.42 %', '90 %', '0.0001 %', '> 99.99 %')
+    ('100 %', '99.99 %', '8.42 %', '90 %', '0.0001 %', '99.999999 %')
     """
     percent = 100 * to_float(value)
     if 99.995 <= percent < 100:
-        return "> 99.99 %"
+        places = min(12, -math.floor(math.log10(100 - percent)))
+        return f"{percent:.{places}f} %"
     return f"{number(percent, digits=max(digits, 4 if percent > 99 else 3))} %"
 
 
@@ -254,28 +255,34 @@ def interval(evidence: Mapping[str, Any]) -> str:
     lower, upper = to_float(evidence["lower"]), to_float(evidence["upper"])
     if lower == upper or math.isnan(lower) or math.isnan(upper):
         return ""
-    digits, claimed = telling_digits(evidence), evidence.get("claimed")
-    limit = math.nan if claimed is None else to_float(claimed)
-    low, high = rounded(lower, digits, up=False), rounded(upper, digits, up=True)
-    strict_low, strict_high = low <= limit < lower, high >= limit > upper
-    ends = [number(low, digits=digits), number(high, digits=digits)]
-    if strict_low:
-        ends[0] = number(limit, digits=digits)
-    if strict_high:
-        ends[1] = number(limit, digits=digits)
-    if math.isinf(lower) or math.isinf(upper):
-        return _one_sided(lower, upper, ends, strict_low=strict_low, strict_high=strict_high)
-    if ends[0] == ends[1]:
+    digits = telling_digits(evidence)
+    (low, open_low), (high, open_high) = (end(evidence, upper=side) for side in (False, True))
+    first, last = number(low, digits=digits), number(high, digits=digits)
+    if math.isinf(upper):
+        return f"({'>' if open_low else '≥'} {first})" if math.isfinite(lower) else ""
+    if math.isinf(lower):
+        return f"({'<' if open_high else '≤'} {last})"
+    if first == last:
         return ""
-    return f"{'(' if strict_low else '['}{ends[0]}, {ends[1]}{')' if strict_high else ']'}"
+    return f"{'(' if open_low else '['}{first}, {last}{')' if open_high else ']'}"
 
 
-def _one_sided(
-    lower: float, upper: float, ends: list[str], *, strict_low: bool, strict_high: bool
-) -> str:
-    if math.isfinite(lower):
-        return f"({'>' if strict_low else '≥'} {ends[0]})"
-    return f"({'<' if strict_high else '≤'} {ends[1]})" if math.isfinite(upper) else ""
+def end(evidence: Mapping[str, Any], *, upper: bool) -> tuple[float, bool]:
+    """Return an end of an interval as it is printed, and whether it is left out itself.
+
+    Rounded outward; where that reaches the claim, or an exact number differs from it by rounding
+    alone, the claim stands in its place.
+    """
+    exact = to_float(evidence["upper" if upper else "lower"])
+    claimed = evidence.get("claimed")
+    limit = math.nan if claimed is None else to_float(claimed)
+    if exact == limit or (
+        evidence.get("kind") == "exact" and math.isclose(exact, limit, rel_tol=1e-9, abs_tol=1e-15)
+    ):
+        return limit, False
+    shown = rounded(exact, telling_digits(evidence), up=upper)
+    reaches = shown >= limit > exact if upper else shown <= limit < exact
+    return (limit, True) if reaches else (shown, False)
 
 
 def rounded(value: float, digits: int, *, up: bool) -> float:
@@ -289,7 +296,9 @@ def rounded(value: float, digits: int, *, up: bool) -> float:
     if value == 0 or not math.isfinite(value):
         return value
     exact = Decimal(repr(value))
-    step = Decimal(1).scaleb(exact.adjusted() - digits + 1)
+    places = exact.adjusted() - digits + 1
+    whole = 1e4 <= abs(value) < 1e9  # ``number`` prints all digits before the point, none after
+    step = Decimal(1).scaleb(0 if whole else places)
     return float(exact.quantize(step, rounding=ROUND_CEILING if up else ROUND_FLOOR))
 
 

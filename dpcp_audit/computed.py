@@ -73,10 +73,10 @@ class Computation:
 
     @property
     def power(self) -> Power:
-        """Whatever exceeds the claim is refuted, with certainty."""
+        """Whatever exceeds the claim by more than the slack is refuted, with certainty."""
         return Power(
             quantity=self.quantity,
-            smallest=self.claimed,
+            smallest=self.claimed + self.slack,
             claimed=self.claimed,
             detection=1.0,
             at=self.at,

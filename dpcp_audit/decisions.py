@@ -109,7 +109,7 @@ def refutes(evidence: Evidence) -> bool:
 
 def reaches(power: Power, detect: float = DETECT) -> bool:
     """Tell whether a violation by the factor ``detect`` of the noise would have been refuted."""
-    if math.isinf(power.smallest) and power.smallest != power.claimed:
+    if math.isinf(power.smallest):
         return False
     if power.claimed == 0 and power.quantity.is_loss and math.isfinite(detect):
         return power.smallest <= _LEAST_LOSS

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.special import ndtri, xlogy
 
 from dpcp_audit import _validate
-from dpcp_audit.guarantees import ZCDP, ApproxDP, PrivacyGuarantee, PureDP, RenyiDP
+from dpcp_audit.guarantees import ZCDP, ApproxDP, GaussianDP, PrivacyGuarantee, PureDP, RenyiDP
 from dpcp_audit.quantities import Quantity
 
 if TYPE_CHECKING:
@@ -89,6 +89,13 @@ def _(guarantee: ZCDP) -> EventLoss:
         return max(float((bernoulli_renyi(a, b, _ORDERS) / _ORDERS).max()) for a, b in ways)
 
     return EventLoss(quantity=Quantity.RHO, at={}, of=loss, claimed_at=lambda _: guarantee.rho)
+
+
+@event_loss.register(GaussianDP)
+def _(guarantee: GaussianDP) -> EventLoss:
+    return EventLoss(
+        quantity=Quantity.MU, at={}, of=_gaussian_loss, claimed_at=lambda _: guarantee.mu
+    )
 
 
 @event_loss.register(RenyiDP)

@@ -110,10 +110,11 @@ class MeanBound:
             limits=self.range,
             detail=f"mean {self.theorem.statistic}",
         )
+        power = self.smallest_violation(context, variance=spread.variance)
         return conclude(
             evidence,
-            lambda: self.smallest_violation(context, variance=spread.variance),
-            detect=self._detect(),
+            lambda: power,
+            detect=self._detect(power),
             witness=self.theorem.parameters | {"trials": spread.count, "seed": context.seed},
             note=mean_note(spread, self.theorem),
             figures=(histogram(spread, self.theorem),),
@@ -153,9 +154,11 @@ class MeanBound:
         return mean_power.draws_needed(variance, miss, bounds=self.range, significance=significance)
 
     def _missing(self, miss: float) -> float:
-        """Return the mean that misses its bound by so much."""
-        return self.claimed + (miss if self.bound is Bound.AT_MOST else -miss)
+        """Return the mean that misses its bound by so much; infinite where there is none."""
+        sign = 1 if self.bound is Bound.AT_MOST else -1
+        mean = self.claimed + sign * miss
+        return mean if self.range[0] <= mean <= self.range[1] else sign * math.inf
 
-    def _detect(self) -> float:
-        """Return how many times worse than promised a mean is that misses by the tolerance."""
-        return self.quantity.times_worse(self._missing(self.tolerance), self.claimed, self.bound)
+    def _detect(self, power: Power) -> float:
+        """Return the factor that the power must reach: any, where it is within the tolerance."""
+        return math.inf if abs(power.smallest - self.claimed) <= self.tolerance else 1.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -235,7 +236,8 @@ def failure_power(theorem: Theorem, smallest: float, detail: str = "") -> Power:
 def undetected(power: Power, *tallies: Count) -> Power:
     """Return the power where as many failures may hide as trials are undecided."""
     hidden = max(tally.undecided / tally.trials for tally in tallies)
-    return replace(power, smallest=power.smallest + hidden)
+    smallest = power.smallest + hidden
+    return replace(power, smallest=smallest if smallest <= 1 else math.inf)
 
 
 def mean_note(spread: Spread, theorem: Theorem) -> str:

@@ -171,3 +171,9 @@ def test_profile_figure_shows_a_claim_that_holds_above_what_is_measured(
     claimed, exact = profile_figure(guarantee, pair, epsilons=np.linspace(0, 3, 7)).series
     assert claimed.x == exact.x
     assert all(allowed >= found - 1e-9 for allowed, found in zip(claimed.y, exact.y, strict=True))
+
+
+def test_slack_that_may_hide_a_violation_of_twice_the_claim_settles_nothing() -> None:
+    found = Computation(quantity=Quantity.EPSILON, value=0.5, claimed=1.0, slack=10.0)
+    assert found.verdict is Verdict.INCONCLUSIVE
+    assert found.power.smallest == 11.0

@@ -102,3 +102,10 @@ def test_rates_that_do_not_part_show_nothing() -> None:
 def test_bad_orders_are_refused() -> None:
     with pytest.raises(ValueError, match="orders must be >= 1"):
         bernoulli_renyi(0.5, 0.5, 0.5)
+
+
+@pytest.mark.parametrize("q", [0.0, 0.5, 0.99, 1.0])
+@pytest.mark.parametrize("mu", [0.5, 6.0, 40.0])
+def test_what_a_gaussian_claim_allows_is_its_own_parameter(mu: float, q: float) -> None:
+    """Not the difference of two quantiles near 1, which is 0 or infinite."""
+    assert event_loss(GaussianDP(mu)).claimed_at(q) == mu

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit._format import DASH, number, share, telling_digits, to_float
+from dpcp_audit._format import DASH, end, number, share, telling_digits, to_float
 from dpcp_audit.quantities import Bound, Promise, Quantity, Scale
 from dpcp_audit.results import EvidenceKind
 
@@ -84,7 +84,7 @@ def breach(evidence: Mapping[str, Any] | None) -> Breach:
         promised=DASH if claimed is None else amount(quantity, claimed, bound.sign, digits=digits),
         found=amount(quantity, evidence["value"], digits=digits),
         quantity="" if quantity.unit else named(evidence),
-        surety=_surety(evidence, quantity, nearest, bound, digits),
+        surety=_surety(evidence, quantity, bound, digits),
         times=1.0 if claimed is None else _times(quantity, nearest, claimed, bound),
     )
 
@@ -113,11 +113,6 @@ def power_sentence(power: Mapping[str, Any] | None) -> str:
     ...      "detection": 0.95, "factor": 2.0, "at": {}, "detail": "if Gaussian"}
     ... )
     'ρ = 1 (2 times the claim), if Gaussian, would have been refuted with probability 0.95'
-    >>> power_sentence(
-    ...     {"quantity": "coverage", "bound": "at least", "smallest": 0.89, "claimed": 0.9,
-    ...      "detection": 0.95, "factor": 1.1, "at": {}, "detail": ""}
-    ... )
-    'coverage = 89 % (1.1 times the claim) would have been refuted with probability 0.95'
     """
     if not power:
         return ""
@@ -125,9 +120,13 @@ def power_sentence(power: Mapping[str, Any] | None) -> str:
     detail = f", {power['detail']}," if power["detail"] else ""
     if math.isinf(to_float(power["smallest"])):
         return f"no violation{detail} would have been refuted"
+    if to_float(power["smallest"]) == to_float(power["claimed"]):
+        return f"anything beyond the claim{detail} would have been refuted"
     smallest = amount(quantity, power["smallest"])
     worse = smallest if quantity.unit else f"{quantity.label} = {smallest}"
-    times = f" ({number(factor, digits=3)} times the claim)" if math.isfinite(factor) else ""
+    of_miss = quantity is Quantity.COVERAGE and power["bound"] == Bound.AT_LEAST
+    allowed = "the miscoverage allowed" if of_miss else "the claim"
+    times = f" ({number(factor, digits=3)} times {allowed})" if math.isfinite(factor) else ""
     sure = number(power["detection"], digits=3)
     return f"{worse}{times}{detail} would have been refuted with probability {sure}"
 
@@ -150,15 +149,15 @@ def amount(quantity: Quantity, value: object, sign: str = "", *, digits: int = 4
     return " ".join(filter(None, [quantity.unit, sign, words]))
 
 
-def _surety(
-    evidence: Mapping[str, Any], quantity: Quantity, nearest: object, bound: Bound, digits: int
-) -> str:
+def _surety(evidence: Mapping[str, Any], quantity: Quantity, bound: Bound, digits: int) -> str:
     kind = EvidenceKind(evidence["kind"])
     if kind is EvidenceKind.EXACT:
         return "exact"
     if kind is EvidenceKind.INDICATIVE:
         return "an indication only"
-    return f"{amount(quantity, nearest, bound.opposite.sign, digits=digits)}, sampled"
+    nearest, beyond = end(evidence, upper=bound is Bound.AT_LEAST)
+    sign = {"≥": ">", "≤": "<"}[bound.opposite.sign] if beyond else bound.opposite.sign
+    return f"{amount(quantity, nearest, sign, digits=digits)}, sampled"
 
 
 def _times(quantity: Quantity, nearest: object, claimed: object, bound: Bound) -> float:

@@ -5,6 +5,7 @@ Every report format is derived from here, so that no two of them disagree.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -194,12 +195,12 @@ class Reading:
             return ""
         said = f"{_count(len(tried), 'claim')} {_is(len(tried))} not refuted"
         factors = [entry.factor for entry in tried if entry.factor is not None]
-        if len(factors) < len(tried):
+        most = max(factors, default=math.inf)
+        if len(factors) < len(tried) or math.isinf(most):
             return f"{said}."
-        most = number(max(factors), digits=3)
         return (
-            f"{said}, where a violation of {most} times the claim, or less, would have been "
-            f"refuted with probability 0.95."
+            f"{said}, where a violation of {number(most, digits=3)} times the claim or more would "
+            "have been refuted with probability at least 0.95."
         )
 
 

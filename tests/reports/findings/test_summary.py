@@ -8,6 +8,7 @@ import pytest
 from support.report_document import HOSTILE, document, evidence, finding
 
 from dpcp_audit._format import confidence, interval, number, plain, telling_digits
+from dpcp_audit.reports.findings.severity import breach, power_sentence
 from dpcp_audit.reports.findings.summary import read
 from dpcp_audit.reports.formats.html import render_html
 from dpcp_audit.reports.formats.junit import render_junit
@@ -151,7 +152,7 @@ def test_an_interval_of_one_point_is_not_shown() -> None:
 def test_intervals_are_rounded_outward_and_agree_with_the_verdict(
     ends: dict[str, Any], shown: str
 ) -> None:
-    assert interval(evidence(**ends)) == shown
+    assert interval(evidence(kind="certified", **ends)) == shown
 
 
 def test_what_would_have_been_seen_is_said_of_what_is_not_refuted() -> None:
@@ -166,7 +167,7 @@ def test_what_would_have_been_seen_is_said_of_what_is_not_refuted() -> None:
         "factor": 1.6,
     }
     reading = read(document(finding("a", "CONSISTENT", "PROVED", power=seen)))
-    assert "where a violation of 1.6 times the claim, or less, would have been" in reading.meaning
+    assert "where a violation of 1.6 times the claim or more would have been" in reading.meaning
     (entry,) = reading.entries
     assert entry.power == (
         "ρ = 0.8 (1.6 times the claim), if the release is Gaussian, would have been refuted with "
@@ -202,3 +203,56 @@ def test_what_could_not_be_run_stands_in_every_report() -> None:
     nothing = document()
     for render in (render_html, render_markdown, render_junit):
         assert "not run here" not in render(nothing).lower()
+
+
+def seen(quantity: str, smallest: float | str, claimed: float, **more: Any) -> dict[str, Any]:
+    base = {"bound": "at most", "detection": 0.95, "factor": 2.0, "at": {}, "detail": ""}
+    return base | {"quantity": quantity, "smallest": smallest, "claimed": claimed} | more
+
+
+def test_powers_say_what_is_true() -> None:
+    assert power_sentence(seen("rho", "inf", 0.5)) == "no violation would have been refuted"
+    exact = seen("rho", 0.5, 0.5, detection=1.0, factor=1.0)
+    assert power_sentence(exact) == "anything beyond the claim would have been refuted"
+    covers = seen("coverage", 0.89, 0.9, bound="at least", factor=1.1)
+    assert power_sentence(covers) == (
+        "coverage = 89 % (1.1 times the miscoverage allowed) would have been refuted with "
+        "probability 0.95"
+    )
+
+
+def test_a_power_without_end_is_left_out_of_the_summary() -> None:
+    claim = finding("a", "CONSISTENT", "PROVED", power=seen("epsilon", 0.1, 0.0, factor="inf"))
+    assert "1 claim is not refuted." in read(document(claim)).meaning
+
+
+@pytest.mark.parametrize(
+    ("numbers", "shown"),
+    [
+        ({"value": 1 / 3, "lower": 1 / 3, "upper": 1 / 3 + 1e-12, "claimed": 1 / 3}, ""),
+        ({"value": 0.3, "lower": 0.3, "upper": 1 / 3, "claimed": 1 / 3}, "[0.3, 0.3333]"),
+        (
+            {"value": 12345.7, "lower": 12345.678, "upper": 12346.2, "claimed": 12345.6},
+            "(12,346, 12,347]",
+        ),
+    ],
+)
+def test_an_end_at_the_claim_is_printed_as_the_claim(numbers: dict[str, Any], shown: str) -> None:
+    assert interval(evidence(**numbers)) == shown
+
+
+def test_the_headline_and_the_table_print_the_same_bound() -> None:
+    found = evidence(
+        kind="certified", quantity="rho", value=5.0, lower=3.42581, upper="inf", claimed=0.5
+    )
+    assert breach(found).surety == "ρ ≥ 3.425, sampled"
+    assert interval(found) == "(≥ 3.425)"
+    barely = evidence(
+        kind="certified", quantity="rho", value=1.0, lower=0.5 + 1e-15, upper="inf", claimed=0.5
+    )
+    assert breach(barely).surety == "ρ > 0.5, sampled"
+
+
+def test_shares_near_one_keep_what_is_missing() -> None:
+    found = breach(evidence(quantity="coverage", value=0.99, claimed=0.99996, bound="at least"))
+    assert found.promised == "≥ 99.996 %"
