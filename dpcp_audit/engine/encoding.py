@@ -13,12 +13,15 @@ import typing
 from dataclasses import fields, is_dataclass
 from enum import StrEnum
 from functools import cache
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from dpcp_audit._plain_data import is_list, is_record, is_sequence
 from dpcp_audit.results import Outcome, PlainData
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _FLOAT = "$float"
 
@@ -43,6 +46,30 @@ def encode(value: object) -> Any:  # noqa: PLR0911  (one return a type)
         return str(value)
     if isinstance(value, float) and not math.isfinite(value):
         return {_FLOAT: str(value)}
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    raise TypeError(f"value must be plain data, got {type(value).__name__}")
+
+
+def plain_record(record: Mapping[str, object]) -> PlainData:
+    """Return the record as JSON-ready data; see ``plain_data``."""
+    return {key: plain_data(item) for key, item in record.items()}
+
+
+def plain_data(value: object) -> object:  # noqa: PLR0911  (one return a type)
+    """Return the value as JSON-ready data: arrays as lists, infinities and NaN as strings."""
+    if is_record(value):
+        return {str(key): plain_data(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray):
+        return plain_data(cast("Any", value).tolist())
+    if is_sequence(value):
+        return [plain_data(item) for item in value]
+    if isinstance(value, StrEnum):
+        return str(value)
+    if isinstance(value, np.generic):
+        return plain_data(cast("Any", value).item())
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
     if value is None or isinstance(value, str | bool | int | float):
         return value
     raise TypeError(f"value must be plain data, got {type(value).__name__}")

@@ -12,6 +12,7 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
 
+from dpcp_audit.engine.suite_code import blamed, checked_rows, package
 from dpcp_audit.errors import UsageError
 from dpcp_audit.suite import Suite
 
@@ -34,21 +35,28 @@ BUILT_IN = {
 
 
 def entries(name: str = "") -> list[EntryPoint]:
-    """Return the registrations of a suite, or of all; those of this package come first."""
+    """Return the registrations of a suite, or of all; those of this package come first.
+
+    A name of this package's own is nobody else's: see ``ignored``.
+    """
     own = [EntryPoint(known, place, GROUP) for known, place in BUILT_IN.items()]
-    third_party = entry_points(group=GROUP)
-    found = [*own, *sorted(third_party, key=lambda entry: (entry.name, package(entry)))]
-    return [entry for entry in found if name in ("", entry.name)]
+    others = [entry for entry in _third_party() if entry.name not in BUILT_IN]
+    return [entry for entry in [*own, *others] if name in ("", entry.name)]
+
+
+def ignored() -> list[EntryPoint]:
+    """Return the registrations of other packages under a name of this package's own."""
+    return [entry for entry in _third_party() if entry.name in BUILT_IN]
+
+
+def _third_party() -> list[EntryPoint]:
+    found = entry_points(group=GROUP)
+    return sorted(found, key=lambda entry: (entry.name, package(entry)))
 
 
 def names() -> list[str]:
     """Return the names of all suites, each once."""
     return list(dict.fromkeys(entry.name for entry in entries()))
-
-
-def package(entry: EntryPoint) -> str:
-    """Return the name of the package that registers a suite."""
-    return "dpcp-audit" if entry.dist is None else entry.dist.name
 
 
 def entry_of(name: str) -> EntryPoint:
@@ -66,7 +74,7 @@ def entry_of(name: str) -> EntryPoint:
             "is found once the package is installed"
         )
     if len(found) > 1:
-        rivals = " and ".join(package(entry) for entry in found)
+        rivals = " and ".join(map(package, found))
         raise UsageError(f"--suite {name}: the name is registered by {rivals}; uninstall one")
     return found[0]
 
@@ -81,25 +89,28 @@ def find(name: str) -> Suite:
         If there is no such suite, two packages register it, or a third-party one is broken.
     """
     entry = entry_of(name)
-    if entry.dist is None:
-        return _suite(entry.load(), name, entry)
-    try:
-        found = entry.load()
-    except Exception as error:
-        raise UsageError(
-            f"--suite {name}: {entry.value} of the package {package(entry)} cannot be imported: "
-            f"{type(error).__name__}: {error}"
-        ) from error
-    return _suite(found, name, entry)
-
-
-def _suite(found: object, name: str, entry: EntryPoint) -> Suite:
+    with blamed(entry, "cannot be imported"):
+        found: object = entry.load()
     if isinstance(found, Suite):
         return found
     raise UsageError(
         f"--suite {name}: {entry.value} of the package {package(entry)} must be a "
         f"dpcp_audit.suite.Suite, got {type(found).__name__}"
     )
+
+
+def require(name: str) -> None:
+    """Raise an error where what a suite's checks run with is not installed.
+
+    Raises
+    ------
+    MissingExtraError
+        If it is an extra of this package.
+    UsageError
+        If it is something of another package.
+    """
+    with blamed(entry_of(name), "cannot run"):
+        find(name).require()
 
 
 def suite(name: str = "papers", /, **given: Any) -> tuple[Row, ...]:
@@ -136,7 +147,9 @@ def _default_rows(name: str) -> tuple[Row, ...]:
 
 
 def _rows(name: str, /, **given: Any) -> tuple[Row, ...]:
-    rows = tuple(find(name).rows(**given))
+    found = find(name)
+    with blamed(entry_of(name), "returns no rows"):
+        rows = checked_rows(found.rows(**given))
     ids = [row.claim.id for row in rows]
     repeated = sorted({id_ for id_ in ids if ids.count(id_) > 1})
     if repeated:

@@ -16,7 +16,7 @@ from dpcp_audit.engine.journal import Journal
 from dpcp_audit.engine.run_events import CheckFinished, Event, RunFinished
 from dpcp_audit.engine.run_log import Log
 from dpcp_audit.engine.runner import Past, run
-from dpcp_audit.engine.suites import find, suite
+from dpcp_audit.engine.suites import require, suite
 from dpcp_audit.engine.worker_pool import Limits
 from dpcp_audit.errors import IncompleteError, UsageError
 from dpcp_audit.reports import document as documents
@@ -51,7 +51,7 @@ def watch(
     MissingExtraError
         If the suite needs an extra that is not installed.
     """
-    find(settings.suite).require()
+    require(settings.suite)
     started = time.perf_counter()
     engine = Engine.parse(options.engine, jobs=options.jobs)
     limits = Limits(seconds=options.time_limit, memory=options.memory)

@@ -6,24 +6,25 @@ import json
 import math
 import platform
 import shlex
+import sys
 from dataclasses import asdict
-from enum import StrEnum
 from importlib import metadata
-from typing import TYPE_CHECKING, Any, cast
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from dpcp_audit import __version__
-from dpcp_audit._plain_data import is_list, is_record, is_sequence
+from dpcp_audit._plain_data import is_list, is_record
+from dpcp_audit.engine.encoding import plain_data, plain_record
 from dpcp_audit.engine.environment import LIBRARIES, third_party
 from dpcp_audit.engine.suites import find
 from dpcp_audit.errors import UsageError
-from dpcp_audit.reports.results_schema import SCHEMA_VERSION, check_document
+from dpcp_audit.reports.results_schema import SCHEMA_VERSION, check_document, check_overview
 from dpcp_audit.reports.shapes import SchemaError
 from dpcp_audit.results import Finding, PlainData, Power, Verdict
+from dpcp_audit.suite import Overview
+from dpcp_audit.targets.target_errors import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from dpcp_audit.engine.run_settings import RunSettings
@@ -56,8 +57,20 @@ def to_document(
         | {"contradictions": sum(entry["contradicts"] for entry in entries)},
         "findings": entries,
     }
-    overview = find(settings.suite).overview(plain_record(document))
-    return plain_record(document | {"overview": asdict(overview)})
+    return plain_record(document | {"overview": _overview(settings.suite, plain_record(document))})
+
+
+def _overview(suite: str, document: PlainData) -> PlainData:
+    """Return a suite's overview; one that fails is empty, so that no finished run is lost."""
+    make = find(suite).overview
+    try:
+        overview = plain_record(asdict(make(document)))
+        check_overview(overview)
+    except (Exception, SystemExit) as error:  # noqa: BLE001  (of any package's code)
+        said = one_line(f"{type(error).__name__}: {error}")
+        sys.stderr.write(f"warning: the overview of the suite {suite} is left out: {said}\n")
+        return asdict(Overview())
+    return overview
 
 
 def _entry(finding: Finding, settings: RunSettings) -> dict[str, Any]:
@@ -89,30 +102,6 @@ def _entry(finding: Finding, settings: RunSettings) -> dict[str, Any]:
 
 def _power(power: Power) -> dict[str, Any]:
     return asdict(power) | {"factor": power.factor}
-
-
-def plain_record(record: Mapping[str, object]) -> PlainData:
-    """Return the record as JSON-ready data; see ``plain_data``."""
-    return {key: plain_data(item) for key, item in record.items()}
-
-
-def plain_data(value: object) -> object:  # noqa: PLR0911  (one return a type)
-    """Return the value as JSON-ready data: arrays as lists, infinities and NaN as strings."""
-    if is_record(value):
-        return {str(key): plain_data(item) for key, item in value.items()}
-    if isinstance(value, np.ndarray):
-        return plain_data(cast("Any", value).tolist())
-    if is_sequence(value):
-        return [plain_data(item) for item in value]
-    if isinstance(value, StrEnum):
-        return str(value)
-    if isinstance(value, np.generic):
-        return plain_data(cast("Any", value).item())
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    if value is None or isinstance(value, str | bool | int | float):
-        return value
-    raise TypeError(f"value must be plain data, got {type(value).__name__}")
 
 
 def agree(first: object, second: object) -> bool:

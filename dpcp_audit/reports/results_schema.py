@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from dpcp_audit.figures import FigureKind
 from dpcp_audit.quantities import Bound, Quantity
@@ -184,7 +184,14 @@ def check_document(document: Mapping[str, Any]) -> None:
             raise SchemaError(f"{where}.id must be unique, got {finding['id']!r} again")
         seen.add(finding["id"])
         _check_lengths(finding["figures"], where)
-    _check_lengths(document.get("overview", {}).get("figures", []), "overview")
+    if "overview" in document:
+        check_overview(document["overview"])
+
+
+def check_overview(overview: object) -> None:
+    """Raise ``SchemaError`` where the data is no overview of a run."""
+    _OVERVIEW.check(overview, "overview")
+    _check_lengths(cast("Any", overview)["figures"], "overview")
 
 
 def _check_lengths(figures: list[dict[str, Any]], where: str) -> None:

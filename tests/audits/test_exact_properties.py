@@ -15,10 +15,11 @@ from support.theorems import Coin
 from dpcp_audit.audits.exact import exact_outcome, worst_measurement
 from dpcp_audit.audits.sampled import Event, choose_event
 from dpcp_audit.computed import Computation
+from dpcp_audit.engine.encoding import plain_data
 from dpcp_audit.guarantees import ZCDP, ApproxDP, PureDP, RenyiDP
 from dpcp_audit.mechanisms.laws import FiniteLaw, FinitePair
 from dpcp_audit.quantities import Quantity
-from dpcp_audit.reports.document import agree, plain_data
+from dpcp_audit.reports.document import agree
 from dpcp_audit.results import Verdict
 from dpcp_audit.theorems.theorem import FailureRate, outside
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
-from dpcp_audit.engine.encoding import decode, encode, restore, to_json
+from dpcp_audit.engine.encoding import decode, encode, plain_data, restore, to_json
 from dpcp_audit.figures import Figure, FigureKind, Series
 from dpcp_audit.quantities import Bound, Quantity
 from dpcp_audit.results import Count, Evidence, EvidenceKind, Measure, Outcome, Sample, Verdict
@@ -92,3 +92,35 @@ def test_what_is_not_plain_is_refused(bad: object) -> None:
 def test_a_line_is_a_line() -> None:
     assert "\n" not in to_json(encode(FULL))
     assert to_json(encode(FULL)).isascii()
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (math.inf, "inf"),
+        (-math.inf, "-inf"),
+        (math.nan, "nan"),
+        (np.float64("nan"), "nan"),
+        (np.bool_(True), True),
+        (np.int64(3), 3),
+        (np.array([[1.0, math.inf]]), [[1.0, "inf"]]),
+        ((1, (2.5,)), [1, [2.5]]),
+        ({1: np.float32(0.5)}, {"1": 0.5}),
+        (Verdict.PROVED, "PROVED"),
+        (None, None),
+    ],
+)
+def test_plain_data(value: object, expected: object) -> None:
+    assert plain_data(value) == expected
+    json.dumps(plain_data(value), allow_nan=False)
+
+
+@dataclass
+class Odd:
+    x: int = 1
+
+
+@pytest.mark.parametrize("value", [Odd(), {1, 2}, b"x", 1j, object])
+def test_what_is_not_plain_data_is_refused(value: object) -> None:
+    with pytest.raises(TypeError, match="value must be plain data"):
+        plain_data({"a": [value]})

@@ -106,32 +106,66 @@ def test_the_environment_names_the_package_of_the_suite_alone(example: Path) -> 
         ("broken:SUITE", "cannot be imported: ZeroDivisionError: division by zero"),
         ("json:dumps", "must be a dpcp_audit.suite.Suite, got function"),
         ("json:absent", "cannot be imported: AttributeError"),
+        ("ends:SUITE", "cannot be imported: SystemExit: 0"),
     ],
 )
 def test_a_broken_entry_point_is_a_usage_error_that_names_the_package(
     folder: Path, place: str, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "broken.py").write_text("SUITE = 1 / 0\n", encoding="utf-8")
+    (folder / "ends.py").write_text("raise SystemExit(0)\n", encoding="utf-8")
     packages.register(folder, "mine-and-broken", mine=place)
     packages.clear()
     assert main(["run", "--suite", "mine"]) == 2
     error = capsys.readouterr().err
     assert "the package mine-and-broken" in error
     assert said in error
-    assert main(["list", "--suites"]) == 2
-    out, error = capsys.readouterr()
-    assert len(out.splitlines()) == len(suites.BUILT_IN)
-    assert said in error
+    assert main(["list", "--suites"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(suites.BUILT_IN) + 1
+    assert lines[-1].startswith("mine\tmine-and-broken\tcannot be used: ")
+    assert said in lines[-1]
 
 
-@pytest.mark.parametrize("name", ["papers", "mine"])
-def test_a_name_that_two_packages_register_is_refused(folder: Path, name: str) -> None:
+def test_a_name_that_two_packages_register_is_refused_where_it_is_asked_for(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     for package in ("first-one", "second-one"):
-        packages.register(folder, package, **{name: "geometric_response:SUITE"})
+        packages.register(folder, package, mine="geometric_response:SUITE")
     packages.clear()
-    with pytest.raises(UsageError, match="registered by .*first-one and second-one; uninstall one"):
-        suites.find(name)
+    with pytest.raises(UsageError, match="registered by first-one and second-one; uninstall one"):
+        suites.find("mine")
     assert suites.find("zoo").scaled
+    assert main(["list", "--suites"]) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("mine\tfirst-one and second-one\tcannot be used: ")
+
+
+@pytest.mark.parametrize("name", ["papers", "targets"])
+def test_a_built_in_name_is_nobody_elses(
+    folder: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    packages.register(folder, "rival", **{name: "absent_module:SUITE"})
+    packages.clear()
+    assert suites.entry_of(name).value == suites.BUILT_IN[name]
+    assert environment(name) == environment("zoo")
+    assert main(["list", "--suites"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(suites.BUILT_IN) + 1
+    assert lines[-1].startswith(f"{name}\trival\tignored: ")
+
+
+def test_a_summary_is_listed_on_one_line_that_moves_no_cursor(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = "from dpcp_audit.suite import Suite\n"
+    code += r'SUITE = Suite(summary="one\n\x1b[2Jtwo", rows=tuple)'
+    (folder / "steers.py").write_text(code, encoding="utf-8")
+    packages.register(folder, "mine-and-broken", mine="steers:SUITE")
+    packages.clear()
+    assert main(["list", "--suites"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-1] == "mine\tmine-and-broken\tone \\x1b[2Jtwo"
 
 
 def test_an_unknown_suite_is_refused_with_those_that_there_are(

@@ -5,17 +5,15 @@ from __future__ import annotations
 import copy
 import json
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
 
 from dpcp_audit.computed import Computation, Computed
 from dpcp_audit.engine.run_settings import Profile, RunSettings
 from dpcp_audit.engine.suites import select
 from dpcp_audit.quantities import Quantity
-from dpcp_audit.reports.document import DocumentError, dump, load, plain_data, to_document
+from dpcp_audit.reports.document import DocumentError, dump, load, to_document
 from dpcp_audit.results import Claim, Finding, Source, Verdict
 
 if TYPE_CHECKING:
@@ -76,38 +74,6 @@ def test_replay_commands_are_safe_to_paste(results: dict[str, Any]) -> None:
     )
     shown = to_document(SETTINGS, [Finding(claim=claim, outcome=None)], seconds=0, complete=True)
     assert shown["findings"][0]["replay"] == "dpcp-audit replay 'a[b;rm]' RESULTS.json"
-
-
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        (math.inf, "inf"),
-        (-math.inf, "-inf"),
-        (math.nan, "nan"),
-        (np.float64("nan"), "nan"),
-        (np.bool_(True), True),
-        (np.int64(3), 3),
-        (np.array([[1.0, math.inf]]), [[1.0, "inf"]]),
-        ((1, (2.5,)), [1, [2.5]]),
-        ({1: np.float32(0.5)}, {"1": 0.5}),
-        (Verdict.PROVED, "PROVED"),
-        (None, None),
-    ],
-)
-def test_plain_data(value: object, expected: object) -> None:
-    assert plain_data(value) == expected
-    json.dumps(plain_data(value), allow_nan=False)
-
-
-@dataclass
-class Odd:
-    x: int = 1
-
-
-@pytest.mark.parametrize("value", [Odd(), {1, 2}, b"x", 1j, object])
-def test_what_is_not_plain_data_is_refused(value: object) -> None:
-    with pytest.raises(TypeError, match="value must be plain data"):
-        plain_data({"a": [value]})
 
 
 HOSTILE: dict[str, bytes] = {

@@ -14,11 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.report_document import document
 
+from dpcp_audit.engine.encoding import plain_data
 from dpcp_audit.engine.run_settings import Profile, RunSettings
 from dpcp_audit.engine.runner import check
 from dpcp_audit.frontends.cli.main import main
 from dpcp_audit.reports import results_schema
-from dpcp_audit.reports.document import plain_data, to_document
+from dpcp_audit.reports.document import to_document
 from dpcp_audit.reports.results_schema import (
     check_document,
     json_schema,

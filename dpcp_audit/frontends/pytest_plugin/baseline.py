@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING
 from dpcp_audit.audits.search.event_search import Event
 from dpcp_audit.audits.search.pair_space import input_from_data
 from dpcp_audit.audits.search.pilot_hypotheses import choose_pair_test
+from dpcp_audit.engine.encoding import plain_record
 from dpcp_audit.guarantees import PureDP
 from dpcp_audit.quantities import Quantity
-from dpcp_audit.reports.document import load, plain_record
+from dpcp_audit.reports.document import load
 from dpcp_audit.results import Count, Evidence, EvidenceKind, Measure, Sample
 from dpcp_audit.targets import Kind
 from dpcp_audit.theorems.coverage import coverage_audit

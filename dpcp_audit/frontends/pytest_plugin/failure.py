@@ -11,7 +11,7 @@ from dpcp_audit._format import (
     number,
     telling_digits,
 )
-from dpcp_audit.reports.document import plain_data
+from dpcp_audit.engine.encoding import plain_data
 from dpcp_audit.reports.findings.severity import named
 from dpcp_audit.reports.findings.witness import short, telling
 

@@ -159,7 +159,7 @@ def run(
         **_of_suite(suite, given),
     )
     rows = suites.select(_patterns(only), suite, **settings.given)
-    suites.find(suite).require()
+    suites.require(suite)
     started = time.perf_counter()
     findings = _checked(rows, settings, Engine.parse("local", jobs=jobs))
     seconds = time.perf_counter() - started

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from dpcp_audit.engine.encoding import plain_data
 from dpcp_audit.frontends.pytest_plugin.power import power_of
 from dpcp_audit.quantities import Bound, Quantity
-from dpcp_audit.reports.document import plain_data
 from dpcp_audit.results import Power
 
 EPSILON = Power(quantity=Quantity.EPSILON, smallest=2.186, claimed=1.0, detail="at the best event")

@@ -9,10 +9,10 @@ from dataclasses import asdict, replace
 import pytest
 from support.comparisons import compare
 
+from dpcp_audit.engine.encoding import plain_data
 from dpcp_audit.papers.comparison.calibrator_study import Grid
 from dpcp_audit.papers.comparison.study_document import comparison_of, comparison_tables
 from dpcp_audit.papers.comparison.study_page import comparison_page
-from dpcp_audit.reports.document import plain_data
 
 GRID = Grid(
     methods=("split", "histlap", "ldpcp-l"),

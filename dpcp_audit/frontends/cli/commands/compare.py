@@ -67,13 +67,14 @@ def add_parser(commands: Commands) -> None:
 
 def execute(options: argparse.Namespace) -> int:
     """Compare the two files and print what changed."""
+    from dpcp_audit.engine.encoding import plain_record
     from dpcp_audit.reports.differences.difference_text import (
         comparison_data,
         print_comparison,
         render_markdown,
     )
     from dpcp_audit.reports.differences.two_runs import compare
-    from dpcp_audit.reports.document import dump, load, plain_record
+    from dpcp_audit.reports.document import dump, load
     from dpcp_audit.reports.writers import parse_reports, write_all
 
     writers = parse_reports(options.report, {"json": dump, "markdown": render_markdown})

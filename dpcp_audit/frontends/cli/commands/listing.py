@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
     from dpcp_audit.frontends.cli.arguments import Commands
 
+_LONGEST = 400
+
 
 def add_parser(commands: Commands) -> None:
     """Declare the command and its options."""
@@ -40,17 +42,29 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _list_suites() -> int:
-    """Print the suites; one that cannot be used is said on stderr, and ends with exit code 2."""
-    import sys
+    """Print the suites; the line of one that cannot be used, or is ignored, says so."""
+    from dpcp_audit.engine.suite_code import package
+    from dpcp_audit.engine.suites import entries, ignored, names
 
-    from dpcp_audit.engine.suites import entry_of, find, names, package
+    for name in names():
+        owners = " and ".join(map(package, entries(name)))
+        _print_line(name, owners, _summary(name))
+    for entry in ignored():
+        _print_line(entry.name, package(entry), "ignored: dpcp-audit has a suite of this name")
+    return 0
+
+
+def _summary(name: str) -> str:
+    from dpcp_audit.engine.suites import find
     from dpcp_audit.errors import UsageError
 
-    code = 0
-    for name in names():
-        try:
-            print(f"{name}\t{package(entry_of(name))}\t{find(name).summary}")
-        except UsageError as error:
-            print(f"dpcp-audit list: error: {error}", file=sys.stderr)
-            code = 2
-    return code
+    try:
+        return find(name).summary
+    except UsageError as error:
+        return f"cannot be used: {error}"
+
+
+def _print_line(*columns: str) -> None:
+    from dpcp_audit.targets.target_errors import one_line
+
+    print("\t".join(one_line(column, longest=_LONGEST) for column in columns))

@@ -32,13 +32,13 @@ def execute(options: argparse.Namespace) -> int:
     """
     from dpcp_audit.engine.run_settings import RunSettings
     from dpcp_audit.engine.runner import check
-    from dpcp_audit.engine.suites import find
+    from dpcp_audit.engine.suites import require
     from dpcp_audit.reports import document as documents
 
     results = documents.load(options.results)
     recorded = _recorded(results, options.finding_id)
     settings = RunSettings.of_document(results)
-    find(settings.suite).require()
+    require(settings.suite)
     again = documents.to_document(
         settings, [check(options.finding_id, settings)], seconds=0.0, complete=True
     )["findings"][0]

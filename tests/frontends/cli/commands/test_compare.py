@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support.report_document import HOSTILE, document, evidence, finding
 
+from dpcp_audit.engine.encoding import plain_data
 from dpcp_audit.frontends.cli.main import main
 from dpcp_audit.reports.differences.difference_text import comparison_data, render_markdown, summary
 from dpcp_audit.reports.differences.two_runs import Change, Movement, RunDifferences, compare
-from dpcp_audit.reports.document import dump, plain_data
+from dpcp_audit.reports.document import dump
 
 if TYPE_CHECKING:
     from pathlib import Path
