@@ -8,6 +8,7 @@ import io
 import os
 import re
 import sys
+import traceback
 from typing import TYPE_CHECKING
 
 from dpcp_audit import __version__
@@ -18,22 +19,31 @@ from dpcp_audit.frontends.cli.commands import COMMANDS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+TRACEBACK = "DPCP_AUDIT_TRACEBACK"
+"""The environment variable that asks for the traceback of an error that nothing expects."""
+_ISSUES = "https://github.com/dpcp-audit/dpcp-audit/issues"
 _OPTION = re.compile(r"--[a-z][a-z-]*")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code."""
+    """Run the command line and return its exit code; no error but a refutation is a 1."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # claims hold Greek; not every terminal does
             stream.reconfigure(errors="backslashreplace")
-    options = _parsed(arguments)
     try:
-        code = options.execute(options)
+        options = _parsed(arguments)
+    except Exception as error:  # noqa: BLE001  (an exit code of 1 would be a refutation)
+        return _unexpected("", error)
+    return _executed(options)
+
+
+def _executed(options: argparse.Namespace) -> int:
+    """Run the command that was parsed."""
+    try:
+        code = int(options.execute(options))
         print(end="", flush=True)
-    except (UsageError, MissingExtraError) as error:
-        return _fail(options.command, error, 2)
-    except IncompleteError as error:
-        return _fail(options.command, error, 3)
+    except (UsageError, MissingExtraError, IncompleteError) as error:
+        return _fail(options.command, error, 3 if isinstance(error, IncompleteError) else 2)
     except BrokenPipeError:  # the reader of stdout has gone
         return _abandon_stdout()
     except OSError as error:  # for example a full disk behind stdout
@@ -41,7 +51,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _abandon_stdout()
     except KeyboardInterrupt:
         return _fail(options.command, "interrupted", 3)
-    return int(code)
+    except (Exception, SystemExit) as error:  # noqa: BLE001  (third-party code may exit with 0)
+        return _unexpected(options.command, error)
+    return code
 
 
 def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -59,8 +71,17 @@ def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _fail(command: str, error: object, code: int) -> int:
-    print(f"dpcp-audit {command}: error: {error}", file=sys.stderr)
+    print(f"{f'dpcp-audit {command}'.rstrip()}: error: {error}", file=sys.stderr)
     return code
+
+
+def _unexpected(command: str, error: BaseException) -> int:
+    """Report an error that no command expects, in a line; the traceback where it is asked for."""
+    if os.environ.get(TRACEBACK):
+        traceback.print_exception(error)
+    told = " ".join(f"{type(error).__name__}: {error}".split())
+    advice = f"please report it with the traceback, which {TRACEBACK}=1 shows: {_ISSUES}"
+    return _fail(command, f"unexpected {told}; {advice}", 3)
 
 
 def _abandon_stdout() -> int:

@@ -12,7 +12,7 @@ import pytest
 
 from dpcp_audit import __version__
 from dpcp_audit.engine.suites import suite
-from dpcp_audit.frontends.cli.main import main
+from dpcp_audit.frontends.cli.main import TRACEBACK, main
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -336,3 +336,33 @@ def test_a_misspelt_option_is_told_with_the_nearest(
     line = refused(arguments, capsys)
     assert line.endswith(hint)
     assert line.startswith(f"dpcp-audit {arguments[0]}: error: ")
+
+
+@pytest.mark.parametrize("raised", [RuntimeError("two\nlines"), SystemExit(0), SystemExit(1)])
+def test_an_error_that_nothing_expects_is_no_verdict(
+    raised: BaseException, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Exit codes 0 and 1 are verdicts; the traceback is shown on request alone."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise raised
+
+    monkeypatch.setattr("dpcp_audit.engine.suites.select", fail)
+    monkeypatch.delenv(TRACEBACK, raising=False)
+    code, out, err = outcome(["run", *QUICK], capsys)
+    assert (code, out, err.count("\n")) == (3, "", 1)
+    assert err.startswith(f"dpcp-audit run: error: unexpected {type(raised).__name__}: ")
+    assert err.endswith("/issues\n")
+    monkeypatch.setenv(TRACEBACK, "1")
+    code, _, err = outcome(["run", *QUICK], capsys)
+    assert code == 3
+    assert err.startswith("Traceback (most recent call last)")
+
+
+def test_an_error_while_arguments_are_parsed_is_no_verdict(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dpcp_audit.frontends.cli.main.COMMANDS", [None])
+    code, _, err = outcome(["run"], capsys)
+    assert (code, err.count("\n")) == (3, 1)
+    assert err.startswith("dpcp-audit: error: unexpected AttributeError: ")
