@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import textwrap
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit._plain_data import is_list, is_record
@@ -81,9 +81,11 @@ def power(value: float) -> str:
 
     Examples
     --------
-    >>> power(500), power(10**12), power(11080), power(2 * 10**6)
-    ('500', '10¹²', '11,080', '2·10⁶')
+    >>> power(500), power(10**12), power(11080), power(2 * 10**6), power(3 * 10**400)
+    ('500', '10¹²', '11,080', '2·10⁶', '3·10⁴⁰⁰')
     """
+    if math.isinf(to_float(value)) and isinstance(value, int):
+        return _powers(str(Decimal(value).normalize(Context(prec=4))).lower())
     digits = f"{value:.0f}".rstrip("0")
     short = value >= 1e4 and len(digits) == 1
     return _powers(f"{value:.0e}") if short else number(value)
@@ -196,13 +198,18 @@ def clipped(text: str, limit: int) -> str:
 
 
 def to_float(value: object) -> float:
-    """Return a document's number as a float; "inf", "-inf" and "nan" are its JSON strings."""
+    """Return a document's number as a float; "inf", "-inf" and "nan" are its JSON strings.
+
+    Beyond a float's range it is infinite, as JSON's 1e400 is.
+    """
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise ValueError(f"value must be a number, got {value!r}")  # noqa: TRY004  (bad input)
     try:
         return float(value)
     except ValueError:
         raise ValueError(f"value must be a number, got {value!r}") from None
+    except OverflowError:
+        return math.inf if int(value) > 0 else -math.inf
 
 
 def confidence(value: object) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from dpcp_audit._plain_data import shown
 from dpcp_audit._types import is_array
 
 if TYPE_CHECKING:
@@ -26,7 +27,9 @@ def _fail(name: str, must: str, got: Any) -> ValueError:
 
 
 def _show(got: object) -> str:
-    text = np.array2string(got, threshold=6) if is_array(got) else repr(got)
+    if not is_array(got):
+        return shown(got, 80)
+    text = np.array2string(got, threshold=6)
     return text if len(text) <= 80 else text[:77] + "..."
 
 
@@ -37,6 +40,8 @@ def _number(name: str, value: Any) -> float:
         number = float(value)
     except (TypeError, ValueError):
         raise _fail(name, "be a number", value) from None
+    except OverflowError:
+        raise _fail(name, "be within a float's range", value) from None
     if math.isnan(number):
         raise _fail(name, "be a number", value)
     return number

@@ -11,12 +11,13 @@ import json
 import math
 import shlex
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Generic, TypeVar, cast
+from numbers import Integral, Real
+from typing import Any, Generic, TypeGuard, TypeVar, cast
 
-from dpcp_audit._plain_data import is_sequence
+from dpcp_audit._plain_data import is_sequence, shown
 from dpcp_audit.errors import UsageError
 
 E = TypeVar("E", bound=StrEnum)
@@ -60,6 +61,17 @@ class Text(Value):
         if not isinstance(value, str) or not value.strip():
             raise wrong(name, "a text", value)
         return value
+
+
+class Word(Text):
+    """A text without whitespace."""
+
+    def read(self, value: object, name: str) -> str:
+        """Return the word."""
+        text = super().read(value, name)
+        if any(map(str.isspace, text)):
+            raise wrong(name, "a text without whitespace", value)
+        return text
 
 
 class Words(Value):
@@ -133,9 +145,9 @@ class Whole(Numeric):
 
     def read(self, value: object, name: str) -> int:
         """Return the number."""
-        if isinstance(value, bool) or not isinstance(value, int) or value < self.at_least:
+        if not is_whole(value) or value < self.at_least:
             raise wrong(name, f"a whole number >= {self.at_least}", value)
-        return value
+        return int(value)
 
 
 class NonNegative(Numeric):
@@ -167,10 +179,10 @@ class Sizes(Value):
     def read(self, value: object, name: str) -> tuple[int, ...]:
         """Return them in ascending order."""
         sizes: set[int] = set()
-        for n in value if is_sequence(value) else [value]:
-            if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+        for n in value if _is_collection(value) else [value]:
+            if not is_whole(n) or n < 1:
                 raise wrong(name, "a whole number >= 1, or a list of them", value)
-            sizes.add(n)
+            sizes.add(int(n))
         return tuple(sorted(sizes))
 
     def of_words(self, words: str, name: str) -> object:  # noqa: ARG002
@@ -249,10 +261,18 @@ class Duration(Value):
 
 
 def number(value: object, name: str) -> float:
-    """Return a number that is one, and no truth value."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    """Return a number that is one, no truth value, and within a float's range."""
+    if isinstance(value, bool) or not isinstance(value, Real):
         raise wrong(name, "a number", value)
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise wrong(name, "a number within a float's range", value) from None
+
+
+def is_whole(value: object) -> TypeGuard[int]:
+    """Tell whether the value is a whole number, also one of NumPy, and no truth value."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def number_of(word: str) -> object:
@@ -267,20 +287,25 @@ def number_of(word: str) -> object:
 
 def wrong(name: str, wanted: str, value: object) -> UsageError:
     """Return the error of a value that is not what it must be."""
-    shown = repr(value)
-    return UsageError(
-        f"{name} must be {wanted}, got {shown if len(shown) <= 60 else shown[:57] + '...'}"
-    )
+    return UsageError(f"{name} must be {wanted}, got {shown(value, 60)}")
+
+
+def _is_collection(value: object) -> TypeGuard[Collection[object]]:
+    """Tell whether the value holds items: a list, a range, an array of a dimension at least."""
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Collection):
+        return False
+    return getattr(cast("object", value), "shape", None) != ()
 
 
 def _seconds(value: object) -> float:
     """Return the seconds that a value stands for, or NaN."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        return math.nan
-    text = str(value).strip()
+    if not isinstance(value, str):
+        try:
+            return number(value, "")
+        except UsageError:
+            return math.nan
+    text = value.strip()
     digits = text.rstrip("smhin").rstrip()
     plain = digits.isascii() and digits.replace(".", "", 1).isdigit()
     unit = text[len(digits) :].strip()
-    if isinstance(value, str):
-        return float(digits) * _UNITS[unit] if plain and unit in _UNITS else math.nan
-    return float(value)
+    return float(digits) * _UNITS[unit] if plain and unit in _UNITS else math.nan

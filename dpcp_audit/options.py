@@ -167,8 +167,10 @@ def require_kind(
 ) -> None:
     """Refuse options that do not apply to a kind of target."""
     for each in options:
-        applies = not each.kinds or kind in each.kinds
-        if not applies and given.get(name := spell(each.name)) not in (None, each.default):
+        value = given.get(name := spell(each.name))
+        if not each.kinds or kind in each.kinds or value is None:
+            continue
+        if each.value.read(value, name) != each.default:
             raise UsageError(f"{name} applies to a {' or '.join(each.kinds)}, not to a {kind}")
 
 

@@ -6,6 +6,7 @@ import math
 from enum import StrEnum
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,6 +22,7 @@ class Colour(StrEnum):
 
 GOOD: list[tuple[values.Value, object, object]] = [
     (values.Text(), "a", "a"),
+    (values.Word(), "a", "a"),
     (values.Words(), "perl 'my file.pl' -x", ("perl", "my file.pl", "-x")),
     (values.Words(), ["perl", "x y"], ("perl", "x y")),
     (values.Flag(), False, False),
@@ -31,12 +33,22 @@ GOOD: list[tuple[values.Value, object, object]] = [
     (values.Probability(), 0.5, 0.5),
     (values.Sizes(), 7, (7,)),
     (values.Sizes(), [500, 50, 500], (50, 500)),
+    (values.Whole(), np.int64(5), 5),
+    (values.Sizes(), np.int64(5), (5,)),
+    (values.Sizes(), np.array([6, 5]), (5, 6)),
+    (values.Sizes(), range(3, 5), (3, 4)),
+    (values.NonNegative(), np.float32(0.5), 0.5),
     (values.Pair(), [-1, 2], (-1.0, 2.0)),
     (values.KeywordTable(), {"a": 1}, {"a": 1}),
     (values.Duration(), "1.5m", 90.0),
 ]
 BAD: list[tuple[values.Value, object, str]] = [
     (values.Text(), " ", "x must be a text, got ' '"),
+    (values.Word(), "a b", "x must be a text without whitespace, got 'a b'"),
+    (values.Whole(), np.bool_(True), "x must be a whole number >= 1, got"),
+    (values.NonNegative(), 10**400, "x must be a number within a float's range, got 1000"),
+    (values.Pair(), [0, 10**400], "x must be a number within a float's range, got 1000"),
+    (values.Duration(), 10**400, "x must be a time such as 60"),
     (values.Words(), [], "x must be a command line, got []"),
     (values.Words(), ["a", 1], "x must be a command line"),
     (values.Words(), "perl 'x", "x: No closing quotation"),
@@ -90,6 +102,17 @@ def test_what_is_wrong_is_named_with_what_it_got(value, written, message) -> Non
 )
 def test_words_of_a_command_line_are_read(value, words, read) -> None:
     assert value.read(value.of_words(words, "--x"), "x") == read
+
+
+@pytest.mark.parametrize("value", [values.Whole(), values.Probability(), values.Text()])
+def test_an_integer_too_long_to_print_is_refused_too(value: values.Value) -> None:
+    with pytest.raises(UsageError, match="x must be .*, got an integer of more than 4300 digits"):
+        value.read(-(10**5000), "x")
+
+
+def test_what_numpy_counts_becomes_plain_data() -> None:
+    assert [type(n) for n in values.Sizes().read(np.array([5, 6]), "n")] == [int, int]
+    assert type(values.Whole().read(np.int64(5), "draws")) is int
 
 
 def test_a_word_that_is_no_number_is_refused_as_it_is_written() -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcp_audit._plain_data import shown
 from dpcp_audit.audits.search.record_pairs import RecordPairs, ValuePairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.errors import UsageError
@@ -33,7 +34,8 @@ def pair_space(spec: CheckSpec) -> PairSpace:
         raise UsageError("neighbours: a quantile has no labels: use 'substitution'")
     if max(spec.n, default=0) > _LARGEST_SIZE:
         raise UsageError(
-            f"n must be at most {_LARGEST_SIZE}, since every call takes n scores, got {max(spec.n)}"
+            f"n must be at most {_LARGEST_SIZE}, since every call takes n scores, "
+            f"got {shown(max(spec.n), 60)}"
         )
     settings: dict[str, Any] = {"sizes": spec.n} if spec.n else {}
     try:
