@@ -15,9 +15,10 @@ import numpy as np
 from dpcp_audit import _validate, options
 from dpcp_audit.errors import UsageError
 from dpcp_audit.frontends.planning import affordable_draws
-from dpcp_audit.guarantees import Coverage, LocalDP, PrivacyGuarantee
+from dpcp_audit.guarantees import Coverage, LocalDP
 from dpcp_audit.results import SourceLocation
-from dpcp_audit.target_checks.check_spec import TABLE, CheckSpec, target_of
+from dpcp_audit.target_checks.check_spec import TABLE, CheckSpec, require_one_effort, target_of
+from dpcp_audit.target_checks.claim_options import key_of
 from dpcp_audit.target_checks.trial_inputs import pair_space, typical
 from dpcp_audit.targets import Kind, Target, TargetSpec
 from dpcp_audit.targets.loading import code_of
@@ -116,8 +117,7 @@ def spec_of(
     given = {key: value for key, value in given.items() if value is not None}
     options.require_known(given, [each.name for each in keywords()])
     _require_guarantees(guarantees)
-    if "draws" in given and "budget" in given:
-        raise UsageError("give either draws or budget, and not both")
+    require_one_effort(given)
     if forced_draws is not None:
         given["draws"] = forced_draws
     elif "budget" not in given:
@@ -159,14 +159,11 @@ def _target(function: Callable[..., Any] | str, given: Mapping[str, Any], file: 
     return target_of(given, InProcess, spell=options.plain, target=place, function=function)
 
 
-def _require_guarantees(guarantees: Sequence[object]) -> None:
+def _require_guarantees(guarantees: Sequence[Guarantee]) -> None:
     if not guarantees:
         raise UsageError("guarantees must hold at least one, such as ZCDP(0.5), got none")
     for each in guarantees:
-        if not isinstance(each, PrivacyGuarantee | Coverage):
-            raise UsageError(
-                f"guarantee must be one such as ZCDP(0.5) or Coverage(0.9), got {each!r}"
-            )
+        key_of(each)
 
 
 def _planned(spec: CheckSpec) -> CheckSpec:

@@ -20,6 +20,7 @@ from dpcp_audit._values import (
     Sizes,
     Text,
     Whole,
+    Word,
     wrong,
 )
 from dpcp_audit.errors import UsageError
@@ -89,7 +90,7 @@ class CheckSpec:
     target: TargetSpec
     guarantees: tuple[Guarantee, ...]
     name: str = field(
-        metadata=option(Text(), "what the findings are called", group=Group.TARGET, metavar="NAME")
+        metadata=option(Word(), "what the findings are called", group=Group.TARGET, metavar="NAME")
     )
     n: tuple[int, ...] = field(
         default=(),
@@ -264,6 +265,15 @@ def target_of(
         raise
     except ValueError as error:
         raise UsageError(str(error)) from error
+
+
+def require_one_effort(given: Mapping[str, object], spell: Spelling = options.plain) -> None:
+    """Refuse calls that are given beside a budget to plan them from.
+
+    A check that is planned has both, and as data too: the rule is for those who write options.
+    """
+    if not {"draws", "budget"} - given.keys():
+        raise UsageError(f"give either {spell('draws')} or {spell('budget')}, and not both")
 
 
 def _require_one_meaning(spec: CheckSpec, spell: Spelling) -> None:

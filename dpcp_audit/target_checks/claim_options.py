@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit import _validate
-from dpcp_audit._plain_data import is_sequence
+from dpcp_audit._plain_data import is_sequence, shown
 from dpcp_audit._values import Probability, Value, number, number_of, wrong
 from dpcp_audit.errors import UsageError
 from dpcp_audit.guarantees import (
@@ -129,11 +128,20 @@ def key_of(guarantee: Guarantee) -> str:
     --------
     >>> key_of(ZCDP(0.5)), key_of(Coverage(at_least=0.9))
     ('zcdp', 'coverage')
+
+    Raises
+    ------
+    UsageError
+        If its class is not among the options, as one that a user defines.
     """
     for each in PRIVACY:
         assert isinstance(each.value, Claims)  # noqa: S101  (for the type checker)
         if type(guarantee) is each.value.guarantee:
             return each.name
+    if type(guarantee) is not Coverage:
+        raise UsageError(
+            f"guarantee must be one such as ZCDP(0.5) or Coverage(0.9), got {shown(guarantee, 80)}"
+        )
     return COVERAGE
 
 
@@ -166,17 +174,25 @@ def require_claims(guarantees: Iterable[Guarantee], kind: Kind) -> None:
     """Refuse guarantees that cannot be tested of a target of this kind, or not at once."""
     coverage = 0
     for each in guarantees:
+        key_of(each)
         if isinstance(each, LocalDP) and kind is not Kind.RANDOMIZER:
             raise UsageError(f"LocalDP is a claim of randomizers, not of a {kind}: use PureDP")
         if isinstance(each, Coverage):
             coverage += 1
-            _validate.open_unit(at_least=each.at_least)
+            _require_probabilities(each)
             if each.at_most != 1:
                 raise UsageError(f"at_most must be 1, an upper bound is not tested, got {each!r}")
             if kind is Kind.RANDOMIZER:
                 raise UsageError("Coverage is no claim of a randomizer")
     if coverage > 1:
         raise UsageError("Coverage must be claimed once: give one check for each")
+
+
+def _require_probabilities(claimed: Coverage) -> None:
+    """Refuse what the options of coverage refuse; a confidence of 1 is one not given."""
+    Probability().read(claimed.at_least, "at_least")
+    if claimed.confidence != 1:
+        Probability().read(claimed.confidence, "confidence")
 
 
 def claims_as_data(guarantees: Iterable[Guarantee]) -> dict[str, Any]:

@@ -7,13 +7,14 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, cast
 
 from dpcp_audit import options
-from dpcp_audit._plain_data import is_list
+from dpcp_audit._plain_data import is_list, is_record
 from dpcp_audit.errors import UsageError
 from dpcp_audit.options import dashed
-from dpcp_audit.target_checks.check_spec import CheckSpec
+from dpcp_audit.target_checks.check_spec import CheckSpec, require_one_effort
 from dpcp_audit.target_checks.run_options import RUN_OPTIONS, RunOptions
 
 PROJECT_FILE = "pyproject.toml"
@@ -46,7 +47,10 @@ def load(path: Path) -> Config:
         raise UsageError(f"{path}: not a TOML file ({error})") from error
     where = str(path)
     if path.name == PROJECT_FILE:
-        data = data.get("tool", {}).get("dpcp-audit")
+        tools = data.get("tool", {})
+        if not is_record(tools):
+            raise UsageError(f"{path}: tool must be a table, got {tools!r}")
+        data = tools.get("dpcp-audit")
         where = f"{path}: [tool.dpcp-audit]"
         if data is None:
             raise UsageError(f"{path} has no [tool.dpcp-audit]")
@@ -72,9 +76,7 @@ def from_data(data: Mapping[str, Any], *, folder: Path = Path(), where: str = ""
         options.require_known(data, (*run_keys, "budget", _CHECKS))
         default = {key: data[key] for key in ("budget",) if key in data}
         specs = tuple(
-            CheckSpec.from_data(
-                default | _rooted(check, folder), where=f"check {check.get('name', i)}"
-            )
+            _spec(check, folder, default, where=f"check {check.get('name', i)}")
             for i, check in enumerate(_tables(data), 1)
         )
         require_distinct(specs)
@@ -83,7 +85,7 @@ def from_data(data: Mapping[str, Any], *, folder: Path = Path(), where: str = ""
 
 def of_options(check: Mapping[str, Any]) -> Config:
     """Read the one check that options describe; messages name an option and no place."""
-    return Config(checks=(CheckSpec.from_data(_rooted(check, Path())),))
+    return Config(checks=(_spec(check, Path()),))
 
 
 def require_distinct(specs: tuple[CheckSpec, ...]) -> None:
@@ -92,6 +94,18 @@ def require_distinct(specs: tuple[CheckSpec, ...]) -> None:
     for name in names:
         if names.count(name) > 1:
             raise UsageError(f"two checks are called {name!r}: give each a 'name'")
+
+
+def _spec(
+    check: Mapping[str, Any],
+    folder: Path,
+    default: Mapping[str, Any] = MappingProxyType({}),
+    *,
+    where: str = "",
+) -> CheckSpec:
+    with options.in_place(where):
+        require_one_effort(check)
+    return CheckSpec.from_data(dict(default) | _rooted(check, folder), where=where)
 
 
 def _tables(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:

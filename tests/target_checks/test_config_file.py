@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -232,3 +233,42 @@ def test_files_that_are_not_there_or_hold_nothing(tmp_path: Path) -> None:
         config_file.load(tmp_path / "no.toml")
     with pytest.raises(UsageError, match=r"has no \[tool.dpcp-audit\]"):
         config_file.load(write(tmp_path, "[project]\nname = 'x'", "pyproject.toml"))
+
+
+def test_tool_must_be_a_table(tmp_path: Path) -> None:
+    path = tmp_path / "pyproject.toml"
+    path.write_text("tool = 3\n")
+    with pytest.raises(UsageError, match="pyproject.toml: tool must be a table, got 3"):
+        config_file.load(path)
+
+
+def test_a_check_has_draws_or_a_budget() -> None:
+    """A budget beside the checks is that of those without draws."""
+    drawn = dict(QUANTILE) | {"draws": 700}
+    (read,) = config_file.from_data({"budget": "2m", "check": [drawn]}).checks
+    assert (read.draws, read.budget) == (700, 120.0)
+    both = drawn | {"budget": "2m"}
+    with pytest.raises(UsageError, match="check 1: give either draws or budget, and not both"):
+        config_file.from_data({"check": [both]})
+    with pytest.raises(UsageError, match="^give either draws or budget, and not both"):
+        config_file.of_options(both)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"name": "a b"}, "name must be a text without whitespace, got 'a b'"),
+        ({"zcdp": 10**400}, "zcdp must be a number within a float's range"),
+        ({"tolerance": 10**400}, "tolerance must be a number within a float's range"),
+    ],
+)
+def test_what_cannot_be_a_value_is_named(changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        CheckSpec.from_data(dict(QUANTILE) | changes)
+
+
+def test_an_array_is_refused_where_its_option_does_not_apply() -> None:
+    randomizer = {"target": "m:f", "kind": "randomizer", "local-dp": 2, "domain": 10}
+    with pytest.raises(UsageError, match="n applies to a quantile or calibrator"):
+        CheckSpec.from_data(randomizer | {"n": np.array([5, 6])})
+    assert CheckSpec.from_data(randomizer | {"tolerance": 0}).tolerance == 0

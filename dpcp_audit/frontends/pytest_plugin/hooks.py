@@ -36,7 +36,16 @@ _DRAWS_OPTION = Option(
     "where they do not say; default: 20000)",
     metavar="N",
 )
-_ON = {"1", "yes", "true", "on"}
+_TRUTH: dict[str, bool] = {
+    "1": True,
+    "yes": True,
+    "true": True,
+    "on": True,
+    "0": False,
+    "no": False,
+    "false": False,
+    "off": False,
+}
 _FINISHED = {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED}
 _NODE_OUTPUT = "dp_audit"
 _COLLECTED = pytest.StashKey[str]()
@@ -173,11 +182,18 @@ def _setting(config: pytest.Config, option: Option) -> Any:
     if not written:
         return None
     if not option.metavar:
-        return written.lower() in _ON
+        return _truth(written, _key(option))
     try:
         return parser_of(option)(written)
     except argparse.ArgumentTypeError as error:
         raise pytest.UsageError(f"{_key(option)} {error}") from None
+
+
+def _truth(written: str, name: str) -> bool:
+    try:
+        return _TRUTH[written.lower()]
+    except KeyError:
+        raise pytest.UsageError(f"{name} must be true or false, got {written!r}") from None
 
 
 def _key(option: Option) -> str:

@@ -6,6 +6,7 @@ import sys
 import time
 from contextlib import closing
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit import options as tables
@@ -191,8 +192,12 @@ def _of_suite(suite: str, given: dict[str, Any]) -> dict[str, Any]:
         if name not in takes:
             known = ", ".join(sorted(takes)) or "nothing"
             raise UsageError(f"{name} is no argument of the suite {suite!r}, which takes {known}")
-    pools = tuple(map(str, given.get("pools", ())))
-    return {"pools": pools, "options": {k: v for k, v in given.items() if k != "pools"}}
+    pools: Any = given.get("pools", ())
+    paths = [pools] if isinstance(pools, str | Path) else pools
+    return {
+        "pools": tuple(map(str, paths)),
+        "options": {k: v for k, v in given.items() if k != "pools"},
+    }
 
 
 def _checked(rows: Sequence[Row], settings: RunSettings, engine: Engine) -> list[Finding]:

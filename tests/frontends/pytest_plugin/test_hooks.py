@@ -156,6 +156,7 @@ def test_a_budget_is_planned_into_a_power_of_two(pytester) -> None:
         (["--dp-audit-report=json=-"], "*--dp-audit-report must name a file, got 'json=-'"),
         (["--dp-audit-report=json=no/where"], "*--dp-audit-report: *folder no does not exist*"),
         (["--dp-audit-baseline=none.json"], "*--dp-audit-baseline: *none.json: No such file*"),
+        (["-o", "dp_audit_strict=ture"], "*dp_audit_strict must be true or false, got 'ture'"),
         (["-o", "dp_audit_draws=many"], "*dp_audit_draws must be a whole number >= 1, got 'many'"),
     ],
 )

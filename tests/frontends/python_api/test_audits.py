@@ -19,6 +19,10 @@ def mean(scores, size, *, rng):
 """
 
 
+class Mine(dp.PureDP):
+    """A guarantee that no option claims."""
+
+
 def mean(scores, size, *, rng) -> np.ndarray:
     return scores.mean() + rng.laplace(scale=1 / len(scores), size=size)
 
@@ -112,6 +116,12 @@ def test_a_function_that_fails_is_an_error_and_says_why() -> None:
     [
         (lambda: dp.audit(mean), "guarantees must hold at least one"),
         (lambda: dp.audit(mean, 1.0), "guarantee must be one such as ZCDP(0.5)"),
+        (lambda: dp.audit(mean, Mine(1.0)), "guarantee must be one such as ZCDP(0.5)"),
+        (lambda: dp.audit(mean, dp.ZCDP(1), name="a b"), "name must be a text without whitespace"),
+        (lambda: dp.audit(mean, dp.Coverage(0.9, confidence=0.0)), "confidence must lie in (0, 1)"),
+        (lambda: dp.ZCDP(10**400), "rho must be within a float's range, got 1000"),
+        (lambda: dp.run("theorems", pools="none.npz"), "got 'none.npz'"),
+        (lambda: dp.audit(mean, dp.ZCDP(1), n=10**5000), "n must be at most 10000000"),
         (lambda: dp.audit(mean, dp.ZCDP(1), alpah=1), "'alpah'; did you mean 'alpha'?"),
         (lambda: dp.audit(mean, dp.ZCDP(1), alpha=2), "alpha must lie in (0, 1), got 2"),
         (lambda: dp.audit(mean, dp.ZCDP(1), n=0), "n must be a whole number >= 1"),
