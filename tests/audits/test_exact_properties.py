@@ -100,7 +100,8 @@ def test_more_value_or_slack_never_improves_a_verdict(
             quantity=Quantity.VALUE, value=value, claimed=claimed, slack=slack, covers=covers
         ).verdict
 
-    rank = [Verdict.PROVED, Verdict.CONSISTENT, Verdict.REFUTED].index
+    order = [Verdict.PROVED, Verdict.CONSISTENT, Verdict.INCONCLUSIVE, Verdict.REFUTED]
+    rank = order.index
     assert rank(verdict(value, 0.0)) <= rank(verdict(value + more, 0.0))
     assert rank(verdict(value, 0.0)) <= rank(verdict(value, more))
     if not covered:
