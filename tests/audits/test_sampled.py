@@ -86,7 +86,11 @@ def test_evidence_of_a_pure_claim_exceeds_it_exactly_where_refuted(seed: int, sc
 
 
 def test_the_witness_reproduces_its_probabilities() -> None:
-    """Fresh outputs of each input hit the witness event as often as the evidence says."""
+    """Fresh outputs of each input hit the witness event as often as the evidence says.
+
+    False alarm at most 1e-8: 0.016 is six standard deviations of the difference of two rates of
+    0.92, of 13,400 outputs and of 100,000.
+    """
     outcome = audit(gaussian(0.5), ZCDP(0.5), n_samples=20_000)
     witness = outcome.witness
     values = [witness["value"], witness["neighbour"]]
@@ -94,7 +98,7 @@ def test_the_witness_reproduces_its_probabilities() -> None:
     rng = np.random.default_rng(1)
     rate = inside(witness["event"], gaussian(0.5)(values[0], 100_000, rng=rng)).mean()
     first, _ = outcome.evidence.sample.counts
-    assert rate == pytest.approx(first.hits / first.trials, abs=0.03)
+    assert rate == pytest.approx(first.hits / first.trials, abs=0.016)
     assert witness["guarantee"] == "ZCDP(rho=0.5)"
     assert witness["relation"] == "substitution"
 
