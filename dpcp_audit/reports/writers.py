@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from dpcp_audit._whole_files import write_whole
 from dpcp_audit.errors import IncompleteError, UsageError
 from dpcp_audit.reports.formats import format_names, report_format
 
@@ -89,7 +90,8 @@ def _refuse(path: Path) -> None:
         raise UsageError(f"--report: {path} is a folder")
     if not path.parent.is_dir():
         raise UsageError(f"--report: the folder {path.parent} does not exist")
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
+    beside = path if path.exists() and not path.is_file() else Path(os.path.realpath(path)).parent
+    if not os.access(beside, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
         raise UsageError(f"--report: {path} cannot be written to")
 
 
@@ -109,7 +111,7 @@ def write_all(document: dict[str, Any], writers: Sequence[Writer]) -> None:
             _stdout().write(text)
             continue
         try:
-            writer.path.write_text(text, encoding="utf-8", newline="")
+            write_whole(writer.path, text)
         except OSError as error:
             failures.append(f"{writer.path}: {error.strerror}")
     if failures:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from dpcp_audit._whole_files import write_whole
 from dpcp_audit.frontends.python_api import result_text
 from dpcp_audit.reports.document import agree
 from dpcp_audit.reports.writers import format_for
@@ -224,7 +225,7 @@ class Result:
         wanted = Path(path)
         found = format_for(wanted)
         found.require()
-        wanted.write_text(found.render(self.document), encoding="utf-8", newline="")
+        write_whole(wanted, found.render(self.document))
         return wanted
 
     def replay(self) -> bool:

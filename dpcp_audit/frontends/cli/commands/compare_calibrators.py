@@ -118,6 +118,7 @@ def _create(folder: Path) -> None:
 def _write(document: dict[str, Any], folder: Path) -> None:
     from dataclasses import replace
 
+    from dpcp_audit._whole_files import write_whole
     from dpcp_audit.errors import IncompleteError
     from dpcp_audit.papers.comparison.best_method_map import draw_map
     from dpcp_audit.papers.comparison.calibrator_study import timings
@@ -139,6 +140,6 @@ def _write(document: dict[str, Any], folder: Path) -> None:
     }
     try:
         for name, text in files.items():
-            (folder / name).write_text(text, encoding="utf-8")
+            write_whole(folder / name, text)
     except OSError as error:
         raise IncompleteError(f"the comparison could not be written: {error}") from error
