@@ -260,7 +260,7 @@ def interval(evidence: Mapping[str, Any]) -> str:
     '[0.08123, 0.1235]'
     """
     lower, upper = to_float(evidence["lower"]), to_float(evidence["upper"])
-    if lower == upper or math.isnan(lower) or math.isnan(upper):
+    if lower == upper or math.isnan(lower) or math.isnan(upper) or _a_point(evidence, lower, upper):
         return ""
     digits = telling_digits(evidence)
     (low, open_low), (high, open_high) = (end(evidence, upper=side) for side in (False, True))
@@ -272,6 +272,13 @@ def interval(evidence: Mapping[str, Any]) -> str:
     if first == last:
         return ""
     return f"{'(' if open_low else '['}{first}, {last}{')' if open_high else ']'}"
+
+
+def _a_point(evidence: Mapping[str, Any], lower: float, upper: float) -> bool:
+    """Tell whether the ends differ by no more than the numerical error of a computed number."""
+    nothing = to_float(evidence["value"]) == 0 and upper - lower < 1e-14
+    same = math.isclose(lower, upper, rel_tol=1e-8)
+    return evidence.get("kind") == "exact" and (nothing or same)
 
 
 def end(evidence: Mapping[str, Any], *, upper: bool) -> tuple[float, bool]:

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit import _validate
 from dpcp_audit.decisions import decide
-from dpcp_audit.results import Evidence, Outcome, PlainData, Power, Verdict
+from dpcp_audit.results import (
+    ROUNDING,
+    Evidence,
+    Outcome,
+    PlainData,
+    Power,
+    Premise,
+    Proof,
+    ProofMethod,
+    Verdict,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,53 +40,84 @@ class Computation:
         The largest value found, and the largest that the claim allows.
     slack : float
         How much larger the truth may be than ``value``.
+    error : float
+        Relative numerical error of the value on both sides; 0 where it is a whole number.
+    lower, upper : float or None
+        Rigorous ends, rounded outward, in the place of what value, slack and error give; a value
+        outside of them by rounding is moved onto the nearer end.
     at, detail
         The quantity's parameters, and what else the number is of, in words.
-    covers : str
-        Why the value is the largest over every case of the statement; empty where it is the
-        largest over the cases tried only.
+    proof : Proof or None
+        Why the number is within the claim in every case of the statement.
     """
 
     quantity: Quantity
     value: float
     claimed: float
     slack: float = 0.0
+    error: float = ROUNDING
+    lower: float | None = None
+    upper: float | None = None
     at: dict[str, float] = field(default_factory=dict[str, float])
     detail: str = ""
+    proof: Proof | None = None
     covers: str = ""
     witness: PlainData = field(default_factory=dict[str, Any])
     note: str = ""
     figures: tuple[Figure, ...] = ()
 
     def __post_init__(self) -> None:
-        _validate.non_negative(slack=self.slack)
+        _validate.non_negative(slack=self.slack, error=self.error)
         for name in ("value", "claimed"):
             if math.isnan(getattr(self, name)):
                 raise ValueError(f"{name} must be a number, got nan ({self.quantity})")
 
     @property
     def evidence(self) -> Evidence:
-        """The number, with its slack."""
-        return Evidence.exact(
+        """The number between its ends."""
+        found = Evidence.exact(
             self.quantity,
             self.value,
             claimed=self.claimed,
             slack=self.slack,
+            error=self.error,
             at=self.at,
             detail=self.detail,
         )
+        lower = found.lower if self.lower is None else self.lower
+        upper = found.upper if self.upper is None else self.upper
+        if self.covers and self.claimed < upper <= self.claimed + 2 * ROUNDING * abs(self.claimed):
+            upper = max(self.claimed, lower)
+        if self.covers and not self.claimed and upper < 1e-14:
+            lower = upper = 0.0
+        return replace(found, value=min(max(self.value, lower), upper), lower=lower, upper=upper)
 
     @property
     def verdict(self) -> Verdict:
-        """REFUTED above the claim, PROVED below it in every case, else CONSISTENT."""
-        return decide(self.evidence, power=self.power, every_case=bool(self.covers))
+        """REFUTED beyond the claim, PROVED with a proof within it; else the power decides."""
+        return decide(self.evidence, power=self.power, proof=self.proof or self._covered())
+
+    def _covered(self) -> Proof | None:
+        """Return the words of ``covers`` as a proof, for numbers that are not enclosed yet."""
+        if not self.covers:
+            return None
+        largest = self.evidence.upper
+        compared = Premise(
+            says="as computed",
+            left=(min(self.value, largest), largest),
+            right=(self.claimed, self.claimed),
+            holds=largest <= self.claimed,
+        )
+        return Proof(method=ProofMethod.ARGUMENT, argument=self.covers, premises=(compared,))
 
     @property
     def power(self) -> Power:
-        """Whatever exceeds the claim by more than the slack is refuted, with certainty."""
+        """Whatever exceeds the claim by more than the interval's width is refuted for certain."""
+        found = self.evidence
+        width = found.upper - found.lower if found.upper > found.lower else 0.0
         return Power(
             quantity=self.quantity,
-            smallest=self.claimed + self.slack,
+            smallest=self.claimed + width,
             claimed=self.claimed,
             detection=1.0,
             at=self.at,
@@ -98,12 +139,13 @@ class Computed:
         """Compute the number and test it against the claim."""
         result = self.compute()
         verdict, note = result.verdict, result.note
-        if verdict is Verdict.PROVED:
+        if verdict is Verdict.PROVED and result.covers:
             note = f"{note} Every case is covered: {result.covers}".strip()
         return Outcome(
             verdict=verdict,
             evidence=result.evidence,
             power=None if verdict is Verdict.REFUTED else result.power,
+            proof=result.proof if verdict is Verdict.PROVED else None,
             witness=result.witness,
             note=note,
             figures=result.figures,

@@ -1,8 +1,10 @@
 """The decision rule: from evidence and power to a verdict, for every check.
 
-REFUTED: the whole interval lies beyond the claim. PROVED: exact evidence lies within it, for every
-case that the statement speaks of. CONSISTENT: not refuted, and either the power reached the factor
-asked for, or the whole certified interval lies within the claim. INCONCLUSIVE: anything else.
+REFUTED: the whole interval lies beyond the claim. PROVED: computed evidence lies within it, and a
+proof, every premise of which is enclosed and holds, covers every case that the statement speaks of.
+CONSISTENT: not refuted, and either the power reached the factor asked for, or the whole certified
+interval lies within the claim. INCONCLUSIVE: anything else. Comparisons are strict, without a
+tolerance: what a number may be off by is in its interval.
 
 An interval that lies within the claim settles nothing where a search chose one case of many, since
 another may be worse. So it is with a sampled loss of privacy: one event or one attack shows it.
@@ -21,12 +23,10 @@ if TYPE_CHECKING:
 
     from dpcp_audit.figures import Figure
     from dpcp_audit.outcome_tables import Table
-    from dpcp_audit.results import Evidence, PlainData, Power
+    from dpcp_audit.results import Evidence, PlainData, Power, Proof
 
 DETECT = 2.0
 """The factor, in the scale of the noise, that a check has to be able to refute."""
-ROUNDING = 1e-9
-"""Relative rounding that an exact number may carry before it counts as a violation."""
 _LEAST_LOSS = 0.1
 """What stands in for twice nothing, where a claim allows no loss at all."""
 _SQUARED = frozenset({Quantity.RHO, Quantity.RENYI_DIVERGENCE})
@@ -37,7 +37,7 @@ def decide(
     evidence: Evidence,
     *,
     power: Power | None = None,
-    every_case: bool = False,
+    proof: Proof | None = None,
     searched: bool = False,
     detect: float = DETECT,
 ) -> Verdict:
@@ -49,8 +49,8 @@ def decide(
         Of a number that the claim bounds; without a claimed value nothing is decided.
     power : Power or None
         What this check would have refuted.
-    every_case : bool
-        Whether the evidence covers every case that the statement speaks of.
+    proof : Proof or None
+        Why the evidence's number is within the claim in every case that the statement speaks of.
     searched : bool
         Whether it is of the worst case that a search has found.
     detect : float
@@ -59,10 +59,14 @@ def decide(
 
     Examples
     --------
-    >>> from dpcp_audit.results import Evidence, Power
+    >>> from dpcp_audit.results import Evidence, Power, Premise, Proof, ProofMethod
     >>> found = Evidence.exact(Quantity.EPSILON, 0.9, claimed=1.0)
     >>> seen = Power(quantity=Quantity.EPSILON, smallest=1.0, claimed=1.0, detection=1.0)
-    >>> str(decide(found, power=seen, every_case=True)), str(decide(found, power=seen))
+    >>> loss = Premise(says="loss ≤ 1", left=(0.9, 0.9), right=(1.0, 1.0), holds=True)
+    >>> proof = Proof(
+    ...     method=ProofMethod.CLOSED_FORM, argument="One pair is worst.", premises=(loss,)
+    ... )
+    >>> str(decide(found, power=seen, proof=proof)), str(decide(found, power=seen))
     ('PROVED', 'CONSISTENT')
     """
     if refutes(evidence):
@@ -71,7 +75,7 @@ def decide(
     one_of_many = searched or evidence.quantity.is_loss
     settled = exact or not (one_of_many or evidence.kind is EvidenceKind.INDICATIVE)
     within = settled and _lies_within(evidence)
-    if exact and within and every_case:
+    if exact and within and proof is not None and proof.holds:
         return Verdict.PROVED
     able = evidence.claimed is not None and power is not None and reaches(power, detect)
     return Verdict.CONSISTENT if within or able else Verdict.INCONCLUSIVE
@@ -122,7 +126,4 @@ def _lies_within(evidence: Evidence) -> bool:
 
 
 def _beyond(number: float, evidence: Evidence, claimed: float) -> bool:
-    room = ROUNDING * max(abs(claimed), 1e-6) if evidence.kind is EvidenceKind.EXACT else 0.0
-    if evidence.bound is Bound.AT_MOST:
-        return number > claimed + room
-    return number < claimed - room
+    return number > claimed if evidence.bound is Bound.AT_MOST else number < claimed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -12,6 +13,10 @@ from dpcp_audit.figures import Figure  # noqa: TC001  (resolved when outcomes ar
 from dpcp_audit.outcome_tables import Table  # noqa: TC001  (resolved when outcomes are decoded)
 from dpcp_audit.quantities import Bound, Quantity
 
+ROUNDING = 1e-9
+"""Relative numerical error of a number that is computed in floating point and not enclosed."""
+_LEAST_SCALE = 1e-6
+"""Below it the numerical error is absolute: a difference of ordinary numbers keeps theirs."""
 PlainData = dict[str, Any]
 """JSON-ready data: strings, numbers, booleans, None, and lists and dictionaries of these."""
 
@@ -22,7 +27,7 @@ class Verdict(StrEnum):
     REFUTED = "REFUTED"
     """Evidence excludes the claim."""
     PROVED = "PROVED"
-    """Exact evidence that covers every case the statement speaks of."""
+    """A proof whose every premise, the claim's own comparison among them, is enclosed and holds."""
     CONSISTENT = "CONSISTENT"
     """Not refuted, by a check whose power reached the factor asked for, or whose interval fits."""
     INCONCLUSIVE = "INCONCLUSIVE"
@@ -51,7 +56,7 @@ class EvidenceKind(StrEnum):
     """How a number was had."""
 
     EXACT = "exact"
-    """Computed; the interval is numerical slack."""
+    """Computed; the interval is an enclosure, or the numerical error."""
     CERTIFIED = "certified"
     """Sampled; the interval holds at the stated confidence."""
     INDICATIVE = "indicative"
@@ -190,16 +195,23 @@ class Evidence(Estimate):
         *,
         claimed: float | None = None,
         slack: float = 0.0,
+        error: float = ROUNDING,
         at: dict[str, float] | None = None,
         detail: str = "",
     ) -> Evidence:
-        """Build exact evidence; the truth lies in [value, value + slack]."""
+        """Build evidence from a number that was computed.
+
+        The truth lies in [value, value + slack], each end but for the relative numerical error:
+        that of a value below 1e-6 is taken as 1e-6 times ``error``. A value that is not negative
+        has no negative lower end.
+        """
+        room = error * max(abs(value), _LEAST_SCALE) if math.isfinite(value) else 0.0
         return cls(
             kind=EvidenceKind.EXACT,
             quantity=quantity,
             value=value,
-            lower=value,
-            upper=value + slack,
+            lower=max(value - room, 0.0) if value >= 0 else value - room,
+            upper=value + slack + room,
             claimed=claimed,
             at=at or {},
             detail=detail,
@@ -335,6 +347,76 @@ class Claim:
             raise ValueError(f"id must be a non-empty word, got {self.id!r}")
 
 
+class ProofMethod(StrEnum):
+    """How every case of a statement is covered."""
+
+    CLOSED_FORM = "closed form"
+    """A formula gives the number, or a bound of it, in the worst case."""
+    ENUMERATION = "enumeration"
+    """The number is computed for each of finitely many cases."""
+    ARGUMENT = "argument"
+    """An argument in words reduces the statement to its premises."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Premise:
+    """A comparison that a proof rests on: the left side is at most the right one.
+
+    Parameters
+    ----------
+    says : str
+        The comparison, as a formula or in words.
+    left, right : tuple of float
+        Lower and upper end of each side, rounded outward to doubles.
+    holds : bool
+        Whether the sides' enclosures decide it; what stays undecided does not hold.
+    """
+
+    says: str
+    left: tuple[float, float]
+    right: tuple[float, float]
+    holds: bool
+
+    def __post_init__(self) -> None:
+        for name, (low, high) in {"left": self.left, "right": self.right}.items():
+            if not low <= high:
+                raise ValueError(f"{name} must be a lower and an upper end, got {(low, high)!r}")
+        if self.holds and self.left[0] > self.right[1]:
+            raise ValueError(f"a premise that its ends refute does not hold: {self.says}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proof:
+    """Why a number is within a claim in every case that the statement speaks of.
+
+    Parameters
+    ----------
+    method : ProofMethod
+        How the cases are covered.
+    argument : str
+        What reduces the statement to its premises, in words.
+    premises : tuple of Premise
+        What was enclosed, the claim's own comparison among them.
+    parameters : dict
+        Whatever the proof fixes, as plain data; the statement names all of it.
+    """
+
+    method: ProofMethod
+    argument: str
+    premises: tuple[Premise, ...]
+    parameters: PlainData = field(default_factory=dict[str, Any])
+
+    def __post_init__(self) -> None:
+        _validate.choice(ProofMethod, method=self.method)
+        if not self.argument or not self.premises:
+            raise ValueError("a proof needs an argument and at least one premise")
+
+    @property
+    def holds(self) -> bool:
+        """Whether every premise holds."""
+        return all(premise.holds for premise in self.premises)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """What a check found out.
@@ -343,6 +425,8 @@ class Outcome:
     ----------
     power : Power or None
         What the check would have refuted; None where it refuted, or cannot say.
+    proof : Proof or None
+        Why the claim holds in every case; only with one is the verdict PROVED.
     witness : dict
         Plain data whose keys are the keywords of the API: enough to run the case again.
     note : str
@@ -352,6 +436,7 @@ class Outcome:
     verdict: Verdict
     evidence: Evidence
     power: Power | None = None
+    proof: Proof | None = None
     witness: PlainData = field(default_factory=dict[str, Any])
     note: str = ""
     figures: tuple[Figure, ...] = ()

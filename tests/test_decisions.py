@@ -11,11 +11,19 @@ import pytest
 import dpcp_audit
 from dpcp_audit.decisions import conclude, decide, reaches, refutes
 from dpcp_audit.quantities import Bound, Quantity
-from dpcp_audit.results import Evidence, EvidenceKind, Power, Verdict
+from dpcp_audit.results import Evidence, EvidenceKind, Power, Premise, Proof, ProofMethod, Verdict
 
 PACKAGE = Path(dpcp_audit.__file__).parent
 MADE = {"verdict"}
 """The keyword by which outcomes get their verdicts."""
+
+
+def proof(*, holds: bool) -> Proof:
+    compared = Premise(says="as told", left=(0.4, 0.4), right=(0.5, 0.5), holds=holds)
+    return Proof(method=ProofMethod.ARGUMENT, argument="One is worst.", premises=(compared,))
+
+
+PROOF, BROKEN = proof(holds=True), proof(holds=False)
 
 
 def seen(
@@ -66,7 +74,7 @@ def test_the_interval_decides_where_it_lies_on_one_side(
     evidence = seen(lower, upper, bound=bound)
     assert decide(evidence) is verdict
     assert refutes(evidence) == (verdict is Verdict.REFUTED)
-    assert decide(evidence, every_case=True) is verdict  # a sample proves nothing
+    assert decide(evidence, proof=PROOF) is verdict  # a sample proves nothing
 
 
 @pytest.mark.parametrize(
@@ -113,24 +121,30 @@ def test_what_one_attack_or_one_case_shows_settles_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "every_case", "verdict"),
+    ("value", "error", "proof", "verdict"),
     [
-        (0.4, True, Verdict.PROVED),
-        (0.4, False, Verdict.CONSISTENT),
-        (0.5 * (1 + 1e-10), True, Verdict.PROVED),
-        (0.5 * (1 + 1e-8), True, Verdict.REFUTED),
+        (0.4, 1e-9, PROOF, Verdict.PROVED),
+        (0.4, 1e-9, None, Verdict.CONSISTENT),
+        (0.4, 1e-9, BROKEN, Verdict.CONSISTENT),
+        (0.5, 0.0, PROOF, Verdict.PROVED),
+        (0.5, 1e-9, PROOF, Verdict.CONSISTENT),
+        (math.nextafter(0.5, 1), 0.0, PROOF, Verdict.REFUTED),
+        (0.5 * (1 + 1e-10), 1e-9, PROOF, Verdict.CONSISTENT),
+        (0.5 * (1 + 1e-8), 1e-9, PROOF, Verdict.REFUTED),
     ],
 )
-def test_exact_numbers(value: float, every_case: bool, verdict: Verdict) -> None:
-    evidence = Evidence.exact(Quantity.EPSILON, value, claimed=0.5)
+def test_computed_numbers(
+    value: float, error: float, proof: Proof | None, verdict: Verdict
+) -> None:
+    evidence = Evidence.exact(Quantity.EPSILON, value, claimed=0.5, error=error)
     certain = power(0.5, quantity=Quantity.EPSILON)
-    assert decide(evidence, power=certain, every_case=every_case) is verdict
+    assert decide(evidence, power=certain, proof=proof) is verdict
 
 
 def test_slack_that_reaches_beyond_the_claim_proves_nothing() -> None:
     evidence = Evidence.exact(Quantity.DELTA, 0.4, claimed=0.5, slack=0.2)
     certain = power(0.5, quantity=Quantity.DELTA)
-    assert decide(evidence, power=certain, every_case=True) is Verdict.CONSISTENT
+    assert decide(evidence, power=certain, proof=PROOF) is Verdict.CONSISTENT
 
 
 def test_without_a_claim_nothing_is_decided() -> None:

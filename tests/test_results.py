@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import pytest
 
@@ -11,6 +12,9 @@ from dpcp_audit.results import (
     EvidenceKind,
     Finding,
     Outcome,
+    Premise,
+    Proof,
+    ProofMethod,
     Source,
     Verdict,
 )
@@ -57,10 +61,47 @@ def test_inconclusive_contradicts_only_when_strict() -> None:
 
 
 def test_exact_evidence_carries_its_slack() -> None:
-    evidence = Evidence.exact(Quantity.DELTA, 0.25, claimed=0.2, slack=1e-9)
+    evidence = Evidence.exact(Quantity.DELTA, 0.25, claimed=0.2, slack=1e-9, error=0.0)
     assert evidence.kind is EvidenceKind.EXACT
     assert (evidence.lower, evidence.value, evidence.upper) == (0.25, 0.25, 0.25 + 1e-9)
     assert (evidence.claimed, evidence.confidence, evidence.n_samples) == (0.2, 1.0, None)
+
+
+@pytest.mark.parametrize(
+    ("value", "lower", "upper"),
+    [
+        (4.0, 4.0 - 4e-9, 4.0 + 4e-9),
+        (0.0, 0.0, 1e-15),
+        (-2.0, -2.0 - 2e-9, -2.0 + 2e-9),
+        (math.inf, math.inf, math.inf),
+    ],
+)
+def test_a_number_that_is_not_enclosed_has_a_numerical_error(
+    value: float, lower: float, upper: float
+) -> None:
+    evidence = Evidence.exact(Quantity.VALUE, value)
+    assert (evidence.lower, evidence.upper) == pytest.approx((lower, upper), rel=1e-14)
+
+
+def test_a_premise_cannot_hold_against_its_ends() -> None:
+    with pytest.raises(ValueError, match="does not hold"):
+        Premise(says="2 ≤ 1", left=(2.0, 2.0), right=(1.0, 1.0), holds=True)
+    with pytest.raises(ValueError, match="left must be a lower and an upper end"):
+        Premise(says="", left=(2.0, 1.0), right=(1.0, 1.0), holds=False)
+
+
+def test_a_proof_holds_where_every_premise_does() -> None:
+    good, bad = (
+        Premise(says="", left=(1.0, 1.0), right=(2.0, 2.0), holds=holds) for holds in (True, False)
+    )
+
+    def proof(*premises: Premise) -> Proof:
+        return Proof(method=ProofMethod.ARGUMENT, argument="So it is.", premises=premises)
+
+    assert proof(good).holds
+    assert not proof(good, bad).holds
+    with pytest.raises(ValueError, match="at least one premise"):
+        proof()
 
 
 def test_a_finding_without_outcome_is_an_error() -> None:

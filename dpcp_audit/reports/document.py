@@ -88,6 +88,7 @@ def _entry(finding: Finding, settings: RunSettings) -> dict[str, Any]:
         "verdict": finding.verdict,
         "contradicts": finding.verdict.contradicts(claim.expected, strict=settings.strict),
         "evidence": None if outcome is None else asdict(outcome.evidence),
+        "proof": None if outcome is None or outcome.proof is None else asdict(outcome.proof),
         "power": None if outcome is None or outcome.power is None else _power(outcome.power),
         "witness": {} if outcome is None else outcome.witness,
         "note": "" if outcome is None else outcome.note,

@@ -26,12 +26,12 @@ from dpcp_audit.reports.shapes import (
     SchemaError,
     one_of,
 )
-from dpcp_audit.results import EvidenceKind, Measure, PlainData, Standing, Verdict
+from dpcp_audit.results import EvidenceKind, Measure, PlainData, ProofMethod, Standing, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-SCHEMA_VERSION = "2.0"
+SCHEMA_VERSION = "2.1"
 SCHEMA_FILE = "results.schema.json"
 _MAJOR = SCHEMA_VERSION.split(".", maxsplit=1)[0]
 
@@ -46,13 +46,14 @@ _COUNTED = Record(
     required={"of": TEXT, "hits": COUNT, "trials": COUNT},
     optional={"undecided": COUNT, "any_time": FLAG},
 )
+_ENDS = Items(of=NUMBER, words="a list of two numbers", length=2)
 _SAMPLE = Record(
     required={"measure": one_of(Measure)},
     optional={
         "counts": Items(of=_COUNTED),
         "trials": COUNT,
         "variance": NUMBER,
-        "range": Items(of=NUMBER, words="a list of two numbers", length=2),
+        "range": _ENDS,
     },
 )
 _NUMBERED = Record(rest=NUMBER, words="an object of numbers")
@@ -83,6 +84,15 @@ _EVIDENCE = Record(
         "n_samples": Maybe(COUNT),
     },
     optional={"sample": Maybe(_SAMPLE)},
+)
+_PREMISE = Record(required={"says": TEXT, "left": _ENDS, "right": _ENDS, "holds": FLAG})
+_PROOF = Record(
+    required={
+        "method": one_of(ProofMethod),
+        "argument": TEXT,
+        "premises": Items(of=_PREMISE),
+        "parameters": OBJECT,
+    }
 )
 _SERIES = Record(
     required={"name": TEXT, "x": NUMBERS, "y": NUMBERS}, optional={"texts": Items(of=TEXT)}
@@ -135,7 +145,7 @@ _FINDING = Record(
         "error": TEXT,
         "seconds": NUMBER,
     },
-    optional={"location": Maybe(_LOCATION), "tables": Items(of=_TABLE)},
+    optional={"proof": Maybe(_PROOF), "location": Maybe(_LOCATION), "tables": Items(of=_TABLE)},
 )
 _OVERVIEW = Record(required={"figures": Items(of=_FIGURE), "tables": Items(of=_TABLE)})
 _SKIPPED = Record(required={"name": TEXT, "reason": TEXT})

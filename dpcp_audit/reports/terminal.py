@@ -192,10 +192,11 @@ def _cells(finding: dict[str, Any], remark: str) -> list[Text]:
     if evidence is None:
         return [*head, Text(_one_line(finding["error"])), Text(""), Text(""), Text("")]
     exact, digits = evidence["kind"] == "exact", telling_digits(evidence)
+    how = (finding.get("proof") or {"method": "exact"})["method"]
     return [
         *head,
         Text(_one_line(named(evidence))),
         Text(number(evidence["claimed"], digits=digits)),
         Text(number(evidence["value"], digits=digits)),
-        Text("exact" if exact else interval(evidence)),
+        Text(how if exact else interval(evidence)),
     ]

@@ -12,7 +12,18 @@ import pytest
 from dpcp_audit.engine.encoding import decode, encode, plain_data, restore, to_json
 from dpcp_audit.figures import Figure, FigureKind, Series
 from dpcp_audit.quantities import Bound, Quantity
-from dpcp_audit.results import Count, Evidence, EvidenceKind, Measure, Outcome, Sample, Verdict
+from dpcp_audit.results import (
+    Count,
+    Evidence,
+    EvidenceKind,
+    Measure,
+    Outcome,
+    Premise,
+    Proof,
+    ProofMethod,
+    Sample,
+    Verdict,
+)
 
 FULL = Outcome(
     verdict=Verdict.REFUTED,
@@ -34,6 +45,14 @@ FULL = Outcome(
             ),
             range=(-math.inf, 1.0),
         ),
+    ),
+    proof=Proof(
+        method=ProofMethod.CLOSED_FORM,
+        argument="So it is.",
+        premises=(
+            Premise(says="a ≤ b", left=(-math.inf, 5e-324), right=(0.1, math.inf), holds=True),
+        ),
+        parameters={"n": 5, "rho": math.inf},
     ),
     witness={"n": 5, "deep": [{"x": [math.inf, -math.inf, 0.1]}], "none": None, "yes": True},
     note='a\nb \u2028 \U0001f600 \\ "',

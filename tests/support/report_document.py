@@ -105,7 +105,21 @@ def document(*findings: dict[str, Any], **changes: Any) -> dict[str, Any]:
 VERDICTS = ("REFUTED", "PROVED", "CONSISTENT", "INCONCLUSIVE", "ERROR")
 
 FINDINGS = (
-    finding("krr", "PROVED", "PROVED", evidence=evidence(value=1.0, lower=1.0, upper=1.0)),
+    finding(
+        "krr",
+        "PROVED",
+        "PROVED",
+        evidence=evidence(value=1.0, lower=1.0, upper=1.0),
+        proof={
+            "method": "closed form",
+            "argument": f"A report's log-ratio is ε. {HOSTILE}",
+            "premises": [
+                {"says": "ε ≤ 1", "left": [1.0, 1.0], "right": [1.0, 1.0], "holds": True},
+                {"says": HOSTILE, "left": ["-inf", 0.5], "right": [0.1, "inf"], "holds": True},
+            ],
+            "parameters": {"epsilon": 1.0},
+        },
+    ),
     finding(
         "theorem[scores=beta(5,0.2)]",
         "CONSISTENT",

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit._format import to_float
-from dpcp_audit.decisions import ROUNDING
 from dpcp_audit.reports.document import agree
-from dpcp_audit.results import Count, EvidenceKind, Measure, Sample, Verdict
+from dpcp_audit.results import ROUNDING, Count, EvidenceKind, Measure, Sample, Verdict
 from dpcp_audit.stats.two_samples import Shift, comparable, compare_samples
 
 if TYPE_CHECKING:

@@ -18,6 +18,7 @@ from dpcp_audit._format import (
     to_float,
 )
 from dpcp_audit._plain_data import is_record
+from dpcp_audit.reports.findings.plain_text import premise_text
 from dpcp_audit.reports.findings.severity import Breach, breach, named, power_sentence
 from dpcp_audit.reports.findings.witness import short, telling
 from dpcp_audit.results import EvidenceKind, Standing, Verdict
@@ -37,7 +38,7 @@ WORST_FIRST = (
 OWN = frozenset({Standing.PAPER, Standing.STATED})
 """The standings of claims that somebody makes as they are tested."""
 _HOW = {
-    EvidenceKind.EXACT: "computed exactly; the interval is numerical slack",
+    EvidenceKind.EXACT: "computed; the interval is an enclosure, or the numerical error",
     EvidenceKind.CERTIFIED: "sampled; the interval holds at the stated confidence",
     EvidenceKind.INDICATIVE: "an indication, without a guarantee",
 }
@@ -227,7 +228,7 @@ def _facts(finding: Mapping[str, Any], seed: object) -> tuple[tuple[str, str], .
     if told := power_sentence(finding.get("power")):
         facts.append(("Power", told))
     facts.append(("Method", _HOW[EvidenceKind(evidence["kind"])]))
-    return (*facts, *_claim(finding), *_location(finding))
+    return (*facts, *_proof(finding), *_claim(finding), *_location(finding))
 
 
 def _claim(finding: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -239,6 +240,17 @@ def _claim(finding: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("Parameters", printable(parameters)),
     ]
     return [(name, said) for name, said in facts if said]
+
+
+def _proof(finding: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return how the claim was proved, a premise an item."""
+    proof = finding.get("proof")
+    if not proof:
+        return []
+    return [
+        ("Proof", f"{proof['method']}. {printable(proof['argument'])}"),
+        *(("Premise", printable(premise_text(premise))) for premise in proof["premises"]),
+    ]
 
 
 def _counts(evidence: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -38,6 +38,7 @@ def paragraphs(finding: Mapping[str, Any]) -> str:
         f"Source: {source['paper']}, {source['section']}",
         finding["note"],
         _method(finding["evidence"]),
+        _proof(finding.get("proof")),
         f"Witness: {witness}" if finding["witness"] else "",
         f"Run it again: {finding['replay']}" if finding["replay"] else "",
     ]
@@ -59,11 +60,30 @@ def _method(evidence: Mapping[str, Any] | None) -> str:
     if evidence is None:
         return ""
     if evidence["kind"] == EvidenceKind.EXACT:
-        return "Computed exactly."
+        return "Computed; the interval is an enclosure, or the numerical error."
     if evidence["kind"] == EvidenceKind.INDICATIVE:
         return "An indication, without a guarantee."
     wrong = f"{1 - to_float(evidence['confidence']):.3g}"
     return f"From {evidence['n_samples']} samples; the interval is wrong with probability {wrong}."
+
+
+def _proof(proof: Mapping[str, Any] | None) -> str:
+    if not proof:
+        return ""
+    premises = "; ".join(premise_text(premise) for premise in proof["premises"])
+    return f"Proved by {proof['method']}: {proof['argument']} Premises: {premises}."
+
+
+def premise_text(premise: Mapping[str, Any]) -> str:
+    """Return a premise with the enclosed ends of its sides, where doubles tell them apart.
+
+    Examples
+    --------
+    >>> premise_text({"says": "δ(1) ≤ δ", "left": [0.1, 0.1], "right": [0.25, 0.25]})
+    'δ(1) ≤ δ: 0.1 ≤ 0.25'
+    """
+    left, right = (to_float(premise[side][end]) for side, end in (("left", 1), ("right", 0)))
+    return f"{premise['says']}: {left!r} ≤ {right!r}" if left <= right else str(premise["says"])
 
 
 def _found(evidence: Mapping[str, Any]) -> str:

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from flint import arb
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import log_ndtr
+
+from dpcp_audit.mechanisms.laws import FinitePair, GaussianPair, LaplacePair
+from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
+from dpcp_audit.stats.ball_functions import (
+    gaussian_delta,
+    laplace_delta,
+    normal_cdf,
+    response_delta,
+    response_keep,
+)
+from dpcp_audit.stats.enclosures import ball, ends
+
+SHIFTS = st.floats(0.01, 20.0)
+EPSILONS = st.floats(0.0, 20.0)
+
+
+@pytest.mark.parametrize("x", [-300.0, -38.5, -8.0, -1e-9, 0.0, 0.7, 8.3, 40.0])
+def test_the_normal_law_has_full_relative_accuracy_in_both_tails(x: float) -> None:
+    low, high = ends(lambda: normal_cdf(ball(x)).log())
+    assert low == pytest.approx(log_ndtr(x), rel=1e-13, abs=1e-300)
+    assert high <= math.nextafter(low, math.inf)
+
+
+@given(SHIFTS, EPSILONS)
+def test_the_gaussian_profile_is_that_of_the_doubles(shift: float, epsilon: float) -> None:
+    low, high = ends(lambda: gaussian_delta(shift, epsilon))
+    found = GaussianPair(shift).delta_at(epsilon)
+    assert low * (1 - 1e-9) <= found <= high * (1 + 1e-9) + 1e-300
+    assert high <= math.nextafter(low, math.inf)
+
+
+@pytest.mark.parametrize(
+    ("shift", "epsilon", "largest"),
+    [(1.0, 700.0, 5e-324), (1.0, 1e300, 5e-324), (1e300, 1.0, 1.0000000000000002)],
+)
+def test_far_gaussian_profiles(shift: float, epsilon: float, largest: float) -> None:
+    low, high = ends(lambda: gaussian_delta(shift, epsilon))
+    assert low <= high <= largest
+
+
+@given(st.lists(SHIFTS, min_size=1, max_size=2), EPSILONS)
+def test_the_laplace_profile_is_that_of_the_doubles(shifts: list[float], epsilon: float) -> None:
+    low, high = ends(lambda: laplace_delta(shifts, epsilon))
+    assert low - 1e-12 <= LaplacePair(shifts).delta_at(epsilon) <= high + 1e-12
+
+
+@given(st.lists(SHIFTS, min_size=1, max_size=2))
+def test_the_laplace_profile_ends_at_the_sum_of_the_shifts(shifts: list[float]) -> None:
+    assert ends(lambda: laplace_delta(shifts, sum(map(ball_free, shifts)))) == (0.0, 0.0)
+
+
+def ball_free(shift: float) -> int:
+    """Return a whole number above a shift, so that sums are exact."""
+    return math.ceil(shift)
+
+
+@given(st.floats(0.01, 8.0), st.integers(2, 12), EPSILONS)
+def test_randomised_response(epsilon: float, k: int, at: float) -> None:
+    response = KaryRandomizedResponse(epsilon, k)
+    keep, delta = (
+        ends(lambda: response_keep(epsilon, k)),
+        ends(lambda: response_delta(epsilon, k, at)),
+    )
+    assert keep == pytest.approx((response.keep_probability,) * 2, rel=1e-14)
+    expected = FinitePair(*response.laws()[:2]).delta_at(at)
+    assert np.mean(delta) == pytest.approx(expected, rel=1e-9, abs=1e-14)
+
+
+def test_balls_shrink_with_the_precision() -> None:
+    assert gaussian_delta(1, 1).rad() < arb(1e-12)
