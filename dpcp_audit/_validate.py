@@ -29,7 +29,7 @@ def _fail(name: str, must: str, got: Any) -> ValueError:
 def _show(got: object) -> str:
     if not is_array(got):
         return shown(got, 80)
-    text = np.array2string(got, threshold=6)
+    text = " ".join(np.array2string(got, threshold=6).split())
     return text if len(text) <= 80 else text[:77] + "..."
 
 
@@ -123,9 +123,13 @@ def instance(*kinds: type, **arguments: object) -> None:
 def array(value: object, *, name: str, ndim: int) -> FloatArray:
     """Return a finite, non-empty float64 array of ``ndim`` dimensions."""
     try:
-        result = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise _fail(name, "be an array of numbers", value) from None
+        given = np.asarray(value)
+        real = given.dtype.kind in "biuf" or (given.dtype.kind == "O" and not _holds_texts(given))
+        result = given.astype(np.float64) if real else None  # of complex numbers or dates: none
+    except (TypeError, ValueError, OverflowError):
+        result = None
+    if result is None:
+        raise _fail(name, "be an array of numbers", value)
     if result.ndim != ndim:
         raise _fail(name, f"have {ndim} dimension(s)", f"shape {result.shape}")
     if result.size == 0:
@@ -133,6 +137,11 @@ def array(value: object, *, name: str, ndim: int) -> FloatArray:
     if not np.isfinite(result).all():
         raise _fail(name, "hold finite numbers only", result[~np.isfinite(result)][:3])
     return result
+
+
+def _holds_texts(given: Any) -> bool:
+    """Tell whether an array of any objects holds texts, which NumPy reads as numbers."""
+    return any(isinstance(item, str | bytes) for item in given.flat)
 
 
 def scores(

@@ -23,6 +23,8 @@ from dpcp_audit.errors import UsageError
 E = TypeVar("E", bound=StrEnum)
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 LEAST_PROBABILITY = 1e-100
+MOST_DRAWS = 10**12
+"""Calls of a target; more than a hundred times what any run plans."""
 _LONGEST = 1e9
 """Seconds."""
 
@@ -139,14 +141,17 @@ class Numeric(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Whole(Numeric):
-    """A whole number."""
+    """A whole number, bounded where more cannot be meant."""
 
     at_least: int = 1
+    at_most: int | None = None
 
     def read(self, value: object, name: str) -> int:
         """Return the number."""
         if not is_whole(value) or value < self.at_least:
             raise wrong(name, f"a whole number >= {self.at_least}", value)
+        if self.at_most is not None and value > self.at_most:
+            raise wrong(name, f"at most {self.at_most:,}", value)
         return int(value)
 
 

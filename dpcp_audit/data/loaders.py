@@ -195,14 +195,32 @@ def _existing(path: str | Path, hint: str) -> Path:
 
 def _arrays(file: Path, keys: Sequence[str]) -> dict[str, NDArray[Any]]:
     try:
-        with np.load(file, allow_pickle=False) as archive:
-            held = {key: np.asarray(archive[key]) for key in keys if key in archive.files}
-    except (OSError, ValueError, EOFError, AttributeError, zipfile.BadZipFile) as error:
+        held = arrays_of(file, keys)
+    except ValueError as error:
         raise ValueError(f"path must name a readable .npz, got {str(file)!r} ({error})") from error
     missing = sorted(set(keys) - set(held))
     if missing:
         raise ValueError(f"path must hold {', '.join(keys)}; {str(file)!r} lacks {missing}")
     return held
+
+
+def arrays_of(file: Path, keys: Sequence[str] | None = None) -> dict[str, NDArray[Any]]:
+    """Return the arrays of an ``.npz``, of these names alone where they are given.
+
+    Raises
+    ------
+    ValueError
+        If it is none, holds pickles, or claims more than fits into the memory.
+    """
+    try:
+        archive: Any = np.load(file, allow_pickle=False)
+        if is_array(archive):
+            raise ValueError("it holds a single array: write it with numpy.savez")
+        with archive:
+            names = archive.files if keys is None else [key for key in keys if key in archive.files]
+            return {name: np.asarray(archive[name]) for name in names}
+    except (OSError, EOFError, AttributeError, MemoryError, zipfile.BadZipFile) as error:
+        raise ValueError(str(error)) from error
 
 
 def _column(labels: NDArray[Any], key: str, file: Path) -> NDArray[Any]:

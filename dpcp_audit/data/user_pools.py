@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import functools
-import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from dpcp_audit import _validate
 from dpcp_audit.data.image_data import image_pool
-from dpcp_audit.data.loaders import load_cifar10, load_medmnist
+from dpcp_audit.data.loaders import arrays_of, load_cifar10, load_medmnist
 from dpcp_audit.data.pools import ProbabilityPool
 
 if TYPE_CHECKING:
@@ -59,7 +56,6 @@ def load_pool(path: str) -> ProbabilityPool:
 
 def _read(path: str) -> dict[str, FloatArray]:
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files}
-    except (OSError, ValueError, EOFError, AttributeError, zipfile.BadZipFile) as error:
+        return arrays_of(Path(path))
+    except ValueError as error:
         raise ValueError(f"path must name a readable .npz file, got {path!r} ({error})") from error

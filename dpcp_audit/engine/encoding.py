@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _FLOAT = "$float"
+_PLAIN: dict[Any, Any] = {str: str, bool: bool, int: int, float: int | float}
+"""What the data of a field may be, by its annotation."""
 
 
 def encode(value: object) -> Any:  # noqa: PLR0911  (one return a type)
@@ -85,7 +87,13 @@ def restore(data: Any) -> Any:
 
 
 def decode(data: PlainData) -> Outcome:
-    """Return the outcome that was encoded."""
+    """Return the outcome that was encoded.
+
+    Raises
+    ------
+    TypeError, KeyError, ValueError
+        If the data are of another shape.
+    """
     return cast("Outcome", _build(Outcome, data))
 
 
@@ -94,10 +102,8 @@ def to_json(data: object) -> str:
     return json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 
 
-def _build(hint: Any, data: Any) -> Any:  # noqa: PLR0911  (one return a type)
+def _build(hint: Any, data: Any) -> Any:
     """Return data as the type that an annotation names."""
-    if data is None:
-        return None
     if is_dataclass(hint):
         hints = _hints(cast("type", hint))
         return cast("type", hint)(**{name: _build(hints[name], data[name]) for name in data})
@@ -106,12 +112,20 @@ def _build(hint: Any, data: Any) -> Any:  # noqa: PLR0911  (one return a type)
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in {types.UnionType, typing.Union}:
         (present,) = (one for one in arguments if one is not types.NoneType)
-        return _build(present, data)
-    if origin is tuple:
-        return tuple(_build(arguments[0], item) for item in data)
-    if origin is list:
-        return [_build(arguments[0], item) for item in data]
-    return restore(data)
+        return None if data is None else _build(present, data)
+    if origin in {tuple, list}:
+        items: list[Any] = [_build(arguments[0], item) for item in _required(list, data)]
+        return tuple(items) if origin is tuple else items
+    restored = restore(data)
+    if origin is dict:
+        return _required(dict, restored)
+    return _required(_PLAIN[hint], restored) if hint in _PLAIN else restored
+
+
+def _required(kind: Any, data: Any) -> Any:
+    if not isinstance(data, kind) or (isinstance(data, bool) and kind is not bool):
+        raise TypeError(f"data must be {kind}, got {type(data).__name__}")
+    return data
 
 
 @cache

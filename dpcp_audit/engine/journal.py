@@ -9,8 +9,6 @@ not finished: its finding is not written, and resuming tries it again.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import time
 from contextlib import contextmanager
@@ -19,6 +17,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 from dpcp_audit.engine import encoding
 from dpcp_audit.engine.environment import difference, environment, inputs
+from dpcp_audit.engine.journal_entries import (
+    FORMAT,
+    EntryError,
+    entry_of,
+    line_of,
+    require_finished,
+    require_head,
+)
 from dpcp_audit.engine.run_events import CheckFinished, ChunkFinished, Event
 from dpcp_audit.engine.run_settings import RunSettings
 from dpcp_audit.engine.runner import Past
@@ -27,15 +33,12 @@ from dpcp_audit.errors import IncompleteError, UsageError
 from dpcp_audit.results import Finding
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Callable, Generator, Sequence
     from pathlib import Path
 
+    from dpcp_audit.results import Outcome
     from dpcp_audit.rows import Row
 
-FORMAT = 1
-_DIGITS = 16
-_HEAD = b'{"digest":"'
-_MIDDLE = b'","entry":'
 _SYNC_SECONDS = 1.0
 
 
@@ -74,7 +77,13 @@ class Recorded:
     torn: bool
 
     def past(self, rows: Sequence[Row]) -> Past:
-        """Return what is finished of these rows."""
+        """Return what is finished of these rows.
+
+        Raises
+        ------
+        JournalError
+            If an outcome cannot be one, although its digest fits.
+        """
         claims = {row.claim.id: row.claim for row in rows}
         past = Past()
         for entry in self.entries:
@@ -85,10 +94,9 @@ class Recorded:
                 )
                 past.chunks.setdefault(id_, {})[done.index] = done
             else:
-                outcome = entry["outcome"]
                 past.findings[id_] = Finding(
                     claim=claims[id_],
-                    outcome=None if outcome is None else encoding.decode(outcome),
+                    outcome=_outcome(entry),
                     error=entry["error"],
                     seconds=entry["seconds"],
                 )
@@ -184,7 +192,7 @@ class Journal:
             If it cannot be written, for example on a full disk. What was written of it is
             taken back.
         """
-        line = _line(entry)
+        line = line_of(entry)
         size = os.fstat(self._descriptor).st_size
         try:
             written = os.write(self._descriptor, line)
@@ -224,7 +232,7 @@ def read(path: Path) -> Recorded:
     except OSError as error:
         raise JournalError(f"--resume: {path}: {error.strerror}") from error
     *lines, rest = content.split(b"\n")
-    entries = [_entry(line) for line in lines]
+    entries = [_checked(path, number, entry_of, line) for number, line in enumerate(lines, start=1)]
     torn = bool(rest)
     if entries and entries[-1] is None:  # a line whose blocks never reached the disk
         entries.pop()
@@ -237,11 +245,11 @@ def read(path: Path) -> Recorded:
     for number, entry in enumerate(entries, start=1):
         if entry is None:
             raise JournalError(f"--resume: {path}: line {number} is damaged")
-    head, *finished = (entry for entry in entries if entry is not None)
-    if head.get("kind") != "run":
-        raise JournalError(f"--resume: {path} is not the journal of a run")
-    if head["format"] != FORMAT:
-        raise JournalError(f"--resume: {path}: format {head['format']}, this tool reads {FORMAT}")
+    head, *finished = entries
+    _checked(path, 1, require_head, head)
+    ids = frozenset(head["ids"])
+    for number, entry in enumerate(finished, start=2):
+        _checked(path, number, require_finished, entry, ids)
     return Recorded(
         settings=RunSettings.of_document(head["settings"]),
         ids=tuple(head["ids"]),
@@ -272,23 +280,19 @@ def _compare(path: Path, there: Recorded, rows: Sequence[Row], settings: RunSett
         raise JournalError(f"--resume: {path} is of a run of other claims: {unlike}")
 
 
-def _line(entry: dict[str, Any]) -> bytes:
-    text = encoding.to_json(entry).encode()
-    return _HEAD + _digest(text) + _MIDDLE + text + b"}\n"
+def _checked(path: Path, number: int, check: Callable[..., Any], *arguments: Any) -> Any:
+    """Return what a check of a line returns; what it refuses is named by the line's number."""
+    try:
+        return check(*arguments)
+    except EntryError as error:
+        raise JournalError(f"--resume: {path}: line {number} {error}") from error
 
 
-def _entry(line: bytes) -> dict[str, Any] | None:
-    """Return what a line says; None where it is not whole."""
-    start = len(_HEAD) + _DIGITS + len(_MIDDLE)
-    text = line[start:-1]
-    if line != _HEAD + _digest(text) + _MIDDLE + text + b"}":
-        return None
-    entry: dict[str, Any] = json.loads(text)
-    return entry
-
-
-def _digest(text: bytes) -> bytes:
-    return hashlib.sha256(text).hexdigest()[:_DIGITS].encode()
+def _outcome(entry: dict[str, Any]) -> Outcome | None:
+    try:
+        return None if entry["outcome"] is None else encoding.decode(entry["outcome"])
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise JournalError(f"--resume: the outcome of {entry['id']} cannot be read") from error
 
 
 @contextmanager

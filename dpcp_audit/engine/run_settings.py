@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Self
 
 from dpcp_audit import _validate
+from dpcp_audit._plain_data import is_list, is_record
 from dpcp_audit.engine.suites import find
 from dpcp_audit.errors import UsageError
 from dpcp_audit.skipped import Skipped
@@ -94,6 +95,7 @@ class RunSettings:
     def of_document(cls, document: Mapping[str, Any]) -> Self:
         """Return the settings that a results document was made with."""
         try:
+            _require_shapes(document)
             return cls(
                 seed=document["seed"],
                 profile=Profile(document["profile"]),
@@ -105,5 +107,18 @@ class RunSettings:
                 options=document.get("options", {}),
                 skipped=tuple(map(Skipped.from_data, document.get("skipped", []))),
             )
-        except (KeyError, ValueError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise UsageError(f"the results file does not say how it was run: {error}") from error
+
+
+def _require_shapes(document: Mapping[str, Any]) -> None:
+    """Refuse what a constructor would take for something else: a text is a sequence, too."""
+    for name in ("pools", "targets", "skipped"):
+        if not is_list(document.get(name, [])):
+            raise ValueError(f"{name} must be a list, got {document[name]!r}")
+    if not all(isinstance(path, str) for path in document["pools"]):
+        raise ValueError(f"pools must be paths, got {document['pools']!r}")
+    if not is_record(document.get("options", {})):
+        raise ValueError(f"options must be a table, got {document['options']!r}")
+    _validate.instance(str, suite=document["suite"])
+    _validate.instance(bool, strict=document["strict"])

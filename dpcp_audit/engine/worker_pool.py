@@ -53,6 +53,8 @@ class Limits:
         _validate.positive(seconds=self.seconds)
         if self.memory is not None:
             _validate.integer(memory=self.memory, at_least=1)
+            if self.memory > sys.maxsize:
+                raise ValueError(f"memory must be below 8 EiB, got {self.memory!r} bytes")
 
 
 def over_time(seconds: float) -> str:

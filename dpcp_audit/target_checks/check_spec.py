@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from dpcp_audit import options
 from dpcp_audit._values import (
+    MOST_DRAWS,
     Choice,
     Duration,
     Flag,
@@ -150,7 +151,7 @@ class CheckSpec:
     draws: int | None = field(
         default=None,
         metadata=option(
-            Whole(),
+            Whole(at_most=MOST_DRAWS),
             "calls of the target for each claim, instead of a budget: a run that repeats exactly "
             "(in Python and pytest: 20000 by default)",
             metavar="N",

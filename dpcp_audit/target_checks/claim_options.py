@@ -175,6 +175,8 @@ def require_claims(guarantees: Iterable[Guarantee], kind: Kind) -> None:
     coverage = 0
     for each in guarantees:
         key_of(each)
+        if isinstance(each, ApproxDP):
+            _require_delta(each)
         if isinstance(each, LocalDP) and kind is not Kind.RANDOMIZER:
             raise UsageError(f"LocalDP is a claim of randomizers, not of a {kind}: use PureDP")
         if isinstance(each, Coverage):
@@ -186,6 +188,14 @@ def require_claims(guarantees: Iterable[Guarantee], kind: Kind) -> None:
                 raise UsageError("Coverage is no claim of a randomizer")
     if coverage > 1:
         raise UsageError("Coverage must be claimed once: give one check for each")
+
+
+def _require_delta(claimed: ApproxDP) -> None:
+    """Refuse a δ with which another guarantee is claimed, or none."""
+    if claimed.delta == 0:
+        raise UsageError(f"delta must be above 0, got {claimed}: without δ it is PureDP")
+    if claimed.delta == 1:
+        raise UsageError(f"delta must be below 1, got {claimed}: at δ = 1 nothing is claimed")
 
 
 def _require_probabilities(claimed: Coverage) -> None:

@@ -43,6 +43,8 @@ def load(path: Path) -> Config:
         data: Any = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from error
+    except RecursionError as error:
+        raise UsageError(f"{path}: not a file of checks (nested too deeply)") from error
     except ValueError as error:  # of TOML, or text that is not UTF-8
         raise UsageError(f"{path}: not a TOML file ({error})") from error
     where = str(path)

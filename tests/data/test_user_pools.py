@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import pickle
+import zipfile
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -58,6 +60,9 @@ def test_a_classifier_is_fitted_to_half_of_cifar_10(tmp_path: Path) -> None:
         ({"probabilities": [[0.5, 0.5]]}, r"lacks \['labels'\]"),
         ({"probabilities": [[0.5, 0.5]], "labels": [0, 1]}, "labels must have shape"),
         ({"probabilities": [[0.5, 0.1]], "labels": [0]}, "probabilities must"),
+        ({"probabilities": [["1.0", "0.0"]], "labels": [0]}, "probabilities must be an array of"),
+        ({"probabilities": [[0.5j, 1 - 0.5j]], "labels": [0]}, "probabilities must be an array of"),
+        ({"probabilities": [[0.5, 0.5]], "labels": ["0"]}, "labels must hold integers"),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path: Path, held: dict[str, list[float]], message: str) -> None:
@@ -72,3 +77,20 @@ def test_what_is_no_archive_is_refused(tmp_path: Path) -> None:
         load_pool(str(tmp_path / "p.npz"))
     with pytest.raises(ValueError, match="data_batch_1"):
         load_pool(str(tmp_path))
+
+
+def test_a_single_array_is_no_archive(tmp_path: Path) -> None:
+    np.save(tmp_path / "p.npy", np.zeros((2, 2)))
+    with pytest.raises(ValueError, match="it holds a single array: write it with numpy.savez"):
+        load_pool(str(tmp_path / "p.npy"))
+
+
+def test_a_header_that_claims_more_than_the_memory_is_refused(tmp_path: Path) -> None:
+    """An array of 2 EiB, of which the file holds the header alone."""
+    header = io.BytesIO()
+    shape = {"descr": "<f8", "fortran_order": False, "shape": (2**48, 1024)}
+    np.lib.format.write_array_header_1_0(header, shape)
+    with zipfile.ZipFile(tmp_path / "p.npz", "w") as archive:
+        archive.writestr("probabilities.npy", header.getvalue())
+    with pytest.raises(ValueError, match="path must name a readable .npz file, got .*EiB"):
+        load_pool(str(tmp_path / "p.npz"))

@@ -242,7 +242,7 @@ def test_a_full_disk_ends_the_run_and_leaves_whole_lines(
             return real(descriptor, data[:20])
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    with Journal.create(path, [], SETTINGS) as writing:
+    with Journal.create(path, [row("a", Does(harmless))], SETTINGS) as writing:
         writing.record(event)
         before = path.read_bytes()
         monkeypatch.setattr("os.write", full)

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpcp_audit.computed import Computed
 from dpcp_audit.engine.journal import Journal, JournalError, read
 from dpcp_audit.engine.run_events import CheckFinished, ChunkFinished
 from dpcp_audit.engine.run_settings import RunSettings
 from dpcp_audit.quantities import Quantity
 from dpcp_audit.results import Claim, Evidence, Finding, Outcome, Source, Verdict
+from dpcp_audit.rows import Row
 
 CLAIM = Claim(id="a", statement="ε\n\u2028", source=Source(paper="P", section="1"), expected=None)
 OUTCOME = Outcome(
@@ -26,7 +29,8 @@ OUTCOME = Outcome(
 def journal() -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.ndjson"
-        with Journal.create(path, [], RunSettings()) as writing:
+        rows = [Row(claim=replace(CLAIM, id=id_), check=Computed(lambda: OUTCOME)) for id_ in "ab"]
+        with Journal.create(path, rows, RunSettings()) as writing:
             for index in range(3):
                 data = {"x": index / 3}
                 writing.record(ChunkFinished(id="b", index=index, chunks=9, data=data, seconds=0.1))

@@ -79,7 +79,7 @@ def test_every_key_is_read() -> None:
     "data",
     [
         QUANTILE,
-        dict(QUANTILE) | {"approx-dp": [[1, 1e-6], [2, 0.0]], "n": 7, "alpha": 0.2},
+        dict(QUANTILE) | {"approx-dp": [[1, 1e-6], [2, 0.5]], "n": 7, "alpha": 0.2},
         {"target": "m:f", "kind": "randomizer", "local-dp": [2, 3], "domain": 10},
         dict(QUANTILE)
         | {"open-sets": True, "tolerance": 0.1, "location": {"file": "f", "line": 2}},
@@ -231,6 +231,9 @@ def test_a_bad_file_is_named(tmp_path: Path, text: str, message: str) -> None:
 def test_files_that_are_not_there_or_hold_nothing(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="No such file"):
         config_file.load(tmp_path / "no.toml")
+    (tmp_path / "deep.toml").write_text("a = " + 2000 * "[" + 2000 * "]")
+    with pytest.raises(UsageError, match="deep.toml: not a file of checks .nested too deeply"):
+        config_file.load(tmp_path / "deep.toml")
     with pytest.raises(UsageError, match=r"has no \[tool.dpcp-audit\]"):
         config_file.load(write(tmp_path, "[project]\nname = 'x'", "pyproject.toml"))
 

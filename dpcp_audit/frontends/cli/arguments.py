@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import math
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from dpcp_audit._plain_data import shown
 from dpcp_audit._values import Duration
 from dpcp_audit.errors import UsageError
 from dpcp_audit.options import Group, dashed, flag_of, parser_of
@@ -49,6 +50,7 @@ exit codes of 'run':
 """
 DEFAULT_SECONDS = 3600.0
 """The time limit of a check."""
+_MOST_JOBS = 10_000
 _DEST = "option."
 """In front of what ``argparse`` calls an option of a table: 'command' is taken."""
 
@@ -136,7 +138,7 @@ def add_jobs(parser: Parser, *, default: int | None = os.cpu_count()) -> None:
     """Add ``--jobs``."""
     parser.add_argument(
         "--jobs",
-        type=whole(1),
+        type=whole(1, _MOST_JOBS),
         default=default,
         metavar="N",
         help="worker processes; results do not depend on it (default: all cores)",
@@ -223,16 +225,18 @@ def add_report(parser: Parser, *, required: bool = False) -> None:
     )
 
 
-def whole(at_least: int) -> Callable[[str], int]:
-    """Return a parser of whole numbers from ``at_least`` on."""
+def whole(at_least: int, at_most: int) -> Callable[[str], int]:
+    """Return a parser of whole numbers between two bounds, both included."""
 
     def parse(text: str) -> int:
         try:
             value = int(text)
         except ValueError:
             value = at_least - 1
-        if value < at_least:
-            raise argparse.ArgumentTypeError(f"must be an integer >= {at_least}, got {text!r}")
+        if not at_least <= value <= at_most:
+            raise argparse.ArgumentTypeError(
+                f"must be an integer from {at_least} to {at_most}, got {shown(text, 60)}"
+            )
         return value
 
     return parse
@@ -256,8 +260,9 @@ def memory(text: str) -> int:
         value = float(text.strip().removesuffix(unit)) * units[unit.strip()]
     except (KeyError, ValueError):
         value = 0.0
-    if not 0 < value < math.inf:
-        raise argparse.ArgumentTypeError(f"must be positive, such as 500MiB or 2GiB, got {text!r}")
+    if not 0 < value < sys.maxsize:
+        least = "must be positive and below 8 EiB, such as 500MiB or 2GiB"
+        raise argparse.ArgumentTypeError(f"{least}, got {text!r}")
     return max(1, int(value))
 
 

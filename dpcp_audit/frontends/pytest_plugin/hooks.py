@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from dpcp_audit._values import Whole
+from dpcp_audit._values import MOST_DRAWS, Whole
 from dpcp_audit.frontends.pytest_plugin.audit_session import AuditSession
 from dpcp_audit.options import Option, dashed, parser_of
 from dpcp_audit.reports.formats import menu
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _DEFAULTS: dict[str, Any] = {"false_alarm": 1e-4, "seed": 0, "strict": False, "draws": 20_000}
 _DRAWS_OPTION = Option(
     name="draws",
-    value=Whole(),
+    value=Whole(at_most=MOST_DRAWS),
     help="calls of the target for each audit, whatever the tests say (in the configuration file: "
     "where they do not say; default: 20000)",
     metavar="N",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+
 import pytest
 
 from dpcp_audit.frontends.cli import arguments
@@ -19,3 +21,9 @@ def test_times_are_read(text: str, seconds: float) -> None:
 )
 def test_sizes_are_read(text: str, size: int) -> None:
     assert arguments.memory(text) == size
+
+
+@pytest.mark.parametrize("text", ["999999999999999999GiB", "1e300GiB", "8589934592GiB", "0GiB"])
+def test_sizes_that_no_system_can_limit_are_refused(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match="below 8 EiB, such as 500MiB or 2GiB"):
+        arguments.memory(text)

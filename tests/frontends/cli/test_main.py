@@ -88,7 +88,7 @@ def test_bad_commands_are_refused(
     ("option", "values"),
     [
         ("--seed", ["-1", "1.5", "", "nan", "inf", "x", "1e3", "9" * 5000]),
-        ("--jobs", ["0", "-1", "1.5", "", "nan", "all"]),
+        ("--jobs", ["0", "-1", "1.5", "", "nan", "all", "9" * 20, "9" * 5000]),
         ("--false-alarm", ["nan", "inf", "-inf", "-1", "0", "1", "", "1e400", "1e-400", "5%"]),
         ("--false-alarm", ["1e-300", "1e-320"]),
     ],

@@ -77,6 +77,18 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["mine.py:bare", "--kind", "median"], 2, "error: kind must be one of"),
         (["mine.py:bare", "--kind", "quantile", "--draws", "5"], 2, "draws must be a whole number"),
         (["mine.py:bare", "--kind", "quantile", "--n", "1000000000000"], 2, "n must be at most"),
+        (
+            ["mine.py:bare", "--kind", "quantile", "--draws", "9" * 30],
+            2,
+            "draws must be at most 1,0",
+        ),
+        (
+            ["mine.py:bare", "--kind", "quantile", "--approx-dp", "1", "0"],
+            2,
+            "without δ it is Pure",
+        ),
+        (["mine.py:bare", "--kind", "quantile", "--approx-dp", "1", "1"], 2, "nothing is claimed"),
+        (["mine.py:bare", "--kind", "quantile", "--name", "my quantile"], 2, "without whitespace"),
         (["pack/part.py:f", "--kind", "quantile"], 2, "named as a module is, pack.part:FUNCTION"),
     ],
 )
