@@ -20,7 +20,7 @@ from dpcp_audit.engine.suites import require, suite
 from dpcp_audit.engine.worker_pool import Limits
 from dpcp_audit.errors import IncompleteError, UsageError
 from dpcp_audit.reports import document as documents
-from dpcp_audit.reports.terminal import Progress, print_summary
+from dpcp_audit.reports.terminal import Display, Progress, print_summary
 from dpcp_audit.reports.writers import Writer, write_all
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def watch(
     findings: dict[str, Finding] = {}
     complete = False
     with ExitStack() as stack:
-        progress = stack.enter_context(Progress())
+        progress = stack.enter_context(Progress(display_of(options)))
         past, listeners = _listeners(rows, settings, options, progress, stack)
         stack.enter_context(_termination_as_interrupt())
         events = run(rows, settings, engine=engine, limits=limits, past=past)
@@ -144,26 +144,42 @@ def _termination_as_interrupt() -> Generator[None]:
 class Show(Protocol):
     """Prints results for people."""
 
-    def __call__(self, document: dict[str, Any], *, stream: TextIO, results: Path | None) -> None:
+    def __call__(
+        self, document: dict[str, Any], *, stream: TextIO, results: Path | None, display: Display
+    ) -> None:
         """Print them; ``results`` is the results file that was written, if there is one."""
         ...
 
 
-def publish(results: dict[str, Any], writers: tuple[Writer, ...], show: Show | None = None) -> None:
+def publish(
+    results: dict[str, Any],
+    writers: tuple[Writer, ...],
+    options: argparse.Namespace,
+    show: Show | None = None,
+) -> None:
     """Write the reports; what ``show`` prints, a summary unless given, goes to stdout.
 
-    Where a report goes to stdout, it goes to stderr.
+    Of a quiet run it is the sum alone. Where a report goes to stdout, it goes to stderr.
     """
+    display = display_of(options)
     to_stdout = any(writer.path is None for writer in writers)
     written = (writer.path for writer in writers if writer.render is documents.dump)
     try:
         write_all(results, writers)
     finally:
-        (show or print_summary)(
+        (print_summary if display.quiet or show is None else show)(
             results,
             stream=sys.stderr if to_stdout else sys.stdout,
             results=next((path for path in written if path is not None), None),
+            display=display,
         )
+
+
+def display_of(options: argparse.Namespace) -> Display:
+    """Return how much the options of ``arguments.add_display`` ask to show."""
+    return Display(
+        quiet=options.quiet, verbose=options.verbose, show=tuple(map(str.upper, options.show))
+    )
 
 
 def exit_code(results: dict[str, Any]) -> int:

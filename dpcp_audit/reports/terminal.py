@@ -4,30 +4,22 @@ from __future__ import annotations
 
 import shlex
 import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
 from rich import progress as bars
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from dpcp_audit._format import interval, number, printable, telling_digits
 from dpcp_audit.engine.run_events import CheckFinished, CheckStarted, Event, RunStarted
-from dpcp_audit.reports.findings.severity import named
 from dpcp_audit.reports.findings.witness import one_line
+from dpcp_audit.reports.terminal_findings import plain_line, print_findings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
     from types import TracebackType
 
-_STYLES = {
-    "REFUTED": "bold red",
-    "PROVED": "green",
-    "CONSISTENT": "green",
-    "INCONCLUSIVE": "yellow",
-    "ERROR": "bold magenta",
-}
 _TARGETS = "targets"
 """The suite of which nothing is expected but that its claims hold."""
 _MOST_WITNESSES, _FEW_WITNESSES = 5, 3
@@ -35,13 +27,42 @@ _MOST_WITNESSES, _FEW_WITNESSES = 5, 3
 _WITNESS = 190
 _PLACEHOLDER = "RESULTS.json"
 """How a document's replay command ends."""
+_PIPED = 140
+"""The width where there is no terminal."""
 _WORST_FIRST = ("ERROR", "REFUTED", "INCONCLUSIVE", "CONSISTENT", "PROVED")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Display:
+    """How much a command shows.
+
+    Parameters
+    ----------
+    quiet : bool
+        The sum alone, and no progress.
+    verbose : bool
+        Statement, note and power of each finding, and every witness.
+    show : tuple of str
+        The verdicts whose findings are shown; empty for all.
+    """
+
+    quiet: bool = False
+    verbose: bool = False
+    show: tuple[str, ...] = ()
+
+    def shows(self, verdict: str) -> bool:
+        """Tell whether findings with this verdict are shown."""
+        return not self.show or verdict in self.show
+
+
+NORMAL = Display()
 
 
 class Progress:
     """Shows the events of a run on stderr: a bar on a terminal, lines elsewhere."""
 
-    def __init__(self) -> None:
+    def __init__(self, display: Display = NORMAL) -> None:
+        self._display = display
         self._console = Console(stderr=True)
         self._bar = bars.Progress(
             bars.TextColumn("{task.description}", markup=False),  # ids hold brackets
@@ -50,7 +71,7 @@ class Progress:
             bars.TimeElapsedColumn(),
             console=self._console,
             transient=True,
-            disable=not self._console.is_terminal,
+            disable=display.quiet or not self._console.is_terminal,
         )
         self._task: bars.TaskID | None = None
         self._total = self._done = 0
@@ -73,7 +94,7 @@ class Progress:
             self._total = len(event.ids)
             self._task = self._bar.add_task("checking claims", total=self._total)
         elif isinstance(event, CheckStarted) and self._task is not None:
-            self._bar.update(self._task, description=_one_line(event.id))
+            self._bar.update(self._task, description=plain_line(event.id))
         elif isinstance(event, CheckFinished):
             self._show_finding(event)
 
@@ -86,73 +107,89 @@ class Progress:
         finding = event.finding
         if self._task is not None:
             self._bar.update(
-                self._task, completed=self._done, description=_one_line(finding.claim.id)
+                self._task, completed=self._done, description=plain_line(finding.claim.id)
             )
-        if not self._console.is_terminal and not event.recorded:
+        told = not (event.recorded or self._console.is_terminal or self._display.quiet)
+        if told:
             self.note(
-                f"[{self._done}/{self._total}] {_one_line(finding.claim.id)}: {finding.verdict} "
+                f"[{self._done}/{self._total}] {plain_line(finding.claim.id)}: {finding.verdict} "
                 f"({finding.seconds:.1f} s)"
             )
 
 
-def print_summary(document: dict[str, Any], *, stream: TextIO, results: Path | None = None) -> None:
-    """Print the findings as a table, worst first, with witnesses, what was skipped and a sum.
+def print_summary(
+    document: dict[str, Any],
+    *,
+    stream: TextIO,
+    results: Path | None = None,
+    display: Display = NORMAL,
+) -> None:
+    """Print the findings, worst first, with witnesses, what was skipped and a sum.
 
     Parameters
     ----------
     results : Path, optional
         The results file that was written, for the commands that replay.
+    display : Display
+        How much is shown; of a quiet one, the sum alone.
     """
     console = Console(file=stream)
     if not console.is_terminal:
-        console = Console(file=stream, width=140)
+        console = Console(file=stream, width=_PIPED)
+    if not display.quiet:
+        _print_body(document, console, results, display)
+    console.print(Text(summary_line(document)), soft_wrap=not console.is_terminal)
+
+
+def _print_body(
+    document: dict[str, Any], console: Console, results: Path | None, display: Display
+) -> None:
     findings = sorted(document["findings"], key=_worst_first)
-    if findings:
-        console.print(_table(findings, document["suite"]))
+    shown = [finding for finding in findings if display.shows(finding["verdict"])]
+    if shown:
+        print_findings(
+            shown, console, expected=document["suite"] != _TARGETS, verbose=display.verbose
+        )
     else:
-        console.print("no check was finished: there is no verdict")
-    for line in _witnesses(findings, results):
+        console.print(Text(_nothing(findings, display)))
+    if hidden := len(findings) - len(shown):
+        console.print(Text(f"... and {_claims(hidden)} of other verdicts"))
+    for line in _witnesses(shown, results, verbose=display.verbose):
         console.print(Text(line), soft_wrap=True)
     for skipped in document.get("skipped", []):
-        text = _one_line(f"skipped: {skipped['name']}: {skipped['reason']}")
-        console.print(Text(text, style="yellow"))
-    console.print(Text(summary_line(document)))
+        text = plain_line(f"skipped: {skipped['name']}: {skipped['reason']}")
+        console.print(Text(text, style="yellow"), soft_wrap=True)
 
 
-def _table(findings: Sequence[dict[str, Any]], suite: str) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("verdict", "claim", "quantity"):
-        table.add_column(column, overflow="fold", no_wrap=column == "verdict")
-    for column in ("claimed", "measured", "interval"):
-        table.add_column(column, justify="right", no_wrap=True)
-    for finding in findings:
-        marked = finding["contradicts"] and suite != _TARGETS
-        table.add_row(*_cells(finding, " (unexpected)" if marked else ""))
-    return table
+def _nothing(findings: Sequence[dict[str, Any]], display: Display) -> str:
+    if not findings:
+        return "no check was finished: there is no verdict"
+    return f"no claim is {' or '.join(verdict.lower() for verdict in display.show)}"
 
 
-def _witnesses(findings: Sequence[dict[str, Any]], results: Path | None) -> Iterator[str]:
-    """Yield a witness and the command that replays it for the worst refuted claims."""
+def _claims(count: int) -> str:
+    return "1 claim" if count == 1 else f"{count} claims"
+
+
+def _witnesses(
+    findings: Sequence[dict[str, Any]], results: Path | None, *, verbose: bool
+) -> Iterator[str]:
+    """Yield a witness and the command that replays it for the worst refuted claims, or all."""
     refuted = [finding for finding in findings if finding["verdict"] == "REFUTED"]
-    shown = refuted if len(refuted) <= _MOST_WITNESSES else refuted[:_FEW_WITNESSES]
+    shown = refuted if verbose or len(refuted) <= _MOST_WITNESSES else refuted[:_FEW_WITNESSES]
     for finding in shown:
-        yield f"{_one_line(finding['id'])} is refuted"
+        yield f"{plain_line(finding['id'])} is refuted"
         if finding["witness"]:
-            yield f"  witness: {_one_line(one_line(finding['witness'], limit=_WITNESS))}"
+            yield f"  witness: {plain_line(one_line(finding['witness'], limit=_WITNESS))}"
         if results is not None:
             command = finding["replay"].removesuffix(_PLACEHOLDER) + shlex.quote(str(results))
-            yield f"  replay:  {_one_line(command)}"
+            yield f"  replay:  {plain_line(command)}"
     if shown and results is None:
         yield (
             "  replay:  with --report json=results.json, by dpcp-audit replay CLAIM results.json"
         )
     if hidden := len(refuted) - len(shown):
         yield f"... and {hidden} more refuted claims, whose witnesses the reports hold"
-
-
-def _one_line(text: str) -> str:
-    """Return a text that moves no cursor: on one line, without control characters."""
-    return " ".join(printable(text).split())
 
 
 def summary_line(document: dict[str, Any]) -> str:
@@ -167,9 +204,8 @@ def summary_line(document: dict[str, Any]) -> str:
             if contradictions
             else " no verdict contradicts what was expected;"
         )
-    claims = "1 claim" if len(document["findings"]) == 1 else f"{len(document['findings'])} claims"
     return (
-        f"{claims}: {counts or 'none'};{tail} false-alarm "
+        f"{_claims(len(document['findings']))}: {counts or 'none'};{tail} false-alarm "
         f"probability of the run {document['false_alarm']:g}."
     )
 
@@ -180,23 +216,3 @@ def _worst_first(finding: dict[str, Any]) -> tuple[bool, int, str]:
         _WORST_FIRST.index(finding["verdict"]),
         finding["id"],
     )
-
-
-def _cells(finding: dict[str, Any], remark: str) -> list[Text]:
-    verdict = f"{finding['verdict']}{remark}"
-    head = [
-        Text(verdict, style=_STYLES[finding["verdict"]]),
-        Text(_one_line(finding["id"])),
-    ]
-    evidence = finding["evidence"]
-    if evidence is None:
-        return [*head, Text(_one_line(finding["error"])), Text(""), Text(""), Text("")]
-    exact, digits = evidence["kind"] == "exact", telling_digits(evidence)
-    how = (finding.get("proof") or {"method": "exact"})["method"]
-    return [
-        *head,
-        Text(_one_line(named(evidence))),
-        Text(number(evidence["claimed"], digits=digits)),
-        Text(number(evidence["value"], digits=digits)),
-        Text(how if exact else interval(evidence)),
-    ]

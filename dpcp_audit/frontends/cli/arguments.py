@@ -13,6 +13,7 @@ from dpcp_audit._values import Duration
 from dpcp_audit.errors import UsageError
 from dpcp_audit.options import Group, dashed, flag_of, parser_of
 from dpcp_audit.reports.formats import menu
+from dpcp_audit.results import Verdict
 from dpcp_audit.target_checks.run_options import RUN_OPTIONS
 
 if TYPE_CHECKING:
@@ -222,6 +223,27 @@ def add_report(parser: Parser, *, required: bool = False) -> None:
         required=required,
         metavar="FORMAT=PATH",
         help=f"write a report: {menu()}; PATH '-' is stdout; repeatable",
+    )
+
+
+def add_display(parser: Parser) -> None:
+    """Add how much is shown."""
+    parser.add_argument(
+        "-q", "--quiet", action="store_true", help="show the sum alone, and no progress"
+    )
+    parser.add_argument(
+        "-v",
+        "--verbose",
+        action="store_true",
+        help="show each claim's statement, note and power, and every witness",
+    )
+    parser.add_argument(
+        "--show",
+        action="append",
+        default=[],
+        choices=[verdict.lower() for verdict in Verdict],
+        metavar="VERDICT",
+        help="show the claims of this verdict alone, such as refuted; reports hold all; repeatable",
     )
 
 

@@ -135,12 +135,24 @@ def test_what_is_no_results_file_is_refused(
     assert "directory" in refused([command, *ids, str(tmp_path), *more], capsys)
 
 
-def test_list_has_a_line_a_claim(capsys: pytest.CaptureFixture[str]) -> None:
+def test_list_has_an_aligned_line_a_claim(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = outcome(["list"], capsys)
     assert (code, err) == (0, "")
-    rows = [line.split("\t") for line in out.splitlines()]
-    assert [row[0] for row in rows] == [row.claim.id for row in suite()]
-    assert {len(row) for row in rows} == {4}
+    claims = [row.claim for row in suite()]
+    lines = out.splitlines()
+    assert [line.split()[0] for line in lines] == [claim.id for claim in claims]
+    places = {line.index(claim.statement) for line, claim in zip(lines, claims, strict=True)}
+    assert len(places) == 1
+
+
+def test_list_is_json_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = outcome(["list", "--json", "--only", "ldpcp.krr"], capsys)
+    assert code == 0
+    (claim,) = json.loads(out)
+    assert claim["claim"] == "ldpcp.krr"
+    assert claim["parameters"] == {"epsilon": 2.0, "k": 10}
+    _, suites, _ = outcome(["list", "--json", "--suites"], capsys)
+    assert "papers" in [each["suite"] for each in json.loads(suites)]
 
 
 def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:

@@ -59,6 +59,7 @@ def add_parser(commands: Commands) -> None:
     _add_sources(groups[Group.TARGET])
     arguments.add_run_options(groups[Group.RUN], budget=False)
     arguments.add_report(groups[Group.RUN])
+    arguments.add_display(groups[Group.RUN])
     parser.set_defaults(execute=execute)
 
 
@@ -84,7 +85,7 @@ def execute(options: argparse.Namespace) -> int:
         rows = rows_of_targets(settings.targets)
     options.time_limit = max(map(time_limit, settings.targets), default=options.time_limit)
     results = watch(rows, settings, options)
-    publish(results, writers)
+    publish(results, writers, options)
     return exit_code(results)
 
 

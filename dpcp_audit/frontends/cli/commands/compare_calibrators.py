@@ -87,7 +87,7 @@ def execute(options: argparse.Namespace) -> int:
     return exit_code(results)
 
 
-def _show(document: dict[str, Any], *, stream: TextIO, results: Path | None) -> None:
+def _show(document: dict[str, Any], *, stream: TextIO, **others: Any) -> None:
     """Print a table a case, what was left out, and then the summary."""
     from itertools import product
 
@@ -103,7 +103,7 @@ def _show(document: dict[str, Any], *, stream: TextIO, results: Path | None) -> 
             print(f"## {name}, n = {n}, ε = {epsilon:g}, α = {alpha:g}\n\n{table}\n", file=stream)
         for key, reason in found.skipped:
             print(f"left out: {key}: {reason}", file=stream)
-    print_summary(document, stream=stream, results=results)
+    print_summary(document, stream=stream, **others)
 
 
 def _create(folder: Path) -> None:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from dpcp_audit.frontends.cli.commands.run import add_suite_options, run_suite
 
 if TYPE_CHECKING:
-    from pathlib import Path
     from typing import TextIO
 
     from dpcp_audit.frontends.cli.arguments import Commands
@@ -77,10 +76,10 @@ def execute(options: argparse.Namespace) -> int:
     return exit_code(run_suite(options, fixed={"suite": "reproduction"}, only=chosen, show=_show))
 
 
-def _show(document: dict[str, Any], *, stream: TextIO, results: Path | None) -> None:
+def _show(document: dict[str, Any], *, stream: TextIO, **others: Any) -> None:
     """Print the tables, and then the summary."""
     from dpcp_audit.reports.terminal import print_summary
     from dpcp_audit.reports.terminal_tables import print_tables
 
     print_tables(document, stream=stream)
-    print_summary(document, stream=stream, results=results)
+    print_summary(document, stream=stream, **others)

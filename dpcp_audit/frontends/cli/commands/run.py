@@ -36,6 +36,7 @@ def add_suite_options(parser: argparse.ArgumentParser) -> None:
     arguments.add_false_alarm(parser, default=None)
     arguments.add_run_options(parser)
     arguments.add_report(parser)
+    arguments.add_display(parser)
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -77,7 +78,7 @@ def run_suite(
         rows, settings = resumed(options.resume)
         _refuse_others(chosen, only, settings)
     results = watch(rows, settings, options)
-    publish(results, writers, show)
+    publish(results, writers, options, show)
     return results
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from dpcp_audit.frontends.cli.commands.run import add_suite_options, run_suite
 
 if TYPE_CHECKING:
-    from pathlib import Path
     from typing import TextIO
 
     from dpcp_audit.frontends.cli.arguments import Commands
@@ -56,7 +55,7 @@ def execute(options: argparse.Namespace) -> int:
     return exit_code(run_suite(options, fixed=fixed, only=options.only, show=_show))
 
 
-def _show(document: dict[str, Any], *, stream: TextIO, results: Path | None) -> None:  # noqa: ARG001
+def _show(document: dict[str, Any], *, stream: TextIO, **_others: object) -> None:
     """Print the tables alone: a refutation is what a bug is planted for."""
     from dpcp_audit.reports.terminal_tables import print_tables
 
