@@ -8,8 +8,10 @@ import sys
 import threading
 import time
 from contextlib import ExitStack, closing, contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
+from dpcp_audit._plain_data import shown
 from dpcp_audit.engine import journal as journals
 from dpcp_audit.engine.backends import Engine
 from dpcp_audit.engine.journal import Journal
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from dpcp_audit.engine.run_settings import RunSettings
     from dpcp_audit.results import Finding
     from dpcp_audit.rows import Row
+    from dpcp_audit.target_checks.check_spec import CheckSpec
 
 
 def watch(
@@ -78,12 +81,36 @@ def watch(
     )
 
 
-def resumed(path: Path) -> tuple[list[Row], RunSettings]:
-    """Return the rows and settings of the run whose journal this is."""
+def resumed(path: Path, *, targets: Sequence[CheckSpec] = ()) -> tuple[list[Row], RunSettings]:
+    """Return the rows and settings of the run whose journal this is.
+
+    Parameters
+    ----------
+    targets : sequence of CheckSpec
+        What the command line names, not yet planned. A journal alone has nothing run: whoever
+        can write one could name any program in it.
+
+    Raises
+    ------
+    UsageError
+        If it cannot be read, or is of checks of other code.
+    """
     recorded = journals.read(path)
     settings, ids = recorded.settings, set(recorded.ids)
+    if len(settings.targets) != len(targets) or not all(map(_is, settings.targets, targets)):
+        names = ", ".join(shown(spec.name, 60) for spec in settings.targets) or "no code"
+        raise UsageError(
+            f"--resume: {path} is of checks of {names}, with options that the command line must "
+            "name too: repeat the command that began it, with --resume in place of --journal"
+        )
     rows = suite(settings.suite, **settings.given)
     return [row for row in rows if row.claim.id in ids], settings
+
+
+def _is(recorded: CheckSpec, named: CheckSpec) -> bool:
+    """Tell whether a check is the one that was named, but for what is planned."""
+    draws = None if named.draws is None else recorded.draws
+    return replace(recorded, draws=draws, location=named.location) == named
 
 
 def _listeners(
@@ -121,7 +148,10 @@ def _how_to_go_on(options: argparse.Namespace) -> str:
     path = options.resume or options.journal
     if path is None:
         return "a run with --journal PATH can be resumed"
-    return f"go on with: dpcp-audit {options.command} --resume {shlex.quote(str(path))}"
+    resume = f"--resume {shlex.quote(str(path))}"
+    if options.command == "check":
+        return f"go on with the same command, and {resume} in place of --journal"
+    return f"go on with: dpcp-audit {options.command} {resume}"
 
 
 @contextmanager

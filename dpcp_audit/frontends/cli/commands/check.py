@@ -66,21 +66,21 @@ def add_parser(commands: Commands) -> None:
 def execute(options: argparse.Namespace) -> int:
     """Plan the checks, run them and publish the results."""
     from dpcp_audit.engine.run_settings import RunSettings
+    from dpcp_audit.frontends.cli.commands.run import refuse_others
     from dpcp_audit.frontends.planning import time_limit
     from dpcp_audit.frontends.publishing import exit_code, publish, resumed, watch
     from dpcp_audit.reports.writers import parse_reports
     from dpcp_audit.target_checks.target_rows import rows_of_targets
 
     writers = parse_reports(options.report)
+    config, skipped = _recipes(options) if options.recipe else (_config(options), ())
+    chosen = _chosen(options, config)
     if options.resume is not None:
-        rows, settings = resumed(options.resume)
+        rows, settings = resumed(options.resume, targets=config.checks)
+        refuse_others(chosen, settings)
     else:
-        config, skipped = _recipes(options) if options.recipe else (_config(options), ())
         settings = RunSettings(
-            suite="targets",
-            targets=_planned(config.checks),
-            skipped=skipped,
-            **_chosen(options, config),
+            suite="targets", targets=_planned(config.checks), skipped=skipped, **chosen
         )
         rows = rows_of_targets(settings.targets)
     options.time_limit = max(map(time_limit, settings.targets), default=options.time_limit)

@@ -66,6 +66,7 @@ def run_suite(
     """
     from dpcp_audit.engine.run_settings import RunSettings
     from dpcp_audit.engine.suites import select
+    from dpcp_audit.errors import UsageError
     from dpcp_audit.frontends.publishing import publish, resumed, watch
     from dpcp_audit.reports.writers import parse_reports
 
@@ -76,7 +77,11 @@ def run_suite(
         rows = select(only, settings.suite, **settings.given)
     else:
         rows, settings = resumed(options.resume)
-        _refuse_others(chosen, only, settings)
+        if only:
+            raise UsageError(
+                "--resume goes on with the claims that its run was begun with: no --only"
+            )
+        refuse_others(chosen, settings)
     results = watch(rows, settings, options)
     publish(results, writers, options, show)
     return results
@@ -97,12 +102,10 @@ def _chosen(options: argparse.Namespace) -> dict[str, Any]:
     return {name: value for name, value in chosen.items() if value is not None}
 
 
-def _refuse_others(chosen: dict[str, Any], only: Sequence[str], settings: RunSettings) -> None:
+def refuse_others(chosen: Mapping[str, Any], settings: RunSettings) -> None:
     """Raise ``UsageError`` where what is chosen is not what the resumed run was begun with."""
     from dpcp_audit.errors import UsageError
 
-    if only:
-        raise UsageError("--resume goes on with the claims that its run was begun with: no --only")
     for name, value in chosen.items():
         if (recorded := getattr(settings, name)) != value:
             option = name.replace("_", "-").replace("pools", "pool")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from dpcp_audit.engine.journal_entries import line_of
 from dpcp_audit.engine.run_settings import RunSettings
 from dpcp_audit.engine.runner import check_row
 from dpcp_audit.frontends import planning
@@ -286,10 +287,54 @@ def test_keyword_options_reach_the_target(folder: Path, capsys: pytest.CaptureFi
 def test_a_run_of_checks_is_resumed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["mine.py:leaky", *QUANTILE, "--pure-dp", "1", *FEW, "--journal", "j.ndjson"]
     assert check([*arguments, "--report", "json=a.json"], capsys)[0] == 1
-    code, _, err = check(["--resume", "j.ndjson", "--report", "json=b.json"], capsys)
+    arguments[-2] = "--resume"
+    code, _, err = check([*arguments, "--report", "json=b.json"], capsys)
     assert code == 1
     assert "1 checks finished" in err
     assert results(folder / "a.json") == results(folder / "b.json")
+
+
+def test_a_run_whose_draws_were_planned_is_resumed(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["mine.py:leaky", *QUANTILE, "--pure-dp", "1", "--budget", "1s"]
+    begun = check([*arguments, "--journal", "j.ndjson"], capsys)[0]
+    code, _, err = check([*arguments, "--resume", "j.ndjson"], capsys)
+    assert code == begun != 2
+    assert "1 checks finished" in err
+
+
+def test_a_journal_runs_nothing_that_the_command_line_does_not_name(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A journal whose digests fit names a program; nothing starts it."""
+    named = ["mine.py:leaky", *QUANTILE, "--pure-dp", "1", *FEW]
+    assert check([*named, "--journal", "j.ndjson"], capsys)[0] == 1
+    head, *_ = (folder / "j.ndjson").read_bytes().splitlines()
+    entry = json.loads(head)["entry"]
+    (target,) = entry["settings"]["targets"]
+    del target["target"]
+    target |= {"command": ["sh", "-c", f"touch {folder / 'taken'}"]}
+    (folder / "j.ndjson").write_bytes(line_of(entry))
+    for command in (["check", *named], ["check"], ["run"], ["selftest"], ["reproduce"]):
+        assert main([*command, "--resume", "j.ndjson"]) == 2
+        said = capsys.readouterr().err
+        assert "name too" in said or "give a TARGET" in said
+    assert not (folder / "taken").exists()
+
+
+def test_other_settings_than_the_journals_are_refused(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    named = ["mine.py:leaky", *QUANTILE, "--pure-dp", "1", *FEW]
+    assert check([*named, "--journal", "j.ndjson"], capsys)[0] == 1
+    for other, said in (
+        ([*named, "--seed", "3"], "--seed: the resumed run was begun with 0, got 3"),
+        ([*named, "--bounds", "0", "2"], "name too"),
+        (["mine.py:leaky", *QUANTILE, "--pure-dp", "2", *FEW], "name too"),
+    ):
+        code, _, err = check([*other, "--resume", "j.ndjson"], capsys)
+        assert (code, said in err) == (2, True), err
 
 
 @pytest.mark.usefixtures("folder")
