@@ -11,16 +11,24 @@ import numpy as np
 from scipy.special import ndtri
 
 from dpcp_audit import _validate
+from dpcp_audit.computed import Computation, Computed
 from dpcp_audit.data.populations import Population, Uniform
+from dpcp_audit.mechanisms.pcoqs.iid_coverage import coverage_given_noise, coverage_outside
 from dpcp_audit.quantities import Quantity
 from dpcp_audit.results import Source
 from dpcp_audit.theorems.statement import Stated, Statement
-from dpcp_audit.theorems.theorem import TheoremTrials, outside
+from dpcp_audit.theorems.theorem import ROUNDING, FailureRate, TheoremTrials, outside
 
 if TYPE_CHECKING:
-    from dpcp_audit._types import BoolArray, FloatArray
+    from dpcp_audit.checks import Check
     from dpcp_audit.mechanisms.pcoqs.release import PCOQS
     from dpcp_audit.results import PlainData
+
+
+_CASES = 400
+"""Draws of the noise for which coverages are computed side by side."""
+_MOST_COMPUTED = 10_000
+"""The largest n at which the law of the coverage is computed; it takes O(√n) intervals."""
 
 
 class NoiseBound(StrEnum):
@@ -163,10 +171,9 @@ class CoverageTheorem(Stated):
     With ``corrected``, Corollary 1: the algorithm runs at α* = max(0, α − τ/(n+1)) and the
     coverage is to be at least 1−α.
 
-    In the marginal reading one trial fixes the noise of all rounds and averages the
-    coverage over ``inner`` fresh calibration sets. It fails if the average lies outside of the
-    bounds by more than 5 of its standard errors, and is undecided within 5 of a bound.
-    The other reading needs no ``inner`` runs.
+    In the marginal reading a trial is the noise of all rounds, and the coverage is averaged over
+    calibration sets by computation; a trial is undecided within the numerical error of a bound.
+    In the other reading the failure probability itself can be computed, see ``exact``.
     """
 
     about: ClassVar[Statement] = Statement(
@@ -183,7 +190,6 @@ class CoverageTheorem(Stated):
     reading: CoverageReading
     corrected: bool = False
     window_count: int = 1
-    inner: int = 400
     population: Population = field(default_factory=Uniform)
     statistic: str = field(default="coverage", init=False)
 
@@ -191,7 +197,6 @@ class CoverageTheorem(Stated):
         _validate.choice(CoverageReading, reading=self.reading)
         _validate.integer(n=self.n, at_least=1)
         _validate.integer(window_count=self.window_count, at_least=0)
-        _validate.integer(inner=self.inner, at_least=2)
         _validate.open_unit(beta=self.beta)
 
     @property
@@ -252,25 +257,59 @@ class CoverageTheorem(Stated):
         """Run ``count`` trials in the theorem's reading."""
         if self.reading is CoverageReading.CONDITIONAL:
             run = self.calibrator.trials(self.population, n=self.n, trials=count, rng=rng)
-            return TheoremTrials(run.coverage, self._outside(run.coverage, 0.0))
-        means, errors = np.empty(count), np.empty(count)
-        for trial in range(count):  # each holds ``inner`` vectorised runs
-            coverage = self._given_noise(rng)
-            means[trial] = coverage.mean()
-            errors[trial] = coverage.std(ddof=1) / math.sqrt(self.inner)
-        clearly = self._outside(means, 5 * errors)
-        return TheoremTrials(means, clearly, self._outside(means, -5 * errors) & ~clearly)
+            return TheoremTrials(run.coverage, outside(run.coverage, self.bounds))
+        noise = rng.standard_normal((self.mechanism.rounds, count))
+        parts = [
+            coverage_given_noise(
+                self.calibrator,
+                self.population,
+                n=self.n,
+                noise=noise[:, start : start + _CASES],
+            )
+            for start in range(0, count, _CASES)
+        ]
+        means = np.concatenate([part.coverage for part in parts])
+        error = max(part.error for part in parts)
+        clearly = outside(means, self.bounds, margin=error)
+        return TheoremTrials(means, clearly, outside(means, self.bounds, margin=-error) & ~clearly)
 
-    def _given_noise(self, rng: np.random.Generator) -> FloatArray:
-        noise = rng.standard_normal((self.mechanism.rounds, 1))
-        return self.calibrator.trials(
+    def check(self, *, n_trials: int = 20_000) -> Check:
+        """Return the check: computed for one calibrated set of at most 10⁴ scores, else sampled."""
+        if self.computed:
+            return Computed(self.exact)
+        if self.reading is CoverageReading.CONDITIONAL:
+            return FailureRate(theorem=self, n_trials=n_trials)
+        return FailureRate(theorem=self, n_trials=min(n_trials, _CASES), chunk_trials=_CASES)
+
+    @property
+    def computed(self) -> bool:
+        """Whether ``check`` computes the failure probability."""
+        return self.reading is CoverageReading.CONDITIONAL and self.n <= _MOST_COMPUTED
+
+    def exact(self) -> Computation:
+        """Compute the failure probability over scores and noise, for one calibrated set.
+
+        Raises
+        ------
+        ValueError
+            In the marginal reading, where only the coverage given the noise is computed.
+        """
+        if self.reading is CoverageReading.MARGINAL:
+            raise ValueError("reading must be conditional for an exact failure probability")
+        lower, *upper = self.bounds.values()
+        value, error = coverage_outside(
+            self.calibrator,
             self.population,
             n=self.n,
-            trials=self.inner,
-            rng=rng,
-            noise=np.repeat(noise, self.inner, axis=1),
-        ).coverage
-
-    def _outside(self, coverage: FloatArray, margin: FloatArray | float) -> BoolArray:
-        """Tell which coverages lie outside of the bounds by more than ``margin``."""
-        return outside(coverage, self.bounds, margin=margin)
+            lower=lower - ROUNDING,
+            upper=upper[0] + ROUNDING if upper else 1.0,
+        )
+        return Computation(
+            quantity=self.failure,
+            value=value,
+            claimed=self.allowed_failure,
+            slack=error,
+            error=min(1.0, error / value) if value else 0.0,
+            witness=self.parameters | {"limits": self.bounds},
+            note="Computed over i.i.d. scores and noise, for the coverage of one calibrated set.",
+        )

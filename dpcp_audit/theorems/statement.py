@@ -11,6 +11,7 @@ from dpcp_audit.results import Claim, Source, Standing, Verdict
 from dpcp_audit.theorems.theorem import FailureRate, Theorem
 
 if TYPE_CHECKING:
+    from dpcp_audit.checks import Check
     from dpcp_audit.results import PlainData
 
 _DERIVED = frozenset({"window_width", "tau", "limits", "scores"})
@@ -56,8 +57,11 @@ class Stated:
         """What it says of this case: of a variant, its own words."""
         return self.about
 
-    def check(self: Theorem, *, n_trials: int = 20_000) -> FailureRate:
-        """Return the check of the failure probability on ``n_trials`` trials at effort 1."""
+    def check(self: Theorem, *, n_trials: int = 20_000) -> Check:
+        """Return the best check of the failure probability: computed where its law is known.
+
+        Else sampled, with ``n_trials`` trials at effort 1.
+        """
         return FailureRate(theorem=self, n_trials=n_trials)
 
 

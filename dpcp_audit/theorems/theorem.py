@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 CHUNK = 50_000
 """Trials in a chunk, unless a check says otherwise."""
-_ROUNDING = 1e-12
+ROUNDING = 1e-12
 """By how much a statistic may overstep a bound before it counts: 1 − 0.7 is not quite 0.3."""
 RESOLUTION = 1.5
 """Trials of a theorem are cheap: a check has to be able to refute 1.5 times the claimed rate."""
@@ -179,9 +179,9 @@ def outside(
     ``bounds`` holds a lower bound and, where there is one, an upper bound after it.
     """
     lower, *upper = bounds.values()
-    failed = statistic + margin < lower - _ROUNDING
+    failed = statistic + margin < lower - ROUNDING
     for bound in upper:
-        failed |= statistic - margin > bound + _ROUNDING
+        failed |= statistic - margin > bound + ROUNDING
     return failed
 
 

@@ -367,7 +367,6 @@ def test_corollary_1_at_alpha() -> None:
             beta=0.1,
             reading=CoverageReading.MARGINAL,
             corrected=True,
-            inner=200,
         )
         for cls in (AtAlpha, CoverageTheorem)
     )

@@ -30,7 +30,7 @@ _COARSE = PCOQS(alpha=0.496, rho=10.0, resolution=1 / 32)
 
 
 def _theorem_1(reading: CoverageReading, *, corrected: bool = False) -> CoverageTheorem:
-    """Theorem 1 or Corollary 1 on uniform scores; the marginal reading costs inner runs."""
+    """Theorem 1 or Corollary 1 on uniform scores."""
     marginal = reading is CoverageReading.MARGINAL
     return CoverageTheorem(
         mechanism=_DEFAULT,
@@ -39,12 +39,6 @@ def _theorem_1(reading: CoverageReading, *, corrected: bool = False) -> Coverage
         reading=reading,
         corrected=corrected,
     )
-
-
-def _coverage_rate(theorem: CoverageTheorem) -> FailureRate:
-    if theorem.reading is CoverageReading.MARGINAL:
-        return FailureRate(theorem=theorem, n_trials=800, chunk_trials=400)
-    return FailureRate(theorem=theorem, n_trials=40_000)
 
 
 _CLAMPED = CoverageTheorem(
@@ -222,5 +216,5 @@ def _coverage_row(
             standing=standing,
             note=note,
         ),
-        check=_coverage_rate(theorem),
+        check=theorem.check(n_trials=40_000),
     )

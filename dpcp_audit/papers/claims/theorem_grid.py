@@ -267,7 +267,11 @@ def _coverage_row(
             subject=Heading.SEARCH_COVERAGE,
             standing=Standing.PAPER if marginal else Standing.READING,
         ),
-        check=SequentialRate(theorem=theorem, n_trials=800 if marginal else 64_000),
+        check=(
+            theorem.check()
+            if marginal or theorem.computed
+            else SequentialRate(theorem=theorem, n_trials=64_000)
+        ),
     )
 
 

@@ -1,0 +1,204 @@
+"""The law of counts along a noisy binary search over n i.i.d. scores, without sampling.
+
+The number of scores at or below a point is a Markov chain in the point: given the count at a
+midpoint, the counts to its left and to its right are independent. What the search has seen on its
+way to an interval therefore factors into a function of the count at the interval's left end and one
+of the count at its right end. Both are vectors over the few counts near the rank that the noise
+can reach, and a step of the search updates one of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.special import betainc, gammaln, ndtr, xlog1py, xlogy
+
+if TYPE_CHECKING:
+    from dpcp_audit._types import FloatArray
+
+_REACH = 9.5
+"""Standard deviations that the noise of a round exceeds with probability below 1e-20."""
+
+
+class Interval(NamedTuple):
+    """An interval that the search may be in after ``depth`` rounds.
+
+    Attributes
+    ----------
+    left, right : float
+        Its ends, as positions.
+    below, upto : float
+        F at the points that its ends were counted at: 0 and 1 before any count.
+    from_left, from_right : ndarray of shape (cases, counts), or None
+        Probability of the answers that led here, given the count at the left (right) end; None
+        where no answer was about that end.
+    """
+
+    depth: int
+    left: float
+    right: float
+    below: float
+    upto: float
+    from_left: FloatArray | None
+    from_right: FloatArray | None
+
+    @property
+    def mass(self) -> float:
+        """The probability that a score lies in it."""
+        return self.upto - self.below
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountLaw:
+    """How probable each answer of each round is, given the count, in several cases side by side.
+
+    Parameters
+    ----------
+    n : int
+        Number of scores.
+    first : int
+        The smallest count of the window; smaller counts are always judged below the rank, and
+        those past the window never.
+    answers : ndarray, shape (rounds, cases, counts)
+        Probability of the answer "below" at counts ``first``, ``first`` + 1, ….
+    """
+
+    n: int
+    first: int
+    answers: FloatArray
+
+    @classmethod
+    def given_noise(cls, noise: FloatArray, *, n: int, rank: int) -> CountLaw:
+        """Return the answers where the noise is known, in counts, shape (rounds, cases)."""
+        least = np.clip(np.ceil(rank - noise), 0, n + 1)
+        first, last = int(least.min()), int(least.max())
+        counts = np.arange(first, max(last, first + 1))
+        return cls(n=n, first=first, answers=(counts < least[..., None]).astype(np.float64))
+
+    @classmethod
+    def over_noise(cls, noise_scale: float, *, n: int, rank: int, rounds: int) -> CountLaw:
+        """Return the answers under fresh Gaussian noise in each round: one case."""
+        reach = int(np.ceil(_REACH * noise_scale))
+        counts = np.arange(max(0, rank - reach), min(n, rank + reach) + 1)
+        below = ndtr((rank - counts) / noise_scale)
+        answers = np.broadcast_to(below, (rounds, 1, counts.size))
+        return cls(n=n, first=int(counts[0]), answers=answers)
+
+    @property
+    def last(self) -> int:
+        """The first count past the window."""
+        return self.first + int(self.answers.shape[2])
+
+    @property
+    def counts(self) -> FloatArray:
+        """The counts of the window."""
+        return np.arange(self.first, self.last, dtype=np.float64)
+
+    def step(self, at: Interval, middle: float, level: float) -> tuple[Interval, Interval]:
+        """Return the two intervals that round ``at.depth`` may lead to, the right one first.
+
+        Parameters
+        ----------
+        middle, level : float
+            The midpoint and F there, between ``at.below`` and ``at.upto``. The right interval
+            starts at the midpoint; the caller moves it on where the search does.
+        """
+        answer = self.answers[at.depth]
+        right = at._replace(
+            depth=at.depth + 1,
+            left=middle,
+            below=level,
+            from_left=answer * self._left_given(at, level),
+        )
+        left = at._replace(
+            depth=at.depth + 1,
+            right=middle,
+            upto=level,
+            from_right=(1 - answer) * self._right_given(at, level),
+        )
+        return right, left
+
+    def reach_bound(self, at: Interval) -> FloatArray:
+        """Return upper bounds on the probability that the search gets there, shape (cases,)."""
+        return np.minimum(self._left_mean(at), self._right_mean(at))
+
+    def reach(self, at: Interval) -> FloatArray:
+        """Return the probability that the search gets there, shape (cases,)."""
+        if at.from_left is None or at.from_right is None:
+            return self.reach_bound(at)
+        here = binomial_mass(self.counts, self.n, at.below)
+        if at.mass == 0:
+            return _dot(at.from_left * at.from_right, here)
+        right = self._right_given(at, at.below)
+        past = _at_least(self.last, self.n, at.below)
+        return np.maximum(0.0, self._right_mean(at) - past - _dot((1 - at.from_left) * right, here))
+
+    def _left_mean(self, at: Interval) -> FloatArray:
+        if at.from_left is None:
+            return np.ones(self.answers.shape[1])
+        before = 1 - _at_least(self.first, self.n, at.below)
+        return before + _dot(at.from_left, binomial_mass(self.counts, self.n, at.below))
+
+    def _right_mean(self, at: Interval) -> FloatArray:
+        if at.from_right is None:
+            return np.ones(self.answers.shape[1])
+        past = _at_least(self.last, self.n, at.upto)
+        return past + _dot(at.from_right, binomial_mass(self.counts, self.n, at.upto))
+
+    def _left_given(self, at: Interval, level: float) -> FloatArray | float:
+        """Return E[from_left | count at ``level``], for every count of the window."""
+        if at.from_left is None:
+            return 1.0
+        if level == at.below:
+            return at.from_left
+        counts, share = self.counts, at.below / level
+        inside = binomial_mass(counts[None, :], counts[:, None], share)
+        before = 1 - _at_least(self.first, counts, share)
+        return at.from_left @ inside.T + before
+
+    def _right_given(self, at: Interval, level: float) -> FloatArray | float:
+        """Return E[from_right | count at ``level``], for every count of the window."""
+        if at.from_right is None:
+            return 1.0
+        if level == at.upto:
+            return at.from_right
+        counts, share = self.counts, (at.upto - level) / (1 - level)
+        more = counts[None, :] - counts[:, None]
+        inside = binomial_mass(more, self.n - counts[:, None], share)
+        past = _at_least(self.last - counts, self.n - counts, share)
+        return at.from_right @ inside.T + past
+
+
+def _dot(rows: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return the weighted sum of every row."""
+    summed: FloatArray = np.matmul(rows, weights)
+    return summed
+
+
+def _at_least(count: FloatArray | float, trials: FloatArray | float, chance: float) -> FloatArray:
+    """Return P(Binomial(trials, chance) ≥ count)."""
+    possible = (np.asarray(count) > 0) & (np.asarray(count) <= trials)
+    ones = np.where(possible, count, 1.0)
+    zeros = np.where(possible, np.asarray(trials) - count + 1.0, 1.0)
+    return np.where(possible, betainc(ones, zeros, chance), np.asarray(count) <= 0)
+
+
+def binomial_mass(count: FloatArray, trials: FloatArray | float, chance: float) -> FloatArray:
+    """Return P(Binomial(trials, chance) = count); 0 for counts outside of 0, …, ``trials``."""
+    count, trials = np.broadcast_arrays(
+        np.asarray(count, dtype=np.float64), np.asarray(trials, dtype=np.float64)
+    )
+    possible = (count >= 0) & (count <= trials)
+    hits = np.where(possible, count, 0.0)
+    misses = np.where(possible, trials - count, 0.0)
+    total = hits + misses
+    log_mass = (
+        gammaln(total + 1)
+        - gammaln(hits + 1)
+        - gammaln(misses + 1)
+        + xlogy(hits, chance)
+        + xlog1py(misses, -chance)
+    )
+    return np.where(possible, np.exp(log_mass), 0.0)

@@ -1,0 +1,201 @@
+"""The coverage of P-COQS on n i.i.d. scores, averaged over them: exactly, given the noise or not.
+
+The tree of intervals is followed while scores may lie at uneven places within them. In a small
+interval of a continuous law they are spread evenly, and every later round splits them by fair
+coins: what is still to come depends on the counts alone, and is computed once for all intervals.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.stats import poisson
+
+from dpcp_audit import _validate
+from dpcp_audit.mechanisms.pcoqs.count_law import CountLaw, Interval
+from dpcp_audit.mechanisms.pcoqs.even_halving import EvenHalving
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from dpcp_audit._types import FloatArray
+    from dpcp_audit.data.populations import Population
+    from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+
+_PRUNE = 1e-15
+_RANKS = 1e-2
+"""The numerical error aimed at, in ranks: 1/n of coverage."""
+_CROWD = 1.0
+"""Scores that an interval may be expected to hold where it is taken to be small."""
+_GRID = np.arange(1, 8) / 8
+
+
+class MeanCoverage(NamedTuple):
+    """Mean coverages, shape (cases,), and how far each may be from the truth."""
+
+    coverage: FloatArray
+    error: float
+
+
+def coverage_given_noise(
+    mechanism: PCOQS, population: Population, *, n: int, noise: FloatArray
+) -> MeanCoverage:
+    """Return E[F(q)] over n i.i.d. scores, given the noise of all rounds.
+
+    Parameters
+    ----------
+    noise : ndarray, shape (N, cases)
+        Standard normal draws, a column for each case.
+
+    Returns
+    -------
+    MeanCoverage
+        Shape (cases,); the error bounds what is pruned, cut off or taken as evenly spread,
+        where densities are monotone within intervals that hold about one score.
+    """
+    _validate.integer(n=n, at_least=1)
+    if noise.ndim != 2 or noise.shape[0] != mechanism.rounds:
+        raise ValueError(f"noise must have {mechanism.rounds} rows, got shape {noise.shape}")
+    counted = CountLaw.given_noise(mechanism.noise_scale * noise, n=n, rank=mechanism.rank(n))
+    return _MeanSearch(mechanism=mechanism, population=population, counted=counted).run()
+
+
+def coverage_outside(
+    mechanism: PCOQS, population: Population, *, n: int, lower: float, upper: float = 1.0
+) -> tuple[float, float]:
+    """Return P(F(q) < lower or F(q) > upper) over i.i.d. scores and noise, and its error.
+
+    The coverage of one calibrated set: the conditional reading of Theorem 1.
+    """
+    _validate.integer(n=n, at_least=1)
+    counted = CountLaw.over_noise(
+        mechanism.noise_scale, n=n, rank=mechanism.rank(n), rounds=mechanism.rounds
+    )
+
+    def settled(at: Interval) -> bool:
+        inside = lower <= at.below and at.upto <= upper
+        return inside or at.upto < lower or at.below > upper
+
+    outside, error = 0.0, 0.0
+    for leaf, pruned in _leaves(mechanism, population, counted, settled):
+        if leaf is None:
+            error += pruned
+            continue
+        level = leaf.below if settled(leaf) else _level(population, leaf)
+        outside += float(counted.reach(leaf)[0]) * (level < lower or level > upper)
+    return min(1.0, outside), error + 1e-10
+
+
+def _leaves(
+    mechanism: PCOQS,
+    population: Population,
+    counted: CountLaw,
+    stop: Callable[[Interval], bool],
+) -> Iterator[tuple[Interval | None, float]]:
+    """Yield the intervals at which the tree is left; None and a probability where it is pruned."""
+    start = Interval(0, *mechanism.bounds, 0.0, 1.0, None, None)
+    stack = [start]
+    while stack:
+        at = stack.pop()
+        bound = float(counted.reach_bound(at).max())
+        if bound < _PRUNE:
+            yield None, bound
+        elif at.depth == mechanism.rounds or stop(at):
+            yield at, 0.0
+        else:
+            middle = (at.left + at.right) / 2
+            level = float(np.clip(population.cdf(np.array(middle)), at.below, at.upto))
+            right, left = counted.step(at, middle, level)
+            stack += [left, right._replace(left=middle + mechanism.resolution)]
+
+
+def _level(population: Population, leaf: Interval) -> float:
+    """Return F at the threshold that is released when the search ends in an interval."""
+    return float(population.cdf(np.array((leaf.left + leaf.right) / 2)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _MeanSearch:
+    """The mean of F(q): intervals by the tree, then by even halving."""
+
+    mechanism: PCOQS
+    population: Population
+    counted: CountLaw
+    _errors: list[float] = field(default_factory=lambda: [0.0])
+
+    def run(self) -> MeanCoverage:
+        """Return the mean coverage of every case."""
+        total = np.zeros(self.counted.answers.shape[1])
+        reached, pruned = np.zeros_like(total), 0.0
+        small: list[Interval] = []
+        for leaf, lost in _leaves(self.mechanism, self.population, self.counted, self._stop):
+            if leaf is None:
+                pruned += lost
+            elif leaf.depth < self.mechanism.rounds and leaf.mass > self._tolerance:
+                small.append(leaf)
+            else:
+                share = self.counted.reach(leaf)
+                total += share * _level(self.population, leaf)
+                reached += share
+        if small:
+            more, share = self._halved(small)
+            total += more
+            reached += share
+        missing = float(np.abs(1 - reached).max())
+        return MeanCoverage(total, max(self._errors) + pruned + missing)
+
+    @property
+    def _tolerance(self) -> float:
+        return _RANKS / self.counted.n
+
+    def _stop(self, at: Interval) -> bool:
+        if at.mass <= self._tolerance:
+            self._errors.append(at.mass)
+            return True
+        if at.mass * self.counted.n > _CROWD:
+            return False
+        error = self._unevenness(at)
+        if error > self._tolerance:
+            return False
+        self._errors.append(error)
+        return True
+
+    def _unevenness(self, at: Interval) -> float:
+        """Return the error of taking the scores of an interval as evenly spread.
+
+        Their total variation distance from an even spread is sup|G − x| for a monotone density;
+        it moves the mean of F(q) by at most the interval's mass for every score inside. The
+        drift of the left ends by Δ a round is a displacement of the same kind.
+        """
+        width, crowd = at.right - at.left, at.mass * self.counted.n
+        levels = self.population.cdf(at.left + width * _GRID)
+        uneven = float(np.abs((levels - at.below) / at.mass - _GRID).max())
+        drift = (self.mechanism.rounds + 2 * crowd) * self.mechanism.resolution / width
+        return at.mass * ((crowd + 1) * uneven + drift)
+
+    def _halved(self, small: list[Interval]) -> tuple[FloatArray, FloatArray]:
+        """Return the sum of F(q) over the small intervals, and their probability."""
+        n = self.counted.n
+        depths = sorted({leaf.depth for leaf in small})
+        crowds = {
+            depth: max(leaf.mass for leaf in small if leaf.depth == depth) * n for depth in depths
+        }
+        halving = EvenHalving(self.counted, most=_most(max(crowds.values())))
+        total = np.zeros(self.counted.answers.shape[1])
+        reached = np.zeros_like(total)
+        for depth in range(self.mechanism.rounds - 1, depths[0] - 1, -1):
+            crowd = max((held / 2 ** (depth - top) for top, held in crowds.items() if top <= depth))
+            halving.back(depth, most=_most(crowd))
+            for leaf in small:
+                if leaf.depth == depth:
+                    value, share = halving.mean(leaf)
+                    total += value
+                    reached += share
+        return total, reached
+
+
+def _most(crowd: float) -> int:
+    """Return a number of scores that is exceeded with probability below 1e-14."""
+    return int(poisson.isf(1e-14, crowd)) + 1

@@ -1,0 +1,101 @@
+"""Computed coverages against enumeration of every calibration set, and against trials."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from dpcp_audit.data.piecewise import PiecewiseConstant
+from dpcp_audit.data.populations import Beta, Population, Uniform, atoms
+from dpcp_audit.mechanisms.counting import FixedScores
+from dpcp_audit.mechanisms.pcoqs.iid_coverage import coverage_given_noise, coverage_outside
+from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+
+FOUR = atoms([0.1, 0.35, 0.6, 0.95], [4, 3, 2, 1], name="four")
+POPULATIONS = (
+    Uniform(),
+    Beta(2, 5),
+    PiecewiseConstant(edges=(0.0, 0.3, 1.0), cells=(1.0, 3.0)),
+    PiecewiseConstant(cells=(0.7,), atoms=((0.6, 0.3),)),
+    FOUR,
+)
+
+
+def enumerated(mechanism: PCOQS, population: Population, n: int, noise: np.ndarray) -> np.ndarray:
+    """Return E[F(q)] of each column of the noise, over every set of n atoms."""
+    values = np.array([0.1, 0.35, 0.6, 0.95])
+    chances = np.array([0.4, 0.3, 0.2, 0.1])
+    total = np.zeros(noise.shape[1])
+    for choice in itertools.product(range(4), repeat=n):
+        counter = FixedScores(np.sort(values[list(choice)]), mechanism.rank(n))
+        total += chances[list(choice)].prod() * population.cdf(mechanism.search(counter, noise))
+    return total
+
+
+@pytest.mark.parametrize("rho", [0.2, 3.0, 1e3])
+@pytest.mark.parametrize("alpha", [0.0, 0.3, 0.6])
+def test_every_set_of_four_atoms(alpha: float, rho: float) -> None:
+    mechanism = PCOQS(alpha=alpha, rho=rho, resolution=2**-12)
+    noise = np.random.default_rng(0).standard_normal((mechanism.rounds, 30))
+    computed = coverage_given_noise(mechanism, FOUR, n=5, noise=noise)
+    expected = enumerated(mechanism, FOUR, 5, noise)
+    assert np.abs(computed.coverage - expected).max() < 1e-12
+    assert computed.error < 1e-10
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("population", POPULATIONS, ids=lambda p: p.name)
+@pytest.mark.parametrize(("n", "rho"), [(1, 0.5), (40, 0.1), (300, 0.5)])
+def test_means_of_trials(population: Population, n: int, rho: float) -> None:
+    """Six standard errors and the stated error in each of 30 cases: 30 · 2Φ(−6) = 6e-8."""
+    mechanism = PCOQS(alpha=0.1, rho=rho)
+    rng = np.random.default_rng(1)
+    noise = rng.standard_normal((mechanism.rounds, 2))
+    computed = coverage_given_noise(mechanism, population, n=n, noise=noise)
+    assert computed.error <= 0.011 / n
+    for case in range(2):
+        repeated = np.repeat(noise[:, [case]], 4000, axis=1)
+        run = mechanism.trials(population, n=n, trials=4000, rng=rng, noise=repeated).coverage
+        room = 6 * run.std(ddof=1) / np.sqrt(run.size) + computed.error
+        assert abs(run.mean() - computed.coverage[case]) < room + 1e-9
+
+
+def test_columns_do_not_depend_on_each_other() -> None:
+    mechanism = PCOQS(alpha=0.1, rho=0.5)
+    noise = np.random.default_rng(2).standard_normal((mechanism.rounds, 5))
+    together = coverage_given_noise(mechanism, Uniform(), n=60, noise=noise).coverage
+    alone = [
+        coverage_given_noise(mechanism, Uniform(), n=60, noise=noise[:, [i]]).coverage[0]
+        for i in range(5)
+    ]
+    assert np.abs(together - alone).max() < 1e-6
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("population", POPULATIONS, ids=lambda p: p.name)
+def test_the_law_of_one_calibrated_set(population: Population) -> None:
+    """Six standard deviations of a binomial rate: 5 · 2Φ(−6) = 1e-8."""
+    mechanism = PCOQS(alpha=0.1, rho=0.5)
+    value, error = coverage_outside(mechanism, population, n=200, lower=0.85, upper=0.93)
+    run = mechanism.trials(population, n=200, trials=20_000, rng=np.random.default_rng(3)).coverage
+    rate = ((run < 0.85) | (run > 0.93)).mean()
+    assert abs(rate - value) < 6 * np.sqrt(value * (1 - value) / run.size) + error
+    assert error < 1e-8
+
+
+@pytest.mark.parametrize("population", [Uniform(), Beta(2, 5)], ids=lambda p: p.name)
+def test_without_noise_the_r_th_of_n_scores_covers_r_over_n_plus_one(
+    population: Population,
+) -> None:
+    mechanism = PCOQS(alpha=0.3, rho=0.5)
+    silent = np.zeros((mechanism.rounds, 1))
+    computed = coverage_given_noise(mechanism, population, n=99, noise=silent)
+    assert computed.coverage[0] == pytest.approx(70 / 100, abs=computed.error)
+    assert computed.error <= 1.1e-4
+
+
+def test_the_shape_of_the_noise_is_checked() -> None:
+    with pytest.raises(ValueError, match=r"noise must have 34 rows, got shape \(2, 3\)"):
+        coverage_given_noise(PCOQS(alpha=0.1, rho=0.5), Uniform(), n=5, noise=np.zeros((2, 3)))
