@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from flint import fmpq
 
 from dpcp_audit import _validate
 from dpcp_audit.data.populations import Population
+from dpcp_audit.stats.enclosures import exact
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,6 +92,22 @@ class PiecewiseConstant(Population):
         end = np.minimum(after, self._steps.at.size - 1)
         at_breakpoint = self._steps.at[end] == point
         return np.where(at_breakpoint, self._steps.left[end], self._within(point, after - 1))
+
+    def enclosed_cdf(self, x: fmpq) -> fmpq:
+        """Return F(x), of the doubles that the edges, locations and weights are."""
+        return self._rational_cdf(x, [weight for at, weight in self.atoms if exact(at) <= x])
+
+    def enclosed_cdf_left(self, x: fmpq) -> fmpq:
+        """Return P(S < x)."""
+        return self._rational_cdf(x, [weight for at, weight in self.atoms if exact(at) < x])
+
+    def _rational_cdf(self, x: fmpq, atoms: list[float]) -> fmpq:
+        mass = sum(map(exact, atoms), fmpq(0))
+        for low, high, weight in zip(self.edges[:-1], self.edges[1:], self.cells, strict=True):
+            start, end = exact(low), exact(high)
+            mass += exact(weight) * (min(end, max(start, x)) - start) / (end - start)
+        weights = (*self.cells, *(weight for _, weight in self.atoms))
+        return mass / sum(map(exact, weights), fmpq(0))
 
     def quantile(self, u: FloatArray) -> FloatArray:
         """Return inf{x : F(x) >= u} for ``u`` in (0, 1]."""

@@ -8,13 +8,17 @@ drawn without drawing the scores.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
+from flint import arb, fmpq
 from scipy.special import betainc, betaincinv
 
 from dpcp_audit import _validate
+from dpcp_audit.stats.binomial_enclosures import beta_cdf
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from dpcp_audit._types import FloatArray
+    from dpcp_audit.stats.binomial_enclosures import Number
 
 
 class Population(ABC):
@@ -39,6 +44,20 @@ class Population(ABC):
     def cdf_left(self, x: FloatArray) -> FloatArray:
         """Return P(S < x), elementwise; F itself unless there are atoms."""
         return self.cdf(x)
+
+    def enclosed_cdf(self, x: fmpq) -> Number:
+        """Enclose F(x) at FLINT's current precision; a rational where F(x) is one.
+
+        Raises
+        ------
+        NotImplementedError
+            If F has no formula in exact or ball arithmetic here; nothing is proved of it then.
+        """
+        raise NotImplementedError(f"the distribution function of {self.name} is not enclosed")
+
+    def enclosed_cdf_left(self, x: fmpq) -> Number:
+        """Enclose P(S < x); as ``enclosed_cdf`` unless there are atoms."""
+        return self.enclosed_cdf(x)
 
     @abstractmethod
     def quantile(self, u: FloatArray) -> FloatArray:
@@ -65,6 +84,10 @@ class Uniform(Population):
         """Return x, clamped to [0, 1]."""
         return np.minimum(1.0, np.maximum(0.0, x))
 
+    def enclosed_cdf(self, x: fmpq) -> fmpq:
+        """Return x, clamped to [0, 1]."""
+        return min(fmpq(1), max(fmpq(0), x))
+
     def quantile(self, u: FloatArray) -> FloatArray:
         """Return u."""
         return u
@@ -88,6 +111,10 @@ class Beta(Population):
     def cdf(self, x: FloatArray) -> FloatArray:
         """Return the regularised incomplete beta function I_x(a, b)."""
         return betainc(self.a, self.b, np.clip(x, 0.0, 1.0))
+
+    def enclosed_cdf(self, x: fmpq) -> arb:
+        """Enclose I_x(a, b), of the doubles a and b."""
+        return beta_cdf(min(fmpq(1), max(fmpq(0), x)), arb(self.a), arb(self.b))
 
     def quantile(self, u: FloatArray) -> FloatArray:
         """Return the inverse of I_x(a, b)."""
@@ -127,6 +154,16 @@ class Pool(Population):
         """Return the fraction of the pool below x."""
         return np.searchsorted(self._sorted, x, side="left") / self._sorted.size
 
+    def enclosed_cdf(self, x: fmpq) -> fmpq:
+        """Return the fraction of the pool at or below x."""
+        point = Fraction(int(x.p), int(x.q))
+        return fmpq(bisect_right(self._sorted, point, key=Fraction), self._sorted.size)
+
+    def enclosed_cdf_left(self, x: fmpq) -> fmpq:
+        """Return the fraction of the pool below x."""
+        point = Fraction(int(x.p), int(x.q))
+        return fmpq(bisect_left(self._sorted, point, key=Fraction), self._sorted.size)
+
     def quantile(self, u: FloatArray) -> FloatArray:
         """Return the pool's order statistic at level u."""
         level, size = np.asarray(u, dtype=np.float64), self._sorted.size
@@ -163,6 +200,14 @@ class Deferred(Population):
     def cdf_left(self, x: FloatArray) -> FloatArray:
         """Return P(S < x) of the built population."""
         return self.population.cdf_left(x)
+
+    def enclosed_cdf(self, x: fmpq) -> Number:
+        """Enclose F(x) of the built population."""
+        return self.population.enclosed_cdf(x)
+
+    def enclosed_cdf_left(self, x: fmpq) -> Number:
+        """Enclose P(S < x) of the built population."""
+        return self.population.enclosed_cdf_left(x)
 
     def quantile(self, u: FloatArray) -> FloatArray:
         """Return the quantile of the built population."""

@@ -71,7 +71,7 @@ def lower(enclosure: arb) -> float:
     True
     """
     with ctx.workprec(_END_BITS):
-        return -upper(-enclosure)
+        return 0.0 - upper(-enclosure)
 
 
 def upper(enclosure: arb) -> float:
@@ -99,8 +99,8 @@ def ends(side: Side) -> tuple[float, float]:
     low, high = -math.inf, math.inf
     for enclosure in _refined(side):
         low, high = max(low, lower(enclosure)), min(high, upper(enclosure))
-        if high <= math.nextafter(low, math.inf):
-            break
+        if high <= math.nextafter(math.nextafter(low, math.inf), math.inf):
+            break  # a ball around a double keeps its two neighbours at any precision
     return low, high
 
 

@@ -2,36 +2,51 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpcp_audit.computed import Computation
 from dpcp_audit.figures import Figure, FigureKind, Series
+from dpcp_audit.mechanisms.ldpcp.window_enclosures import EnclosedSearch, enclosed_hoeffding_width
 from dpcp_audit.mechanisms.ldpcp.window_law import ThresholdLaw, threshold_law
 from dpcp_audit.quantities import Quantity
+from dpcp_audit.results import Proof, ProofMethod
+from dpcp_audit.stats.enclosures import at_most
+from dpcp_audit.theorems.statement import inputs_of
 from dpcp_audit.theorems.theorem import outside
 
 if TYPE_CHECKING:
+    from flint import arb
+
     from dpcp_audit._types import FloatArray
     from dpcp_audit.theorems.ldpcp_coverage import ScoreTheorem
+
+_ARGUMENT = (
+    "Given its midpoint, a block's sum of reports is binomial, and rounds are independent: the law "
+    "of the threshold is a tree of at most 2^T midpoints. F does not decrease, so that beside each "
+    "midpoint of one path through the tree all thresholds fail or none does. The failure "
+    "probability is a sum of products of at most T binomial tails."
+)
 
 
 def exact_failure(theorem: ScoreTheorem) -> Computation:
     """Compute the failure probability of Theorem 4 on one population, against δ.
 
     The law of the threshold is enumerated (``threshold_law``) and the coverage of each
-    threshold q is F(q), so nothing is sampled.
+    threshold q is F(q), so nothing is sampled. Its verdict rests on ``enclosed_failure``, where
+    the population encloses its F.
     """
     law = threshold_law(theorem.mechanism, theorem.population, n=theorem.n)
     coverage = theorem.population.cdf(law.threshold)
     mean = float(np.sum(law.mass * coverage))
-    return Computation(
+    found = Computation(
         quantity=Quantity.COVERAGE_FAILURE,
         value=law.probability(outside(coverage, theorem.bounds)),
-        claimed=theorem.delta,
+        claimed=theorem.allowed_failure,
         slack=law.slack,
-        covers="the law of the threshold was enumerated for this population and n.",
         witness=theorem.parameters | {"limits": theorem.bounds},
         note=(
             f"Mean coverage {mean:.4g}; the search misses its window with probability "
@@ -39,6 +54,58 @@ def exact_failure(theorem: ScoreTheorem) -> Computation:
         ),
         figures=(_coverage_figure(coverage, law, theorem.bounds),),
     )
+    return _enclosed(found, theorem)
+
+
+def failure_probability(theorem: ScoreTheorem) -> float:
+    """Compute the failure probability in floating point, at most the law's slack too low."""
+    law = threshold_law(theorem.mechanism, theorem.population, n=theorem.n)
+    return law.probability(outside(theorem.population.cdf(law.threshold), theorem.bounds))
+
+
+def enclosed_failure(theorem: ScoreTheorem) -> arb:
+    """Enclose the failure probability of Theorem 4 at FLINT's current precision.
+
+    Of the algorithm in exact arithmetic, with a window as wide as Δ_S itself (see
+    ``EnclosedSearch``).
+
+    Raises
+    ------
+    NotImplementedError
+        If the population does not enclose its F.
+    """
+    search = theorem.mechanism
+    width = enclosed_hoeffding_width(
+        n=theorem.n - theorem.n % theorem.rounds,
+        epsilon=theorem.epsilon,
+        rounds=theorem.rounds,
+        delta=theorem.delta,
+    )
+    law = EnclosedSearch(mechanism=search, population=theorem.population, n=theorem.n, width=width)
+    low = law.below(law.target if search.starred else law.target - width)
+    return low + law.above(law.target + 2 * width) if theorem.two_sided else low
+
+
+def _enclosed(found: Computation, theorem: ScoreTheorem) -> Computation:
+    """Return the computation between rigorous ends, with its proof."""
+    try:
+        within = at_most(_failing(theorem), partial(enclosed_failure, theorem), found.claimed)
+    except NotImplementedError:
+        return found
+    lower, upper = within.left  # balls around 0 and 1 reach over them
+    proof = Proof(
+        method=ProofMethod.ENUMERATION,
+        argument=_ARGUMENT,
+        premises=(within,),
+        parameters=inputs_of(theorem),
+    )
+    return replace(found, lower=max(lower, 0.0), upper=min(upper, 1.0), proof=proof)
+
+
+def _failing(theorem: ScoreTheorem) -> str:
+    low = "1−α" if theorem.starred else "1−α−Δ_S"
+    high = " or F(q̂) > 1−α+2Δ_S" if theorem.two_sided else ""
+    return f"P(F(q̂) < {low}{high}) ≤ δ"
 
 
 def _coverage_figure(coverage: FloatArray, law: ThresholdLaw, bounds: dict[str, float]) -> Figure:

@@ -97,8 +97,7 @@ def claim_of(
         What the check fixes beside the theorem's own parameters, or in their place.
     """
     says = theorem.says
-    inputs = {name: v for name, v in theorem.parameters.items() if name not in _DERIVED}
-    fixed = inputs | (parameters or {})
+    fixed = inputs_of(theorem) | (parameters or {})
     words = f"{says.words.rstrip('.')}, {note}." if note else says.words
     return Claim(
         id=id_,
@@ -111,3 +110,8 @@ def claim_of(
         assumptions=says.assumptions,
         parameters=fixed,
     )
+
+
+def inputs_of(theorem: Theorem) -> PlainData:
+    """Return the parameters of a theorem's case that no other parameters give."""
+    return {name: v for name, v in theorem.parameters.items() if name not in _DERIVED}

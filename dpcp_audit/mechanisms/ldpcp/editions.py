@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from enum import StrEnum
 from fractions import Fraction
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from dpcp_audit.stats.binomial_enclosures import Number
+
+_Number = TypeVar("_Number", Fraction, "Number")
 
 
 class Window(StrEnum):
@@ -20,10 +26,15 @@ class Window(StrEnum):
         The target is 1−α, or 1−α+Δ where ``starred``. ``alpha`` and ``width`` are read as the
         decimals they were written as, so that a coverage of 3/10 meets 1 − 0.7.
         """
-        delta = Fraction(repr(float(width)))
-        target = 1 - Fraction(repr(float(alpha))) + (delta if starred else 0)
-        below = delta / 2 if self is Window.PREPRINT else Fraction(0)
-        return float(target - below), float(target - below + delta)
+        target = 1 - Fraction(repr(float(alpha)))
+        bottom, top = self.ends(target, Fraction(repr(float(width))), starred=starred)
+        return float(bottom), float(top)
+
+    def ends(self, target: _Number, width: _Number, *, starred: bool) -> tuple[_Number, _Number]:
+        """Return the ends of the window around a target 1−α, as exactly as they are given."""
+        centre = target + width if starred else target
+        bottom = centre - width / 2 if self is Window.PREPRINT else centre
+        return bottom, bottom + width
 
 
 class Debiasing(StrEnum):

@@ -83,12 +83,18 @@ class LDPCPScores(WindowSearch):
         reports : array_like of int
             Numbers of ones.
         asked, n : int
-            Users in the block, and in all. The corrected form divides by ``asked``, or by n′
-            where a printed block runs past n: users who do not exist report nothing.
+            Users in the block, and in all.
+        """
+        return self.response.debias(np.asarray(reports) / self.divisor(asked, n))
+
+    def divisor(self, asked: int, n: int) -> int:
+        """Return what the sum of a block's reports is divided by.
+
+        The corrected form divides by ``asked``, or by n′ where a printed block runs past n: users
+        who do not exist report nothing.
         """
         whole = max(asked, self._block_length(n))
-        divisor = whole if self.debiasing is Debiasing.CORRECTED else n
-        return self.response.debias(np.asarray(reports) / divisor)
+        return whole if self.debiasing is Debiasing.CORRECTED else n
 
     def sample(
         self, scores: ArrayLike, size: int, *, rng: np.random.Generator | int | None = None

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dpcp_audit.figures import Figure, FigureKind, Series
-from dpcp_audit.theorems.ldpcp_exact import exact_failure
+from dpcp_audit.theorems.ldpcp_exact import exact_failure, failure_probability
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -78,7 +78,7 @@ def failure_region(
             Series(
                 name=label,
                 x=[float(n) for n in sizes],
-                y=[exact_failure(replace(theorem, n=n)).value for n in sizes],
+                y=[failure_probability(replace(theorem, n=n)) for n in sizes],
             )
             for label, theorem in theorems.items()
         ],

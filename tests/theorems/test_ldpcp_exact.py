@@ -1,0 +1,137 @@
+"""Theorem 4's computed failure probability: what is PROVED is true, to one part in 10¹²."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from flint import ctx
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from dpcp_audit.data.piecewise import PiecewiseConstant
+from dpcp_audit.data.populations import Beta, Population, Uniform, atoms
+from dpcp_audit.mechanisms.ldpcp.editions import Debiasing, OnMiss, Window
+from dpcp_audit.mechanisms.ldpcp.window_law import threshold_law
+from dpcp_audit.results import Proof, Verdict
+from dpcp_audit.theorems.ldpcp_coverage import ScoreTheorem
+from dpcp_audit.theorems.ldpcp_exact import enclosed_failure, exact_failure, failure_probability
+
+if TYPE_CHECKING:
+    from dpcp_audit._types import FloatArray
+
+HEAP = atoms([0.25, 0.5, 0.5625, 1.0], [3, 4, 1, 2], name="heap")
+MIXED = PiecewiseConstant(cells=(0.7,), atoms=((0.6, 0.3),))
+LAWS = (Uniform(), Beta(2, 5), Beta(5, 0.2), HEAP, MIXED)
+THEOREM = ScoreTheorem(population=Uniform(), n=11_080, epsilon=4.0, delta=0.1)
+
+
+class Known(Population):
+    """The uniform law, where F is known in floating point alone."""
+
+    @property
+    def name(self) -> str:
+        """A name."""
+        return "known"
+
+    def cdf(self, x: FloatArray) -> FloatArray:
+        """Return F(x)."""
+        return Uniform().cdf(x)
+
+    def quantile(self, u: FloatArray) -> FloatArray:
+        """Return u."""
+        return u
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claiming(ScoreTheorem):
+    """Theorem 4 with another failure probability in the place of δ, and the same Δ_S."""
+
+    allowed: float
+
+    @property
+    def allowed_failure(self) -> float:
+        """What is claimed."""
+        return self.allowed
+
+
+@given(
+    population=st.sampled_from(LAWS),
+    n=st.integers(3, 60),
+    rounds=st.integers(1, 3),
+    alpha=st.floats(0.05, 0.6),
+    epsilon=st.floats(2.0, 8.0),
+    delta=st.floats(0.5, 0.99),
+    on_miss=st.sampled_from(OnMiss),
+    window=st.sampled_from(Window),
+    starred=st.booleans(),
+    two_sided=st.booleans(),
+)
+@settings(max_examples=60)
+def test_claims_off_by_one_part_in_a_million_million_are_told_apart(**case: Any) -> None:
+    theorem = Claiming(allowed=0.5, **case)
+    with ctx.workprec(200):
+        failure = enclosed_failure(theorem)
+    assume(failure > 1e-250 and failure < 1 - 1e-9)
+    true = exact_failure(replace(theorem, allowed=float(failure) * (1 + 1e-12)))
+    false = exact_failure(replace(theorem, allowed=float(failure) * (1 - 1e-12)))
+    assert true.verdict is Verdict.PROVED
+    assert false.verdict is Verdict.REFUTED
+    assert true.evidence.lower <= float(failure) <= true.evidence.upper
+    assert failure_probability(theorem) == pytest.approx(float(failure), rel=1e-6, abs=1e-20)
+
+
+def test_the_proof_names_the_case_and_its_one_comparison() -> None:
+    proof = exact_failure(THEOREM).proof
+    assert isinstance(proof, Proof)
+    assert proof.parameters == {
+        "n": 11_080,
+        "alpha": 0.1,
+        "rounds": 10,
+        "window": "final",
+        "on_miss": "last-midpoint",
+        "starred": False,
+        "delta": 0.1,
+        "epsilon": 4.0,
+        "debiasing": "corrected",
+        "blocks": "corrected",
+        "population": "uniform",
+    }
+    (premise,) = proof.premises
+    assert premise.says == "P(F(q̂) < 1−α−Δ_S) ≤ δ"
+    starred = exact_failure(replace(THEOREM, starred=True, two_sided=True)).proof
+    assert starred is not None
+    assert starred.premises[0].says == "P(F(q̂) < 1−α or F(q̂) > 1−α+2Δ_S) ≤ δ"
+
+
+@pytest.mark.parametrize("on_miss", OnMiss)
+def test_a_planted_mechanism_is_not_proved_in_the_name_of_the_right_one(on_miss: OnMiss) -> None:
+    """Division by n, as printed, puts the threshold at the end of the range."""
+    sound = replace(THEOREM, n=10**6, two_sided=True, on_miss=on_miss)
+    printed = replace(sound, debiasing=Debiasing.PRINTED)
+    assert exact_failure(sound).verdict is Verdict.PROVED
+    assert exact_failure(printed).verdict is Verdict.REFUTED
+
+
+def test_without_an_enclosure_of_f_nothing_is_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+    theorem = replace(THEOREM, population=Known())
+    found = exact_failure(theorem)
+    assert found.proof is None
+    assert found.verdict is Verdict.CONSISTENT
+    assert found.value == exact_failure(THEOREM).value
+    monkeypatch.setattr(
+        "dpcp_audit.theorems.ldpcp_exact.threshold_law", partial(threshold_law, prune=1.0)
+    )
+    pruned = exact_failure(theorem)
+    assert pruned.value < THEOREM.delta < pruned.value + pruned.slack
+    assert pruned.verdict is Verdict.INCONCLUSIVE  # it may hide more than twice the claim
+
+
+def test_what_the_float_engine_cuts_off_is_enclosed_still() -> None:
+    """Of a billion users the branch that fails has a probability below 1e-25, and is pruned."""
+    theorem = replace(THEOREM, n=10**9, population=Beta(2, 5))
+    found = exact_failure(theorem)
+    assert 0 < found.evidence.lower <= found.evidence.upper < 1e-40
+    assert failure_probability(theorem) == found.value
