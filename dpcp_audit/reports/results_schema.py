@@ -145,7 +145,12 @@ _FINDING = Record(
         "error": TEXT,
         "seconds": NUMBER,
     },
-    optional={"proof": Maybe(_PROOF), "location": Maybe(_LOCATION), "tables": Items(of=_TABLE)},
+    optional={
+        "proof": Maybe(_PROOF),
+        "location": Maybe(_LOCATION),
+        "tables": Items(of=_TABLE),
+        "worse": TEXT,
+    },
 )
 _OVERVIEW = Record(required={"figures": Items(of=_FIGURE), "tables": Items(of=_TABLE)})
 _SKIPPED = Record(required={"name": TEXT, "reason": TEXT})

@@ -31,17 +31,23 @@ class Audited:
 
     Parameters
     ----------
+    nodeid : str
+        The test's.
     reference : dict or None
         A case that a later session can measure again.
-    again : dict or None
-        What the case that the baseline holds gives today.
+    compared : bool
+        Whether the case that the baseline holds was measured again.
+    worse : str
+        How it got worse than in the baseline; "" where it did not.
     """
 
+    nodeid: str
     spec: CheckSpec
     finding: Finding
     replay: str
     reference: PlainData | None = None
-    again: PlainData | None = None
+    compared: bool = False
+    worse: str = ""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -65,7 +71,7 @@ class AuditSession:
     complete : bool
         Whether nothing is missing.
     failed : bool
-        Whether something got worse than in the baseline, or a report could not be written.
+        Whether a report could not be written.
     lines : list of str
         What the session says at its end.
     """
@@ -91,5 +97,5 @@ class AuditSession:
 
     @property
     def compares(self) -> bool:
-        """Whether what is found is kept for, or held against, another session."""
+        """Whether what is found is kept for, or compared with, another session."""
         return self.baseline is not None or bool(self.reports)

@@ -14,13 +14,16 @@ from dataclasses import asdict, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
+from dpcp_audit._format import number
 from dpcp_audit.audits.search.event_search import Event
 from dpcp_audit.audits.search.pair_space import input_from_data
 from dpcp_audit.audits.search.pilot_hypotheses import choose_pair_test
 from dpcp_audit.engine.encoding import plain_record
 from dpcp_audit.guarantees import PureDP
 from dpcp_audit.quantities import Quantity
+from dpcp_audit.reports.differences.two_runs import Movement, compare
 from dpcp_audit.reports.document import load
+from dpcp_audit.reports.findings.severity import named
 from dpcp_audit.results import Count, Evidence, EvidenceKind, Measure, Sample
 from dpcp_audit.targets import Kind
 from dpcp_audit.theorems.coverage import coverage_audit
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
 
     from dpcp_audit._types import FloatArray
     from dpcp_audit.checks import Context
-    from dpcp_audit.results import Outcome, PlainData
+    from dpcp_audit.results import Finding, Outcome, PlainData
     from dpcp_audit.targets import Target
 
 REFERENCE = "reference"
@@ -97,6 +100,36 @@ def measured_again(old: PlainData, target: Target, context: Context) -> PlainDat
     except (KeyError, TypeError, ValueError):
         return None
     return _plain(again.evidence, again.witness)
+
+
+def worsening(finding: Finding, old: PlainData, again: PlainData, *, false_alarm: float) -> str:
+    """Return how the case of an earlier finding got worse, "" where it did not.
+
+    Parameters
+    ----------
+    again : dict
+        What its case gives now.
+    false_alarm : float
+        The probability that an unchanged function is said to have got worse.
+    """
+    new = {
+        "id": old["id"],
+        "verdict": finding.verdict,
+        "expected": finding.claim.expected,
+        "contradicts": False,
+        "error": finding.error,
+        **again,
+    }
+    before = {"findings": [old | old.get(REFERENCE, {})]}
+    after = {"findings": [new], "complete": True}
+    (change,) = compare(before, after, false_alarm=false_alarm).changes
+    if change.number is not Movement.WORSE:
+        return ""
+    was, now = before["findings"][0]["evidence"]["value"], again["evidence"]["value"]
+    return (
+        f"{named(again['evidence'])}: {number(was)} -> {number(now)} "
+        f"(p = {number(change.p_value, digits=2)})"
+    )
 
 
 def _counted(case: PlainData, target: Target, context: Context) -> PlainData:

@@ -22,7 +22,12 @@ from dpcp_audit.frontends.pytest_plugin.audit_session import (
     Audited,
     InconclusiveAuditWarning,
 )
-from dpcp_audit.frontends.pytest_plugin.baseline import baseline_of, measured_again, reference
+from dpcp_audit.frontends.pytest_plugin.baseline import (
+    baseline_of,
+    measured_again,
+    reference,
+    worsening,
+)
 from dpcp_audit.frontends.pytest_plugin.failure import failure
 from dpcp_audit.results import Finding, Outcome, SourceLocation, Verdict
 from dpcp_audit.target_checks.check_spec import DEFAULT_SECONDS
@@ -160,7 +165,7 @@ class DPAudit:
         context = Context(
             seed=self.session.seed,
             name=row.claim.id,
-            significance=(1 - COMPARED) * self.session.share / (self.audits * (self.audits + 1)),
+            significance=(1 - COMPARED) * self._share,
         )
         audited = self._run(spec, row, context)
         self.session.audited[row.claim.id] = audited
@@ -174,30 +179,36 @@ class DPAudit:
     ) -> Audited:
         started, error = time.perf_counter(), ""
         outcome = kept = again = None
+        old = baseline_of(self.session.baseline, context.name)
         try:
             with one_thread():
                 outcome = row.check(context)
                 if self.session.compares:
-                    kept, again = self._measured(spec, outcome, context)
+                    kept, again = self._measured(spec, outcome, context, old)
         except ValueError as caught:
             error = str(caught)
         except Exception as caught:  # noqa: BLE001  (a target may raise anything)
             error = f"{type(caught).__name__}: {caught}"
         seconds = time.perf_counter() - started
+        finding = Finding(claim=row.claim, outcome=outcome, error=error, seconds=seconds)
+        worse = ""
+        if old is not None and again is not None:
+            worse = worsening(finding, old, again, false_alarm=COMPARED * self._share)
         return Audited(
+            nodeid=self.nodeid,
             spec=spec,
-            finding=Finding(claim=row.claim, outcome=outcome, error=error, seconds=seconds),
+            finding=finding,
             replay=self._replay(spec),
             reference=kept,
-            again=again,
+            compared=again is not None,
+            worse=worse,
         )
 
     def _measured(
-        self, spec: CheckSpec, outcome: Outcome, context: Context
+        self, spec: CheckSpec, outcome: Outcome, context: Context, old: PlainData | None
     ) -> tuple[PlainData | None, PlainData | None]:
         """Return a case for later sessions, and the baseline's case measured again."""
         kept = again = None
-        old = baseline_of(self.session.baseline, context.name)
         with spec.target.open() as target:
             if self.session.reports:
                 kept = reference(outcome, target, context, draws=spec.draws or 0)
@@ -213,6 +224,12 @@ class DPAudit:
             _fail(f"{where} could not be audited: {finding.error}")
         if outcome.verdict is Verdict.REFUTED:
             _fail(failure(where, finding.claim, outcome, self.session.share, audited.replay))
+        if audited.worse:
+            baseline = shlex.quote(str(self.session.baseline))
+            _fail(
+                f"{where} got worse than in {baseline}\n  {audited.worse}\n"
+                f"  replay    {audited.replay} --dp-audit-baseline={baseline}"
+            )
         if outcome.verdict is Verdict.INCONCLUSIVE:
             draws = audited.spec.draws
             words = f"{where}: inconclusive, {draws} draws could not refute twice the claim: raise "
@@ -220,6 +237,11 @@ class DPAudit:
                 _fail(f"{words}draws")
             warnings.warn(f"{words}draws", InconclusiveAuditWarning, stacklevel=4)
         return outcome
+
+    @property
+    def _share(self) -> float:
+        """The share of the false-alarm probability that the test's latest audit has."""
+        return self.session.share / (self.audits * (self.audits + 1))
 
     def _named(self, row: Row, spec: CheckSpec) -> Row:
         """Return the row with an id that names the test, and which of its audits this is."""

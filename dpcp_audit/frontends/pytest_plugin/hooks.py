@@ -6,13 +6,15 @@ workers of pytest-xdist collect the same tests, so that they agree on N. Of a te
 tenth is kept for the comparison with a baseline, and the j-th audit has 1/(j(j+1)) of the rest.
 
 This module is loaded by every pytest session: what it imports is light, and it has no hook that
-runs once a test.
+runs once a test. Under pytest-xdist each test's audits travel with its report, so that a worker
+that dies takes nothing with it that it had finished.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -24,6 +26,8 @@ from dpcp_audit.reports.formats import menu
 from dpcp_audit.target_checks.run_options import RUN_OPTIONS
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
     from _pytest.terminal import TerminalReporter
 
     from dpcp_audit.frontends.pytest_plugin.fixture import DPAudit
@@ -47,7 +51,8 @@ _TRUTH: dict[str, bool] = {
     "off": False,
 }
 _FINISHED = {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED}
-_NODE_OUTPUT = "dp_audit"
+_OVER_XDIST = "dp_audit_over_xdist"
+"""The name of the plugin that sends, or receives, what workers of pytest-xdist find."""
 _COLLECTED = pytest.StashKey[str]()
 
 
@@ -117,6 +122,9 @@ def dp_audit(request: pytest.FixtureRequest) -> DPAudit:
     """
     from dpcp_audit.frontends.pytest_plugin.fixture import DPAudit  # noqa: PLC0415  (heavy)
 
+    plugins = request.config.pluginmanager
+    if _is_worker(request.config) and not plugins.has_plugin(_OVER_XDIST):
+        plugins.register(_Sender(), _OVER_XDIST)
     item: pytest.Item = request.node
     nodeid = item.stash.get(_COLLECTED, None)
     if nodeid is None:
@@ -130,34 +138,67 @@ def dp_audit(request: pytest.FixtureRequest) -> DPAudit:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int | pytest.ExitCode) -> None:
-    """Hand what was found to the controller, or gather, compare and report it."""
+    """Gather what was found, and report it."""
     found = session.config.stash.get(_SESSION, None)
     if found is None or not (found.audited or found.received or found.compares):
         return
     if session.config.getoption("collectonly"):
         return
-    from dpcp_audit.frontends.pytest_plugin import session as plugin_session  # noqa: PLC0415  (heavy)
+    if _is_worker(session.config):
+        return
+    from dpcp_audit.frontends.pytest_plugin.session import conclude  # noqa: PLC0415  (heavy)
 
     stopped = session.shouldstop or session.shouldfail or exitstatus not in _FINISHED
     found.complete &= not stopped
-    if _is_worker(session.config):
-        output: dict[str, str] = session.config.workeroutput  # type: ignore[attr-defined]
-        output[_NODE_OUTPUT] = json.dumps(plugin_session.as_data(found))
-        return
-    plugin_session.conclude(found)
+    conclude(found)
     if found.failed and exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED}:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 @pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Take what the workers of pytest-xdist find, test by test."""
+    if not node.config.pluginmanager.has_plugin(_OVER_XDIST):
+        node.config.pluginmanager.register(_Receiver(node.config.stash[_SESSION]), _OVER_XDIST)
+
+
+@pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any, error: object) -> None:
-    """Take what a worker of pytest-xdist found; of one that died, nothing comes."""
-    found = node.config.stash[_SESSION]
-    output = getattr(node, "workeroutput", {}).get(_NODE_OUTPUT)
-    if output is not None:
-        found.received.append(json.loads(output))
-    elif error:
-        found.complete = False
+    """Note that a worker of pytest-xdist died: its last test is missing."""
+    if error and not hasattr(node, "workeroutput"):
+        node.config.stash[_SESSION].complete = False
+
+
+class _Receiver:
+    """Takes the audits of tests that ran in workers."""
+
+    def __init__(self, session: AuditSession) -> None:
+        self._session = session
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Take what a worker has attached to the report of a test's end."""
+        found: str | None = getattr(report, "dp_audit", None)
+        if found is not None:
+            self._session.received.append(json.loads(found))
+
+
+class _Sender:
+    """Attaches a test's audits to the report of its end."""
+
+    @staticmethod
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Attach them; all that a report holds travels with it."""
+        report = yield
+        session = item.config.stash[_SESSION]
+        audited = {i: each for i, each in session.audited.items() if each.nodeid == item.nodeid}
+        if call.when == "teardown" and audited:
+            from dpcp_audit.frontends.pytest_plugin.session import as_data  # noqa: PLC0415  (heavy)
+
+            report.dp_audit = json.dumps(as_data(replace(session, audited=audited)))  # type: ignore[attr-defined]
+        return report
 
 
 def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.Config) -> None:

@@ -66,6 +66,8 @@ class Entry:
         Of the claim.
     quantity, measured, interval, claimed, kind : str
         Cells of the tables; without evidence, an en dash or "".
+    worse : str
+        How it got worse than in an earlier session; "" where it did not.
     power : str
         What would have been refuted, in a sentence; "" where that is unknown.
     factor : float or None
@@ -92,6 +94,7 @@ class Entry:
     verdict: Verdict
     expected: str
     contradicts: bool
+    worse: str
     note: str
     power: str
     factor: float | None
@@ -120,6 +123,11 @@ class Entry:
     def heading(self) -> str:
         """What it stands under: its subject, or else its id without variant."""
         return self.subject or self.stem
+
+    @property
+    def against(self) -> str:
+        """What the verdict stands against: what was expected, or an earlier session."""
+        return "worse than in the baseline" if self.worse else f"expected {self.expected}"
 
     @property
     def refuted(self) -> bool:
@@ -189,6 +197,7 @@ def _entry(finding: Mapping[str, Any], anchor: str, place: int, seed: object) ->
         verdict=Verdict(finding["verdict"]),
         expected=printable(finding["expected"] or "open"),
         contradicts=bool(finding["contradicts"]),
+        worse=printable(finding.get("worse") or ""),
         note=printable(finding.get("note") or ""),
         power=power_sentence(finding.get("power")),
         factor=to_float(finding["power"]["factor"]) if finding.get("power") else None,
@@ -216,6 +225,7 @@ def _facts(finding: Mapping[str, Any], seed: object) -> tuple[tuple[str, str], .
         return (*_claim(finding), *_location(finding))
     digits = telling_digits(evidence)
     facts = [
+        *([("Got worse", printable(finding["worse"]))] if finding.get("worse") else []),
         ("Quantity", printable(named(evidence))),
         ("Measured", number(evidence["value"], digits=digits)),
         ("Interval", interval(evidence) or "a single point"),

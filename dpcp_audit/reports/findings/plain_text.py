@@ -19,6 +19,8 @@ def sentence(finding: Mapping[str, Any]) -> str:
     """Return the verdict, what was expected and the number behind it, on one line."""
     verdict, expected = finding["verdict"], finding["expected"]
     start = verdict if expected in {verdict, None} else f"{verdict} (expected {expected})"
+    if worse := finding.get("worse"):
+        start = f"worse than in the baseline ({_line(worse)}); {verdict}"
     evidence = finding["evidence"]
     if evidence is None:
         return f"{start}: {_line(finding['error'])}"

@@ -125,11 +125,13 @@ class Reading:
     @property
     def expectations(self) -> str:
         """Whether any verdict contradicts what was expected."""
-        count = len(self.contradicting)
-        if not count:
-            return "No verdict contradicts what was expected."
+        worse = sum(bool(entry.worse) for entry in self.contradicting)
+        count = len(self.contradicting) - worse
         verb = "contradicts" if count == 1 else "contradict"
-        return f"{_count(count, 'verdict')} {verb} what was expected."
+        said = [f"{_count(count, 'verdict')} {verb} what was expected."] if count else []
+        if worse:
+            said.append(f"{_count(worse, 'claim')} got worse than in the baseline.")
+        return " ".join(said) or "No verdict contradicts what was expected."
 
     @property
     def tally(self) -> tuple[tuple[Verdict, int], ...]:

@@ -31,9 +31,10 @@ COLUMNS = (
     "kind",
     "seed",
     "seconds",
+    "worse",
 )
 _NUMBERS = ("value", "lower", "upper", "claimed", "confidence", "n_samples")
-_FORMULA_STARTS = ("=", "+", "-", "@")
+_FORMULA_STARTS = ("=", "+", "-", "@", "＝", "＋", "－", "＠")  # those of full width, too
 
 
 def render_csv(document: Mapping[str, Any]) -> str:
@@ -70,6 +71,7 @@ def render_csv(document: Mapping[str, Any]) -> str:
                 evidence.get("kind", ""),
                 document["seed"],
                 _number(finding["seconds"]),
+                safe_text(finding.get("worse", "")),
             ]
         )
     return stream.getvalue()

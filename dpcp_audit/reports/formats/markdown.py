@@ -176,7 +176,7 @@ def _shortened(lines: Sequence[str], most: int) -> str:
 def _row(entry: Entry) -> str:
     verdict = f"**{entry.verdict}**" if entry.needs_attention else str(entry.verdict)
     if entry.contradicts:
-        verdict += " (contradicts)"
+        verdict += f" ({'worse' if entry.worse else 'contradicts'})"
     cells = (
         f"<code>{_cell(entry.id)}</code>",
         verdict,
@@ -192,7 +192,7 @@ def _row(entry: Entry) -> str:
 def _details(entry: Entry) -> str:
     # Markdown takes the line of an HTML block as it is: escape HTML there, and nothing else.
     name = html.escape(clipped(" ".join(entry.id.split()), _CELL))
-    summary = f"<code>{name}</code>: {entry.verdict}, expected {entry.expected}"
+    summary = f"<code>{name}</code>: {entry.verdict}, {entry.against}"
     parts = [
         f"<details><summary>{summary}</summary>",
         _paragraph(entry.statement),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -106,22 +107,29 @@ def _message(text: str) -> PlainData:
 
 def _location(finding: Mapping[str, Any]) -> PlainData:
     logical = {"fullyQualifiedName": finding["id"]}
-    location = finding.get("location")
-    if location is None:
+    location: PlainData = finding.get("location") or {}
+    artifact = _artifact(str(location["file"])) if location else None
+    if artifact is None:
         return {"logicalLocations": [logical]}
-    physical: PlainData = {"artifactLocation": _artifact(str(location["file"]))}
+    physical: PlainData = {"artifactLocation": artifact}
     if location.get("line"):
         physical["region"] = {"startLine": location["line"]}
     return {"physicalLocation": physical, "logicalLocations": [logical]}
 
 
-def _artifact(file: str) -> PlainData:
-    """Return the file as a URI, relative to the working directory where it lies in it."""
-    path = Path(file)
+def _artifact(file: str) -> PlainData | None:
+    """Return the file as a URI, relative to the working directory where it lies in it.
+
+    None of a relative path that leads out of it: no source is there, and what a viewer would
+    open is whatever a results file says.
+    """
+    path = Path(os.path.normpath(file))
     if path.is_absolute() and path.is_relative_to(Path.cwd()):
         path = path.relative_to(Path.cwd())
     if path.is_absolute():
         return {"uri": path.as_uri()}
+    if ".." in path.parts:
+        return None
     return {"uri": quote(path.as_posix()), "uriBaseId": _ROOT}
 
 

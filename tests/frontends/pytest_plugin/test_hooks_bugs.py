@@ -11,6 +11,7 @@ from support.printed_findings import wrong_in
 pytest_plugins = ["pytester"]
 pytestmark = pytest.mark.known_bad
 JSON = "--dp-audit-report=json=found.json"
+FORMATS = ("html", "markdown", "junit", "sarif", "csv")
 COVERAGE = """
 def test_covers(dp_audit):
     dp_audit.covers(conformal, at_least=0.9, n=50, draws=1000)
@@ -54,17 +55,43 @@ def test_planted_bugs_fail_and_twins_pass_also_in_workers(pytester) -> None:
 
 @pytest.mark.statistical
 def test_less_noise_within_the_claim_is_a_worsening(pytester, monkeypatch) -> None:
-    """False-alarm probability: 1e-5, the comparison's own, in each of two sessions."""
+    """False-alarm probability: 1e-5, the comparison's own, in each of two sessions.
+
+    The test itself fails, and every format says so: a run that exits with 1 and whose reports
+    look clean would be believed.
+    """
     run(pytester, JSON, tests=SLACK).assert_outcomes(passed=1)
     baseline = "--dp-audit-baseline=found.json"
     same = run(pytester, baseline, "--dp-audit-seed=1")
     assert same.ret == pytest.ExitCode.OK
-    same.stdout.fnmatch_lines(["against found.json: 1 claim compared, 0 changed, none got*"])
+    same.stdout.fnmatch_lines(["against found.json: 1 compared, none got worse; *at most 1e-05"])
     monkeypatch.setenv("NOISE", "0.5")
-    worse = run(pytester, baseline, "--dp-audit-seed=1")
-    worse.assert_outcomes(passed=1)  # 2-DP is 3-DP
+    formats = ["json=w.json", *(f"{name}=w.{name}" for name in FORMATS)]
+    reports = [f"--dp-audit-report={each}" for each in formats]
+    worse = run(pytester, baseline, "--dp-audit-seed=1", "--junitxml=own.xml", *reports)
+    worse.assert_outcomes(failed=1)  # although 2-DP is 3-DP
     assert worse.ret == pytest.ExitCode.TESTS_FAILED
-    worse.stdout.fnmatch_lines(["WORSE test_it.py::test_slack*tells two neighbours apart: *->*"])
+    moved = "*tells two neighbours apart: *->*"
+    worse.stdout.fnmatch_lines(
+        [
+            "test_it.py:*: mean got worse than in *found.json",
+            moved,
+            "  replay*--dp-audit-seed=1*--dp-audit-baseline=*found.json",
+            f"WORSE test_it.py::test_slack{moved}",
+        ]
+    )
+    texts = {name: (pytester.path / f"w.{name}").read_text(encoding="utf-8") for name in FORMATS}
+    own = (pytester.path / "own.xml").read_text()
+    assert 'failures="1"' in own
+    assert 'failures="1"' in texts["junit"]
+    for name in ("html", "markdown"):
+        assert "1 claim got worse than in the baseline." in texts[name]
+    assert "worse than in the baseline (" in texts["sarif"]
+    assert '"level": "error"' in texts["sarif"]
+    assert "tells two neighbours apart: " in texts["csv"].splitlines()[1].rpartition(",")[2]
+    (found,) = json.loads((pytester.path / "w.json").read_text())["findings"]
+    assert (found["verdict"], found["contradicts"]) == ("CONSISTENT", True)
+    assert "->" in found["worse"]
     monkeypatch.setenv("NOISE", "2")
     better = run(pytester, baseline, "--dp-audit-seed=1")
     assert better.ret == pytest.ExitCode.OK
@@ -79,6 +106,30 @@ def test_a_smaller_coverage_is_a_worsening(pytester) -> None:
     run(pytester, JSON, tests=covers).assert_outcomes(passed=1)
     pytester.makepyfile(test_it=TARGETS.replace("0.9 *", "0.7 *") + covers)
     worse = pytester.runpytest_inprocess(*ARGUMENTS, "--dp-audit-baseline=found.json")
-    worse.assert_outcomes(passed=1)
-    assert worse.ret == pytest.ExitCode.TESTS_FAILED
+    worse.assert_outcomes(failed=1)
     worse.stdout.fnmatch_lines(["WORSE test_it.py::test_covers*coverage, *"])
+
+
+CRASHES = """
+import os
+def test_crashes(dp_audit):
+    os._exit(3)
+"""
+
+
+@pytest.mark.statistical
+def test_what_passed_before_a_worker_died_is_in_the_report(pytester) -> None:
+    """False-alarm probability: 1e-4, the session's own."""
+    pytest.importorskip("xdist")
+    tests = PRIVATE + COVERAGE.partition("def test_unc")[0] + CRASHES
+    pytester.makepyfile(test_it=TARGETS + tests)
+    died = pytester.runpytest_subprocess(*ARGUMENTS, "-n", "1", "--max-worker-restart=0", JSON)
+    assert died.ret != pytest.ExitCode.OK
+    document = json.loads((pytester.path / "found.json").read_text())
+    verdicts = {f["id"]: f["verdict"] for f in document["findings"]}
+    assert verdicts == {
+        "test_it.py::test_private[puredp:epsilon=1]": "CONSISTENT",
+        "test_it.py::test_covers[coverage>=0.9]": "CONSISTENT",
+    }
+    assert not document["complete"]
+    died.stdout.fnmatch_lines(["2 audits; *", "test_it.py::test_private*", "*incomplete*"])

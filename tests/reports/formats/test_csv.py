@@ -37,6 +37,7 @@ def test_every_finding_is_a_row_with_every_number() -> None:
         "kind": "certified",
         "seed": "0",
         "seconds": "0.1",
+        "worse": "",
     }
     assert table[3]["value"] == "inf"
     assert table[5]["detail"] == HOSTILE
@@ -55,7 +56,7 @@ def test_lines_end_as_the_standard_says() -> None:
     assert ",a b," in text
 
 
-@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t=", "\r+", "\n@"])
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t=", "\r+", "\n@", "＝", "＋", "－", "＠"])
 def test_no_text_is_a_formula(start: str) -> None:
     text = f'{start}cmd|"/C calc"!A0,1'
     row = rows(document(finding(text, "PROVED", "PROVED", evidence=evidence(detail=text))))[0]

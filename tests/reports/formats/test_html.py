@@ -76,6 +76,14 @@ def test_nothing_is_asked_of_the_network(text: str, page: Page) -> None:
     assert "://" not in outside
 
 
+def test_browsers_are_told_to_run_and_load_nothing(text: str, page: Page) -> None:
+    (policy,) = re.findall(r'<meta http-equiv="Content-Security-Policy" content="(.*?)">', text)
+    assert policy.split("; ")[0] == "default-src 'none'"
+    assert not {"script-src", "connect-src"} & set(re.split(r"[ ;]+", policy))
+    before = text.partition("Content-Security-Policy")[0]
+    assert {"<style", "<svg", "<title"}.isdisjoint(re.findall(r"<\w+", before))
+
+
 def test_ids_are_unique_and_every_reference_has_a_target(text: str, page: Page) -> None:
     assert len(set(page.ids)) == len(page.ids)
     wanted = {link.removeprefix("#") for link in page.links} | set(

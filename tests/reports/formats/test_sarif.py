@@ -148,6 +148,13 @@ def test_other_locations_are_absolute(tmp_path: Path, monkeypatch: pytest.Monkey
     assert found["artifactLocation"] == {"uri": (tmp_path / "f.py").as_uri()}
 
 
+@pytest.mark.parametrize("file", ["../../../etc/passwd", "a/../../b.py", ".."])
+def test_paths_that_lead_out_of_the_working_directory_are_left_out(file: str) -> None:
+    assert physical({"file": file, "line": 1}) == physical(None)
+    inside = physical({"file": "sub/../f.py", "line": 1})["physicalLocation"]
+    assert inside["artifactLocation"]["uri"] == "f.py"
+
+
 def test_without_a_location_the_claim_is_named() -> None:
     assert physical(None) == {"logicalLocations": [{"fullyQualifiedName": "f"}]}
 
