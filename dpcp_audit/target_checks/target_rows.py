@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dpcp_audit.audits import blackbox
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy
 from dpcp_audit.errors import UsageError
 from dpcp_audit.guarantees import ZCDP, ApproxDP, Coverage, GaussianDP, LocalDP, RenyiDP
@@ -13,6 +14,7 @@ from dpcp_audit.results import Claim, Source, Standing, Verdict
 from dpcp_audit.rows import Row
 from dpcp_audit.suite import Suite
 from dpcp_audit.target_checks.trial_inputs import COVERAGE_SIZE, pair_space
+from dpcp_audit.theorems.coverage import coverage_audit
 from dpcp_audit.theorems.coverage.coverage_audit import CoverageAudit
 from dpcp_audit.theorems.coverage.trial_laws import LawCatalogue
 
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from dpcp_audit.target_checks.claim_options import Guarantee
 
 
+_AGAIN = 5
+"""Times the outputs of a witness, on which the same loss is refuted almost surely."""
 _DIFFERENCES = {
     Relation.SUBSTITUTION: "one record is replaced by another",
     Relation.ADD_REMOVE: "one record is added or taken away",
@@ -57,6 +61,17 @@ class TargetPrivacy:
             )
             return audit(context)
 
+    def confirm(self, witness: PlainData, context: Context) -> Outcome:
+        """Test the pair and the event of a witness on fresh outputs of the code as it is."""
+        with self.spec.target.open() as target:
+            return blackbox.confirm(
+                witness,
+                target,
+                guarantee=self.guarantee,
+                context=context,
+                n_samples=_AGAIN * witness["n_samples"] + 100,
+            )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetCoverage:
@@ -85,6 +100,17 @@ class TargetCoverage:
                 tolerance=self.spec.tolerance,
             )
             return audit(context)
+
+    def confirm(self, witness: PlainData, context: Context) -> Outcome:
+        """Test the law of a witness on fresh calls of the code as it is."""
+        with self.spec.target.open() as target:
+            return coverage_audit.confirm(
+                witness, target, seed=context.seed, significance=context.significance
+            )
+
+
+TargetCheck = TargetPrivacy | TargetCoverage
+"""A check whose witness can be tested alone, without a search."""
 
 
 def rows_of_targets(targets: Sequence[CheckSpec] = ()) -> list[Row]:

@@ -7,11 +7,20 @@ from typing import TYPE_CHECKING, Any
 from dpcp_audit.errors import UsageError
 from dpcp_audit.frontends.cli import arguments
 from dpcp_audit.reports.findings.severity import named
+from dpcp_audit.reports.findings.witness import one_line
+from dpcp_audit.reports.terminal_findings import plain_line
+from dpcp_audit.results import Verdict
 
 if TYPE_CHECKING:
     import argparse
 
+    from dpcp_audit.engine.run_settings import RunSettings
     from dpcp_audit.frontends.cli.arguments import Commands
+    from dpcp_audit.results import Finding
+    from dpcp_audit.rows import Row
+
+_LONGEST = 400
+"""Characters of a witness."""
 
 
 def add_parser(commands: Commands) -> None:
@@ -25,32 +34,79 @@ def add_parser(commands: Commands) -> None:
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Run one finding again with its seed and settings; 0 if the same comes out.
+    """Run one finding again; 0 if the same comes out.
 
-    The same is the verdict, all of the evidence and the witness, numbers up to the rounding
-    of other machines.
+    Of code that is not this package's, its recorded case, the pair with its event or the law of
+    scores, is tested on fresh draws of the code as it is now: the same is that it is refuted, or
+    that it is not. Any other check is repeated with its seed: the same is the verdict, all of
+    the evidence and the witness, numbers up to the rounding of other machines.
     """
     from dpcp_audit.engine.run_settings import RunSettings
-    from dpcp_audit.engine.runner import check
-    from dpcp_audit.engine.suites import require
+    from dpcp_audit.engine.suites import require, row_of
     from dpcp_audit.reports import document as documents
+    from dpcp_audit.target_checks.target_rows import TargetCheck
 
     results = documents.load(options.results)
     recorded = _recorded(results, options.finding_id)
     settings = RunSettings.of_document(results)
     require(settings.suite)
-    again = documents.to_document(
-        settings, [check(options.finding_id, settings)], seconds=0.0, complete=True
-    )["findings"][0]
-    print(f"claim     {recorded['id']}: {recorded['statement']}")
-    print(f"witness   {_short(recorded['witness'])}")
+    row = row_of(options.finding_id, settings.suite, **settings.given)
+    confirms = isinstance(row.check, TargetCheck) and bool(recorded["witness"])
+    finding = _confirmed(row, recorded, settings) if confirms else _repeated(row, settings)
+    document = documents.to_document(settings, [finding], seconds=0.0, complete=True)
+    (again,) = document["findings"]
+    print(f"claim     {plain_line(recorded['id'])}: {plain_line(recorded['statement'])}")
+    print(f"witness   {plain_line(one_line(recorded['witness'], limit=_LONGEST))}")
     print(f"recorded  {recorded['verdict']}  {_measured(recorded)}")
-    print(f"replayed  {again['verdict']}  {_measured(again)}")
+    print(f"{'now' if confirms else 'replayed':<10}{again['verdict']}  {_measured(again)}")
+    if confirms:
+        return _compared(recorded, again)
     same = all(
         documents.agree(recorded[key], again[key]) for key in ("verdict", "evidence", "witness")
     )
     print("the finding replays" if same else "the finding does NOT replay")
     return 0 if same else 1
+
+
+def _repeated(row: Row, settings: RunSettings) -> Finding:
+    from dpcp_audit.engine.runner import check_row, share
+
+    return check_row(row, settings, significance=share(settings))
+
+
+def _confirmed(row: Row, recorded: dict[str, Any], settings: RunSettings) -> Finding:
+    """Test a recorded witness on draws that no earlier run has had."""
+    from dpcp_audit.checks import Context
+    from dpcp_audit.engine.runner import share
+    from dpcp_audit.engine.tasks import attempt
+    from dpcp_audit.results import Finding
+
+    context = Context(
+        seed=settings.seed, name=f"{row.claim.id} replay", significance=share(settings)
+    )
+    check: Any = row.check
+    outcome, error = attempt(lambda: check.confirm(recorded["witness"], context))
+    return Finding(claim=row.claim, outcome=outcome, error=error)
+
+
+def _compared(recorded: dict[str, Any], again: dict[str, Any]) -> int:
+    """Say what became of a recorded case, and return the exit code."""
+    was, is_ = (finding["verdict"] == Verdict.REFUTED for finding in (recorded, again))
+    if again["verdict"] == Verdict.ERROR:
+        print("the recorded case could not be tested")
+        return 3
+    if was and is_:
+        print("the finding replays: the recorded case still refutes the claim")
+    elif was:
+        print(
+            "the finding does NOT replay: of the code as it is now, the recorded case does not "
+            "refute the claim; another may: audit it again"
+        )
+    elif is_:
+        print("the finding does NOT replay: of the code as it is now, its case refutes the claim")
+    else:
+        print("the finding replays: the recorded case does not refute the claim")
+    return 0 if was is is_ else 1
 
 
 def _recorded(results: dict[str, Any], finding_id: str) -> dict[str, Any]:
@@ -63,13 +119,8 @@ def _recorded(results: dict[str, Any], finding_id: str) -> dict[str, Any]:
 def _measured(finding: dict[str, Any]) -> str:
     evidence = finding["evidence"]
     if evidence is None:
-        return str(finding["error"])
-    return (
+        return plain_line(finding["error"])
+    return plain_line(
         f"{named(evidence)} = {evidence['value']} in [{evidence['lower']}, "
         f"{evidence['upper']}], claimed {evidence['claimed']}"
     )
-
-
-def _short(witness: object) -> str:
-    text = str(witness)
-    return text if len(text) <= 400 else text[:397] + "..."
