@@ -193,8 +193,21 @@ def gist(text: str, limit: int) -> str:
 
 
 def clipped(text: str, limit: int) -> str:
-    """Return at most ``limit`` characters, the last of them an ellipsis if any are left out."""
-    return text if len(text) <= limit else f"{text[: limit - 1].rstrip()}…"
+    """Return at most ``limit`` characters, the last of them an ellipsis if any are left out.
+
+    It is cut between words, where there are some.
+
+    Examples
+    --------
+    >>> clipped("covers at least 1−α", 14), clipped("x" * 9, 4)
+    ('covers at…', 'xxx…')
+    """
+    if len(text) <= limit:
+        return text
+    cut = text[: limit - 1]
+    if not text[limit - 1].isspace() and " " in cut[limit // 2 :]:
+        cut = cut.rpartition(" ")[0]
+    return f"{cut.rstrip().rstrip(',;:')}…"
 
 
 def to_float(value: object) -> float:

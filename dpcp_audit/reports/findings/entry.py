@@ -19,7 +19,7 @@ from dpcp_audit._format import (
 )
 from dpcp_audit._plain_data import is_record
 from dpcp_audit.reports.findings.plain_text import premise_text
-from dpcp_audit.reports.findings.severity import Breach, breach, named, power_sentence
+from dpcp_audit.reports.findings.severity import Breach, breach, named, power_sentence, times_of
 from dpcp_audit.reports.findings.witness import short, telling
 from dpcp_audit.results import EvidenceKind, Standing, Verdict
 
@@ -74,6 +74,9 @@ class Entry:
         How many times worse than promised the smallest violation is that would have been refuted.
     breach : Breach
         What the evidence says of the promise, and how bad it is.
+    times : tuple of float, or None
+        How many times worse than promised the number and both ends of its interval are; None
+        where nothing is claimed of a number.
     facts : tuple of (str, str)
         The evidence, name and value; empty where there is none.
     witness : str
@@ -108,6 +111,7 @@ class Entry:
     claimed: str
     kind: str
     breach: Breach
+    times: tuple[float, float, float] | None
     facts: tuple[tuple[str, str], ...]
     witness: str
     figures: tuple[Mapping[str, Any], ...]
@@ -211,6 +215,7 @@ def _entry(finding: Mapping[str, Any], anchor: str, place: int, seed: object) ->
         claimed=number(claimed, digits=digits),
         kind=str(evidence.get("kind", DASH)),
         breach=breach(evidence),
+        times=times_of(evidence),
         facts=_facts(finding, seed),
         witness=printable(plain(telling(finding["witness"]))) if finding.get("witness") else "",
         figures=tuple(finding.get("figures") or ()),

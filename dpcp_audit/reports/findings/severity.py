@@ -89,6 +89,21 @@ def breach(evidence: Mapping[str, Any] | None) -> Breach:
     )
 
 
+def times_of(evidence: Mapping[str, Any] | None) -> tuple[float, float, float] | None:
+    """Return how many times worse than promised the number and its interval's ends are.
+
+    None without evidence, or where nothing is claimed. 1 is as promised.
+    """
+    if not evidence or evidence.get("claimed") is None:
+        return None
+    quantity, claimed = Quantity(evidence["quantity"]), to_float(evidence["claimed"])
+    value, lower, upper = (
+        quantity.times_worse(to_float(evidence[end]), claimed, bound_of(evidence))
+        for end in ("value", "lower", "upper")
+    )
+    return value, lower, upper
+
+
 def bound_of(evidence: Mapping[str, Any]) -> Bound:
     """Return the side that the claim bounds."""
     return Bound(evidence.get("bound", Bound.AT_MOST))

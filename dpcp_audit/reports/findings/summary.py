@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from dpcp_audit._format import DASH, clipped, number, printable
 from dpcp_audit.reports.findings.entry import WORST_FIRST, entries_of
 from dpcp_audit.reports.findings.families import families
+from dpcp_audit.reports.findings.orientation import lanes
 from dpcp_audit.results import Standing, Verdict
 from dpcp_audit.skipped import Skipped
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from dpcp_audit.reports.findings.entry import Entry
     from dpcp_audit.reports.findings.families import Family
+    from dpcp_audit.reports.findings.orientation import Lane
     from dpcp_audit.results import PlainData
 
 LIMITS = tuple(
@@ -135,10 +137,25 @@ class Reading:
 
     @property
     def tally(self) -> tuple[tuple[Verdict, int], ...]:
-        """The verdicts that occur, worst first, each with its number."""
-        return tuple(
-            (verdict, self.counts[verdict]) for verdict in WORST_FIRST if self.counts[verdict]
-        )
+        """The verdicts of the claims as they are made, worst first, each with its number."""
+        counts = Counter(entry.verdict for entry in self.own)
+        return tuple((verdict, counts[verdict]) for verdict in WORST_FIRST if counts[verdict])
+
+    @property
+    def counted_apart(self) -> tuple[int, int]:
+        """How many readings, errata, controls and the like there are, and how many are refuted."""
+        apart = [entry for entry in self.entries if entry.apart]
+        return len(apart), sum(entry.refuted for entry in apart)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The papers, or targets, that the claims are of, in the order of their first claims."""
+        return tuple(dict.fromkeys(e.paper for e in sorted(self.entries, key=lambda e: e.place)))
+
+    @property
+    def lanes(self) -> tuple[Lane, ...]:
+        """Every finding on one scale, by families."""
+        return lanes(self.families)
 
     @property
     def assurance(self) -> str:

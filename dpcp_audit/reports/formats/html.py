@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dpcp_audit._format import clipped, gist, printable
 from dpcp_audit.errors import MissingExtraError
 from dpcp_audit.reports.drawing.svg_figures import figure_svg
+from dpcp_audit.reports.findings.orientation import TICKS, position
 from dpcp_audit.reports.findings.summary import LIMITS, read, run_facts
 from dpcp_audit.reports.report_format import ReportFormat
 from dpcp_audit.reports.table_texts import lines, numeric
@@ -34,6 +35,13 @@ _KEYS = {
     Verdict.CONSISTENT: "consistent: tested with power, not refuted",
     Verdict.PROVED: "proved: exact, every case",
 }
+_SHOWS = {
+    "all": "all claims",
+    "refuted": "refuted",
+    "open": "inconclusive or not completed",
+    "standing": "not refuted",
+}
+"""What the page can be filtered by: ``report.css`` has a rule for each."""
 
 
 def render_html(document: Mapping[str, Any]) -> str:
@@ -70,6 +78,9 @@ def render_html(document: Mapping[str, Any]) -> str:
         lines=lines,
         numeric=numeric,
         most_rows=_MOST_ROWS,
+        ticks=TICKS,
+        shows=_SHOWS,
+        place_of={source: place for place, source in enumerate(reading.sources, start=1)},
     )
 
 
@@ -86,7 +97,7 @@ def page_environment() -> jinja2.Environment:
         keep_trailing_newline=True,
     )
     filters: dict[str, Any] = environment.filters
-    filters |= {"printable": printable, "clipped": clipped, "gist": gist}
+    filters |= {"printable": printable, "clipped": clipped, "gist": gist, "position": position}
     return environment
 
 

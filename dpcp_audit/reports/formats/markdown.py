@@ -105,8 +105,10 @@ def _fitting(parts: Iterable[str], most: int) -> list[str]:
 
 def _banner(reading: Reading) -> list[str]:
     standing = f"**{reading.expectations}**" if reading.contradicting else reading.expectations
-    tally = ", ".join(f"{count} {verdict.lower()}" for verdict, count in reading.tally)
-    claims = f"Claims of {escaped(reading.papers)}: {tally or 'none'}."
+    counted = [f"{count} {verdict.lower()}" for verdict, count in reading.tally]
+    apart, refuted = reading.counted_apart
+    counted += [f"{apart} counted apart ({refuted} refuted)"] if apart else []
+    claims = f"Claims of {escaped(reading.papers)}: {', '.join(counted) or 'none'}."
     lines = [f"## {reading.headline}", f"{standing} {claims}"]
     if not reading.complete:
         lines.append("**The run was stopped before its end;** other claims were not tried.")

@@ -64,7 +64,8 @@ def test_a_witness_begins_with_them() -> None:
     assert telling({"seed": 3}) == {"seed": 3}
     assert one_line(witness, limit=400).startswith("value[99] = 0.99; value: 100 numbers: 0, 0.01")
     assert one_line(witness, limit=400).endswith("; seed: 3")
-    assert len(one_line(witness, limit=40)) == 40
+    assert len(one_line(witness, limit=40)) <= 40
+    assert one_line(witness, limit=40).endswith("…")
 
 
 def test_short_values_are_whole() -> None:

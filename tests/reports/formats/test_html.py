@@ -14,7 +14,7 @@ from dpcp_audit.reports.formats.html import render_html
 pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
 
-VOID = {"meta", "br", "link", "img"}
+VOID = {"meta", "br", "link", "img", "input"}
 
 
 class Page(HTMLParser):
@@ -96,14 +96,16 @@ def test_ids_are_unique_and_every_reference_has_a_target(text: str, page: Page) 
 
 
 def test_every_claim_has_a_row_that_leads_to_its_evidence(text: str) -> None:
-    claims = re.findall(r'<tbody [^>]*class="claim" id="(.*?)">\s<tr[^>]*>.*?href="#(.*?)"', text)
+    claims = re.findall(
+        r'<tbody [^>]*class="claim [^"]*" id="(.*?)">\s<tr[^>]*>.*?href="#(.*?)"', text
+    )
     assert len(claims) == 6
     assert all(link == f"{claim}-evidence" for claim, link in claims)
     assert set(re.findall(r'<div class="evidence" id="(.*?)"', text)) == {c[1] for c in claims}
 
 
 def test_contradictions_stand_first_and_what_holds_stands_last(text: str) -> None:
-    names = re.findall(r'class="claim" id="claim-([a-z]+)', text)
+    names = re.findall(r'class="claim [^"]*" id="claim-([a-z]+)', text)
     assert names == ["a", "broken", "histlap", "krr", "theorem", "slow"]
 
 
@@ -251,3 +253,25 @@ def test_a_missing_extra_is_named(package: str, monkeypatch: pytest.MonkeyPatch)
 
 def test_the_hostile_text_is_hostile() -> None:
     assert "<script>" in HOSTILE
+
+
+def test_every_filter_has_a_rule_and_every_claim_the_classes_that_it_asks_for(
+    text: str, page: Page
+) -> None:
+    filters = [each for each in page.ids if each.startswith(("show-", "of-"))]
+    assert {"show-all", "show-refuted", "show-open", "show-standing"} <= set(filters)
+    unfiltered = {"show-all", "of-0"}
+    assert all(f":has(#{each}:checked)" in text for each in filters if each not in unfiltered)
+    rows = re.findall(r'class="claim ([^"]*)"', text)
+    assert len(rows) == len(document()["findings"])
+    assert all(re.match(r"v-[a-z]+ of-[1-9]", row) for row in rows)
+
+
+def test_what_is_printed_first_is_the_summary(text: str) -> None:
+    assert re.search(r'id="print-summary" checked', text)
+    assert ":has(#print-summary) :is(.every, #claims) { display: none; }" in text
+
+
+def test_a_short_report_is_printed_whole() -> None:
+    short = render_html(document(finding("a", "REFUTED", "REFUTED")))
+    assert 'id="print-summary"' not in short
