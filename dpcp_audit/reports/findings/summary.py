@@ -89,14 +89,17 @@ class Reading:
         what = "claims" if self.own else "controls and readings"
         if not total:
             return "No claim was tested"
+        if all(entry.standing is Standing.CONTROL for entry in own):
+            what = "controls, known to be false,"
+            return f"{refuted or 'None'} of {total} {what} {_is(refuted or 1)} caught"
         if total == 1:
             return f"The claim {_ALONE[own[0].verdict]}"
         if refuted == total:
             return f"All {total} {what} are refuted"
-        if counts[Verdict.ERROR] == total:
-            return f"None of {total} {what} could be checked"
-        if not refuted and not counts[Verdict.PROVED] + counts[Verdict.CONSISTENT]:
-            return f"None of {total} {what} could be decided"
+        undecided = not refuted + counts[Verdict.PROVED] + counts[Verdict.CONSISTENT]
+        if undecided:
+            all_failed = counts[Verdict.ERROR] == total
+            return f"None of {total} {what} could be {'checked' if all_failed else 'decided'}"
         return f"{refuted or 'None'} of {total} {what} {_is(refuted or 1)} refuted"
 
     @property
@@ -146,6 +149,11 @@ class Reading:
         """How many readings, errata, controls and the like there are, and how many are refuted."""
         apart = [entry for entry in self.entries if entry.apart]
         return len(apart), sum(entry.refuted for entry in apart)
+
+    @property
+    def caught(self) -> int:
+        """How many controls are refuted, as they are to be."""
+        return sum(e.refuted for e in self.entries if e.standing is Standing.CONTROL)
 
     @property
     def sources(self) -> tuple[str, ...]:

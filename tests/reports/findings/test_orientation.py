@@ -60,3 +60,14 @@ def test_only_claims_as_they_are_made_colour_the_bar(document: dict[str, Any]) -
     reading = read(document)
     assert reading.counted_apart == (1, 1)
     assert sum(count for _, count in reading.tally) == len(document["findings"]) - 1
+
+
+def test_controls_alone_have_a_headline_of_their_own(document: dict[str, Any]) -> None:
+    controls = [
+        finding | {"standing": "control"}
+        for finding in document["findings"]
+        if finding["verdict"] == "REFUTED"
+    ]
+    reading = read(document | {"findings": controls})
+    assert reading.headline == "2 of 2 controls, known to be false, are caught"
+    assert reading.caught == reading.counted_apart[0] == 2
