@@ -92,6 +92,37 @@ class Computation:
             lower = upper = 0.0
         return replace(found, value=min(max(self.value, lower), upper), lower=lower, upper=upper)
 
+    def between(
+        self,
+        compared: Premise,
+        *further: Premise,
+        method: ProofMethod,
+        argument: str,
+        parameters: PlainData,
+    ) -> Computation:
+        """Return the computation with the ends that a comparison encloses, and its proof.
+
+        Parameters
+        ----------
+        compared : Premise
+            The number against the claim. Where it holds between exact numbers, its ends may round
+            beyond the claim; the upper end is then the claim.
+        *further : Premise
+            What else the argument rests on.
+        """
+        lower, upper = compared.left
+        return replace(
+            self,
+            lower=max(lower, 0.0) if self.value >= 0 else lower,
+            upper=min(upper, self.claimed) if compared.holds else upper,
+            proof=Proof(
+                method=method,
+                argument=argument,
+                premises=(compared, *further),
+                parameters=parameters,
+            ),
+        )
+
     @property
     def verdict(self) -> Verdict:
         """REFUTED beyond the claim, PROVED with a proof within it; else the power decides."""

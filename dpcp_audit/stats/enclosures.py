@@ -54,6 +54,17 @@ def exact(number: Exact) -> fmpq:
     return fmpq(fraction.numerator, fraction.denominator)
 
 
+def decimal(number: float) -> fmpq:
+    """Return the decimal number that a double was read from, as printed tables mean it.
+
+    Examples
+    --------
+    >>> decimal(0.1), exact(0.1) == decimal(0.1)
+    (1/10, False)
+    """
+    return exact(Fraction(repr(float(number))))
+
+
 def ball(number: Exact) -> arb:
     """Return a ball around a number at the current precision; an infinite one is itself."""
     if isinstance(number, float):

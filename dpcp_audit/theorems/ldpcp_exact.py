@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
+from flint import arb
 
 from dpcp_audit.computed import Computation
 from dpcp_audit.figures import Figure, FigureKind, Series
 from dpcp_audit.mechanisms.ldpcp.window_enclosures import EnclosedSearch, enclosed_hoeffding_width
 from dpcp_audit.mechanisms.ldpcp.window_law import ThresholdLaw, threshold_law
 from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import Proof, ProofMethod
-from dpcp_audit.stats.enclosures import at_most
+from dpcp_audit.results import ProofMethod
+from dpcp_audit.stats.enclosures import at_most, exact
 from dpcp_audit.theorems.statement import inputs_of
 from dpcp_audit.theorems.theorem import outside
 
 if TYPE_CHECKING:
-    from flint import arb
-
     from dpcp_audit._types import FloatArray
+    from dpcp_audit.stats.binomial_enclosures import Number
     from dpcp_audit.theorems.ldpcp_coverage import ScoreTheorem
 
 _ARGUMENT = (
@@ -30,6 +29,10 @@ _ARGUMENT = (
     "midpoint of one path through the tree all thresholds fail or none does. The failure "
     "probability is a sum of products of at most T binomial tails."
 )
+
+
+_ROUNDING = 1e-14
+"""By how much a few operations on doubles may be off."""
 
 
 def exact_failure(theorem: ScoreTheorem) -> Computation:
@@ -67,7 +70,8 @@ def enclosed_failure(theorem: ScoreTheorem) -> arb:
     """Enclose the failure probability of Theorem 4 at FLINT's current precision.
 
     Of the algorithm in exact arithmetic, with a window as wide as Δ_S itself (see
-    ``EnclosedSearch``).
+    ``EnclosedSearch``). A window or a bound that is not Δ_S or 1−α−Δ_S rounded, as in a planted
+    error, is the double that it is.
 
     Raises
     ------
@@ -75,15 +79,24 @@ def enclosed_failure(theorem: ScoreTheorem) -> arb:
         If the population does not enclose its F.
     """
     search = theorem.mechanism
-    width = enclosed_hoeffding_width(
+    formula = enclosed_hoeffding_width(
         n=theorem.n - theorem.n % theorem.rounds,
         epsilon=theorem.epsilon,
         rounds=theorem.rounds,
         delta=theorem.delta,
     )
+    width = arb(_unrounded(search.window_width, formula))
     law = EnclosedSearch(mechanism=search, population=theorem.population, n=theorem.n, width=width)
-    low = law.below(law.target if search.starred else law.target - width)
-    return low + law.above(law.target + 2 * width) if theorem.two_sided else low
+    least, *most = theorem.bounds.values()
+    low = law.below(_unrounded(least, law.target if search.starred else law.target - width))
+    high = (law.above(_unrounded(bound, law.target + 2 * width)) for bound in most)
+    return sum(high, low)
+
+
+def _unrounded(rounded: float, formula: Number) -> Number:
+    """Return a formula's value where a double is that value rounded, else the double."""
+    close = abs(rounded - float(formula)) <= _ROUNDING * max(1.0, abs(rounded))
+    return formula if close else exact(rounded)
 
 
 def _enclosed(found: Computation, theorem: ScoreTheorem) -> Computation:
@@ -92,14 +105,12 @@ def _enclosed(found: Computation, theorem: ScoreTheorem) -> Computation:
         within = at_most(_failing(theorem), partial(enclosed_failure, theorem), found.claimed)
     except NotImplementedError:
         return found
-    lower, upper = within.left  # balls around 0 and 1 reach over them
-    proof = Proof(
+    return found.between(
+        within,
         method=ProofMethod.ENUMERATION,
         argument=_ARGUMENT,
-        premises=(within,),
         parameters=inputs_of(theorem),
     )
-    return replace(found, lower=max(lower, 0.0), upper=min(upper, 1.0), proof=proof)
 
 
 def _failing(theorem: ScoreTheorem) -> str:

@@ -11,6 +11,7 @@ from flint import ctx
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from dpcp_audit.checks import Context
 from dpcp_audit.data.piecewise import PiecewiseConstant
 from dpcp_audit.data.populations import Beta, Population, Uniform, atoms
 from dpcp_audit.mechanisms.ldpcp.editions import Debiasing, OnMiss, Window
@@ -18,9 +19,11 @@ from dpcp_audit.mechanisms.ldpcp.window_law import threshold_law
 from dpcp_audit.results import Proof, Verdict
 from dpcp_audit.theorems.ldpcp_coverage import ScoreTheorem
 from dpcp_audit.theorems.ldpcp_exact import enclosed_failure, exact_failure, failure_probability
+from dpcp_audit.theorems.search.adversary import DistributionSearch
 
 if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray
+    from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
 
 HEAP = atoms([0.25, 0.5, 0.5625, 1.0], [3, 4, 1, 2], name="heap")
 MIXED = PiecewiseConstant(cells=(0.7,), atoms=((0.6, 0.3),))
@@ -135,3 +138,33 @@ def test_what_the_float_engine_cuts_off_is_enclosed_still() -> None:
     found = exact_failure(theorem)
     assert 0 < found.evidence.lower <= found.evidence.upper < 1e-40
     assert failure_probability(theorem) == found.value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Narrow(ScoreTheorem):
+    """A planted window that is narrower than Δ_S, with the bounds that follow from it."""
+
+    @property
+    def mechanism(self) -> LDPCPScores:
+        """The algorithm with 0.6 Δ_S."""
+        sound = super(Narrow, self).mechanism
+        return replace(sound, window_width=0.6 * sound.window_width)
+
+
+def test_a_planted_width_is_enclosed_as_it_is() -> None:
+    planted = Narrow(population=Uniform(), n=2_400, epsilon=4.0, delta=0.1)
+    with ctx.workprec(96):
+        found = float(enclosed_failure(planted))
+        sound = float(enclosed_failure(replace(THEOREM, n=2_400)))
+    assert found == pytest.approx(failure_probability(planted), rel=1e-9)
+    assert found > 1.1 * sound
+
+
+def test_a_search_proves_nothing_of_the_laws_that_it_did_not_try() -> None:
+    check = DistributionSearch(
+        theorem_factory=lambda law: replace(THEOREM, population=law, on_miss=OnMiss.UPPER_END),
+        evaluations=20,
+    )
+    outcome = check(Context(seed=0, name="adversary", significance=1e-3))
+    assert outcome.verdict is Verdict.CONSISTENT
+    assert outcome.proof is None

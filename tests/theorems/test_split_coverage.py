@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import product
+from math import comb
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import betainc
 
+from dpcp_audit.data.piecewise import PiecewiseConstant
 from dpcp_audit.data.populations import Beta, Deferred, Pool, Uniform
 from dpcp_audit.mechanisms.conformal import SplitConformal
 from dpcp_audit.results import Verdict
-from dpcp_audit.theorems.split_coverage import split_miscoverage, split_overcoverage
+from dpcp_audit.theorems.split_coverage import (
+    miscoverage_ends,
+    split_miscoverage,
+    split_overcoverage,
+)
 
 
 @pytest.mark.parametrize(("n", "alpha"), [(1, 0.5), (9, 0.1), (25, 0.1), (500, 0.05)])
@@ -45,3 +55,64 @@ def test_a_level_that_the_rank_does_not_reach_is_refuted() -> None:
     result = split_miscoverage(Uniform(), n=99, alpha=0.1)
     assert result.value == pytest.approx(0.1)
     assert split_miscoverage(Uniform(), n=99, alpha=0.05).value < result.value
+
+
+@pytest.mark.parametrize(("n", "rank"), [(3, 3), (9, 7), (20, 19), (50, 46), (200, 181)])
+def test_claims_off_by_one_part_in_a_million_million_are_told_apart(n: int, rank: int) -> None:
+    """The rank is held fixed while α moves, so that the claim can be false."""
+    truth = (n + 1 - rank) / (n + 1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dpcp_audit.theorems.split_coverage.conformal_rank", lambda *_, **__: rank)
+        for population in (Uniform(), Beta(2, 5)):
+            true = split_miscoverage(population, n=n, alpha=truth * (1 + 1e-12))
+            false = split_miscoverage(population, n=n, alpha=truth * (1 - 1e-12))
+            assert (true.verdict, false.verdict) == (Verdict.PROVED, Verdict.REFUTED)
+        bound = truth + 1 / (n + 1)  # r/(n+1) ≤ 1−α+1/(n+1) where α is at most this
+        assert split_overcoverage(n=n, alpha=bound * (1 - 1e-12)).verdict is Verdict.PROVED
+        assert split_overcoverage(n=n, alpha=bound * (1 + 1e-12)).verdict is Verdict.REFUTED
+
+
+def test_decimals_that_meet_their_bound_are_proved_and_their_doubles_would_not_be() -> None:
+    """At n = 9 and α = 0.3 the miscoverage is 3/10, which is above the double 0.3."""
+    found = split_miscoverage(Uniform(), n=9, alpha=0.3)
+    assert found.proof is not None
+    assert found.proof.premises[0].left[1] > 0.3
+    assert found.evidence.upper == 0.3
+    assert found.verdict is Verdict.PROVED
+
+
+@given(
+    scores=st.lists(st.sampled_from([0.1, 0.2, 0.3, 0.4, 0.5]), min_size=1, max_size=9),
+    n=st.integers(1, 12),
+    rank=st.integers(1, 13),
+)
+def test_the_ends_hold_the_rational_sum(scores: list[float], n: int, rank: int) -> None:
+    pool = Pool(np.array(scores), "drawn")
+    low, high = miscoverage_ends(pool, n=n, rank=rank)
+    truth = Fraction(0)
+    if rank <= n:
+        below = Fraction(0)
+        for level in sorted({Fraction(sum(s <= at for s in scores), len(scores)) for at in scores}):
+            reached = sum(
+                comb(n, k) * level**k * (1 - level) ** (n - k) for k in range(rank, n + 1)
+            )
+            truth += (1 - level) * (reached - below)
+            below = reached
+    assert low <= truth <= high
+    assert high - low < 1e-15
+
+
+def test_many_levels_are_bounded_from_both_sides() -> None:
+    """A pool of a thousand scores without ties, whose sum is not taken to all digits."""
+    pool = Pool(np.linspace(0, 1, 1000), "line")
+    low, high = miscoverage_ends(pool, n=100, rank=91)
+    tails = [betainc(91, 10, (i + 1) / 1000) for i in range(999)]
+    assert low < sum(tails) / 1000 < high <= (10 / 101) * (1 + 1e-15)
+    assert high - low < 5e-3
+
+
+def test_a_law_that_may_have_atoms_is_bounded_from_above() -> None:
+    mixed = PiecewiseConstant(cells=(0.7,), atoms=((0.6, 0.3),))
+    found = split_miscoverage(mixed, n=99, alpha=0.1)
+    assert (found.evidence.lower, found.evidence.upper) == (0.0, 0.1)
+    assert found.verdict is Verdict.PROVED

@@ -11,7 +11,6 @@ as in ``Window.limits``, and every other parameter is the double that it is.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -19,7 +18,7 @@ from flint import arb, fmpq
 
 from dpcp_audit.mechanisms.ldpcp.editions import OnMiss
 from dpcp_audit.stats.binomial_enclosures import UNIT, binomial_tails
-from dpcp_audit.stats.enclosures import exact
+from dpcp_audit.stats.enclosures import decimal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,7 +56,7 @@ class EnclosedSearch:
     @property
     def target(self) -> fmpq:
         """1 − α."""
-        return 1 - exact(Fraction(repr(float(self.mechanism.alpha))))
+        return 1 - decimal(self.mechanism.alpha)
 
     def below(self, level: Number) -> arb:
         """Enclose P(F(q̂) < level)."""

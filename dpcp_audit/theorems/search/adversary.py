@@ -16,8 +16,8 @@ from dpcp_audit.computed import Computed
 from dpcp_audit.figures import Figure, FigureKind, Series
 from dpcp_audit.mechanisms.ldpcp.window_law import threshold_law
 from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import Verdict
-from dpcp_audit.theorems.ldpcp_exact import exact_failure
+from dpcp_audit.results import ROUNDING
+from dpcp_audit.theorems.ldpcp_exact import exact_failure, failure_probability
 from dpcp_audit.theorems.search.law_shrinking import shrink
 from dpcp_audit.theorems.search.law_space import LawSpace
 from dpcp_audit.theorems.theorem import outside
@@ -196,7 +196,7 @@ class DistributionSearch:
             computed,
             quantity=Quantity.COVERAGE_FAILURE,
             detail="on the worst law found",
-            covers="",
+            proof=None,  # of this law alone, not of every one that was searched
             witness=computed.witness | {"population": law.as_plain()},
             note=self._note(found, law, computed.note),
             figures=(*computed.figures, _law_figure(law)),
@@ -208,7 +208,8 @@ class DistributionSearch:
     def _broken(self, law: PiecewiseConstant) -> bool:
         if not self.space.contains(law):
             return False
-        return exact_failure(self.theorem_factory(law)).verdict is Verdict.REFUTED
+        theorem = self.theorem_factory(law)
+        return failure_probability(theorem) > theorem.allowed_failure * (1 + ROUNDING)
 
     def _note(self, found: Worst, law: PiecewiseConstant, computed: str) -> str:
         tried = (
