@@ -1,0 +1,190 @@
+"""A draw of the target, and what the observations so far leave of it."""
+
+from __future__ import annotations
+
+import math
+import operator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dpcp_audit.tracing.noise_laws import NoiseLaw
+    from dpcp_audit.tracing.trace_errors import Line
+
+_LATTICE = 1e-9
+"""How far a discrete draw may seem to be from a whole number, by rounding."""
+
+
+
+class Comparison(StrEnum):
+    """A comparison of two numbers."""
+
+    LESS = "<"
+    LESS_EQUAL = "<="
+    GREATER = ">"
+    GREATER_EQUAL = ">="
+    EQUAL = "=="
+    NOT_EQUAL = "!="
+
+    @property
+    def negated(self) -> Comparison:
+        """The comparison that holds where this one does not."""
+        return _NEGATED[self]
+
+    @property
+    def mirrored(self) -> Comparison:
+        """The comparison with both sides multiplied by −1."""
+        return _MIRRORED[self]
+
+    def holds(self, left: float, right: float) -> bool:
+        """Tell whether it holds of two numbers."""
+        return bool(_HOLDS[self](left, right))
+
+
+_NEGATED = {
+    Comparison.LESS: Comparison.GREATER_EQUAL,
+    Comparison.LESS_EQUAL: Comparison.GREATER,
+    Comparison.GREATER: Comparison.LESS_EQUAL,
+    Comparison.GREATER_EQUAL: Comparison.LESS,
+    Comparison.EQUAL: Comparison.NOT_EQUAL,
+    Comparison.NOT_EQUAL: Comparison.EQUAL,
+}
+_MIRRORED = {
+    Comparison.LESS: Comparison.GREATER,
+    Comparison.LESS_EQUAL: Comparison.GREATER_EQUAL,
+    Comparison.GREATER: Comparison.LESS,
+    Comparison.GREATER_EQUAL: Comparison.LESS_EQUAL,
+    Comparison.EQUAL: Comparison.EQUAL,
+    Comparison.NOT_EQUAL: Comparison.NOT_EQUAL,
+}
+_HOLDS = {
+    Comparison.LESS: operator.lt,
+    Comparison.LESS_EQUAL: operator.le,
+    Comparison.GREATER: operator.gt,
+    Comparison.GREATER_EQUAL: operator.ge,
+    Comparison.EQUAL: operator.eq,
+    Comparison.NOT_EQUAL: operator.ne,
+}
+_DOWNWARD = frozenset({Comparison.LESS, Comparison.LESS_EQUAL})
+_STRICT = frozenset({Comparison.LESS, Comparison.GREATER})
+
+
+@dataclass(slots=True, kw_only=True)
+class Region:
+    """The values of a standard draw Z that the observations leave.
+
+    Parameters
+    ----------
+    low, high : float
+        Its ends; of a discrete draw whole numbers that belong to it.
+    excluded : set of float
+        Values of a discrete draw between them that are ruled out.
+    """
+
+    low: float = -math.inf
+    high: float = math.inf
+    excluded: set[float] = field(default_factory=set[float])
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing has been observed of the draw."""
+        return self.low == -math.inf and self.high == math.inf and not self.excluded
+
+    def narrowed(self, how: Comparison, bound: float, *, discrete: bool) -> Region:
+        """Return the values z of the region with ``z how bound``."""
+        low, high, excluded = self.low, self.high, self.excluded
+        if how is Comparison.EQUAL:
+            low, high = max(low, bound), min(high, bound)
+        elif how is Comparison.NOT_EQUAL:
+            excluded = excluded | {round(bound)} if _is_whole(bound) else excluded
+        elif how in _DOWNWARD:
+            high = min(high, _inside(bound, strict=how in _STRICT) if discrete else bound)
+        else:
+            low = max(low, -_inside(-bound, strict=how in _STRICT) if discrete else bound)
+        return Region(low=low, high=high, excluded=excluded)
+
+    def holds(self, z: float, *, slack: float) -> bool:
+        """Tell whether a value lies in the region, but for ``slack``."""
+        return self.low - slack <= z <= self.high + slack and z not in self.excluded
+
+
+def _is_whole(number: float) -> bool:
+    return math.isfinite(number) and abs(number - round(number)) <= _LATTICE
+
+
+def _inside(bound: float, *, strict: bool) -> float:
+    """Return the largest whole number below the bound, or at most it."""
+    if not math.isfinite(bound):
+        return bound
+    if _is_whole(bound):
+        return round(bound) - strict
+    return math.floor(bound)
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Draw:
+    """A draw ``loc + scale·Z`` of one path.
+
+    Parameters
+    ----------
+    index : int
+        Its number among the draws of the path.
+    law : NoiseLaw or None
+        That of Z; None of a draw that was revealed as it was made.
+    name : str
+        As the generator's method is called.
+    line : tuple
+        Where it was drawn.
+    standard : float
+        Z as an untraced run has it; NaN in a replay.
+    region : Region
+        What the observations leave of Z.
+    point : float or None
+        Z itself, once a value has revealed it.
+    log_unit : float
+        Of a value that was read: log of the factor between Z and the value.
+    revealed : float
+        Of a draw that was revealed as it was made: the log of its probability.
+    joined : bool
+        Whether it was compared with another draw, or added to one.
+    settled : bool
+        Whether a sum was read in which it stands: no more can be said of it alone.
+    pure : bool
+        Whether its value was read before anything was added to it.
+    """
+
+    index: int
+    law: NoiseLaw | None
+    name: str
+    line: Line
+    standard: float = math.nan
+    region: Region = field(default_factory=Region)
+    point: float | None = None
+    log_unit: float = 0.0
+    revealed: float = 0.0
+    joined: bool = False
+    settled: bool = False
+    pure: bool = False
+
+    def narrow(self, offset: float, coefficient: float, how: Comparison) -> None:
+        """Keep that ``offset + coefficient·Z`` compares with 0 in this way."""
+        self.region = self.region.narrowed(
+            how if coefficient > 0 else how.mirrored,
+            -offset / coefficient,
+            discrete=self.law is not None and self.law.discrete,
+        )
+
+    def holds_point(self, slack: float) -> bool:
+        """Tell whether Z, which is known, lies in the region, but for a relative slack."""
+        z = 0.0 if self.point is None else self.point
+        return self.region.holds(z, slack=slack * max(1.0, abs(z)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JoinedBit:
+    """``offset + Σ coefficient·Z`` compared with 0, or equal to it, for several draws."""
+
+    offset: float
+    terms: tuple[tuple[Draw, float], ...]
+    how: Comparison

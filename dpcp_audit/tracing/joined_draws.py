@@ -1,0 +1,236 @@
+"""The probability of comparisons between draws, where one draw is all that the others share.
+
+A threshold with noise against many noisy counts, or the largest of noisy scores: given the shared
+draw, the others are independent, and one integral over it is left. A sum that was read is its
+density in the same way. A sum of normal draws is normal. For the largest of numbers with equal
+Gumbel noise the integral is the softmax.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import logsumexp
+
+from dpcp_audit.tracing.draws import Comparison
+from dpcp_audit.tracing.noise_laws import GUMBEL, NORMAL
+from dpcp_audit.tracing.trace_errors import NeedsValuesError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dpcp_audit._types import FloatArray
+    from dpcp_audit.tracing.draws import Draw, JoinedBit, Region
+    from dpcp_audit.tracing.noise_laws import NoiseLaw
+
+LOST = -math.inf
+"""The log-probability of what cannot happen."""
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
+_AROUND = np.array([-32, -16, -8, -4, -2, -1, 0, 1, 2, 4, 8, 16, 32], dtype=np.float64)
+_STEPS = np.array([0.5, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512])
+_AGREE = 1e-9
+_HALVINGS = 4
+_MOST_CELLS = 3_000_000
+_MOST_VALUES = 200_000
+_TAIL = 1e-3
+_LATTICE = 1e-9
+
+
+def log_of_region(law: NoiseLaw, regions: Sequence[Region]) -> FloatArray:
+    """Return the log-probabilities of regions, shape (regions,)."""
+    low = np.array([region.low for region in regions])
+    high = np.array([region.high for region in regions])
+    found = law.log_interval(low, high)
+    for place, region in enumerate(regions):
+        inside = [z for z in region.excluded if region.low <= z <= region.high]
+        if inside:
+            out = float(logsumexp(law.log_point(np.array(inside))))
+            left = out - found[place]
+            found[place] = found[place] + math.log(-math.expm1(left)) if left < 0 else LOST
+    return found
+
+
+def component_log_probability(bits: Sequence[JoinedBit]) -> tuple[Draw, float]:
+    """Return the draw that the others share, and the log-probability of the comparisons.
+
+    Raises
+    ------
+    NeedsValuesError
+        If there is no such draw, or the integral does not converge.
+    """
+    draws = {draw: None for bit in bits for draw, _ in bit.terms}
+    if len(bits) == 1 and _all_normal(draws):
+        return _normal_sum(bits[0])
+    if any(len(bit.terms) > 2 for bit in bits):
+        raise NeedsValuesError("more than two draws are compared", bits[0].terms[0][0].line)
+    common = set.intersection(*({draw for draw, _ in bit.terms} for bit in bits))
+    if not common:
+        raise NeedsValuesError("no draw is shared by all comparisons", next(iter(draws)).line)
+    root = min(common, key=lambda draw: draw.index)
+    leaves = _leaves(root, bits)
+    softmax = _softmax(root, leaves)
+    if softmax is not None:
+        return root, softmax
+    law = root.law
+    if law is None or any(draw.law is None for draw in draws):
+        raise NeedsValuesError("a draw without a law is compared", root.line)
+    return root, _summed(root, leaves) if law.discrete else _integrated(root, leaves)
+
+
+Leaves = dict["Draw", list[tuple[float, float, float, Comparison]]]
+"""Of each other draw its comparisons: offset, the root's coefficient, its own, and how."""
+
+
+def _leaves(root: Draw, bits: Sequence[JoinedBit]) -> Leaves:
+    leaves: Leaves = defaultdict(list)
+    for bit in bits:
+        terms = dict(bit.terms)
+        own = terms.pop(root)
+        ((leaf, coefficient),) = terms.items()
+        leaves[leaf].append((bit.offset, own, coefficient, bit.how))
+    return leaves
+
+
+def _all_normal(draws: dict[Draw, None]) -> bool:
+    return all(draw.law is NORMAL and draw.region.whole for draw in draws)
+
+
+def _normal_sum(bit: JoinedBit) -> tuple[Draw, float]:
+    """Return the probability of a comparison of a sum of normal draws, or its density."""
+    scale = math.hypot(*(coefficient for _, coefficient in bit.terms))
+    bound = np.array([-bit.offset / scale])
+    root = bit.terms[0][0]
+    if bit.how is Comparison.EQUAL:
+        return root, float(NORMAL.log_point(bound)[0]) - math.log(scale)
+    none = np.array([np.inf])
+    below = bit.how in {Comparison.LESS, Comparison.LESS_EQUAL}
+    ends = (-none, bound) if below else (bound, none)
+    return root, float(NORMAL.log_interval(*ends)[0])
+
+
+def _softmax(root: Draw, leaves: Leaves) -> float | None:
+    """Return log P(the root's number is the largest), of numbers with equal Gumbel noise."""
+    if root.law is not GUMBEL or not root.region.whole:
+        return None
+    gaps: list[float] = []
+    for leaf, ways in leaves.items():
+        offset, own, coefficient, how = ways[0]
+        upward = how in {Comparison.GREATER, Comparison.GREATER_EQUAL}
+        if len(ways) > 1 or leaf.law is not GUMBEL or not leaf.region.whole:
+            return None
+        if not math.isclose(own, -coefficient, rel_tol=1e-12) or upward != (own > 0):
+            return None
+        gaps.append(-offset / own if upward else -offset / own)
+    return -float(logsumexp([0.0, *gaps]))
+
+
+def _given(root_values: FloatArray, leaves: Leaves) -> FloatArray:
+    """Return the log-probability of all comparisons given the root's Z, of its shape."""
+    total = np.zeros_like(root_values)
+    for leaf, ways in leaves.items():
+        total += _leaf_given(root_values, leaf, ways)
+    return total
+
+
+def _leaf_given(
+    u: FloatArray, leaf: Draw, ways: Sequence[tuple[float, float, float, Comparison]]
+) -> FloatArray:
+    law = leaf.law
+    if law is None or leaf.region.excluded:
+        raise NeedsValuesError("a draw was compared for equality and then joined", leaf.line)
+    low, high = np.full_like(u, leaf.region.low), np.full_like(u, leaf.region.high)
+    for offset, own, coefficient, how in ways:
+        bound = -(offset + own * u) / coefficient
+        found = how if coefficient > 0 else how.mirrored
+        if found is Comparison.EQUAL:
+            return _leaf_at(law, bound, coefficient, low, high)
+        if found is Comparison.NOT_EQUAL:
+            raise NeedsValuesError("two discrete draws were compared for equality", leaf.line)
+        if found in {Comparison.LESS, Comparison.LESS_EQUAL}:
+            high = np.minimum(high, _end(bound, law, strict=found is Comparison.LESS))
+        else:
+            low = np.maximum(low, -_end(-bound, law, strict=found is Comparison.GREATER))
+    return law.log_interval(low, high)
+
+
+def _end(bound: FloatArray, law: NoiseLaw, *, strict: bool) -> FloatArray:
+    """Return the largest value below a bound, or at most it; of a continuous law the bound."""
+    if not law.discrete:
+        return bound
+    whole = np.round(bound)
+    on = np.abs(bound - whole) <= _LATTICE
+    return np.where(on, whole - strict, np.floor(bound))
+
+
+def _leaf_at(
+    law: NoiseLaw, z: FloatArray, coefficient: float, low: FloatArray, high: FloatArray
+) -> FloatArray:
+    if law.discrete:
+        whole = np.round(z)
+        inside = (np.abs(z - whole) <= _LATTICE) & (whole >= low) & (whole <= high)
+        return np.where(inside, law.log_point(whole), LOST)
+    inside = (z >= low) & (z <= high)
+    return np.where(inside, law.log_point(z) - math.log(abs(coefficient)), LOST)
+
+
+def _summed(root: Draw, leaves: Leaves) -> float:
+    """Return the log of the sum over the values of a discrete root."""
+    law = root.law
+    assert law is not None  # noqa: S101  (the caller made sure)
+    first = max(root.region.low, 0.0)
+    last = min(root.region.high, first + _MOST_VALUES)
+    values = np.arange(first, last + 1)
+    terms = law.log_point(values) + _given(values, leaves)
+    peak = terms.max()
+    if math.isfinite(peak) and last < root.region.high and terms[-1] > peak - 40:
+        raise NeedsValuesError("a discrete draw has too many values to be added up", root.line)
+    return float(logsumexp(terms)) if math.isfinite(peak) else LOST
+
+
+def _integrated(root: Draw, leaves: Leaves) -> float:
+    """Return the log of the integral over the root's Z, halving panels until two agree."""
+    law = root.law
+    assert law is not None  # noqa: S101  (the caller made sure)
+    edges = _edges(law, root.region, leaves)
+    before = math.nan
+    for _ in range(_HALVINGS):
+        if edges.size * _NODES.size * len(leaves) > _MOST_CELLS:
+            break
+        value = _over_panels(law, edges, leaves)
+        if value == before or abs(value - before) <= _AGREE:
+            return value
+        before = value
+        edges = np.sort(np.concatenate([edges, (edges[1:] + edges[:-1]) / 2]))
+    raise NeedsValuesError("the integral over a shared draw does not converge", root.line)
+
+
+def _over_panels(law: NoiseLaw, edges: FloatArray, leaves: Leaves) -> float:
+    half = (edges[1:] - edges[:-1])[:, None] / 2
+    nodes = ((edges[1:] + edges[:-1])[:, None] / 2 + half * _NODES).ravel()
+    weights = (np.log(half) + np.log(_WEIGHTS)).ravel()
+    terms = weights + law.log_point(nodes) + _given(nodes, leaves)
+    return float(logsumexp(terms)) if np.isfinite(terms).any() else LOST
+
+
+def _edges(law: NoiseLaw, region: Region, leaves: Leaves) -> FloatArray:
+    """Return panels that resolve the law of the root and the turns of the others' laws."""
+    low, high = max(region.low, law.reach[0]), min(region.high, law.reach[1])
+    if not low < high:
+        raise NeedsValuesError("a draw has no room left", next(iter(leaves)).line)
+    steps = law.spread * np.concatenate([-_STEPS[::-1], [0.0], _STEPS])
+    marks = [np.array([low, high]), steps, low + steps, high + steps]
+    finest = law.spread
+    for leaf, ways in leaves.items():
+        width = leaf.law.spread if leaf.law is not None else 1.0
+        for offset, own, coefficient, _ in ways:
+            scale = width * abs(coefficient / own)
+            finest = min(finest, scale)
+            ends = [e for e in (leaf.region.low, leaf.region.high) if math.isfinite(e)]
+            turns = [-(offset + coefficient * z) / own for z in (0.0, *ends)]
+            marks += [turn + scale * _AROUND for turn in turns]
+    edges = np.unique(np.clip(np.concatenate(marks), low, high))
+    keep = np.concatenate([[True], np.diff(edges) > _TAIL * finest])
+    return np.append(edges[keep][:-1], high) if edges[keep].size > 1 else np.array([low, high])

@@ -1,0 +1,239 @@
+"""Laws of a standard draw Z: its density or mass, and the probability of an interval, as logs.
+
+A draw of a generator is ``loc + scale·Z``. The interval's probability is computed from the nearer
+tail, so that it keeps its relative precision where it is small.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from scipy.special import gammaln, log_ndtr, logsumexp
+
+if TYPE_CHECKING:
+    from dpcp_audit._types import FloatArray
+
+_MANY = 1_000_000
+"""The most values of a discrete law that are added up."""
+
+
+class NoiseLaw(ABC):
+    """The law of a standard draw.
+
+    Attributes
+    ----------
+    name : str
+        As NumPy's generators call it.
+    discrete : bool
+        Whether Z is a whole number.
+    spread : float
+        A length over which the density changes: what a quadrature has to resolve.
+    reach : tuple of float
+        An interval outside of which the mass is below e^-700, or none.
+    """
+
+    name: ClassVar[str]
+    discrete: ClassVar[bool] = False
+    spread: ClassVar[float] = 1.0
+    reach: ClassVar[tuple[float, float]] = (-700.0, 700.0)
+
+    @abstractmethod
+    def log_point(self, z: FloatArray) -> FloatArray:
+        """Return the log-density at z; of a discrete law the log-mass."""
+
+    @abstractmethod
+    def log_interval(self, low: FloatArray, high: FloatArray) -> FloatArray:
+        """Return log P(low < Z < high); of a discrete law log P(low ≤ Z ≤ high), whole ends."""
+
+    def values(self) -> FloatArray | None:
+        """Return all values of a finite law, None of any other."""
+        return None
+
+
+class _Normal(NoiseLaw):
+    """N(0, 1)."""
+
+    name = "normal"
+    reach = (-38.0, 38.0)
+
+    def log_point(self, z: FloatArray) -> FloatArray:
+        return np.asarray(-z * z / 2 - 0.5 * math.log(2 * math.pi))
+
+    def log_interval(self, low: FloatArray, high: FloatArray) -> FloatArray:
+        above = low > 0
+        first, last = np.where(above, -high, low), np.where(above, -low, high)
+        return _log_difference(log_ndtr(last), log_ndtr(first))
+
+
+class _Laplace(NoiseLaw):
+    """Density exp(−|z|)/2."""
+
+    name = "laplace"
+
+    def log_point(self, z: FloatArray) -> FloatArray:
+        return np.asarray(-np.abs(z) - math.log(2))
+
+    def log_interval(self, low: FloatArray, high: FloatArray) -> FloatArray:
+        above = low > 0
+        first, last = np.where(above, -high, low), np.where(above, -low, high)
+        return _log_difference(_laplace_below(last), _laplace_below(first))
+
+
+class _Exponential(NoiseLaw):
+    """Density exp(−z) on z ≥ 0."""
+
+    name = "exponential"
+    reach = (0.0, 700.0)
+
+    def log_point(self, z: FloatArray) -> FloatArray:
+        return np.where(z >= 0, -z, -np.inf)
+
+    def log_interval(self, low: FloatArray, high: FloatArray) -> FloatArray:
+        return _log_difference(-np.maximum(low, 0.0), -np.maximum(high, 0.0))
+
+
+class _Gumbel(NoiseLaw):
+    """P(Z < z) = exp(−exp(−z))."""
+
+    name = "gumbel"
+    reach = (-6.6, 700.0)
+
+    def log_point(self, z: FloatArray) -> FloatArray:
+        with np.errstate(over="ignore"):
+            return np.asarray(-z - np.exp(-z))
+
+    def log_interval(self, low: FloatArray, high: FloatArray) -> FloatArray:
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            gap = np.where(np.isposinf(low), 0.0, np.exp(-low) * -np.expm1(low - high))
+            return np.where(high > low, -np.exp(-high) + np.log(-np.expm1(-gap)), -np.inf)
+
+
+class _Uniform(NoiseLaw):
+    """Uniform on [0, 1)."""
+
+    name = "uniform"
+    spread = 0.25
+    reach = (0.0, 1.0)
+
+    def log_point(self, z: FloatArray) -> FloatArray:
+        return np.where((z >= 0) & (z <= 1), 0.0, -np.inf)
+
+    def log_interval(self, low: FloatArray, high: FloatArray) -> FloatArray:
+        with np.errstate(divide="ignore"):
+            return np.log(np.maximum(0.0, np.minimum(high, 1.0) - np.maximum(low, 0.0)))
+
+
+@dataclass(frozen=True, slots=True)
+class Geometric(NoiseLaw):
+    """P(Z = k) = (1 − p)^(k−1)·p for k = 1, 2, ..."""
+
+    name: ClassVar[str] = "geometric"
+    discrete: ClassVar[bool] = True
+
+    p: float
+
+    def log_point(self, z: FloatArray) -> FloatArray:
+        """Return the log-mass at z."""
+        return np.where(z >= 1, (z - 1) * self._log_fails + math.log(self.p), -np.inf)
+
+    def log_interval(self, low: FloatArray, high: FloatArray) -> FloatArray:
+        """Return log P(low ≤ Z ≤ high)."""
+        first, last = np.maximum(low, 1.0) - 1, np.maximum(high, 0.0)
+        return _log_difference(first * self._log_fails, last * self._log_fails)
+
+    @property
+    def _log_fails(self) -> float:
+        return math.log1p(-self.p) if self.p < 1 else -math.inf
+
+
+class _Counted(NoiseLaw):
+    """A discrete law whose intervals are added up."""
+
+    discrete = True
+
+    def log_interval(self, low: FloatArray, high: FloatArray) -> FloatArray:
+        first, last = self._support()
+        pairs = zip(np.maximum(low, first), np.minimum(high, last), strict=True)
+        return np.array([self._added(a, b) for a, b in pairs])
+
+    def _added(self, low: float, high: float) -> float:
+        if high < low:
+            return -math.inf
+        points = np.arange(low, min(high, low + _MANY) + 1)
+        return float(logsumexp(self.log_point(points)))
+
+    @abstractmethod
+    def _support(self) -> tuple[float, float]:
+        """Return the smallest and the largest value, but for a mass of e^-700."""
+
+
+@dataclass(frozen=True, slots=True)
+class Poisson(_Counted):
+    """P(Z = k) = λ^k·e^−λ/k!."""
+
+    name: ClassVar[str] = "poisson"
+
+    rate: float
+
+    def log_point(self, z: FloatArray) -> FloatArray:
+        """Return the log-mass at z."""
+        if self.rate == 0:
+            return np.where(z == 0, 0.0, -np.inf)
+        k = np.maximum(z, 0.0)
+        return np.where(z >= 0, k * math.log(self.rate) - self.rate - gammaln(k + 1), -np.inf)
+
+    def _support(self) -> tuple[float, float]:
+        return 0.0, math.ceil(self.rate + 60 * math.sqrt(self.rate) + 800)
+
+
+@dataclass(frozen=True, slots=True)
+class Binomial(_Counted):
+    """The number of successes among n trials."""
+
+    name: ClassVar[str] = "binomial"
+
+    n: int
+    p: float
+
+    def log_point(self, z: FloatArray) -> FloatArray:
+        """Return the log-mass at z."""
+        inside = (z >= 0) & (z <= self.n)
+        k = np.clip(z, 0, self.n)
+        ways = gammaln(self.n + 1) - gammaln(k + 1) - gammaln(self.n - k + 1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            hits = np.where(k > 0, k * np.log(self.p), 0.0)
+            misses = np.where(k < self.n, (self.n - k) * np.log1p(-self.p), 0.0)
+        return np.where(inside, ways + hits + misses, -np.inf)
+
+    def values(self) -> FloatArray:
+        """Return 0 to n."""
+        return np.arange(self.n + 1.0)
+
+    def _support(self) -> tuple[float, float]:
+        return 0.0, float(self.n)
+
+
+NORMAL, LAPLACE, EXPONENTIAL, GUMBEL, UNIFORM = (
+    _Normal(),
+    _Laplace(),
+    _Exponential(),
+    _Gumbel(),
+    _Uniform(),
+)
+
+
+def _laplace_below(z: FloatArray) -> FloatArray:
+    """Return log P(Z < z) of a Laplace draw."""
+    return np.where(z < 0, z - math.log(2), np.log1p(-np.exp(-np.abs(z)) / 2))
+
+
+def _log_difference(larger: FloatArray, smaller: FloatArray) -> FloatArray:
+    """Return log(e^larger − e^smaller), −∞ where nothing is left."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        gap = np.where(np.isneginf(smaller), -np.inf, smaller - larger)
+        inside = np.where(gap > -math.log(2), np.log(-np.expm1(gap)), np.log1p(-np.exp(gap)))
+        return np.where(gap < 0, larger + inside, -np.inf)

@@ -1,0 +1,87 @@
+"""What a target returns, taken apart into plain values that two runs can be compared by."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from dpcp_audit.tracing.path_runs import SAME
+from dpcp_audit.tracing.trace_errors import UnfollowableError
+from dpcp_audit.tracing.traced_arrays import values_of
+from dpcp_audit.tracing.traced_numbers import Traced
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dpcp_audit.tracing.trace_errors import Line
+
+Atom = str | float | int | bool | complex | bytes | None
+"""A plain value, comparable."""
+
+
+def atoms_of(output: Any, line: Line) -> tuple[Atom, ...]:
+    """Return the plain values in an output, in their order; noisy numbers are read.
+
+    Raises
+    ------
+    UnfollowableError
+        If it holds an object whose content is not known.
+    """
+    return tuple(_atoms(output, line, 0))
+
+
+def _atoms(value: Any, line: Line, depth: int) -> Iterator[Atom]:
+    if depth > 50:
+        raise UnfollowableError("the output is nested too deeply", line)
+    if isinstance(value, Traced):
+        yield _plain(value.read())
+    elif value is None or isinstance(value, bool | int | float | complex | str | bytes | np.generic):
+        yield _plain(value)
+    elif isinstance(value, np.ndarray):
+        yield f"array{value.shape}"
+        yield from map(_plain, np.ravel(values_of(value)).tolist())
+    else:
+        yield from _inside(value, line, depth)
+
+
+def _inside(value: Any, line: Line, depth: int) -> Iterator[Atom]:
+    kind = type(value).__name__
+    if isinstance(value, dict):
+        parts = [part for pair in cast("dict[Any, Any]", value).items() for part in pair]
+    elif isinstance(value, list | tuple):
+        parts = list(cast("list[Any]", value))
+    elif isinstance(value, set | frozenset):
+        parts = sorted(cast("set[Any]", value), key=repr)
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        parts = [getattr(value, each.name) for each in dataclasses.fields(value)]
+    else:
+        raise UnfollowableError(f"the output is a {kind}, whose content is not known", line)
+    yield f"{kind}({len(parts)})"
+    for part in parts:
+        yield from _atoms(part, line, depth + 1)
+
+
+def _plain(value: Any) -> Atom:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def same_atoms(first: tuple[Atom, ...], second: tuple[Atom, ...]) -> bool:
+    """Tell whether two outputs are the same, but for rounding."""
+    return len(first) == len(second) and all(
+        _same(a, b) for a, b in zip(first, second, strict=True)
+    )
+
+
+def _same(first: Atom, second: Atom) -> bool:
+    if isinstance(first, float | int) and isinstance(second, float | int):
+        both_nan = math.isnan(first) and math.isnan(second)
+        return first == second or both_nan or _near(float(first), float(second))
+    return type(first) is type(second) and first == second
+
+
+def _near(first: float, second: float) -> bool:
+    largest = max(abs(first), abs(second))
+    return math.isfinite(largest) and abs(first - second) <= SAME * largest

@@ -1,0 +1,186 @@
+"""The global generators of NumPy and Python, handed to a path for the length of a call.
+
+Generators that the target seeds with a constant stay what they are: their draws are no noise.
+Functions that were imported by name before the call are out of reach; a replay on the same input
+shows that.
+"""
+
+from __future__ import annotations
+
+import random
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcp_audit.tracing.recording_generator import RecordingGenerator
+from dpcp_audit.tracing.source_lines import target_line
+from dpcp_audit.tracing.trace_errors import UnfollowableError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+_SAME = (
+    "normal laplace gumbel exponential uniform standard_normal standard_exponential geometric "
+    "poisson binomial choice permutation shuffle random gamma beta chisquare f dirichlet "
+    "hypergeometric logistic lognormal logseries multinomial multivariate_normal "
+    "negative_binomial noncentral_chisquare noncentral_f pareto power rayleigh standard_cauchy "
+    "standard_gamma standard_t triangular vonmises wald weibull zipf bytes"
+).split()
+"""Functions of ``numpy.random`` that generators have under the same name."""
+
+
+class LegacyRecorder:
+    """What ``numpy.random`` and ``RandomState`` offer, drawn by a recording generator.
+
+    Parameters
+    ----------
+    rng : RecordingGenerator
+        What draws.
+    """
+
+    def __init__(self, rng: RecordingGenerator) -> None:
+        self.rng = rng
+        self.seeded: Any = None
+
+    def __getattr__(self, name: str) -> Any:
+        if self.seeded is not None:
+            return getattr(self.seeded, name)
+        own = _LEGACY.get(name)
+        if own is not None:
+            return lambda *args, **kwargs: own(self.rng, *args, **kwargs)
+        if name in _SAME:
+            return getattr(self.rng, name)
+        raise AttributeError(name)
+
+    def seed(self, seed: Any = None) -> None:
+        """Seed: from now on nothing is noise, unless the seed is None."""
+        self.seeded = None if seed is None else np.random.RandomState(seed)  # noqa: NPY002
+
+    def set_state(self, *_: Any) -> None:
+        """Refuse: the state may come from anywhere."""
+        raise UnfollowableError("the state of a generator is set", target_line())
+
+
+_LEGACY: dict[str, Callable[..., Any]] = {
+    "random_sample": lambda rng, size=None: rng.random(size),
+    "ranf": lambda rng, size=None: rng.random(size),
+    "sample": lambda rng, size=None: rng.random(size),
+    "rand": lambda rng, *shape: rng.random(shape or None),
+    "randn": lambda rng, *shape: rng.standard_normal(shape or None),
+    "randint": lambda rng, low, high=None, size=None, dtype=int: rng.integers(
+        low, high, size, dtype
+    ),
+}
+
+
+class PythonRecorder:
+    """What the module ``random`` offers, drawn by a recording generator.
+
+    Parameters
+    ----------
+    rng : RecordingGenerator
+        What draws.
+    """
+
+    def __init__(self, rng: RecordingGenerator) -> None:
+        self.rng = rng
+        self.seeded: random.Random | None = None
+
+    def drawing(self, name: str) -> Callable[..., Any]:
+        """Return the function of that name."""
+
+        def draw(*args: Any, **kwargs: Any) -> Any:
+            if self.seeded is not None:
+                return getattr(self.seeded, name)(*args, **kwargs)
+            return _PYTHON[name](self.rng, *args, **kwargs)
+
+        return draw
+
+    def seed(self, a: Any = None, version: int = 2) -> None:
+        """Seed: from now on nothing is noise, unless the seed is None."""
+        self.seeded = None if a is None else random.Random(a)  # noqa: S311
+
+
+def _pick(rng: RecordingGenerator, population: Any) -> Any:
+    return population[int(rng.integers(len(population)))]
+
+
+def _picks(
+    rng: RecordingGenerator, population: Any, weights: Any = None, *, cum_weights: Any = None, k: int = 1
+) -> list[Any]:
+    if cum_weights is not None:
+        weights = np.diff(cum_weights, prepend=0.0)
+    shares = None if weights is None else np.asarray(weights, float) / np.sum(weights)
+    return [population[int(place)] for place in rng.choice(len(population), size=k, p=shares)]
+
+
+def _shuffled(rng: RecordingGenerator, x: Any) -> None:
+    x[:] = [x[int(place)] for place in rng.permutation(len(x))]
+
+
+def _sampled(rng: RecordingGenerator, population: Any, k: int) -> list[Any]:
+    places = rng.choice(len(population), size=k, replace=False)
+    return [population[int(place)] for place in places]
+
+
+_PYTHON: dict[str, Callable[..., Any]] = {
+    "random": lambda rng: rng.random(),
+    "uniform": lambda rng, a, b: rng.uniform(a, b),
+    "gauss": lambda rng, mu=0.0, sigma=1.0: rng.normal(mu, sigma),
+    "normalvariate": lambda rng, mu=0.0, sigma=1.0: rng.normal(mu, sigma),
+    "expovariate": lambda rng, lambd=1.0: rng.exponential(1 / lambd),
+    "randint": lambda rng, a, b: int(rng.integers(a, b + 1)),
+    "randrange": lambda rng, start, stop=None, step=1: range(
+        *((start,) if stop is None else (start, stop)), *((step,) if stop is not None else ())
+    )[int(rng.integers(len(range(start) if stop is None else range(start, stop, step))))],
+    "choice": _pick,
+    "choices": _picks,
+    "shuffle": _shuffled,
+    "sample": _sampled,
+    "getrandbits": lambda rng, k: int(rng.integers(2**k)),
+}
+
+
+@contextmanager
+def recorded_globals(rng: RecordingGenerator) -> Generator[None]:
+    """Replace the functions of ``numpy.random`` and ``random``, and put them back."""
+    legacy, python = LegacyRecorder(rng), PythonRecorder(rng)
+    numpy_names = {n: getattr(legacy, n) for n in (*_LEGACY, *_SAME) if hasattr(np.random, n)}
+    default_rng, state = np.random.default_rng, np.random.RandomState
+
+    def forward(name: str) -> Callable[..., Any]:
+        return lambda *args, **kwargs: getattr(legacy, name)(*args, **kwargs)
+
+    def own_rng(seed: Any = None) -> Any:
+        return rng if seed is None else default_rng(seed)
+
+    class Kind(type):
+        """Of old, the class itself: what is seeded passes for one."""
+
+        def __instancecheck__(cls, value: object) -> bool:
+            return isinstance(value, state)
+
+        def __call__(cls, seed: Any = None) -> Any:
+            return LegacyRecorder(rng) if seed is None else state(seed)
+
+    class OwnState(metaclass=Kind):
+        """In place of ``RandomState`` while the target runs."""
+
+    replaced: list[tuple[Any, str, Any]] = [
+        *((np.random, name, forward(name)) for name in numpy_names),
+        (np.random, "seed", legacy.seed),
+        (np.random, "set_state", legacy.set_state),
+        (np.random, "default_rng", own_rng),
+        (np.random, "RandomState", OwnState),
+        *((random, name, python.drawing(name)) for name in _PYTHON),
+        (random, "seed", python.seed),
+    ]
+    before = [(owner, name, getattr(owner, name)) for owner, name, _ in replaced]
+    try:
+        for owner, name, value in replaced:
+            setattr(owner, name, value)
+        yield
+    finally:
+        for owner, name, value in before:
+            setattr(owner, name, value)

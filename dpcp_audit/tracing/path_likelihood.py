@@ -1,0 +1,111 @@
+"""The probability of all that a path has observed, draw by draw, as logs.
+
+Draws are independent. One that is compared with numbers alone is left an interval; one whose
+value was read has its density there. Draws that are compared with each other are integrated
+together, where one of them is all that the others share (``joined_draws``).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcp_audit.tracing.joined_draws import LOST, component_log_probability, log_of_region
+
+if TYPE_CHECKING:
+    from dpcp_audit._types import FloatArray
+    from dpcp_audit.tracing.draws import Draw, JoinedBit
+    from dpcp_audit.tracing.noise_laws import NoiseLaw
+    from dpcp_audit.tracing.path_runs import PathRun
+
+_SLACK = 1e-9
+"""Relative rounding of a value that lies at the end of what earlier bits leave."""
+
+
+def log_likelihoods(run: PathRun) -> FloatArray:
+    """Return the log-probability, or density, of what was observed of each draw, shape (draws,).
+
+    That of draws which were observed together stands at the one of them that the others share.
+
+    Raises
+    ------
+    NeedsValuesError
+        If joined draws have no probability that is computed.
+    """
+    found = np.array([draw.revealed for draw in run.draws])
+    joined = _narrowed(run)
+    _add_points(run.draws, found)
+    together = {draw.index for bit in joined for draw, _ in bit.terms}
+    _add_regions([draw for draw in run.draws if draw.index not in together], found)
+    for part in _components(joined):
+        root, value = component_log_probability(part)
+        found[root.index] += value
+    if run.impossible:
+        found[0] = LOST
+    return found
+
+
+def _narrowed(run: PathRun) -> list[JoinedBit]:
+    """Return the comparisons of several unknown draws; those of one narrow its region."""
+    left: list[JoinedBit] = []
+    for bit in run.joined:
+        offset = bit.offset
+        unknown: dict[Draw, float] = {}
+        for draw, coefficient in bit.terms:
+            if draw.point is None:
+                unknown[draw] = coefficient
+            else:
+                offset += coefficient * draw.point
+        if len(unknown) > 1:
+            left.append(replace(bit, offset=offset, terms=tuple(unknown.items())))
+        elif unknown:
+            ((draw, coefficient),) = unknown.items()
+            draw.narrow(offset, coefficient, bit.how)
+        elif not bit.how.holds(offset, 0.0) and abs(offset) > _SLACK:
+            run.impossible = True
+    return left
+
+
+def _add_points(draws: list[Draw], found: FloatArray) -> None:
+    groups: dict[NoiseLaw, list[Draw]] = defaultdict(list)
+    for draw in draws:
+        if draw.point is not None and draw.law is not None:
+            groups[draw.law].append(draw)
+    for law, members in groups.items():
+        z = np.array([draw.point for draw in members], dtype=np.float64)
+        places = [draw.index for draw in members]
+        if law.discrete:
+            whole = np.round(z)
+            values = np.where(np.abs(z - whole) <= _SLACK, law.log_point(whole), LOST)
+        else:
+            values = law.log_point(z) - np.array([draw.log_unit for draw in members])
+        inside = [draw.holds_point(_SLACK) for draw in members]
+        found[places] += np.where(inside, values, LOST)
+
+
+def _add_regions(draws: list[Draw], found: FloatArray) -> None:
+    groups: dict[NoiseLaw, list[Draw]] = defaultdict(list)
+    for draw in draws:
+        if draw.point is None and draw.law is not None and not draw.region.whole:
+            groups[draw.law].append(draw)
+    for law, members in groups.items():
+        places = [draw.index for draw in members]
+        found[places] += log_of_region(law, [draw.region for draw in members])
+
+
+def _components(joined: list[JoinedBit]) -> list[list[JoinedBit]]:
+    """Return the comparisons, grouped so that no draw stands in two groups."""
+    groups: list[tuple[set[Draw], list[JoinedBit]]] = []
+    for bit in joined:
+        draws, bits = {draw for draw, _ in bit.terms}, [bit]
+        apart: list[tuple[set[Draw], list[JoinedBit]]] = []
+        for others, theirs in groups:
+            if others & draws:
+                draws, bits = draws | others, theirs + bits
+            else:
+                apart.append((others, theirs))
+        groups = [*apart, (draws, bits)]
+    return [bits for _, bits in groups]

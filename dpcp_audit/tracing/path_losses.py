@@ -1,0 +1,226 @@
+"""The privacy loss of one path: it is run on one input and replayed on its neighbour."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcp_audit.tracing.observations import Seen
+from dpcp_audit.tracing.output_atoms import same_atoms
+from dpcp_audit.tracing.path_likelihood import log_likelihoods
+from dpcp_audit.tracing.path_runs import ForcedRun, SampledRun
+from dpcp_audit.tracing.trace_errors import PathDivergedError, UnfollowableError
+
+if TYPE_CHECKING:
+    from dpcp_audit.tracing.draws import Draw
+    from dpcp_audit.tracing.output_atoms import Atom
+    from dpcp_audit.tracing.path_runs import PathRun
+    from dpcp_audit.tracing.target_calls import TracedTarget
+    from dpcp_audit.tracing.trace_errors import Line
+
+
+class Departure(StrEnum):
+    """How the neighbour's run departs from a path whose observations it is given."""
+
+    OUTPUT = "output"
+    """It returns something else."""
+    WAY = "control flow"
+    """It observes something else."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Divergence:
+    """Data that reaches the output or the control flow without noise.
+
+    Parameters
+    ----------
+    departure : Departure
+        What differs.
+    says : str
+        In words, both runs side by side.
+    line : tuple
+        Where the neighbour's run stood.
+    """
+
+    departure: Departure
+    says: str
+    line: Line
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrawLoss:
+    """What one draw of a path adds to its loss.
+
+    Parameters
+    ----------
+    line : tuple
+        Where it was drawn.
+    name : str
+        As the generator's method is called.
+    scale : float
+        The noise scale in the unit of the number that was observed; NaN where it is not known.
+    sensitivity : float
+        By how much that number's noiseless part differs between the inputs; NaN likewise.
+    loss : float
+        Its part of the log-ratio.
+    """
+
+    line: Line
+    name: str
+    scale: float
+    sensitivity: float
+    loss: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathLoss:
+    """The privacy loss of one path.
+
+    Parameters
+    ----------
+    loss : float
+        log of the probability of all that was observed on the input, over that on the neighbour;
+        infinite where the neighbour's run departs.
+    draws : tuple of DrawLoss
+        Its parts.
+    divergence : Divergence or None
+        The departure.
+    revealed : tuple of lines
+        Where noise was revealed before data was added to it: a departure may come from that.
+    released : bool
+        Whether everything that was observed is what the target returned.
+    moved : tuple of pairs of lines
+        Where the neighbour's run observed the same at another line.
+    silent : tuple of lines
+        Where noise of scale 0 was drawn.
+    """
+
+    loss: float
+    draws: tuple[DrawLoss, ...]
+    divergence: Divergence | None
+    revealed: tuple[Line, ...]
+    released: bool
+    moved: tuple[tuple[Line, Line], ...]
+    silent: tuple[Line, ...]
+
+
+def path_loss(
+    target: TracedTarget, x: Any, neighbour: Any, rng: np.random.Generator, *, values: bool
+) -> PathLoss:
+    """Run the target on ``x`` and replay the path on ``neighbour``.
+
+    Parameters
+    ----------
+    values : bool
+        Whether values are revealed in place of comparisons of several draws.
+
+    Raises
+    ------
+    UnfollowableError, NeedsValuesError
+        If the path cannot be followed; or not without revealing values.
+    """
+    path = SampledRun(values=values)
+    output = target.outputs(x, path, rng)
+    other = ForcedRun(path.seen, values=values)
+    divergence = _replayed(target, neighbour, other, output)
+    here = log_likelihoods(path)
+    if not np.isfinite(here).all():
+        raise UnfollowableError("a probability is lost to rounding", target.home)
+    parts = _parts(path, other, here) if divergence is None else ()
+    loss = math.inf if divergence else math.fsum(each.loss for each in parts)
+    return PathLoss(
+        loss=loss,
+        draws=parts,
+        divergence=divergence,
+        revealed=_revealed(path),
+        released=all(each.at_return for each in path.seen),
+        moved=tuple(other.moved),
+        silent=tuple(sorted(path.silent)),
+    )
+
+
+def require_replay(target: TracedTarget, x: Any, seed: int) -> None:
+    """Make sure that a replay on the same input is the same path: all randomness is followed.
+
+    Raises
+    ------
+    UnfollowableError
+        If it is not.
+    """
+    path = SampledRun()
+    output = target.outputs(x, path, np.random.default_rng(seed))
+    again = ForcedRun(path.seen)
+    divergence = _replayed(target, x, again, output, seed=seed + 1)
+    if divergence is not None:
+        raise UnfollowableError(
+            "the target has randomness that is not followed, or keeps a state between its calls: "
+            f"replayed on the same input, {divergence.says}",
+            divergence.line,
+        )
+
+
+def _replayed(
+    target: TracedTarget, x: Any, path: ForcedRun, output: tuple[Atom, ...], *, seed: int = 0
+) -> Divergence | None:
+    try:
+        found = target.outputs(x, path, np.random.default_rng(seed))
+    except PathDivergedError as end:
+        return Divergence(departure=Departure.WAY, says=end.reason, line=end.line)
+    if len(path.seen) < len(path.transcript):
+        return Divergence(
+            departure=Departure.WAY, says="less is observed of the noise", line=target.home
+        )
+    if not same_atoms(output, found):
+        says = f"the output is {_shown(found)} in place of {_shown(output)}"
+        return Divergence(departure=Departure.OUTPUT, says=says, line=target.home)
+    return None
+
+
+def _shown(output: tuple[Atom, ...]) -> str:
+    text = ", ".join(f"{each:.6g}" if isinstance(each, float) else str(each) for each in output)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _revealed(path: PathRun) -> tuple[Line, ...]:
+    pure = {draw.line for draw in path.draws if draw.pure or draw.law is None}
+    return tuple(sorted(pure))
+
+
+def _parts(path: PathRun, other: PathRun, here: np.ndarray) -> tuple[DrawLoss, ...]:
+    there = log_likelihoods(other)
+    scales, moves = _sizes(path, other)
+    observed = {index for each in path.seen for index in each.draws}
+    with np.errstate(invalid="ignore"):
+        losses = here - there
+    return tuple(
+        DrawLoss(
+            line=draw.line,
+            name=_named(draw),
+            scale=scales.get(draw.index, math.nan),
+            sensitivity=moves.get(draw.index, math.nan),
+            loss=float(losses[draw.index]),
+        )
+        for draw in path.draws
+        if draw.index in observed
+    )
+
+
+def _named(draw: Draw) -> str:
+    return draw.name
+
+
+def _sizes(path: PathRun, other: PathRun) -> tuple[dict[int, float], dict[int, float]]:
+    """Return the scale and the realised sensitivity of draws that were observed alone."""
+    scales: dict[int, float] = {}
+    moves: dict[int, float] = defaultdict(float)
+    for first, second in zip(path.seen, other.seen, strict=True):
+        if len(first.draws) == 1 and first.kind in {Seen.BIT, Seen.VALUE}:
+            index = first.draws[0]
+            scales[index] = first.scale
+            moves[index] = max(moves[index], abs(first.offset - second.offset))
+    return scales, moves

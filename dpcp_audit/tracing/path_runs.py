@@ -1,0 +1,368 @@
+"""One path through the target: what it draws, what it is let to see, and how that is decided.
+
+``SampledRun`` draws from a generator and sees what an untraced run would. ``ForcedRun`` replays
+the observations of another path. Both keep, for every draw, what the observations leave of it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcp_audit.tracing import traced_arrays
+from dpcp_audit.tracing.draws import Comparison, Draw, JoinedBit
+from dpcp_audit.tracing.observations import Observation, Seen
+from dpcp_audit.tracing.source_lines import target_line
+from dpcp_audit.tracing.trace_errors import (
+    NeedsValuesError,
+    PathDivergedError,
+    UnfollowableError,
+)
+from dpcp_audit.tracing.traced_numbers import Terms, Traced
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from dpcp_audit.tracing.noise_laws import NoiseLaw
+    from dpcp_audit.tracing.trace_errors import Line
+
+SAME = 1e-12
+"""Relative difference, by rounding, up to which two settled numbers are the same."""
+
+
+class PathRun:
+    """A path: its draws, and the observations of them in their order.
+
+    Parameters
+    ----------
+    values : bool
+        Whether numbers with several draws are revealed one by one, where a comparison or a sum
+        of them would do: an upper bound of what is seen.
+    """
+
+    def __init__(self, *, values: bool = False) -> None:
+        self.values = values
+        self.draws: list[Draw] = []
+        self.joined: list[JoinedBit] = []
+        self.seen: list[Observation] = []
+        self.outside: dict[str, Line] = {}
+        self.silent: set[Line] = set()
+        self.home: Line | None = None
+        self.impossible = False
+
+    def decided(
+        self, found: Observation, plain: Any, terms: Terms, how: Comparison | None = None
+    ) -> Any:
+        """Return the result of an observation, where ``plain`` is what an untraced run sees.
+
+        Parameters
+        ----------
+        found : Observation
+            Without its result.
+        terms : dict
+            Of the number that is observed.
+        how : Comparison or None
+            Of a bit: how it is compared with 0.
+        """
+        raise NotImplementedError
+
+    def chosen(
+        self,
+        name: str,
+        line: Line,
+        sample: Callable[[], Any],
+        log_mass: Callable[[Any], float],
+        options: Callable[[], Sequence[Any]],
+        key: Any,
+    ) -> Any:
+        """Return a draw that is revealed as it is made."""
+        raise NotImplementedError
+
+    def sampled(self, sample: Callable[[], Any], shape: tuple[int, ...] | None) -> Any:
+        """Return what a generator draws; NaN, of that shape, in a replay."""
+        raise NotImplementedError
+
+    def returns_at(self, home: Line) -> None:
+        """Note that the target has returned: what is read from now on is its output."""
+        self.home = home
+
+    def new_draw(
+        self, law: NoiseLaw | None, name: str, line: Line, standard: float = math.nan
+    ) -> Draw:
+        """Add a draw, with its Z where that is known."""
+        draw = Draw(index=len(self.draws), law=law, name=name, line=line, standard=standard)
+        self.draws.append(draw)
+        return draw
+
+    def choose(
+        self,
+        name: str,
+        sample: Callable[[], Any],
+        log_mass: Callable[[Any], float],
+        options: Callable[[], Sequence[Any]],
+        key: Any = None,
+    ) -> Any:
+        """Reveal a draw as it is made, and keep its probability."""
+        line = target_line()
+        result = self.chosen(name, line, sample, log_mass, options, key)
+        draw = self.new_draw(None, name, line)
+        draw.revealed = log_mass(result)
+        self.seen.append(
+            Observation(
+                kind=Seen.CHOICE, result=result, draws=(draw.index,), line=line, key=(name, key)
+            )
+        )
+        return result
+
+    def read(self, number: Traced) -> Any:
+        """Observe a number's value."""
+        offset, terms = folded(number)
+        line = self.home or target_line()
+        if not terms:
+            return self._settled(number, offset, line)
+        if len(terms) > 1 and self.values:
+            self._reveal_but_one(terms, line)
+            return self.read(number)
+        self._require_open(terms, line)
+        found = self._found(Seen.VALUE, offset, terms, line)
+        value = self.decided(found, number.value, terms)
+        if len(terms) == 1:
+            ((draw, coefficient),) = terms.items()
+            draw.point = (float(value) - offset) / coefficient
+            draw.log_unit = math.log(abs(coefficient))
+            draw.pure = number.pure
+        else:
+            self._join(offset - float(value), terms, Comparison.EQUAL)
+            for draw in terms:
+                draw.settled = True
+        return value
+
+    def compare(self, left: Traced, how: Comparison, right: Any) -> bool:
+        """Observe a comparison."""
+        form: Any = left - right
+        if not isinstance(form, Traced):
+            return how.holds(form, 0)
+        offset, terms = folded(form)
+        if not terms:
+            return how.holds(left.read(), right.read() if isinstance(right, Traced) else right)
+        if all(not draw.law.discrete for draw in terms if draw.law) and how in _EXACT:
+            return how is Comparison.NOT_EQUAL
+        line = target_line()
+        if len(terms) > 1 and self.values:
+            if isinstance(right, Traced):
+                return how.holds(left.read(), right.read())
+            self._reveal_but_one(terms, line)
+            return self.compare(left, how, right)
+        self._require_open(terms, line)
+        found = self._found(Seen.BIT, offset, terms, line)
+        plain = how.holds(left.value, value_in(right))
+        bit = bool(self.decided(found, plain, terms, how))
+        self._constrain(offset, terms, how if bit else how.negated)
+        return bit
+
+    def extreme(self, numbers: Sequence[Any], *, largest: bool) -> int:
+        """Observe which number is the largest, or the smallest; of equal ones the first."""
+        line = target_line()
+        forms = [each for each in numbers if isinstance(each, Traced)]
+        if self.values or any(_is_discrete(each) for each in forms):
+            plain = [traced_arrays.values_of(each) for each in numbers]
+            return plain.index(max(plain) if largest else min(plain))
+        for form in forms:
+            self._require_open(folded(form)[1], line)
+        shadow = [value_in(each) for each in numbers]
+        place = shadow.index(max(shadow) if largest else min(shadow))
+        draws = tuple(sorted({draw.index for form in forms for draw in form.terms}))
+        found = Observation(kind=Seen.PEAK, result=place, draws=draws, line=line)
+        place = int(self.decided(found, place, {}))
+        how = Comparison.GREATER if largest else Comparison.LESS
+        for index, other in enumerate(numbers):
+            if index != place:
+                self._above(numbers[place], other, how)
+        return place
+
+    def ufunc(self, ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: Any) -> Any:
+        """Apply a ufunc of NumPy."""
+        return traced_arrays.apply_ufunc(ufunc, method, inputs, kwargs)
+
+    def array_function(self, function: Any, args: Any, kwargs: Any) -> Any:
+        """Apply a function of NumPy."""
+        return traced_arrays.apply_function(function, args, kwargs)
+
+    def _above(self, first: Any, other: Any, how: Comparison) -> None:
+        """Keep that ``first`` lies above or below ``other``."""
+        form: Any = first - other
+        if isinstance(form, Traced):
+            offset, terms = folded(form)
+            if terms:
+                self._constrain(offset, terms, how)
+
+    def _constrain(self, offset: float, terms: Terms, how: Comparison) -> None:
+        """Keep what a comparison with 0 says of the draws."""
+        if len(terms) > 1:
+            self._join(offset, terms, how)
+            return
+        ((draw, coefficient),) = terms.items()
+        draw.narrow(offset, coefficient, how)
+
+    def _join(self, offset: float, terms: Terms, how: Comparison) -> None:
+        self.joined.append(JoinedBit(offset=offset, terms=tuple(terms.items()), how=how))
+        for draw in terms:
+            draw.joined = True
+
+    def _found(self, kind: Seen, offset: float, terms: Terms, line: Line) -> Observation:
+        return Observation(
+            kind=kind,
+            result=None,
+            draws=tuple(sorted(draw.index for draw in terms)),
+            line=line,
+            offset=offset,
+            scale=abs(next(iter(terms.values()))) if len(terms) == 1 else 0.0,
+            at_return=self.home is not None,
+        )
+
+    def _settled(self, number: Traced, offset: float, line: Line) -> Any:
+        found = Observation(
+            kind=Seen.SETTLED,
+            result=None,
+            draws=(),
+            line=line,
+            offset=offset,
+            at_return=self.home is not None,
+        )
+        return self.decided(found, number.value, {})
+
+    def _reveal_but_one(self, terms: Terms, line: Line) -> None:
+        """Reveal all draws of a sum but the one of the largest scale."""
+        kept = max(terms, key=lambda draw: abs(terms[draw]))
+        for draw in terms:
+            if draw is not kept:
+                self.read(Traced(self, draw.standard, 0.0, {draw: 1.0}))
+
+    def _require_open(self, terms: Terms, line: Line) -> None:
+        if any(draw.settled for draw in terms):
+            raise NeedsValuesError("a draw is used again after a sum with it was read", line)
+
+
+class SampledRun(PathRun):
+    """A path with the draws of a generator, as an untraced run has them."""
+
+    def sampled(self, sample: Callable[[], Any], shape: tuple[int, ...] | None) -> Any:
+        """Return what the generator draws."""
+        return sample()
+
+    def chosen(
+        self,
+        name: str,
+        line: Line,
+        sample: Callable[[], Any],
+        log_mass: Callable[[Any], float],
+        options: Callable[[], Sequence[Any]],
+        key: Any,
+    ) -> Any:
+        """Return what the generator draws."""
+        return sample()
+
+    def decided(
+        self, found: Observation, plain: Any, terms: Terms, how: Comparison | None = None
+    ) -> Any:
+        """Return what an untraced run sees."""
+        self.seen.append(replace(found, result=plain))
+        return plain
+
+
+class ForcedRun(PathRun):
+    """A replay, on other data, of the observations of a path.
+
+    Parameters
+    ----------
+    transcript : sequence of Observation
+        What the program is to see.
+    """
+
+    def __init__(self, transcript: Sequence[Observation], *, values: bool = False) -> None:
+        super().__init__(values=values)
+        self.transcript = transcript
+        self.moved: list[tuple[Line, Line]] = []
+
+    def sampled(self, sample: Callable[[], Any], shape: tuple[int, ...] | None) -> Any:
+        """Return NaN: a replay draws nothing."""
+        return math.nan if shape is None else np.full(shape, math.nan)
+
+    def chosen(
+        self,
+        name: str,
+        line: Line,
+        sample: Callable[[], Any],
+        log_mass: Callable[[Any], float],
+        options: Callable[[], Sequence[Any]],
+        key: Any,
+    ) -> Any:
+        """Return what the other path saw."""
+        entry = self._next(Seen.CHOICE, (len(self.draws),), line)
+        if entry.key[0] != name:
+            raise PathDivergedError(f"{name} in place of {entry.key[0]}", line)
+        if key is not None and entry.key != (name, key):
+            raise UnfollowableError(f"the parameters of {name} depend on the data", line)
+        return entry.result
+
+    def decided(
+        self, found: Observation, plain: Any, terms: Terms, how: Comparison | None = None
+    ) -> Any:
+        """Return what the other path saw."""
+        entry = self._next(found.kind, found.draws, found.line)
+        result = entry.result
+        if found.kind is Seen.SETTLED and not _same(found.offset, float(result)):
+            raise PathDivergedError(
+                f"a number that the noise seen so far settles is {found.offset:.6g} "
+                f"in place of {float(result):.6g}",
+                found.line,
+            )
+        self.seen.append(replace(found, result=result))
+        return result
+
+    def _next(self, kind: Seen, draws: tuple[int, ...], line: Line) -> Observation:
+        if len(self.seen) >= len(self.transcript):
+            raise PathDivergedError("more is observed", line)
+        entry = self.transcript[len(self.seen)]
+        if entry.kind is not kind or entry.draws != draws:
+            raise PathDivergedError(
+                f"a {kind} of {len(draws)} draws in place of a {entry.kind} of "
+                f"{len(entry.draws)} at line {entry.line[1]}",
+                line,
+            )
+        if entry.line != line:
+            self.moved.append((entry.line, line))
+        return entry
+
+
+def folded(number: Traced) -> tuple[float, Terms]:
+    """Return the offset and the terms of a number, with the draws that are known in the offset."""
+    offset = number.offset
+    left: Terms = {}
+    for draw, coefficient in number.terms.items():
+        if draw.point is None:
+            left[draw] = coefficient
+        else:
+            offset += coefficient * draw.point
+    return offset, left
+
+
+def value_in(number: Any) -> Any:
+    """Return what an untraced run holds in place of a number, without an observation."""
+    return number.value if isinstance(number, Traced) else number
+
+
+_EXACT = frozenset({Comparison.EQUAL, Comparison.NOT_EQUAL})
+
+
+def _is_discrete(number: Traced) -> bool:
+    return any(draw.law is not None and draw.law.discrete for draw in number.terms)
+
+
+def _same(first: float, second: float) -> bool:
+    return first == second or abs(first - second) <= SAME * max(1.0, abs(first), abs(second))
+
+

@@ -1,0 +1,218 @@
+"""The whole law of a target whose randomness is finite: every path is run, with its probability.
+
+At a draw from a finite set, and at a comparison of a draw with a number, the tree forks; a fork's
+probability is the conditional one, given what earlier bits leave of the draw. The output's law is
+exact up to rounding, for ideal draws, since paths that return the same are added up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import logsumexp
+
+from dpcp_audit import _validate
+from dpcp_audit.mechanisms.laws import FiniteLaw, FinitePair
+from dpcp_audit.tracing.joined_draws import LOST, log_of_region
+from dpcp_audit.tracing.observations import Observation, Seen
+from dpcp_audit.tracing.path_runs import PathRun
+from dpcp_audit.tracing.target_calls import TracedTarget
+from dpcp_audit.tracing.trace_errors import NeedsValuesError, NotFiniteError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from dpcp_audit.tracing.draws import Comparison, Draw
+    from dpcp_audit.tracing.output_atoms import Atom
+    from dpcp_audit.tracing.trace_errors import Line
+    from dpcp_audit.tracing.traced_numbers import Terms
+
+MOST_PATHS = 20_000
+"""Paths of one input that are run before the tree counts as not finite."""
+_CERTAIN = 1e-15
+"""A fork less likely than this is rounding, where the other one is certain."""
+
+
+class TreeRun(PathRun):
+    """A path of the tree: it follows given forks, and the first way at later ones.
+
+    Parameters
+    ----------
+    prefix : sequence of int
+        Which way it goes at the first forks.
+    """
+
+    def __init__(self, prefix: Sequence[int]) -> None:
+        super().__init__()
+        self.prefix = prefix
+        self.forks: list[int] = []
+        self.log_mass = 0.0
+
+    def sampled(self, sample: Callable[[], Any], shape: tuple[int, ...] | None) -> Any:
+        """Return NaN, of that shape: nothing is drawn."""
+        return math.nan if shape is None else np.full(shape, math.nan)
+
+    def chosen(
+        self,
+        name: str,
+        line: Line,
+        sample: Callable[[], Any],
+        log_mass: Callable[[Any], float],
+        options: Callable[[], Sequence[Any]],
+        key: Any,
+    ) -> Any:
+        """Fork over all that may be drawn."""
+        listed = [(each, log_mass(each)) for each in options()]
+        possible = [(each, mass) for each, mass in listed if mass > LOST]
+        if not possible:
+            raise NotFiniteError(f"{name} has nothing to choose from", line)
+        return self._way(possible)
+
+    def decided(
+        self, found: Observation, plain: Any, terms: Terms, how: Comparison | None = None
+    ) -> Any:
+        """Fork over both bits, or over the values of a discrete draw."""
+        if found.kind is Seen.SETTLED:
+            result: Any = found.offset
+        elif len(terms) != 1 or found.kind is Seen.PEAK:
+            raise NotFiniteError("several draws are compared", found.line)
+        else:
+            ((draw, coefficient),) = terms.items()
+            ways = (
+                _values(draw, coefficient, found)
+                if how is None
+                else _bits(draw, coefficient, found.offset, how)
+            )
+            result = self._way(ways)
+        self.seen.append(found)
+        return result
+
+    def _way(self, ways: Sequence[tuple[Any, float]]) -> Any:
+        place = 0
+        if len(ways) > 1:
+            depth = len(self.forks)
+            place = self.prefix[depth] if depth < len(self.prefix) else 0
+            self.forks.append(len(ways))
+        result, log_mass = ways[place]
+        self.log_mass += log_mass
+        return result
+
+
+def _bits(
+    draw: Draw, coefficient: float, offset: float, how: Comparison
+) -> list[tuple[bool, float]]:
+    """Return the bits that are possible, with their conditional log-probabilities."""
+    law = draw.law
+    if law is None:
+        raise NotFiniteError("a draw without a law is compared", draw.line)
+    towards = how if coefficient > 0 else how.mirrored
+    regions = [
+        draw.region.narrowed(each, -offset / coefficient, discrete=law.discrete)
+        for each in (towards, towards.negated)
+    ]
+    masses = log_of_region(law, regions)
+    total = float(np.logaddexp(*masses))
+    ways = [(bit, float(mass) - total) for bit, mass in zip((True, False), masses, strict=True)]
+    return [way for way in ways if way[1] > math.log(_CERTAIN)]
+
+
+def _values(draw: Draw, coefficient: float, found: Observation) -> list[tuple[float, float]]:
+    values = None if draw.law is None else draw.law.values()
+    if values is None or draw.law is None:
+        raise NotFiniteError(f"the value of a {draw.name} draw is read", found.line)
+    inside = [z for z in values.tolist() if draw.region.holds(z, slack=0.0)]
+    masses = draw.law.log_point(np.array(inside))
+    masses -= logsumexp(masses)
+    ways = [
+        (_number(found.offset + coefficient * z), float(mass))
+        for z, mass in zip(inside, masses, strict=True)
+    ]
+    return [way for way in ways if way[1] > LOST]
+
+
+def _number(value: float) -> float:
+    return int(value) if float(value).is_integer() else value
+
+
+def release_law(target: TracedTarget, x: Any, *, most: int = MOST_PATHS) -> dict[Any, float]:
+    """Return the log-probability of every output of the target on one input.
+
+    Raises
+    ------
+    NotFiniteError
+        If the tree of its draws is not finite, or has more than ``most`` paths.
+    UnfollowableError
+        If a path cannot be followed.
+    """
+    found: dict[tuple[Atom, ...], list[float]] = defaultdict(list)
+    waiting: list[tuple[int, ...]] = [()]
+    source, runs = np.random.default_rng(0), 0
+    while waiting:
+        prefix = waiting.pop()
+        if (runs := runs + 1) > most:
+            raise NotFiniteError(f"the tree has more than {most} paths", target.home)
+        path = TreeRun(prefix)
+        try:
+            output = target.outputs(x, path, source)
+        except NeedsValuesError as end:
+            raise NotFiniteError(end.reason, end.line) from None
+        found[output].append(path.log_mass)
+        start = len(prefix)
+        for depth in range(start, len(path.forks)):
+            stem = (*prefix, *(0,) * (depth - start))
+            waiting += [(*stem, way) for way in range(1, path.forks[depth])]
+    return {output: float(logsumexp(masses)) for output, masses in found.items()}
+
+
+def enumerated(
+    function: Callable[..., Any],
+    x: Any,
+    neighbour: Any,
+    *,
+    options: Mapping[str, Any] | None = None,
+    most: int = MOST_PATHS,
+) -> FinitePair:
+    """Return the exact laws of a function's output on two inputs, its draws taken to be ideal.
+
+    Parameters
+    ----------
+    function : callable
+        ``f(x, *, rng)`` whose randomness is finite: choices, whole numbers, comparisons of draws.
+    x, neighbour : object
+        The two inputs.
+    options : mapping, optional
+        Further keyword arguments.
+    most : int
+        Paths of an input that are run at most.
+
+    Raises
+    ------
+    NotFiniteError
+        If the tree of its draws is not finite, or larger.
+    UnfollowableError
+        If a path cannot be followed.
+
+    Examples
+    --------
+    >>> def respond(value, *, rng):
+    ...     return value if rng.random() < 0.75 else 1 - value
+    >>> round(enumerated(respond, 0, 1).max_divergence(), 6)
+    1.098612
+    """
+    _validate.integer(most=most, at_least=1)
+    target = TracedTarget.of(function, options or {})
+    return pair_of(*(release_law(target, each, most=most) for each in (x, neighbour)))
+
+
+def pair_of(law: Mapping[Any, float], neighbour: Mapping[Any, float]) -> FinitePair:
+    """Return two laws over the outputs of both."""
+    outputs = [*law, *(each for each in neighbour if each not in law)]
+    ones = np.zeros(len(outputs))
+    first, second = (
+        FiniteLaw(np.array([each.get(output, LOST) for output in outputs]), ones)
+        for each in (law, neighbour)
+    )
+    return FinitePair(first, second)

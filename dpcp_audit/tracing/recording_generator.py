@@ -1,0 +1,348 @@
+"""A NumPy generator whose draws are traced numbers.
+
+Additive noise is followed as ``loc + scale·Z``. Indices, choices and permutations are revealed as
+they are made, with their probability. Any other draw is revealed too, and is good for both inputs
+only where its parameters are the same.
+"""
+
+from __future__ import annotations
+
+import math
+import pickle  # noqa: S403  (to compare parameters; nothing is loaded)
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcp_audit.tracing import noise_laws
+from dpcp_audit.tracing.source_lines import target_line
+from dpcp_audit.tracing.trace_errors import UnfollowableError
+from dpcp_audit.tracing.traced_arrays import traced_array, traced_in, values_in, values_of
+from dpcp_audit.tracing.traced_numbers import Traced
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpcp_audit.tracing.noise_laws import NoiseLaw
+    from dpcp_audit.tracing.path_runs import PathRun
+
+_Generator = np.random.Generator
+
+
+class RecordingGenerator(_Generator):
+    """A generator that hands traced numbers to a path.
+
+    Parameters
+    ----------
+    path : PathRun
+        The run that its draws belong to.
+    source : Generator
+        What draws; its stream is that of an untraced run.
+    """
+
+    def __init__(self, path: PathRun, source: np.random.Generator) -> None:
+        super().__init__(source.bit_generator)
+        self.path = path
+        self.source = source
+
+    def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
+        """Draw from N(loc, scale²)."""
+        return self._shifted("normal", noise_laws.NORMAL, loc, scale, size)
+
+    def laplace(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
+        """Draw from a Laplace law."""
+        return self._shifted("laplace", noise_laws.LAPLACE, loc, scale, size)
+
+    def gumbel(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
+        """Draw from a Gumbel law."""
+        return self._shifted("gumbel", noise_laws.GUMBEL, loc, scale, size)
+
+    def exponential(self, scale: Any = 1.0, size: Any = None) -> Any:
+        """Draw from an exponential law."""
+        scale = values_of(scale)
+        return self._numbers(
+            "exponential",
+            lambda: self.source.exponential(scale, size),
+            _shape((scale,), size),
+            lambda: (noise_laws.EXPONENTIAL, 0.0, scale),
+        )
+
+    def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
+        """Draw uniformly between two numbers."""
+        low, high = values_of(low), values_of(high)
+        width = np.subtract(high, low) if np.ndim(low) or np.ndim(high) else high - low
+        return self._numbers(
+            "uniform",
+            lambda: self.source.uniform(low, high, size),
+            _shape((low, high), size),
+            lambda: (noise_laws.UNIFORM, low, width),
+        )
+
+    def standard_normal(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
+        """Draw from N(0, 1)."""
+        return self._standard("standard_normal", noise_laws.NORMAL, size, dtype, out)
+
+    def standard_exponential(
+        self, size: Any = None, dtype: Any = np.float64, method: Any = "zig", out: Any = None
+    ) -> Any:
+        """Draw from the exponential law of mean 1."""
+        return self._standard(
+            "standard_exponential", noise_laws.EXPONENTIAL, size, dtype, out, method=method
+        )
+
+    def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
+        """Draw uniformly from [0, 1)."""
+        return self._standard("random", noise_laws.UNIFORM, size, dtype, out)
+
+    def geometric(self, p: Any, size: Any = None) -> Any:
+        """Draw the number of trials until a success."""
+        return self._counted("geometric", noise_laws.Geometric, (p,), size)
+
+    def poisson(self, lam: Any = 1.0, size: Any = None) -> Any:
+        """Draw from a Poisson law."""
+        return self._counted("poisson", noise_laws.Poisson, (lam,), size)
+
+    def binomial(self, n: Any, p: Any, size: Any = None) -> Any:
+        """Draw the number of successes among n trials."""
+        return self._counted("binomial", noise_laws.Binomial, (n, p), size)
+
+    def integers(
+        self,
+        low: Any,
+        high: Any = None,
+        size: Any = None,
+        dtype: Any = np.int64,
+        endpoint: Any = False,
+    ) -> Any:
+        """Draw whole numbers, revealed as they are drawn."""
+        low, high = values_of(low), values_of(high)
+        first, last = (0, low) if high is None else (low, high)
+        if np.ndim(first) or np.ndim(last):
+            return self._other("integers", (low, high, size), {"dtype": dtype, "endpoint": endpoint})
+        stop = int(last) + bool(endpoint)
+        count = max(1, stop - int(first))
+        return self.path.choose(
+            "integers",
+            lambda: self.source.integers(low, high, size, dtype, endpoint),
+            lambda found: _uniform_mass(found, int(first), stop, count),
+            lambda: _tuples(list(range(int(first), stop)), size, dtype),
+        )
+
+    def choice(
+        self,
+        a: Any,
+        size: Any = None,
+        replace: bool = True,
+        p: Any = None,
+        axis: int = 0,
+        shuffle: bool = True,
+    ) -> Any:
+        """Draw elements; their places are revealed as they are drawn."""
+        count = int(values_of(a)) if np.ndim(a) == 0 else np.shape(a)[axis]
+        weights = None if p is None else np.asarray(values_of(p), dtype=np.float64)
+        if not replace and weights is not None and size is not None:
+            places = self._other("choice", (count, size, replace, weights), {"shuffle": shuffle})
+        else:
+            places = self.path.choose(
+                "choice",
+                lambda: self.source.choice(count, size, replace, weights, shuffle=shuffle),
+                lambda found: _choice_mass(found, count, weights, replace=replace),
+                lambda: _tuples(list(range(count)), size, np.int64, distinct=not replace),
+            )
+        return places if np.ndim(a) == 0 else _taken(a, places, axis)
+
+    def permutation(self, x: Any, axis: int = 0) -> Any:
+        """Draw an order, revealed as it is drawn."""
+        if np.ndim(x) == 0:
+            return self._order(int(values_of(x)))
+        return _taken(x, self._order(np.shape(x)[axis]), axis)
+
+    def shuffle(self, x: Any, axis: int = 0) -> None:
+        """Shuffle in place, in an order that is revealed."""
+        order = self._order(np.shape(x)[axis] if isinstance(x, np.ndarray) else len(x))
+        if isinstance(x, np.ndarray):
+            x[...] = np.take(x, order, axis=axis)
+        else:
+            x[:] = [x[place] for place in order]
+
+    def spawn(self, n_children: int) -> list[Any]:
+        """Return recording generators of the same path."""
+        return [RecordingGenerator(self.path, each) for each in self.source.spawn(n_children)]
+
+    def __reduce__(self) -> Any:
+        raise UnfollowableError("the generator is copied or sent elsewhere", target_line())
+
+    def _shifted(self, name: str, law: NoiseLaw, loc: Any, scale: Any, size: Any) -> Any:
+        """Draw loc + scale·Z; a noisy location stays traced."""
+        scale = values_of(scale)
+        noisy = next(traced_in(loc), None) is not None
+        centre = 0.0 if noisy else loc
+        shape = _shape((loc, scale), size)
+        method: Any = getattr(self.source, name)
+        drawn = self._numbers(
+            name,
+            lambda: method(centre, scale, shape if noisy else size),
+            shape,
+            lambda: (law, centre, scale),
+        )
+        return loc + drawn if noisy else drawn
+
+    def _standard(
+        self, name: str, law: NoiseLaw, size: Any, dtype: Any, out: Any, **others: Any
+    ) -> Any:
+        method: Any = getattr(self.source, name)
+        shape = _shape((), size if out is None else out.shape)
+        drawn = self._numbers(
+            name, lambda: method(shape, dtype=dtype, **others), shape, lambda: (law, 0.0, 1.0)
+        )
+        if out is None:
+            return drawn
+        out[...] = values_of(drawn)
+        return out
+
+    def _counted(
+        self, name: str, make: Callable[..., NoiseLaw], parameters: tuple[Any, ...], size: Any
+    ) -> Any:
+        """Draw whole numbers that are added to data, such as geometric noise."""
+        plain = tuple(values_of(each) for each in parameters)
+        method: Any = getattr(self.source, name)
+        shape = _shape(plain, size)
+        listed = [_each(value, shape) for value in plain]
+
+        def law() -> Any:
+            return [make(*each) for each in zip(*listed, strict=True)], 0.0, 1.0
+
+        return self._numbers(name, lambda: method(*plain, size), shape, law)
+
+    def _numbers(
+        self,
+        name: str,
+        sample: Callable[[], Any],
+        shape: tuple[int, ...] | None,
+        described: Callable[[], tuple[Any, Any, Any]],
+    ) -> Any:
+        """Return a traced number, or an array of them."""
+        values = self.path.sampled(sample, shape)
+        law, loc, scale = described()
+        line = target_line()
+        laws = law if isinstance(law, list) else None
+        if shape is None:
+            return self._one(name, law[0] if laws else law, values, float(loc), float(scale), line)
+        count = math.prod(shape)
+        parts = zip(
+            laws or [law] * count,
+            np.ravel(values).tolist(),
+            _each(loc, shape),
+            _each(scale, shape),
+            strict=True,
+        )
+        numbers = np.empty(count, dtype=object)
+        numbers[:] = [self._one(name, *part, line) for part in parts]
+        return traced_array(numbers.reshape(shape))
+
+    def _one(
+        self, name: str, law: NoiseLaw, value: Any, loc: float, scale: float, line: tuple[str, int]
+    ) -> Any:
+        if scale == 0:
+            self.path.silent.add(line)
+            return loc
+        draw = self.path.new_draw(law, name, line, (value - loc) / scale)
+        return Traced(self.path, value, loc, {draw: scale}, pure=True)
+
+    def _order(self, count: int) -> Any:
+        return self.path.choose(
+            "permutation",
+            lambda: self.source.permutation(count),
+            lambda found: -math.lgamma(len(found) + 1) if len(found) == count else -math.inf,
+            lambda: _tuples(list(range(count)), count, np.int64, distinct=True),
+        )
+
+    def _other(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Reveal a draw of a law that is not followed, for parameters that are the same."""
+        plain, keywords = values_of(args), values_in(kwargs)
+        method: Any = getattr(self.source, name)
+        key = pickle.dumps((plain, keywords))
+        self.path.outside.setdefault(name, target_line())
+        return self.path.choose(
+            name, lambda: method(*plain, **keywords), lambda _: 0.0, _no_options, key
+        )
+
+
+def _revealing(name: str) -> Callable[..., Any]:
+    def draw(self: RecordingGenerator, *args: Any, **kwargs: Any) -> Any:
+        return self._other(name, args, kwargs)  # noqa: SLF001  (a method of that class)
+
+    draw.__name__ = name
+    draw.__doc__ = f"Draw by ``{name}``; the draw is revealed."
+    return draw
+
+
+_FOLLOWED = frozenset(vars(RecordingGenerator)) | {"bit_generator"}
+for _name in dir(_Generator):
+    if not _name.startswith("_") and _name not in _FOLLOWED:
+        setattr(RecordingGenerator, _name, _revealing(_name))
+
+
+def _no_options() -> list[Any]:
+    raise UnfollowableError("a draw without a finite law is enumerated", target_line())
+
+
+def _shape(parameters: tuple[Any, ...], size: Any) -> tuple[int, ...] | None:
+    """Return the shape of what is drawn, None of a number."""
+    if size is not None:
+        return (int(size),) if np.ndim(size) == 0 else tuple(int(each) for each in size)
+    shapes = [np.shape(each) for each in parameters]
+    return np.broadcast_shapes(*shapes) if any(shapes) else None
+
+
+def _each(value: Any, shape: tuple[int, ...] | None) -> list[Any]:
+    if shape is None:
+        return [value]
+    if np.ndim(value) == 0:
+        return [value] * math.prod(shape)
+    return np.broadcast_to(np.asarray(value), shape).ravel().tolist()
+
+
+def _taken(a: Any, places: Any, axis: int) -> Any:
+    """Return elements; of traced ones too."""
+    if isinstance(a, np.ndarray):
+        return np.take(a, places, axis=axis)
+    if next(traced_in(a), None) is not None:
+        return a[int(places)] if np.ndim(places) == 0 else traced_array(a)[places]
+    return np.take(np.asarray(a), places, axis=axis)
+
+
+def _uniform_mass(found: Any, first: int, stop: int, count: int) -> float:
+    values = np.asarray(found)
+    if values.size and not (first <= values.min() and values.max() < stop):
+        return -math.inf
+    return -values.size * math.log(count)
+
+
+def _choice_mass(found: Any, count: int, weights: Any, *, replace: bool) -> float:
+    places = np.asarray(found)
+    if places.size and places.max() >= count:
+        return -math.inf
+    if weights is not None:
+        with np.errstate(divide="ignore"):
+            return float(np.log(weights / weights.sum())[places].sum())
+    if replace:
+        return -places.size * math.log(count)
+    return math.lgamma(count - places.size + 1) - math.lgamma(count + 1)
+
+
+_MOST = 100_000
+
+
+def _tuples(values: list[int], size: Any, dtype: Any, *, distinct: bool = False) -> list[Any]:
+    """Return all that can be drawn, of any shape."""
+    from itertools import permutations, product  # noqa: PLC0415
+
+    if size is None:
+        return [np.dtype(dtype).type(each) for each in values]
+    shape = (int(size),) if np.ndim(size) == 0 else tuple(size)
+    count = math.prod(shape)
+    total = math.perm(len(values), count) if distinct else len(values) ** count
+    if total > _MOST:
+        return _no_options()
+    ways = permutations(values, count) if distinct else product(values, repeat=count)
+    return [np.array(way, dtype=dtype).reshape(shape) for way in ways]

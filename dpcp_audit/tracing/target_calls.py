@@ -1,0 +1,84 @@
+"""A call of the target with recorded randomness: how it is handed its generator, what it returns."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import traceback
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcp_audit.targets.loading import code_of
+from dpcp_audit.tracing.output_atoms import atoms_of
+from dpcp_audit.tracing.patched_randomness import recorded_globals
+from dpcp_audit.tracing.recording_generator import RecordingGenerator
+from dpcp_audit.tracing.source_lines import is_target
+from dpcp_audit.tracing.trace_errors import UnfollowableError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from dpcp_audit.tracing.output_atoms import Atom
+    from dpcp_audit.tracing.path_runs import PathRun
+    from dpcp_audit.tracing.trace_errors import Line
+
+_NAMES = ("rng", "random_state", "generator", "seed")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TracedTarget:
+    """A function of one input that draws its noise from ``rng``, or from global generators.
+
+    Parameters
+    ----------
+    function : callable
+        ``f(x, *, rng)`` or ``f(x)``; a parameter ``random_state``, ``generator`` or ``seed`` is
+        handed the generator too.
+    options : mapping
+        Keyword arguments of every call.
+    """
+
+    function: Callable[..., Any]
+    options: Mapping[str, Any]
+    keyword: str
+    home: Line
+
+    @classmethod
+    def of(cls, function: Callable[..., Any], options: Mapping[str, Any]) -> TracedTarget:
+        """Return a function as a target; its signature says how it takes its randomness."""
+        code = code_of(function)
+        home = ("", 0) if code is None else (code.co_filename, code.co_firstlineno)
+        try:
+            names = inspect.signature(function).parameters
+        except (TypeError, ValueError):
+            names = {}
+        keyword = next((name for name in _NAMES if name in names and name not in options), "")
+        return cls(function=function, options=dict(options), keyword=keyword, home=home)
+
+    def outputs(self, x: Any, path: PathRun, source: np.random.Generator) -> tuple[Atom, ...]:
+        """Run the target on a copy of ``x`` and return the plain values of its output.
+
+        Raises
+        ------
+        TraceEnd
+            If the path cannot be followed to its end.
+        """
+        rng = RecordingGenerator(path, source)
+        keywords = {**self.options, **({self.keyword: rng} if self.keyword else {})}
+        try:
+            with recorded_globals(rng), np.errstate(all="ignore"):
+                output = self.function(copy.deepcopy(x), **keywords)
+            path.returns_at(self.home)
+            return atoms_of(output, self.home)
+        except Exception as error:
+            raise UnfollowableError(
+                f"{type(error).__name__}: {str(error)[:200]}", self._place(error)
+            ) from error
+
+    def _place(self, error: BaseException) -> Line:
+        """Return the last line of the target that an error passed."""
+        frames = traceback.extract_tb(error.__traceback__)
+        lines = [(each.filename, each.lineno or 0) for each in frames if is_target(each.filename)]
+        return lines[-1] if lines else self.home

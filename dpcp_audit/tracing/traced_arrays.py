@@ -1,0 +1,305 @@
+"""Arrays of traced numbers: arrays of objects that NumPy's functions do not take apart unseen.
+
+Arithmetic, comparisons, sums and the functions that only move elements keep the noise. Extremes
+are one observation: which element is the largest. Every other function of NumPy reads the values.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from dpcp_audit._plain_data import is_list
+from dpcp_audit.tracing.traced_numbers import Traced
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from dpcp_audit.tracing.traced_numbers import Observer
+
+
+class TracedArray(np.ndarray):
+    """An array of objects some of which are traced numbers, all of one path."""
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return apply_ufunc(ufunc, method, inputs, kwargs)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return apply_function(func, args, kwargs)
+
+    def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
+        """Return the values, read, in another type; objects stay traced."""
+        if np.dtype(dtype) == object:
+            return super().astype(dtype, *args, **kwargs)
+        return values_of(self).astype(dtype, *args, **kwargs)
+
+    def argmax(self, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Any:
+        """Observe which element is the largest."""
+        return _extreme(np.argmax, self, axis, largest=True, out=out, keepdims=keepdims)
+
+    def argmin(self, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Any:
+        """Observe which element is the smallest."""
+        return _extreme(np.argmin, self, axis, largest=False, out=out, keepdims=keepdims)
+
+    def max(self, axis: Any = None, out: Any = None, **kwargs: Any) -> Any:
+        """Return the largest element, still traced."""
+        return _peak(np.max, self, axis, largest=True, out=out, **kwargs)
+
+    def min(self, axis: Any = None, out: Any = None, **kwargs: Any) -> Any:
+        """Return the smallest element, still traced."""
+        return _peak(np.min, self, axis, largest=False, out=out, **kwargs)
+
+    def mean(self, axis: Any = None, dtype: Any = None, out: Any = None, **kwargs: Any) -> Any:
+        """Return the mean, still traced."""
+        if dtype is not None or out is not None or kwargs:
+            return values_of(self).mean(axis, dtype, out, **kwargs)
+        total = np.add.reduce(self, axis=axis)
+        return total / (self.size / np.size(total))
+
+    def sort(self, *args: Any, **kwargs: Any) -> None:
+        """Sort in place; the values are read."""
+        self[...] = np.sort(values_of(self), *args, **kwargs)
+
+    def argsort(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the order of the values, read."""
+        return values_of(self).argsort(*args, **kwargs)
+
+    def searchsorted(self, *args: Any, **kwargs: Any) -> Any:
+        """Return places among the values, read."""
+        return values_of(self).searchsorted(*args, **kwargs)
+
+    def round(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the values, read and rounded."""
+        return values_of(self).round(*args, **kwargs)
+
+    def var(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the variance of the values, read."""
+        return values_of(self).var(*args, **kwargs)
+
+    def std(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the standard deviation of the values, read."""
+        return values_of(self).std(*args, **kwargs)
+
+    def tobytes(self, *args: Any, **kwargs: Any) -> bytes:
+        """Return the bytes of the values, read: those of objects are addresses."""
+        return values_of(self).tobytes(*args, **kwargs)
+
+    def __reduce__(self) -> Any:
+        return values_of(self).__reduce__()
+
+    def __repr__(self) -> str:
+        return repr(values_of(self))
+
+    def __str__(self) -> str:
+        return str(values_of(self))
+
+
+def traced_array(numbers: Any) -> TracedArray:
+    """Return an array of objects as one that NumPy's functions do not take apart."""
+    return cast("TracedArray", np.asarray(numbers, dtype=object).view(TracedArray))
+
+
+def values_of(value: Any) -> Any:
+    """Return plain data in place of traced data: the values are read."""
+    if isinstance(value, Traced):
+        return value.read()
+    if isinstance(value, np.ndarray):
+        if value.dtype != object:
+            return value.view(np.ndarray)
+        plain = [values_of(each) for each in value.ravel().tolist()]
+        return np.array(plain).reshape(value.shape) if plain else np.zeros(value.shape)
+    if is_list(value) or isinstance(value, tuple):
+        return type(value)(values_of(each) for each in cast("list[Any]", value))
+    return value
+
+
+def traced_in(value: Any) -> Iterator[Traced]:
+    """Yield the traced numbers in arrays, lists and tuples."""
+    if isinstance(value, Traced):
+        yield value
+    elif isinstance(value, np.ndarray):
+        if value.dtype == object:
+            yield from traced_in(value.ravel().tolist())
+    elif isinstance(value, list | tuple):
+        for each in cast("list[Any]", value):
+            yield from traced_in(each)
+
+
+def apply_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: Any) -> Any:
+    """Apply a ufunc; what it does not keep traced, it reads."""
+    targets = kwargs.pop("out", None)
+    if ufunc is np.add and method == "reduce" and not kwargs.keys() - {"axis"}:
+        result = _summed(inputs[0], kwargs.get("axis", 0))
+    elif ufunc in _EXTREMES and method == "reduce" and not kwargs.keys() - {"axis"}:
+        numbers = traced_array(inputs[0])
+        axis = kwargs.get("axis", 0)
+        result = _peak(ufunc.reduce, numbers, axis, largest=_EXTREMES[ufunc])
+    elif ufunc in _FINITE and method == "__call__" and not kwargs:
+        result = _finite(ufunc, inputs[0])
+    elif ufunc.__name__ in _KEEPING and method in _METHODS and not kwargs:
+        result = _wrapped(getattr(ufunc, method)(*map(_objects, inputs)))
+    else:
+        result = getattr(ufunc, method)(*map(values_of, inputs), **values_in(kwargs))
+    return result if targets is None else _stored(result, targets)
+
+
+def apply_function(function: Any, args: Any, kwargs: Any) -> Any:
+    """Apply a function of NumPy; what it does not keep traced, it reads."""
+    name = function.__name__
+    if name in _OWN and not isinstance(args[0], Traced):
+        return getattr(traced_array(args[0]), _OWN[name])(*args[1:], **kwargs)
+    if name in _LIKE:
+        return function(np.zeros(np.shape(args[0])), *args[1:], **kwargs)
+    if name in _MOVING:
+        return _wrapped(function(*map(_bare, args), **{k: _bare(v) for k, v in kwargs.items()}))
+    return function(*values_of(tuple(args)), **values_in(kwargs))
+
+
+def values_in(kwargs: Any) -> dict[str, Any]:
+    """Return keyword arguments with the values of those that are traced, read."""
+    return {key: values_of(value) for key, value in kwargs.items()}
+
+
+def _objects(value: Any) -> Any:
+    if isinstance(value, Traced):
+        box = np.empty((), dtype=object)
+        box[()] = value
+        return box
+    return np.asarray(value).astype(object)
+
+
+def _bare(value: Any) -> Any:
+    """Return the plain array of objects behind a traced one, also in lists and tuples."""
+    if isinstance(value, TracedArray):
+        return value.view(np.ndarray)
+    if isinstance(value, list | tuple):
+        return type(value)(_bare(each) for each in cast("list[Any]", value))
+    return value
+
+
+def _wrapped(result: Any) -> Any:
+    """Return arrays of objects as traced arrays, also in lists and tuples."""
+    if isinstance(result, np.ndarray) and result.dtype == object:
+        return result.view(TracedArray)
+    if type(result) in {list, tuple}:
+        return type(result)(_wrapped(each) for each in result)
+    return result
+
+
+def _stored(result: Any, targets: tuple[Any, ...]) -> Any:
+    """Write a result into the arrays that were given for it: plain ones take values, read."""
+    target = targets[0]
+    if isinstance(target, np.ndarray) and target.dtype == object:
+        target.view(np.ndarray)[...] = _objects(result)
+    else:
+        target[...] = values_of(result)
+    return target
+
+
+def _summed(numbers: Any, axis: Any) -> Any:
+    """Return sums whose values are rounded as NumPy rounds sums of plain numbers."""
+    plain = np.asarray(numbers).view(np.ndarray)
+    sums = np.add.reduce(plain, axis=axis)
+    shadow = np.add.reduce(_shadow(plain), axis=axis)
+    if not isinstance(sums, np.ndarray):
+        return _with_value(sums, shadow)
+    pairs = zip(sums.ravel().tolist(), np.ravel(shadow), strict=True)
+    boxed = np.empty(sums.size, dtype=object)
+    boxed[:] = [_with_value(each, value) for each, value in pairs]
+    return traced_array(boxed.reshape(sums.shape))
+
+
+def _shadow(numbers: Any) -> Any:
+    """Return the numbers that an untraced run would hold, without an observation."""
+    plain = [each.value if isinstance(each, Traced) else each for each in numbers.ravel().tolist()]
+    return np.array(plain).reshape(numbers.shape)
+
+
+def _with_value(number: Any, value: Any) -> Any:
+    if not isinstance(number, Traced):
+        return number
+    return Traced(number.path, value, number.offset, number.terms, pure=number.pure)
+
+
+def _finite(ufunc: Any, number: Any) -> Any:
+    """Return whether numbers are NaN or infinite: noise never is, so nothing is read."""
+    if isinstance(number, Traced):
+        return ufunc(number.offset)
+    plain = [e.offset if isinstance(e, Traced) else e for e in number.ravel().tolist()]
+    return ufunc(np.array(plain, dtype=float).reshape(number.shape))
+
+
+def _extreme(
+    fallback: Callable[..., Any],
+    numbers: Any,
+    axis: Any,
+    *,
+    largest: bool,
+    out: Any = None,
+    keepdims: bool = False,
+) -> Any:
+    plain = numbers.view(np.ndarray)
+    if out is not None or keepdims:
+        return fallback(values_of(numbers), axis, out, keepdims=keepdims)
+    if axis is None or plain.ndim == 1:
+        return _place(plain.ravel(), largest=largest)
+    moved = np.moveaxis(plain, axis, -1)
+    places = [_place(row, largest=largest) for row in moved.reshape(-1, moved.shape[-1])]
+    return np.array(places, dtype=np.intp).reshape(moved.shape[:-1])
+
+
+def _peak(
+    fallback: Callable[..., Any],
+    numbers: Any,
+    axis: Any,
+    *,
+    largest: bool,
+    out: Any = None,
+    **kwargs: Any,
+) -> Any:
+    plain = numbers.view(np.ndarray)
+    if out is not None or kwargs or (axis is not None and plain.ndim != 1):
+        return fallback(values_of(numbers), axis=axis, out=out, **kwargs)
+    flat = plain.ravel()
+    return flat[_place(flat, largest=largest)]
+
+
+def _place(numbers: Any, *, largest: bool) -> int:
+    listed: list[Any] = numbers.tolist()
+    path: Any = next((each.path for each in listed if isinstance(each, Traced)), None)
+    if path is None:
+        return int(np.argmax(listed) if largest else np.argmin(listed))
+    return int(path.extreme(listed, largest=largest))
+
+
+_EXTREMES = {np.maximum: True, np.minimum: False}
+_FINITE = frozenset({np.isnan, np.isinf, np.isfinite})
+_METHODS = frozenset({"__call__", "accumulate", "outer"})
+_KEEPING = frozenset(
+    "add subtract multiply divide negative positive absolute conjugate less less_equal greater "
+    "greater_equal equal not_equal maximum minimum fmax fmin clip matmul".split()  # noqa: SIM905
+)
+"""Ufuncs whose loop over objects uses Python's operators alone."""
+_OWN = {
+    "argmax": "argmax",
+    "argmin": "argmin",
+    "max": "max",
+    "amax": "max",
+    "min": "min",
+    "amin": "min",
+    "mean": "mean",
+}
+_LIKE = frozenset({"zeros_like", "ones_like", "empty_like", "full_like", "shape", "ndim", "size"})
+_MOVING = frozenset(
+    "append array_split atleast_1d atleast_2d broadcast_to clip column_stack concatenate copy "  # noqa: SIM905
+    "cumsum delete diff dot dstack expand_dims flip fliplr flipud hsplit hstack inner insert "
+    "moveaxis outer ravel repeat reshape roll rollaxis split squeeze stack sum swapaxes take "
+    "tensordot tile transpose vdot vsplit vstack where".split()
+)
+"""Functions that only move elements, or add, multiply and compare them."""
+
+
+def observer_of(numbers: Any) -> Observer | None:
+    """Return the path of the first traced number, if there is one."""
+    return next((each.path for each in traced_in(numbers)), None)

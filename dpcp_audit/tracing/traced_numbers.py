@@ -1,0 +1,274 @@
+"""A number that remembers its noise: ``offset + Σ coefficient·Z`` over standard draws Z.
+
+Sums with data and multiples keep that form. A comparison is an observation of one bit. Whatever
+needs the number itself (``float``, ``int``, formatting, hashing, a function of C code) reads it,
+which is an observation of its value: nothing is dropped silently.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+import operator
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from dpcp_audit.tracing.draws import Comparison
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpcp_audit.tracing.draws import Draw
+
+Terms = dict["Draw", float]
+"""Coefficients of standard draws."""
+
+
+class Observer(Protocol):
+    """The path that a traced number belongs to."""
+
+    def read(self, number: Traced, /) -> Any:
+        """Observe the number's value."""
+        ...
+
+    def compare(self, left: Traced, how: Comparison, right: Any, /) -> bool:
+        """Observe a comparison."""
+        ...
+
+    def ufunc(self, ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: Any, /) -> Any:
+        """Apply a ufunc of NumPy to numbers some of which are traced."""
+        ...
+
+    def array_function(self, function: Any, args: Any, kwargs: Any, /) -> Any:
+        """Apply a function of NumPy to arguments some of which are traced."""
+        ...
+
+
+def is_plain(value: object) -> bool:
+    """Tell whether a value is a real number of Python or NumPy, or a boolean."""
+    return isinstance(value, int | float | np.number | np.bool_) and not np.iscomplexobj(value)
+
+
+class Traced:
+    """A traced number.
+
+    Parameters
+    ----------
+    path : Observer
+        The run that it belongs to.
+    value : float or int
+        What an untraced run would hold here, to the last bit; NaN where the run is a replay.
+    offset : float
+        The part without noise.
+    terms : dict
+        The standard draws with their coefficients; never empty.
+    pure : bool
+        Whether nothing has been added to the noise.
+    """
+
+    __slots__ = ("offset", "path", "pure", "terms", "value")
+
+    def __init__(
+        self, path: Observer, value: Any, offset: float, terms: Terms, *, pure: bool = False
+    ) -> None:
+        self.path = path
+        self.value = value
+        self.offset = offset
+        self.terms = terms
+        self.pure = pure
+
+    def read(self) -> Any:
+        """Observe the value and return it."""
+        return self.path.read(self)
+
+    def _shifted(self, value: Any, other: Any, sign: float) -> Any:
+        """Return self + sign·other, of the given value."""
+        if isinstance(other, Traced):
+            terms = dict(self.terms)
+            for draw, coefficient in other.terms.items():
+                terms[draw] = terms.get(draw, 0.0) + sign * coefficient
+            return self._made(value, self.offset + sign * other.offset, terms)
+        number = float(other)
+        if not math.isfinite(number):
+            return type(value)(sign * number) if isinstance(value, float) else sign * number
+        return Traced(self.path, value, self.offset + sign * number, self.terms)
+
+    def _scaled(self, value: Any, factor: float) -> Any:
+        if not math.isfinite(factor):
+            return operator.mul(self.read(), factor)
+        terms = {draw: factor * each for draw, each in self.terms.items()}
+        return self._made(value, factor * self.offset, terms, pure=self.pure)
+
+    def _made(self, value: Any, offset: float, terms: Terms, *, pure: bool = False) -> Any:
+        left = {draw: each for draw, each in terms.items() if each != 0.0}
+        if not left:
+            return value if value == value else offset  # noqa: PLR0124  (NaN in a replay)
+        return Traced(self.path, value, offset, left, pure=pure)
+
+    def __add__(self, other: Any) -> Any:
+        if isinstance(other, Traced):
+            return self._shifted(self.value + other.value, other, 1.0)
+        return self._shifted(self.value + other, other, 1.0) if is_plain(other) else NotImplemented
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        if isinstance(other, Traced):
+            return self._shifted(self.value - other.value, other, -1.0)
+        return self._shifted(self.value - other, other, -1.0) if is_plain(other) else NotImplemented
+
+    def __rsub__(self, other: Any) -> Any:
+        if not is_plain(other):
+            return NotImplemented
+        return (-self)._shifted(other - self.value, other, 1.0)
+
+    def __neg__(self) -> Any:
+        return self._scaled(-self.value, -1.0)
+
+    def __pos__(self) -> Any:
+        return self
+
+    def __mul__(self, other: Any) -> Any:
+        if isinstance(other, Traced):
+            return self * other.read()
+        if not is_plain(other):
+            return NotImplemented
+        return self._scaled(self.value * other, float(other))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        if isinstance(other, Traced):
+            return self / other.read()
+        if not is_plain(other):
+            return NotImplemented
+        if other == 0 or not math.isfinite(other):
+            return self.read() / other
+        value = self.value / other
+        terms = {draw: each / float(other) for draw, each in self.terms.items()}
+        return self._made(value, self.offset / float(other), terms, pure=self.pure)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return other / self.read()
+
+    def __abs__(self) -> Any:
+        return -self if self < 0 else self
+
+    def __lt__(self, other: Any) -> Any:
+        return self._compared(Comparison.LESS, other)
+
+    def __le__(self, other: Any) -> Any:
+        return self._compared(Comparison.LESS_EQUAL, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return self._compared(Comparison.GREATER, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return self._compared(Comparison.GREATER_EQUAL, other)
+
+    def __eq__(self, other: object) -> Any:
+        return self._compared(Comparison.EQUAL, other)
+
+    def __ne__(self, other: object) -> Any:
+        return self._compared(Comparison.NOT_EQUAL, other)
+
+    def _compared(self, how: Comparison, other: Any) -> Any:
+        if not isinstance(other, Traced) and not is_plain(other):
+            return NotImplemented
+        return self.path.compare(self, how, other)
+
+    def __bool__(self) -> bool:
+        return self.path.compare(self, Comparison.NOT_EQUAL, 0)
+
+    def __hash__(self) -> int:
+        return hash(self.read())
+
+    def __float__(self) -> float:
+        return float(self.read())
+
+    def __int__(self) -> int:
+        return int(self.read())
+
+    def __index__(self) -> int:
+        return operator.index(self.read())
+
+    def __complex__(self) -> complex:
+        return complex(self.read())
+
+    def __round__(self, digits: int | None = None) -> Any:
+        return round(self.read(), digits)
+
+    def __trunc__(self) -> int:
+        return math.trunc(self.read())
+
+    def __floor__(self) -> int:
+        return math.floor(self.read())
+
+    def __ceil__(self) -> int:
+        return math.ceil(self.read())
+
+    def __str__(self) -> str:
+        return str(self.read())
+
+    def __repr__(self) -> str:
+        return repr(self.read())
+
+    def __format__(self, form: str) -> str:
+        return format(self.read(), form)
+
+    def __copy__(self) -> Traced:
+        return self
+
+    def __deepcopy__(self, memory: Any) -> Traced:
+        return self
+
+    def __reduce__(self) -> Any:
+        return type(self.value), (self.read(),)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return self.path.ufunc(ufunc, method, inputs, kwargs)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return self.path.array_function(func, args, kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what NumPy's numbers have too; functions of the value read it."""
+        if name in _ITSELF:
+            return lambda *_: self
+        if name in _ELEMENTWISE:
+            return lambda: getattr(np, name)(self.read())
+        if name.startswith("_") or name == "dtype" or not hasattr(np.float64, name):
+            raise AttributeError(name)
+        return getattr(np.float64(self.read()), name)
+
+
+def _reading(function: Callable[..., Any]) -> Callable[..., Any]:
+    def forward(self: Traced, other: Any) -> Any:
+        return function(self.read(), other.read() if isinstance(other, Traced) else other)
+
+    return forward
+
+
+def _reflected(function: Callable[..., Any]) -> Callable[..., Any]:
+    def backward(self: Traced, other: Any) -> Any:
+        return function(other, self.read())
+
+    return backward
+
+
+for _name in ("mod", "floordiv", "pow", "lshift", "rshift", "and", "or", "xor"):
+    _plain = getattr(operator, f"__{_name}__")
+    setattr(Traced, f"__{_name}__", _reading(_plain))
+    setattr(Traced, f"__r{_name}__", _reflected(_plain))
+Traced.__divmod__ = _reading(divmod)  # type: ignore[attr-defined]
+Traced.__rdivmod__ = _reflected(divmod)  # type: ignore[attr-defined]
+
+_ITSELF = frozenset({"item", "copy", "conjugate", "squeeze"})
+_ELEMENTWISE = frozenset(
+    name
+    for name in dir(np)
+    if isinstance(ufunc := getattr(np, name), np.ufunc) and ufunc.nin == ufunc.nout == 1
+)
+"""Methods that NumPy calls on the elements of an array of objects."""
+numbers.Real.register(Traced)
