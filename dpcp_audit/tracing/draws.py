@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 _LATTICE = 1e-9
 """How far a discrete draw may seem to be from a whole number, by rounding."""
-
 
 
 class Comparison(StrEnum):
@@ -70,7 +69,7 @@ _DOWNWARD = frozenset({Comparison.LESS, Comparison.LESS_EQUAL})
 _STRICT = frozenset({Comparison.LESS, Comparison.GREATER})
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Region:
     """The values of a standard draw Z that the observations leave.
 
@@ -78,13 +77,13 @@ class Region:
     ----------
     low, high : float
         Its ends; of a discrete draw whole numbers that belong to it.
-    excluded : set of float
+    excluded : frozenset of float
         Values of a discrete draw between them that are ruled out.
     """
 
     low: float = -math.inf
     high: float = math.inf
-    excluded: set[float] = field(default_factory=set[float])
+    excluded: frozenset[float] = frozenset()
 
     @property
     def whole(self) -> bool:
@@ -102,11 +101,15 @@ class Region:
             high = min(high, _inside(bound, strict=how in _STRICT) if discrete else bound)
         else:
             low = max(low, -_inside(-bound, strict=how in _STRICT) if discrete else bound)
-        return Region(low=low, high=high, excluded=excluded)
+        return Region(low, high, excluded)
 
     def holds(self, z: float, *, slack: float) -> bool:
         """Tell whether a value lies in the region, but for ``slack``."""
         return self.low - slack <= z <= self.high + slack and z not in self.excluded
+
+
+WHOLE = Region()
+"""Of a draw of which nothing has been observed."""
 
 
 def _is_whole(number: float) -> bool:
@@ -122,7 +125,7 @@ def _inside(bound: float, *, strict: bool) -> float:
     return math.floor(bound)
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Draw:
     """A draw ``loc + scale·Z`` of one path.
 
@@ -159,7 +162,7 @@ class Draw:
     name: str
     line: Line
     standard: float = math.nan
-    region: Region = field(default_factory=Region)
+    region: Region = WHOLE
     point: float | None = None
     log_unit: float = 0.0
     revealed: float = 0.0

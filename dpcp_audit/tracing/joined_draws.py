@@ -66,10 +66,10 @@ def component_log_probability(bits: Sequence[JoinedBit]) -> tuple[Draw, float]:
         return _normal_sum(bits[0])
     if any(len(bit.terms) > 2 for bit in bits):
         raise NeedsValuesError("more than two draws are compared", bits[0].terms[0][0].line)
-    common = set.intersection(*({draw for draw, _ in bit.terms} for bit in bits))
+    common = [draw for draw in draws if all(draw in dict(bit.terms) for bit in bits)]
     if not common:
         raise NeedsValuesError("no draw is shared by all comparisons", next(iter(draws)).line)
-    root = min(common, key=lambda draw: draw.index)
+    root = min(common, key=_index)
     leaves = _leaves(root, bits)
     softmax = _softmax(root, leaves)
     if softmax is not None:
@@ -78,6 +78,10 @@ def component_log_probability(bits: Sequence[JoinedBit]) -> tuple[Draw, float]:
     if law is None or any(draw.law is None for draw in draws):
         raise NeedsValuesError("a draw without a law is compared", root.line)
     return root, _summed(root, leaves) if law.discrete else _integrated(root, leaves)
+
+
+def _index(draw: Draw) -> int:
+    return draw.index
 
 
 Leaves = dict["Draw", list[tuple[float, float, float, Comparison]]]
@@ -123,7 +127,7 @@ def _softmax(root: Draw, leaves: Leaves) -> float | None:
             return None
         if not math.isclose(own, -coefficient, rel_tol=1e-12) or upward != (own > 0):
             return None
-        gaps.append(-offset / own if upward else -offset / own)
+        gaps.append(-offset / own)
     return -float(logsumexp([0.0, *gaps]))
 
 
@@ -180,14 +184,13 @@ def _summed(root: Draw, leaves: Leaves) -> float:
     """Return the log of the sum over the values of a discrete root."""
     law = root.law
     assert law is not None  # noqa: S101  (the caller made sure)
-    first = max(root.region.low, 0.0)
-    last = min(root.region.high, first + _MOST_VALUES)
-    values = np.arange(first, last + 1)
-    terms = law.log_point(values) + _given(values, leaves)
-    peak = terms.max()
-    if math.isfinite(peak) and last < root.region.high and terms[-1] > peak - 40:
+    ends = law.support()
+    first, last = max(root.region.low, ends[0]), min(root.region.high, ends[1])
+    if last - first > _MOST_VALUES:
         raise NeedsValuesError("a discrete draw has too many values to be added up", root.line)
-    return float(logsumexp(terms)) if math.isfinite(peak) else LOST
+    values = np.array([z for z in np.arange(first, last + 1) if z not in root.region.excluded])
+    terms = law.log_point(values) + _given(values, leaves)
+    return float(logsumexp(terms)) if np.isfinite(terms).any() else LOST
 
 
 def _integrated(root: Draw, leaves: Leaves) -> float:

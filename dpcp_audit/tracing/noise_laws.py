@@ -17,6 +17,8 @@ from scipy.special import gammaln, log_ndtr, logsumexp
 if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray
 
+_NEVER = -1e6
+"""The log-probability of another trial, where the first one succeeds: not -inf, for 0·inf."""
 _MANY = 1_000_000
 """The most values of a discrete law that are added up."""
 
@@ -52,6 +54,10 @@ class NoiseLaw(ABC):
     def values(self) -> FloatArray | None:
         """Return all values of a finite law, None of any other."""
         return None
+
+    def support(self) -> tuple[float, float]:
+        """Return an interval outside of which the mass is below e^-700, or none."""
+        return self.reach
 
 
 class _Normal(NoiseLaw):
@@ -109,7 +115,8 @@ class _Gumbel(NoiseLaw):
     def log_interval(self, low: FloatArray, high: FloatArray) -> FloatArray:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             gap = np.where(np.isposinf(low), 0.0, np.exp(-low) * -np.expm1(low - high))
-            return np.where(high > low, -np.exp(-high) + np.log(-np.expm1(-gap)), -np.inf)
+            inside = -np.exp(-high) + np.log(-np.expm1(-gap))
+            return np.where(high > low, inside, -np.inf)
 
 
 class _Uniform(NoiseLaw):
@@ -124,7 +131,8 @@ class _Uniform(NoiseLaw):
 
     def log_interval(self, low: FloatArray, high: FloatArray) -> FloatArray:
         with np.errstate(divide="ignore"):
-            return np.log(np.maximum(0.0, np.minimum(high, 1.0) - np.maximum(low, 0.0)))
+            inside = np.minimum(high, 1.0) - np.maximum(low, 0.0)
+            return np.asarray(np.log(np.maximum(0.0, inside)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,9 +153,13 @@ class Geometric(NoiseLaw):
         first, last = np.maximum(low, 1.0) - 1, np.maximum(high, 0.0)
         return _log_difference(first * self._log_fails, last * self._log_fails)
 
+    def support(self) -> tuple[float, float]:
+        """Return an interval that holds all but a mass of e^-700."""
+        return 1.0, math.ceil(700 / -self._log_fails) + 1
+
     @property
     def _log_fails(self) -> float:
-        return math.log1p(-self.p) if self.p < 1 else -math.inf
+        return math.log1p(-self.p) if self.p < 1 else _NEVER
 
 
 class _Counted(NoiseLaw):
@@ -156,7 +168,7 @@ class _Counted(NoiseLaw):
     discrete = True
 
     def log_interval(self, low: FloatArray, high: FloatArray) -> FloatArray:
-        first, last = self._support()
+        first, last = self.support()
         pairs = zip(np.maximum(low, first), np.minimum(high, last), strict=True)
         return np.array([self._added(a, b) for a, b in pairs])
 
@@ -165,10 +177,6 @@ class _Counted(NoiseLaw):
             return -math.inf
         points = np.arange(low, min(high, low + _MANY) + 1)
         return float(logsumexp(self.log_point(points)))
-
-    @abstractmethod
-    def _support(self) -> tuple[float, float]:
-        """Return the smallest and the largest value, but for a mass of e^-700."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +194,8 @@ class Poisson(_Counted):
         k = np.maximum(z, 0.0)
         return np.where(z >= 0, k * math.log(self.rate) - self.rate - gammaln(k + 1), -np.inf)
 
-    def _support(self) -> tuple[float, float]:
+    def support(self) -> tuple[float, float]:
+        """Return an interval that holds all but a mass of e^-700."""
         return 0.0, math.ceil(self.rate + 60 * math.sqrt(self.rate) + 800)
 
 
@@ -213,7 +222,8 @@ class Binomial(_Counted):
         """Return 0 to n."""
         return np.arange(self.n + 1.0)
 
-    def _support(self) -> tuple[float, float]:
+    def support(self) -> tuple[float, float]:
+        """Return 0 and n."""
         return 0.0, float(self.n)
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from dpcp_audit.tracing.trace_errors import Line
@@ -25,9 +24,8 @@ class Seen(StrEnum):
     """A draw that was revealed as it was made, such as an index."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Observation:
-    """An entry of a transcript.
+class Observation(NamedTuple):
+    """An entry of a transcript; a tuple, since a path makes thousands of them.
 
     Parameters
     ----------

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from dpcp_audit._plain_data import is_record, is_sequence
+from dpcp_audit._types import is_array
 from dpcp_audit.tracing.path_runs import SAME
 from dpcp_audit.tracing.trace_errors import UnfollowableError
 from dpcp_audit.tracing.traced_arrays import values_of
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 
 Atom = str | float | int | bool | complex | bytes | None
 """A plain value, comparable."""
+
+
+_PLAIN = (bool, int, float, complex, str, bytes, np.generic)
 
 
 def atoms_of(output: Any, line: Line) -> tuple[Atom, ...]:
@@ -38,9 +43,11 @@ def _atoms(value: Any, line: Line, depth: int) -> Iterator[Atom]:
         raise UnfollowableError("the output is nested too deeply", line)
     if isinstance(value, Traced):
         yield _plain(value.read())
-    elif value is None or isinstance(value, bool | int | float | complex | str | bytes | np.generic):
+    elif value is None or isinstance(
+        value, bool | int | float | complex | str | bytes | np.generic
+    ):
         yield _plain(value)
-    elif isinstance(value, np.ndarray):
+    elif is_array(value):
         yield f"array{value.shape}"
         yield from map(_plain, np.ravel(values_of(value)).tolist())
     else:
@@ -49,10 +56,11 @@ def _atoms(value: Any, line: Line, depth: int) -> Iterator[Atom]:
 
 def _inside(value: Any, line: Line, depth: int) -> Iterator[Atom]:
     kind = type(value).__name__
-    if isinstance(value, dict):
-        parts = [part for pair in cast("dict[Any, Any]", value).items() for part in pair]
-    elif isinstance(value, list | tuple):
-        parts = list(cast("list[Any]", value))
+    parts: list[Any]
+    if is_record(value):
+        parts = [part for pair in value.items() for part in pair]
+    elif is_sequence(value):
+        parts = list(value)
     elif isinstance(value, set | frozenset):
         parts = sorted(cast("set[Any]", value), key=repr)
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
@@ -64,8 +72,8 @@ def _inside(value: Any, line: Line, depth: int) -> Iterator[Atom]:
         yield from _atoms(part, line, depth + 1)
 
 
-def _plain(value: Any) -> Atom:
-    return value.item() if isinstance(value, np.generic) else value
+def _plain(value: Any) -> Any:
+    return cast("Any", value).item() if isinstance(value, np.generic) else value
 
 
 def same_atoms(first: tuple[Atom, ...], second: tuple[Atom, ...]) -> bool:

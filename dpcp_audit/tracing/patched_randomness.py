@@ -1,3 +1,6 @@
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
+# pyright: reportUnknownParameterType=false, reportIncompatibleMethodOverride=false
 """The global generators of NumPy and Python, handed to a path for the length of a call.
 
 Generators that the target seeds with a constant stay what they are: their draws are no noise.
@@ -13,20 +16,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.tracing.recording_generator import RecordingGenerator
 from dpcp_audit.tracing.source_lines import target_line
 from dpcp_audit.tracing.trace_errors import UnfollowableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-_SAME = (
-    "normal laplace gumbel exponential uniform standard_normal standard_exponential geometric "
-    "poisson binomial choice permutation shuffle random gamma beta chisquare f dirichlet "
-    "hypergeometric logistic lognormal logseries multinomial multivariate_normal "
-    "negative_binomial noncentral_chisquare noncentral_f pareto power rayleigh standard_cauchy "
-    "standard_gamma standard_t triangular vonmises wald weibull zipf bytes"
-).split()
+    from dpcp_audit.tracing.recording_generator import RecordingGenerator
+
+_SHARED = """
+normal laplace gumbel exponential uniform standard_normal standard_exponential geometric
+poisson binomial choice permutation shuffle random gamma beta chisquare f dirichlet
+hypergeometric logistic lognormal logseries multinomial multivariate_normal
+negative_binomial noncentral_chisquare noncentral_f pareto power rayleigh standard_cauchy
+standard_gamma standard_t triangular vonmises wald weibull zipf bytes
+"""
+_SAME = tuple(_SHARED.split())
 """Functions of ``numpy.random`` that generators have under the same name."""
 
 
@@ -55,7 +60,7 @@ class LegacyRecorder:
 
     def seed(self, seed: Any = None) -> None:
         """Seed: from now on nothing is noise, unless the seed is None."""
-        self.seeded = None if seed is None else np.random.RandomState(seed)  # noqa: NPY002
+        self.seeded = None if seed is None else np.random.RandomState(seed)
 
     def set_state(self, *_: Any) -> None:
         """Refuse: the state may come from anywhere."""
@@ -97,7 +102,7 @@ class PythonRecorder:
 
         return draw
 
-    def seed(self, a: Any = None, version: int = 2) -> None:
+    def seed(self, a: Any = None, version: int = 2) -> None:  # noqa: ARG002  (as it is called)
         """Seed: from now on nothing is noise, unless the seed is None."""
         self.seeded = None if a is None else random.Random(a)  # noqa: S311
 
@@ -107,7 +112,12 @@ def _pick(rng: RecordingGenerator, population: Any) -> Any:
 
 
 def _picks(
-    rng: RecordingGenerator, population: Any, weights: Any = None, *, cum_weights: Any = None, k: int = 1
+    rng: RecordingGenerator,
+    population: Any,
+    weights: Any = None,
+    *,
+    cum_weights: Any = None,
+    k: int = 1,
 ) -> list[Any]:
     if cum_weights is not None:
         weights = np.diff(cum_weights, prepend=0.0)
@@ -150,7 +160,10 @@ def recorded_globals(rng: RecordingGenerator) -> Generator[None]:
     default_rng, state = np.random.default_rng, np.random.RandomState
 
     def forward(name: str) -> Callable[..., Any]:
-        return lambda *args, **kwargs: getattr(legacy, name)(*args, **kwargs)
+        def draw(*args: Any, **kwargs: Any) -> Any:
+            return getattr(legacy, name)(*args, **kwargs)
+
+        return draw
 
     def own_rng(seed: Any = None) -> Any:
         return rng if seed is None else default_rng(seed)

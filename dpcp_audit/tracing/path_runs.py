@@ -7,10 +7,8 @@ the observations of another path. Both keep, for every draw, what the observatio
 from __future__ import annotations
 
 import math
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from collections.abc import Callable, Sequence  # noqa: TC003  (fields of a named tuple)
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from dpcp_audit.tracing import traced_arrays
 from dpcp_audit.tracing.draws import Comparison, Draw, JoinedBit
@@ -24,13 +22,56 @@ from dpcp_audit.tracing.trace_errors import (
 from dpcp_audit.tracing.traced_numbers import Terms, Traced
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from dpcp_audit.tracing.noise_laws import NoiseLaw
     from dpcp_audit.tracing.trace_errors import Line
 
 SAME = 1e-12
 """Relative difference, by rounding, up to which two settled numbers are the same."""
+
+
+class Choice(NamedTuple):
+    """A draw that is revealed as it is made.
+
+    Parameters
+    ----------
+    name : str
+        As the generator's method is called.
+    sample : callable
+        Draws it.
+    log_mass : callable
+        The log-probability of what was drawn.
+    options : callable
+        All that may be drawn.
+    key : object
+        Its parameters, where its probability is not known; else None.
+    """
+
+    name: str
+    sample: Callable[[], Any]
+    log_mass: Callable[[Any], float]
+    options: Callable[[], Sequence[Any]]
+    key: Any = None
+
+
+class Question(NamedTuple):
+    """What the program is about to see.
+
+    Parameters
+    ----------
+    found : Observation
+        Without its result.
+    plain : object
+        What an untraced run sees.
+    terms : dict
+        The draws of the number that is observed, with their coefficients.
+    how : Comparison or None
+        Of a bit: how the number is compared with 0.
+    """
+
+    found: Observation
+    plain: Any
+    terms: Terms
+    how: Comparison | None = None
 
 
 class PathRun:
@@ -41,7 +82,14 @@ class PathRun:
     values : bool
         Whether numbers with several draws are revealed one by one, where a comparison or a sum
         of them would do: an upper bound of what is seen.
+
+    Attributes
+    ----------
+    live : bool
+        Whether a generator draws; a replay has NaN in place of every draw.
     """
+
+    live: ClassVar[bool] = False
 
     def __init__(self, *, values: bool = False) -> None:
         self.values = values
@@ -53,36 +101,12 @@ class PathRun:
         self.home: Line | None = None
         self.impossible = False
 
-    def decided(
-        self, found: Observation, plain: Any, terms: Terms, how: Comparison | None = None
-    ) -> Any:
-        """Return the result of an observation, where ``plain`` is what an untraced run sees.
-
-        Parameters
-        ----------
-        found : Observation
-            Without its result.
-        terms : dict
-            Of the number that is observed.
-        how : Comparison or None
-            Of a bit: how it is compared with 0.
-        """
+    def decided(self, asked: Question) -> Any:
+        """Return the result of an observation, and note it."""
         raise NotImplementedError
 
-    def chosen(
-        self,
-        name: str,
-        line: Line,
-        sample: Callable[[], Any],
-        log_mass: Callable[[Any], float],
-        options: Callable[[], Sequence[Any]],
-        key: Any,
-    ) -> Any:
+    def chosen(self, choice: Choice, line: Line) -> Any:
         """Return a draw that is revealed as it is made."""
-        raise NotImplementedError
-
-    def sampled(self, sample: Callable[[], Any], shape: tuple[int, ...] | None) -> Any:
-        """Return what a generator draws; NaN, of that shape, in a replay."""
         raise NotImplementedError
 
     def returns_at(self, home: Line) -> None:
@@ -97,22 +121,19 @@ class PathRun:
         self.draws.append(draw)
         return draw
 
-    def choose(
-        self,
-        name: str,
-        sample: Callable[[], Any],
-        log_mass: Callable[[Any], float],
-        options: Callable[[], Sequence[Any]],
-        key: Any = None,
-    ) -> Any:
+    def choose(self, choice: Choice) -> Any:
         """Reveal a draw as it is made, and keep its probability."""
         line = target_line()
-        result = self.chosen(name, line, sample, log_mass, options, key)
-        draw = self.new_draw(None, name, line)
-        draw.revealed = log_mass(result)
+        result = self.chosen(choice, line)
+        draw = self.new_draw(None, choice.name, line)
+        draw.revealed = choice.log_mass(result)
         self.seen.append(
             Observation(
-                kind=Seen.CHOICE, result=result, draws=(draw.index,), line=line, key=(name, key)
+                kind=Seen.CHOICE,
+                result=result,
+                draws=(draw.index,),
+                line=line,
+                key=(choice.name, choice.key),
             )
         )
         return result
@@ -128,7 +149,7 @@ class PathRun:
             return self.read(number)
         self._require_open(terms, line)
         found = self._found(Seen.VALUE, offset, terms, line)
-        value = self.decided(found, number.value, terms)
+        value = self.decided(Question(found, number.value, terms))
         if len(terms) == 1:
             ((draw, coefficient),) = terms.items()
             draw.point = (float(value) - offset) / coefficient
@@ -159,7 +180,7 @@ class PathRun:
         self._require_open(terms, line)
         found = self._found(Seen.BIT, offset, terms, line)
         plain = how.holds(left.value, value_in(right))
-        bit = bool(self.decided(found, plain, terms, how))
+        bit = bool(self.decided(Question(found, plain, terms, how)))
         self._constrain(offset, terms, how if bit else how.negated)
         return bit
 
@@ -176,7 +197,7 @@ class PathRun:
         place = shadow.index(max(shadow) if largest else min(shadow))
         draws = tuple(sorted({draw.index for form in forms for draw in form.terms}))
         found = Observation(kind=Seen.PEAK, result=place, draws=draws, line=line)
-        place = int(self.decided(found, place, {}))
+        place = int(self.decided(Question(found, place, {})))
         how = Comparison.GREATER if largest else Comparison.LESS
         for index, other in enumerate(numbers):
             if index != place:
@@ -232,7 +253,7 @@ class PathRun:
             offset=offset,
             at_return=self.home is not None,
         )
-        return self.decided(found, number.value, {})
+        return self.decided(Question(found, number.value, {}))
 
     def _reveal_but_one(self, terms: Terms, line: Line) -> None:
         """Reveal all draws of a sum but the one of the largest scale."""
@@ -249,28 +270,17 @@ class PathRun:
 class SampledRun(PathRun):
     """A path with the draws of a generator, as an untraced run has them."""
 
-    def sampled(self, sample: Callable[[], Any], shape: tuple[int, ...] | None) -> Any:
-        """Return what the generator draws."""
-        return sample()
+    live = True
 
-    def chosen(
-        self,
-        name: str,
-        line: Line,
-        sample: Callable[[], Any],
-        log_mass: Callable[[Any], float],
-        options: Callable[[], Sequence[Any]],
-        key: Any,
-    ) -> Any:
+    def chosen(self, choice: Choice, line: Line) -> Any:
         """Return what the generator draws."""
-        return sample()
+        del line
+        return choice.sample()
 
-    def decided(
-        self, found: Observation, plain: Any, terms: Terms, how: Comparison | None = None
-    ) -> Any:
+    def decided(self, asked: Question) -> Any:
         """Return what an untraced run sees."""
-        self.seen.append(replace(found, result=plain))
-        return plain
+        self.seen.append(asked.found._replace(result=asked.plain))
+        return asked.plain
 
 
 class ForcedRun(PathRun):
@@ -287,31 +297,18 @@ class ForcedRun(PathRun):
         self.transcript = transcript
         self.moved: list[tuple[Line, Line]] = []
 
-    def sampled(self, sample: Callable[[], Any], shape: tuple[int, ...] | None) -> Any:
-        """Return NaN: a replay draws nothing."""
-        return math.nan if shape is None else np.full(shape, math.nan)
-
-    def chosen(
-        self,
-        name: str,
-        line: Line,
-        sample: Callable[[], Any],
-        log_mass: Callable[[Any], float],
-        options: Callable[[], Sequence[Any]],
-        key: Any,
-    ) -> Any:
+    def chosen(self, choice: Choice, line: Line) -> Any:
         """Return what the other path saw."""
         entry = self._next(Seen.CHOICE, (len(self.draws),), line)
-        if entry.key[0] != name:
-            raise PathDivergedError(f"{name} in place of {entry.key[0]}", line)
-        if key is not None and entry.key != (name, key):
-            raise UnfollowableError(f"the parameters of {name} depend on the data", line)
+        if entry.key[0] != choice.name:
+            raise PathDivergedError(f"{choice.name} is drawn in place of {entry.key[0]}", line)
+        if choice.key is not None and entry.key != (choice.name, choice.key):
+            raise UnfollowableError(f"the parameters of {choice.name} depend on the data", line)
         return entry.result
 
-    def decided(
-        self, found: Observation, plain: Any, terms: Terms, how: Comparison | None = None
-    ) -> Any:
+    def decided(self, asked: Question) -> Any:
         """Return what the other path saw."""
+        found = asked.found
         entry = self._next(found.kind, found.draws, found.line)
         result = entry.result
         if found.kind is Seen.SETTLED and not _same(found.offset, float(result)):
@@ -320,7 +317,7 @@ class ForcedRun(PathRun):
                 f"in place of {float(result):.6g}",
                 found.line,
             )
-        self.seen.append(replace(found, result=result))
+        self.seen.append(found._replace(result=result))
         return result
 
     def _next(self, kind: Seen, draws: tuple[int, ...], line: Line) -> Observation:
@@ -364,5 +361,3 @@ def _is_discrete(number: Traced) -> bool:
 
 def _same(first: float, second: float) -> bool:
     return first == second or abs(first - second) <= SAME * max(1.0, abs(first), abs(second))
-
-

@@ -17,7 +17,7 @@ from scipy.special import logsumexp
 from dpcp_audit import _validate
 from dpcp_audit.mechanisms.laws import FiniteLaw, FinitePair
 from dpcp_audit.tracing.joined_draws import LOST, log_of_region
-from dpcp_audit.tracing.observations import Observation, Seen
+from dpcp_audit.tracing.observations import Seen
 from dpcp_audit.tracing.path_runs import PathRun
 from dpcp_audit.tracing.target_calls import TracedTarget
 from dpcp_audit.tracing.trace_errors import NeedsValuesError, NotFiniteError
@@ -26,12 +26,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from dpcp_audit.tracing.draws import Comparison, Draw
+    from dpcp_audit.tracing.observations import Observation
     from dpcp_audit.tracing.output_atoms import Atom
+    from dpcp_audit.tracing.path_runs import Choice, Question
     from dpcp_audit.tracing.trace_errors import Line
-    from dpcp_audit.tracing.traced_numbers import Terms
 
 MOST_PATHS = 20_000
 """Paths of one input that are run before the tree counts as not finite."""
+_HOPELESS = 50
+"""Times as many paths as may be run: what the forks of the first path may come to."""
 _CERTAIN = 1e-15
 """A fork less likely than this is rounding, where the other one is certain."""
 
@@ -51,40 +54,27 @@ class TreeRun(PathRun):
         self.forks: list[int] = []
         self.log_mass = 0.0
 
-    def sampled(self, sample: Callable[[], Any], shape: tuple[int, ...] | None) -> Any:
-        """Return NaN, of that shape: nothing is drawn."""
-        return math.nan if shape is None else np.full(shape, math.nan)
-
-    def chosen(
-        self,
-        name: str,
-        line: Line,
-        sample: Callable[[], Any],
-        log_mass: Callable[[Any], float],
-        options: Callable[[], Sequence[Any]],
-        key: Any,
-    ) -> Any:
+    def chosen(self, choice: Choice, line: Line) -> Any:
         """Fork over all that may be drawn."""
-        listed = [(each, log_mass(each)) for each in options()]
+        listed = [(each, choice.log_mass(each)) for each in choice.options()]
         possible = [(each, mass) for each, mass in listed if mass > LOST]
         if not possible:
-            raise NotFiniteError(f"{name} has nothing to choose from", line)
+            raise NotFiniteError(f"{choice.name} has nothing to choose from", line)
         return self._way(possible)
 
-    def decided(
-        self, found: Observation, plain: Any, terms: Terms, how: Comparison | None = None
-    ) -> Any:
+    def decided(self, asked: Question) -> Any:
         """Fork over both bits, or over the values of a discrete draw."""
+        found = asked.found
         if found.kind is Seen.SETTLED:
             result: Any = found.offset
-        elif len(terms) != 1 or found.kind is Seen.PEAK:
+        elif len(asked.terms) != 1 or found.kind is Seen.PEAK:
             raise NotFiniteError("several draws are compared", found.line)
         else:
-            ((draw, coefficient),) = terms.items()
-            ways = (
+            ((draw, coefficient),) = asked.terms.items()
+            ways: Sequence[tuple[Any, float]] = (
                 _values(draw, coefficient, found)
-                if how is None
-                else _bits(draw, coefficient, found.offset, how)
+                if asked.how is None
+                else _bits(draw, coefficient, found.offset, asked.how)
             )
             result = self._way(ways)
         self.seen.append(found)
@@ -159,6 +149,8 @@ def release_law(target: TracedTarget, x: Any, *, most: int = MOST_PATHS) -> dict
             output = target.outputs(x, path, source)
         except NeedsValuesError as end:
             raise NotFiniteError(end.reason, end.line) from None
+        if not prefix and math.prod(path.forks) > _HOPELESS * most:
+            raise NotFiniteError(f"the tree has more than {most} paths", target.home)
         found[output].append(path.log_mass)
         start = len(prefix)
         for depth in range(start, len(path.forks)):

@@ -1,3 +1,6 @@
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
+# pyright: reportUnknownParameterType=false, reportIncompatibleMethodOverride=false
 """A NumPy generator whose draws are traced numbers.
 
 Additive noise is followed as ``loc + scale·Z``. Indices, choices and permutations are revealed as
@@ -8,22 +11,24 @@ only where its parameters are the same.
 from __future__ import annotations
 
 import math
-import pickle  # noqa: S403  (to compare parameters; nothing is loaded)
+import pickle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpcp_audit.tracing import noise_laws
+from dpcp_audit.tracing.path_runs import Choice
 from dpcp_audit.tracing.source_lines import target_line
 from dpcp_audit.tracing.trace_errors import UnfollowableError
 from dpcp_audit.tracing.traced_arrays import traced_array, traced_in, values_in, values_of
-from dpcp_audit.tracing.traced_numbers import Traced
+from dpcp_audit.tracing.traced_numbers import Traced, is_plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpcp_audit.tracing.noise_laws import NoiseLaw
     from dpcp_audit.tracing.path_runs import PathRun
+    from dpcp_audit.tracing.trace_errors import Line
 
 _Generator = np.random.Generator
 
@@ -63,7 +68,7 @@ class RecordingGenerator(_Generator):
             "exponential",
             lambda: self.source.exponential(scale, size),
             _shape((scale,), size),
-            lambda: (noise_laws.EXPONENTIAL, 0.0, scale),
+            lambda: ([noise_laws.EXPONENTIAL], 0.0, scale),
         )
 
     def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
@@ -74,7 +79,7 @@ class RecordingGenerator(_Generator):
             "uniform",
             lambda: self.source.uniform(low, high, size),
             _shape((low, high), size),
-            lambda: (noise_laws.UNIFORM, low, width),
+            lambda: ([noise_laws.UNIFORM], low, width),
         )
 
     def standard_normal(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
@@ -111,38 +116,42 @@ class RecordingGenerator(_Generator):
         high: Any = None,
         size: Any = None,
         dtype: Any = np.int64,
-        endpoint: Any = False,
+        endpoint: Any = False,  # noqa: FBT002  (as NumPy has it)
     ) -> Any:
         """Draw whole numbers, revealed as they are drawn."""
         low, high = values_of(low), values_of(high)
         first, last = (0, low) if high is None else (low, high)
         if np.ndim(first) or np.ndim(last):
-            return self._other("integers", (low, high, size), {"dtype": dtype, "endpoint": endpoint})
+            return self.reveal_other(
+                "integers", (low, high, size), {"dtype": dtype, "endpoint": endpoint}
+            )
         stop = int(last) + bool(endpoint)
         count = max(1, stop - int(first))
-        return self.path.choose(
+        return self._reveal(
             "integers",
             lambda: self.source.integers(low, high, size, dtype, endpoint),
             lambda found: _uniform_mass(found, int(first), stop, count),
             lambda: _tuples(list(range(int(first), stop)), size, dtype),
         )
 
-    def choice(
+    def choice(  # noqa: PLR0917  (as NumPy has it)
         self,
         a: Any,
         size: Any = None,
-        replace: bool = True,
+        replace: Any = True,  # noqa: FBT002
         p: Any = None,
         axis: int = 0,
-        shuffle: bool = True,
+        shuffle: Any = True,  # noqa: FBT002
     ) -> Any:
         """Draw elements; their places are revealed as they are drawn."""
         count = int(values_of(a)) if np.ndim(a) == 0 else np.shape(a)[axis]
         weights = None if p is None else np.asarray(values_of(p), dtype=np.float64)
         if not replace and weights is not None and size is not None:
-            places = self._other("choice", (count, size, replace, weights), {"shuffle": shuffle})
+            places = self.reveal_other(
+                "choice", (count, size, replace, weights), {"shuffle": shuffle}
+            )
         else:
-            places = self.path.choose(
+            places = self._reveal(
                 "choice",
                 lambda: self.source.choice(count, size, replace, weights, shuffle=shuffle),
                 lambda found: _choice_mass(found, count, weights, replace=replace),
@@ -182,7 +191,7 @@ class RecordingGenerator(_Generator):
             name,
             lambda: method(centre, scale, shape if noisy else size),
             shape,
-            lambda: (law, centre, scale),
+            lambda: ([law], centre, scale),
         )
         return loc + drawn if noisy else drawn
 
@@ -192,7 +201,7 @@ class RecordingGenerator(_Generator):
         method: Any = getattr(self.source, name)
         shape = _shape((), size if out is None else out.shape)
         drawn = self._numbers(
-            name, lambda: method(shape, dtype=dtype, **others), shape, lambda: (law, 0.0, 1.0)
+            name, lambda: method(shape, dtype=dtype, **others), shape, lambda: ([law], 0.0, 1.0)
         )
         if out is None:
             return drawn
@@ -221,55 +230,56 @@ class RecordingGenerator(_Generator):
         described: Callable[[], tuple[Any, Any, Any]],
     ) -> Any:
         """Return a traced number, or an array of them."""
-        values = self.path.sampled(sample, shape)
+        values = sample() if self.path.live else _nothing(shape)
         law, loc, scale = described()
         line = target_line()
-        laws = law if isinstance(law, list) else None
         if shape is None:
-            return self._one(name, law[0] if laws else law, values, float(loc), float(scale), line)
+            return self._one(name, (law[0], values, float(loc), float(scale)), line)
         count = math.prod(shape)
         parts = zip(
-            laws or [law] * count,
+            law if len(law) == count else law * count,
             np.ravel(values).tolist(),
             _each(loc, shape),
             _each(scale, shape),
             strict=True,
         )
         numbers = np.empty(count, dtype=object)
-        numbers[:] = [self._one(name, *part, line) for part in parts]
+        numbers[:] = [self._one(name, part, line) for part in parts]
         return traced_array(numbers.reshape(shape))
 
-    def _one(
-        self, name: str, law: NoiseLaw, value: Any, loc: float, scale: float, line: tuple[str, int]
-    ) -> Any:
+    def _one(self, name: str, part: tuple[NoiseLaw, Any, float, float], line: Line) -> Any:
+        law, value, loc, scale = part
         if scale == 0:
             self.path.silent.add(line)
             return loc
         draw = self.path.new_draw(law, name, line, (value - loc) / scale)
         return Traced(self.path, value, loc, {draw: scale}, pure=True)
 
+    def _reveal(self, *parts: Any) -> Any:
+        return self.path.choose(Choice(*parts))
+
     def _order(self, count: int) -> Any:
-        return self.path.choose(
+        return self._reveal(
             "permutation",
             lambda: self.source.permutation(count),
             lambda found: -math.lgamma(len(found) + 1) if len(found) == count else -math.inf,
             lambda: _tuples(list(range(count)), count, np.int64, distinct=True),
         )
 
-    def _other(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def reveal_other(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Reveal a draw of a law that is not followed, for parameters that are the same."""
         plain, keywords = values_of(args), values_in(kwargs)
         method: Any = getattr(self.source, name)
         key = pickle.dumps((plain, keywords))
         self.path.outside.setdefault(name, target_line())
-        return self.path.choose(
+        return self._reveal(
             name, lambda: method(*plain, **keywords), lambda _: 0.0, _no_options, key
         )
 
 
 def _revealing(name: str) -> Callable[..., Any]:
     def draw(self: RecordingGenerator, *args: Any, **kwargs: Any) -> Any:
-        return self._other(name, args, kwargs)  # noqa: SLF001  (a method of that class)
+        return self.reveal_other(name, args, kwargs)
 
     draw.__name__ = name
     draw.__doc__ = f"Draw by ``{name}``; the draw is revealed."
@@ -288,10 +298,17 @@ def _no_options() -> list[Any]:
 
 def _shape(parameters: tuple[Any, ...], size: Any) -> tuple[int, ...] | None:
     """Return the shape of what is drawn, None of a number."""
+    if size is None and all(is_plain(each) for each in parameters):
+        return None
     if size is not None:
         return (int(size),) if np.ndim(size) == 0 else tuple(int(each) for each in size)
     shapes = [np.shape(each) for each in parameters]
     return np.broadcast_shapes(*shapes) if any(shapes) else None
+
+
+def _nothing(shape: tuple[int, ...] | None) -> Any:
+    """Return NaN, of that shape: a replay draws nothing."""
+    return math.nan if shape is None else np.full(shape, math.nan)
 
 
 def _each(value: Any, shape: tuple[int, ...] | None) -> list[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import inspect
 from functools import cache
 from pathlib import Path
 
@@ -14,15 +14,17 @@ _INTERNAL = (str(Path(__file__).parent), str(Path(np.__file__).parent))
 @cache
 def _is_internal(file: str) -> bool:
     """Tell whether a file belongs to the tracer, to NumPy or to the import machinery."""
-    return file.startswith((*_INTERNAL, "<frozen")) or file.endswith(("/random.py", "/copy.py", ".pyx"))
+    return file.startswith((*_INTERNAL, "<frozen")) or file.endswith(
+        ("/random.py", "/copy.py", ".pyx")
+    )
 
 
 def target_line() -> tuple[str, int]:
     """Return the file and the line of the innermost frame that is not the tracer's own."""
-    frame = sys._getframe(1)  # noqa: SLF001  (inspect.stack reads the source of every frame)
-    while _is_internal(frame.f_code.co_filename) and frame.f_back is not None:
+    frame = inspect.currentframe()
+    while frame is not None and _is_internal(frame.f_code.co_filename):
         frame = frame.f_back
-    return frame.f_code.co_filename, frame.f_lineno
+    return ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
 
 
 def is_target(file: str) -> bool:

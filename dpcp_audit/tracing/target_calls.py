@@ -1,4 +1,4 @@
-"""A call of the target with recorded randomness: how it is handed its generator, what it returns."""
+"""A call of the target with recorded randomness, and the plain values that it returns."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ class TracedTarget:
         code = code_of(function)
         home = ("", 0) if code is None else (code.co_filename, code.co_firstlineno)
         try:
-            names = inspect.signature(function).parameters
+            names = list(inspect.signature(function).parameters)
         except (TypeError, ValueError):
-            names = {}
+            names = []
         keyword = next((name for name in _NAMES if name in names and name not in options), "")
         return cls(function=function, options=dict(options), keyword=keyword, home=home)
 

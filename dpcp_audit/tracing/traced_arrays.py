@@ -1,3 +1,6 @@
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
+# pyright: reportUnknownParameterType=false, reportIncompatibleMethodOverride=false
 """Arrays of traced numbers: arrays of objects that NumPy's functions do not take apart unseen.
 
 Arithmetic, comparisons, sums and the functions that only move elements keep the noise. Extremes
@@ -6,12 +9,13 @@ are one observation: which element is the largest. Every other function of NumPy
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from dpcp_audit._plain_data import is_list
-from dpcp_audit.tracing.traced_numbers import Traced
+from dpcp_audit.tracing.traced_numbers import Traced, is_plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -83,7 +87,8 @@ class TracedArray(np.ndarray):
 
     def tobytes(self, *args: Any, **kwargs: Any) -> bytes:
         """Return the bytes of the values, read: those of objects are addresses."""
-        return values_of(self).tobytes(*args, **kwargs)
+        found: bytes = values_of(self).tobytes(*args, **kwargs)
+        return found
 
     def __reduce__(self) -> Any:
         return values_of(self).__reduce__()
@@ -97,7 +102,7 @@ class TracedArray(np.ndarray):
 
 def traced_array(numbers: Any) -> TracedArray:
     """Return an array of objects as one that NumPy's functions do not take apart."""
-    return cast("TracedArray", np.asarray(numbers, dtype=object).view(TracedArray))
+    return np.asarray(numbers, dtype=object).view(TracedArray)
 
 
 def values_of(value: Any) -> Any:
@@ -128,6 +133,10 @@ def traced_in(value: Any) -> Iterator[Traced]:
 
 def apply_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: Any) -> Any:
     """Apply a ufunc; what it does not keep traced, it reads."""
+    if method == "__call__" and not kwargs and ufunc in _OPERATORS:
+        plain = [_scalar(each) for each in inputs]
+        if not any(each is None for each in plain):
+            return _OPERATORS[ufunc](*plain)
     targets = kwargs.pop("out", None)
     if ufunc is np.add and method == "reduce" and not kwargs.keys() - {"axis"}:
         result = _summed(inputs[0], kwargs.get("axis", 0))
@@ -171,6 +180,8 @@ def _objects(value: Any) -> Any:
 
 def _bare(value: Any) -> Any:
     """Return the plain array of objects behind a traced one, also in lists and tuples."""
+    if isinstance(value, Traced):
+        return _objects(value)
     if isinstance(value, TracedArray):
         return value.view(np.ndarray)
     if isinstance(value, list | tuple):
@@ -183,7 +194,7 @@ def _wrapped(result: Any) -> Any:
     if isinstance(result, np.ndarray) and result.dtype == object:
         return result.view(TracedArray)
     if type(result) in {list, tuple}:
-        return type(result)(_wrapped(each) for each in result)
+        return type(result)([_wrapped(each) for each in result])
     return result
 
 
@@ -273,13 +284,33 @@ def _place(numbers: Any, *, largest: bool) -> int:
     return int(path.extreme(listed, largest=largest))
 
 
+def _scalar(value: Any) -> Any:
+    """Return a number as Python's operators take it, None of an array."""
+    if isinstance(value, Traced):
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    return value if is_plain(value) else None
+
+
+_OPERATORS: dict[Any, Callable[..., Any]] = {
+    np.add: operator.add,
+    np.subtract: operator.sub,
+    np.multiply: operator.mul,
+    np.less: operator.lt,
+    np.less_equal: operator.le,
+    np.greater: operator.gt,
+    np.greater_equal: operator.ge,
+}
+"""Ufuncs of two numbers, as Python's operators."""
 _EXTREMES = {np.maximum: True, np.minimum: False}
 _FINITE = frozenset({np.isnan, np.isinf, np.isfinite})
 _METHODS = frozenset({"__call__", "accumulate", "outer"})
-_KEEPING = frozenset(
-    "add subtract multiply divide negative positive absolute conjugate less less_equal greater "
-    "greater_equal equal not_equal maximum minimum fmax fmin clip matmul".split()  # noqa: SIM905
-)
+_OPERATIONS = """
+add subtract multiply divide negative positive absolute conjugate less less_equal greater
+greater_equal equal not_equal maximum minimum fmax fmin clip matmul
+"""
+_KEEPING = frozenset(_OPERATIONS.split())
 """Ufuncs whose loop over objects uses Python's operators alone."""
 _OWN = {
     "argmax": "argmax",
@@ -291,12 +322,13 @@ _OWN = {
     "mean": "mean",
 }
 _LIKE = frozenset({"zeros_like", "ones_like", "empty_like", "full_like", "shape", "ndim", "size"})
-_MOVING = frozenset(
-    "append array_split atleast_1d atleast_2d broadcast_to clip column_stack concatenate copy "  # noqa: SIM905
-    "cumsum delete diff dot dstack expand_dims flip fliplr flipud hsplit hstack inner insert "
-    "moveaxis outer ravel repeat reshape roll rollaxis split squeeze stack sum swapaxes take "
-    "tensordot tile transpose vdot vsplit vstack where".split()
-)
+_MOVES = """
+append array_split atleast_1d atleast_2d broadcast_to clip column_stack concatenate copy
+cumsum delete diff dot dstack expand_dims flip fliplr flipud hsplit hstack inner insert
+moveaxis outer ravel repeat reshape roll rollaxis split squeeze stack sum swapaxes take
+tensordot tile transpose vdot vsplit vstack where
+"""
+_MOVING = frozenset(_MOVES.split())
 """Functions that only move elements, or add, multiply and compare them."""
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 import numbers
 import operator
-from typing import TYPE_CHECKING, Any, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
@@ -45,9 +46,13 @@ class Observer(Protocol):
         ...
 
 
+_REAL = frozenset({int, float, bool, np.float64, np.int64, np.bool_})
+_KINDS = (int, float, np.integer, np.floating, np.bool_)
+
+
 def is_plain(value: object) -> bool:
     """Tell whether a value is a real number of Python or NumPy, or a boolean."""
-    return isinstance(value, int | float | np.number | np.bool_) and not np.iscomplexobj(value)
+    return type(value) in _REAL or isinstance(value, _KINDS)
 
 
 class Traced:
@@ -200,13 +205,13 @@ class Traced:
         return round(self.read(), digits)
 
     def __trunc__(self) -> int:
-        return math.trunc(self.read())
+        return cast("int", math.trunc(self.read()))
 
     def __floor__(self) -> int:
-        return math.floor(self.read())
+        return cast("int", math.floor(self.read()))
 
     def __ceil__(self) -> int:
-        return math.ceil(self.read())
+        return cast("int", math.ceil(self.read()))
 
     def __str__(self) -> str:
         return str(self.read())
@@ -235,12 +240,20 @@ class Traced:
     def __getattr__(self, name: str) -> Any:
         """Return what NumPy's numbers have too; functions of the value read it."""
         if name in _ITSELF:
-            return lambda *_: self
+            return partial(_itself, self)
         if name in _ELEMENTWISE:
-            return lambda: getattr(np, name)(self.read())
+            return partial(_applied, getattr(np, name), self)
         if name.startswith("_") or name == "dtype" or not hasattr(np.float64, name):
             raise AttributeError(name)
         return getattr(np.float64(self.read()), name)
+
+
+def _itself(number: Traced, *_: Any) -> Traced:
+    return number
+
+
+def _applied(ufunc: Any, number: Traced) -> Any:
+    return ufunc(number.read())
 
 
 def _reading(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -261,8 +274,8 @@ for _name in ("mod", "floordiv", "pow", "lshift", "rshift", "and", "or", "xor"):
     _plain = getattr(operator, f"__{_name}__")
     setattr(Traced, f"__{_name}__", _reading(_plain))
     setattr(Traced, f"__r{_name}__", _reflected(_plain))
-Traced.__divmod__ = _reading(divmod)  # type: ignore[attr-defined]
-Traced.__rdivmod__ = _reflected(divmod)  # type: ignore[attr-defined]
+setattr(Traced, "__divmod__", _reading(divmod))  # noqa: B010  (as above)
+setattr(Traced, "__rdivmod__", _reflected(divmod))  # noqa: B010
 
 _ITSELF = frozenset({"item", "copy", "conjugate", "squeeze"})
 _ELEMENTWISE = frozenset(

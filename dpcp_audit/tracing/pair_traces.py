@@ -1,0 +1,316 @@
+"""The trace of a pair of inputs: paths in both directions, the lines that spend, what is not seen.
+
+By post-processing, the loss of what the paths observe bounds that of the release from above, as
+long as the output follows from the observations. It does where replays return the same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcp_audit import _validate
+from dpcp_audit.results import SourceLocation
+from dpcp_audit.tracing.loss_samples import LossSample
+from dpcp_audit.tracing.path_losses import Divergence, path_loss, require_replay
+from dpcp_audit.tracing.path_tree import pair_of, release_law
+from dpcp_audit.tracing.target_calls import TracedTarget
+from dpcp_audit.tracing.trace_errors import (
+    NeedsValuesError,
+    NotFiniteError,
+    UnfollowableError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from dpcp_audit.mechanisms.laws import FinitePair
+    from dpcp_audit.tracing.path_losses import DrawLoss, PathLoss
+    from dpcp_audit.tracing.trace_errors import Line
+
+_REPLAYS = 2
+"""Paths that are replayed on their own input."""
+_TREE = 2000
+"""Paths of a tree that are tried before it counts as large."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineLoss:
+    """What a line of the target spends.
+
+    Parameters
+    ----------
+    location : SourceLocation
+        The line that draws.
+    draws : float
+        Observed draws a run, on average.
+    law : str
+        As the generator's method is called.
+    scale : float
+        The smallest noise scale, in the unit of the noisy number; NaN where it is not known.
+    sensitivity : float
+        The largest difference of that number between the inputs; NaN where it is not known.
+    mean_loss : float
+        Its loss a run, on average over the inputs' own paths: the larger of the two directions.
+    largest_loss : float
+        The largest loss of one of its draws.
+    share : float
+        Its part of the mean loss of all lines.
+    """
+
+    location: SourceLocation
+    draws: float
+    law: str
+    scale: float
+    sensitivity: float
+    mean_loss: float
+    largest_loss: float
+    share: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remark:
+    """Something that the traces say of a line."""
+
+    says: str
+    location: SourceLocation
+    paths: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.location.file}:{self.location.line}: {self.says}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PairTrace:
+    """The trace of a function on two neighbouring inputs.
+
+    Parameters
+    ----------
+    forward, backward : LossSample
+        Losses of the first input's paths against the second, and the other way round.
+    exact : FinitePair or None
+        The whole laws of the output, where its randomness is finite and small.
+    lines : tuple of LineLoss
+        The lines that spend, the largest first.
+    leaks : tuple of Remark
+        Data that reaches the output or the control flow without noise, and noise of scale 0.
+    unfollowed : tuple of Remark
+        What could not be followed: then nothing is judged.
+    values : bool
+        Whether values were revealed in place of comparisons of several draws: an upper bound.
+    released : bool
+        Whether all that was observed is what the function returned, so that the loss of the
+        observations is that of the release.
+    """
+
+    forward: LossSample
+    backward: LossSample
+    exact: FinitePair | None
+    lines: tuple[LineLoss, ...]
+    leaks: tuple[Remark, ...]
+    unfollowed: tuple[Remark, ...]
+    values: bool
+    released: bool
+
+    @property
+    def followed(self) -> bool:
+        """Whether all noise was followed."""
+        return not self.unfollowed
+
+    @property
+    def samples(self) -> tuple[LossSample, LossSample]:
+        """Both directions."""
+        return self.forward, self.backward
+
+
+def trace_pair(
+    function: Callable[..., Any],
+    x: Any,
+    neighbour: Any,
+    *,
+    draws: int = 1000,
+    rng: np.random.Generator | int | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> PairTrace:
+    """Follow a function's noise on two inputs.
+
+    Parameters
+    ----------
+    function : callable
+        ``f(x, *, rng)``, or ``f(x)`` that draws from the global generators.
+    x, neighbour : object
+        The two inputs.
+    draws : int
+        Paths in each direction.
+    rng : Generator, int or None
+        Of the paths.
+    options : mapping, optional
+        Further keyword arguments of every call.
+
+    Examples
+    --------
+    >>> def noisy_sum(x, *, rng):
+    ...     return sum(x) + rng.laplace(scale=2)
+    >>> found = trace_pair(noisy_sum, [0, 1], [0, 0], draws=100, rng=0)
+    >>> round(found.forward.epsilon(0.0), 6), found.released
+    (0.5, True)
+    """
+    _validate.integer(draws=draws, at_least=1)
+    generator = _validate.generator(rng)
+    target = TracedTarget.of(function, options or {})
+    ways = ((x, neighbour), (neighbour, x))
+    try:
+        for each, _ in ways:
+            for seed in range(_REPLAYS):
+                require_replay(target, each, seed)
+        exact = _exact(target, x, neighbour)
+        paths, values = _paths(target, ways, draws, generator)
+    except UnfollowableError as end:
+        return _unfollowed(end)
+    everything = [path for direction in paths for path in direction]
+    leaks, unfollowed = _remarks(everything)
+    return PairTrace(
+        forward=LossSample.of(paths[0]),
+        backward=LossSample.of(paths[1]),
+        exact=exact,
+        lines=_lines(paths),
+        leaks=leaks,
+        unfollowed=unfollowed if exact is None else (),
+        values=values,
+        released=all(path.released and path.divergence is None for path in everything),
+    )
+
+
+def _exact(target: TracedTarget, x: Any, neighbour: Any) -> FinitePair | None:
+    try:
+        laws = [release_law(target, each, most=_TREE) for each in (x, neighbour)]
+    except NotFiniteError:
+        return None
+    return pair_of(*laws)
+
+
+def _paths(
+    target: TracedTarget,
+    ways: Sequence[tuple[Any, Any]],
+    draws: int,
+    rng: np.random.Generator,
+) -> tuple[list[list[PathLoss]], bool]:
+    """Return the paths of both directions, and whether they had to reveal values."""
+    seeds = rng.integers(2**62, size=(len(ways), draws))
+    for values in (False, True):
+        try:
+            found = [
+                [
+                    path_loss(target, *way, np.random.default_rng(seed), values=values)
+                    for seed in row
+                ]
+                for way, row in zip(ways, seeds, strict=True)
+            ]
+        except NeedsValuesError:
+            continue
+        return found, values
+    raise UnfollowableError("its comparisons of several draws are not followed", target.home)
+
+
+def _unfollowed(end: UnfollowableError) -> PairTrace:
+    none = LossSample(losses=np.empty(0), departed=np.empty(0, dtype=bool))
+    return PairTrace(
+        forward=none,
+        backward=none,
+        exact=None,
+        lines=(),
+        leaks=(),
+        unfollowed=(Remark(says=end.reason, location=_at(end.line)),),
+        values=False,
+        released=False,
+    )
+
+
+def _at(line: Line) -> SourceLocation:
+    return SourceLocation.of(*line)
+
+
+def _remarks(paths: Sequence[PathLoss]) -> tuple[tuple[Remark, ...], tuple[Remark, ...]]:
+    """Return the leaks, and what could not be followed.
+
+    A replay may depart because noise was revealed before data was added to it: then that is why.
+    """
+    departed: dict[tuple[Line, str], list[Divergence]] = defaultdict(list)
+    revealed: Counter[Line] = Counter()
+    for path in paths:
+        if path.divergence is None:
+            continue
+        if path.revealed:
+            revealed.update(path.revealed)
+        else:
+            departed[path.divergence.line, path.divergence.departure].append(path.divergence)
+    leaks = [
+        Remark(
+            says=f"data reaches the {kind} without noise: on the neighbour, with the same noisy "
+            f"values, {found[0].says}",
+            location=_at(line),
+            paths=len(found),
+        )
+        for (line, kind), found in departed.items()
+    ]
+    silent = Counter(line for path in paths for line in path.silent)
+    leaks += [
+        Remark(says="noise of scale 0 is drawn", location=_at(line), paths=count)
+        for line, count in silent.items()
+    ]
+    unfollowed = [
+        Remark(
+            says="noise is revealed here before data is added to it",
+            location=_at(line),
+            paths=count,
+        )
+        for line, count in revealed.items()
+    ]
+    return tuple(leaks), tuple(unfollowed)
+
+
+def _lines(paths: Sequence[Sequence[PathLoss]]) -> tuple[LineLoss, ...]:
+    """Return what each line that draws spends, the largest first."""
+    means = [_means(direction) for direction in paths]
+    parts: dict[tuple[Line, str], list[DrawLoss]] = defaultdict(list)
+    followed = 0
+    for path in (path for direction in paths for path in direction):
+        followed += path.divergence is None
+        for part in path.draws:
+            parts[part.line, part.name].append(part)
+    largest = {key: max(each.get(key, 0.0) for each in means) for key in parts}
+    total = math.fsum(value for value in largest.values() if math.isfinite(value))
+    found = [
+        _line(key, listed, largest[key], total=total, paths=followed)
+        for key, listed in parts.items()
+    ]
+    return tuple(sorted(found, key=lambda line: -line.mean_loss))
+
+
+def _means(paths: Sequence[PathLoss]) -> dict[tuple[Line, str], float]:
+    sums: dict[tuple[Line, str], float] = defaultdict(float)
+    followed = [path for path in paths if path.divergence is None]
+    for part in (part for path in followed for part in path.draws):
+        sums[part.line, part.name] += part.loss / len(followed)
+    return sums
+
+
+def _line(
+    key: tuple[Line, str], parts: Sequence[DrawLoss], mean: float, *, total: float, paths: int
+) -> LineLoss:
+    scales = [part.scale for part in parts if not math.isnan(part.scale)]
+    moves = [part.sensitivity for part in parts if not math.isnan(part.sensitivity)]
+    return LineLoss(
+        location=_at(key[0]),
+        draws=len(parts) / paths,
+        law=key[1],
+        scale=min(scales, default=math.nan),
+        sensitivity=max(moves, default=math.nan),
+        mean_loss=mean,
+        largest_loss=max(part.loss for part in parts),
+        share=mean / total if total > 0 and math.isfinite(mean) else 0.0,
+    )
