@@ -19,6 +19,7 @@ STOREYS = (
     "data",
     "mechanisms",
     "targets",
+    "tracing",
     "audits",
     "theorems",
     "target_checks",

@@ -16,7 +16,7 @@ _LATTICE = 1e-9
 """How far a discrete draw may seem to be from a whole number, by rounding."""
 
 
-class Comparison(StrEnum):
+class Ordering(StrEnum):
     """A comparison of two numbers."""
 
     LESS = "<"
@@ -27,12 +27,12 @@ class Comparison(StrEnum):
     NOT_EQUAL = "!="
 
     @property
-    def negated(self) -> Comparison:
+    def negated(self) -> Ordering:
         """The comparison that holds where this one does not."""
         return _NEGATED[self]
 
     @property
-    def mirrored(self) -> Comparison:
+    def mirrored(self) -> Ordering:
         """The comparison with both sides multiplied by −1."""
         return _MIRRORED[self]
 
@@ -42,35 +42,35 @@ class Comparison(StrEnum):
 
 
 _NEGATED = {
-    Comparison.LESS: Comparison.GREATER_EQUAL,
-    Comparison.LESS_EQUAL: Comparison.GREATER,
-    Comparison.GREATER: Comparison.LESS_EQUAL,
-    Comparison.GREATER_EQUAL: Comparison.LESS,
-    Comparison.EQUAL: Comparison.NOT_EQUAL,
-    Comparison.NOT_EQUAL: Comparison.EQUAL,
+    Ordering.LESS: Ordering.GREATER_EQUAL,
+    Ordering.LESS_EQUAL: Ordering.GREATER,
+    Ordering.GREATER: Ordering.LESS_EQUAL,
+    Ordering.GREATER_EQUAL: Ordering.LESS,
+    Ordering.EQUAL: Ordering.NOT_EQUAL,
+    Ordering.NOT_EQUAL: Ordering.EQUAL,
 }
 _MIRRORED = {
-    Comparison.LESS: Comparison.GREATER,
-    Comparison.LESS_EQUAL: Comparison.GREATER_EQUAL,
-    Comparison.GREATER: Comparison.LESS,
-    Comparison.GREATER_EQUAL: Comparison.LESS_EQUAL,
-    Comparison.EQUAL: Comparison.EQUAL,
-    Comparison.NOT_EQUAL: Comparison.NOT_EQUAL,
+    Ordering.LESS: Ordering.GREATER,
+    Ordering.LESS_EQUAL: Ordering.GREATER_EQUAL,
+    Ordering.GREATER: Ordering.LESS,
+    Ordering.GREATER_EQUAL: Ordering.LESS_EQUAL,
+    Ordering.EQUAL: Ordering.EQUAL,
+    Ordering.NOT_EQUAL: Ordering.NOT_EQUAL,
 }
 _HOLDS = {
-    Comparison.LESS: operator.lt,
-    Comparison.LESS_EQUAL: operator.le,
-    Comparison.GREATER: operator.gt,
-    Comparison.GREATER_EQUAL: operator.ge,
-    Comparison.EQUAL: operator.eq,
-    Comparison.NOT_EQUAL: operator.ne,
+    Ordering.LESS: operator.lt,
+    Ordering.LESS_EQUAL: operator.le,
+    Ordering.GREATER: operator.gt,
+    Ordering.GREATER_EQUAL: operator.ge,
+    Ordering.EQUAL: operator.eq,
+    Ordering.NOT_EQUAL: operator.ne,
 }
-_DOWNWARD = frozenset({Comparison.LESS, Comparison.LESS_EQUAL})
-_STRICT = frozenset({Comparison.LESS, Comparison.GREATER})
+_DOWNWARD = frozenset({Ordering.LESS, Ordering.LESS_EQUAL})
+_STRICT = frozenset({Ordering.LESS, Ordering.GREATER})
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
+class DrawRegion:
     """The values of a standard draw Z that the observations leave.
 
     Parameters
@@ -90,25 +90,25 @@ class Region:
         """Whether nothing has been observed of the draw."""
         return self.low == -math.inf and self.high == math.inf and not self.excluded
 
-    def narrowed(self, how: Comparison, bound: float, *, discrete: bool) -> Region:
+    def narrowed(self, how: Ordering, bound: float, *, discrete: bool) -> DrawRegion:
         """Return the values z of the region with ``z how bound``."""
         low, high, excluded = self.low, self.high, self.excluded
-        if how is Comparison.EQUAL:
+        if how is Ordering.EQUAL:
             low, high = max(low, bound), min(high, bound)
-        elif how is Comparison.NOT_EQUAL:
+        elif how is Ordering.NOT_EQUAL:
             excluded = excluded | {round(bound)} if _is_whole(bound) else excluded
         elif how in _DOWNWARD:
             high = min(high, _inside(bound, strict=how in _STRICT) if discrete else bound)
         else:
             low = max(low, -_inside(-bound, strict=how in _STRICT) if discrete else bound)
-        return Region(low, high, excluded)
+        return DrawRegion(low, high, excluded)
 
     def holds(self, z: float, *, slack: float) -> bool:
         """Tell whether a value lies in the region, but for ``slack``."""
         return self.low - slack <= z <= self.high + slack and z not in self.excluded
 
 
-WHOLE = Region()
+WHOLE = DrawRegion()
 """Of a draw of which nothing has been observed."""
 
 
@@ -126,7 +126,7 @@ def _inside(bound: float, *, strict: bool) -> float:
 
 
 @dataclass(slots=True, eq=False)
-class Draw:
+class NoiseDraw:
     """A draw ``loc + scale·Z`` of one path.
 
     Parameters
@@ -141,7 +141,7 @@ class Draw:
         Where it was drawn.
     standard : float
         Z as an untraced run has it; NaN in a replay.
-    region : Region
+    region : DrawRegion
         What the observations leave of Z.
     point : float or None
         Z itself, once a value has revealed it.
@@ -162,7 +162,7 @@ class Draw:
     name: str
     line: Line
     standard: float = math.nan
-    region: Region = WHOLE
+    region: DrawRegion = WHOLE
     point: float | None = None
     log_unit: float = 0.0
     revealed: float = 0.0
@@ -170,7 +170,7 @@ class Draw:
     settled: bool = False
     pure: bool = False
 
-    def narrow(self, offset: float, coefficient: float, how: Comparison) -> None:
+    def narrow(self, offset: float, coefficient: float, how: Ordering) -> None:
         """Keep that ``offset + coefficient·Z`` compares with 0 in this way."""
         self.region = self.region.narrowed(
             how if coefficient > 0 else how.mirrored,
@@ -189,5 +189,5 @@ class JoinedBit:
     """``offset + Σ coefficient·Z`` compared with 0, or equal to it, for several draws."""
 
     offset: float
-    terms: tuple[tuple[Draw, float], ...]
-    how: Comparison
+    terms: tuple[tuple[NoiseDraw, float], ...]
+    how: Ordering

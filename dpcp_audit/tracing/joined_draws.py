@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import logsumexp
 
-from dpcp_audit.tracing.draws import Comparison
+from dpcp_audit.tracing.draws import Ordering
 from dpcp_audit.tracing.noise_laws import GUMBEL, NORMAL
 from dpcp_audit.tracing.trace_errors import NeedsValuesError
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dpcp_audit._types import FloatArray
-    from dpcp_audit.tracing.draws import Draw, JoinedBit, Region
+    from dpcp_audit.tracing.draws import DrawRegion, JoinedBit, NoiseDraw
     from dpcp_audit.tracing.noise_laws import NoiseLaw
 
 LOST = -math.inf
@@ -39,7 +39,7 @@ _TAIL = 1e-3
 _LATTICE = 1e-9
 
 
-def log_of_region(law: NoiseLaw, regions: Sequence[Region]) -> FloatArray:
+def log_of_region(law: NoiseLaw, regions: Sequence[DrawRegion]) -> FloatArray:
     """Return the log-probabilities of regions, shape (regions,)."""
     low = np.array([region.low for region in regions])
     high = np.array([region.high for region in regions])
@@ -53,7 +53,7 @@ def log_of_region(law: NoiseLaw, regions: Sequence[Region]) -> FloatArray:
     return found
 
 
-def component_log_probability(bits: Sequence[JoinedBit]) -> tuple[Draw, float]:
+def component_log_probability(bits: Sequence[JoinedBit]) -> tuple[NoiseDraw, float]:
     """Return the draw that the others share, and the log-probability of the comparisons.
 
     Raises
@@ -80,15 +80,15 @@ def component_log_probability(bits: Sequence[JoinedBit]) -> tuple[Draw, float]:
     return root, _summed(root, leaves) if law.discrete else _integrated(root, leaves)
 
 
-def _index(draw: Draw) -> int:
+def _index(draw: NoiseDraw) -> int:
     return draw.index
 
 
-Leaves = dict["Draw", list[tuple[float, float, float, Comparison]]]
+Leaves = dict["NoiseDraw", list[tuple[float, float, float, Ordering]]]
 """Of each other draw its comparisons: offset, the root's coefficient, its own, and how."""
 
 
-def _leaves(root: Draw, bits: Sequence[JoinedBit]) -> Leaves:
+def _leaves(root: NoiseDraw, bits: Sequence[JoinedBit]) -> Leaves:
     leaves: Leaves = defaultdict(list)
     for bit in bits:
         terms = dict(bit.terms)
@@ -98,31 +98,31 @@ def _leaves(root: Draw, bits: Sequence[JoinedBit]) -> Leaves:
     return leaves
 
 
-def _all_normal(draws: dict[Draw, None]) -> bool:
+def _all_normal(draws: dict[NoiseDraw, None]) -> bool:
     return all(draw.law is NORMAL and draw.region.whole for draw in draws)
 
 
-def _normal_sum(bit: JoinedBit) -> tuple[Draw, float]:
+def _normal_sum(bit: JoinedBit) -> tuple[NoiseDraw, float]:
     """Return the probability of a comparison of a sum of normal draws, or its density."""
     scale = math.hypot(*(coefficient for _, coefficient in bit.terms))
     bound = np.array([-bit.offset / scale])
     root = bit.terms[0][0]
-    if bit.how is Comparison.EQUAL:
+    if bit.how is Ordering.EQUAL:
         return root, float(NORMAL.log_point(bound)[0]) - math.log(scale)
     none = np.array([np.inf])
-    below = bit.how in {Comparison.LESS, Comparison.LESS_EQUAL}
+    below = bit.how in {Ordering.LESS, Ordering.LESS_EQUAL}
     ends = (-none, bound) if below else (bound, none)
     return root, float(NORMAL.log_interval(*ends)[0])
 
 
-def _softmax(root: Draw, leaves: Leaves) -> float | None:
+def _softmax(root: NoiseDraw, leaves: Leaves) -> float | None:
     """Return log P(the root's number is the largest), of numbers with equal Gumbel noise."""
     if root.law is not GUMBEL or not root.region.whole:
         return None
     gaps: list[float] = []
     for leaf, ways in leaves.items():
         offset, own, coefficient, how = ways[0]
-        upward = how in {Comparison.GREATER, Comparison.GREATER_EQUAL}
+        upward = how in {Ordering.GREATER, Ordering.GREATER_EQUAL}
         if len(ways) > 1 or leaf.law is not GUMBEL or not leaf.region.whole:
             return None
         if not math.isclose(own, -coefficient, rel_tol=1e-12) or upward != (own > 0):
@@ -140,7 +140,7 @@ def _given(root_values: FloatArray, leaves: Leaves) -> FloatArray:
 
 
 def _leaf_given(
-    u: FloatArray, leaf: Draw, ways: Sequence[tuple[float, float, float, Comparison]]
+    u: FloatArray, leaf: NoiseDraw, ways: Sequence[tuple[float, float, float, Ordering]]
 ) -> FloatArray:
     law = leaf.law
     if law is None or leaf.region.excluded:
@@ -149,14 +149,14 @@ def _leaf_given(
     for offset, own, coefficient, how in ways:
         bound = -(offset + own * u) / coefficient
         found = how if coefficient > 0 else how.mirrored
-        if found is Comparison.EQUAL:
+        if found is Ordering.EQUAL:
             return _leaf_at(law, bound, coefficient, low, high)
-        if found is Comparison.NOT_EQUAL:
+        if found is Ordering.NOT_EQUAL:
             raise NeedsValuesError("two discrete draws were compared for equality", leaf.line)
-        if found in {Comparison.LESS, Comparison.LESS_EQUAL}:
-            high = np.minimum(high, _end(bound, law, strict=found is Comparison.LESS))
+        if found in {Ordering.LESS, Ordering.LESS_EQUAL}:
+            high = np.minimum(high, _end(bound, law, strict=found is Ordering.LESS))
         else:
-            low = np.maximum(low, -_end(-bound, law, strict=found is Comparison.GREATER))
+            low = np.maximum(low, -_end(-bound, law, strict=found is Ordering.GREATER))
     return law.log_interval(low, high)
 
 
@@ -180,7 +180,7 @@ def _leaf_at(
     return np.where(inside, law.log_point(z) - math.log(abs(coefficient)), LOST)
 
 
-def _summed(root: Draw, leaves: Leaves) -> float:
+def _summed(root: NoiseDraw, leaves: Leaves) -> float:
     """Return the log of the sum over the values of a discrete root."""
     law = root.law
     assert law is not None  # noqa: S101  (the caller made sure)
@@ -193,7 +193,7 @@ def _summed(root: Draw, leaves: Leaves) -> float:
     return float(logsumexp(terms)) if np.isfinite(terms).any() else LOST
 
 
-def _integrated(root: Draw, leaves: Leaves) -> float:
+def _integrated(root: NoiseDraw, leaves: Leaves) -> float:
     """Return the log of the integral over the root's Z, halving panels until two agree."""
     law = root.law
     assert law is not None  # noqa: S101  (the caller made sure)
@@ -218,7 +218,7 @@ def _over_panels(law: NoiseLaw, edges: FloatArray, leaves: Leaves) -> float:
     return float(logsumexp(terms)) if np.isfinite(terms).any() else LOST
 
 
-def _edges(law: NoiseLaw, region: Region, leaves: Leaves) -> FloatArray:
+def _edges(law: NoiseLaw, region: DrawRegion, leaves: Leaves) -> FloatArray:
     """Return panels that resolve the law of the root and the turns of the others' laws."""
     low, high = max(region.low, law.reach[0]), min(region.high, law.reach[1])
     if not low < high:

@@ -136,7 +136,7 @@ class _Uniform(NoiseLaw):
 
 
 @dataclass(frozen=True, slots=True)
-class Geometric(NoiseLaw):
+class GeometricLaw(NoiseLaw):
     """P(Z = k) = (1 − p)^(k−1)·p for k = 1, 2, ..."""
 
     name: ClassVar[str] = "geometric"
@@ -180,7 +180,7 @@ class _Counted(NoiseLaw):
 
 
 @dataclass(frozen=True, slots=True)
-class Poisson(_Counted):
+class PoissonLaw(_Counted):
     """P(Z = k) = λ^k·e^−λ/k!."""
 
     name: ClassVar[str] = "poisson"
@@ -200,7 +200,7 @@ class Poisson(_Counted):
 
 
 @dataclass(frozen=True, slots=True)
-class Binomial(_Counted):
+class BinomialLaw(_Counted):
     """The number of successes among n trials."""
 
     name: ClassVar[str] = "binomial"

@@ -168,7 +168,7 @@ def recorded_globals(rng: RecordingGenerator) -> Generator[None]:
     def own_rng(seed: Any = None) -> Any:
         return rng if seed is None else default_rng(seed)
 
-    class Kind(type):
+    class _Seedable(type):
         """Of old, the class itself: what is seeded passes for one."""
 
         def __instancecheck__(cls, value: object) -> bool:
@@ -177,7 +177,7 @@ def recorded_globals(rng: RecordingGenerator) -> Generator[None]:
         def __call__(cls, seed: Any = None) -> Any:
             return LegacyRecorder(rng) if seed is None else state(seed)
 
-    class OwnState(metaclass=Kind):
+    class _OwnState(metaclass=_Seedable):
         """In place of ``RandomState`` while the target runs."""
 
     replaced: list[tuple[Any, str, Any]] = [
@@ -185,7 +185,7 @@ def recorded_globals(rng: RecordingGenerator) -> Generator[None]:
         (np.random, "seed", legacy.seed),
         (np.random, "set_state", legacy.set_state),
         (np.random, "default_rng", own_rng),
-        (np.random, "RandomState", OwnState),
+        (np.random, "RandomState", _OwnState),
         *((random, name, python.drawing(name)) for name in _PYTHON),
         (random, "seed", python.seed),
     ]

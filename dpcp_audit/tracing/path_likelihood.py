@@ -17,7 +17,7 @@ from dpcp_audit.tracing.joined_draws import LOST, component_log_probability, log
 
 if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray
-    from dpcp_audit.tracing.draws import Draw, JoinedBit
+    from dpcp_audit.tracing.draws import JoinedBit, NoiseDraw
     from dpcp_audit.tracing.noise_laws import NoiseLaw
     from dpcp_audit.tracing.path_runs import PathRun
 
@@ -53,7 +53,7 @@ def _narrowed(run: PathRun) -> list[JoinedBit]:
     left: list[JoinedBit] = []
     for bit in run.joined:
         offset = bit.offset
-        unknown: dict[Draw, float] = {}
+        unknown: dict[NoiseDraw, float] = {}
         for draw, coefficient in bit.terms:
             if draw.point is None:
                 unknown[draw] = coefficient
@@ -69,8 +69,8 @@ def _narrowed(run: PathRun) -> list[JoinedBit]:
     return left
 
 
-def _add_points(draws: list[Draw], found: FloatArray) -> None:
-    groups: dict[NoiseLaw, list[Draw]] = defaultdict(list)
+def _add_points(draws: list[NoiseDraw], found: FloatArray) -> None:
+    groups: dict[NoiseLaw, list[NoiseDraw]] = defaultdict(list)
     for draw in draws:
         if draw.point is not None and draw.law is not None:
             groups[draw.law].append(draw)
@@ -86,8 +86,8 @@ def _add_points(draws: list[Draw], found: FloatArray) -> None:
         found[places] += np.where(inside, values, LOST)
 
 
-def _add_regions(draws: list[Draw], found: FloatArray) -> None:
-    groups: dict[NoiseLaw, list[Draw]] = defaultdict(list)
+def _add_regions(draws: list[NoiseDraw], found: FloatArray) -> None:
+    groups: dict[NoiseLaw, list[NoiseDraw]] = defaultdict(list)
     for draw in draws:
         if draw.point is None and draw.law is not None and not draw.region.whole:
             groups[draw.law].append(draw)
@@ -98,10 +98,10 @@ def _add_regions(draws: list[Draw], found: FloatArray) -> None:
 
 def _components(joined: list[JoinedBit]) -> list[list[JoinedBit]]:
     """Return the comparisons, grouped so that no draw stands in two groups."""
-    groups: list[tuple[set[Draw], list[JoinedBit]]] = []
+    groups: list[tuple[set[NoiseDraw], list[JoinedBit]]] = []
     for bit in joined:
         draws, bits = {draw for draw, _ in bit.terms}, [bit]
-        apart: list[tuple[set[Draw], list[JoinedBit]]] = []
+        apart: list[tuple[set[NoiseDraw], list[JoinedBit]]] = []
         for others, theirs in groups:
             if others & draws:
                 draws, bits = draws | others, theirs + bits

@@ -17,7 +17,7 @@ from dpcp_audit.tracing.path_runs import ForcedRun, SampledRun
 from dpcp_audit.tracing.trace_errors import PathDivergedError, UnfollowableError
 
 if TYPE_CHECKING:
-    from dpcp_audit.tracing.draws import Draw
+    from dpcp_audit.tracing.draws import NoiseDraw
     from dpcp_audit.tracing.output_atoms import Atom
     from dpcp_audit.tracing.path_runs import PathRun
     from dpcp_audit.tracing.target_calls import TracedTarget
@@ -210,7 +210,7 @@ def _parts(path: PathRun, other: PathRun, here: np.ndarray) -> tuple[DrawLoss, .
     )
 
 
-def _named(draw: Draw) -> str:
+def _named(draw: NoiseDraw) -> str:
     return draw.name
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence  # noqa: TC003  (fields of a name
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from dpcp_audit.tracing import traced_arrays
-from dpcp_audit.tracing.draws import Comparison, Draw, JoinedBit
+from dpcp_audit.tracing.draws import JoinedBit, NoiseDraw, Ordering
 from dpcp_audit.tracing.observations import Observation, Seen
 from dpcp_audit.tracing.source_lines import target_line
 from dpcp_audit.tracing.trace_errors import (
@@ -29,7 +29,7 @@ SAME = 1e-12
 """Relative difference, by rounding, up to which two settled numbers are the same."""
 
 
-class Choice(NamedTuple):
+class RevealedDraw(NamedTuple):
     """A draw that is revealed as it is made.
 
     Parameters
@@ -64,14 +64,14 @@ class Question(NamedTuple):
         What an untraced run sees.
     terms : dict
         The draws of the number that is observed, with their coefficients.
-    how : Comparison or None
+    how : Ordering or None
         Of a bit: how the number is compared with 0.
     """
 
     found: Observation
     plain: Any
     terms: Terms
-    how: Comparison | None = None
+    how: Ordering | None = None
 
 
 class PathRun:
@@ -93,7 +93,7 @@ class PathRun:
 
     def __init__(self, *, values: bool = False) -> None:
         self.values = values
-        self.draws: list[Draw] = []
+        self.draws: list[NoiseDraw] = []
         self.joined: list[JoinedBit] = []
         self.seen: list[Observation] = []
         self.outside: dict[str, Line] = {}
@@ -105,7 +105,7 @@ class PathRun:
         """Return the result of an observation, and note it."""
         raise NotImplementedError
 
-    def chosen(self, choice: Choice, line: Line) -> Any:
+    def chosen(self, choice: RevealedDraw, line: Line) -> Any:
         """Return a draw that is revealed as it is made."""
         raise NotImplementedError
 
@@ -115,13 +115,13 @@ class PathRun:
 
     def new_draw(
         self, law: NoiseLaw | None, name: str, line: Line, standard: float = math.nan
-    ) -> Draw:
+    ) -> NoiseDraw:
         """Add a draw, with its Z where that is known."""
-        draw = Draw(index=len(self.draws), law=law, name=name, line=line, standard=standard)
+        draw = NoiseDraw(index=len(self.draws), law=law, name=name, line=line, standard=standard)
         self.draws.append(draw)
         return draw
 
-    def choose(self, choice: Choice) -> Any:
+    def choose(self, choice: RevealedDraw) -> Any:
         """Reveal a draw as it is made, and keep its probability."""
         line = target_line()
         result = self.chosen(choice, line)
@@ -145,7 +145,7 @@ class PathRun:
         if not terms:
             return self._settled(number, offset, line)
         if len(terms) > 1 and self.values:
-            self._reveal_but_one(terms, line)
+            self._reveal_but_one(terms)
             return self.read(number)
         self._require_open(terms, line)
         found = self._found(Seen.VALUE, offset, terms, line)
@@ -156,12 +156,12 @@ class PathRun:
             draw.log_unit = math.log(abs(coefficient))
             draw.pure = number.pure
         else:
-            self._join(offset - float(value), terms, Comparison.EQUAL)
+            self._join(offset - float(value), terms, Ordering.EQUAL)
             for draw in terms:
                 draw.settled = True
         return value
 
-    def compare(self, left: Traced, how: Comparison, right: Any) -> bool:
+    def compare(self, left: Traced, how: Ordering, right: Any) -> bool:
         """Observe a comparison."""
         form: Any = left - right
         if not isinstance(form, Traced):
@@ -170,12 +170,12 @@ class PathRun:
         if not terms:
             return how.holds(left.read(), right.read() if isinstance(right, Traced) else right)
         if all(not draw.law.discrete for draw in terms if draw.law) and how in _EXACT:
-            return how is Comparison.NOT_EQUAL
+            return how is Ordering.NOT_EQUAL
         line = target_line()
         if len(terms) > 1 and self.values:
             if isinstance(right, Traced):
                 return how.holds(left.read(), right.read())
-            self._reveal_but_one(terms, line)
+            self._reveal_but_one(terms)
             return self.compare(left, how, right)
         self._require_open(terms, line)
         found = self._found(Seen.BIT, offset, terms, line)
@@ -198,7 +198,7 @@ class PathRun:
         draws = tuple(sorted({draw.index for form in forms for draw in form.terms}))
         found = Observation(kind=Seen.PEAK, result=place, draws=draws, line=line)
         place = int(self.decided(Question(found, place, {})))
-        how = Comparison.GREATER if largest else Comparison.LESS
+        how = Ordering.GREATER if largest else Ordering.LESS
         for index, other in enumerate(numbers):
             if index != place:
                 self._above(numbers[place], other, how)
@@ -212,7 +212,7 @@ class PathRun:
         """Apply a function of NumPy."""
         return traced_arrays.apply_function(function, args, kwargs)
 
-    def _above(self, first: Any, other: Any, how: Comparison) -> None:
+    def _above(self, first: Any, other: Any, how: Ordering) -> None:
         """Keep that ``first`` lies above or below ``other``."""
         form: Any = first - other
         if isinstance(form, Traced):
@@ -220,7 +220,7 @@ class PathRun:
             if terms:
                 self._constrain(offset, terms, how)
 
-    def _constrain(self, offset: float, terms: Terms, how: Comparison) -> None:
+    def _constrain(self, offset: float, terms: Terms, how: Ordering) -> None:
         """Keep what a comparison with 0 says of the draws."""
         if len(terms) > 1:
             self._join(offset, terms, how)
@@ -228,7 +228,7 @@ class PathRun:
         ((draw, coefficient),) = terms.items()
         draw.narrow(offset, coefficient, how)
 
-    def _join(self, offset: float, terms: Terms, how: Comparison) -> None:
+    def _join(self, offset: float, terms: Terms, how: Ordering) -> None:
         self.joined.append(JoinedBit(offset=offset, terms=tuple(terms.items()), how=how))
         for draw in terms:
             draw.joined = True
@@ -255,7 +255,7 @@ class PathRun:
         )
         return self.decided(Question(found, number.value, {}))
 
-    def _reveal_but_one(self, terms: Terms, line: Line) -> None:
+    def _reveal_but_one(self, terms: Terms) -> None:
         """Reveal all draws of a sum but the one of the largest scale."""
         kept = max(terms, key=lambda draw: abs(terms[draw]))
         for draw in terms:
@@ -272,7 +272,7 @@ class SampledRun(PathRun):
 
     live = True
 
-    def chosen(self, choice: Choice, line: Line) -> Any:
+    def chosen(self, choice: RevealedDraw, line: Line) -> Any:
         """Return what the generator draws."""
         del line
         return choice.sample()
@@ -297,7 +297,7 @@ class ForcedRun(PathRun):
         self.transcript = transcript
         self.moved: list[tuple[Line, Line]] = []
 
-    def chosen(self, choice: Choice, line: Line) -> Any:
+    def chosen(self, choice: RevealedDraw, line: Line) -> Any:
         """Return what the other path saw."""
         entry = self._next(Seen.CHOICE, (len(self.draws),), line)
         if entry.key[0] != choice.name:
@@ -352,7 +352,7 @@ def value_in(number: Any) -> Any:
     return number.value if isinstance(number, Traced) else number
 
 
-_EXACT = frozenset({Comparison.EQUAL, Comparison.NOT_EQUAL})
+_EXACT = frozenset({Ordering.EQUAL, Ordering.NOT_EQUAL})
 
 
 def _is_discrete(number: Traced) -> bool:

@@ -25,16 +25,17 @@ from dpcp_audit.tracing.trace_errors import NeedsValuesError, NotFiniteError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from dpcp_audit.tracing.draws import Comparison, Draw
+    from dpcp_audit.tracing.draws import NoiseDraw, Ordering
     from dpcp_audit.tracing.observations import Observation
     from dpcp_audit.tracing.output_atoms import Atom
-    from dpcp_audit.tracing.path_runs import Choice, Question
+    from dpcp_audit.tracing.path_runs import Question, RevealedDraw
     from dpcp_audit.tracing.trace_errors import Line
 
 MOST_PATHS = 20_000
 """Paths of one input that are run before the tree counts as not finite."""
-_HOPELESS = 50
-"""Times as many paths as may be run: what the forks of the first path may come to."""
+_PROBES = 16
+_HOPELESS = 4
+"""Times as many paths as may be run: an estimate of the tree's size that ends the enumeration."""
 _CERTAIN = 1e-15
 """A fork less likely than this is rounding, where the other one is certain."""
 
@@ -46,15 +47,18 @@ class TreeRun(PathRun):
     ----------
     prefix : sequence of int
         Which way it goes at the first forks.
+    rng : Generator or None
+        Where given, later ways are drawn uniformly.
     """
 
-    def __init__(self, prefix: Sequence[int]) -> None:
+    def __init__(self, prefix: Sequence[int], rng: np.random.Generator | None = None) -> None:
         super().__init__()
         self.prefix = prefix
+        self.rng = rng
         self.forks: list[int] = []
         self.log_mass = 0.0
 
-    def chosen(self, choice: Choice, line: Line) -> Any:
+    def chosen(self, choice: RevealedDraw, line: Line) -> Any:
         """Fork over all that may be drawn."""
         listed = [(each, choice.log_mass(each)) for each in choice.options()]
         possible = [(each, mass) for each, mass in listed if mass > LOST]
@@ -84,7 +88,10 @@ class TreeRun(PathRun):
         place = 0
         if len(ways) > 1:
             depth = len(self.forks)
-            place = self.prefix[depth] if depth < len(self.prefix) else 0
+            if depth < len(self.prefix):
+                place = self.prefix[depth]
+            elif self.rng is not None:
+                place = int(self.rng.integers(len(ways)))
             self.forks.append(len(ways))
         result, log_mass = ways[place]
         self.log_mass += log_mass
@@ -92,7 +99,7 @@ class TreeRun(PathRun):
 
 
 def _bits(
-    draw: Draw, coefficient: float, offset: float, how: Comparison
+    draw: NoiseDraw, coefficient: float, offset: float, how: Ordering
 ) -> list[tuple[bool, float]]:
     """Return the bits that are possible, with their conditional log-probabilities."""
     law = draw.law
@@ -109,7 +116,7 @@ def _bits(
     return [way for way in ways if way[1] > math.log(_CERTAIN)]
 
 
-def _values(draw: Draw, coefficient: float, found: Observation) -> list[tuple[float, float]]:
+def _values(draw: NoiseDraw, coefficient: float, found: Observation) -> list[tuple[float, float]]:
     values = None if draw.law is None else draw.law.values()
     if values is None or draw.law is None:
         raise NotFiniteError(f"the value of a {draw.name} draw is read", found.line)
@@ -140,23 +147,40 @@ def release_law(target: TracedTarget, x: Any, *, most: int = MOST_PATHS) -> dict
     found: dict[tuple[Atom, ...], list[float]] = defaultdict(list)
     waiting: list[tuple[int, ...]] = [()]
     source, runs = np.random.default_rng(0), 0
+    if _estimated_paths(target, x) > _HOPELESS * most:
+        raise NotFiniteError(f"the tree has more than {most} paths", target.home)
     while waiting:
         prefix = waiting.pop()
         if (runs := runs + 1) > most:
             raise NotFiniteError(f"the tree has more than {most} paths", target.home)
         path = TreeRun(prefix)
-        try:
-            output = target.outputs(x, path, source)
-        except NeedsValuesError as end:
-            raise NotFiniteError(end.reason, end.line) from None
-        if not prefix and math.prod(path.forks) > _HOPELESS * most:
-            raise NotFiniteError(f"the tree has more than {most} paths", target.home)
+        output = _output(target, x, path, source)
         found[output].append(path.log_mass)
         start = len(prefix)
         for depth in range(start, len(path.forks)):
             stem = (*prefix, *(0,) * (depth - start))
             waiting += [(*stem, way) for way in range(1, path.forks[depth])]
     return {output: float(logsumexp(masses)) for output, masses in found.items()}
+
+
+def _estimated_paths(target: TracedTarget, x: Any) -> float:
+    """Return an unbiased estimate of the number of paths, by random descents (Knuth 1975)."""
+    rng = np.random.default_rng(0)
+    sizes: list[float] = []
+    for _ in range(_PROBES):
+        path = TreeRun((), rng)
+        _output(target, x, path, np.random.default_rng(0))
+        sizes.append(math.prod(map(float, path.forks)))
+    return math.fsum(sizes) / len(sizes)
+
+
+def _output(
+    target: TracedTarget, x: Any, path: TreeRun, source: np.random.Generator
+) -> tuple[Atom, ...]:
+    try:
+        return target.outputs(x, path, source)
+    except NeedsValuesError as end:
+        raise NotFiniteError(end.reason, end.line) from None
 
 
 def enumerated(

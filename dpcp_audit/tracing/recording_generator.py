@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcp_audit.tracing import noise_laws
-from dpcp_audit.tracing.path_runs import Choice
+from dpcp_audit.tracing.path_runs import RevealedDraw
 from dpcp_audit.tracing.source_lines import target_line
-from dpcp_audit.tracing.trace_errors import UnfollowableError
+from dpcp_audit.tracing.trace_errors import NotFiniteError, UnfollowableError
 from dpcp_audit.tracing.traced_arrays import traced_array, traced_in, values_in, values_of
 from dpcp_audit.tracing.traced_numbers import Traced, is_plain
 
@@ -50,19 +50,19 @@ class RecordingGenerator(_Generator):
         self.source = source
 
     def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
-        """Draw from N(loc, scale²)."""
+        """NoiseDraw from N(loc, scale²)."""
         return self._shifted("normal", noise_laws.NORMAL, loc, scale, size)
 
     def laplace(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
-        """Draw from a Laplace law."""
+        """NoiseDraw from a Laplace law."""
         return self._shifted("laplace", noise_laws.LAPLACE, loc, scale, size)
 
     def gumbel(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
-        """Draw from a Gumbel law."""
+        """NoiseDraw from a Gumbel law."""
         return self._shifted("gumbel", noise_laws.GUMBEL, loc, scale, size)
 
     def exponential(self, scale: Any = 1.0, size: Any = None) -> Any:
-        """Draw from an exponential law."""
+        """NoiseDraw from an exponential law."""
         scale = values_of(scale)
         return self._numbers(
             "exponential",
@@ -72,7 +72,7 @@ class RecordingGenerator(_Generator):
         )
 
     def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
-        """Draw uniformly between two numbers."""
+        """NoiseDraw uniformly between two numbers."""
         low, high = values_of(low), values_of(high)
         width = np.subtract(high, low) if np.ndim(low) or np.ndim(high) else high - low
         return self._numbers(
@@ -83,32 +83,32 @@ class RecordingGenerator(_Generator):
         )
 
     def standard_normal(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
-        """Draw from N(0, 1)."""
+        """NoiseDraw from N(0, 1)."""
         return self._standard("standard_normal", noise_laws.NORMAL, size, dtype, out)
 
     def standard_exponential(
         self, size: Any = None, dtype: Any = np.float64, method: Any = "zig", out: Any = None
     ) -> Any:
-        """Draw from the exponential law of mean 1."""
+        """NoiseDraw from the exponential law of mean 1."""
         return self._standard(
             "standard_exponential", noise_laws.EXPONENTIAL, size, dtype, out, method=method
         )
 
     def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
-        """Draw uniformly from [0, 1)."""
+        """NoiseDraw uniformly from [0, 1)."""
         return self._standard("random", noise_laws.UNIFORM, size, dtype, out)
 
     def geometric(self, p: Any, size: Any = None) -> Any:
-        """Draw the number of trials until a success."""
-        return self._counted("geometric", noise_laws.Geometric, (p,), size)
+        """NoiseDraw the number of trials until a success."""
+        return self._counted("geometric", noise_laws.GeometricLaw, (p,), size)
 
     def poisson(self, lam: Any = 1.0, size: Any = None) -> Any:
-        """Draw from a Poisson law."""
-        return self._counted("poisson", noise_laws.Poisson, (lam,), size)
+        """NoiseDraw from a PoissonLaw law."""
+        return self._counted("poisson", noise_laws.PoissonLaw, (lam,), size)
 
     def binomial(self, n: Any, p: Any, size: Any = None) -> Any:
-        """Draw the number of successes among n trials."""
-        return self._counted("binomial", noise_laws.Binomial, (n, p), size)
+        """NoiseDraw the number of successes among n trials."""
+        return self._counted("binomial", noise_laws.BinomialLaw, (n, p), size)
 
     def integers(
         self,
@@ -118,7 +118,7 @@ class RecordingGenerator(_Generator):
         dtype: Any = np.int64,
         endpoint: Any = False,  # noqa: FBT002  (as NumPy has it)
     ) -> Any:
-        """Draw whole numbers, revealed as they are drawn."""
+        """NoiseDraw whole numbers, revealed as they are drawn."""
         low, high = values_of(low), values_of(high)
         first, last = (0, low) if high is None else (low, high)
         if np.ndim(first) or np.ndim(last):
@@ -143,7 +143,7 @@ class RecordingGenerator(_Generator):
         axis: int = 0,
         shuffle: Any = True,  # noqa: FBT002
     ) -> Any:
-        """Draw elements; their places are revealed as they are drawn."""
+        """NoiseDraw elements; their places are revealed as they are drawn."""
         count = int(values_of(a)) if np.ndim(a) == 0 else np.shape(a)[axis]
         weights = None if p is None else np.asarray(values_of(p), dtype=np.float64)
         if not replace and weights is not None and size is not None:
@@ -160,7 +160,7 @@ class RecordingGenerator(_Generator):
         return places if np.ndim(a) == 0 else _taken(a, places, axis)
 
     def permutation(self, x: Any, axis: int = 0) -> Any:
-        """Draw an order, revealed as it is drawn."""
+        """NoiseDraw an order, revealed as it is drawn."""
         if np.ndim(x) == 0:
             return self._order(int(values_of(x)))
         return _taken(x, self._order(np.shape(x)[axis]), axis)
@@ -181,7 +181,7 @@ class RecordingGenerator(_Generator):
         raise UnfollowableError("the generator is copied or sent elsewhere", target_line())
 
     def _shifted(self, name: str, law: NoiseLaw, loc: Any, scale: Any, size: Any) -> Any:
-        """Draw loc + scale·Z; a noisy location stays traced."""
+        """NoiseDraw loc + scale·Z; a noisy location stays traced."""
         scale = values_of(scale)
         noisy = next(traced_in(loc), None) is not None
         centre = 0.0 if noisy else loc
@@ -211,7 +211,7 @@ class RecordingGenerator(_Generator):
     def _counted(
         self, name: str, make: Callable[..., NoiseLaw], parameters: tuple[Any, ...], size: Any
     ) -> Any:
-        """Draw whole numbers that are added to data, such as geometric noise."""
+        """NoiseDraw whole numbers that are added to data, such as geometric noise."""
         plain = tuple(values_of(each) for each in parameters)
         method: Any = getattr(self.source, name)
         shape = _shape(plain, size)
@@ -256,7 +256,7 @@ class RecordingGenerator(_Generator):
         return Traced(self.path, value, loc, {draw: scale}, pure=True)
 
     def _reveal(self, *parts: Any) -> Any:
-        return self.path.choose(Choice(*parts))
+        return self.path.choose(RevealedDraw(*parts))
 
     def _order(self, count: int) -> Any:
         return self._reveal(
@@ -282,7 +282,7 @@ def _revealing(name: str) -> Callable[..., Any]:
         return self.reveal_other(name, args, kwargs)
 
     draw.__name__ = name
-    draw.__doc__ = f"Draw by ``{name}``; the draw is revealed."
+    draw.__doc__ = f"NoiseDraw by ``{name}``; the draw is revealed."
     return draw
 
 
@@ -293,7 +293,7 @@ for _name in dir(_Generator):
 
 
 def _no_options() -> list[Any]:
-    raise UnfollowableError("a draw without a finite law is enumerated", target_line())
+    raise NotFiniteError("what may be drawn is not finite, or too much", target_line())
 
 
 def _shape(parameters: tuple[Any, ...], size: Any) -> tuple[int, ...] | None:

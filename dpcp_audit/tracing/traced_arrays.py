@@ -20,7 +20,7 @@ from dpcp_audit.tracing.traced_numbers import Traced, is_plain
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from dpcp_audit.tracing.traced_numbers import Observer
+    from dpcp_audit.tracing.traced_numbers import NumberPath
 
 
 class TracedArray(np.ndarray):
@@ -137,6 +137,7 @@ def apply_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: Any) -
         plain = [_scalar(each) for each in inputs]
         if not any(each is None for each in plain):
             return _OPERATORS[ufunc](*plain)
+    kwargs = {key: value for key, value in kwargs.items() if not _is_default(key, value)}
     targets = kwargs.pop("out", None)
     if ufunc is np.add and method == "reduce" and not kwargs.keys() - {"axis"}:
         result = _summed(inputs[0], kwargs.get("axis", 0))
@@ -159,10 +160,17 @@ def apply_function(function: Any, args: Any, kwargs: Any) -> Any:
     if name in _OWN and not isinstance(args[0], Traced):
         return getattr(traced_array(args[0]), _OWN[name])(*args[1:], **kwargs)
     if name in _LIKE:
-        return function(np.zeros(np.shape(args[0])), *args[1:], **kwargs)
+        return function(np.zeros(_shape_of(args[0])), *args[1:], **kwargs)
     if name in _MOVING:
         return _wrapped(function(*map(_bare, args), **{k: _bare(v) for k, v in kwargs.items()}))
     return function(*values_of(tuple(args)), **values_in(kwargs))
+
+
+def _shape_of(value: Any) -> tuple[int, ...]:
+    if isinstance(value, np.ndarray):
+        shape: tuple[int, ...] = value.shape
+        return shape
+    return () if isinstance(value, Traced) else np.shape(value)
 
 
 def values_in(kwargs: Any) -> dict[str, Any]:
@@ -284,6 +292,13 @@ def _place(numbers: Any, *, largest: bool) -> int:
     return int(path.extreme(listed, largest=largest))
 
 
+def _is_default(name: str, value: Any) -> bool:
+    """Tell whether a keyword that NumPy's methods pass on says nothing."""
+    if name in {"dtype", "out"}:
+        return value is None or (isinstance(value, tuple) and value[0] is None)
+    return (name == "keepdims" and value is False) or (name == "where" and value is True)
+
+
 def _scalar(value: Any) -> Any:
     """Return a number as Python's operators take it, None of an array."""
     if isinstance(value, Traced):
@@ -332,6 +347,6 @@ _MOVING = frozenset(_MOVES.split())
 """Functions that only move elements, or add, multiply and compare them."""
 
 
-def observer_of(numbers: Any) -> Observer | None:
+def observer_of(numbers: Any) -> NumberPath | None:
     """Return the path of the first traced number, if there is one."""
     return next((each.path for each in traced_in(numbers)), None)

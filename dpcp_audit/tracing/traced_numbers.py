@@ -15,25 +15,25 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
-from dpcp_audit.tracing.draws import Comparison
+from dpcp_audit.tracing.draws import Ordering
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit.tracing.draws import Draw
+    from dpcp_audit.tracing.draws import NoiseDraw
 
-Terms = dict["Draw", float]
+Terms = dict["NoiseDraw", float]
 """Coefficients of standard draws."""
 
 
-class Observer(Protocol):
+class NumberPath(Protocol):
     """The path that a traced number belongs to."""
 
     def read(self, number: Traced, /) -> Any:
         """Observe the number's value."""
         ...
 
-    def compare(self, left: Traced, how: Comparison, right: Any, /) -> bool:
+    def compare(self, left: Traced, how: Ordering, right: Any, /) -> bool:
         """Observe a comparison."""
         ...
 
@@ -60,7 +60,7 @@ class Traced:
 
     Parameters
     ----------
-    path : Observer
+    path : NumberPath
         The run that it belongs to.
     value : float or int
         What an untraced run would hold here, to the last bit; NaN where the run is a replay.
@@ -75,7 +75,7 @@ class Traced:
     __slots__ = ("offset", "path", "pure", "terms", "value")
 
     def __init__(
-        self, path: Observer, value: Any, offset: float, terms: Terms, *, pure: bool = False
+        self, path: NumberPath, value: Any, offset: float, terms: Terms, *, pure: bool = False
     ) -> None:
         self.path = path
         self.value = value
@@ -161,30 +161,30 @@ class Traced:
         return -self if self < 0 else self
 
     def __lt__(self, other: Any) -> Any:
-        return self._compared(Comparison.LESS, other)
+        return self._compared(Ordering.LESS, other)
 
     def __le__(self, other: Any) -> Any:
-        return self._compared(Comparison.LESS_EQUAL, other)
+        return self._compared(Ordering.LESS_EQUAL, other)
 
     def __gt__(self, other: Any) -> Any:
-        return self._compared(Comparison.GREATER, other)
+        return self._compared(Ordering.GREATER, other)
 
     def __ge__(self, other: Any) -> Any:
-        return self._compared(Comparison.GREATER_EQUAL, other)
+        return self._compared(Ordering.GREATER_EQUAL, other)
 
     def __eq__(self, other: object) -> Any:
-        return self._compared(Comparison.EQUAL, other)
+        return self._compared(Ordering.EQUAL, other)
 
     def __ne__(self, other: object) -> Any:
-        return self._compared(Comparison.NOT_EQUAL, other)
+        return self._compared(Ordering.NOT_EQUAL, other)
 
-    def _compared(self, how: Comparison, other: Any) -> Any:
+    def _compared(self, how: Ordering, other: Any) -> Any:
         if not isinstance(other, Traced) and not is_plain(other):
             return NotImplemented
         return self.path.compare(self, how, other)
 
     def __bool__(self) -> bool:
-        return self.path.compare(self, Comparison.NOT_EQUAL, 0)
+        return self.path.compare(self, Ordering.NOT_EQUAL, 0)
 
     def __hash__(self) -> int:
         return hash(self.read())

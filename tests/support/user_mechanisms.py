@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 
-def noisy_search(scores, *, rng, rho=0.5, rounds=12, alpha=0.1, noise=1.0, one_draw=False):
+def noisy_search(scores, *, rng, rho=0.5, rounds=12, alpha=0.1, noise=1.0, one_draw=False) -> Any:
     """P-COQS with a resolution of 2^-rounds: bisection by noisy counts."""
     rank = math.ceil((1 - alpha) * (len(scores) + 1))
     sigma = noise * math.sqrt(rounds / (2 * rho))
@@ -25,21 +26,21 @@ def noisy_search(scores, *, rng, rho=0.5, rounds=12, alpha=0.1, noise=1.0, one_d
     return (left + right) / 2
 
 
-def noisy_histogram(scores, *, rng, epsilon=1.0, bins=8):
+def noisy_histogram(scores, *, rng, epsilon=1.0, bins=8) -> Any:
     """Laplace noise on every bin, under substitution; then post-processing."""
     counts, _ = np.histogram(scores, bins=bins, range=(0, 1))
     noisy = counts + rng.laplace(scale=2 / epsilon, size=bins)
     return np.maximum(noisy, 0).round(2)
 
 
-def exponential_mechanism(scores, *, rng, epsilon=1.0):
+def exponential_mechanism(scores, *, rng, epsilon=1.0) -> Any:
     """Choose a median by its utility, through Gumbel noise."""
     points = np.linspace(0, 1, 9)
     utility = np.array([-abs((scores <= point).sum() - len(scores) / 2) for point in points])
     return int(np.argmax(epsilon * utility / 2 + rng.gumbel(size=9)))
 
 
-def exponential_choice(scores, *, rng, epsilon=1.0):
+def exponential_choice(scores, *, rng, epsilon=1.0) -> Any:
     """Choose a median by its utility, with the probabilities written down."""
     points = np.linspace(0, 1, 9)
     utility = np.array([-abs((scores <= point).sum() - len(scores) / 2) for point in points])
@@ -47,13 +48,13 @@ def exponential_choice(scores, *, rng, epsilon=1.0):
     return float(rng.choice(points, p=weights / weights.sum()))
 
 
-def report_noisy_max(scores, *, rng, epsilon=1.0):
+def report_noisy_max(scores, *, rng, epsilon=1.0) -> Any:
     """Report the fullest bin, by one Laplace draw each (sensitivity 1, not monotone)."""
     counts, _ = np.histogram(scores, bins=5, range=(0, 1))
     return int(np.argmax(counts + rng.laplace(scale=2 / epsilon, size=5)))
 
 
-def sparse_vector(scores, *, rng, epsilon=1.0, fresh=True):
+def sparse_vector(scores, *, rng, epsilon=1.0, fresh=True) -> Any:
     """Return the first point below which there are many scores; without ``fresh``, bugged."""
     threshold = 0.7 * len(scores) + rng.laplace(scale=2 / epsilon)
     for place, point in enumerate(np.linspace(0, 1, 6)):
@@ -63,13 +64,13 @@ def sparse_vector(scores, *, rng, epsilon=1.0, fresh=True):
     return None
 
 
-def noisy_mean(scores, *, rng, epsilon=1.0, noise=1.0):
+def noisy_mean(scores, *, rng, epsilon=1.0, noise=1.0) -> Any:
     """Clamp, average, add Laplace noise."""
     clipped = np.clip(scores, 0, 1)
     return clipped.mean() + rng.laplace(scale=noise / (epsilon * len(scores)))
 
 
-def randomised_response(value, *, rng, epsilon=2.0, k=10):
+def randomised_response(value, *, rng, epsilon=2.0, k=10) -> Any:
     """Keep the value, or return another one."""
     keep = math.exp(epsilon) / (math.exp(epsilon) + k - 1)
     if rng.random() < keep:
@@ -78,21 +79,21 @@ def randomised_response(value, *, rng, epsilon=2.0, k=10):
     return int(other + (other >= value))
 
 
-def unary_encoding(value, *, rng, epsilon=2.3, k=8):
+def unary_encoding(value, *, rng, epsilon=2.3, k=8) -> Any:
     """Optimised unary encoding: a bit for every value."""
     flip = 1 / (math.exp(epsilon) + 1)
     return rng.random(k) < np.where(np.arange(k) == value, 0.5, flip)
 
 
-def rappor(value, *, rng, f=0.3, k=6):
+def rappor(value, *, rng, f=0.3, k=6) -> Any:
     """Permanent randomised response of RAPPOR."""
     bits, drawn = np.eye(k, dtype=int)[value], rng.random(k)
     return np.where(drawn < f / 2, 1, np.where(drawn < f, 0, bits))
 
 
-def hadamard_response(value, *, rng, epsilon=1.0, size=16):
+def hadamard_response(value, *, rng, epsilon=1.0, size=16) -> Any:
     """One random entry of the value's row of the Hadamard matrix, flipped at times."""
     column = int(rng.integers(size))
-    sign = 1 - 2 * (bin(column & value).count("1") % 2)
+    sign = 1 - 2 * ((column & value).bit_count() % 2)
     keep = math.exp(epsilon) / (1 + math.exp(epsilon))
     return column, sign if rng.random() < keep else -sign

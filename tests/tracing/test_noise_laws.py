@@ -16,12 +16,12 @@ CONTINUOUS = [
     (noise_laws.UNIFORM, stats.uniform()),
 ]
 DISCRETE = [
-    (noise_laws.Geometric(0.3), stats.geom(0.3)),
-    (noise_laws.Geometric(0.999), stats.geom(0.999)),
-    (noise_laws.Poisson(4.0), stats.poisson(4.0)),
-    (noise_laws.Poisson(0.0), stats.poisson(0.0)),
-    (noise_laws.Binomial(10, 0.3), stats.binom(10, 0.3)),
-    (noise_laws.Binomial(3, 1.0), stats.binom(3, 1.0)),
+    (noise_laws.GeometricLaw(0.3), stats.geom(0.3)),
+    (noise_laws.GeometricLaw(0.999), stats.geom(0.999)),
+    (noise_laws.PoissonLaw(4.0), stats.poisson(4.0)),
+    (noise_laws.PoissonLaw(0.0), stats.poisson(0.0)),
+    (noise_laws.BinomialLaw(10, 0.3), stats.binom(10, 0.3)),
+    (noise_laws.BinomialLaw(3, 1.0), stats.binom(3, 1.0)),
 ]
 
 
@@ -52,7 +52,7 @@ def test_a_discrete_law_is_scipys(law, known) -> None:
         (noise_laws.LAPLACE, 300.0, np.inf, -300.0 - np.log(2)),
         (noise_laws.EXPONENTIAL, 500.0, 501.0, -500 + np.log(-np.expm1(-1.0))),
         (noise_laws.GUMBEL, 200.0, np.inf, -200.0),
-        (noise_laws.Geometric(0.5), 1001.0, np.inf, -1000 * np.log(2)),
+        (noise_laws.GeometricLaw(0.5), 1001.0, np.inf, -1000 * np.log(2)),
     ],
 )
 def test_a_small_probability_keeps_its_digits(law, low, high, expected) -> None:

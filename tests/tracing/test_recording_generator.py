@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,13 @@ from dpcp_audit.tracing.path_runs import ForcedRun, SampledRun
 from dpcp_audit.tracing.recording_generator import RecordingGenerator
 from dpcp_audit.tracing.trace_errors import PathDivergedError, UnfollowableError
 from dpcp_audit.tracing.traced_arrays import values_of
+
+
+def shuffled(rng) -> Any:
+    values = np.arange(7)
+    rng.shuffle(values)
+    return values
+
 
 DRAWS = [
     lambda rng: rng.normal(2.0, 3.0),
@@ -39,18 +47,12 @@ DRAWS = [
     lambda rng: rng.choice(8, size=2, replace=False, p=np.arange(8) / 28),
     lambda rng: rng.permutation(5),
     lambda rng: rng.permutation(np.arange(6.0)),
-    lambda rng: shuffled(rng),
+    shuffled,
     lambda rng: rng.gamma(2.0, size=2),
     lambda rng: rng.multivariate_normal([0.0, 1.0], np.eye(2)),
     lambda rng: rng.dirichlet([1.0, 2.0]),
     lambda rng: np.random.default_rng(rng).normal(),
 ]
-
-
-def shuffled(rng):
-    values = np.arange(7)
-    rng.shuffle(values)
-    return values
 
 
 @pytest.mark.parametrize("draw", DRAWS)
@@ -75,14 +77,14 @@ def test_draws_are_those_of_an_untraced_run(draw) -> None:
         lambda: np.random.normal(1, 2),  # noqa: NPY002
         lambda: np.random.laplace(size=2),  # noqa: NPY002
         lambda: np.random.rand(2, 2),  # noqa: NPY002
-        lambda: np.random.randn(),  # noqa: NPY002
+        np.random.randn,
         lambda: np.random.randint(5),  # noqa: NPY002
         lambda: np.random.random_sample(3),  # noqa: NPY002
         lambda: np.random.choice(4),  # noqa: NPY002
         lambda: np.random.gamma(1.0),  # noqa: NPY002
-        lambda: np.random.RandomState().normal(),  # noqa: NPY002
+        lambda: np.random.RandomState().normal(),
         lambda: np.random.default_rng().laplace(),
-        lambda: random.random(),  # noqa: S311
+        random.random,
         lambda: random.gauss(0, 1),
         lambda: random.gauss(mu=1.0, sigma=2.0),
         lambda: random.expovariate(2.0),
@@ -110,7 +112,7 @@ def test_global_generators_are_recorded_and_put_back(draw) -> None:
     "draw",
     [
         lambda: np.random.default_rng(1).normal(),
-        lambda: np.random.RandomState(1).normal(),  # noqa: NPY002
+        lambda: np.random.RandomState(1).normal(),
         lambda: (np.random.seed(1), np.random.normal())[1],  # noqa: NPY002
         lambda: (random.seed(1), random.random())[1],  # noqa: S311
     ],

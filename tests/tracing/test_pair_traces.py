@@ -1,0 +1,231 @@
+"""Traces of pairs: lines, leaks, what cannot be followed; planted bugs and their correct twins."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from support import user_mechanisms as mine
+
+from dpcp_audit.mechanisms.laws import LaplacePair
+from dpcp_audit.tracing.pair_traces import trace_pair
+
+SCORES = np.linspace(0.02, 0.98, 25)
+NEIGHBOUR = np.concatenate([SCORES[1:], [0.99]])
+UNSEEDED = np.random.default_rng()
+
+
+def line_of(function, text) -> Any:
+    """Return the number of the line of a function that holds a text."""
+    lines, first = inspect.getsourcelines(function)
+    return first + next(index for index, line in enumerate(lines) if text in line)
+
+
+def traced(function, draws=60, **options: Any) -> Any:
+    return trace_pair(function, SCORES, NEIGHBOUR, draws=draws, rng=0, options=options)
+
+
+def test_the_line_that_spends_is_named() -> None:
+    found = traced(mine.noisy_mean)
+    (line,) = found.lines
+    assert line.location.file.endswith("user_mechanisms.py")
+    assert line.location.line == line_of(mine.noisy_mean, "rng.laplace")
+    assert (line.law, line.draws, line.share) == ("laplace", 1.0, 1.0)
+    assert line.scale == pytest.approx(1 / 25)
+    moved = abs(SCORES.mean() - NEIGHBOUR.mean())
+    assert line.sensitivity == pytest.approx(moved)
+    assert line.largest_loss == pytest.approx(25 * moved)
+    assert found.released
+
+
+def test_two_lines_share_the_loss() -> None:
+    def two(scores, *, rng) -> Any:
+        first = scores.sum() + rng.laplace(scale=2.0)
+        second = scores.sum() + rng.laplace(scale=1.0)
+        return first, second
+
+    found = traced(two, draws=600)
+    assert [line.scale for line in found.lines] == [1.0, 2.0]
+    assert sum(line.share for line in found.lines) == pytest.approx(1.0)
+    assert found.lines[0].share > 0.6
+
+
+def test_the_same_seed_gives_the_same_trace() -> None:
+    first, second = (traced(mine.noisy_search, draws=3) for _ in range(2))
+    assert first.forward.losses.tolist() == second.forward.losses.tolist()
+
+
+def zero_noise(scores, *, rng) -> Any:
+    return scores.mean() + rng.normal(scale=0.0)
+
+
+def seeded(scores, *, rng) -> Any:
+    return scores.mean() + np.random.default_rng(7).normal()
+
+
+def no_noise(scores, *, rng) -> Any:
+    return float(scores.mean())
+
+
+def fallback(scores, *, rng) -> Any:
+    if scores.max() > 0.985:
+        return float(scores.max())
+    return scores.mean() + rng.laplace(scale=1 / 25)
+
+
+def reused(scores, *, rng) -> Any:
+    noise = rng.laplace(scale=1.0)
+    return scores.sum() + noise, (scores > 0.5).sum() + noise
+
+
+def released_rank(scores, *, rng) -> Any:
+    noisy = (scores > 0.5).sum() + rng.laplace()
+    return noisy, len(scores[scores > 0.3])
+
+
+@pytest.mark.known_bad
+@pytest.mark.parametrize(
+    "function", [zero_noise, seeded, no_noise, fallback, reused, released_rank]
+)
+def test_data_without_noise_is_seen(function) -> None:
+    found = traced(function, draws=10)
+    assert found.followed
+    assert "without noise" in str(found.leaks[0])
+    assert found.leaks[0].location.file.endswith("test_pair_traces.py")
+    assert found.forward.departed.any() or found.backward.departed.any()
+    assert found.forward.delta(1.0, significance=0.1).lower == 0.0
+
+
+@pytest.mark.known_bad
+@pytest.mark.parametrize(
+    "function",
+    [
+        mine.noisy_search,
+        mine.noisy_histogram,
+        mine.exponential_mechanism,
+        mine.exponential_choice,
+        mine.report_noisy_max,
+        mine.sparse_vector,
+        mine.noisy_mean,
+    ],
+)
+def test_a_correct_mechanism_does_not_leak(function) -> None:
+    found = traced(function, draws=30)
+    assert found.followed
+    assert found.leaks == ()
+    assert not found.values
+    assert np.isfinite(found.forward.losses).all()
+
+
+@pytest.mark.known_bad
+@pytest.mark.parametrize(
+    ("function", "epsilon"),
+    [
+        (mine.noisy_histogram, 1.0),
+        (mine.exponential_mechanism, 1.0),
+        (mine.exponential_choice, 1.0),
+        (mine.report_noisy_max, 1.0),
+        (mine.sparse_vector, 1.0),
+        (mine.noisy_mean, 1.0),
+    ],
+)
+def test_no_path_of_a_correct_mechanism_loses_more_than_it_claims(function, epsilon) -> None:
+    found = traced(function, draws=100)
+    for sample in found.samples:
+        assert sample.epsilon(0.0) <= epsilon * (1 + 1e-9)
+
+
+@pytest.mark.known_bad
+@pytest.mark.parametrize(
+    ("function", "options", "expected"),
+    [
+        (mine.noisy_mean, {"noise": 0.8}, 1.25),
+        (mine.noisy_histogram, {"epsilon": 2.0}, 2.0),
+    ],
+)
+def test_too_little_noise_is_a_larger_loss(function, options, expected) -> None:
+    worst = SCORES.copy()
+    worst[0] = 1.0 if function is mine.noisy_histogram else 1.02
+    found = trace_pair(function, SCORES, worst, draws=100, rng=0, options=options)
+    largest = max(sample.epsilon(0.0) for sample in found.samples)
+    assert largest == pytest.approx(expected, rel=0.05)
+
+
+def outer(scores, *, rng) -> Any:
+    return scores.mean() + UNSEEDED.normal()
+
+
+def inverted(scores, *, rng) -> Any:
+    return scores.mean() - math.log(rng.random())
+
+
+def opaque(scores, *, rng) -> Any:
+    return object()
+
+
+def unhappy(scores, *, rng) -> Any:
+    return [1, 2][rng.normal()]
+
+
+def counter(scores, *, rng, calls=iter(range(10**6))) -> Any:  # noqa: B008
+    return next(calls)
+
+
+@pytest.mark.parametrize(
+    ("function", "says"),
+    [
+        (outer, "randomness that is not followed"),
+        (inverted, "noise is revealed here before data is added"),
+        (opaque, "whose content is not known"),
+        (unhappy, "TypeError"),
+        (counter, "keeps a state between its calls"),
+    ],
+)
+def test_what_cannot_be_followed_is_said(function, says) -> None:
+    found = traced(function, draws=5)
+    assert not found.followed
+    assert says in found.unfollowed[0].says
+    assert found.unfollowed[0].location.file.endswith("test_pair_traces.py")
+
+
+def test_a_bootstrap_is_an_upper_bound_and_is_followed() -> None:
+    def bootstrap(scores, *, rng) -> Any:
+        picked = scores[rng.integers(0, len(scores), size=5)]
+        return picked.mean() + rng.laplace(scale=0.2)
+
+    found = traced(bootstrap)
+    assert found.followed
+    assert found.leaks == ()
+    assert not found.released
+
+
+def test_global_generators_are_followed() -> None:
+    def legacy(scores) -> Any:
+        return scores.mean() + np.random.laplace(scale=1 / 25) + random.gauss(0, 0.001)  # noqa: NPY002
+
+    found = traced(legacy)
+    assert found.followed
+    assert {line.law for line in found.lines} <= {"laplace", "normal"}
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    ("scale", "epsilon"),
+    [(1.0, 0.5), (2.0, 0.25)],
+)
+def test_delta_covers_that_of_laplace_noise(scale, epsilon) -> None:
+    """False alarms: both limits of 40 traces err with 1e-7 at most each, together below 1e-5."""
+
+    def noisy(x, *, rng) -> Any:
+        return x + rng.laplace(scale=scale)
+
+    law = LaplacePair((1 / scale,))
+    for seed in range(10):
+        found = trace_pair(noisy, 0.0, 1.0, draws=200, rng=seed)
+        for sample in found.samples:
+            limits = sample.delta(epsilon, significance=1e-7)
+            assert limits.lower <= law.delta_at(epsilon) <= limits.upper

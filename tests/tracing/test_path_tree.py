@@ -1,0 +1,107 @@
+"""Laws of randomizers by enumeration, against their closed forms."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from support import user_mechanisms as mine
+
+from dpcp_audit.tracing.path_tree import enumerated, release_law
+from dpcp_audit.tracing.target_calls import TracedTarget
+from dpcp_audit.tracing.trace_errors import NotFiniteError, UnfollowableError
+
+
+@pytest.mark.parametrize(
+    ("function", "epsilon"),
+    [
+        (mine.randomised_response, 2.0),
+        (mine.unary_encoding, 2.3),
+        (mine.rappor, 2 * math.log(0.85 / 0.15)),
+        (mine.hadamard_response, 1.0),
+    ],
+)
+def test_the_loss_of_a_randomizer_is_exact(function, epsilon) -> None:
+    values = range(4)
+    target = TracedTarget.of(function, {})
+    laws = [release_law(target, value) for value in values]
+    for law in laws:
+        assert np.logaddexp.reduce(list(law.values())) == pytest.approx(0.0, abs=1e-12)
+    losses = [
+        law[output] - other.get(output, -math.inf)
+        for law in laws
+        for other in laws
+        for output in law
+    ]
+    assert max(losses) == pytest.approx(epsilon, abs=1e-12)
+
+
+def test_a_whole_law_is_that_of_randomised_response() -> None:
+    pair = enumerated(mine.randomised_response, 3, 5)
+    mass = np.exp(pair.law.log_mass)
+    keep = math.exp(2) / (math.exp(2) + 9)
+    assert np.sort(mass) == pytest.approx(np.sort([keep, *[(1 - keep) / 9] * 9]), abs=1e-15)
+    assert pair.delta_at(1.0) == pytest.approx(keep - math.exp(1) * (1 - keep) / 9, abs=1e-14)
+
+
+@pytest.mark.parametrize("how", ["choice", "integers", "binomial", "shuffle", "several"])
+def test_draws_of_a_finite_set(how) -> None:
+    def drawn(value, *, rng) -> Any:
+        if how == "choice":
+            return rng.choice(3, p=[0.2, 0.3, 0.5])
+        if how == "integers":
+            return rng.integers(0, 2, size=2).sum()
+        if how == "binomial":
+            return int(rng.binomial(2, 0.25))
+        if how == "shuffle":
+            return int(rng.permutation(3)[0])
+        u = rng.random()
+        return 0 if u < 0.2 else 1 if u < 0.5 else 2 if u < 2 else 3
+
+    law = release_law(TracedTarget.of(drawn, {}), 0)
+    expected = {
+        "choice": [0.2, 0.3, 0.5],
+        "integers": [0.25, 0.5, 0.25],
+        "binomial": [0.5625, 0.375, 0.0625],
+        "shuffle": [1 / 3] * 3,
+        "several": [0.2, 0.3, 0.5],
+    }[how]
+    assert [math.exp(law[(value,)]) for value in range(3)] == pytest.approx(expected, abs=1e-14)
+    assert len(law) == 3
+
+
+def test_a_leaking_output_has_an_infinite_loss() -> None:
+    def leaky(value, *, rng) -> Any:
+        return (value, int(rng.random() < 0.5))
+
+    assert enumerated(leaky, 0, 1).max_divergence() == math.inf
+
+
+def test_continuous_values_are_not_finite() -> None:
+    with pytest.raises(NotFiniteError, match="the value of a laplace draw is read"):
+        enumerated(mine.noisy_mean, np.zeros(3), np.ones(3))
+
+
+def test_a_large_tree_is_refused_early() -> None:
+    with pytest.raises(NotFiniteError, match="more than 100 paths"):
+        enumerated(mine.noisy_search, np.zeros(30), np.ones(30), options={"rounds": 30}, most=100)
+
+
+def test_a_deep_tree_of_few_paths_is_enumerated() -> None:
+    def first_success(value, *, rng) -> Any:
+        return next((trial for trial in range(25) if rng.random() < 0.5), None)
+
+    law = release_law(TracedTarget.of(first_success, {}), 0, most=100)
+    assert len(law) == 26
+    assert math.exp(law[(24,)]) == pytest.approx(2.0**-25, rel=1e-12)
+
+
+def test_an_error_of_the_target_says_where() -> None:
+    def broken(value, *, rng) -> Any:
+        raise KeyError("gone")
+
+    with pytest.raises(UnfollowableError, match="KeyError") as found:
+        enumerated(broken, 0, 1)
+    assert found.value.line[0] == __file__
