@@ -77,14 +77,14 @@ def test_draws_are_those_of_an_untraced_run(draw) -> None:
         lambda: np.random.normal(1, 2),  # noqa: NPY002
         lambda: np.random.laplace(size=2),  # noqa: NPY002
         lambda: np.random.rand(2, 2),  # noqa: NPY002
-        np.random.randn,
+        lambda: np.random.randn(2),  # noqa: NPY002
         lambda: np.random.randint(5),  # noqa: NPY002
         lambda: np.random.random_sample(3),  # noqa: NPY002
         lambda: np.random.choice(4),  # noqa: NPY002
         lambda: np.random.gamma(1.0),  # noqa: NPY002
         lambda: np.random.RandomState().normal(),
         lambda: np.random.default_rng().laplace(),
-        random.random,
+        lambda: [random.random()],  # noqa: S311
         lambda: random.gauss(0, 1),
         lambda: random.gauss(mu=1.0, sigma=2.0),
         lambda: random.expovariate(2.0),
