@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 MOST_PATHS = 20_000
 """Paths of one input that are run before the tree counts as not finite."""
 _PROBES = 16
-_HOPELESS = 4
+_HOPELESS = 2
 """Times as many paths as may be run: an estimate of the tree's size that ends the enumeration."""
 _CERTAIN = 1e-15
 """A fork less likely than this is rounding, where the other one is certain."""
