@@ -30,7 +30,7 @@ STOREYS = (
     "reports",
     "frontends",
 )
-BESIDE = {"docs", "support"}
+BESIDE = {"benchmarks", "docs", "support"}
 OF_THE_WHOLE = {"test_fast_tier.py", "test_import_cost.py", "test_names.py", "test_storeys.py"}
 
 

@@ -1,4 +1,6 @@
-"""The level of the sampled checks on claims that are met with equality, and their power.
+"""The level of theorem checks that are met with equality is spent, and their power is as stated.
+
+That no auditor's level is exceeded is tested in tests/benchmarks/test_level_cases.py.
 
 Every count of refusals of a true claim is held against Binomial(repetitions, 0.05); each of
 the tests raises a false alarm with probability at most 1e-6.
@@ -9,12 +11,8 @@ from __future__ import annotations
 import pytest
 from scipy.stats import binom
 from support.refusals import most_refusals, refusals
-from support.samplers import gaussian, laplace, pair, response
 from support.theorems import Coin, Level
 
-from dpcp_audit.audits.sampled import SampledPrivacy, Sampler
-from dpcp_audit.guarantees import ZCDP, ApproxDP, PrivacyGuarantee, PureDP
-from dpcp_audit.mechanisms.laws import GaussianPair
 from dpcp_audit.stats.intervals import clopper_pearson
 from dpcp_audit.stats.rate_power import smallest_violation
 from dpcp_audit.theorems.mean_bound import MeanBound
@@ -23,27 +21,6 @@ from dpcp_audit.theorems.theorem import FailureRate
 pytestmark = pytest.mark.statistical
 
 LEVEL, ALARM = 0.05, 1e-6
-
-
-@pytest.mark.parametrize(
-    ("sample", "guarantee", "repetitions"),
-    [
-        (laplace(1.0), PureDP(1.0), 200),
-        (response(1.0), PureDP(1.0), 300),
-        (gaussian(1.0), ApproxDP(1.0, GaussianPair(1.0).delta_at(1.0)), 200),
-        (gaussian(1.0), ZCDP(0.5), 400),
-    ],
-    ids=["laplace-pure", "response-pure", "gaussian-approx", "gaussian-zcdp"],
-)
-def test_a_tight_privacy_claim_is_refuted_at_most_at_the_level(
-    sample: Sampler, guarantee: PrivacyGuarantee, repetitions: int
-) -> None:
-    """False alarm at most 1e-6: the refusals are at most Binomial(repetitions, 0.05)."""
-    check = SampledPrivacy(
-        sample=sample, guarantee=guarantee, neighbours=pair(0, 1), n_samples=1000
-    )
-    count = refusals(check, repetitions=repetitions, significance=LEVEL)
-    assert count <= most_refusals(repetitions, level=LEVEL, false_alarm=ALARM)
 
 
 @pytest.mark.parametrize("delta", [0.1, 0.5])

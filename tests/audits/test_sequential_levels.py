@@ -11,13 +11,8 @@ import math
 import numpy as np
 import pytest
 from scipy.stats import binom
-from support.refusals import most_refusals, refusals
-from support.samplers import gaussian, laplace, pair, response
+from support.refusals import most_refusals
 
-from dpcp_audit.audits.certificates import Certificate
-from dpcp_audit.audits.sampled import SampledPrivacy, Sampler
-from dpcp_audit.audits.sequential import SequentialPrivacy
-from dpcp_audit.guarantees import ApproxDP, PrivacyGuarantee, PureDP
 from dpcp_audit.mechanisms.laws import GaussianPair
 from dpcp_audit.stats.betting import BettingTest
 from dpcp_audit.stats.ratio_power import draws_needed, power, smallest_violation
@@ -79,43 +74,3 @@ def test_bets_are_refunded_at_every_time(epsilon: float, delta: float, q: float)
         stopped += int((times <= 3000).sum())
     assert stopped <= most_refusals(2000, level=LEVEL, false_alarm=ALARM)
     assert stopped > 0  # a bet that never wins would hold any level
-
-
-@pytest.mark.parametrize(
-    ("sample", "guarantee"),
-    [(laplace(1.0), PureDP(1.0)), (gaussian(1.0), ApproxDP(1.0, EXACT_DELTA))],
-    ids=["laplace", "gaussian"],
-)
-def test_the_sequential_audit_holds_its_level(sample: Sampler, guarantee: PureDP) -> None:
-    """False alarm at most 1e-6: 200 audits of a claim that is met with equality."""
-    check = SequentialPrivacy(
-        sample=sample, guarantee=guarantee, neighbours=pair(), n_pilot=500, n_samples=1000
-    )
-    count = refusals(check, repetitions=200, significance=LEVEL)
-    assert count <= most_refusals(200, level=LEVEL, false_alarm=ALARM)
-
-
-@pytest.mark.study
-@pytest.mark.parametrize("certificate", list(Certificate))
-@pytest.mark.parametrize(
-    ("sample", "guarantee"),
-    [
-        (laplace(1.0), PureDP(1.0)),
-        (response(2.0), PureDP(2.0)),
-        (gaussian(1.0), ApproxDP(1.0, EXACT_DELTA)),
-    ],
-    ids=["laplace", "response", "gaussian"],
-)
-def test_audits_with_their_search_hold_the_level(
-    sample: Sampler, guarantee: PrivacyGuarantee, certificate: Certificate
-) -> None:
-    """False alarm at most 1e-6: 4000 audits; benchmarks/auditor_levels.py has more mechanisms."""
-    check = SampledPrivacy(
-        sample=sample,
-        guarantee=guarantee,
-        neighbours=pair(),
-        n_samples=1000,
-        certificate=certificate,
-    )
-    count = refusals(check, repetitions=4000, significance=LEVEL)
-    assert count <= most_refusals(4000, level=LEVEL, false_alarm=ALARM)

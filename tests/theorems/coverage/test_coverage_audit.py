@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from scipy.stats import beta
 from support.calibrators import of_rows, rounded_down, split, true_score
 from support.samplers import context
 
@@ -18,6 +19,7 @@ from dpcp_audit.figures import FigureKind
 from dpcp_audit.guarantees import Coverage
 from dpcp_audit.quantities import Bound
 from dpcp_audit.results import Measure, Verdict
+from dpcp_audit.stats.bounded_mean import MeanBets
 from dpcp_audit.targets.degenerate import DegenerateTargetError
 from dpcp_audit.targets.kinds import Kind
 from dpcp_audit.theorems.coverage.calibration_sources import LabelledSource, RowSource, ScoreSource
@@ -311,6 +313,17 @@ def test_power_is_stated_beforehand_and_grows_with_the_budget() -> None:
     assert 0.8 < few < many < 0.9
     needed = audit(split()).draws_needed(many, significance=1e-4)
     assert needed == pytest.approx(20_000, rel=0.1)
+
+
+@pytest.mark.parametrize(("n", "rank"), [(9, 9), (10, 10), (19, 18), (20, 19), (28, 27)])
+def test_power_is_that_of_split_conformals_own_rank(n, rank) -> None:
+    """Coverage is Beta(r, n + 1 − r) with r = ⌈0.9(n + 1)⌉: at 10 and 20, ⌈0.9n⌉ is another."""
+    coverage = beta(rank, n + 1 - rank).ppf((np.arange(100) + 0.5) / 100)
+    miss = MeanBets().smallest_violation(
+        coverage, at_least=0.9, n_values=round(2000 / 3), significance=1e-4 / 4
+    )
+    stated = audit(split(), n=n).smallest_violation(context(0, significance=1e-4))
+    assert stated.smallest == pytest.approx(0.9 - miss, abs=1e-9)
 
 
 @pytest.mark.parametrize(

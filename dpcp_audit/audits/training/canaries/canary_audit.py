@@ -140,10 +140,8 @@ class CanaryAudit:
         accounted = self.claim.epsilon_at(self.delta)
         groups = grouped([part for result in results for part in result["claim"]])
         half = context.significance / 2
-        strict, usual = (
-            self._bound(context, results, significance=level) for level in (half, _USUAL)
-        )
-        by_claim = refutes(self.claim, *groups, significance=half)
+        strict, by_claim = self.certificates(context, results)
+        usual = self._bound(context, results, significance=_USUAL)
         evidence = of_loss(
             Quantity.EPSILON,
             usual,
@@ -165,6 +163,21 @@ class CanaryAudit:
             note=self._note(context, groups, strict, usual),
             figures=(self._figure(context, results, accounted),),
         )
+
+    def certificates(self, context: Context, results: Sequence[PlainData]) -> tuple[float, bool]:
+        """Return what decides, each at half of the significance.
+
+        Returns
+        -------
+        bound : float
+            A lower bound of ε(δ), whatever the mechanism; it refutes where it exceeds the claim's.
+        by_claim : bool
+            Whether the guesses lie outside of the region that the claim allows.
+        """
+        groups = grouped([part for result in results for part in result["claim"]])
+        half = context.significance / 2
+        by_claim = refutes(self.claim, *groups, significance=half)
+        return self._bound(context, results, significance=half), by_claim
 
     def _without_noise(
         self, results: Sequence[PlainData], groups: Sequence[Guesses], *, significance: float

@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from level_limits import LevelTest
 
 from dpcp_audit.audits.training.canaries.run_bets import RunBets, ranked
 from dpcp_audit.audits.training.one_run import refutes, top_guesses
 from dpcp_audit.guarantees import ApproxDP
 from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
 
+LEVEL = LevelTest(level=0.05, repetitions=600, false_alarm=1e-6)
 Q, STEPS, SIGMA = 0.1, 20, 0.8
 TRAINING = SubsampledGaussian(sampling_rate=Q, steps=STEPS, noise_multiplier=SIGMA)
 
@@ -26,51 +27,52 @@ def releases(shape: tuple[int, int], rng: np.random.Generator) -> tuple[np.ndarr
 @pytest.mark.statistical
 @pytest.mark.parametrize("share", [0.02, 0.2])
 def test_the_region_of_the_subsampled_gaussian_keeps_its_level(share) -> None:
-    """At the level 0.05, more than 34 of 250 true claims are refuted with probability 2e-8."""
+    """False alarm at most 1e-6, of 600 true claims; at three times the level it fails."""
     rng = np.random.default_rng(11)
-    limit = 34
-    assert binom.sf(limit, 250, 0.05) < 1e-7
-    scores, coins = releases((250, 500), rng)
+    scores, coins = releases((600, 500), rng)
     refuted = sum(
         refutes(TRAINING, top_guesses(s, c, guesses=round(500 * share)), significance=0.05)
         for s, c in zip(scores, coins, strict=True)
     )
-    assert refuted <= limit
+    assert refuted <= LEVEL.most
 
 
 @pytest.mark.statistical
 def test_bets_on_runs_keep_their_level_for_the_subsampled_gaussian() -> None:
-    """At the level 0.05, more than 34 of 250 true claims are refuted with probability 2e-8."""
+    """False alarm at most 1e-6, of 600 true claims; at three times the level it fails."""
     rng = np.random.default_rng(12)
     delta = 1e-3
     epsilon = TRAINING.epsilon_at(delta)
-    scores, coins = releases((5000, 50), rng)
+    scores, coins = releases((12_000, 50), rng)
     bets = RunBets(canaries=50, delta=delta, threshold=2.5, most=2, stake=0.4 / np.exp(epsilon))
     refuted = 0
-    for part in np.split(np.arange(5000), 250):
+    for part in np.split(np.arange(12_000), 600):
         runs = ranked(scores[part], coins[part])
         refuted += bets.log_capital(runs, epsilon=epsilon) >= np.log(20)
-    assert refuted <= 34
+    assert refuted <= LEVEL.most
 
 
 @pytest.mark.statistical
 def test_bets_on_runs_keep_their_level_where_all_canaries_of_a_run_are_given_away_at_once() -> None:
-    """At the level 0.05, more than 77 of 800 true claims are refuted with probability 3e-8.
+    """False alarm at most 1e-6, of 600 true claims; at three times the level it fails.
 
     With probability δm/g a run shows the coins of g canaries at random and otherwise nothing,
     which is (0, δ)-DP; the guesses are right where they are shown, else by chance.
     """
     rng = np.random.default_rng(13)
-    delta, canaries, most, runs, limit = 1e-3, 40, 4, 60, 77
-    assert binom.sf(limit, 800, 0.05) < 1e-7
+    delta, canaries, most, runs = 1e-3, 40, 4, 60
     assert ApproxDP(1e-9, delta).delta_at(0.0) == pytest.approx(delta)
     bets = RunBets(canaries=canaries, delta=delta, threshold=0.5, most=most, stake=0.2)
     refuted = 0
-    for _ in range(800):
+    for _ in range(LEVEL.repetitions):
         coins = rng.random((runs, canaries)) < 0.5
         scores = rng.random((runs, canaries))
         shown = rng.permuted(np.tile(np.arange(canaries), (runs, 1)), axis=1) < most
         leaks = rng.random((runs, 1)) < delta * canaries / most
         scores = np.where(leaks, np.where(shown & coins, 2.0, 0.0), scores)
         refuted += bets.log_capital(ranked(scores, coins), epsilon=0.0) >= np.log(20)
-    assert refuted <= limit
+    assert refuted <= LEVEL.most
+
+
+def test_three_times_the_level_would_be_seen() -> None:
+    assert LEVEL.passes(3 * LEVEL.level) < 1e-4

@@ -1,0 +1,20 @@
+"""All rows of the level study."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from comparison_cases import comparison_cases
+from coverage_cases import coverage_cases
+from release_cases import release_cases
+from training_cases import training_cases
+
+if TYPE_CHECKING:
+    from level_case import LevelCase
+
+
+def level_cases() -> dict[str, LevelCase]:
+    """Return every case by its name, in the order of the page."""
+    cases = chain(release_cases(), coverage_cases(), training_cases(), comparison_cases())
+    return {case.name: case for case in cases}

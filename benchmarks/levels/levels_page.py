@@ -1,0 +1,94 @@
+"""The page of the level study, written from what was counted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from level_limits import LevelTest
+from study_counts import Series, Tally
+
+from dpcp_audit.stats.intervals import clopper_pearson
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from level_case import LevelCase
+
+LEVEL = 0.05
+_FALSE_ALARM = 1e-2
+"""The probability with which any row of auditors of exactly the level fails."""
+_TEXT = """# The levels of the auditors, measured
+
+<!-- written by benchmarks/levels/study.py -->
+
+An auditor that is run at the significance {level:g} may refute a true claim with probability
+{level:g}. Here every auditor is put to mechanisms that meet their claim *with equality*, where a
+refutation is a false alarm, {repetitions} times each, searches and pilots included. The last
+columns say in how many of {detections} repetitions a mechanism that breaks the claim is refuted.
+
+**Judged by:** at most {most} false alarms of {repetitions}, so that the upper 99 % limit is at most
+{resolved:.3f}: the level, and what {repetitions} repetitions cannot resolve. An auditor of exactly
+the level fails with probability at most {false_alarm:.1g}, any of the {rows} rows with probability
+at most {total:g}; a true level of {double:g} passes with probability {passes:.1g}. A rate far below
+the level is power that is not used: Clopper–Pearson boxes and bets are conservative, and audits
+that divide their level among several tests pay where these agree.
+
+| auditor | claim, met with equality | false alarms | rate [99 % limits] | within the level | power | of a mechanism with |
+|---|---|---|---|---|---|---|
+{table}
+
+`python benchmarks/levels/study.py` repeats the study. Repetition k has the seed k, so that the
+counts do not depend on the number of processes, and a study that was stopped goes on where it was.
+The default tests run the same cases with fewer repetitions, by a test that fails at three times the
+level.
+"""
+
+
+def judged(cases: int, repetitions: int) -> LevelTest:
+    """Return the test of one row among so many."""
+    return LevelTest(level=LEVEL, repetitions=repetitions, false_alarm=_FALSE_ALARM / cases)
+
+
+def holds(cases: Mapping[str, LevelCase], counted: Mapping[Series, Tally]) -> bool:
+    """Tell whether every row keeps its level."""
+    found = [counted[Series(name, twice=False)] for name in cases]
+    return all(tally.refuted <= judged(len(cases), tally.repetitions).most for tally in found)
+
+
+def page(cases: Mapping[str, LevelCase], counted: Mapping[Series, Tally]) -> str:
+    """Return the page."""
+    repetitions, detections = (
+        min(counted[Series(name, twice)].repetitions for name in cases) for twice in (False, True)
+    )
+    test = judged(len(cases), repetitions)
+    rows = [
+        _row(case, counted[Series(name, twice=False)], counted[Series(name, twice=True)], test)
+        for name, case in cases.items()
+    ]
+    return _TEXT.format(
+        level=LEVEL,
+        double=2 * LEVEL,
+        repetitions=f"{repetitions:,}",
+        detections=detections,
+        most=test.most,
+        resolved=test.resolved,
+        false_alarm=test.false_alarm,
+        total=_FALSE_ALARM,
+        rows=len(rows),
+        passes=test.passes(2 * LEVEL),
+        table="\n".join(rows),
+    )
+
+
+def _row(case: LevelCase, tight: Tally, twice: Tally, test: LevelTest) -> str:
+    low, high = (float(end) for end in clopper_pearson(*tight, significance=0.01))
+    cells = (
+        case.auditor,
+        case.claim,
+        f"{tight.refuted} of {tight.repetitions}",
+        f"{tight.refuted / tight.repetitions:.4f} [{low:.4f}, {high:.4f}]",
+        "yes" if tight.refuted <= test.most else "**no**",
+        f"{twice.refuted / twice.repetitions:.2f}",
+        case.at_twice,
+    )
+    return f"| {' | '.join(cells)} |"

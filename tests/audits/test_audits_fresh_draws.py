@@ -1,0 +1,125 @@
+"""What certifies is independent of what chose: no audit looks at the same draws twice.
+
+A generator is handed to the target in the same state twice only by the probe of its randomness,
+whose batches have a size of their own. On a perfectly private target, an audit that certified
+an event on the outputs which selected it would refute nearly always.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from support.samplers import context, laplace, pair
+
+from dpcp_audit.audits.blackbox import BlackBoxPrivacy
+from dpcp_audit.audits.local import LocalPrivacy
+from dpcp_audit.audits.membership.release_membership import MembershipInference
+from dpcp_audit.audits.sampled import SampledPrivacy
+from dpcp_audit.audits.search.event_search import Event, PilotEvent
+from dpcp_audit.audits.search.score_pairs import ScorePairs
+from dpcp_audit.audits.sequential import SequentialPrivacy
+from dpcp_audit.guarantees import Coverage, LocalDP, PureDP
+from dpcp_audit.results import Verdict
+from dpcp_audit.targets.kinds import Kind
+from dpcp_audit.theorems.coverage.coverage_audit import CoverageAudit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpcp_audit.checks import Check
+
+pytestmark = pytest.mark.known_bad
+PROBES = {64, 256}
+"""Sizes of the batches that probe the target's randomness."""
+
+
+@dataclass
+class Watched:
+    """A target that keeps the state of every generator it is handed."""
+
+    answer: Callable[[Any, int, np.random.Generator], Any]
+    states: list[str] = field(default_factory=list)
+
+    def __call__(self, value: Any, size: int, /, *, rng: np.random.Generator) -> Any:
+        if size not in PROBES:
+            self.states.append(str(rng.bit_generator.state))
+        return self.answer(value, size, rng)
+
+    def report(self, values: Any, /, *, rng: np.random.Generator) -> Any:
+        return self(values, len(values), rng=rng)
+
+
+def noisy_mean(value: Any, size: int, rng: np.random.Generator) -> np.ndarray:
+    return np.mean(value) + rng.laplace(scale=1 / np.size(value), size=size)
+
+
+def largest(value: Any, size: int, rng: np.random.Generator) -> np.ndarray:
+    return np.maximum(np.max(value), rng.random(size) < 0.01)
+
+
+def audit(name: str, target: Watched) -> Check:
+    checks: dict[str, Callable[[], Check]] = {
+        "sampled": lambda: SampledPrivacy(
+            sample=target, guarantee=PureDP(1.0), neighbours=pair(), n_samples=1000
+        ),
+        "sequential": lambda: SequentialPrivacy(
+            sample=target, guarantee=PureDP(1.0), neighbours=pair(), n_pilot=500, n_samples=2500
+        ),
+        "local": lambda: LocalPrivacy(
+            randomizer=target.report, guarantee=LocalDP(1.0), n_inputs=3, n_outputs=3
+        ),
+        "membership": lambda: MembershipInference(
+            sample=target, guarantee=PureDP(1.0), neighbours=pair(), n_samples=1000
+        ),
+        "blackbox": lambda: BlackBoxPrivacy(
+            sample=target, guarantee=PureDP(1.0), pairs=ScorePairs(sizes=(1, 2)), draws=8000
+        ),
+        "coverage": lambda: CoverageAudit(
+            calibrate=target, kind=Kind.QUANTILE, guarantee=Coverage(0.9), n=9, draws=3000
+        ),
+    }
+    return checks[name]()
+
+
+TARGETS = {
+    "local": lambda value, size, rng: np.where(rng.random(size) < 0.5, value, 0),
+    "coverage": largest,
+}
+
+
+@pytest.mark.parametrize(
+    "name", ["sampled", "sequential", "local", "membership", "blackbox", "coverage"]
+)
+def test_no_batch_of_draws_is_used_twice(name: str) -> None:
+    target = Watched(TARGETS.get(name, noisy_mean))
+    audit(name, target)(context(0, significance=1e-6))
+    assert len(target.states) >= 4
+    assert len(set(target.states)) == len(target.states)
+
+
+class Memory:
+    """Selects the very outputs that the pilot saw on the first input, and nothing else."""
+
+    def __call__(self, guarantee: object, outputs: np.ndarray, others: np.ndarray) -> PilotEvent:
+        seen = np.unique(outputs)
+        cuts = np.sort(np.concatenate([np.nextafter(seen, -np.inf), seen]))
+        inside = np.arange(cuts.size + 1) % 2 == 1
+        return PilotEvent(Event(cuts, inside), swapped=False, excess=1.0)
+
+
+def test_an_event_that_only_remembers_the_pilot_refutes_nothing() -> None:
+    """Every pilot output lies in the event, and no fresh one does: nothing is left to chance."""
+    check = SampledPrivacy(
+        sample=lambda value, size, *, rng: laplace(1.0)(0.0, size, rng=rng),
+        guarantee=PureDP(1.0),
+        neighbours=pair(),
+        n_samples=1000,
+        search=Memory(),
+    )
+    outcomes = [check(context(seed, significance=0.05)) for seed in range(5)]
+    assert {outcome.verdict for outcome in outcomes} == {Verdict.CONSISTENT}
+    event, _, _ = check.pilot(330, context(0))
+    assert event.contains(laplace(1.0)(0.0, 330, rng=context(0).rng(0))).all()

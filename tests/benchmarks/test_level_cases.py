@@ -1,0 +1,92 @@
+"""Every auditor on mechanisms that meet their claim with equality, and the study of the levels."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from case_catalogue import level_cases
+from level_limits import LevelTest
+from levels_page import holds, judged, page
+from scipy.stats import binom
+from study import counted
+from study_counts import CHUNK, Series, StudyChunk, Tally, keep, kept, missing, planned, tallies
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CASES = level_cases()
+LARGE = LevelTest(level=0.3, repetitions=40, false_alarm=1e-6)
+SMALL = LevelTest(level=0.05, repetitions=600, false_alarm=1e-6)
+CHEAP = ("membership:", "one run", "failure rate along n", "failure rate, seq", "mean of")
+"""Auditors of two milliseconds or so, whose level is measured where it is used."""
+EXPENSIVE = ("canaries",)
+"""Half a second each: the study has them; their two tests are in test_canary_audit_levels.py."""
+
+
+def level_test(name: str) -> LevelTest:
+    return SMALL if name.startswith(CHEAP) else LARGE
+
+
+def default_cases() -> list[str]:
+    return [name for name in CASES if not name.startswith(EXPENSIVE)]
+
+
+@pytest.mark.parametrize("test", [LARGE, SMALL], ids=["at 0.3", "at 0.05"])
+def test_an_auditor_of_three_times_the_level_would_fail(test: LevelTest) -> None:
+    """Both probabilities are computed, and by hand once more."""
+    assert 1 - test.passes(test.level) <= 1e-6
+    assert test.passes(3 * test.level) <= 1e-4
+    assert binom.sf(LARGE.most, 40, 0.3) == pytest.approx(2.14e-7, rel=0.01)
+    assert binom.cdf(LARGE.most, 40, 0.9) == pytest.approx(8.84e-5, rel=0.01)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("name", default_cases())
+def test_a_true_claim_is_refuted_at_most_at_the_level(name: str) -> None:
+    """False alarm at most 1e-6 a case; at three times the level it passes with at most 1e-4."""
+    test, trial = level_test(name), CASES[name].trial
+    refuted = sum(trial(seed, level=test.level) for seed in range(test.repetitions))
+    assert refuted <= test.most
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("name", default_cases())
+def test_a_claim_that_is_broken_is_refuted(name: str) -> None:
+    """The case is not vacuous. False alarm 1e-6: each of 20 refutes with probability above 0.5."""
+    assert any(CASES[name].trial(seed, level=0.3, twice=True) for seed in range(20))
+
+
+def test_the_same_seed_gives_the_same_answer_wherever_it_runs() -> None:
+    name = "membership: ε-DP, Laplace"
+    whole = counted(StudyChunk(name=name, twice=True, first=0, count=20))
+    parts = [counted(StudyChunk(name=name, twice=True, first=k, count=10)) for k in (10, 0)]
+    assert whole.refuted == sum(part.refuted for part in parts) > 0
+
+
+def test_a_stopped_study_goes_on_where_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "levels.ndjson"
+    plan = list(planned(["a", "b"], 2 * CHUNK + 1, 1))
+    assert [chunk.count for chunk in plan[:4]] == [CHUNK, CHUNK, 1, 1]
+    assert missing(plan, kept(path)) == plan
+    for chunk in plan[:3]:
+        keep(path, chunk)
+    with path.open("a") as file:  # stopped in the middle of a line
+        file.write(json.dumps({"name": "a"})[:-1])
+    assert missing(plan, kept(path)) == plan[3:]
+    assert tallies(kept(path)) == {Series("a", twice=False): Tally(0, 2 * CHUNK + 1)}
+
+
+def test_a_level_that_is_exceeded_is_shown_and_fails() -> None:
+    most = judged(len(CASES), 2000).most
+    found = {
+        Series(name, twice): Tally(0 if twice else most, 200 if twice else 2000)
+        for name in CASES
+        for twice in (False, True)
+    }
+    assert holds(CASES, found)
+    assert "**no**" not in page(CASES, found)
+    found[Series(next(iter(CASES)), twice=False)] = Tally(most + 1, 2000)
+    assert not holds(CASES, found)
+    assert page(CASES, found).count("**no**") == 1
