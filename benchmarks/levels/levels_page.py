@@ -33,7 +33,7 @@ at most {total:g}; a true level of {double:g} passes with probability {passes:.1
 the level is power that is not used: Clopper–Pearson boxes and bets are conservative, and audits
 that divide their level among several tests pay where these agree.
 
-| auditor | claim, met with equality | false alarms | rate [99 % limits] | within the level | power | of a mechanism with |
+| auditor | claim, met with equality | false alarms | rate [99 % limits] | kept | power | of |
 |---|---|---|---|---|---|---|
 {table}
 
