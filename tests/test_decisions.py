@@ -7,23 +7,16 @@ import math
 from pathlib import Path
 
 import pytest
+from support.proofs import BROKEN, PROOF
 
 import dpcp_audit
 from dpcp_audit.decisions import conclude, decide, reaches, refutes
 from dpcp_audit.quantities import Bound, Quantity
-from dpcp_audit.results import Evidence, EvidenceKind, Power, Premise, Proof, ProofMethod, Verdict
+from dpcp_audit.results import Evidence, EvidenceKind, Power, Proof, Verdict
 
 PACKAGE = Path(dpcp_audit.__file__).parent
 MADE = {"verdict"}
 """The keyword by which outcomes get their verdicts."""
-
-
-def proof(*, holds: bool) -> Proof:
-    compared = Premise(says="as told", left=(0.4, 0.4), right=(0.5, 0.5), holds=holds)
-    return Proof(method=ProofMethod.ARGUMENT, argument="One is worst.", premises=(compared,))
-
-
-PROOF, BROKEN = proof(holds=True), proof(holds=False)
 
 
 def seen(

@@ -21,10 +21,16 @@ from dpcp_audit.figures import Figure, FigureKind, Series
 from dpcp_audit.guarantees import ApproxDP, PureDP
 from dpcp_audit.mechanisms.laws import FiniteLaw, FinitePair, GaussianPair, LaplacePair
 from dpcp_audit.mechanisms.pcoqs.search_transcript import released_pair, transcript_pair
+from dpcp_audit.neighbours import Relation
 from dpcp_audit.quantities import Quantity
+from dpcp_audit.results import ROUNDING, Proof, ProofMethod
+from dpcp_audit.stats.ball_functions import composed_delta
+from dpcp_audit.stats.enclosures import at_most, ball, exact
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from flint import arb
 
     from dpcp_audit.mechanisms.laws import LawPair
     from dpcp_audit.mechanisms.pcoqs.release import PCOQS
@@ -252,16 +258,16 @@ def pipeline_budget(
     noisy = compose([model, transcript_pair(calibration)], [1, thresholds])
     released = compose([model, released_pair(calibration, n)], [1, thresholds])
     value = noisy.epsilon_at(told + delta)
+    proof = _pipeline_proof(classifier, calibration, thresholds, delta, value)
     return Computation(
         quantity=Quantity.EPSILON,
         at={"delta": told + delta},
         detail="of the pipeline, from above",
         value=value,
+        lower=noisy.epsilon_below(told + delta) * (1 - ROUNDING),
+        upper=proof.premises[-1].left[1],
         claimed=claimed,
-        covers=(
-            "the classifier's pair dominates every mechanism of its promise, and the noisy "
-            "counts' pair every threshold, also chosen in the light of earlier ones."
-        ),
+        proof=proof,
         witness={
             "classifier": str(classifier),
             "rho": calibration.rho,
@@ -276,6 +282,53 @@ def pipeline_budget(
             f"{released.epsilon_at(told + delta) / claimed:.4g} times."
         ),
         figures=(_budget_figure(noisy, released, claimed),),
+    )
+
+
+def _pipeline_proof(
+    classifier: PureDP | ApproxDP,
+    calibration: PCOQS,
+    thresholds: int,
+    delta: float,
+    found: float,
+) -> Proof:
+    """Return the proof that the textbook sum is enough, by the composed δ in closed form.
+
+    A little above the ε that was found δ(ε) is small enough, and that ε is at most the sum.
+    """
+    told = classifier.delta if isinstance(classifier, ApproxDP) else 0.0
+    enough = found * (1 + ROUNDING)
+    squared = thresholds * calibration.rounds / exact(calibration.noise_scale) ** 2
+
+    def composed() -> arb:
+        shift = ball(squared).sqrt()
+        return composed_delta(shift, enough, promised=classifier.epsilon, told=told)
+
+    def textbook() -> arb:
+        rho = thresholds * exact(calibration.rho)
+        return ball(exact(classifier.epsilon) + rho) + 2 * (-ball(rho) * ball(delta).log()).sqrt()
+
+    return Proof(
+        method=ProofMethod.CLOSED_FORM,
+        argument=(
+            "Randomised response that tells everything with probability δ_f dominates every "
+            "classifier of this promise, and a Gaussian pair with μ² = T·N/σ² the noisy counts of "
+            "all thresholds, also chosen in the light of earlier ones. Their composition has "
+            "δ(ε) = δ_f + (1−δ_f)(p·δ_G(ε−ε_f) + (1−p)·δ_G(ε+ε_f)), p = e^ε_f/(1+e^ε_f)."
+        ),
+        premises=(
+            at_most(f"δ({enough:.6g}) ≤ δ_f + δ", composed, exact(told) + exact(delta)),
+            at_most("that ε ≤ ε_f + Tρ + 2√(Tρ·log(1/δ))", enough, textbook),
+        ),
+        parameters={
+            "epsilon": classifier.epsilon,
+            "delta": delta,
+            "rho": calibration.rho,
+            "thresholds": thresholds,
+            "resolution": calibration.resolution,
+            "bounds": list(calibration.bounds),
+            "relation": str(Relation.SUBSTITUTION),
+        },
     )
 
 

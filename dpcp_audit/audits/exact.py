@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import singledispatch
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.special import expit
 
+from dpcp_audit.audits.law_enclosures import TABLE_ROUNDING, enclosed
 from dpcp_audit.computed import Computation
 from dpcp_audit.figures import Figure, FigureKind, Series
 from dpcp_audit.guarantees import ZCDP, ApproxDP, PureDP, RenyiDP
+from dpcp_audit.mechanisms.laws import FinitePair
 from dpcp_audit.quantities import Quantity
+from dpcp_audit.results import Proof, ProofMethod
+from dpcp_audit.stats.enclosures import all_at_most, ends_of_largest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +25,8 @@ if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray
     from dpcp_audit.guarantees import PrivacyGuarantee
     from dpcp_audit.mechanisms.laws import LawPair
-    from dpcp_audit.results import PlainData
+    from dpcp_audit.results import PlainData, Premise, Verdict
+    from dpcp_audit.stats.enclosures import Side
 
 _LARGEST_EPSILON = 30.0
 """Beyond it the lines of a trade-off curve differ by less than 1e-12."""
@@ -81,7 +87,9 @@ def exact_outcome(
     guarantee: PrivacyGuarantee,
     pairs: Sequence[LawPair],
     *,
-    covers: str = "",
+    argument: str = "",
+    parameters: PlainData | None = None,
+    premises: tuple[Premise, ...] = (),
     witness: PlainData | None = None,
     note: str = "",
 ) -> Computation:
@@ -93,25 +101,107 @@ def exact_outcome(
         The claim.
     pairs : sequence of LawPair
         The laws on the neighbours to try.
-    covers : str
-        Why these pairs cover all neighbours; empty where they do not.
+    argument : str
+        Why these pairs dominate all neighbours; empty where they do not, and nothing is proved.
+    parameters : dict
+        What the proof is for, beside the guarantee's own parameters.
+    premises : tuple of Premise
+        On what the argument rests, beside the comparison with the claim.
     witness : dict
         The neighbours of the worst pair, as plain data.
     """
     measured, pair = worst_measurement(guarantee, pairs)
+    found = replace(
+        _found(guarantee, measured, pairs),
+        witness=(witness or {}) | {"guarantee": str(guarantee)},
+        note=" ".join(filter(None, [note, _spent(guarantee, measured, pair)])),
+        figures=law_figures(guarantee, pair),
+    )
+    return _enclosed_outcome(
+        found, guarantee, pairs, argument=argument, parameters=parameters, premises=premises
+    )
+
+
+def exact_verdict(
+    guarantee: PrivacyGuarantee, pairs: Sequence[LawPair], *, argument: str
+) -> Verdict:
+    """Return the verdict of ``exact_outcome`` alone, without its figures."""
+    found = _found(guarantee, worst_measurement(guarantee, pairs)[0], pairs)
+    return _enclosed_outcome(found, guarantee, pairs, argument=argument).verdict
+
+
+def _found(
+    guarantee: PrivacyGuarantee, measured: Measurement, pairs: Sequence[LawPair]
+) -> Computation:
     pruned = any(other.slack for other in pairs)
-    exact_supremum = isinstance(guarantee, ApproxDP) or not pruned
     return Computation(
         quantity=measured.quantity,
         at=measured.at,
         value=measured.value,
         claimed=measured.claimed,
         slack=_slack(guarantee, pairs, measured.value) if pruned else 0.0,
-        covers=covers if exact_supremum else "",
-        witness=(witness or {}) | {"guarantee": str(guarantee)},
-        note=" ".join(filter(None, [note, _spent(guarantee, measured, pair)])),
-        figures=law_figures(guarantee, pair),
     )
+
+
+def _enclosed_outcome(
+    found: Computation,
+    guarantee: PrivacyGuarantee,
+    pairs: Sequence[LawPair],
+    *,
+    argument: str,
+    parameters: PlainData | None = None,
+    premises: tuple[Premise, ...] = (),
+) -> Computation:
+    """Return the computation between enclosed ends, with its proof where there is an argument.
+
+    Tables of masses are enclosed where something may be proved by it.
+    """
+    enclosable = argument or all(not isinstance(other, FinitePair) for other in pairs)
+    sides = _sides(guarantee, pairs) if enclosable else None
+    if sides is None:
+        return found
+    between = _between(found, sides)
+    if not argument:
+        return between
+    compared = all_at_most(
+        f"the largest {found.quantity.described(found.at)} is at most the claimed",
+        sides,
+        found.claimed,
+    )
+    return replace(
+        between,
+        proof=Proof(
+            method=_method(pairs),
+            argument=argument,
+            premises=(*premises, compared),
+            parameters=guarantee.parameters | (parameters or {}),
+        ),
+    )
+
+
+def _sides(guarantee: PrivacyGuarantee, pairs: Sequence[LawPair]) -> list[Side] | None:
+    """Return what the guarantee bounds in each direction; None where a pair is not enclosed."""
+    backward = [way for pair in pairs if (way := pair.reversed()) is not pair]
+    sides = [enclosed(way, guarantee) for way in (*pairs, *backward)]
+    return None if any(side is None for side in sides) else [s for s in sides if s is not None]
+
+
+def _between(found: Computation, sides: Sequence[Side]) -> Computation:
+    """Return the computation between the ends of its enclosure.
+
+    A claim is refuted beyond the rounding that the laws' own parameters carry. A side that only
+    bounds the quantity has no lower end of its own: the number in doubles has.
+    """
+    low, high = ends_of_largest(sides)
+    if not math.isfinite(high):
+        return found
+    lower = max(found.evidence.lower, low * (1 - TABLE_ROUNDING))
+    return replace(found, lower=min(lower, found.value, high), upper=high)
+
+
+def _method(pairs: Sequence[LawPair]) -> ProofMethod:
+    tables = any(isinstance(pair, FinitePair) for pair in pairs)
+    return ProofMethod.ENUMERATION if tables else ProofMethod.CLOSED_FORM
 
 
 def _slack(guarantee: PrivacyGuarantee, pairs: Sequence[LawPair], value: float) -> float:

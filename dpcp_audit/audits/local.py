@@ -15,13 +15,15 @@ import numpy as np
 
 from dpcp_audit import _validate
 from dpcp_audit.audits.certificates import Hits
+from dpcp_audit.audits.law_enclosures import channel_ratio
 from dpcp_audit.audits.loss_bounds import log_ratio
 from dpcp_audit.computed import Computation
 from dpcp_audit.decisions import conclude
 from dpcp_audit.evidence import of_loss
 from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import Outcome, PlainData, Power, Sample
+from dpcp_audit.results import Outcome, PlainData, Power, Proof, ProofMethod, Sample
 from dpcp_audit.stats.bisection import fewest, turn
+from dpcp_audit.stats.enclosures import at_most
 from dpcp_audit.stats.interval_power import box_power
 from dpcp_audit.stats.intervals import clopper_pearson
 
@@ -124,15 +126,29 @@ def guess_loss(success: float, k: int) -> float:
 def channel_outcome(
     guarantee: LocalDP, channel: ArrayLike, *, witness: PlainData | None = None
 ) -> Computation:
-    """Test ε-LDP against a known channel matrix, shape (k, m), over all pairs of inputs."""
+    """Test ε-LDP against a known channel matrix, shape (k, m), over all pairs of inputs.
+
+    The matrix is a table of doubles, each known up to a few units in its last place: a claim that
+    only their rounding decides is neither proved nor refuted.
+    """
     mass = _channel(channel)
     worst = channel_log_ratio(mass)
+    ratio = channel_ratio(mass)
+    compared = at_most("the largest log-ratio ≤ ε", ratio, guarantee.epsilon)
+    low, high = compared.left
     return Computation(
         quantity=Quantity.EPSILON,
         detail="largest log-ratio",
         value=worst.value,
         claimed=guarantee.epsilon,
-        covers="all pairs of inputs and all outputs were computed.",
+        lower=low if math.isfinite(low) else None,
+        upper=high,
+        proof=Proof(
+            method=ProofMethod.ENUMERATION,
+            argument="All pairs of inputs and all outputs are compared.",
+            premises=(compared,),
+            parameters={"epsilon": guarantee.epsilon},
+        ),
         witness=(witness or {})
         | {
             "epsilon": guarantee.epsilon,

@@ -203,6 +203,8 @@ class GaussianPair(LawPair):
         """Return Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ) for μ = shift."""
         mu = self.shift
         first = log_ndtr(mu / 2 - epsilon / mu)
+        if first == -math.inf:  # beyond the doubles' exponents
+            return 0.0
         second = epsilon + log_ndtr(-mu / 2 - epsilon / mu)
         return float(np.exp(first) * -np.expm1(min(0.0, second - first)))
 

@@ -30,17 +30,19 @@ def normal_cdf(x: arb) -> arb:
     return (-x / arb(2).sqrt()).erfc() / 2
 
 
-def gaussian_delta(shift: Exact, epsilon: Exact) -> arb:
-    """Return δ(ε) of N(0, 1) against N(μ, 1), μ > 0 (Balle and Wang 2018, Theorem 8).
+def gaussian_delta(shift: Exact | arb, epsilon: Exact | arb) -> arb:
+    """Return δ(ε) of N(0, 1) against N(μ, 1), for μ > 0 and any real ε.
+
+    Φ(μ/2 − ε/μ) − e^ε·Φ(−μ/2 − ε/μ) (Balle and Wang 2018, Theorem 8).
 
     Examples
     --------
     >>> print(gaussian_delta(1, 2.58).str(5))
     [0.0051037 +/- 1.09e-8]
     """
-    mu, at = exact(shift), exact(epsilon)
-    first = normal_cdf(ball(mu / 2 - at / mu))
-    difference = first - ball(at).exp() * normal_cdf(ball(-mu / 2 - at / mu))
+    mu, at = (x if isinstance(x, arb) else ball(x) for x in (shift, epsilon))
+    first = normal_cdf(mu / 2 - at / mu)
+    difference = first - at.exp() * normal_cdf(-mu / 2 - at / mu)
     return difference if difference.is_finite() else first * _UNIT
 
 
@@ -89,6 +91,20 @@ def _stretch(low: fmpq, high: fmpq, epsilon: fmpq, shift: fmpq) -> arb:
     return grown - _exp((epsilon - shift) / 2) * ball(high - low)
 
 
+def composed_delta(shift: arb, epsilon: Exact | arb, *, promised: Exact, told: Exact = 0) -> arb:
+    """Return δ(ε) of an (ε₀, δ₀)-DP release composed with N(0, 1) against N(μ, 1).
+
+    The worst release of such a promise tells everything with probability δ₀, and is randomised
+    response with e^ε₀ otherwise (Kairouz, Oh and Viswanath 2015), so that ε − L is ε − ε₀ with
+    probability p = e^ε₀/(1 + e^ε₀), else ε + ε₀.
+    """
+    at = epsilon if isinstance(epsilon, arb) else ball(epsilon)
+    own = ball(promised)
+    kept = 1 / (1 + (-own).exp())
+    rest = kept * gaussian_delta(shift, at - own) + (1 - kept) * gaussian_delta(shift, at + own)
+    return ball(told) + (1 - ball(told)) * rest
+
+
 def response_keep(epsilon: Exact, k: int) -> arb:
     """Return e^ε/(e^ε + k − 1), the probability that k-ary randomised response keeps a label."""
     return 1 / (1 + (k - 1) * _exp(-exact(epsilon)))
@@ -103,3 +119,14 @@ def response_delta(epsilon: Exact, k: int, at: Exact) -> arb:
     if promised >= own:
         return arb(0)
     return -response_keep(own, k) * ball(promised - own).expm1()
+
+
+def laplace_renyi(shifts: Sequence[Exact], order: Exact) -> arb:
+    """Return D_α of coordinates of Laplace noise, for α > 1 (Mironov 2017, Proposition 6)."""
+    alpha = exact(order)
+    weight = alpha / (2 * alpha - 1)
+    total = arb(0)
+    for shift in map(exact, shifts):
+        near, far = _exp((alpha - 1) * shift), _exp(-alpha * shift)
+        total += (ball(weight) * near + ball(1 - weight) * far).log()
+    return total / ball(alpha - 1)

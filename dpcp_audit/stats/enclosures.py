@@ -1,8 +1,8 @@
 """Enclosures: numbers as balls with rigorous radii, compared without a tolerance.
 
 Inputs are exact: a float is the dyadic rational that it is. A side of a comparison is an exact
-number, or a function that computes a ball at FLINT's current precision; the precision is raised
-until the comparison is decided.
+number, a ball, or a function that computes a ball at FLINT's current precision; the precision is
+raised until the comparison is decided.
 
 FLINT's precision is a global of the process. Everything here sets it through a context manager and
 restores it. Another thread that changes it meanwhile costs tightness, never rigour: each operation
@@ -22,12 +22,12 @@ from flint import arb, ctx, fmpq
 from dpcp_audit.results import Premise
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 Exact: TypeAlias = int | float | Fraction | fmpq
 """A number that is meant exactly as it is written."""
-Side: TypeAlias = Exact | Callable[[], arb]
-"""A side of a comparison: an exact number, or what computes a ball at the current precision."""
+Side: TypeAlias = Exact | arb | Callable[[], arb]
+"""A side of a comparison: an exact number, a ball, or what computes one at a precision."""
 FIRST_BITS, LAST_BITS = 64, 4096
 _END_BITS = 128
 _LARGEST = sys.float_info.max
@@ -131,6 +131,37 @@ def at_most(says: str, left: Side, right: Side) -> Premise:
     return Premise(says=says, left=ends(left), right=ends(right), holds=_at_most(left, right))
 
 
+def all_at_most(says: str, lefts: Sequence[Side], right: Side) -> Premise:
+    """Return the premise that the largest of the left sides is at most the right one.
+
+    Examples
+    --------
+    >>> premise = all_at_most("each ≤ 1", [0.5, fmpq(1, 3), 1], 1)
+    >>> premise.holds, premise.left
+    (True, (1.0, 1.0))
+    """
+    return Premise(
+        says=says,
+        left=ends_of_largest(lefts),
+        right=ends(right),
+        holds=all(_at_most(left, right) for left in lefts),
+    )
+
+
+def ends_of_largest(sides: Sequence[Side]) -> tuple[float, float]:
+    """Return a lower and an upper double of the largest of some numbers.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
+    found = [ends(side) for side in sides]
+    if not found:
+        raise ValueError("sides must hold at least one number, got none")
+    return max(low for low, _ in found), max(high for _, high in found)
+
+
 def _at_most(left: Side, right: Side) -> bool:
     if _rational(left) and _rational(right):
         return exact(left) <= exact(right)
@@ -141,7 +172,15 @@ def _at_most(left: Side, right: Side) -> bool:
 
 
 def _rational(side: Side) -> TypeGuard[Exact]:
-    return not (callable(side) or (isinstance(side, float) and not math.isfinite(side)))
+    if isinstance(side, float):
+        return math.isfinite(side)
+    return isinstance(side, int | Fraction | fmpq)
+
+
+def _evaluated(side: Side) -> arb:
+    if isinstance(side, arb):
+        return side
+    return side() if callable(side) else ball(side)
 
 
 def _refined(side: Side) -> Iterator[arb]:
@@ -149,6 +188,6 @@ def _refined(side: Side) -> Iterator[arb]:
     bits = FIRST_BITS
     while bits <= LAST_BITS:
         with ctx.workprec(bits):
-            enclosure = side() if callable(side) else ball(side)
+            enclosure = _evaluated(side)
         yield enclosure
         bits *= 2

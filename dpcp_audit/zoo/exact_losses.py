@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import ndtr
 
 from dpcp_audit.audits.exact import exact_outcome
+from dpcp_audit.audits.local import channel_outcome
+from dpcp_audit.audits.mechanism_proofs import exponq_proof, search_proof
 from dpcp_audit.computed import Computation
 from dpcp_audit.guarantees import ZCDP, LocalDP
 from dpcp_audit.mechanisms.conformal import conformal_rank
@@ -18,6 +19,8 @@ from dpcp_audit.mechanisms.laws import FiniteLaw, FinitePair
 from dpcp_audit.mechanisms.pcoqs.search_law import largest_bit_divergence
 from dpcp_audit.neighbours import Relation
 from dpcp_audit.quantities import Quantity
+from dpcp_audit.results import Proof, ProofMethod
+from dpcp_audit.stats.enclosures import at_most, exact
 from dpcp_audit.zoo import broken_calibrators, broken_quantiles, broken_randomizers
 
 if TYPE_CHECKING:
@@ -46,6 +49,12 @@ def search_loss(noise_scale: float) -> Computation:
             claimed=broken_quantiles.RHO,
             note="There is no noise.",
         )
+    proof = search_proof(
+        broken_quantiles.RHO,
+        rounds=broken_quantiles.ROUNDS,
+        noise_scale=noise_scale,
+        parameters={"noise_scale": noise_scale, "rounds": broken_quantiles.ROUNDS},
+    )
     value = max(
         broken_quantiles.ROUNDS * largest_bit_divergence(noise_scale, a) / a for a in _ORDERS
     )
@@ -54,7 +63,8 @@ def search_loss(noise_scale: float) -> Computation:
         detail="over all orders α > 1",
         value=value,
         claimed=broken_quantiles.RHO,
-        covers="a round's noise is 1/(2σ²)-zCDP, whatever the counts are, and 20 rounds add up.",
+        upper=max(value, proof.premises[0].left[1]),
+        proof=proof,
         witness={"noise_scale": noise_scale, "rounds": broken_quantiles.ROUNDS},
     )
 
@@ -119,7 +129,7 @@ def additive_loss(guarantee: PrivacyGuarantee, pair: LawPair) -> Computation:
     return exact_outcome(
         guarantee,
         [pair],
-        covers="the noise depends on the shift alone, and no pair shifts the quantile by more.",
+        argument="The noise depends on the shift alone, and no pair shifts the quantile by more.",
     )
 
 
@@ -129,7 +139,7 @@ def histogram_loss(noise: Relation) -> Computation:
     return exact_outcome(
         mechanism.guarantee,
         [mechanism.histogram_pair(Relation.SUBSTITUTION)],
-        covers="a substitution shifts two counts by one, and the quantile is computed from them.",
+        argument="A substitution shifts two counts by one; the quantile is computed from them.",
         note="Of the histogram; the quantile read off it shows a little less.",
     )
 
@@ -141,12 +151,14 @@ def exponq_loss(normaliser: str) -> Computation:
     found = {n: mechanism.worst_log_ratio(n) for n in sizes}
     worst = max(found, key=lambda n: found[n].log_ratio)
     bound = max(mechanism.log_ratio_bound(n) for n in sizes)
+    proof = exponq_proof(mechanism, sizes)
     return Computation(
         quantity=Quantity.EPSILON,
         value=found[worst].log_ratio,
         claimed=broken_quantiles.EPSILON,
-        slack=bound - found[worst].log_ratio,
-        covers="log_ratio_bound holds for every pair of neighbours of these sizes.",
+        slack=max(0.0, bound - found[worst].log_ratio),
+        upper=None if proof is None else proof.premises[0].left[1],
+        proof=proof,
         witness={"n": worst, "normaliser": normaliser, "released": found[worst].released},
     )
 
@@ -162,13 +174,22 @@ def gaps_loss(sensitivity: float, sizes: tuple[int, ...] = (100, 500)) -> Comput
         for low in range(max(0, conformal_rank(n, alpha=broken_quantiles.ALPHA) - 12), n - 1)
     }
     n, low = max(losses, key=lambda case: losses[case])
-    proof = "each score moves the utility of a gap by at most 1, so each ratio is at most e^ε."
+    spent = exact(broken_quantiles.EPSILON) / exact(sensitivity)
+    compared = at_most("ε/sensitivity ≤ the claimed ε", spent, broken_quantiles.EPSILON)
     return Computation(
         quantity=Quantity.EPSILON,
         value=losses[n, low],
         claimed=broken_quantiles.EPSILON,
-        slack=max(0.0, broken_quantiles.EPSILON - losses[n, low]),
-        covers=proof if sensitivity >= 1 else "",
+        upper=compared.left[1],
+        proof=Proof(
+            method=ProofMethod.ARGUMENT,
+            argument=(
+                "A substitution moves the utility u of a gap by at most 1, and weights are "
+                "exp(ε·u/(2·sensitivity)): each ratio is at most exp(ε/sensitivity)."
+            ),
+            premises=(compared,),
+            parameters={"epsilon": broken_quantiles.EPSILON, "sensitivity": sensitivity},
+        ),
         witness={"n": n, "at_0": low, "at_1/2": n - 1 - low, "moves": [1.0, 0.0]},
     )
 
@@ -189,12 +210,7 @@ def _gap_ratio(n: int, low: int, sensitivity: float) -> float:
 
 def channel_loss(channel: FloatArray) -> Computation:
     """Compute the largest log-ratio of a randomizer over all pairs of values."""
-    laws = [FiniteLaw.from_mass(row) for row in channel]
-    return exact_outcome(
-        LocalDP(broken_randomizers.EPSILON),
-        [FinitePair(*pair) for pair in combinations(laws, 2)],
-        covers="every pair of values was tried.",
-    )
+    return channel_outcome(LocalDP(broken_randomizers.EPSILON), channel)
 
 
 def rank_miscoverage(rank: float, n: int) -> Computation:

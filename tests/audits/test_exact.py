@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from support.proofs import PROOF
 from support.samplers import context
 
 from dpcp_audit.audits.exact import exact_outcome, measure, profile_figure, worst_measurement
@@ -21,9 +22,9 @@ from dpcp_audit.guarantees import (
 )
 from dpcp_audit.mechanisms.laws import FiniteLaw, FinitePair, GaussianPair, LaplacePair
 from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import EvidenceKind, Verdict
+from dpcp_audit.results import EvidenceKind, Proof, Verdict
 
-COVERS = "they are all there are."
+ARGUMENT = "They are all there are."
 
 
 def computation(value: float, claimed: float = 1.0, **more: object) -> Computation:
@@ -36,23 +37,30 @@ def pruned_pair(p: list[float], q: list[float], slack: float) -> FinitePair:
 
 
 @pytest.mark.parametrize(
-    ("value", "slack", "covers", "verdict"),
+    ("value", "slack", "proof", "verdict"),
     [
-        (0.9, 0.0, COVERS, Verdict.PROVED),
-        (1.0, 0.0, COVERS, Verdict.PROVED),
-        (1 + 1e-12, 0.0, COVERS, Verdict.PROVED),
-        (1 + 1e-6, 0.0, COVERS, Verdict.REFUTED),
-        (0.9, 0.0, "", Verdict.CONSISTENT),
-        (0.9, 0.2, COVERS, Verdict.CONSISTENT),
-        (0.9, 0.1, COVERS, Verdict.PROVED),
-        (1.1, 5.0, COVERS, Verdict.REFUTED),
-        (math.inf, 0.0, COVERS, Verdict.REFUTED),
+        (0.9, 0.0, PROOF, Verdict.PROVED),
+        (1.0, 0.0, PROOF, Verdict.CONSISTENT),
+        (1 + 1e-12, 0.0, PROOF, Verdict.CONSISTENT),
+        (1 + 1e-6, 0.0, PROOF, Verdict.REFUTED),
+        (0.9, 0.0, None, Verdict.CONSISTENT),
+        (0.9, 0.2, PROOF, Verdict.CONSISTENT),
+        (0.9, 0.0999, PROOF, Verdict.PROVED),
+        (1.1, 5.0, PROOF, Verdict.REFUTED),
+        (math.inf, 0.0, PROOF, Verdict.REFUTED),
     ],
 )
 def test_verdict_of_a_computation(
-    value: float, slack: float, covers: str, verdict: Verdict
+    value: float, slack: float, proof: Proof | None, verdict: Verdict
 ) -> None:
-    assert computation(value, slack=slack, covers=covers).verdict is verdict
+    assert computation(value, slack=slack, proof=proof).verdict is verdict
+
+
+def test_ends_that_are_given_take_the_place_of_the_numerical_error() -> None:
+    within = computation(1 + 1e-12, lower=0.9, upper=1.0, proof=PROOF)
+    assert (within.verdict, within.evidence.value) == (Verdict.PROVED, 1.0)
+    assert computation(1.0, lower=math.nextafter(1.0, 2.0), upper=1.5).verdict is Verdict.REFUTED
+    assert computation(0.5, upper=1.2, proof=PROOF).verdict is Verdict.CONSISTENT
 
 
 def test_tiny_claims_are_not_drowned_in_rounding() -> None:
@@ -72,15 +80,16 @@ def test_slack_is_not_negative() -> None:
 
 
 def test_computed_hands_over_the_computation() -> None:
-    outcome = Computed(lambda: computation(0.5, slack=0.1, covers=COVERS, witness={"n": 3}))(
-        context(0)
-    )
+    found = computation(0.5, slack=0.1, proof=PROOF, witness={"n": 3})
+    outcome = Computed(lambda: found)(context(0))
     evidence = outcome.evidence
     assert (evidence.kind, evidence.confidence, evidence.n_samples) == (EvidenceKind.EXACT, 1, None)
     assert (evidence.lower, evidence.upper) == pytest.approx((0.5, 0.6), rel=1e-8)
     assert evidence.claimed == 1.0
     assert outcome.witness == {"n": 3}
-    assert COVERS in outcome.note
+    assert (outcome.verdict, outcome.proof) == (Verdict.PROVED, PROOF)
+    open_ = Computed(lambda: computation(0.5, slack=0.6, proof=PROOF))(context(0))
+    assert (open_.verdict, open_.proof) == (Verdict.CONSISTENT, None)
 
 
 GAUSSIAN, LAPLACE = GaussianPair(1.0), LaplacePair((1.0,))
@@ -92,7 +101,7 @@ DELTA = GAUSSIAN.delta_at(1.0)
     [
         (PureDP(1.0), PureDP(0.99), LAPLACE),
         (LocalDP(1.0), LocalDP(0.99), LAPLACE),
-        (ApproxDP(1.0, DELTA), ApproxDP(1.0, 0.99 * DELTA), GAUSSIAN),
+        (ApproxDP(1.0, DELTA * (1 + 1e-12)), ApproxDP(1.0, 0.99 * DELTA), GAUSSIAN),
         (ZCDP(0.5), ZCDP(0.49), GAUSSIAN),
         (RenyiDP(2.0, 1.0), RenyiDP(2.0, 0.99), GAUSSIAN),
     ],
@@ -100,15 +109,16 @@ DELTA = GAUSSIAN.delta_at(1.0)
 def test_every_guarantee_at_and_below_what_holds(
     tight: PrivacyGuarantee, broken: PrivacyGuarantee, pair: GaussianPair
 ) -> None:
-    assert exact_outcome(tight, [pair], covers=COVERS).verdict is Verdict.PROVED
+    assert exact_outcome(tight, [pair], argument=ARGUMENT).verdict is Verdict.PROVED
     assert exact_outcome(tight, [pair]).verdict is Verdict.CONSISTENT
-    refuted = exact_outcome(broken, [pair], covers=COVERS)
+    assert exact_outcome(tight, [pair]).proof is None
+    refuted = exact_outcome(broken, [pair], argument=ARGUMENT)
     assert refuted.verdict is Verdict.REFUTED
     assert refuted.witness["guarantee"] == str(broken)
 
 
 def test_pure_dp_of_a_gaussian_is_refuted_without_bound() -> None:
-    result = exact_outcome(PureDP(5.0), [GAUSSIAN], covers=COVERS)
+    result = exact_outcome(PureDP(5.0), [GAUSSIAN], argument=ARGUMENT)
     assert result.value == math.inf
     assert result.verdict is Verdict.REFUTED
     assert f"{GAUSSIAN.delta_at(5.0):.3g}, not 0" in result.note
@@ -127,12 +137,12 @@ def test_slack_of_a_better_pair_can_be_the_worse() -> None:
     """The pair of largest δ may be exact while another one's pruned mass reaches further."""
     exact = FinitePair(FiniteLaw.from_mass([0.6, 0.4]), FiniteLaw.from_mass([0.5, 0.5]))
     pruned = pruned_pair([0.59, 0.41], [0.5, 0.5], 0.05)
-    result = exact_outcome(ApproxDP(0.0, 0.12), [exact, pruned], covers=COVERS)
+    result = exact_outcome(ApproxDP(0.0, 0.12), [exact, pruned], argument=ARGUMENT)
     assert result.value == pytest.approx(0.1)
     assert result.value + result.slack == pytest.approx(0.14)
     assert result.verdict is Verdict.CONSISTENT
     small = pruned_pair([0.59, 0.41], [0.5, 0.5], 0.005)
-    assert exact_outcome(ApproxDP(0.0, 0.12), [exact, small], covers=COVERS).verdict is (
+    assert exact_outcome(ApproxDP(0.0, 0.12), [exact, small], argument=ARGUMENT).verdict is (
         Verdict.PROVED
     )
 
@@ -142,16 +152,16 @@ def test_no_divergence_is_proved_from_pruned_laws(guarantee: PrivacyGuarantee) -
     """A pruned outcome may hide any log-ratio, whichever pair it belongs to."""
     exact = FinitePair(FiniteLaw.from_mass([0.6, 0.4]), FiniteLaw.from_mass([0.5, 0.5]))
     pruned = pruned_pair([0.55, 0.45], [0.5, 0.5], 1e-15)
-    result = exact_outcome(guarantee, [exact, pruned], covers=COVERS)
-    assert (result.verdict, result.slack) == (Verdict.CONSISTENT, 0.0)
-    assert exact_outcome(guarantee, [exact], covers=COVERS).verdict is Verdict.PROVED
+    result = exact_outcome(guarantee, [exact, pruned], argument=ARGUMENT)
+    assert (result.verdict, result.slack, result.proof) == (Verdict.CONSISTENT, 0.0, None)
+    assert exact_outcome(guarantee, [exact], argument=ARGUMENT).verdict is Verdict.PROVED
 
 
 def test_claims_of_nothing() -> None:
-    """Two equal laws spend nothing; (0, 0)-DP claims exactly that."""
+    """Two equal laws spend nothing; (0, 0)-DP claims exactly that, but for rounded masses."""
     law = FiniteLaw.from_mass([0.5, 0.5])
-    result = exact_outcome(ApproxDP(0.0, 0.0), [FinitePair(law, law)], covers=COVERS)
-    assert result.verdict is Verdict.PROVED
+    result = exact_outcome(ApproxDP(0.0, 0.0), [FinitePair(law, law)], argument=ARGUMENT)
+    assert result.verdict is Verdict.CONSISTENT
     assert "inf" not in result.note
     figure, _ = result.figures
     assert figure.series[0].x[-1] > 0

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from support.proofs import PROOF
 from support.samplers import context
 from support.theorems import Coin
 
@@ -83,7 +84,7 @@ def test_exact_verdicts_agree_with_the_definition(
     excess = max(
         max(a[e].sum() - factor * b[e].sum(), b[e].sum() - factor * a[e].sum()) for e in events
     )
-    verdict = exact_outcome(ApproxDP(epsilon, delta), [pair], covers="all.").verdict
+    verdict = exact_outcome(ApproxDP(epsilon, delta), [pair], argument="All.").verdict
     if abs(excess - delta) > 1e-6:
         assert verdict is (Verdict.REFUTED if excess > delta else Verdict.PROVED)
     if excess > 1e-6:
@@ -95,9 +96,9 @@ def test_more_value_or_slack_never_improves_a_verdict(
     value: float, claimed: float, more: float, covered: bool
 ) -> None:
     def verdict(value: float, slack: float) -> Verdict:
-        covers = "all." if covered else ""
+        proof = PROOF if covered else None
         return Computation(
-            quantity=Quantity.VALUE, value=value, claimed=claimed, slack=slack, covers=covers
+            quantity=Quantity.VALUE, value=value, claimed=claimed, slack=slack, proof=proof
         ).verdict
 
     order = [Verdict.PROVED, Verdict.CONSISTENT, Verdict.INCONCLUSIVE, Verdict.REFUTED]

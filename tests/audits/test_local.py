@@ -143,8 +143,11 @@ def test_the_exact_channel_of_kary_response(epsilon: float, k: int) -> None:
     assert channel_log_ratio(channel).value == pytest.approx(epsilon, rel=1e-12)
     assert guess_success(channel) == pytest.approx(guess_bound(epsilon, k), rel=1e-12)
     assert guess_loss(guess_bound(epsilon, k), k) == pytest.approx(epsilon)
-    assert channel_outcome(LocalDP(epsilon), channel).verdict is Verdict.PROVED
-    assert channel_outcome(LocalDP(0.999 * epsilon), channel).verdict is Verdict.REFUTED
+    verdicts = [
+        channel_outcome(LocalDP(epsilon * factor), channel).verdict
+        for factor in (1 - 1e-12, 1.0, 1 + 1e-12)
+    ]
+    assert verdicts == [Verdict.REFUTED, Verdict.CONSISTENT, Verdict.PROVED]
 
 
 def test_the_exact_channel_is_the_largest_ratio_of_all() -> None:

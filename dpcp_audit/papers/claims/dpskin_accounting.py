@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from dpcp_audit.audits.accounting import Sampling, Training
 from dpcp_audit.audits.exact import exact_outcome
 from dpcp_audit.computed import Computation, Computed
 from dpcp_audit.mechanisms.gaussian import Calibration, GaussianMechanism
+from dpcp_audit.mechanisms.laws import GaussianPair
 from dpcp_audit.neighbours import Relation
 from dpcp_audit.papers.computations.gaussian_claims import (
     classic_over,
@@ -30,6 +32,7 @@ from dpcp_audit.papers.computations.training_budgets import (
 )
 from dpcp_audit.results import Standing, Verdict
 from dpcp_audit.rows import Row, claims_of
+from dpcp_audit.stats.enclosures import at_most, exact
 
 if TYPE_CHECKING:
     from dpcp_audit.results import PlainData
@@ -76,10 +79,17 @@ def _gaussian(epsilon: float, delta: float, calibration: Calibration) -> Computa
     mechanism = GaussianMechanism(
         epsilon=epsilon, delta=delta, sensitivity=1.0, calibration=calibration
     )
+    shift = math.nextafter(mechanism.pair().shift, math.inf)
+    ratio = exact(mechanism.sensitivity) / exact(mechanism.noise_scale)
     return exact_outcome(
         mechanism.guarantee,
-        [mechanism.pair()],
-        covers="the pair of outputs at distance Δ₂ dominates every other pair of inputs.",
+        [GaussianPair(shift)],
+        argument=(
+            "Outputs at distance Δ₂ are the worst, and δ(ε) of a Gaussian pair grows with its "
+            "shift: that of N(0, 1) against N(μ, 1) for a μ ≥ Δ₂/σ bounds every other."
+        ),
+        premises=(at_most("Δ₂/σ ≤ μ", ratio, shift),),
+        parameters={"sensitivity": mechanism.sensitivity},
         witness={
             "epsilon": epsilon,
             "delta": delta,

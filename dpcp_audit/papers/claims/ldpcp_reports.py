@@ -10,6 +10,7 @@ import numpy as np
 
 from dpcp_audit.audits.exact import law_figures
 from dpcp_audit.audits.local import channel_outcome
+from dpcp_audit.audits.mechanism_proofs import response_proof
 from dpcp_audit.computed import Computation, Computed
 from dpcp_audit.data.pools import Classifier, Dataset, classifier_pool
 from dpcp_audit.data.scores import aps, aps_as_printed
@@ -50,7 +51,13 @@ def _krr() -> Computation:
     laws = response.laws()
     channel = np.exp([law.log_mass for law in laws])
     found = channel_outcome(response.guarantee, channel, witness={"k": response.k})
-    return replace(found, figures=law_figures(response.guarantee, FinitePair(*laws[:2])))
+    return replace(
+        found,
+        lower=response.epsilon,
+        upper=response.epsilon,
+        proof=response_proof(response, response.guarantee),
+        figures=law_figures(response.guarantee, FinitePair(*laws[:2])),
+    )
 
 
 def _response_rows() -> list[Row]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dpcp_audit.audits.exact import exact_outcome, law_figures
+from dpcp_audit.audits.mechanism_proofs import exponq_proof
 from dpcp_audit.audits.sampled import SampledPrivacy
 from dpcp_audit.computed import Computation, Computed
 from dpcp_audit.data.pools import Classifier
@@ -62,16 +63,15 @@ def _exponq_details(mechanism: ExponQ, n: int) -> dict[str, Any]:
 def _exponq_privacy(mechanism: ExponQ, n: int) -> Computation:
     worst = mechanism.worst_log_ratio(n)
     bound = mechanism.log_ratio_bound(n)
+    proof = exponq_proof(mechanism, (n,))
     pair = FinitePair(*mechanism.laws(worst.scores, worst.neighbour_scores))
     return Computation(
         quantity=Quantity.EPSILON,
         value=worst.log_ratio,
         claimed=mechanism.epsilon,
-        slack=bound - worst.log_ratio,
-        covers=(
-            "a substitution moves each edge's utility within an interval of length "
-            "1/q̃ + 1/(1−q̃), which bounds every log-ratio by the upper end of the interval."
-        ),
+        slack=max(0.0, bound - worst.log_ratio),
+        upper=None if proof is None else proof.premises[0].left[1],
+        proof=proof,
         witness=_exponq_details(mechanism, n)
         | {
             "scores": worst.scores.tolist(),
@@ -176,10 +176,11 @@ def _histogram(noise: Relation, relation: Relation) -> Computation:
     return exact_outcome(
         mechanism.guarantee,
         [mechanism.histogram_pair(relation)],
-        covers=(
-            "the counts that one person moves are shifted by one, and Laplace noise depends on "
-            "the shifts alone."
+        argument=(
+            "A person moves as many counts as the relation says, each by one. The law of Laplace "
+            "noise depends on these shifts alone; the largest log-ratio is their sum in scales."
         ),
+        parameters={"n_bins": mechanism.n_bins, "relation": str(relation)},
         witness={
             "epsilon": mechanism.epsilon,
             "n_bins": mechanism.n_bins,

@@ -134,6 +134,7 @@ def _privacy_rows() -> list[Row]:
                 parameters={
                     "rho": _DEFAULT.rho,
                     "resolution": _DEFAULT.resolution,
+                    "bounds": list(_DEFAULT.bounds),
                     "relation": str(Relation.SUBSTITUTION),
                 },
             ),

@@ -116,7 +116,11 @@ def _coarse_rows() -> list[Row]:
 
 
 def _noise_rows() -> list[Row]:
-    fixed = {"rho": _DEFAULT.rho, "resolution": _DEFAULT.resolution}
+    fixed = {
+        "rho": _DEFAULT.rho,
+        "resolution": _DEFAULT.resolution,
+        "bounds": list(_DEFAULT.bounds),
+    }
     return [
         *(
             Row(

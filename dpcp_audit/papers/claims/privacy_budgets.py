@@ -100,6 +100,8 @@ def rows() -> list[Row]:
                     "delta": 1e-6,
                     "rho": 0.5,
                     "thresholds": 3,
+                    "resolution": 1e-10,
+                    "bounds": [0.0, 1.0],
                     "relation": str(Relation.SUBSTITUTION),
                 },
             ),

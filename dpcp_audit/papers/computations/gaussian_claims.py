@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,8 +17,13 @@ from dpcp_audit.guarantees import RenyiDP
 from dpcp_audit.mechanisms.gaussian import Calibration, GaussianMechanism
 from dpcp_audit.mechanisms.laws import GaussianPair
 from dpcp_audit.quantities import Quantity
+from dpcp_audit.results import Proof, ProofMethod
+from dpcp_audit.stats.ball_functions import gaussian_delta
+from dpcp_audit.stats.enclosures import at_most, ball
 
 if TYPE_CHECKING:
+    from flint import arb
+
     from dpcp_audit._types import FloatArray
 
 _DELTAS = (1e-2, 1e-5, 1e-8)
@@ -152,15 +159,24 @@ def printed_mechanism() -> Computation:
     Abadi et al. (2016) print the same with (σε)² for any σ, which is false: it inverts the
     5/4 of Dwork and Roth (2014, Theorem 3.22).
     """
-    value, claimed = GaussianPair(1.0).delta_at(0.0), 0.8 * math.exp(-0.5)
+    compared = at_most("δ(0) ≤ 4/5·exp(−1/2)", partial(gaussian_delta, 1, 0), _least_printed)
     small = GaussianPair(10.0).delta_at(0.5)
     return Computation(
         quantity=Quantity.DELTA,
         at={"epsilon": 0.0},
         detail="of N(0, Δ²), the largest",
-        value=value,
-        claimed=claimed,
-        covers="δ(ε) falls, and so does the bound, whose least value on (0, 1) is claimed here.",
+        value=GaussianPair(1.0).delta_at(0.0),
+        lower=compared.left[0],
+        upper=compared.left[1],
+        claimed=compared.right[0],
+        proof=Proof(
+            method=ProofMethod.CLOSED_FORM,
+            argument=(
+                "δ(ε) falls in ε, so that δ(0) is the largest; the printed bound falls too, to "
+                "4/5·exp(−1/2) at ε = 1."
+            ),
+            premises=(compared,),
+        ),
         witness={"shift": 1.0},
         note=(
             "For σ = 1 alone, as printed. With (σε)² in the exponent, as in the source, the "
@@ -168,6 +184,11 @@ def printed_mechanism() -> Computation:
             f"{0.8 * math.exp(-((0.1 * 0.5) ** 2) / 2):.4g}."
         ),
     )
+
+
+def _least_printed() -> arb:
+    """Return 4/5·exp(−ε²/2) at ε = 1."""
+    return ball(Fraction(4, 5)) * ball(Fraction(-1, 2)).exp()
 
 
 def conversion(delta: float) -> Computation:

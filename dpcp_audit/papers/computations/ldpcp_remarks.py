@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +17,9 @@ from dpcp_audit.mechanisms.ldpcp.label_calibration import dkw_width
 from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores, hoeffding_width
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.quantities import Quantity
+from dpcp_audit.results import Proof, ProofMethod
+from dpcp_audit.stats.ball_functions import response_keep
+from dpcp_audit.stats.enclosures import at_most, ends
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -227,13 +231,30 @@ def label_guess(response: KaryRandomizedResponse) -> Computation:
     """Compute the best guess's success from a k-RR report, over a uniform prior."""
     mass = np.exp(np.stack([law.log_mass for law in response.laws()]))
     success = float(mass.max(axis=0).mean())
-    claimed = math.exp(response.epsilon) / (math.exp(response.epsilon) + response.k - 1)
+    low, high = ends(partial(response_keep, response.epsilon, response.k))
     return Computation(
         quantity=Quantity.ATTACK_SUCCESS,
         detail="of the best guess",
         value=success,
-        claimed=claimed,
-        covers="the guess of largest posterior is best for each of the k reports.",
+        lower=low,
+        upper=high,
+        claimed=high,
+        proof=Proof(
+            method=ProofMethod.CLOSED_FORM,
+            argument=(
+                "The best guess from a report is the report itself, for each of the k reports: "
+                "it is right with the probability e^ε/(e^ε+k−1) of a kept label, ε the response's "
+                "parameter, which grows with ε."
+            ),
+            premises=(
+                at_most(
+                    "the parameter ε ≤ the ε of the bound",
+                    response.epsilon,
+                    response.guarantee.epsilon,
+                ),
+            ),
+            parameters={"epsilon": response.epsilon, "k": response.k},
+        ),
         witness={"epsilon": response.epsilon, "k": response.k},
         note=f"Guessing without the report succeeds with probability {1 / response.k:.4g}.",
     )

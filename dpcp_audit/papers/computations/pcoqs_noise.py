@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from scipy.special import log_ndtr
@@ -11,9 +12,14 @@ from scipy.special import log_ndtr
 from dpcp_audit.computed import Computation
 from dpcp_audit.figures import Figure, FigureKind, Series
 from dpcp_audit.quantities import Quantity
+from dpcp_audit.results import Proof, ProofMethod
+from dpcp_audit.stats.ball_functions import normal_cdf
+from dpcp_audit.stats.enclosures import at_most, ball, exact
 from dpcp_audit.theorems.pcoqs_coverage import NoiseBound, noise_rank_error
 
 if TYPE_CHECKING:
+    from flint import arb, fmpq
+
     from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 
 
@@ -27,12 +33,32 @@ def noise_exceeds(mechanism: PCOQS, *, beta: float, bound: NoiseBound) -> Comput
     tau = noise_rank_error(mechanism, beta=beta, bound=bound)
     log_tail = math.log(2) + float(log_ndtr(-tau / mechanism.noise_scale))
     probability = -math.expm1(mechanism.rounds * math.log1p(-math.exp(log_tail)))
+    compared = at_most(
+        "P(max |Wᵢ| > τ*) ≤ β",
+        partial(_exceeds, mechanism.rounds, exact(tau) / exact(mechanism.noise_scale)),
+        beta,
+    )
     return Computation(
         quantity=Quantity.FAILURE,
         detail="P(max |Wᵢ| > τ*)",
         value=probability,
+        lower=compared.left[0],
+        upper=compared.left[1],
         claimed=beta,
-        covers="the noise does not depend on the scores.",
+        proof=Proof(
+            method=ProofMethod.CLOSED_FORM,
+            argument=(
+                "The noise does not depend on the scores, and that of the N rounds is "
+                "independent: P(max |Wᵢ| > τ*) = 1 − (1 − 2Φ(−τ*/σ))^N, with τ* and σ as used."
+            ),
+            premises=(compared,),
+            parameters={
+                "rho": mechanism.rho,
+                "resolution": mechanism.resolution,
+                "bounds": list(mechanism.bounds),
+                "beta": beta,
+            },
+        ),
         witness={
             "rho": mechanism.rho,
             "rounds": mechanism.rounds,
@@ -42,6 +68,12 @@ def noise_exceeds(mechanism: PCOQS, *, beta: float, bound: NoiseBound) -> Comput
         },
         note=f"τ* is {tau:.4g} ranks; the event is {beta / probability:.3g} times rarer than β.",
     )
+
+
+def _exceeds(rounds: int, deviations: fmpq) -> arb:
+    """Return the probability that one of ``rounds`` normal numbers is beyond ±``deviations``."""
+    inside = 1 - 2 * normal_cdf(ball(-deviations))
+    return 1 - inside**rounds
 
 
 def noise_bound_growth(mechanism: PCOQS, *, beta: float) -> Computation:

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcp_audit.audits.mechanism_proofs import search_proof
 from dpcp_audit.computed import Computation
 from dpcp_audit.figures import Figure, FigureKind, Series
+from dpcp_audit.neighbours import Relation
 from dpcp_audit.quantities import Quantity
 from dpcp_audit.theorems.pcoqs_coverage import noise_rank_error
 from dpcp_audit.theorems.theorem import TheoremTrials
@@ -27,22 +29,29 @@ def zcdp_supremum(mechanism: PCOQS, *, n: int) -> Computation:
     """Compute sup D_α/α over all neighbours and orders, against ρ (Proposition 1).
 
     For each order the supremum over all pairs of inputs is computed; over the orders it is
-    taken on a grid up to 10⁴. Beyond and between, D_α ≤ ρα because a comparison bit is
-    post-processing of a Gaussian count of sensitivity 1.
+    taken on a grid up to 10⁴. Beyond and between, D_α ≤ αN/(2σ²), because a comparison bit is
+    post-processing of a Gaussian count of sensitivity 1: the upper end.
     """
     shares = [mechanism.renyi_supremum(a) / (a * mechanism.rho) for a in _ORDERS]
     balanced = mechanism.worst_pair(n)
+    proof = search_proof(
+        mechanism.rho,
+        rounds=mechanism.rounds,
+        noise_scale=mechanism.noise_scale,
+        parameters={
+            "rho": mechanism.rho,
+            "resolution": mechanism.resolution,
+            "bounds": list(mechanism.bounds),
+            "relation": str(Relation.SUBSTITUTION),
+        },
+    )
     return Computation(
         quantity=Quantity.RHO,
         detail="over all neighbours, orders up to 10⁴",
         value=max(shares) * mechanism.rho,
         claimed=mechanism.rho,
-        slack=max(0.0, 1 - max(shares)) * mechanism.rho,
-        covers=(
-            "given the bits so far the next bit compares counts that differ by at most one, and "
-            "every pair of counts around the rank was computed; ρ itself is the limit of high "
-            "orders, by post-processing of the Gaussian count."
-        ),
+        upper=proof.premises[0].left[1],
+        proof=proof,
         witness={
             "n": n,
             "alpha": mechanism.alpha,

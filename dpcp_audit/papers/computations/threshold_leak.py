@@ -12,6 +12,8 @@ from dpcp_audit.computed import Computation
 from dpcp_audit.mechanisms.laws import FiniteLaw, FinitePair
 from dpcp_audit.mechanisms.ldpcp.score_transcript import decision_laws
 from dpcp_audit.quantities import Quantity
+from dpcp_audit.results import Proof, ProofMethod
+from dpcp_audit.stats.enclosures import at_most
 
 if TYPE_CHECKING:
     from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
@@ -27,7 +29,7 @@ def decision_pairs(mechanism: LDPCPScores, *, asked: int, n: int) -> list[Finite
 
 
 def threshold_leak(mechanism: LDPCPScores, *, n: int, delta: float = 1e-6) -> Computation:
-    """Compute the largest log-ratio of the threshold alone over all neighbours.
+    """Compute the largest log-ratio of the threshold alone over all neighbours, from below.
 
     A user is asked in one round, and the threshold is a function of the rounds' decisions, so
     that no pair of neighbours exceeds the worst decision (joint convexity of the hockey-stick
@@ -57,7 +59,8 @@ def threshold_leak(mechanism: LDPCPScores, *, n: int, delta: float = 1e-6) -> Co
         detail="of the threshold alone",
         value=worst.max_divergence(),
         claimed=mechanism.epsilon,
-        covers="every number of ones in a block of each size was tried; see threshold_leak.",
+        upper=mechanism.epsilon,
+        proof=_post_processing(mechanism, n),
         witness={
             "n": n,
             "epsilon": mechanism.epsilon,
@@ -71,4 +74,28 @@ def threshold_leak(mechanism: LDPCPScores, *, n: int, delta: float = 1e-6) -> Co
             f"δ = {delta:g} on the worst neighbours, and ρ = {leakiest.rho():.3g} on those of "
             f"largest D₂, where the aggregator has ε = {mechanism.epsilon:g}."
         ),
+    )
+
+
+def _post_processing(mechanism: LDPCPScores, n: int) -> Proof:
+    """Return the proof that the threshold loses no more than the reports that it is made of."""
+    return Proof(
+        method=ProofMethod.ARGUMENT,
+        argument=(
+            "The blocks are disjoint, so that each user answers at most once, by randomised "
+            "response with parameter ε; the threshold is a function of the answers."
+        ),
+        premises=(
+            at_most("users asked in all blocks ≤ n", sum(mechanism.block_sizes(n)), n),
+            at_most(
+                "the parameter ε ≤ the claimed ε", mechanism.response.epsilon, mechanism.epsilon
+            ),
+        ),
+        parameters={
+            "n": n,
+            "alpha": mechanism.alpha,
+            "epsilon": mechanism.epsilon,
+            "rounds": mechanism.rounds,
+            "window_width": mechanism.window_width,
+        },
     )

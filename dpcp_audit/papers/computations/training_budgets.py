@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from functools import lru_cache
+from fractions import Fraction
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,12 +16,22 @@ from dpcp_audit.computed import Computation
 from dpcp_audit.figures import Figure, FigureKind, Series
 from dpcp_audit.neighbours import Relation
 from dpcp_audit.quantities import Quantity
+from dpcp_audit.results import Proof, ProofMethod
+from dpcp_audit.stats.ball_functions import gaussian_delta
+from dpcp_audit.stats.enclosures import all_at_most, at_most, ball, decimal, ends
+from dpcp_audit.stats.sampled_gaussian import renyi_epsilon, sampled_renyi
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from dpcp_audit._types import FloatArray
+    from flint import arb
 
+    from dpcp_audit._types import FloatArray
+    from dpcp_audit.results import PlainData
+
+_DIGIT = 1e-5
+_ORDERS = (32, 64, 128, 160, 192, 224, 256)
+"""Orders of Rényi divergences that bound ε; the best of them is shown."""
 _WORDS = {Sampling.POISSON: "Poisson sampling", Sampling.SHUFFLED: "shuffled batches"}
 
 
@@ -40,15 +51,36 @@ def printed_formula(printed: Mapping[float, float], *, delta: float) -> Computat
         sigma: abs(epsilon - single_release_epsilon(sigma, delta))
         for sigma, epsilon in printed.items()
     }
+    compared = all_at_most(
+        "|ε − √(2·log(1.25/δ))/σ| ≤ 10⁻⁵",
+        [partial(_printed_gap, sigma, epsilon, delta) for sigma, epsilon in printed.items()],
+        decimal(_DIGIT),
+    )
     return Computation(
         quantity=Quantity.DIFFERENCE,
         detail="the largest of a printed ε from √(2·log(1.25/δ))/σ",
         value=max(gaps.values()),
-        claimed=1e-5,
-        covers="every row of the table is tried.",
+        lower=compared.left[0],
+        upper=compared.left[1],
+        claimed=_DIGIT,
+        proof=Proof(
+            method=ProofMethod.ENUMERATION,
+            argument="Every printed pair of σ and ε is compared, as decimal numbers.",
+            premises=(compared,),
+            parameters={
+                "noise_multiplier": list(printed),
+                "epsilon": list(printed.values()),
+                "delta": delta,
+            },
+        ),
         witness={"noise_multipliers": list(printed), "delta": delta},
         note="The number of steps, the sampling rate and the epochs enter none of them.",
     )
+
+
+def _printed_gap(noise_multiplier: float, epsilon: float, delta: float) -> arb:
+    release = ball(2).sqrt() * ball(decimal(1.25) / decimal(delta)).log().sqrt()
+    return abs(ball(decimal(epsilon)) - release / ball(decimal(noise_multiplier)))
 
 
 def table_budget(
@@ -69,6 +101,9 @@ def table_budget(
     worst = replace(training, noise_multiplier=sigma)
     below = worst.guarantee(sampling=sampling).epsilon_below(delta)
     substituted = worst.guarantee(sampling=sampling, relation=Relation.SUBSTITUTION)
+    poisson = sampling is Sampling.POISSON
+    proof = (_poisson_proof if poisson else _shuffled_proof)(training, printed, delta)
+    most = proof.premises[list(printed).index(sigma)].left[1] if poisson else printed[sigma]
     return Computation(
         quantity=Quantity.EPSILON,
         at={"delta": delta},
@@ -76,7 +111,8 @@ def table_budget(
         value=below,
         claimed=printed[sigma],
         slack=found[sigma] - below,
-        covers="the pair of laws dominates every pair of neighbouring data sets of its relation.",
+        upper=most if proof.holds else None,
+        proof=proof,
         witness=worst.parameters
         | {"delta": delta, "sampling": str(sampling), "relation": str(Relation.ZERO_OUT)},
         note=(
@@ -86,6 +122,73 @@ def table_budget(
         ),
         figures=(_table_figure(training, printed, delta),),
     )
+
+
+def _poisson_proof(training: Training, printed: Mapping[float, float], delta: float) -> Proof:
+    """Return the proof that every printed ε is enough, by Rényi divergences of a whole order."""
+    rate = Fraction(training.batch_size, training.n)
+    bounds = {
+        order: [partial(_renyi_bound, rate, s, training.steps, order, delta) for s in printed]
+        for order in _ORDERS
+    }
+    order = min(_ORDERS, key=lambda order: ends(bounds[order][0])[1])
+    premises = tuple(
+        at_most(f"ε of the training with σ = {sigma:g} ≤ {epsilon:g}", bound, decimal(epsilon))
+        for bound, (sigma, epsilon) in zip(bounds[order], printed.items(), strict=True)
+    )
+    return Proof(
+        method=ProofMethod.CLOSED_FORM,
+        argument=(
+            "A step is dominated by (1−q)·N(0, σ²) + q·N(1, σ²) against N(0, σ²), whose Rényi "
+            f"divergence of the whole order {order} is a binomial sum, and the larger of both "
+            "directions. Divergences of the steps add up, and bound ε at δ."
+        ),
+        premises=premises,
+        parameters=_table_parameters(training, printed, delta, Sampling.POISSON),
+    )
+
+
+def _table_parameters(
+    training: Training, printed: Mapping[float, float], delta: float, sampling: Sampling
+) -> PlainData:
+    return training.parameters | {
+        "noise_multiplier": list(printed),
+        "epsilon": list(printed.values()),
+        "delta": delta,
+        "sampling": str(sampling),
+        "relation": str(Relation.ZERO_OUT),
+    }
+
+
+def _shuffled_proof(training: Training, printed: Mapping[float, float], delta: float) -> Proof:
+    """Return the proof that every printed ε is enough where each example enters once an epoch."""
+    return Proof(
+        method=ProofMethod.CLOSED_FORM,
+        argument=(
+            "An example enters one step an epoch, without amplification. Gaussian steps compose "
+            "to one Gaussian pair, of shift μ = √epochs/σ."
+        ),
+        premises=tuple(
+            at_most(
+                f"δ({epsilon:g}) of the training with σ = {sigma:g} ≤ δ",
+                partial(_shuffled_delta, training.epochs, sigma, epsilon),
+                decimal(delta),
+            )
+            for sigma, epsilon in printed.items()
+        ),
+        parameters=_table_parameters(training, printed, delta, Sampling.SHUFFLED),
+    )
+
+
+def _shuffled_delta(epochs: int, noise_multiplier: float, epsilon: float) -> arb:
+    return gaussian_delta(ball(epochs).sqrt() / ball(noise_multiplier), epsilon)
+
+
+def _renyi_bound(
+    rate: Fraction, noise_multiplier: float, steps: int, order: int, delta: float
+) -> arb:
+    divergence = sampled_renyi(rate, noise_multiplier, order)
+    return renyi_epsilon(steps * divergence, order, decimal(delta))
 
 
 def _range(found: Mapping[float, float], printed: Mapping[float, float]) -> str:

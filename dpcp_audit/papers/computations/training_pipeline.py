@@ -31,10 +31,6 @@ def trained_pipeline_budget(pipeline: PrivatePipeline, *, delta: float) -> Compu
         detail="of the pipeline, from above",
         value=value,
         claimed=claimed,
-        covers=(
-            "the pair of a step of the training, and that of the noisy counts, dominate every "
-            "pair of neighbours, also where the scores are those of the trained model."
-        ),
         witness=pipeline.parameters
         | {"delta": delta, "epsilon_of_training": parts[0], "epsilon_of_thresholds": parts[1]},
         note=(

@@ -1,0 +1,113 @@
+"""Why the reference mechanisms keep their promises: proofs from their parameters.
+
+A mechanism is its noise as the code uses it, doubles taken as exact numbers. Randomised response is
+its parameter: of its channel in doubles, a table of rounded numbers, no equality can be read.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from dpcp_audit.mechanisms.exponq.exponential_quantile import Normaliser
+from dpcp_audit.neighbours import Relation
+from dpcp_audit.results import Proof, ProofMethod
+from dpcp_audit.stats.enclosures import all_at_most, at_most, ball, exact
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from flint import arb
+
+    from dpcp_audit.guarantees import LocalDP
+    from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ
+    from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
+    from dpcp_audit.results import PlainData
+
+
+def response_proof(response: KaryRandomizedResponse, guarantee: LocalDP) -> Proof:
+    """Return the proof that a response with parameter ε keeps ε′-LDP: ε ≤ ε′, as exact numbers.
+
+    Examples
+    --------
+    >>> from dpcp_audit.guarantees import LocalDP
+    >>> from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
+    >>> response = KaryRandomizedResponse(2.0, 10)
+    >>> response_proof(response, LocalDP(2.0)).holds, response_proof(response, LocalDP(1.99)).holds
+    (True, False)
+    """
+    return Proof(
+        method=ProofMethod.CLOSED_FORM,
+        argument=(
+            "A report is the label itself e^ε times as probably as any other label, and every "
+            "other label is equally probable: the largest log-ratio is the parameter ε."
+        ),
+        premises=(at_most("the parameter ε ≤ the claimed ε", response.epsilon, guarantee.epsilon),),
+        parameters={"epsilon": response.epsilon, "k": response.k},
+    )
+
+
+def search_proof(rho: float, *, rounds: int, noise_scale: float, parameters: PlainData) -> Proof:
+    """Return the proof that ``rounds`` comparisons with noise N(0, σ²) are ρ-zCDP.
+
+    Whatever the number of scores, the scores and the order α. σ is the double that is used.
+
+    Examples
+    --------
+    >>> search_proof(0.5, rounds=16, noise_scale=4.0, parameters={}).holds
+    True
+    >>> search_proof(0.5, rounds=16, noise_scale=3.9999999999999996, parameters={}).holds
+    False
+    """
+    spent = rounds / (2 * exact(noise_scale) ** 2)
+    return Proof(
+        method=ProofMethod.ARGUMENT,
+        argument=(
+            "Given the bits so far, the next is post-processing of a count that a substitution "
+            "changes by at most 1, with noise N(0, σ²): D_α ≤ α/(2σ²) at every order α > 1, and "
+            "the N rounds add up to at most αN/(2σ²)."
+        ),
+        premises=(at_most("N/(2σ²) ≤ ρ", spent, rho),),
+        parameters=parameters,
+    )
+
+
+def exponq_proof(mechanism: ExponQ, sizes: Sequence[int]) -> Proof | None:
+    """Return the proof that the mechanism is ε-DP on n scores, for each n of ``sizes``.
+
+    None for the published normaliser, of which it is false.
+    """
+    if mechanism.normaliser is not Normaliser.CORRECTED:
+        return None
+    bounds = [partial(_largest_ratio, mechanism, n) for n in sizes]
+    return Proof(
+        method=ProofMethod.CLOSED_FORM,
+        argument=(
+            "A substitution changes each edge's utility by an amount in an interval of length "
+            "1/q̃ + 1/(1−q̃), and so does it their weighted mean. With the normaliser "
+            "min(q̃, 1−q̃) every log-ratio is at most ε/(2·max(q̃, 1−q̃))."
+        ),
+        premises=(all_at_most("ε/(2·max(q̃, 1−q̃)) ≤ ε", bounds, mechanism.epsilon),),
+        parameters={
+            "n": sizes[0] if len(sizes) == 1 else list(sizes),
+            "alpha": mechanism.alpha,
+            "epsilon": mechanism.epsilon,
+            "n_candidates": mechanism.n_candidates,
+            "gamma": mechanism.gamma,
+            "normaliser": str(mechanism.normaliser),
+            "relation": str(Relation.SUBSTITUTION),
+        },
+    )
+
+
+def _largest_ratio(mechanism: ExponQ, n: int) -> arb:
+    target = _target(mechanism, n)
+    return ball(mechanism.epsilon) / (2 * target.max(1 - target))
+
+
+def _target(mechanism: ExponQ, n: int) -> arb:
+    """Return q̃ = (n+1)(1−α)/(n(1−γα)) + (2/(εn))·log(m/(γα))."""
+    alpha, gamma = exact(mechanism.alpha), exact(mechanism.gamma)
+    level = (n + 1) * (1 - alpha) / (n * (1 - gamma * alpha))
+    error = ball(mechanism.n_candidates / (gamma * alpha)).log()
+    return ball(level) + ball(2 / (exact(mechanism.epsilon) * n)) * error
