@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dpcp_audit.engine.tasks import Task
 
 _PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
 _NEEDED = ("scipy.linalg", "threadpoolctl", "dpcp_audit.papers.claims.papers_suite")
 """What most checks need; the time that it takes to import is not a check's."""
 
@@ -43,8 +44,8 @@ def main(*, parent: int, memory: int | None) -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
     messages.write(replies, b"{}")
     while (request := messages.read(requests)) is not None:
-        reply = _answer(pickle.loads(request))  # noqa: S301  (from the process that started this one)
-        messages.write(replies, reply.encode())
+        key, task = pickle.loads(request)  # noqa: S301  (from the process that started this one)
+        messages.write(replies, messages.sealed(key, _answer(task).encode()))
 
 
 def _answer(task: Task) -> str:
@@ -71,6 +72,7 @@ def _end_with(parent: int, requests: int) -> None:
     """See to it that this process ends where its parent does, however that ends."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)  # what a program leaves stays its own
     if os.getppid() != parent:
         os._exit(1)
 

@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import pickle
+import secrets
 import select
 import signal
 import subprocess
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcp_audit import _validate
 from dpcp_audit.engine import messages
+from dpcp_audit.engine.passed_output import pass_on
 from dpcp_audit.engine.tasks import Done
 
 if TYPE_CHECKING:
@@ -32,6 +34,10 @@ _START_SECONDS = 120.0
 _LOOK_SECONDS = 0.1
 _PATIENCE = 1.0
 _MIB = 2**20
+_FORGED = (
+    "the process wrote what is no reply to its task: the code under audit writes to files that it "
+    "has not opened"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,8 +99,11 @@ class WorkerProcess:
             [sys.executable, "-c", program],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             start_new_session=True,
         )
+        assert self._process.stderr is not None  # noqa: S101  (it is a pipe)
+        self._talk = pass_on(self._process.stderr)
         self._busy = threading.Lock()
         self._received = bytearray()
         self._ready = False
@@ -110,13 +119,23 @@ class WorkerProcess:
             return self._run(task, limits)
 
     def _run(self, task: Task, limits: Limits) -> Done:
-        started = time.perf_counter()
+        started, key = time.perf_counter(), secrets.token_bytes(32)
         try:
             self._await_start()
             started = time.perf_counter()
             with contextlib.suppress(BrokenPipeError):  # told of by the reply that is missing
-                messages.write(self._stdin, pickle.dumps(task))
-            answer = self._answer(limits.seconds, memory=limits.memory)
+                messages.write(self._stdin, pickle.dumps((key, task)))
+            reply = self._answer(limits.seconds, memory=limits.memory)
+            answer: dict[str, Any] = json.loads(messages.opened(key, reply))
+        except messages.ForgedError:
+            self._end()
+            return Done(
+                id=task.context.name,
+                index=task.index,
+                error=_FORGED,
+                stopped=True,
+                seconds=time.perf_counter() - started,
+            )
         except _StoppedError as stopped:
             self._end()
             return Done(
@@ -150,6 +169,7 @@ class WorkerProcess:
     def _end(self) -> None:
         self.kill()
         self._process.wait()
+        self._talk.join(_PATIENCE)  # its last words come before what is said of it
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
                 with contextlib.suppress(OSError):
@@ -170,7 +190,7 @@ class WorkerProcess:
             raise CellError(f"a process for checks could not be started: {stopped}") from None
         self._ready = True
 
-    def _answer(self, seconds: float, *, memory: int | None) -> dict[str, Any]:
+    def _answer(self, seconds: float, *, memory: int | None) -> bytes:
         """Return the next frame of the process, within the limits."""
         assert self._process.stdout is not None  # noqa: S101  (it is a pipe)
         stdout = self._process.stdout.fileno()
@@ -191,8 +211,7 @@ class WorkerProcess:
                 raise _StoppedError(f"the process died: {_ending(self._process.wait())}")
             self._received += received
             if (reply := messages.take(self._received)) is not None:
-                fields: dict[str, Any] = json.loads(reply)
-                return fields
+                return reply
 
 
 class Cells:

@@ -28,8 +28,8 @@ _SHARE = 0.7
 _OWN_SECONDS = 1e-5
 """What an audit itself takes for an output, about."""
 _TIMING_SECONDS = 1.0
-_PATIENCE_SECONDS = 60.0
-"""How long a target may take to load and to answer a first few times."""
+_PATIENCE_SECONDS, _LEAST_PATIENCE_SECONDS = 60.0, 5.0
+"""How long a target may take to load and to answer a first few times: its budget, between these."""
 _OVERRUN, _GRACE_SECONDS = 5.0, 60.0
 
 
@@ -98,9 +98,11 @@ def affordable_draws(spec: CheckSpec, seconds: float) -> int:
 def _timed(spec: CheckSpec, cell: WorkerProcess) -> dict[str, Any]:
     context = Context(seed=0, name=spec.name, significance=0.5)
     task = Task(check=pickled(Timing(spec=spec)), context=context)
-    done = cell.run(task, Limits(seconds=_PATIENCE_SECONDS))
+    budget = _PATIENCE_SECONDS if spec.draws is not None else spec.budget
+    patience = min(_PATIENCE_SECONDS, max(_LEAST_PATIENCE_SECONDS, budget))
+    done = cell.run(task, Limits(seconds=patience))
     if done.stopped:
-        stopped = done.error.partition(";")[0]  # a larger budget gives these calls no more time
+        stopped = done.error.partition(";")[0]
         raise IncompleteError(f"{spec.name}, called a first few times: {stopped}: does it hang?")
     if done.error:
         raise UsageError(f"{spec.name}: {done.error}")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import selectors
 import signal
 import subprocess
 import time
 import weakref
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
 from dpcp_audit.targets.target_errors import (
@@ -19,11 +21,14 @@ from dpcp_audit.targets.target_errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 _CHUNK = 2**16
 _LONGEST_REPLY = 2**22
 _GRACE = 0.5
+_ROUNDS = 10
+_MARK = "DPCP_AUDIT_PROGRAM"
+"""The environment variable by which what a program has started is found again."""
 
 
 class LineProcess:
@@ -51,9 +56,11 @@ class LineProcess:
         self._searched = 0
         self._stderr = b""
         self._replies = 0
+        mark = secrets.token_hex(16)
         try:
             self._process = subprocess.Popen(  # noqa: S603  (running it is what is asked for)
                 list(command),
+                env=os.environ | {_MARK: mark},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -67,7 +74,7 @@ class LineProcess:
         self._stdin, self._stdout, self._err = cast("tuple[IO[bytes], ...]", pipes)
         for pipe in (self._stdin, self._stdout, self._err):
             os.set_blocking(pipe.fileno(), False)
-        self._end = weakref.finalize(self, _end, self._process)
+        self._end = weakref.finalize(self, _end, self._process, mark)
 
     def ask(self, request: bytes, *, seconds: float) -> bytes:
         """Send a line, and return the line that comes back, without its end.
@@ -191,7 +198,7 @@ class LineProcess:
         return f"; last line of its stderr: {one_line(said[-1])!r}" if said else ""
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _end(process: subprocess.Popen[bytes], mark: str) -> None:
     """End a program and all that it started, before its number may go to another process."""
     for pipe in (process.stdin, process.stderr):
         if pipe is not None:
@@ -203,6 +210,25 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     with contextlib.suppress(OSError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
+    for _ in range(_ROUNDS):  # what is killed may have started another before
+        found = list(_marked(mark))
+        for pid in found:
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        if not found:
+            return
+
+
+def _marked(mark: str) -> Iterator[int]:
+    """Yield the processes that a program has started, daemons included (Linux; else none).
+
+    One that leaves its group and its parent still has its environment, unless it takes pains.
+    """
+    wanted = f"{_MARK}={mark}".encode()
+    for place in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            if wanted in place.read_bytes().split(b"\0"):
+                yield int(place.parent.name)
 
 
 def _await_end(stdout: IO[bytes]) -> None:

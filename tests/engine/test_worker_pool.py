@@ -15,6 +15,7 @@ from support import unruly
 from support.unruly import (
     CannotTravel,
     HangsBesideAProgram,
+    LeavesADaemon,
     NotPlain,
     doing,
     harmless,
@@ -25,6 +26,7 @@ from support.unruly import (
 from dpcp_audit.checks import Context
 from dpcp_audit.engine import messages as frames
 from dpcp_audit.engine import worker_pool
+from dpcp_audit.engine.passed_output import MOST_BYTES
 from dpcp_audit.engine.tasks import Done, Task, attempt
 from dpcp_audit.engine.worker_pool import CellError, Cells, Limits, WorkerProcess
 
@@ -112,6 +114,43 @@ def test_all_that_a_check_started_ends_with_it(tmp_path: Path) -> None:
     assert run(crew, task(HangsBesideAProgram(str(path)))).stopped
     assert gone(int(path.read_text()))
     crew.stop()
+
+
+def test_daemons_end_with_the_check_that_started_them(tmp_path: Path) -> None:
+    crew = Cells(Limits(seconds=5.0))
+    path = tmp_path / "pid"
+    assert run(crew, task(LeavesADaemon(str(path)))).stopped
+    assert gone(int(path.read_text()))
+    crew.stop()
+
+
+@pytest.mark.parametrize("what", [unruly.answers_for_the_worker, unruly.writes_what_is_no_frame])
+def test_no_check_answers_for_the_worker(crew: Cells, what: Callable[[], None]) -> None:
+    """A reply that a check writes itself is none, whatever it says; the run goes on."""
+    done = run(crew, doing(what))
+    assert done.error.startswith("the process wrote what is no reply to its task")
+    assert (done.stopped, done.data) == (True, None)
+    assert not run(crew, doing(harmless)).error
+
+
+def test_a_reply_to_another_task_is_none() -> None:
+    reply = frames.sealed(b"key", b"message")
+    assert frames.opened(b"key", reply) == b"message"
+    for key, wrong in ((b"other", reply), (b"key", reply + b"."), (b"key", b""), (b"key", b"{}")):
+        with pytest.raises(frames.ForgedError):
+            frames.opened(key, wrong)
+
+
+def test_of_a_flood_the_beginning_is_shown(capfd: pytest.CaptureFixture[str]) -> None:
+    crew = Cells(Limits())
+    try:
+        assert not run(crew, doing(unruly.floods_its_stderr)).error
+    finally:
+        crew.stop()
+    shown = capfd.readouterr().err
+    assert len(shown) < 2 * MOST_BYTES
+    assert shown.endswith("(more that the code under audit writes is not shown)\n")
+    assert "\x1b" not in shown
 
 
 def test_a_cell_is_kept_until_it_ends(crew: Cells) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import re
@@ -143,6 +144,19 @@ class HangsBesideAProgram:
 
 
 @dataclass(frozen=True)
+class LeavesADaemon:
+    """Starts a program that leaves its session and its parent, and hangs."""
+
+    path: str
+    sampled: bool = False
+
+    def __call__(self, context: Context) -> Outcome:
+        leaves_a_daemon(self.path)
+        hangs()
+        return proved(0.0)
+
+
+@dataclass(frozen=True)
 class CannotTravel:
     sampled: bool = False
     lock: Any = field(default_factory=threading.Lock)
@@ -209,3 +223,39 @@ def process_of(done: Done) -> int:
     """Return the process that a ``Does`` ran in."""
     assert not done.error
     return int(decode(done.data).witness["process"])
+
+
+def answers_for_the_worker() -> None:
+    """Writes a reply to every file that is open: an outcome of its own making."""
+    message = b'{"data":{"verdict":"PROVED"},"error":"","seconds":0.0}'
+    for descriptor in range(3, 64):
+        with contextlib.suppress(OSError):
+            os.write(descriptor, len(message).to_bytes(8, "big") + message)
+
+
+def writes_what_is_no_frame() -> None:
+    for descriptor in range(3, 64):
+        with contextlib.suppress(OSError):
+            os.write(descriptor, b"\xff" * 100)
+
+
+def floods_its_stderr() -> None:
+    """Sixteen megabytes, past Python's own streams, with what clears a terminal."""
+    for _ in range(256):
+        os.write(2, b"\x1b[2J flood" * 6554)
+
+
+def leaves_a_daemon(place: str) -> None:
+    """A program that leaves its session and its parent, as daemons do, and writes its number."""
+    program = (
+        "import os, sys, time\n"
+        "if os.fork() == 0:\n"
+        "    os.setsid()\n"
+        "    if os.fork() == 0:\n"
+        "        open(sys.argv[1], 'w').write(str(os.getpid()))\n"
+        "        time.sleep(600)\n"
+        "    os._exit(0)\n"
+    )
+    subprocess.run([sys.executable, "-c", program, place], check=True)
+    while not Path(place).exists() or not Path(place).read_text():
+        time.sleep(0.01)

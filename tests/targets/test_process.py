@@ -84,6 +84,27 @@ def test_all_that_a_program_started_is_killed_with_it(program, tmp_path) -> None
     assert ended(int(note.read_text(encoding="utf-8")))
 
 
+def test_a_daemon_that_a_program_left_is_killed_with_it(program, tmp_path) -> None:
+    """It has a session of its own and no parent, and is found by its environment."""
+    note = tmp_path / "pid"
+    body = (
+        "if os.fork() == 0:\n"
+        "    os.setsid()\n"
+        "    if os.fork() == 0:\n"
+        "        for descriptor in range(3):\n"
+        "            os.close(descriptor)\n"
+        f"        open({str(note)!r}, 'w').write(str(os.getpid()))\n"
+        "        time.sleep(600)\n"
+        "    os._exit(0)\n"
+        f"while not os.path.exists({str(note)!r}) or not open({str(note)!r}).read():\n"
+        "    time.sleep(0.01)\n"
+        "reply(r, [0.5, 0.5, 0.5])"
+    )
+    with program(body, seconds=20.0) as target:
+        drawn(target)
+    assert ended(int(note.read_text(encoding="utf-8")))
+
+
 def test_leaving_the_target_ends_the_program_and_what_it_started(program) -> None:
     body = "child = subprocess.Popen(['sleep', '60'])\nreply(r, [os.getpid(), child.pid, 0])"
     with program(body) as target:

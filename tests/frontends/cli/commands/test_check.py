@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
 from dpcp_audit.engine.journal_entries import line_of
 from dpcp_audit.engine.run_settings import RunSettings
 from dpcp_audit.engine.runner import check_row
+from dpcp_audit.engine.tasks import Done, Task
+from dpcp_audit.errors import IncompleteError
 from dpcp_audit.frontends import planning
 from dpcp_audit.frontends.cli.main import main
 from dpcp_audit.results import Verdict
@@ -19,6 +21,8 @@ from dpcp_audit.target_checks.target_rows import rows_of_targets
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    from dpcp_audit.engine.worker_pool import Limits, WorkerProcess
 
 MINE = '''
 import time
@@ -346,3 +350,24 @@ def test_a_target_that_hangs_is_not_waited_for(
     assert code == 3
     assert not out
     assert "mine.py:hangs, called a first few times: stopped after 1 s" in err
+
+
+@pytest.mark.parametrize(
+    ("effort", "seconds"),
+    [({"budget": 8}, 8.0), ({"budget": 1}, 5.0), ({"budget": 999}, 60.0), ({"draws": 600}, 60.0)],
+)
+def test_a_first_few_calls_have_no_more_time_than_the_budget(
+    effort: dict[str, Any], seconds: float
+) -> None:
+    """A target that hangs costs its budget, and no more than a minute."""
+    given: list[float] = []
+
+    class Cell:
+        def run(self, task: Task, limits: Limits) -> Done:
+            given.append(limits.seconds)
+            return Done(id=task.context.name, index=0, error="stopped after it", stopped=True)
+
+    spec = CheckSpec.from_data({"target": "a:b", "kind": "quantile", "pure-dp": 1} | effort)
+    with pytest.raises(IncompleteError, match="does it hang?"):
+        planning._timed(spec, cast("WorkerProcess", Cell()))
+    assert given == [seconds]
