@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -81,8 +82,13 @@ class PCOQS:
 
     @property
     def noise_scale(self) -> float:
-        """The standard deviation sqrt(N/(2ρ)) of the count noise, in counts (Equation 2)."""
-        return math.sqrt(self.rounds / (2 * self.rho))
+        """The standard deviation sqrt(N/(2ρ)) of the count noise, in counts (Equation 2).
+
+        It is a double with N/(2σ²) ≤ ρ, one above the nearest where that falls short of the root.
+        """
+        scale = math.sqrt(self.rounds / (2 * self.rho))
+        short = 2 * Fraction(self.rho) * Fraction(scale) ** 2 < self.rounds
+        return math.nextafter(scale, math.inf) if short else scale
 
     def rank(self, n: int) -> int:
         """Return r = ⌈(1−α)(n+1)⌉."""

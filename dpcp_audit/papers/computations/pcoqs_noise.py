@@ -12,7 +12,7 @@ from scipy.special import log_ndtr
 from dpcp_audit.computed import Computation
 from dpcp_audit.figures import Figure, FigureKind, Series
 from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import Proof, ProofMethod
+from dpcp_audit.results import ROUNDING, Proof, ProofMethod
 from dpcp_audit.stats.ball_functions import normal_cdf
 from dpcp_audit.stats.enclosures import at_most, ball, exact
 from dpcp_audit.theorems.pcoqs_coverage import NoiseBound, noise_rank_error
@@ -42,7 +42,7 @@ def noise_exceeds(mechanism: PCOQS, *, beta: float, bound: NoiseBound) -> Comput
         quantity=Quantity.FAILURE,
         detail="P(max |Wᵢ| > τ*)",
         value=probability,
-        lower=compared.left[0],
+        lower=min(compared.left[0], probability * (1 - ROUNDING)),  # τ* is rounded
         upper=compared.left[1],
         claimed=beta,
         proof=Proof(
