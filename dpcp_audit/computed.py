@@ -14,7 +14,9 @@ from dpcp_audit.results import (
     Outcome,
     PlainData,
     Power,
+    Premise,
     Proof,
+    ProofMethod,
     Verdict,
 )
 
@@ -23,8 +25,8 @@ if TYPE_CHECKING:
 
     from dpcp_audit.checks import Context
     from dpcp_audit.figures import Figure
+    from dpcp_audit.outcome_tables import Table
     from dpcp_audit.quantities import Quantity
-    from dpcp_audit.results import Premise, ProofMethod
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,9 +62,11 @@ class Computation:
     at: dict[str, float] = field(default_factory=dict[str, float])
     detail: str = ""
     proof: Proof | None = None
+    covers: str = ""
     witness: PlainData = field(default_factory=dict[str, Any])
     note: str = ""
     figures: tuple[Figure, ...] = ()
+    tables: tuple[Table, ...] = ()
 
     def __post_init__(self) -> None:
         _validate.non_negative(slack=self.slack, error=self.error)
@@ -84,6 +88,10 @@ class Computation:
         )
         lower = found.lower if self.lower is None else self.lower
         upper = found.upper if self.upper is None else self.upper
+        if self.covers and self.claimed < upper <= self.claimed + 2 * ROUNDING * abs(self.claimed):
+            upper = max(self.claimed, lower)
+        if self.covers and not self.claimed and upper < 1e-14:
+            lower = upper = 0.0
         return replace(found, value=min(max(self.value, lower), upper), lower=lower, upper=upper)
 
     def between(
@@ -120,7 +128,20 @@ class Computation:
     @property
     def verdict(self) -> Verdict:
         """REFUTED beyond the claim, PROVED with a proof within it; else the power decides."""
-        return decide(self.evidence, power=self.power, proof=self.proof)
+        return decide(self.evidence, power=self.power, proof=self.proof or self._covered())
+
+    def _covered(self) -> Proof | None:
+        """Return the words of ``covers`` as a proof, for numbers that are not enclosed yet."""
+        if not self.covers:
+            return None
+        largest = self.evidence.upper
+        compared = Premise(
+            says="as computed",
+            left=(min(self.value, largest), largest),
+            right=(self.claimed, self.claimed),
+            holds=largest <= self.claimed,
+        )
+        return Proof(method=ProofMethod.ARGUMENT, argument=self.covers, premises=(compared,))
 
     @property
     def power(self) -> Power:
@@ -150,13 +171,16 @@ class Computed:
     def __call__(self, context: Context) -> Outcome:  # noqa: ARG002  (exact: nothing to draw)
         """Compute the number and test it against the claim."""
         result = self.compute()
-        verdict = result.verdict
+        verdict, note = result.verdict, result.note
+        if verdict is Verdict.PROVED and result.covers:
+            note = f"{note} Every case is covered: {result.covers}".strip()
         return Outcome(
             verdict=verdict,
             evidence=result.evidence,
             power=None if verdict is Verdict.REFUTED else result.power,
             proof=result.proof if verdict is Verdict.PROVED else None,
             witness=result.witness,
-            note=result.note,
+            note=note,
             figures=result.figures,
+            tables=result.tables,
         )

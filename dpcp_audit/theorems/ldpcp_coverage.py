@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from dpcp_audit import _validate
+from dpcp_audit.computed import Computed
 from dpcp_audit.data.scores import hps
 from dpcp_audit.mechanisms.ldpcp.editions import Blocks, Debiasing, OnMiss, Window
 from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels, dkw_width
 from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores, hoeffding_width
 from dpcp_audit.results import Source
+from dpcp_audit.theorems.ldpcp_exact import exact_failure, failure_probability
 from dpcp_audit.theorems.statement import Stated, Statement
 from dpcp_audit.theorems.theorem import TheoremTrials, outside
+from dpcp_audit.theorems.tightness import with_tightness
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,12 +24,16 @@ if TYPE_CHECKING:
     import numpy as np
 
     from dpcp_audit._types import FloatArray
+    from dpcp_audit.checks import Check
+    from dpcp_audit.computed import Computation
     from dpcp_audit.data.pools import ProbabilityPool
     from dpcp_audit.data.populations import Population
     from dpcp_audit.mechanisms.ldpcp.window_search import WindowSearch
     from dpcp_audit.results import PlainData
 
 
+_LEAST = 1e-9
+"""The multiple of Δ_S that stands in for none: a window has a width."""
 _RETURNS = {
     OnMiss.LAST_MIDPOINT: "the last midpoint",
     OnMiss.UPPER_END: "the upper end of the bracket",
@@ -108,12 +116,14 @@ class ScoreTheorem(Stated):
     blocks: Blocks = Blocks.CORRECTED
     starred: bool = False
     two_sided: bool = False
+    correction: float = 1.0
     statistic: str = field(default="coverage", init=False)
 
     def __post_init__(self) -> None:
         _validate.integer(rounds=self.rounds, at_least=1)
         _validate.integer(n=self.n, at_least=self.rounds)
         _validate.open_unit(delta=self.delta)
+        _validate.positive(correction=self.correction)
 
     @property
     def says(self) -> Statement:
@@ -139,13 +149,14 @@ class ScoreTheorem(Stated):
     def mechanism(self) -> LDPCPScores:
         """The algorithm, with a window as wide as the bound."""
         whole_blocks = self.n - self.n % self.rounds
+        width = hoeffding_width(
+            n=whole_blocks, epsilon=self.epsilon, rounds=self.rounds, delta=self.delta
+        )
         return LDPCPScores(
             alpha=self.alpha,
             epsilon=self.epsilon,
             rounds=self.rounds,
-            window_width=hoeffding_width(
-                n=whole_blocks, epsilon=self.epsilon, rounds=self.rounds, delta=self.delta
-            ),
+            window_width=self.correction * width,
             window=self.window,
             on_miss=self.on_miss,
             debiasing=self.debiasing,
@@ -168,7 +179,29 @@ class ScoreTheorem(Stated):
             "debiasing": str(self.debiasing),
             "blocks": str(self.blocks),
             "population": self.population.name,
+            **({"correction": self.correction} if self.correction != 1 else {}),
         }
+
+    @property
+    def correction_name(self) -> str:
+        """Δ_S."""
+        return "Δ_S"
+
+    def scaled(self, factor: float) -> ScoreTheorem:
+        """Return the theorem with Δ_S multiplied by ``factor`` ≥ 0, in bound and window."""
+        return replace(self, correction=max(factor, _LEAST))
+
+    def check(self, *, n_trials: int = 20_000) -> Check:  # noqa: ARG002  (nothing is sampled)
+        """Return the check, which computes the failure probability and how tight the theorem is."""
+        return Computed(partial(with_tightness, self))
+
+    def failure_probability(self) -> float:
+        """Compute the failure probability."""
+        return failure_probability(self)
+
+    def exact(self) -> Computation:
+        """Compute the failure probability, as evidence."""
+        return exact_failure(self)
 
     def trials(self, count: int, *, rng: np.random.Generator) -> TheoremTrials:
         """Run the algorithm on fresh users; the cost does not grow with n."""
@@ -214,6 +247,7 @@ class LabelTheorem(Stated):
     alpha: float = 0.1
     on_miss: OnMiss = OnMiss.LAST_MIDPOINT
     starred: bool = False
+    correction: float = 1.0
     statistic: str = field(default="coverage", init=False)
 
     def __post_init__(self) -> None:
@@ -236,12 +270,13 @@ class LabelTheorem(Stated):
         template = LDPCPLabels(
             alpha=self.alpha, epsilon=self.epsilon, k=self.k, rounds=1, window_width=1.0
         )
+        width = dkw_width(n=self.n, beta=template.response.beta, delta=self.delta)
         return LDPCPLabels(
             alpha=self.alpha,
             epsilon=self.epsilon,
             k=self.k,
             rounds=self.rounds,
-            window_width=dkw_width(n=self.n, beta=template.response.beta, delta=self.delta),
+            window_width=self.correction * width,
             on_miss=self.on_miss,
             starred=self.starred,
         )
@@ -258,6 +293,7 @@ class LabelTheorem(Stated):
             "epsilon": self.epsilon,
             "k": self.k,
             "population": self.pool_name,
+            **({"correction": self.correction} if self.correction != 1 else {}),
         }
 
     def trials(self, count: int, *, rng: np.random.Generator) -> TheoremTrials:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from flint import arb
@@ -16,12 +16,13 @@ from dpcp_audit.quantities import Quantity
 from dpcp_audit.results import ProofMethod
 from dpcp_audit.stats.enclosures import at_most, exact
 from dpcp_audit.theorems.statement import inputs_of
-from dpcp_audit.theorems.theorem import outside
+from dpcp_audit.theorems.theorem import Theorem, outside
 
 if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray
+    from dpcp_audit.data.populations import Population
+    from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
     from dpcp_audit.stats.binomial_enclosures import Number
-    from dpcp_audit.theorems.ldpcp_coverage import ScoreTheorem
 
 _ARGUMENT = (
     "Given its midpoint, a block's sum of reports is binomial, and rounds are independent: the law "
@@ -31,18 +32,64 @@ _ARGUMENT = (
 )
 
 
+_TINY = 1e-15
+"""A δ so small that what is pruned by default is not negligible beside it."""
 _ROUNDING = 1e-14
 """By how much a few operations on doubles may be off."""
 
 
-def exact_failure(theorem: ScoreTheorem) -> Computation:
+class ScoreCase(Theorem, Protocol):
+    """Theorem 4 in one case; ``ScoreTheorem`` is one."""
+
+    @property
+    def population(self) -> Population:
+        """The law of the scores."""
+        ...
+
+    @property
+    def n(self) -> int:
+        """The number of users."""
+        ...
+
+    @property
+    def epsilon(self) -> float:
+        """The ε of their reports."""
+        ...
+
+    @property
+    def delta(self) -> float:
+        """δ."""
+        ...
+
+    @property
+    def rounds(self) -> int:
+        """T."""
+        ...
+
+    @property
+    def correction(self) -> float:
+        """A planted multiple of Δ_S."""
+        ...
+
+    @property
+    def two_sided(self) -> bool:
+        """Whether an upper bound is claimed as well."""
+        ...
+
+    @property
+    def mechanism(self) -> LDPCPScores:
+        """The algorithm."""
+        ...
+
+
+def exact_failure(theorem: ScoreCase) -> Computation:
     """Compute the failure probability of Theorem 4 on one population, against δ.
 
     The law of the threshold is enumerated (``threshold_law``) and the coverage of each
     threshold q is F(q), so nothing is sampled. Its verdict rests on ``enclosed_failure``, where
     the population encloses its F.
     """
-    law = threshold_law(theorem.mechanism, theorem.population, n=theorem.n)
+    law = _law(theorem)
     coverage = theorem.population.cdf(law.threshold)
     mean = float(np.sum(law.mass * coverage))
     found = Computation(
@@ -60,13 +107,21 @@ def exact_failure(theorem: ScoreTheorem) -> Computation:
     return _enclosed(found, theorem)
 
 
-def failure_probability(theorem: ScoreTheorem) -> float:
+def _law(theorem: ScoreCase) -> ThresholdLaw:
+    """Return the law of the threshold; what is pruned is far less likely than a failure may be."""
+    if theorem.delta > _TINY:
+        return threshold_law(theorem.mechanism, theorem.population, n=theorem.n)
+    prune = theorem.delta * _TINY
+    return threshold_law(theorem.mechanism, theorem.population, n=theorem.n, prune=prune)
+
+
+def failure_probability(theorem: ScoreCase) -> float:
     """Compute the failure probability in floating point, at most the law's slack too low."""
-    law = threshold_law(theorem.mechanism, theorem.population, n=theorem.n)
+    law = _law(theorem)
     return law.probability(outside(theorem.population.cdf(law.threshold), theorem.bounds))
 
 
-def enclosed_failure(theorem: ScoreTheorem) -> arb:
+def enclosed_failure(theorem: ScoreCase) -> arb:
     """Enclose the failure probability of Theorem 4 at FLINT's current precision.
 
     Of the algorithm in exact arithmetic, with a window as wide as Δ_S itself (see
@@ -79,7 +134,7 @@ def enclosed_failure(theorem: ScoreTheorem) -> arb:
         If the population does not enclose its F.
     """
     search = theorem.mechanism
-    formula = enclosed_hoeffding_width(
+    formula = theorem.correction * enclosed_hoeffding_width(
         n=theorem.n - theorem.n % theorem.rounds,
         epsilon=theorem.epsilon,
         rounds=theorem.rounds,
@@ -99,7 +154,7 @@ def _unrounded(rounded: float, formula: Number) -> Number:
     return formula if close else exact(rounded)
 
 
-def _enclosed(found: Computation, theorem: ScoreTheorem) -> Computation:
+def _enclosed(found: Computation, theorem: ScoreCase) -> Computation:
     """Return the computation between rigorous ends, with its proof."""
     try:
         within = at_most(_failing(theorem), partial(enclosed_failure, theorem), found.claimed)
@@ -113,8 +168,8 @@ def _enclosed(found: Computation, theorem: ScoreTheorem) -> Computation:
     )
 
 
-def _failing(theorem: ScoreTheorem) -> str:
-    low = "1−α" if theorem.starred else "1−α−Δ_S"
+def _failing(theorem: ScoreCase) -> str:
+    low = "1−α" if theorem.mechanism.starred else "1−α−Δ_S"
     high = " or F(q̂) > 1−α+2Δ_S" if theorem.two_sided else ""
     return f"P(F(q̂) < {low}{high}) ≤ δ"
 

@@ -70,6 +70,30 @@ def noise_rank_error(
     return mechanism.noise_scale * -float(ndtri(beta / (2 * rounds)))
 
 
+def with_errors(mechanism: PCOQS, *, n: int, noise: float = 1.0, rank_shift: int = 0) -> PCOQS:
+    """Return a mechanism with planted errors, for theorems that speak of the right one.
+
+    Parameters
+    ----------
+    noise : float
+        The noise's scale, in units of that which ρ asks for.
+    rank_shift : int
+        By how much the rank that is searched for exceeds r.
+    """
+    _validate.positive(noise=noise)
+    run = mechanism if noise == 1 else replace(mechanism, rho=mechanism.rho / noise**2)
+    if not rank_shift:
+        return run
+    return replace(run, alpha=1 - (mechanism.rank(n) + rank_shift - 0.5) / (n + 1))
+
+
+def planted(*, correction: float = 1.0, noise: float = 1.0, rank_shift: int = 0) -> PlainData:
+    """Return the planted errors that there are, by name."""
+    errors = {"correction": correction, "noise": noise}
+    found: PlainData = {name: factor for name, factor in errors.items() if factor != 1}
+    return found | ({"rank_shift": rank_shift} if rank_shift else {})
+
+
 def _parameters(mechanism: PCOQS, n: int, beta: float, population: Population) -> PlainData:
     return {
         "n": n,
@@ -103,6 +127,8 @@ class RankError(Stated):
     beta: float
     noise_bound: NoiseBound = NoiseBound.UNION
     window_count: int = 1
+    correction: float = 1.0
+    noise: float = 1.0
     population: Population = field(default_factory=Uniform)
     statistic: str = field(default="rank error", init=False)
 
@@ -131,7 +157,8 @@ class RankError(Stated):
     def limit(self) -> float:
         """τ* + M(Δ), in ranks."""
         return (
-            noise_rank_error(self.mechanism, beta=self.beta, bound=self.noise_bound)
+            self.correction
+            * noise_rank_error(self.mechanism, beta=self.beta, bound=self.noise_bound)
             + self.window_count
         )
 
@@ -156,11 +183,13 @@ class RankError(Stated):
         return _parameters(self.mechanism, self.n, self.beta, self.population) | {
             "noise_bound": str(self.noise_bound),
             "window_count": self.window_count,
+            **planted(correction=self.correction, noise=self.noise),
         }
 
     def trials(self, count: int, *, rng: np.random.Generator) -> TheoremTrials:
         """Run the search on fresh scores and compare the count at its result with the rank."""
-        run = self.mechanism.trials(self.population, n=self.n, trials=count, rng=rng)
+        mechanism = with_errors(self.mechanism, n=self.n, noise=self.noise)
+        run = mechanism.trials(self.population, n=self.n, trials=count, rng=rng)
         return TheoremTrials(run.rank_error, run.rank_error > self.limit)
 
 
@@ -190,6 +219,9 @@ class CoverageTheorem(Stated):
     reading: CoverageReading
     corrected: bool = False
     window_count: int = 1
+    correction: float = 1.0
+    noise: float = 1.0
+    rank_shift: int = 0
     population: Population = field(default_factory=Uniform)
     statistic: str = field(default="coverage", init=False)
 
@@ -198,6 +230,7 @@ class CoverageTheorem(Stated):
         _validate.integer(n=self.n, at_least=1)
         _validate.integer(window_count=self.window_count, at_least=0)
         _validate.open_unit(beta=self.beta)
+        _validate.non_negative(correction=self.correction)
 
     @property
     def says(self) -> Statement:
@@ -215,8 +248,18 @@ class CoverageTheorem(Stated):
 
     @property
     def rank_error(self) -> float:
-        """τ = τ* + M(Δ), in ranks."""
-        return noise_rank_error(self.mechanism, beta=self.beta) + self.window_count
+        """τ = τ* + M(Δ), in ranks; ``correction`` multiplies τ*."""
+        noise = noise_rank_error(self.mechanism, beta=self.beta)
+        return self.correction * noise + self.window_count
+
+    @property
+    def correction_name(self) -> str:
+        """τ*."""
+        return "τ*"
+
+    def scaled(self, factor: float) -> CoverageTheorem:
+        """Return the theorem with τ* multiplied by ``factor`` ≥ 0."""
+        return replace(self, correction=factor)
 
     @property
     def allowed_failure(self) -> float:
@@ -243,15 +286,17 @@ class CoverageTheorem(Stated):
             "corrected": self.corrected,
             "window_count": self.window_count,
             "tau": self.rank_error,
+            **planted(correction=self.correction, noise=self.noise, rank_shift=self.rank_shift),
         }
 
     @property
     def calibrator(self) -> PCOQS:
         """The mechanism that runs: at α*, where the theorem is Corollary 1."""
-        if not self.corrected:
-            return self.mechanism
-        alpha = max(0.0, self.mechanism.alpha - self.rank_error / (self.n + 1))
-        return replace(self.mechanism, alpha=alpha)
+        run = self.mechanism
+        if self.corrected:
+            alpha = max(0.0, run.alpha - self.rank_error / (self.n + 1))
+            run = replace(run, alpha=alpha)
+        return with_errors(run, n=self.n, noise=self.noise, rank_shift=self.rank_shift)
 
     def trials(self, count: int, *, rng: np.random.Generator) -> TheoremTrials:
         """Run ``count`` trials in the theorem's reading."""

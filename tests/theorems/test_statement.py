@@ -13,6 +13,7 @@ from dpcp_audit.papers.computations.pcoqs_rank import FixedRankError, evenly_spa
 from dpcp_audit.results import Standing, Verdict
 from dpcp_audit.theorems.calibrator_coverage import MarginalCoverage
 from dpcp_audit.theorems.ldpcp_coverage import LabelTheorem, ScoreTheorem
+from dpcp_audit.theorems.ldpcp_labels_exact import BinaryLabels, NoiselessEvent
 from dpcp_audit.theorems.ldpcp_uniform import UniformEvent
 from dpcp_audit.theorems.pcoqs_coverage import (
     CoverageReading,
@@ -20,14 +21,18 @@ from dpcp_audit.theorems.pcoqs_coverage import (
     NoiseBound,
     RankError,
 )
+from dpcp_audit.theorems.pcoqs_finite import FiniteCoverage
 from dpcp_audit.theorems.statement import Stated, StatedTheorem, claim_of
 from dpcp_audit.theorems.theorem import FailureRate
 
 THEOREMS = (
+    BinaryLabels,
     CoverageTheorem,
+    FiniteCoverage,
     FixedRankError,
     LabelTheorem,
     MarginalCoverage,
+    NoiselessEvent,
     RankError,
     ScoreTheorem,
     UniformEvent,
@@ -44,8 +49,9 @@ def test_a_theorem_states_itself(theorem: type[Stated]) -> None:
 
 
 def test_no_theorem_is_left_out() -> None:
-    names = {theorem.__name__ for theorem in Stated.__subclasses__()}
-    assert names == {theorem.__name__ for theorem in THEOREMS}
+    bases = {each.__name__: each for each in Stated.__subclasses__()}
+    labels = {each.__name__ for each in bases.pop("_LabelCase").__subclasses__()}
+    assert bases.keys() | labels == {theorem.__name__ for theorem in THEOREMS}
 
 
 def test_a_theorem_hands_out_its_check() -> None:

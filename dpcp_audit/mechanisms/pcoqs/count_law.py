@@ -87,6 +87,11 @@ class CountLaw:
         return cls(n=n, first=int(counts[0]), answers=answers)
 
     @property
+    def cases(self) -> int:
+        """The number of cases."""
+        return int(self.answers.shape[1])
+
+    @property
     def last(self) -> int:
         """The first count past the window."""
         return self.first + int(self.answers.shape[2])
@@ -137,14 +142,14 @@ class CountLaw:
 
     def _left_mean(self, at: Interval) -> FloatArray:
         if at.from_left is None:
-            return np.ones(self.answers.shape[1])
-        before = 1 - _at_least(self.first, self.n, at.below)
+            return np.ones(self.cases)
+        before = 1 - float(_at_least(self.first, self.n, at.below))
         return before + _dot(at.from_left, binomial_mass(self.counts, self.n, at.below))
 
     def _right_mean(self, at: Interval) -> FloatArray:
         if at.from_right is None:
-            return np.ones(self.answers.shape[1])
-        past = _at_least(self.last, self.n, at.upto)
+            return np.ones(self.cases)
+        past = float(_at_least(self.last, self.n, at.upto))
         return past + _dot(at.from_right, binomial_mass(self.counts, self.n, at.upto))
 
     def _left_given(self, at: Interval, level: float) -> FloatArray | float:

@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from scipy.stats import binom
 
 from dpcp_audit.computed import Computed
 from dpcp_audit.data.piecewise import PiecewiseConstant
@@ -22,10 +23,11 @@ from dpcp_audit.papers.claims.admission import standing_of
 from dpcp_audit.papers.claims.claim_pools import digits, saved_pools
 from dpcp_audit.papers.claims.headings import Heading
 from dpcp_audit.papers.claims.mean_coverage_grid import mean_coverage_rows
+from dpcp_audit.papers.claims.tightest_cases import tightest_rows
 from dpcp_audit.results import Standing, Verdict
 from dpcp_audit.rows import Row, WithoutFigures
 from dpcp_audit.suite import Suite
-from dpcp_audit.theorems.admissible import admissible_rounds
+from dpcp_audit.theorems.admissible import admissible_rounds, largest_interval_mass
 from dpcp_audit.theorems.ldpcp_coverage import LabelTheorem, ScoreTheorem
 from dpcp_audit.theorems.ldpcp_exact import exact_failure
 from dpcp_audit.theorems.ldpcp_uniform import UniformEvent
@@ -113,6 +115,7 @@ def rows(pools: Sequence[str] = ()) -> list[Row]:
         *_uniform_rows(real),
         *_rank_rows(),
         *_coverage_rows(),
+        *tightest_rows(),
         *mean_coverage_rows(laws),
     )
     return [replace(row, check=WithoutFigures(row.check)) for row in cells]
@@ -231,38 +234,74 @@ def _rank_rows() -> Iterator[Row]:
 
 def _coverage_rows() -> Iterator[Row]:
     """Theorem 1 and Corollary 1 of P-COQS, read for one calibrated set and for the average."""
-    uniform, conditional = Uniform(), CoverageReading.CONDITIONAL
     for population in (*_continuous(), digits(Classifier.LOGISTIC)):
         for n in _SIZES:
             for corrected in (False, True):
-                yield _coverage_row(population, n, conditional, corrected=corrected)
-    for n in (50, 500):
-        for corrected in (False, True):
-            yield _coverage_row(uniform, n, CoverageReading.MARGINAL, corrected=corrected)
+                yield _coverage_row(_conditional(population, n, corrected=corrected))
+    for population, n, rho, corrected in _marginal_cases():
+        yield _coverage_row(_marginal(population, n, rho, corrected=corrected))
 
 
-def _coverage_row(
-    population: Population, n: int, reading: CoverageReading, *, corrected: bool
-) -> Row:
+def _conditional(population: Population, n: int, *, corrected: bool) -> CoverageTheorem:
+    return CoverageTheorem(
+        mechanism=PCOQS(alpha=0.1, rho=0.5),
+        n=n,
+        beta=0.01,
+        reading=CoverageReading.CONDITIONAL,
+        corrected=corrected,
+        population=population,
+    )
+
+
+def _marginal_cases() -> Iterator[tuple[Population, int, float, bool]]:
+    """Laws with and without ties, n, ρ, and whether at α*."""
+    for continuous in (Uniform(), Beta(2, 5)):
+        for n in (50, 500):
+            for rho in (0.05, 0.5):
+                yield continuous, n, rho, False
+    for population, n in ((digits(Classifier.LOGISTIC), 500), (votes(), 50), (votes(), 500)):
+        yield population, n, 0.5, False
+    for n, rho in ((50, 0.5), (500, 0.5), (500, 0.05)):
+        yield Uniform(), n, rho, True
+
+
+def _marginal(population: Population, n: int, rho: float, *, corrected: bool) -> CoverageTheorem:
+    return CoverageTheorem(
+        mechanism=PCOQS(alpha=0.1, rho=rho),
+        n=n,
+        beta=0.1,
+        reading=CoverageReading.MARGINAL,
+        corrected=corrected,
+        window_count=_window_count(population, n),
+        population=population,
+    )
+
+
+def _window_count(population: Population, n: int) -> int:
+    """Return M(Δ): 1, or with ties a number that the fullest atom exceeds once in 10⁶, and one.
+
+    The one is the rank that unbroken ties cost.
+    """
+    if isinstance(population, Uniform | Beta):
+        return 1
+    largest = largest_interval_mass(population, 1e-10)
+    return int(binom.isf(1e-6 * largest, n, largest)) + 1
+
+
+def _coverage_row(theorem: CoverageTheorem) -> Row:
     """Return a row; of the conditional reading, which the proof does not show, nothing is expected.
 
     Nor is it where α* is 0: as the papers' suite shows, Corollary 1 fails there at some n.
     """
-    marginal = reading is CoverageReading.MARGINAL
-    theorem = CoverageTheorem(
-        mechanism=PCOQS(alpha=0.1, rho=0.5),
-        n=n,
-        beta=0.1 if marginal else 0.01,
-        reading=reading,
-        corrected=corrected,
-        population=population,
-    )
-    holds = marginal and not (corrected and theorem.calibrator.alpha == 0)
+    marginal = theorem.reading is CoverageReading.MARGINAL
+    holds = marginal and not (theorem.corrected and theorem.calibrator.alpha == 0)
+    name = "corollary-1" if theorem.corrected else "theorem-1"
+    rho = "" if theorem.mechanism.rho == 0.5 else f",rho={theorem.mechanism.rho:g}"
     return Row(
         claim=claim_of(
             theorem,
-            f"grid.pcoqs.{'corollary-1' if corrected else 'theorem-1'}"
-            f"[coverage={reading},scores={population.name},n={n}]",
+            f"grid.pcoqs.{name}"
+            f"[coverage={theorem.reading},scores={theorem.population.name},n={theorem.n}{rho}]",
             Verdict.CONSISTENT if holds else None,
             subject=Heading.SEARCH_COVERAGE,
             standing=Standing.PAPER if marginal else Standing.READING,

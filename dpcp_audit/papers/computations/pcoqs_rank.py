@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from dpcp_audit import _validate
+from dpcp_audit.computed import Computed
+from dpcp_audit.mechanisms.pcoqs.rank_law import rank_law
 from dpcp_audit.papers.computations.pcoqs_remarks import largest_windows
 from dpcp_audit.quantities import Quantity
 from dpcp_audit.results import Source
-from dpcp_audit.theorems.pcoqs_coverage import noise_rank_error
+from dpcp_audit.theorems.pcoqs_coverage import (
+    NoiseBound,
+    noise_rank_error,
+    planted,
+    with_errors,
+)
+from dpcp_audit.theorems.search.hostile_cases import too_few_below
 from dpcp_audit.theorems.statement import Stated, Statement
 from dpcp_audit.theorems.theorem import TheoremTrials
+from dpcp_audit.theorems.tightness import failure_evidence, with_tightness
 
 if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray
+    from dpcp_audit.checks import Check
+    from dpcp_audit.computed import Computation
     from dpcp_audit.mechanisms.pcoqs.release import PCOQS
     from dpcp_audit.results import PlainData
 
@@ -42,6 +54,11 @@ class FixedRankError(Stated):
     scores: FloatArray
     beta: float
     windows: int = 1
+    noise_bound: NoiseBound = NoiseBound.UNION
+    correction: float = 1.0
+    noise: float = 1.0
+    rank_shift: int = 0
+    name: str = ""
     statistic: str = field(default="rank error", init=False)
 
     def __post_init__(self) -> None:
@@ -53,11 +70,13 @@ class FixedRankError(Stated):
     @property
     def says(self) -> Statement:
         """Proposition 1 as printed, or with so many windows."""
+        source = "Proposition 1" if self.noise_bound is NoiseBound.UNION else "Remark 3"
         limit = "τ* + M(Δ)" if self.windows == 1 else f"τ* + {self.windows}·M(Δ)"
         return replace(
             self.about,
             words=f"With probability at least 1−β the rank error is at most {limit}.",
             formula=f"P(|#{{s ≤ q}} − r| ≤ {limit}) ≥ 1−β",
+            source=Source(paper="P-COQS", section=source),
         )
 
     @property
@@ -78,9 +97,18 @@ class FixedRankError(Stated):
     @property
     def bounds(self) -> dict[str, float]:
         """The limit on the rank error."""
-        noise = noise_rank_error(self.mechanism, beta=self.beta)
+        noise = noise_rank_error(self.mechanism, beta=self.beta, bound=self.noise_bound)
         name = "τ* + M(Δ)" if self.windows == 1 else f"τ* + {self.windows}M(Δ)"
-        return {name: noise + self.windows * self.window_count}
+        return {name: self.correction * noise + self.windows * self.window_count}
+
+    @property
+    def correction_name(self) -> str:
+        """τ*."""
+        return "τ*"
+
+    def scaled(self, factor: float) -> FixedRankError:
+        """Return the theorem with τ* multiplied by ``factor`` ≥ 0."""
+        return replace(self, correction=factor)
 
     @property
     def parameters(self) -> PlainData:
@@ -92,16 +120,44 @@ class FixedRankError(Stated):
             "resolution": self.mechanism.resolution,
             "beta": self.beta,
             "window_count": self.window_count,
-            "scores": self.scores.tolist(),
+            "scores": self.name or self.scores.tolist(),
+            "noise_bound": str(self.noise_bound),
+            **planted(correction=self.correction, noise=self.noise, rank_shift=self.rank_shift),
         }
+
+    @property
+    def run(self) -> PCOQS:
+        """The mechanism that runs, with the planted errors."""
+        n = self.scores.size
+        return with_errors(self.mechanism, n=n, noise=self.noise, rank_shift=self.rank_shift)
 
     def trials(self, count: int, *, rng: np.random.Generator) -> TheoremTrials:
         """Release thresholds from the scores and compare their ranks with r."""
-        thresholds = self.mechanism.sample(self.scores, count, rng=rng)
+        thresholds = self.run.sample(self.scores, count, rng=rng)
         ranks = np.searchsorted(self.scores, thresholds, side="right")
         error = np.abs(ranks - self.mechanism.rank(self.scores.size)).astype(np.float64)
         (limit,) = self.bounds.values()
         return TheoremTrials(error, error > limit)
+
+    def check(self, *, n_trials: int = 20_000) -> Check:  # noqa: ARG002  (nothing is sampled)
+        """Return the check, which computes the failure probability and how tight the theorem is."""
+        return Computed(partial(with_tightness, self))
+
+    def failure_probability(self) -> float:
+        """Compute the probability that the rank error exceeds its limit."""
+        law = rank_law(self.run, self.scores)
+        (limit,) = self.bounds.values()
+        return law.probability(np.abs(law.rank - self.mechanism.rank(self.scores.size)) > limit)
+
+    def exact(self) -> Computation:
+        """Compute the failure probability, as evidence."""
+        return failure_evidence(self, note="Computed over the noise.")
+
+
+def on_too_few_below(theorem: FixedRankError) -> FixedRankError | None:
+    """Return the bound on as many scores placed against it, or None where there are none."""
+    found = too_few_below(theorem)
+    return None if found is None else replace(theorem, scores=found[0], name=found[1])
 
 
 def evenly_spaced(n: int) -> FloatArray:

@@ -1,0 +1,217 @@
+"""Theorems 1 and 3 of LDP-CP where the law of what they bound is known."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from scipy.special import smirnov
+from scipy.stats import binom, kstwo
+
+from dpcp_audit import _validate
+from dpcp_audit.computed import Computed
+from dpcp_audit.mechanisms.ldpcp.label_calibration import dkw_width
+from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
+from dpcp_audit.quantities import Quantity
+from dpcp_audit.theorems.ldpcp_coverage import LabelTheorem
+from dpcp_audit.theorems.ldpcp_uniform import UniformEvent
+from dpcp_audit.theorems.statement import Stated, Statement
+from dpcp_audit.theorems.theorem import TheoremTrials
+from dpcp_audit.theorems.tightness import failure_evidence, with_tightness
+
+if TYPE_CHECKING:
+    from dpcp_audit.checks import Check
+    from dpcp_audit.computed import Computation
+    from dpcp_audit.results import PlainData
+
+_EDGE = 1e-9
+"""How far past its bound a coverage is put: enough to count, too little to matter."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _LabelCase(Stated):
+    """n users with labels through k-RR, and Δ_L times a planted ``correction``."""
+
+    n: int
+    epsilon: float
+    delta: float
+    k: int = 2
+    correction: float = 1.0
+
+    def __post_init__(self) -> None:
+        _validate.integer(n=self.n, at_least=1)
+        _validate.open_unit(delta=self.delta)
+        _validate.non_negative(correction=self.correction)
+
+    @property
+    def correction_name(self) -> str:
+        """Δ_L."""
+        return "Δ_L"
+
+    @property
+    def allowed_failure(self) -> float:
+        """δ."""
+        return self.delta
+
+    @property
+    def response(self) -> KaryRandomizedResponse:
+        """The k-RR of the labels."""
+        return KaryRandomizedResponse(self.epsilon, self.k)
+
+    @property
+    def width(self) -> float:
+        """Δ_L, multiplied by the correction."""
+        return self.correction * dkw_width(n=self.n, beta=self.response.beta, delta=self.delta)
+
+    def _case(self) -> PlainData:
+        """Return what all cases have, as plain data."""
+        case = {"n": self.n, "epsilon": self.epsilon, "delta": self.delta, "k": self.k}
+        return case | ({"correction": self.correction} if self.correction != 1 else {})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoiselessEvent(_LabelCase):
+    """Theorem 1's event on continuous scores, where ε is so large that hardly a label changes.
+
+    F̂c is then the empirical distribution function of n scores, except with a probability of
+    nβ, and its largest excess has Smirnov's law (Birnbaum and Tingey 1951), or Kolmogorov's
+    for both sides. The theorem is as tight there as it gets: its constant is Massart's for δ/4.
+    """
+
+    about: ClassVar[Statement] = UniformEvent.about
+
+    two_sided: bool = False
+    statistic: str = field(default="uniform error of F̂c", init=False)
+
+    @property
+    def failure(self) -> Quantity:
+        """The failure probability is not one of a coverage."""
+        return Quantity.FAILURE
+
+    @property
+    def bounds(self) -> dict[str, float]:
+        """Δ_L."""
+        return {"Δ": self.width}
+
+    @property
+    def parameters(self) -> PlainData:
+        """The case, as plain data."""
+        return self._case() | {"two_sided": self.two_sided, "population": "any continuous law"}
+
+    def scaled(self, factor: float) -> NoiselessEvent:
+        """Return the theorem with Δ_L multiplied by ``factor`` ≥ 0."""
+        return replace(self, correction=factor)
+
+    @property
+    def changed(self) -> float:
+        """A bound on the probability that some label changes, nβ."""
+        return min(1.0, self.n * self.response.beta)
+
+    def failure_probability(self) -> float:
+        """Compute P(sup F̂ − F > Δ_L) of n uniform scores, ``changed`` aside."""
+        beta = self.response.beta
+        width = min(1.0, (1 - beta) * self.width)
+        return float(kstwo.sf(width, self.n) if self.two_sided else smirnov(self.n, width))
+
+    def exact(self) -> Computation:
+        """Compute the failure probability, as evidence."""
+        return failure_evidence(
+            self,
+            slack=self.changed,
+            note=f"No label changes, except with a probability of at most {self.changed:.2g}.",
+        )
+
+    def check(self, *, n_trials: int = 20_000) -> Check:  # noqa: ARG002  (nothing is sampled)
+        """Return the check, which computes the failure probability and how tight the theorem is."""
+        return Computed(partial(with_tightness, self))
+
+    def trials(self, count: int, *, rng: np.random.Generator) -> TheoremTrials:
+        """Draw n uniform scores ``count`` times."""
+        scores = np.sort(rng.random((count, self.n)), axis=1)
+        upto = np.arange(1, self.n + 1) / self.n
+        error = (upto - scores).max(axis=1)
+        if self.two_sided:
+            error = np.maximum(error, (scores - upto + 1 / self.n).max(axis=1))
+        return TheoremTrials(error, error > (1 - self.response.beta) * self.width)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BinaryLabels(_LabelCase):
+    """Theorem 3 for two classes and confident predictions, where F̂c is a binomial variable.
+
+    A true label's HPS score lies near 0 with probability f, just less than 1−α−Δ_L, and near 1
+    otherwise. Of each user's two scores exactly one is then at or below any midpoint between, so
+    F̂r = 1/2, every early midpoint sees the same F̂c, and the bound fails if that reaches 1−α.
+    The scores near 0 and 1 are spread widely enough to be admissible, for T of that size.
+    """
+
+    about: ClassVar[Statement] = LabelTheorem.about
+
+    alpha: float = 0.1
+    statistic: str = field(default="F̂c at the first midpoint", init=False)
+
+    def __post_init__(self) -> None:
+        _LabelCase.__post_init__(self)
+        _validate.open_unit(alpha=self.alpha)
+        if self.k != 2:
+            raise ValueError(f"k must be 2, got {self.k!r}")
+
+    @property
+    def bounds(self) -> dict[str, float]:
+        """Where F̂c of a threshold that covers too little is to stay below: 1−α."""
+        return {"1−α": 1 - self.alpha}
+
+    @property
+    def parameters(self) -> PlainData:
+        """The case, as plain data."""
+        return self._case() | {
+            "rounds": self.rounds,
+            "alpha": self.alpha,
+            "population": f"near 0 with {self.covered:.6g}",
+        }
+
+    @property
+    def covered(self) -> float:
+        """f, the coverage of every early midpoint."""
+        return max(0.0, 1 - self.alpha - self.width - _EDGE)
+
+    @property
+    def rounds(self) -> int:
+        """T, enough for 2^(−T) to hold at most Δ_L of the mass spread over quarters of [0, 1]."""
+        return max(2, math.ceil(math.log2(8 / min(1.0, max(self.width, 1e-12)))))
+
+    def scaled(self, factor: float) -> BinaryLabels:
+        """Return the theorem with Δ_L multiplied by ``factor`` ≥ 0, and scores for that."""
+        return replace(self, correction=factor)
+
+    @property
+    def _reports(self) -> tuple[int, float]:
+        """The fewest reports with a low score that fail, and the probability of one."""
+        beta = self.response.beta
+        level = (1 - beta) * (1 - self.alpha) + beta / 2
+        return math.ceil(self.n * level - _EDGE), (1 - beta) * self.covered + beta / 2
+
+    def failure_probability(self) -> float:
+        """Compute the probability that F̂c of an early midpoint reaches 1−α."""
+        least, chance = self._reports
+        return float(binom.sf(least - 1, self.n, chance))
+
+    def exact(self) -> Computation:
+        """Compute the failure probability, as evidence."""
+        return failure_evidence(
+            self, note="Every early midpoint sees one binomial number of reports."
+        )
+
+    def check(self, *, n_trials: int = 20_000) -> Check:  # noqa: ARG002  (nothing is sampled)
+        """Return the check, which computes the failure probability and how tight the theorem is."""
+        return Computed(partial(with_tightness, self))
+
+    def trials(self, count: int, *, rng: np.random.Generator) -> TheoremTrials:
+        """Draw the reports ``count`` times."""
+        least, chance = self._reports
+        reports = rng.binomial(self.n, chance, size=count)
+        beta = self.response.beta
+        return TheoremTrials((reports / self.n - beta / 2) / (1 - beta), reports >= least)

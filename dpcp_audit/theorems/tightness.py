@@ -1,0 +1,201 @@
+"""How tight a theorem is: its failure probability against δ, and what correction would do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from dpcp_audit import _validate
+from dpcp_audit.computed import Computation
+from dpcp_audit.outcome_tables import Table, TableColumn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Protocol
+
+    from dpcp_audit.quantities import Quantity
+    from dpcp_audit.results import PlainData
+
+    class Scalable(Protocol):
+        """A theorem whose correction can be multiplied, and whose failures can be computed."""
+
+        @property
+        def allowed_failure(self) -> float:
+            """The δ that the theorem allows."""
+            ...
+
+        @property
+        def correction_name(self) -> str:
+            """The correction, as its letter."""
+            ...
+
+        def scaled(self, factor: float) -> Scalable:
+            """Return the theorem with its correction multiplied."""
+            ...
+
+        def failure_probability(self) -> float:
+            """Compute the failure probability."""
+            ...
+
+    class Exact(Scalable, Protocol):
+        """One whose failure probability is evidence, with its witness."""
+
+        @property
+        def failure(self) -> Quantity:
+            """What the failure probability is of."""
+            ...
+
+        @property
+        def bounds(self) -> dict[str, float]:
+            """The bounds on the statistic, by name."""
+            ...
+
+        @property
+        def parameters(self) -> PlainData:
+            """The case, as plain data."""
+            ...
+
+    class WithEvidence(Scalable, Protocol):
+        """One whose failure probability is had as evidence, with its witness."""
+
+        def exact(self) -> Computation:
+            """Compute the failure probability, as evidence."""
+            ...
+
+
+_STEPS = 9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tightness:
+    """How tight a theorem is in one case.
+
+    Parameters
+    ----------
+    correction : str
+        What is added to the level for the theorem to hold, as its letter: "Δ_S".
+    failure, allowed : float
+        The true failure probability, and the δ that the theorem allows.
+    multiple : float
+        The smallest multiple of the correction at which it would still hold; 0 where it would
+        without any. Certified where it is sampled.
+    """
+
+    correction: str
+    failure: float
+    allowed: float
+    multiple: float
+
+    @property
+    def ratio(self) -> float:
+        """The failure probability over δ: 1 where the theorem cannot be improved."""
+        return self.failure / self.allowed
+
+    @property
+    def words(self) -> str:
+        """What a researcher reads: "Δ_S × 0.31 would do"."""
+        return f"{self.correction} × {self.multiple:.2f} would do."
+
+    def table(self) -> Table:
+        """Return the numbers as a table of one row."""
+        return tightness_table({"here": self})
+
+
+def tightness_table(cases: dict[str, Tightness]) -> Table:
+    """Return the tightness of several cases, a row for each by its name."""
+    found = list(cases.values())
+    return Table(
+        title="How tight the theorem is",
+        columns=[
+            TableColumn(name="case", texts=list(cases)),
+            TableColumn(name="failure probability", values=[each.failure for each in found]),
+            TableColumn(name="allowed", values=[each.allowed for each in found]),
+            TableColumn(name="failure/allowed", values=[each.ratio for each in found]),
+            TableColumn(
+                name="smallest multiple that would do",
+                texts=[f"{each.correction} × {each.multiple:.3g}" for each in found],
+                values=[each.multiple for each in found],
+            ),
+        ],
+        notes=[
+            "The multiple scales the correction, in the bound and in the algorithm that uses it."
+        ],
+    )
+
+
+def least_multiple(
+    failure: Callable[[float], float], allowed: float, *, most: float = 2.0
+) -> float:
+    """Return the smallest multiple, to ``most``/512, at which the failure probability is allowed.
+
+    By bisection of [0, ``most``], of a failure probability that falls with the multiple; the
+    result is one at which it is allowed, or infinity.
+    """
+    _validate.open_unit(allowed=allowed)
+    if failure(0.0) <= allowed:
+        return 0.0
+    if failure(most) > allowed:
+        return float("inf")
+    low, high = 0.0, most
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        if failure(middle) <= allowed:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def tightness_of(theorem: Scalable) -> Tightness:
+    """Compute how tight a theorem is in one case.
+
+    Examples
+    --------
+    >>> from dpcp_audit.data.populations import Uniform
+    >>> from dpcp_audit.theorems.ldpcp_coverage import ScoreTheorem
+    >>> case = ScoreTheorem(population=Uniform(), n=11_080, epsilon=4.0, delta=0.1)
+    >>> print(tightness_of(case).words)
+    Δ_S × 0.30 would do.
+    """
+    allowed = theorem.allowed_failure
+    return Tightness(
+        correction=theorem.correction_name,
+        failure=theorem.failure_probability(),
+        allowed=allowed,
+        multiple=least_multiple(lambda by: theorem.scaled(by).failure_probability(), allowed),
+    )
+
+
+def failure_evidence(
+    theorem: Exact, *, note: str, error: float = 1e-9, slack: float = 0.0
+) -> Computation:
+    """Return a computed failure probability, however small, with its numerical error.
+
+    Parameters
+    ----------
+    error : float
+        Relative numerical error, on both sides.
+    slack : float
+        How far the truth may lie from the number beside that, on both sides.
+    """
+    value = theorem.failure_probability()
+    return Computation(
+        quantity=theorem.failure,
+        value=value,
+        claimed=theorem.allowed_failure,
+        lower=max(0.0, value * (1 - error) - slack),
+        upper=min(1.0, value * (1 + error) + slack),
+        witness=theorem.parameters | {"limits": theorem.bounds},
+        note=note,
+    )
+
+
+def with_tightness(theorem: WithEvidence) -> Computation:
+    """Compute the failure probability, and how tight the theorem is."""
+    computed = theorem.exact()
+    tightness = tightness_of(theorem)
+    return replace(
+        computed,
+        note=f"{computed.note} {tightness.words}".strip(),
+        tables=(*computed.tables, tightness.table()),
+    )

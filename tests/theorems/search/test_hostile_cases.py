@@ -1,0 +1,63 @@
+"""Hostile scores are within the hypotheses, and lie just past the bound."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dpcp_audit.data.populations import Uniform
+from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.theorems.admissible import is_admissible
+from dpcp_audit.theorems.ldpcp_coverage import ScoreTheorem
+from dpcp_audit.theorems.pcoqs_coverage import CoverageReading, CoverageTheorem
+from dpcp_audit.theorems.search.hostile_cases import (
+    on_staircase,
+    split_scores,
+    staircase,
+    undercovered,
+)
+from dpcp_audit.theorems.search.hostile_theorem import HostileTheorem
+
+MECHANISM = PCOQS(alpha=0.1, rho=0.5)
+SCORES = ScoreTheorem(population=Uniform(), n=100_000, epsilon=4.0, delta=0.01)
+
+
+def coverage(n: int) -> CoverageTheorem:
+    return CoverageTheorem(mechanism=MECHANISM, n=n, beta=0.01, reading=CoverageReading.MARGINAL)
+
+
+def test_split_scores_are_further_apart_than_the_resolution() -> None:
+    scores = split_scores(MECHANISM, 200, below=60)
+    assert scores.size == 200
+    assert np.diff(scores).min() > 1.5 * MECHANISM.resolution
+    assert (scores < 0.5).sum() == 60
+    with pytest.raises(ValueError, match="below must be at most n = 3, got 4"):
+        split_scores(MECHANISM, 3, below=4)
+
+
+def test_one_score_more_would_be_within_the_bound() -> None:
+    found = undercovered(coverage(500))
+    assert found is not None
+    below = (found.scores < 0.5).sum()
+    lower = found.bounds["lower bound"]
+    assert below / 501 < lower <= (below + 1) / 501
+
+
+def test_a_vacuous_bound_has_no_hostile_scores() -> None:
+    assert undercovered(coverage(5)) is None
+    with pytest.raises(ValueError, match="must have hostile scores"):
+        HostileTheorem(theorem=coverage(5), worst=undercovered).exact()
+
+
+def test_the_staircase_is_admissible_and_just_below() -> None:
+    law = staircase(SCORES)
+    assert law is not None
+    width = SCORES.mechanism.window_width
+    assert is_admissible(law, rounds=SCORES.rounds, width=width)
+    assert law.cdf(np.array(0.5)) == pytest.approx(0.9 - width, abs=1e-8)
+    assert law.cdf(np.array(0.5)) < 0.9 - width
+
+
+def test_it_fares_worse_than_uniform_scores() -> None:
+    hostile = HostileTheorem(theorem=SCORES, worst=on_staircase)
+    assert hostile.failure_probability() > 1e4 * SCORES.failure_probability()
