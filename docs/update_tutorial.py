@@ -64,7 +64,7 @@ def _output(command: str, folder: Path) -> str:
     )
     lines = [line.rstrip() for line in done.stdout.splitlines()]
     shown = "\n".join(lines) or done.stderr
-    return re.sub(r"( passed| failed) in [\d.]+s", r"\1", shown).rstrip() + "\n"
+    return re.sub(r"( passed| failed) in [\d.]+s( \([\d:]+\))?", r"\1", shown).rstrip() + "\n"
 
 
 def _write_programs(folder: Path) -> None:

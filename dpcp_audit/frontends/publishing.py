@@ -73,7 +73,7 @@ def watch(
                     findings[event.finding.claim.id] = event.finding
                 complete = isinstance(event, RunFinished)
         except (KeyboardInterrupt, IncompleteError) as end:
-            progress.note(f"{str(end) or 'interrupted'}; the report holds what was finished")
+            progress.note(f"{str(end) or 'interrupted'}; the reports hold what was finished")
             progress.note(_how_to_go_on(options))
     found = [findings[row.claim.id] for row in rows if row.claim.id in findings]
     return documents.to_document(
@@ -189,13 +189,15 @@ def publish(
 ) -> None:
     """Write the reports; what ``show`` prints, a summary unless given, goes to stdout.
 
-    Of a quiet run it is the sum alone. Where a report goes to stdout, it goes to stderr.
+    Of a quiet run it is the sum alone. Where a report goes to stdout, it goes to stderr. Of a run
+    that was stopped the reports have no figures, since whoever stopped it waits; ``dpcp-audit
+    report`` draws them from the results.
     """
     display = display_of(options)
     to_stdout = any(writer.path is None for writer in writers)
     written = (writer.path for writer in writers if writer.render is documents.dump)
     try:
-        write_all(results, writers)
+        write_all(results, writers, figures=results["complete"])
     finally:
         (print_summary if display.quiet or show is None else show)(
             results,

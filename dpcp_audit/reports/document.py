@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from dpcp_audit.engine.run_settings import RunSettings
 
 
+_MOST_FINDINGS = 10_000
+"""Of a file that is read; the largest suite has a thirtieth of that."""
+
+
 class DocumentError(UsageError):
     """A results file that cannot be read as one."""
 
@@ -138,6 +142,9 @@ def load(path: Path) -> dict[str, Any]:
     version = str(document["schema_version"])
     if version.split(".", maxsplit=1)[0] != SCHEMA_VERSION.split(".", maxsplit=1)[0]:
         raise DocumentError(f"{path}: schema version {version}, this tool reads {SCHEMA_VERSION}")
+    count = len(document["findings"]) if is_list(document.get("findings")) else 0
+    if count > _MOST_FINDINGS:
+        raise DocumentError(f"{path}: {count} findings, this tool reads at most {_MOST_FINDINGS}")
     try:
         check_document(document)
     except SchemaError as error:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from dpcp_audit._whole_files import write_whole
 from dpcp_audit.errors import IncompleteError, UsageError
+from dpcp_audit.reports.document import dump
 from dpcp_audit.reports.formats import format_names, report_format
 
 if TYPE_CHECKING:
@@ -74,25 +76,44 @@ def _parse(argument: str, formats: Mapping[str, Render] | None) -> Writer:
     if target == "-":
         return Writer(render=render, path=None)
     path = Path(target)
+    require_writable(path, option="--report")
+    return Writer(render=render, path=path)
+
+
+def require_writable(path: Path, *, option: str) -> None:
+    """Refuse a file that could not be written in the end, before any long work.
+
+    Raises
+    ------
+    UsageError
+        Naming the option.
+    """
     try:
-        _refuse(path)
+        _refuse(path, option)
     except UsageError:
         raise
     except (OSError, ValueError) as error:  # too long, or no path at all
         reason = getattr(error, "strerror", None) or error
-        raise UsageError(f"--report: {target}: {reason}") from error
-    return Writer(render=render, path=path)
+        raise UsageError(f"{option}: {path}: {reason}") from error
 
 
-def _refuse(path: Path) -> None:
-    """Raise ``UsageError`` where nothing can be written to the path."""
+def _refuse(path: Path, option: str) -> None:
     if path.is_dir():
-        raise UsageError(f"--report: {path} is a folder")
+        raise UsageError(f"{option}: {path} is a folder")
     if not path.parent.is_dir():
-        raise UsageError(f"--report: the folder {path.parent} does not exist")
+        raise UsageError(f"{option}: the folder {path.parent} does not exist")
     beside = path if path.exists() and not path.is_file() else Path(os.path.realpath(path)).parent
     if not os.access(beside, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
-        raise UsageError(f"--report: {path} cannot be written to")
+        raise UsageError(f"{option}: {path} cannot be written to")
+    if not path.exists() or path.is_file():
+        with tempfile.TemporaryFile(dir=beside):  # what access alone does not say
+            pass
+
+
+def _without_figures(document: dict[str, Any]) -> dict[str, Any]:
+    findings = [finding | {"figures": []} for finding in document["findings"]]
+    overview = document.get("overview", {"tables": []}) | {"figures": []}
+    return document | {"findings": findings, "overview": overview}
 
 
 def _stdout() -> TextIO:
@@ -102,11 +123,16 @@ def _stdout() -> TextIO:
     return stream
 
 
-def write_all(document: dict[str, Any], writers: Sequence[Writer]) -> None:
-    """Render and write every report; what could not be written is reported once all were tried."""
+def write_all(document: dict[str, Any], writers: Sequence[Writer], *, figures: bool = True) -> None:
+    """Render and write every report; what could not be written is reported once all were tried.
+
+    The results themselves come first, since all other reports can be made from them. Without
+    ``figures``, which take the most time, the others are written sooner.
+    """
     failures: list[str] = []
-    for writer in writers:
-        text = writer.render(document)
+    shown = document if figures else _without_figures(document)
+    for writer in sorted(writers, key=lambda each: each.render is not dump):
+        text = writer.render(document if writer.render is dump else shown)
         if writer.path is None:
             _stdout().write(text)
             continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import tomllib
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -55,6 +56,28 @@ def test_the_tutorial_tells_what_its_commands_are_there_to_show() -> None:
     )
     for output, words in zip(outputs, told, strict=True):
         assert all(word in output for word in words)
+
+
+def test_the_times_that_pytest_prints_are_left_out(tmp_path) -> None:
+    """A slow machine has minutes and hours to print."""
+    words = "echo '2 passed in 0.61s'; echo '9 failed in 3723.00s (1:02:03)'"
+    shown = script("update_tutorial.py").executed(f"```console\n$ {words}\n```", tmp_path)
+    assert shown.endswith("2 passed\n9 failed\n```")
+
+
+def test_a_newcomer_has_what_the_tutorial_calls() -> None:
+    """The README's first command installs no pytest, and the tutorial says how to get it."""
+    readme = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    (first,) = re.findall(r"<!-- run-command -->\n```sh\n(.*)\n```", readme)
+    project = tomllib.loads((DOCS.parent / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    installed = [*project["dependencies"], *extras["report"]]
+    assert "'.[report]'" in first
+    assert "--group" not in first
+    assert not any(each.startswith("pytest") for each in installed)
+    before, called, _ = (DOCS / "tutorial.md").read_text(encoding="utf-8").partition("$ pytest")
+    assert called
+    assert "`pip install pytest`" in before
 
 
 def test_the_example_of_the_first_page_refutes_and_replays(capsys, monkeypatch, tmp_path) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -85,6 +88,21 @@ def test_the_hooks_run_commands_of_this_project() -> None:
     own = [hook for each in read(".pre-commit-config.yaml")["repos"] for hook in each["hooks"]]
     assert {hook["entry"].split()[0] for hook in own} == {"ruff", "mypy"}
     assert {hook["language"] for hook in own} == {"system"}
+
+
+def test_a_library_that_ships_a_package_called_tests_shadows_nothing(tmp_path: Path) -> None:
+    """diffprivlib does."""
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "__init__.py").touch()
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/test_validate.py"],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_the_picture_of_the_architecture_has_every_room() -> None:

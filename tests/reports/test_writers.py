@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.report_document import document
@@ -49,4 +49,36 @@ def test_folders_that_are_read_only_are_refused(
 ) -> None:
     monkeypatch.setattr("os.access", lambda *_: False)
     with pytest.raises(UsageError, match="cannot be written to"):
+        parse_reports([f"json={tmp_path / 'a.json'}"])
+
+
+def test_the_results_are_written_first_and_pages_of_a_stopped_run_have_no_figures(
+    tmp_path: Path,
+) -> None:
+    """Whoever pressed Ctrl-C may press it again."""
+    results = document()
+    assert any(finding["figures"] for finding in results["findings"])
+    seen: list[dict[str, Any]] = []
+
+    def render(shown: dict[str, Any]) -> str:
+        assert (tmp_path / "r.json").exists()
+        seen.append(shown)
+        return ""
+
+    page = Writer(render=render, path=tmp_path / "page")
+    writers = (page, Writer(render=dump, path=tmp_path / "r.json"))
+    write_all(results, writers, figures=False)
+    write_all(results, writers)
+    assert [any(f["figures"] for f in shown["findings"]) for shown in seen] == [False, True]
+    assert (tmp_path / "r.json").read_text(encoding="utf-8") == dump(results)
+
+
+def test_a_folder_that_takes_no_file_is_refused_although_access_says_otherwise(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def full(**_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", full)
+    with pytest.raises(UsageError, match="--report: .*: No space left on device"):
         parse_reports([f"json={tmp_path / 'a.json'}"])

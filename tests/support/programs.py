@@ -71,7 +71,7 @@ def refusal(target: Target, error: type[TargetError], size: int = 3) -> str:
 
 def ended(pid: int) -> bool:
     """Wait for a process to be gone; a zombie that nobody has reaped yet is gone too."""
-    for _ in range(200):
+    for _ in range(3000):
         try:
             os.kill(pid, 0)
             state = Path(f"/proc/{pid}/stat")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -47,9 +46,7 @@ def program(tmp_path: Path) -> Iterator[Callable[..., Target]]:
 )
 def test_a_program_that_hangs_is_killed(program, body, words) -> None:
     target = program(body, seconds=0.4)
-    start = time.monotonic()
     assert words in refusal(target, TargetUnusableError)
-    assert time.monotonic() - start < 2.5
 
 
 def test_a_program_that_does_not_read_is_killed(tmp_path) -> None:
@@ -67,9 +64,7 @@ def test_a_program_that_does_not_read_is_killed(tmp_path) -> None:
     ],
 )
 def test_a_flood_is_stopped(program, body, words) -> None:
-    start = time.monotonic()
     assert words in refusal(program(body), TargetUnusableError)
-    assert time.monotonic() - start < 4
 
 
 def test_all_that_a_program_started_is_killed_with_it(program, tmp_path) -> None:
@@ -112,8 +107,6 @@ def test_leaving_the_target_ends_the_program_and_what_it_started(program) -> Non
     assert all(ended(int(pid)) for pid in pids)
     with program("reply(r, [os.getpid()] * 3)\ntime.sleep(60)") as target:
         pid = int(drawn(target)[0])
-        start = time.monotonic()
-    assert time.monotonic() - start < 1.5
     assert ended(pid)
 
 

@@ -203,14 +203,16 @@ def test_inputs_that_do_not_fit() -> None:
 
 
 def test_the_time_of_a_draw_is_measured_in_time() -> None:
+    """At 4 ms or more, thirty draws are all that a tenth of a second has room for."""
+    draws = []
+
     def slow(scores) -> float:
-        time.sleep(0.004)
+        draws.append(time.sleep(0.004))
         return 1.0
 
-    start = time.perf_counter()
     seconds = quantile(slow).seconds_per_draw(SCORES, np.random.default_rng(0), at_most_seconds=0.1)
-    assert time.perf_counter() - start < 0.5
-    assert 0.003 < seconds < 0.1
+    assert 2 <= len(draws) <= 30
+    assert seconds > 0.003
 
 
 def test_the_time_of_a_vectorised_draw_is_shared() -> None:

@@ -62,8 +62,10 @@ class Family:
     @property
     def figures(self) -> tuple[dict[str, Any], ...]:
         """Heat maps of claims that were tried at many sizes: where they hold, where not."""
-        stems = dict.fromkeys(entry.stem for entry in self.entries)
-        maps = (_region([e for e in self.entries if e.stem == stem]) for stem in stems)
+        by_stem: dict[str, list[Entry]] = {}
+        for entry in self.entries:
+            by_stem.setdefault(entry.stem, []).append(entry)
+        maps = map(_region, by_stem.values())
         return tuple(figure for figure in maps if figure)
 
     @property

@@ -71,15 +71,15 @@ def render_markdown(document: Mapping[str, Any]) -> str:
 
 
 def _parts(reading: Reading) -> list[str]:
-    alarming = [e for e in reading.entries if e.contradicts or e.verdict is Verdict.ERROR]
+    alarming = [e for e in reading.entries if _alarms(e)]
     parts = _banner(reading)
     if alarming:
         parts.append(_table(alarming))
     if reading.broken or reading.apart or reading.controls:
         parts.append(_broken(reading))
     parts += [_details(entry) for entry in alarming]
-    refuted = [e for e in reading.entries if e.refuted and e not in alarming]
-    rest = [e for e in reading.entries if not e.refuted and e not in alarming]
+    refuted = [e for e in reading.entries if e.refuted and not _alarms(e)]
+    rest = [e for e in reading.entries if not e.refuted and not _alarms(e)]
     parts += _folded(refuted, f"{_claims(len(refuted))} refuted as expected")
     parts += _folded(rest, f"{_claims(len(rest))} not refuted")
     if len(refuted) <= _MOST_DETAILED:
@@ -87,14 +87,18 @@ def _parts(reading: Reading) -> list[str]:
     return parts
 
 
+def _alarms(entry: Entry) -> bool:
+    return entry.contradicts or entry.verdict is Verdict.ERROR
+
+
 def _fitting(parts: Iterable[str], most: int) -> list[str]:
     """Return the parts that fit, in their order, and a line on how many do not."""
     kept: list[str] = []
-    left_out = 0
+    left_out = length = 0
     for part in parts:
-        fits = sum(map(len, kept)) + 2 * len(kept) + len(part) <= most
-        if fits and not left_out:
+        if length + len(part) <= most and not left_out:
             kept.append(part)
+            length += len(part) + 2
         else:
             left_out += 1
     if left_out:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from dpcp_audit.frontends.cli.arguments import Commands
 
+_FILES = ("comparison.csv", "comparison.svg", "comparison.md")
+"""What ``--output`` writes: the table, the map and the page."""
 _DESCRIPTION = """\
 Run the suite 'comparison': split conformal prediction, P-COQS, ExponQ, HistLap, LDP-CP and, where
 they are installed, the quantiles of diffprivlib and OpenDP, each with the noise that one and the
@@ -75,6 +77,7 @@ def add_parser(commands: Commands) -> None:
 def execute(options: argparse.Namespace) -> int:
     """Compare, print or write the tables, and publish the results."""
     from dpcp_audit.frontends.publishing import exit_code
+    from dpcp_audit.reports.writers import require_writable
 
     given = {"alphas": options.alpha, "delta": options.delta}
     given = {name: value for name, value in given.items() if value}
@@ -82,6 +85,8 @@ def execute(options: argparse.Namespace) -> int:
     if options.output is None:
         return exit_code(run_suite(options, fixed=fixed, show=_show))
     _create(options.output)
+    for name in _FILES:
+        require_writable(options.output / name, option="--output")
     results = run_suite(options, fixed=fixed)
     _write(results, options.output)
     return exit_code(results)
@@ -133,13 +138,13 @@ def _write(document: dict[str, Any], folder: Path) -> None:
     labels = {row.subject: row.labels for row in found.rows if row.labels}
     shown = [name for name, count in labels.items() if count > 2] or list(labels)
     alpha = min(found.grid.alphas, key=lambda a: abs(a - 0.1))
-    files = {
-        "comparison.csv": rows_csv(found.rows),
-        "comparison.svg": draw_map(found, subjects=shown, alpha=alpha),
-        "comparison.md": comparison_page(found, image="comparison.svg"),
-    }
+    texts = (
+        rows_csv(found.rows),
+        draw_map(found, subjects=shown, alpha=alpha),
+        comparison_page(found, image="comparison.svg"),
+    )
     try:
-        for name, text in files.items():
+        for name, text in zip(_FILES, texts, strict=True):
             write_whole(folder / name, text)
     except OSError as error:
         raise IncompleteError(f"the comparison could not be written: {error}") from error

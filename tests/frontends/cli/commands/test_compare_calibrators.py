@@ -111,3 +111,8 @@ def test_a_folder_that_cannot_be_written_is_named_before_the_run(
     err = capsys.readouterr().err
     assert "could not be written" in err
     assert "compared[" not in err
+    (tmp_path / "folder" / "comparison.md").mkdir(parents=True)
+    assert main(["compare-calibrators", "--output", str(tmp_path / "folder")]) == 2
+    assert "--output: " in (err := capsys.readouterr().err)
+    assert "comparison.md is a folder" in err
+    assert "compared[" not in err
