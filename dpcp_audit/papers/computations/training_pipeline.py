@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpcp_audit.computed import Computation
 from dpcp_audit.figures import Figure, FigureKind, Series
+from dpcp_audit.neighbours import Relation
 from dpcp_audit.quantities import Quantity
+from dpcp_audit.results import Proof, ProofMethod
+from dpcp_audit.stats.enclosures import at_most, ball, ends, exact
+from dpcp_audit.stats.sampled_gaussian import renyi_epsilon, sampled_renyi, substituted_renyi
 
 if TYPE_CHECKING:
+    from flint import arb
+
     from dpcp_audit.guarantees import PrivacyGuarantee
     from dpcp_audit.mechanisms.private_pipeline import PrivatePipeline
 
 _LEAST = 1e-12
+_ORDERS = (2, 3, 4, 5, 6, 8, 12, 16, 32)
+"""Orders of Rényi divergences that bound ε; the best of them is shown."""
 
 
 def trained_pipeline_budget(pipeline: PrivatePipeline, *, delta: float) -> Computation:
@@ -25,12 +34,15 @@ def trained_pipeline_budget(pipeline: PrivatePipeline, *, delta: float) -> Compu
     """
     value, claimed = pipeline.epsilon_at(delta), pipeline.textbook_epsilon(delta)
     parts = (pipeline.training.epsilon_at(delta), pipeline.release.epsilon_at(delta))
+    proof = _proof(pipeline, delta, claimed)
     return Computation(
         quantity=Quantity.EPSILON,
         at={"delta": delta},
         detail="of the pipeline, from above",
         value=value,
         claimed=claimed,
+        upper=proof.premises[0].left[1] if proof.holds else None,
+        proof=proof,
         witness=pipeline.parameters
         | {"delta": delta, "epsilon_of_training": parts[0], "epsilon_of_thresholds": parts[1]},
         note=(
@@ -39,6 +51,34 @@ def trained_pipeline_budget(pipeline: PrivatePipeline, *, delta: float) -> Compu
         ),
         figures=(_figure(pipeline, claimed),),
     )
+
+
+def _proof(pipeline: PrivatePipeline, delta: float, claimed: float) -> Proof:
+    """Return the proof that the accounted sum is enough, by divergences of a whole order."""
+    bounds = {order: partial(_composed, pipeline, order, delta) for order in _ORDERS}
+    order = min(_ORDERS, key=lambda order: ends(bounds[order])[1])
+    return Proof(
+        method=ProofMethod.CLOSED_FORM,
+        argument=(
+            "The pair of a step of the training, and that of the noisy counts, dominate every "
+            "pair of neighbours, also where the scores are those of the trained model. Their "
+            f"Rényi divergences of the order {order}, of a step bounded by a binomial sum, add up "
+            "and bound ε at δ; the sum on the right is the accountant's."
+        ),
+        premises=(at_most("ε(δ) ≤ ε₁(δ/2) + Tρ + 2√(Tρ·log(2/δ))", bounds[order], claimed),),
+        parameters=pipeline.parameters
+        | {"delta": delta, "relation": str(pipeline.training.relation)},
+    )
+
+
+def _composed(pipeline: PrivatePipeline, order: int, delta: float) -> arb:
+    training, search = pipeline.training, pipeline.calibration
+    substituted = training.relation is Relation.SUBSTITUTION
+    step = (substituted_renyi if substituted else sampled_renyi)(
+        training.sampling_rate, training.noise_multiplier, order
+    )
+    counts = pipeline.thresholds * search.rounds / (2 * exact(search.noise_scale) ** 2)
+    return renyi_epsilon(training.steps * step + ball(order * counts), order, delta)
 
 
 def _figure(pipeline: PrivatePipeline, claimed: float) -> Figure:

@@ -20,6 +20,7 @@ from dpcp_audit.mechanisms.pcoqs.search_transcript import transcript_pair
 from dpcp_audit.mechanisms.private_pipeline import PrivatePipeline
 from dpcp_audit.neighbours import Relation
 from dpcp_audit.papers.computations.training_pipeline import trained_pipeline_budget
+from dpcp_audit.results import Verdict
 
 CALIBRATION = PCOQS(alpha=0.1, rho=0.5)
 
@@ -84,6 +85,8 @@ def test_the_budget_says_what_each_part_spends() -> None:
     pipeline = PrivatePipeline(training=training(), calibration=CALIBRATION)
     budget = trained_pipeline_budget(pipeline, delta=1e-5)
     assert budget.value < budget.claimed
+    assert budget.verdict is Verdict.PROVED
+    assert budget.value <= budget.evidence.upper < budget.claimed
     assert budget.witness["epsilon_of_thresholds"] == pipeline.release.epsilon_at(1e-5)
     whole, *parts = budget.figures[0].series
     for part in parts:
