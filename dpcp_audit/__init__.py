@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dpcp_audit.frontends.python_api.audits import audit, covers, run
     from dpcp_audit.frontends.python_api.result import Result
+    from dpcp_audit.frontends.python_api.theorem_tests import theorem
     from dpcp_audit.guarantees import (
         ZCDP,
         ApproxDP,
@@ -49,12 +50,14 @@ __all__ = [
     "audit",
     "covers",
     "run",
+    "theorem",
 ]
 _GUARANTEES = "dpcp_audit.guarantees"
 _HOMES = {
     "audit": "dpcp_audit.frontends.python_api.audits",
     "covers": "dpcp_audit.frontends.python_api.audits",
     "run": "dpcp_audit.frontends.python_api.audits",
+    "theorem": "dpcp_audit.frontends.python_api.theorem_tests",
     "Result": "dpcp_audit.frontends.python_api.result",
     "ApproxDP": _GUARANTEES,
     "Coverage": _GUARANTEES,

@@ -54,6 +54,11 @@ class Value(ABC):
         """Return the option's arguments of ``argparse``."""
         return {}
 
+    @property
+    def words(self) -> str:
+        """The words that it can be, where these are few: of a choice, its members."""
+        return ""
+
 
 class Text(Value):
     """A text that is not empty."""
@@ -121,10 +126,19 @@ class Choice(Value, Generic[E]):
 
     def read(self, value: object, name: str) -> E:
         """Return the member."""
-        members = self.members or tuple(self.kind)
+        members = self._members
         if not isinstance(value, str) or value not in members:
             raise wrong(name, f"one of {', '.join(members)}", value)
         return self.kind(value)
+
+    @property
+    def words(self) -> str:
+        """The members."""
+        return "|".join(self._members)
+
+    @property
+    def _members(self) -> tuple[E, ...]:
+        return self.members or tuple(self.kind)
 
     def as_data(self, value: E) -> str:
         """Return the member's value."""
@@ -153,6 +167,24 @@ class Whole(Numeric):
         if self.at_most is not None and value > self.at_most:
             raise wrong(name, f"at most {self.at_most:,}", value)
         return int(value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Positive(Numeric):
+    """A finite number above 0, within a range where one is given."""
+
+    at_least: float = 0.0
+    at_most: float = math.inf
+
+    def read(self, value: object, name: str) -> float:
+        """Return the number."""
+        found = number(value, name)
+        if not 0 < found < math.inf:
+            raise UsageError(f"{name} must be finite and > 0, got {value!r}")
+        if not self.at_least <= found <= self.at_most:
+            at_most = f" and at most {self.at_most:g}" if self.at_most < math.inf else ""
+            raise UsageError(f"{name} must be at least {self.at_least:g}{at_most}, got {value!r}")
+        return found
 
 
 class NonNegative(Numeric):

@@ -37,6 +37,8 @@ class Group(StrEnum):
     """What an option is about; also the heading that it has in ``--help``."""
 
     TARGET = "the target"
+    SCORES = "the law of the scores"
+    THEOREM = "the parameters of the theorem"
     CLAIM = "what it claims (repeatable, but for coverage)"
     TRIAL = "how it is tried"
     RUN = "the run"
@@ -66,7 +68,9 @@ class Option:
     python : bool
         Whether it is a keyword in Python; guarantees, for example, are objects there.
     default : object
-        The field's.
+        The field's; None of a field without one.
+    required : bool
+        Whether the field has no default.
     """
 
     name: str = ""
@@ -78,6 +82,7 @@ class Option:
     kinds: tuple[str, ...] = ()
     python: bool = True
     default: Any = None
+    required: bool = False
 
 
 def option(value: Value, help: str, **others: Any) -> dict[str, Option]:  # noqa: A002
@@ -89,7 +94,12 @@ def option(value: Value, help: str, **others: Any) -> dict[str, Option]:  # noqa
 def options_of(owner: type) -> tuple[Option, ...]:
     """Return the options that are fields of a dataclass, in their order."""
     return tuple(
-        replace(each.metadata[_OPTION], name=each.name, default=_default(each))
+        replace(
+            each.metadata[_OPTION],
+            name=each.name,
+            default=_default(each),
+            required=each.default is MISSING and each.default_factory is MISSING,
+        )
         for each in dataclasses.fields(owner)
         if _OPTION in each.metadata
     )

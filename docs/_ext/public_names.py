@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from dpcp_audit.options import Option
 
+_OPTIONS = (*TABLE, *RUN_OPTIONS)
 _HEADS = ("command line", "TOML", "Python and pytest", "default", "")
 
 
@@ -34,7 +35,7 @@ def public_names() -> str:
 
 def option_table(group: Group) -> str:
     """Return the options of a group as a Markdown table."""
-    rows = [each for each in (*TABLE, *RUN_OPTIONS) if each.group is group]
+    rows = [each for each in _OPTIONS if each.group is group]
     lines = [_line(_HEADS), _line(("---",) * len(_HEADS)), *(_line(_cells(row)) for row in rows)]
     return "\n".join(lines)
 
@@ -68,7 +69,7 @@ class OptionTable(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return the headings and tables."""
         found: list[nodes.Node] = []
-        for group in Group:
+        for group in dict.fromkeys(each.group for each in _OPTIONS):
             title = f"Options: {group}"
             section = nodes.section("", nodes.title(title, title), ids=[nodes.make_id(title)])
             section += self.parse_text_to_nodes(option_table(group))

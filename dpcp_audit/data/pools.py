@@ -43,6 +43,14 @@ class Classifier(StrEnum):
     """Logistic regression with C = 0.1: close to calibrated."""
 
 
+SHIPPED = {
+    f"{dataset}-{classifier}": (dataset, classifier)
+    for dataset in Dataset
+    for classifier in Classifier
+}
+"""Data and classifier of each pool that is fitted here, by its name."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ProbabilityPool:
     """A classifier's probabilities on data that it was not fitted to.

@@ -25,6 +25,7 @@ GROUP = "dpcp_audit.suites"
 BUILT_IN = {
     "papers": "dpcp_audit.papers.claims.papers_suite:SUITE",
     "theorems": "dpcp_audit.papers.claims.theorem_grid:SUITE",
+    "theorem-case": "dpcp_audit.theorems.theorem_case:SUITE",
     "tables": "dpcp_audit.papers.claims.tables_suite:SUITE",
     "reproduction": "dpcp_audit.papers.claims.reproduced_tables:SUITE",
     "comparison": "dpcp_audit.papers.claims.compared_calibrators:SUITE",

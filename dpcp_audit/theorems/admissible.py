@@ -1,10 +1,11 @@
-"""Which score laws Theorem 4 of LDP-CP admits, and the τ and T that it names."""
+"""How crowded a law of scores is: what the hypotheses of the theorems ask about it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import betainc
 
 from dpcp_audit import _validate
 from dpcp_audit.data.piecewise import PiecewiseConstant
@@ -52,6 +53,34 @@ def is_admissible(population: Population, *, rounds: int, width: float) -> bool:
     """Tell whether no interval of length 2^(−``rounds``) holds more than ``width`` of mass."""
     _validate.integer(rounds=rounds, at_least=1)
     return largest_interval_mass(population, 2.0**-rounds) <= width
+
+
+def likely_crowd(population: Population, *, n: int, length: float, chance: float) -> int:
+    """Return a number of scores that no interval of ``length`` exceeds, but for ``chance``.
+
+    The least m >= 1 with n·P(Bin(n−1, p) >= m) <= chance, for the largest mass p of an interval
+    of that length: where more than m of n i.i.d. scores lie in one, m of the others follow
+    the lowest of them within ``length``.
+
+    Examples
+    --------
+    >>> from dpcp_audit.data.populations import Uniform
+    >>> likely_crowd(Uniform(), n=500, length=1e-10, chance=1e-3)
+    1
+    >>> likely_crowd(Uniform(), n=500, length=0.01, chance=1e-3)
+    19
+    """
+    _validate.integer(n=n, at_least=1)
+    _validate.open_unit(chance=chance)
+    mass = min(1.0, largest_interval_mass(population, length))
+    low, high = 0, n  # m = n is enough, for there are n − 1 others
+    while high - low > 1:
+        middle = (low + high) // 2
+        if n * betainc(middle, n - middle, mass) <= chance:
+            high = middle
+        else:
+            low = middle
+    return high
 
 
 def _starts(population: Population) -> FloatArray:

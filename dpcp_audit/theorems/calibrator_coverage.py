@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 
 from dpcp_audit import _validate
+from dpcp_audit.parameters import N
 from dpcp_audit.results import Source
+from dpcp_audit.theorems.mean_bound import MeanBound
 from dpcp_audit.theorems.statement import Stated, Statement
 from dpcp_audit.theorems.theorem import TheoremTrials
 
@@ -61,7 +63,7 @@ class MarginalCoverage(Stated):
 
     calibrator: Calibrator
     population: Population
-    n: int
+    n: int = field(metadata=N)
     details: PlainData = field(default_factory=dict[str, Any])
     statistic: str = field(default="coverage", init=False)
     allowed_failure: float = field(default=0.0, init=False)
@@ -86,6 +88,10 @@ class MarginalCoverage(Stated):
         """The case, as plain data."""
         case = {"n": self.n, "alpha": self.calibrator.alpha, "population": self.population.name}
         return case | self.details
+
+    def check(self, *, n_trials: int = 30_000) -> MeanBound:
+        """Return the check of the mean coverage on ``n_trials`` trials at effort 1."""
+        return MeanBound(theorem=self, at_least=1 - self.calibrator.alpha, n_trials=n_trials)
 
     def trials(self, count: int, *, rng: np.random.Generator) -> TheoremTrials:
         """Run the calibrator on fresh scores."""

@@ -7,11 +7,13 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from dpcp_audit import _validate
+from dpcp_audit._values import Choice
 from dpcp_audit.computed import Computed
 from dpcp_audit.data.scores import hps
 from dpcp_audit.mechanisms.ldpcp.editions import Blocks, Debiasing, OnMiss, Window
 from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels, dkw_width
 from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores, hoeffding_width
+from dpcp_audit.parameters import ALPHA, DELTA, EPSILON, ROUNDS, N, parameter
 from dpcp_audit.results import Source
 from dpcp_audit.theorems.ldpcp_exact import exact_failure, failure_probability
 from dpcp_audit.theorems.statement import Stated, Statement
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 
 _LEAST = 1e-9
 """The multiple of Δ_S that stands in for none: a window has a width."""
+ON_MISS = parameter(Choice(OnMiss), "what is returned where no estimate met the window")
 _RETURNS = {
     OnMiss.LAST_MIDPOINT: "the last midpoint",
     OnMiss.UPPER_END: "the upper end of the bracket",
@@ -105,15 +108,24 @@ class ScoreTheorem(Stated):
     )
 
     population: Population
-    n: int
-    epsilon: float
-    delta: float
-    rounds: int = 10
-    alpha: float = 0.1
-    window: Window = Window.FINAL
-    on_miss: OnMiss = OnMiss.LAST_MIDPOINT
-    debiasing: Debiasing = Debiasing.CORRECTED
-    blocks: Blocks = Blocks.CORRECTED
+    n: int = field(metadata=N)
+    epsilon: float = field(metadata=EPSILON)
+    delta: float = field(metadata=DELTA)
+    rounds: int = field(default=10, metadata=ROUNDS)
+    alpha: float = field(default=0.1, metadata=ALPHA)
+    window: Window = field(
+        default=Window.FINAL,
+        metadata=parameter(Choice(Window), "the edition whose window ends the search"),
+    )
+    on_miss: OnMiss = field(default=OnMiss.LAST_MIDPOINT, metadata=ON_MISS)
+    debiasing: Debiasing = field(
+        default=Debiasing.CORRECTED,
+        metadata=parameter(Choice(Debiasing), "what a block's sum is divided by"),
+    )
+    blocks: Blocks = field(
+        default=Blocks.CORRECTED,
+        metadata=parameter(Choice(Blocks), "which users each round asks"),
+    )
     starred: bool = False
     two_sided: bool = False
     correction: float = 1.0
@@ -240,12 +252,12 @@ class LabelTheorem(Stated):
     pool_name: str
     pool: Callable[[], ProbabilityPool]
     k: int
-    n: int
-    epsilon: float
-    delta: float
-    rounds: int = 10
-    alpha: float = 0.1
-    on_miss: OnMiss = OnMiss.LAST_MIDPOINT
+    n: int = field(metadata=N)
+    epsilon: float = field(metadata=EPSILON)
+    delta: float = field(metadata=DELTA)
+    rounds: int = field(default=10, metadata=ROUNDS)
+    alpha: float = field(default=0.1, metadata=ALPHA)
+    on_miss: OnMiss = field(default=OnMiss.LAST_MIDPOINT, metadata=ON_MISS)
     starred: bool = False
     correction: float = 1.0
     statistic: str = field(default="coverage", init=False)

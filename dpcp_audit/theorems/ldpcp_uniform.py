@@ -13,6 +13,7 @@ from dpcp_audit.data.scores import hps
 from dpcp_audit.mechanisms.ldpcp.cell_counts import CellCounts
 from dpcp_audit.mechanisms.ldpcp.label_calibration import dkw_width
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
+from dpcp_audit.parameters import DELTA, EPSILON, N
 from dpcp_audit.quantities import Quantity
 from dpcp_audit.results import Source
 from dpcp_audit.theorems.statement import Stated, Statement
@@ -53,9 +54,9 @@ class UniformEvent(Stated):
     pool_name: str
     pool: Callable[[], ProbabilityPool]
     k: int
-    n: int
-    epsilon: float
-    delta: float
+    n: int = field(metadata=N)
+    epsilon: float = field(metadata=EPSILON)
+    delta: float = field(metadata=DELTA)
     two_sided: bool = False
     statistic: str = field(default="uniform error of F̂c", init=False)
 

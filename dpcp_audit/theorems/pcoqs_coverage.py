@@ -11,9 +11,11 @@ import numpy as np
 from scipy.special import ndtri
 
 from dpcp_audit import _validate
+from dpcp_audit._values import Choice
 from dpcp_audit.computed import Computation, Computed
 from dpcp_audit.data.populations import Population, Uniform
 from dpcp_audit.mechanisms.pcoqs.iid_coverage import coverage_given_noise, coverage_outside
+from dpcp_audit.parameters import BETA, WINDOW_COUNT, N, parameter
 from dpcp_audit.quantities import Quantity
 from dpcp_audit.results import Source
 from dpcp_audit.theorems.statement import Stated, Statement
@@ -123,10 +125,10 @@ class RankError(Stated):
     )
 
     mechanism: PCOQS
-    n: int
-    beta: float
+    n: int = field(metadata=N)
+    beta: float = field(metadata=BETA)
     noise_bound: NoiseBound = NoiseBound.UNION
-    window_count: int = 1
+    window_count: int = field(default=1, metadata=WINDOW_COUNT)
     correction: float = 1.0
     noise: float = 1.0
     population: Population = field(default_factory=Uniform)
@@ -214,11 +216,14 @@ class CoverageTheorem(Stated):
     )
 
     mechanism: PCOQS
-    n: int
-    beta: float
-    reading: CoverageReading
+    n: int = field(metadata=N)
+    beta: float = field(metadata=BETA)
+    reading: CoverageReading = field(
+        default=CoverageReading.MARGINAL,
+        metadata=parameter(Choice(CoverageReading), "over what the coverage is a probability"),
+    )
     corrected: bool = False
-    window_count: int = 1
+    window_count: int = field(default=1, metadata=WINDOW_COUNT)
     correction: float = 1.0
     noise: float = 1.0
     rank_shift: int = 0

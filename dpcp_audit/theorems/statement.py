@@ -65,17 +65,26 @@ class Stated:
         return FailureRate(theorem=self, n_trials=n_trials)
 
 
-class StatedTheorem(Theorem, Protocol):
-    """A theorem that states itself."""
+class Stating(Protocol):
+    """What states a theorem in one case, however its check goes about it."""
 
     @property
     def says(self) -> Statement:
         """What it says of this case."""
         ...
 
+    @property
+    def parameters(self) -> PlainData:
+        """Everything that identifies the case, as plain data."""
+        ...
+
+
+class StatedTheorem(Theorem, Stating, Protocol):
+    """A theorem that states itself."""
+
 
 def claim_of(
-    theorem: StatedTheorem,
+    theorem: Stating,
     id_: str,
     expected: Verdict | None,
     *,
@@ -112,6 +121,6 @@ def claim_of(
     )
 
 
-def inputs_of(theorem: Theorem) -> PlainData:
+def inputs_of(theorem: Theorem | Stating) -> PlainData:
     """Return the parameters of a theorem's case that no other parameters give."""
     return {name: v for name, v in theorem.parameters.items() if name not in _DERIVED}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import os
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -17,7 +19,7 @@ from dpcp_audit.results import Verdict
 from dpcp_audit.target_checks.run_options import RUN_OPTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from dpcp_audit.options import Option
 
@@ -54,6 +56,18 @@ DEFAULT_SECONDS = 3600.0
 _MOST_JOBS = 10_000
 _DEST = "option."
 """In front of what ``argparse`` calls an option of a table: 'command' is taken."""
+_OPTION = re.compile(r"--[a-z][a-z-]*")
+
+
+def refuse_unknown(parser: argparse.ArgumentParser, unknown: Sequence[str]) -> None:
+    """End with a usage error where words were left over, naming the nearest options."""
+    if not unknown:
+        return
+    names = sorted(set(_OPTION.findall(parser.format_usage() + parser.format_help())))
+    given = (word.partition("=")[0] for word in unknown if word.startswith("--"))
+    near = [name for word in given for name in difflib.get_close_matches(word, names, n=1)]
+    hint = f"; did you mean {' and '.join(dict.fromkeys(near))}?" if near else ""
+    parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
 
 
 def groups_of(parser: argparse.ArgumentParser) -> dict[Group, Parser]:
@@ -120,7 +134,7 @@ def add_selection(parser: argparse.ArgumentParser, *, default_suite: str | None 
     )
 
 
-def add_profile(parser: argparse.ArgumentParser, *, default: str | None = "ci") -> None:
+def add_profile(parser: Parser, *, default: str | None = "ci") -> None:
     """Add ``--profile``."""
     parser.add_argument(
         "--profile",

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import io
 import os
-import re
 import sys
 import traceback
 from typing import TYPE_CHECKING
 
 from dpcp_audit import __version__
 from dpcp_audit.errors import IncompleteError, MissingExtraError, UsageError
-from dpcp_audit.frontends.cli.arguments import EXIT_CODES
+from dpcp_audit.frontends.cli.arguments import EXIT_CODES, refuse_unknown
 from dpcp_audit.frontends.cli.commands import COMMANDS
 
 if TYPE_CHECKING:
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
 TRACEBACK = "DPCP_AUDIT_TRACEBACK"
 """The environment variable that asks for the traceback of an error that nothing expects."""
 _ISSUES = "https://github.com/dpcp-audit/dpcp-audit/issues"
-_OPTION = re.compile(r"--[a-z][a-z-]*")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -57,16 +54,9 @@ def _executed(options: argparse.Namespace) -> int:
 
 
 def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
-    """Parse the arguments; of options that a command does not have, the nearest is named."""
-    parser = _parser()
-    options, unknown = parser.parse_known_args(arguments)
-    if unknown:
-        known = options.parser.format_usage() + options.parser.format_help()
-        names = sorted(set(_OPTION.findall(known)))
-        given = (word.partition("=")[0] for word in unknown if word.startswith("--"))
-        near = [name for word in given for name in difflib.get_close_matches(word, names, n=1)]
-        hint = f"; did you mean {' and '.join(dict.fromkeys(near))}?" if near else ""
-        options.parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
+    """Parse the arguments."""
+    options, unknown = _parser().parse_known_args(arguments)
+    refuse_unknown(options.parser, unknown)
     return options
 
 

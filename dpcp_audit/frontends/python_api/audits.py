@@ -76,11 +76,7 @@ def audit(function: Callable[..., Any] | str, *guarantees: Guarantee, **options:
     spec = spec_of(function, guarantees, given, file=_HERE)
     settings = RunSettings(suite=_TARGETS, targets=(spec,), **said)
     rows = rows_of_targets([spec])
-    started = time.perf_counter()
-    share = runner.share(settings, rows)
-    findings = [runner.check_row(row, settings, significance=share) for row in rows]
-    seconds = time.perf_counter() - started
-    return _result(rows, _keys(guarantees), findings, settings, seconds)
+    return checked_here(rows, _keys(guarantees), settings)
 
 
 @takes_options(*RUN_OPTIONS)
@@ -164,7 +160,28 @@ def run(
     started = time.perf_counter()
     findings = _checked(rows, settings, Engine.parse("local", jobs=jobs))
     seconds = time.perf_counter() - started
-    return _result(rows, [row.claim.id for row in rows], findings, settings, seconds)
+    share = runner.share(settings, rows)
+    ids = [row.claim.id for row in rows]
+    return _result(rows, ids, findings, settings, seconds=seconds, share=share)
+
+
+def checked_here(
+    rows: Sequence[Row], keys: Sequence[str], settings: RunSettings, share: float | None = None
+) -> Result:
+    """Check the rows of a run in this process, and return what became of them.
+
+    Parameters
+    ----------
+    keys : sequence of str
+        What each claim is called in the result.
+    share : float, optional
+        Each sampled check's share of the run's false-alarm probability.
+    """
+    significance = runner.share(settings, rows) if share is None else share
+    started = time.perf_counter()
+    findings = [runner.check_row(row, settings, significance=significance) for row in rows]
+    seconds = time.perf_counter() - started
+    return _result(rows, keys, findings, settings, seconds=seconds, share=significance)
 
 
 def _keys(guarantees: Sequence[Guarantee]) -> list[str]:
@@ -216,10 +233,11 @@ def _result(
     keys: Sequence[str],
     findings: Sequence[Finding],
     settings: RunSettings,
+    *,
     seconds: float,
+    share: float,
 ) -> Result:
     document = to_document(settings, findings, seconds=seconds, complete=True)
-    share = runner.share(settings, rows)
 
     def again(row: Row) -> PlainData:
         finding = runner.check_row(row, settings, significance=share)

@@ -7,9 +7,11 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit._format import clipped, interval, number, printable, telling_digits, to_float
+from dpcp_audit.reports.findings.entry import OWN, STANDINGS
 from dpcp_audit.reports.findings.severity import named, power_sentence
 from dpcp_audit.reports.findings.summary import read
 from dpcp_audit.reports.findings.witness import one_line
+from dpcp_audit.results import Standing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -79,6 +81,9 @@ def card(key: str, entry: Mapping[str, Any]) -> str:
     """Return one claim on a screen."""
     evidence, width = entry["evidence"], _WIDTH - 11
     facts = {"claim": printable(entry["statement"])}
+    if (standing := Standing(entry["standing"])) not in OWN:
+        facts["standing"] = STANDINGS[standing]
+        facts["assumes"] = printable(entry["assumptions"])
     if evidence:
         claimed = number(evidence["claimed"], digits=telling_digits(evidence))
         facts["measured"] = f"{printable(named(evidence))}: {_measured(evidence)}"
@@ -90,7 +95,8 @@ def card(key: str, entry: Mapping[str, Any]) -> str:
     facts["note"] = printable(entry["note"])
     lines = [f"{entry['verdict']}: {clipped(printable(key), _WIDTH - 14)}"]
     for name, text in facts.items():
-        wrapped = textwrap.wrap(text, width, max_lines=_MOST_LINES, placeholder=" …")
+        lines_of = _MOST_LINES + (name == "claim")
+        wrapped = textwrap.wrap(text, width, max_lines=lines_of, placeholder=" …")
         lines += [f"{name if i == 0 else '':<10} {part}" for i, part in enumerate(wrapped)]
     return "\n".join(lines)
 

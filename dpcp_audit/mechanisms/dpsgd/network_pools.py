@@ -39,6 +39,16 @@ class Network(StrEnum):
     """Two convolutions and a linear layer; for digits."""
 
 
+NETWORKS = {
+    f"{dataset}-{how}": (dataset, network, epsilon)
+    for dataset in Dataset
+    for network in Network
+    if network is not Network.CNN or dataset is Dataset.DIGITS
+    for how, epsilon in ((f"adam-{network}", math.inf), (f"dp-adam-{network}-eps8", 8.0))
+}
+"""Networks trained without privacy, and with (8, 1e-5)-DP, by the names of their pools."""
+
+
 def dpsgd_pool(
     dataset: Dataset,
     network: Network,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,9 +12,11 @@ import numpy as np
 from scipy.special import logsumexp
 
 from dpcp_audit import _validate
+from dpcp_audit._values import Choice, Probability, Whole
 from dpcp_audit.guarantees import PureDP
 from dpcp_audit.mechanisms.exponq.worst_neighbours import WorstPair, worst_pair
 from dpcp_audit.mechanisms.laws import FiniteLaw
+from dpcp_audit.parameters import ALPHA, BOUNDS, EPSILON, parameter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,12 +71,21 @@ class ExponQ:
         The constant c.
     """
 
-    alpha: float
-    epsilon: float
-    n_candidates: int
-    gamma: float
-    bounds: tuple[float, float] = (0.0, 1.0)
-    normaliser: Normaliser = Normaliser.CORRECTED
+    alpha: float = field(metadata=ALPHA)
+    epsilon: float = field(metadata=EPSILON)
+    n_candidates: int = field(
+        metadata=parameter(
+            Whole(at_least=2, at_most=10**6), "m, the number of candidate thresholds", metavar="M"
+        )
+    )
+    gamma: float = field(
+        metadata=parameter(Probability(), "γ, the share of α that pays for the noise", metavar="G")
+    )
+    bounds: tuple[float, float] = field(default=(0.0, 1.0), metadata=BOUNDS)
+    normaliser: Normaliser = field(
+        default=Normaliser.CORRECTED,
+        metadata=parameter(Choice(Normaliser), "the constant that scales the utility"),
+    )
 
     def __post_init__(self) -> None:
         _validate.open_unit(alpha=self.alpha, gamma=self.gamma)

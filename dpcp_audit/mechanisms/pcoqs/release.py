@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,6 +14,7 @@ from dpcp_audit.guarantees import ZCDP
 from dpcp_audit.mechanisms.conformal import conformal_rank
 from dpcp_audit.mechanisms.counting import Counter, FixedScores, IIDScores
 from dpcp_audit.mechanisms.pcoqs.search_law import largest_bit_divergence, search_laws
+from dpcp_audit.parameters import ALPHA, BOUNDS, RESOLUTION, RHO
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -53,10 +54,10 @@ class PCOQS:
         Δ > 0, in score units.
     """
 
-    alpha: float
-    rho: float
-    bounds: tuple[float, float] = (0.0, 1.0)
-    resolution: float = 1e-10
+    alpha: float = field(metadata=ALPHA)
+    rho: float = field(metadata=RHO)
+    bounds: tuple[float, float] = field(default=(0.0, 1.0), metadata=BOUNDS)
+    resolution: float = field(default=1e-10, metadata=RESOLUTION)
 
     def __post_init__(self) -> None:
         _validate.finite(alpha=self.alpha)

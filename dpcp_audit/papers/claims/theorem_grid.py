@@ -19,7 +19,6 @@ from dpcp_audit.data.pools import Classifier, Dataset, classifier_pool
 from dpcp_audit.data.populations import Beta, Deferred, Population, Uniform, atoms
 from dpcp_audit.mechanisms.ldpcp.editions import OnMiss
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
-from dpcp_audit.papers.claims.admission import standing_of
 from dpcp_audit.papers.claims.claim_pools import digits, saved_pools
 from dpcp_audit.papers.claims.headings import Heading
 from dpcp_audit.papers.claims.mean_coverage_grid import mean_coverage_rows
@@ -28,6 +27,7 @@ from dpcp_audit.results import Standing, Verdict
 from dpcp_audit.rows import Row, WithoutFigures
 from dpcp_audit.suite import Suite
 from dpcp_audit.theorems.admissible import admissible_rounds, largest_interval_mass
+from dpcp_audit.theorems.admission import standing_of
 from dpcp_audit.theorems.ldpcp_coverage import LabelTheorem, ScoreTheorem
 from dpcp_audit.theorems.ldpcp_exact import exact_failure
 from dpcp_audit.theorems.ldpcp_uniform import UniformEvent
@@ -138,7 +138,7 @@ def _score_rows(laws: Sequence[Population]) -> Iterator[Row]:
 
 
 def _score_row(theorem: ScoreTheorem) -> Row:
-    standing = standing_of(theorem, theorem.population)
+    standing = standing_of(theorem)
     return Row(
         claim=claim_of(
             theorem,
@@ -163,7 +163,7 @@ def _label_rows(pools: Sequence[_Pool]) -> Iterator[Row]:
     for pool in pools:
         for n, starred in ((2_400, False), (2_400, True), (10**6, False)):
             theorem = _label_theorem(pool, n, starred=starred)
-            standing = standing_of(theorem, pool.population())
+            standing = standing_of(theorem)
             yield Row(
                 claim=claim_of(
                     theorem,

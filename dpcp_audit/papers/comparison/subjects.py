@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import functools
-import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit.data.pools import Classifier, Dataset, classifier_pool
+from dpcp_audit.data.pools import SHIPPED, classifier_pool
 from dpcp_audit.data.populations import Beta, Pool, Uniform
 from dpcp_audit.data.scores import hps, true_label_scores
 from dpcp_audit.data.user_pools import load_pool
 from dpcp_audit.mechanisms.dpsgd import require_torch
-from dpcp_audit.mechanisms.dpsgd.network_pools import Network, dpsgd_pool
+from dpcp_audit.mechanisms.dpsgd.network_pools import NETWORKS, dpsgd_pool
 
 if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray, IntArray
@@ -23,21 +22,9 @@ if TYPE_CHECKING:
 
 LAWS: dict[str, Population] = {law.name: law for law in (Uniform(), Beta(5.0, 0.2), Beta(0.5, 3.0))}
 POOLS = {
-    f"{dataset}-{classifier}": (dataset, classifier)
-    for dataset, classifier in (
-        (Dataset.DIGITS, Classifier.GAUSSIAN_NB),
-        (Dataset.DIGITS, Classifier.LOGISTIC),
-        (Dataset.BREAST_CANCER, Classifier.GAUSSIAN_NB),
-    )
+    name: SHIPPED[name]
+    for name in ("digits-gaussian-nb", "digits-logistic", "breast-cancer-gaussian-nb")
 }
-NETWORKS = {
-    f"{dataset}-{how}": (dataset, network, epsilon)
-    for dataset in Dataset
-    for network in Network
-    if network is not Network.CNN or dataset is Dataset.DIGITS
-    for how, epsilon in ((f"adam-{network}", math.inf), (f"dp-adam-{network}-eps8", 8.0))
-}
-"""Networks trained without privacy, and with (8, 1e-5)-DP; they need PyTorch."""
 LOG_SCORE = ":log"
 """What the name of a pool ends in where the score is ``log_score`` in place of HPS."""
 _LEAST_PROBABILITY = 1e-300

@@ -42,8 +42,7 @@ _HOW = {
     EvidenceKind.CERTIFIED: "sampled; the interval holds at the stated confidence",
     EvidenceKind.INDICATIVE: "an indication, without a guarantee",
 }
-
-_STANDINGS = {
+STANDINGS = {
     Standing.PAPER: "the paper's own claim, as printed",
     Standing.READING: "another reading of what is printed",
     Standing.OUTSIDE_HYPOTHESIS: "the printed statement outside its hypotheses",
@@ -250,7 +249,7 @@ def _claim(finding: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return what the claim rests on and speaks of."""
     parameters = ", ".join(f"{name} = {short(v)}" for name, v in finding["parameters"].items())
     facts = [
-        ("Standing", _STANDINGS[Standing(finding["standing"])]),
+        ("Standing", STANDINGS[Standing(finding["standing"])]),
         ("Assumptions", printable(finding["assumptions"])),
         ("Parameters", printable(parameters)),
     ]

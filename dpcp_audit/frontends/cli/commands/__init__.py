@@ -14,6 +14,7 @@ from dpcp_audit.frontends.cli.commands import (
     compare,
     compare_calibrators,
     listing,
+    one_theorem,
     replay,
     report,
     reproduce,
@@ -44,6 +45,7 @@ class Command(Protocol):
 COMMANDS: Sequence[Command] = (
     run,
     check,
+    one_theorem,
     listing,
     report,
     replay,

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from dpcp_audit.engine.run_settings import RunSettings
-    from dpcp_audit.frontends.cli.arguments import Commands
+    from dpcp_audit.frontends.cli.arguments import Commands, Parser
     from dpcp_audit.frontends.publishing import Show
 
 
@@ -29,7 +29,7 @@ def add_parser(commands: Commands) -> None:
     parser.set_defaults(execute=execute)
 
 
-def add_suite_options(parser: argparse.ArgumentParser) -> None:
+def add_suite_options(parser: Parser) -> None:
     """Add what every suite is run with; what is left out has its default, or is resumed."""
     arguments.add_profile(parser, default=None)
     arguments.add_seed(parser, default=None)

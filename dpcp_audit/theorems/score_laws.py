@@ -1,0 +1,143 @@
+"""The law of the scores that a theorem is tested on: by name, from a file, or from arrays."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from dpcp_audit import _validate
+from dpcp_audit._values import number_of, wrong
+from dpcp_audit.data.pools import SHIPPED, ProbabilityPool, classifier_pool
+from dpcp_audit.data.populations import Beta, Deferred, Pool, Uniform
+from dpcp_audit.data.user_pools import load_pool
+from dpcp_audit.errors import UsageError
+from dpcp_audit.mechanisms.dpsgd import require_torch
+from dpcp_audit.mechanisms.dpsgd.network_pools import NETWORKS, dpsgd_pool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike
+
+    from dpcp_audit.data.populations import Population
+
+LAWS = ("uniform", "beta(A,B)")
+"""The laws that need no data, as they are written."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ScoreLaw:
+    """A law of scores, and the probabilities that it comes from, where it comes from any.
+
+    Parameters
+    ----------
+    name : str
+        As it stands in the id of a finding: one word.
+    population : Population
+        The law: of a pool, that of the true labels' HPS scores.
+    pool : callable or None
+        Returns the classifier's probabilities and the labels.
+    """
+
+    name: str
+    population: Population
+    pool: Callable[[], ProbabilityPool] | None = None
+
+
+def law_named(text: object, *, name: str) -> ScoreLaw:
+    """Return the law that a text stands for.
+
+    Parameters
+    ----------
+    text : str
+        "uniform"; "beta(5,0.2)"; the name of a pool that is fitted here, such as
+        "digits-logistic"; that of a network, such as "digits-dp-adam-head-eps8"; or a file or
+        folder that ``load_pool`` reads.
+    name : str
+        Of the argument, for the errors.
+
+    Raises
+    ------
+    UsageError
+        If there is no such law, or a file holds no pool.
+    MissingExtraError
+        If it is a network, and PyTorch is not installed.
+
+    Examples
+    --------
+    >>> law_named("beta(5, 0.2)", name="scores").population
+    Beta(a=5, b=0.2)
+    """
+    if not isinstance(text, str) or not text.strip():
+        raise wrong(name, f"one of {_menu()}", text)
+    if text == "uniform":
+        return ScoreLaw(name=text, population=Uniform())
+    if text.startswith("beta("):
+        law = _beta(text, name)
+        return ScoreLaw(name=law.name, population=law)
+    if text in SHIPPED:
+        return _of_pool(text, partial(classifier_pool, *SHIPPED[text]))
+    if text in NETWORKS:
+        require_torch()
+        dataset, network, epsilon = NETWORKS[text]
+        return _of_pool(text, partial(dpsgd_pool, dataset, network, epsilon=epsilon))
+    return _saved(text, name)
+
+
+def law_of_scores(scores: ArrayLike) -> ScoreLaw:
+    """Return the law that draws from an array of scores, shape (m,), with replacement."""
+    values = _validate.scores(scores)
+    return ScoreLaw(name=f"array-of-{values.size}", population=Pool(values, f"{values.size} given"))
+
+
+def law_of_probabilities(probabilities: ArrayLike, labels: ArrayLike) -> ScoreLaw:
+    """Return the law of the true labels' HPS scores.
+
+    Parameters
+    ----------
+    probabilities : array_like, shape (m, k)
+        Class probabilities; rows sum to 1.
+    labels : array_like, shape (m,)
+        True labels in {0, ..., k−1}.
+    """
+    rows = _validate.probabilities(probabilities)
+    true = _validate.labels(labels, n_classes=rows.shape[1])
+    if true.shape != rows.shape[:1]:
+        raise UsageError(f"labels must have shape {rows.shape[:1]}, got shape {true.shape}")
+    pool = ProbabilityPool(f"array-of-{len(rows)}", rows, true)
+    return _of_pool(pool.name, lambda: pool)
+
+
+def _of_pool(name: str, pool: Callable[[], ProbabilityPool]) -> ScoreLaw:
+    return ScoreLaw(name=name, population=Deferred(name, partial(_scores, pool)), pool=pool)
+
+
+def _scores(pool: Callable[[], ProbabilityPool]) -> Population:
+    return pool().hps_population()
+
+
+def _beta(text: str, name: str) -> Beta:
+    inside = text.removeprefix("beta(").removesuffix(")")
+    parameters = [number_of(part.strip()) for part in inside.split(",")]
+    if len(parameters) != 2 or not text.endswith(")"):
+        raise wrong(name, "written as beta(A,B), such as beta(5,0.2)", text)
+    try:
+        return Beta(*parameters)  # type: ignore[arg-type]
+    except ValueError as error:
+        raise UsageError(f"{name}: in {text!r}, {error}") from error
+
+
+def _saved(path: str, name: str) -> ScoreLaw:
+    if not (path.endswith(".npz") or os.path.exists(path)):  # noqa: PTH110  (raises nothing)
+        raise wrong(name, f"one of {_menu()}", path)
+    try:
+        pool = load_pool(path)
+    except ValueError as error:
+        raise UsageError(f"{name}: {error}") from error
+    return _of_pool("_".join(pool.name.split()), partial(load_pool, path))
+
+
+def _menu() -> str:
+    return f"{', '.join([*LAWS, *SHIPPED])}, a network's pool, or a file that holds a pool"
