@@ -56,20 +56,24 @@ _OVER = {
     CoverageReading.CONDITIONAL: "of the one calibrated set that a user holds",
 }
 
+_ROUNDED_UP = 1 + 2**-49
+"""More than the relative error of a normal quantile in floating point."""
+
 
 def noise_rank_error(
     mechanism: PCOQS, *, beta: float, bound: NoiseBound = NoiseBound.UNION
 ) -> float:
     """Return τ*, in ranks: what the noise of no round exceeds with probability 1 − β.
 
-    P-COQS, Proposition 1 (union bound) or Remark 3 (Gaussian quantile).
+    P-COQS, Proposition 1 (union bound) or Remark 3 (Gaussian quantile). The quantile is rounded
+    up by a few units in the last place, so that its promise holds for the doubles.
     """
     _validate.open_unit(beta=beta)
     _validate.choice(NoiseBound, bound=bound)
     rounds = mechanism.rounds
     if bound is NoiseBound.UNION:
         return math.sqrt(rounds / mechanism.rho * math.log(2 * rounds / beta))
-    return mechanism.noise_scale * -float(ndtri(beta / (2 * rounds)))
+    return mechanism.noise_scale * -float(ndtri(beta / (2 * rounds))) * _ROUNDED_UP
 
 
 def with_errors(mechanism: PCOQS, *, n: int, noise: float = 1.0, rank_shift: int = 0) -> PCOQS:

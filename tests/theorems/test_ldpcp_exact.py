@@ -86,6 +86,17 @@ def test_claims_off_by_one_part_in_a_million_million_are_told_apart(**case: Any)
     assert failure_probability(theorem) == pytest.approx(float(failure), rel=1e-6, abs=1e-20)
 
 
+@pytest.mark.parametrize("n", [2_400, 11_080, 10**9])
+def test_so_are_claims_about_large_n(n: int) -> None:
+    """Failure probabilities from 1e-50 to 1e-8, of tails with up to 10⁸ trials."""
+    theorem = Claiming(population=Beta(2, 5), n=n, epsilon=4.0, delta=0.1, allowed=0.1)
+    with ctx.workprec(200):
+        failure = float(enclosed_failure(theorem))
+    true = exact_failure(replace(theorem, allowed=failure * (1 + 1e-12)))
+    false = exact_failure(replace(theorem, allowed=failure * (1 - 1e-12)))
+    assert (true.verdict, false.verdict) == (Verdict.PROVED, Verdict.REFUTED)
+
+
 def test_the_proof_names_the_case_and_its_one_comparison() -> None:
     proof = exact_failure(THEOREM).proof
     assert isinstance(proof, Proof)
