@@ -14,9 +14,7 @@ from dpcp_audit.results import (
     Outcome,
     PlainData,
     Power,
-    Premise,
     Proof,
-    ProofMethod,
     Verdict,
 )
 
@@ -27,6 +25,7 @@ if TYPE_CHECKING:
     from dpcp_audit.figures import Figure
     from dpcp_audit.outcome_tables import Table
     from dpcp_audit.quantities import Quantity
+    from dpcp_audit.results import Premise, ProofMethod
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +61,6 @@ class Computation:
     at: dict[str, float] = field(default_factory=dict[str, float])
     detail: str = ""
     proof: Proof | None = None
-    covers: str = ""
     witness: PlainData = field(default_factory=dict[str, Any])
     note: str = ""
     figures: tuple[Figure, ...] = ()
@@ -88,10 +86,6 @@ class Computation:
         )
         lower = found.lower if self.lower is None else self.lower
         upper = found.upper if self.upper is None else self.upper
-        if self.covers and self.claimed < upper <= self.claimed + 2 * ROUNDING * abs(self.claimed):
-            upper = max(self.claimed, lower)
-        if self.covers and not self.claimed and upper < 1e-14:
-            lower = upper = 0.0
         return replace(found, value=min(max(self.value, lower), upper), lower=lower, upper=upper)
 
     def between(
@@ -128,20 +122,7 @@ class Computation:
     @property
     def verdict(self) -> Verdict:
         """REFUTED beyond the claim, PROVED with a proof within it; else the power decides."""
-        return decide(self.evidence, power=self.power, proof=self.proof or self._covered())
-
-    def _covered(self) -> Proof | None:
-        """Return the words of ``covers`` as a proof, for numbers that are not enclosed yet."""
-        if not self.covers:
-            return None
-        largest = self.evidence.upper
-        compared = Premise(
-            says="as computed",
-            left=(min(self.value, largest), largest),
-            right=(self.claimed, self.claimed),
-            holds=largest <= self.claimed,
-        )
-        return Proof(method=ProofMethod.ARGUMENT, argument=self.covers, premises=(compared,))
+        return decide(self.evidence, power=self.power, proof=self.proof)
 
     @property
     def power(self) -> Power:
@@ -171,16 +152,14 @@ class Computed:
     def __call__(self, context: Context) -> Outcome:  # noqa: ARG002  (exact: nothing to draw)
         """Compute the number and test it against the claim."""
         result = self.compute()
-        verdict, note = result.verdict, result.note
-        if verdict is Verdict.PROVED and result.covers:
-            note = f"{note} Every case is covered: {result.covers}".strip()
+        verdict = result.verdict
         return Outcome(
             verdict=verdict,
             evidence=result.evidence,
             power=None if verdict is Verdict.REFUTED else result.power,
             proof=result.proof if verdict is Verdict.PROVED else None,
             witness=result.witness,
-            note=note,
+            note=result.note,
             figures=result.figures,
             tables=result.tables,
         )

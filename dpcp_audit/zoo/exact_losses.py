@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from flint import arb, fmpq
 from scipy.special import ndtr
 
 from dpcp_audit.audits.exact import exact_outcome
@@ -20,7 +22,8 @@ from dpcp_audit.mechanisms.pcoqs.search_law import largest_bit_divergence
 from dpcp_audit.neighbours import Relation
 from dpcp_audit.quantities import Quantity
 from dpcp_audit.results import Proof, ProofMethod
-from dpcp_audit.stats.enclosures import at_most, exact
+from dpcp_audit.stats.ball_functions import normal_cdf
+from dpcp_audit.stats.enclosures import at_most, decimal, exact
 from dpcp_audit.zoo import broken_calibrators, broken_quantiles, broken_randomizers
 
 if TYPE_CHECKING:
@@ -215,30 +218,50 @@ def channel_loss(channel: FloatArray) -> Computation:
 
 def rank_miscoverage(rank: float, n: int) -> Computation:
     """Compute the mean miscoverage of the ``rank``-th smallest of n scores without ties."""
-    return Computation(
+    beyond = 1 - exact(rank) / (n + 1)
+    found = Computation(
         quantity=Quantity.MISCOVERAGE,
         detail="mean",
-        value=1 - rank / (n + 1),
+        value=float(beyond),
         claimed=broken_quantiles.ALPHA,
-        covers="F at the r-th smallest score is Beta(r, n+1−r); with ties it is larger.",
         witness={"n": n, "rank": rank, "scores": "uniform"},
+    )
+    return found.between(
+        at_most("1 − r/(n+1) ≤ α", beyond, decimal(broken_quantiles.ALPHA)),
+        method=ProofMethod.CLOSED_FORM,
+        argument="F at the r-th smallest of n scores is Beta(r, n+1−r); with ties it is larger.",
+        parameters={"n": n, "rank": rank},
     )
 
 
 def search_miscoverage(n: int = 500) -> Computation:
     """Bound the mean miscoverage of the bisection that returns its upper end."""
-    rank = conformal_rank(n, alpha=broken_quantiles.ALPHA)
-    return Computation(
+    rank, failure = conformal_rank(n, alpha=broken_quantiles.ALPHA), broken_quantiles.FAILURE
+    covered = (1 - decimal(failure)) * fmpq(rank, n + 1)
+    margin = broken_quantiles.safe_rank(n) - rank
+    found = Computation(
         quantity=Quantity.MISCOVERAGE,
         detail="bound of the mean",
-        value=1 - (1 - broken_quantiles.FAILURE) * rank / (n + 1),
+        value=float(1 - covered),
         claimed=1 - SEARCH_COVERAGE,
-        covers=(
-            "unless a noise exceeds the margin, there are as many scores as the conformal rank "
-            "asks for at the upper end of every bracket."
-        ),
         witness={"n": n, "rank": broken_quantiles.safe_rank(n)},
     )
+    return found.between(
+        at_most("1 − (1−γ)·r/(n+1) ≤ the claim", 1 - covered, 1 - decimal(SEARCH_COVERAGE)),
+        at_most("T·Φ(−margin/σ) ≤ γ", partial(_noise_beyond, margin), decimal(failure)),
+        method=ProofMethod.CLOSED_FORM,
+        argument=(
+            "Unless a noise exceeds the margin, with probability γ at most, as many scores as the "
+            "conformal rank r asks for lie at the upper end of every bracket."
+        ),
+        parameters={"n": n, "alpha": broken_quantiles.ALPHA, "failure": failure},
+    )
+
+
+def _noise_beyond(margin: int) -> arb:
+    """Bound the probability that the noise of one of the rounds exceeds a number of ranks."""
+    sigma = exact(broken_quantiles.noise_scale())
+    return broken_quantiles.ROUNDS * normal_cdf(arb(-margin / sigma))
 
 
 SEARCH_COVERAGE = 0.88

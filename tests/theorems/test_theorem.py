@@ -233,9 +233,11 @@ def test_score_ranges() -> None:
         "printed": partial(score_range, lambda p, u: aps_as_printed(p, u=u), lambda: POOL),
         "romano": partial(score_range, lambda p, u: aps(p, u=u), lambda: POOL),
     }
-    assert both["printed"](covers="").value == pytest.approx(2.0)
-    romano = both["romano"](covers="the sum is a part of the total.")
+    assert both["printed"]().value == pytest.approx(2.0)
+    romano = both["romano"](argument="The sum is a part of the total.")
     assert (romano.value, romano.verdict) == (1.0, Verdict.PROVED)
+    assert both["romano"]().verdict is Verdict.CONSISTENT
+    assert both["printed"](argument="Said of scores that reach 2.").verdict is Verdict.REFUTED
 
 
 def test_widths_depend_on_classes_not_on_n() -> None:

@@ -165,7 +165,7 @@ def _algorithm_rows() -> list[Row]:
                 standing=Standing.ERRATUM,
                 parameters={"form": "printed", "population": "digits-logistic"},
             ),
-            check=Computed(partial(score_range, _printed_aps, _LOGISTIC_POOL, covers="")),
+            check=Computed(partial(score_range, _printed_aps, _LOGISTIC_POOL)),
         ),
         Row(
             claim=_claim(
@@ -183,9 +183,9 @@ def _algorithm_rows() -> list[Row]:
                     score_range,
                     _romano_aps,
                     _LOGISTIC_POOL,
-                    covers=(
-                        "label i is not among the larger ones, so the sum is at most the total "
-                        "probability 1; certain predictions attain it."
+                    argument=(
+                        "Label i is not among the larger ones, and u ≤ 1: the score is a sum of "
+                        "probabilities of different labels, which is at most 1."
                     ),
                 )
             ),

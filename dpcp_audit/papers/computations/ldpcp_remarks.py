@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
+from flint import fmpq, fmpz_poly
 
 from dpcp_audit import _validate
 from dpcp_audit.computed import Computation
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from dpcp_audit.data.pools import ProbabilityPool
     from dpcp_audit.mechanisms.shuffle.shuffled_bits import ShuffledBinaryResponse
 
+_ROUNDING = 1e-12
+"""Below it a difference that is computed in floating point may be none."""
+
 
 def estimate_bias(mechanism: LDPCPScores, *, n: int) -> Computation:
     """Compute the largest bias of Z over rounds and true fractions (Algorithm 3, line 8).
@@ -41,12 +45,11 @@ def estimate_bias(mechanism: LDPCPScores, *, n: int) -> Computation:
             z = float(mechanism.debias(mean, asked=size, n=n))
             cases.append((abs(z - p), p, size, z))
     bias, p, size, z = max(cases)
-    return Computation(
+    found = Computation(
         quantity=Quantity.DIFFERENCE,
         detail="largest |E[Z] − F(q)|",
-        value=bias if bias > 1e-12 else 0.0,
+        value=bias if bias > _ROUNDING else 0.0,
         claimed=0.0,
-        covers="E[Z] is affine in F(q), so its bias is largest at F(q) = 0 or 1, for each block.",
         witness={
             "n": n,
             "rounds": mechanism.rounds,
@@ -60,6 +63,18 @@ def estimate_bias(mechanism: LDPCPScores, *, n: int) -> Computation:
             f"In a block of {size} of {n} users where a fraction {p:g} of the scores lies below "
             f"the midpoint, the estimate's mean is {z:.4g}."
         ),
+    )
+    if found.value:
+        return found
+    shares = [fmpq(asked, mechanism.divisor(asked, n)) for asked in mechanism.block_sizes(n)]
+    return found.between(
+        at_most("max over blocks of |m/d − 1| ≤ 0", max(abs(share - 1) for share in shares), 0),
+        method=ProofMethod.CLOSED_FORM,
+        argument=(
+            "Of m users whose reports' sum is divided by d, E[Z] − F(q) = (m/d − 1)·(F(q) − 1/2 + "
+            "(e^ε+1)/(2(e^ε−1))), whatever F(q) and ε are: it vanishes where m = d."
+        ),
+        parameters={"n": n, "rounds": mechanism.rounds, "epsilon": mechanism.epsilon},
     )
 
 
@@ -92,7 +107,7 @@ def score_range(
     score: Callable[[FloatArray, FloatArray], FloatArray],
     pool: Callable[[], ProbabilityPool],
     *,
-    covers: str,
+    argument: str = "",
 ) -> Computation:
     """Compute the largest score over a pool and over certain predictions, at u = 1.
 
@@ -100,6 +115,9 @@ def score_range(
     ----------
     score : callable
         From probabilities (m, k) and u (m,) to scores (m, k), increasing in u.
+    argument : str
+        Why no score of exact probabilities exceeds 1, if that is known; certain predictions,
+        whose scores are computed without rounding, attain it.
     """
     probabilities = pool().probabilities
     certain = np.eye(probabilities.shape[1])
@@ -107,18 +125,25 @@ def score_range(
     scores = score(rows, np.ones(len(rows)))
     row, label = np.unravel_index(int(np.argmax(scores)), scores.shape)
     real = scores[certain.shape[0] :]
-    return Computation(
+    found = Computation(
         quantity=Quantity.VALUE,
         detail="largest score",
         value=float(scores[row, label]),
         claimed=1.0,
-        covers=covers,
         witness={"probabilities": rows[row].tolist(), "label": int(label), "u": 1.0},
         note=(
             f"On real predictions the largest is {real.max():.4g}, and "
             f"{(real > 1 + 1e-9).mean():.1%} of the scores can exceed 1, where the search on "
             "[0, 1] never looks."
         ),
+    )
+    if not argument or found.value > 1 + _ROUNDING:
+        return found
+    return found.between(
+        at_most("largest score of a certain prediction ≤ 1", scores[: len(certain)].max(), 1),
+        method=ProofMethod.ARGUMENT,
+        argument=argument,
+        parameters={},
     )
 
 
@@ -216,15 +241,37 @@ def noise_model_error(
     data = pool()
     cells = CellCounts(hps(data.probabilities), data.labels, response)
     error = float(np.abs(cells.expected_estimate() - cells.true_cdf).max())
-    return Computation(
+    found = Computation(
         quantity=Quantity.DIFFERENCE,
         detail="max over q of |E[F̂c(q)] − F^c(q)|",
-        value=error if error > 1e-12 else 0.0,
+        value=error if error > _ROUNDING else 0.0,
         claimed=0.0,
-        covers="every threshold at which the pool's coverage changes was computed.",
         witness={"epsilon": response.epsilon, "k": response.k, "population": data.name},
         note="F^n = (1−β)F^c + βF^r at every threshold, so the estimate has no bias.",
     )
+    if found.value:
+        return found
+    return found.between(
+        at_most("coefficients of the difference ≤ 0", _channel_difference(response.k), 0),
+        method=ProofMethod.CLOSED_FORM,
+        argument=(
+            "With x = e^ε a report keeps its label with probability x/(x+k−1), and is each other "
+            "label with probability 1/(x+k−1). With β = k/(x+k−1) that is 1−β times the label "
+            "itself plus β times the uniform law, for every ε: times k(x+k−1) both sides are the "
+            "same polynomials in x. The estimate is linear in the law of the reports."
+        ),
+        parameters={"epsilon": response.epsilon, "k": response.k, "population": data.name},
+    )
+
+
+def _channel_difference(k: int) -> int:
+    """Return the largest coefficient of k(x+k−1) times k-RR's law less the mixture."""
+    x = fmpz_poly([0, 1])
+    whole = x + k - 1
+    beta = fmpz_poly([k])
+    kept = k * x - (k * (whole - beta) + beta)
+    moved = k * fmpz_poly([1]) - beta
+    return max((abs(int(c)) for side in (kept, moved) for c in side.coeffs()), default=0)
 
 
 def label_guess(response: KaryRandomizedResponse) -> Computation:

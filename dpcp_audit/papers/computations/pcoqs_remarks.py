@@ -91,7 +91,7 @@ def _share_figure(shares: list[float]) -> Figure:
 def remark_7_bounds(mechanism: PCOQS, *, n: int, beta: float, stated: float) -> Computation:
     """Compute the least half-width that Theorem 1 gives, against the one that Remark 7 states.
 
-    τ = τ* + M(Δ), and M(Δ) ≥ 1 for any scores.
+    τ = τ* + M(Δ), and M(Δ) ≥ 1 for any scores: a window that ends at a score holds it.
     """
     noise = noise_rank_error(mechanism, beta=beta)
     least = (noise + 1) / (n + 1)
@@ -100,7 +100,6 @@ def remark_7_bounds(mechanism: PCOQS, *, n: int, beta: float, stated: float) -> 
         detail="least τ/(n+1) that Theorem 1 allows",
         value=least,
         claimed=stated + 5e-5,  # stated to four decimals
-        covers="M(Δ) is at least 1, since a window that ends at a score holds it.",
         witness={
             "n": n,
             "rho": mechanism.rho,
@@ -125,7 +124,6 @@ def remark_2_fine(*, n: int, resolution: float, density_bound: float) -> Computa
         detail="least possible E[M(Δ)]",
         value=1.0,
         claimed=claimed,
-        covers="a window that ends at a score holds that score, whatever the scores.",
         witness={"n": n, "resolution": resolution, "density_bound": density_bound},
         note=(
             "M(Δ) is a maximum over windows and is at least 1; L·Δ·n bounds the expected count of "
