@@ -32,7 +32,7 @@ _DRAWN_LAST = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
+class FindingMark:
     """One finding on the scale.
 
     Parameters
@@ -64,7 +64,7 @@ class Lane:
 
     name: str
     anchor: str
-    marks: tuple[Mark, ...]
+    marks: tuple[FindingMark, ...]
 
 
 def lanes(families: Sequence[Family]) -> tuple[Lane, ...]:
@@ -90,15 +90,15 @@ def position(factor: float) -> float:
     return round(50 + 50 * min(1.0, max(-1.0, share)), 2)
 
 
-def _marks(entries: Sequence[Entry]) -> tuple[Mark, ...]:
+def _marks(entries: Sequence[Entry]) -> tuple[FindingMark, ...]:
     marks = [_mark(entry) for entry in entries if entry.times is not None]
     return tuple(sorted(marks, key=lambda mark: _DRAWN_LAST.index(mark.verdict)))
 
 
-def _mark(entry: Entry) -> Mark:
+def _mark(entry: Entry) -> FindingMark:
     assert entry.times is not None  # noqa: S101  (the caller has asked)
     place, *ends = map(position, entry.times)
-    return Mark(
+    return FindingMark(
         verdict=entry.verdict,
         place=place,
         low=min(ends),
