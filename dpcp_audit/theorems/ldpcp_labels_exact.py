@@ -43,6 +43,7 @@ class _LabelCase(Stated):
 
     def __post_init__(self) -> None:
         _validate.integer(n=self.n, at_least=1)
+        _validate.integer(k=self.k, at_least=2)
         _validate.open_unit(delta=self.delta)
         _validate.non_negative(correction=self.correction)
 
@@ -139,12 +140,13 @@ class NoiselessEvent(_LabelCase):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BinaryLabels(_LabelCase):
-    """Theorem 3 for two classes and confident predictions, where F̂c is a binomial variable.
+class ConfidentLabels(_LabelCase):
+    """Theorem 3 for confident predictions, where F̂c is a binomial variable.
 
-    A true label's HPS score lies near 0 with probability f, just less than 1−α−Δ_L, and near 1
-    otherwise. Of each user's two scores exactly one is then at or below any midpoint between, so
-    F̂r = 1/2, every early midpoint sees the same F̂c, and the bound fails if that reaches 1−α.
+    One label of each user has an HPS score near 0 and the others have scores near 1; it is the
+    true one with probability f, just less than 1−α−Δ_L. At any midpoint between, F̂r = 1/k, every
+    early midpoint sees the same F̂c, and the bound fails if that reaches 1−α. (It also fails where
+    a later midpoint jumps over the window back to these; that comes on top.)
     The scores near 0 and 1 are spread widely enough to be admissible, for T of that size.
     """
 
@@ -156,8 +158,6 @@ class BinaryLabels(_LabelCase):
     def __post_init__(self) -> None:
         _LabelCase.__post_init__(self)
         _validate.open_unit(alpha=self.alpha)
-        if self.k != 2:
-            raise ValueError(f"k must be 2, got {self.k!r}")
 
     @property
     def bounds(self) -> dict[str, float]:
@@ -183,26 +183,33 @@ class BinaryLabels(_LabelCase):
         """T, enough for 2^(−T) to hold at most Δ_L of the mass spread over quarters of [0, 1]."""
         return max(2, math.ceil(math.log2(8 / min(1.0, max(self.width, 1e-12)))))
 
-    def scaled(self, factor: float) -> BinaryLabels:
+    def scaled(self, factor: float) -> ConfidentLabels:
         """Return the theorem with Δ_L multiplied by ``factor`` ≥ 0, and scores for that."""
         return replace(self, correction=factor)
 
     @property
     def _reports(self) -> tuple[int, float]:
-        """The fewest reports with a low score that fail, and the probability of one."""
+        """The fewest reports of a label near 0 that fail, and the probability of one."""
         beta = self.response.beta
-        level = (1 - beta) * (1 - self.alpha) + beta / 2
-        return math.ceil(self.n * level - _EDGE), (1 - beta) * self.covered + beta / 2
+        level = (1 - beta) * (1 - self.alpha) + beta / self.k
+        return math.ceil(self.n * level - _EDGE), (1 - beta) * self.covered + beta / self.k
 
     def failure_probability(self) -> float:
-        """Compute the probability that F̂c of an early midpoint reaches 1−α."""
+        """Compute the probability that F̂c of an early midpoint reaches 1−α.
+
+        It is 0 where the bound is vacuous.
+        """
+        if self.covered == 0:
+            return 0.0
         least, chance = self._reports
         return float(binom.sf(least - 1, self.n, chance))
 
     def exact(self) -> Computation:
         """Compute the failure probability, as evidence."""
         return failure_evidence(
-            self, note="Every early midpoint sees one binomial number of reports."
+            self,
+            detail="at an early midpoint",
+            note="Every early midpoint sees one binomial number of reports.",
         )
 
     def check(self, *, n_trials: int = 20_000) -> Check:  # noqa: ARG002  (nothing is sampled)
@@ -214,4 +221,4 @@ class BinaryLabels(_LabelCase):
         least, chance = self._reports
         reports = rng.binomial(self.n, chance, size=count)
         beta = self.response.beta
-        return TheoremTrials((reports / self.n - beta / 2) / (1 - beta), reports >= least)
+        return TheoremTrials((reports / self.n - beta / self.k) / (1 - beta), reports >= least)

@@ -167,7 +167,7 @@ def tightness_of(theorem: Scalable) -> Tightness:
 
 
 def failure_evidence(
-    theorem: Exact, *, note: str, error: float = 1e-9, slack: float = 0.0
+    theorem: Exact, *, note: str, error: float = 1e-9, slack: float = 0.0, detail: str = ""
 ) -> Computation:
     """Return a computed failure probability, however small, with its numerical error.
 
@@ -177,6 +177,8 @@ def failure_evidence(
         Relative numerical error, on both sides.
     slack : float
         How far the truth may lie from the number beside that, on both sides.
+    detail : str
+        Which failures are counted, if not all.
     """
     value = theorem.failure_probability()
     return Computation(
@@ -185,6 +187,7 @@ def failure_evidence(
         claimed=theorem.allowed_failure,
         lower=max(0.0, value * (1 - error) - slack),
         upper=min(1.0, value * (1 + error) + slack),
+        detail=detail,
         witness=theorem.parameters | {"limits": theorem.bounds},
         note=note,
     )

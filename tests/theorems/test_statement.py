@@ -13,7 +13,7 @@ from dpcp_audit.papers.computations.pcoqs_rank import FixedRankError, evenly_spa
 from dpcp_audit.results import Standing, Verdict
 from dpcp_audit.theorems.calibrator_coverage import MarginalCoverage
 from dpcp_audit.theorems.ldpcp_coverage import LabelTheorem, ScoreTheorem
-from dpcp_audit.theorems.ldpcp_labels_exact import BinaryLabels, NoiselessEvent
+from dpcp_audit.theorems.ldpcp_labels_exact import ConfidentLabels, NoiselessEvent
 from dpcp_audit.theorems.ldpcp_uniform import UniformEvent
 from dpcp_audit.theorems.pcoqs_coverage import (
     CoverageReading,
@@ -26,7 +26,7 @@ from dpcp_audit.theorems.statement import Stated, StatedTheorem, claim_of
 from dpcp_audit.theorems.theorem import FailureRate
 
 THEOREMS = (
-    BinaryLabels,
+    ConfidentLabels,
     CoverageTheorem,
     FiniteCoverage,
     FixedRankError,

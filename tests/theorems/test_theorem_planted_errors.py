@@ -362,8 +362,8 @@ def test_corollary_1_at_alpha() -> None:
     """Given the noise, many a run covers less than 1−α on average."""
     wrong, right = (
         cls(
-            mechanism=PCOQS(alpha=0.1, rho=0.05),
-            n=2400,
+            mechanism=PCOQS(alpha=0.1, rho=0.5),
+            n=500,
             beta=0.1,
             reading=CoverageReading.MARGINAL,
             corrected=True,

@@ -15,10 +15,11 @@ from dpcp_audit.data.populations import Uniform
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.papers.claims.headings import Heading
 from dpcp_audit.papers.computations.pcoqs_rank import FixedRankError, on_too_few_below
+from dpcp_audit.papers.computations.tightest_settings import SPACES
 from dpcp_audit.results import Standing, Verdict
 from dpcp_audit.rows import Row
 from dpcp_audit.theorems.ldpcp_coverage import ScoreTheorem
-from dpcp_audit.theorems.ldpcp_labels_exact import BinaryLabels, NoiselessEvent
+from dpcp_audit.theorems.ldpcp_labels_exact import ConfidentLabels, NoiselessEvent
 from dpcp_audit.theorems.pcoqs_coverage import CoverageReading, CoverageTheorem, NoiseBound
 from dpcp_audit.theorems.search.hostile_cases import on_staircase, undercovered
 from dpcp_audit.theorems.search.hostile_theorem import HostileTheorem
@@ -29,6 +30,53 @@ if TYPE_CHECKING:
 
 TINY = 1e-30
 """A failure probability at which the constants are all but tight."""
+_HEADINGS = {
+    "pcoqs.proposition-1.rank": Heading.SEARCH_RANK,
+    "pcoqs.remark-3": Heading.SEARCH_RANK,
+    "pcoqs.theorem-1": Heading.SEARCH_COVERAGE,
+    "pcoqs.corollary-1": Heading.SEARCH_COVERAGE,
+    "ldpcp.theorem-1": Heading.LABEL_COVERAGE,
+    "ldpcp.theorem-3": Heading.LABEL_COVERAGE,
+    "ldpcp.theorem-4": Heading.SCORE_COVERAGE,
+}
+_SEARCHED: dict[str, dict[str, float]] = {
+    "pcoqs.proposition-1.rank": {
+        "n": 736,
+        "alpha": 0.0801,
+        "rho": 0.00103,
+        "beta": 0.5,
+        "halvings": 40,
+        "clusters": 2,
+    },
+    "pcoqs.remark-3": {
+        "n": 297,
+        "alpha": 0.0789,
+        "rho": 0.00385,
+        "beta": 0.0515,
+        "halvings": 40,
+        "clusters": 2,
+    },
+    "pcoqs.theorem-1": {
+        "n": 4631,
+        "alpha": 0.0624,
+        "rho": 0.00104,
+        "beta": 0.5,
+        "halvings": 40,
+        "clusters": 2,
+    },
+    "pcoqs.corollary-1": {
+        "n": 4911,
+        "alpha": 0.0918,
+        "rho": 0.00104,
+        "beta": 0.5,
+        "halvings": 40,
+        "clusters": 2,
+    },
+    "ldpcp.theorem-1": {"n": 10_000, "delta": 0.5},
+    "ldpcp.theorem-3": {"n": 100, "epsilon": 11.1, "delta": 0.5, "alpha": 0.42},
+    "ldpcp.theorem-4": {"n": 2832, "epsilon": 0.415, "delta": 0.5, "alpha": 0.5, "rounds": 12},
+}
+"""By ``tightest_settings --evaluations 1500 --seed 0``."""
 
 
 class TightCase(NamedTuple):
@@ -55,6 +103,15 @@ def tight_cases() -> Iterator[TightCase]:
         yield from _search_cases(failure)
         yield from _label_cases(failure)
         yield from _score_cases(failure)
+    yield from _searched_cases()
+
+
+def _searched_cases() -> Iterator[TightCase]:
+    """Yield the settings at which a search of 1500 evaluations found the largest failure/δ."""
+    for name, setting in _SEARCHED.items():
+        hostile = SPACES[name].build(setting)
+        if hostile is not None:
+            yield TightCase(name, hostile, _HEADINGS[name])
 
 
 def _search_cases(beta: float) -> Iterator[TightCase]:
@@ -87,7 +144,7 @@ def _label_cases(delta: float) -> Iterator[TightCase]:
         event = NoiselessEvent(n=2000, epsilon=120.0, delta=delta, two_sided=two_sided)
         yield TightCase("ldpcp.theorem-1", _as_it_is(event), Heading.LABEL_COVERAGE)
     for epsilon in (4.0, 12.0):
-        binary = BinaryLabels(n=20_000, epsilon=epsilon, delta=delta, alpha=0.5)
+        binary = ConfidentLabels(n=20_000, epsilon=epsilon, delta=delta, alpha=0.5)
         yield TightCase("ldpcp.theorem-3", _as_it_is(binary), Heading.LABEL_COVERAGE)
 
 

@@ -17,6 +17,7 @@ from dpcp_audit.data.piecewise import PiecewiseConstant
 from dpcp_audit.theorems.pcoqs_finite import FiniteCoverage
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Protocol
 
     from dpcp_audit._types import FloatArray
@@ -87,6 +88,29 @@ def undercovered(theorem: CoverageTheorem) -> FiniteCoverage | None:
         return None
     scores = split_scores(theorem.mechanism, n + 1, below=below)
     return FiniteCoverage(theorem=theorem, scores=scores, name=f"split({below},{n + 1 - below})")
+
+
+def clustered(more: int) -> Callable[[CoverageTheorem], FiniteCoverage | None]:
+    """Return what puts ``more`` clusters between the two ends of ``undercovered``.
+
+    They lie at 1/2 + 1/8, 1/2 + 1/8 + 1/16, … of the interval and share the upper scores evenly.
+    """
+
+    def worst(theorem: CoverageTheorem) -> FiniteCoverage | None:
+        found = undercovered(theorem)
+        if found is None:
+            return None
+        low, high = theorem.mechanism.bounds
+        scores = found.scores.copy()
+        below = int((scores < (low + high) / 2).sum())
+        parts = np.array_split(np.arange(below, scores.size), more + 1)
+        places = low + (high - low) * (0.5 + np.cumsum(0.5 ** np.arange(3, 3 + more)))
+        step = 2 * theorem.mechanism.resolution
+        for which, place in zip(parts[:-1], places, strict=True):
+            scores[which] = place + step * np.arange(which.size)
+        return FiniteCoverage(theorem=theorem, scores=scores)
+
+    return worst
 
 
 def staircase(theorem: ScoreTheorem) -> PiecewiseConstant | None:

@@ -102,8 +102,9 @@ class HostileTheorem(Generic[T]):
         return found
 
     def failure_probability(self) -> float:
-        """Compute the failure probability on the worst scores."""
-        return self.case.failure_probability()
+        """Compute the failure probability on the worst scores; 0 where the bound is vacuous."""
+        found = self.worst(self.theorem)
+        return 0.0 if found is None else found.failure_probability()
 
     def exact(self) -> Computation:
         """Compute the failure probability on the worst scores, as evidence."""
