@@ -1,7 +1,6 @@
 """Why the reference mechanisms keep their promises: proofs from their parameters.
 
-A mechanism is its noise as the code uses it, doubles taken as exact numbers. Randomised response is
-its parameter: of its channel in doubles, a table of rounded numbers, no equality can be read.
+A mechanism is its noise as the code uses it, doubles taken as exact numbers; draws are ideal.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def response_proof(response: KaryRandomizedResponse, guarantee: LocalDP) -> Proof:
-    """Return the proof that a response with parameter ε keeps ε′-LDP: ε ≤ ε′, as exact numbers.
+    """Return the proof that a response is ε′-LDP, from the probability that it moves a label with.
 
     Examples
     --------
@@ -39,12 +38,21 @@ def response_proof(response: KaryRandomizedResponse, guarantee: LocalDP) -> Proo
     return Proof(
         method=ProofMethod.CLOSED_FORM,
         argument=(
-            "A report is the label itself e^ε times as probably as any other label, and every "
-            "other label is equally probable: the largest log-ratio is the parameter ε."
+            "A report is the label itself with probability 1−m, and each other label with "
+            "probability m/(k−1), m the double that is drawn with: these are the only ratios of "
+            "probabilities that a report has."
         ),
-        premises=(at_most("the parameter ε ≤ the claimed ε", response.epsilon, guarantee.epsilon),),
+        premises=(
+            at_most("|log((k−1)(1−m)/m)| ≤ ε", partial(response_loss, response), guarantee.epsilon),
+        ),
         parameters={"epsilon": response.epsilon, "k": response.k},
     )
+
+
+def response_loss(response: KaryRandomizedResponse) -> arb:
+    """Return the largest log-ratio of a report's probabilities on two labels."""
+    move = exact(response.move_probability)
+    return abs(ball((response.k - 1) * (1 - move) / move).log())
 
 
 def search_proof(rho: float, *, rounds: int, noise_scale: float, parameters: PlainData) -> Proof:

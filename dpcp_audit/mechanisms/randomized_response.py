@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,11 +12,19 @@ import numpy as np
 from dpcp_audit import _validate
 from dpcp_audit.guarantees import LocalDP
 from dpcp_audit.mechanisms.laws import FiniteLaw
+from dpcp_audit.stats.ball_functions import response_move
+from dpcp_audit.stats.enclosures import ends
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from dpcp_audit._types import BoolArray, FloatArray, IntArray
+
+
+@cache
+def _move_probability(epsilon: float, k: int) -> float:
+    """Return the smallest double that is certainly not below (k−1)/(k−1+e^ε)."""
+    return ends(partial(response_move, epsilon, k))[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +55,19 @@ class KaryRandomizedResponse:
         return LocalDP(self.epsilon)
 
     @property
+    def move_probability(self) -> float:
+        """P(report ≠ label) = (k−1)/(k−1+e^ε), rounded up: what is drawn with is ε-LDP."""
+        return _move_probability(self.epsilon, self.k)
+
+    @property
     def keep_probability(self) -> float:
         """P(report = label) = e^ε/(k−1+e^ε), the best guess's chance over a uniform prior."""
-        return 1 / (1 + (self.k - 1) * math.exp(-self.epsilon))
+        return 1 - self.move_probability
 
     @property
     def beta(self) -> float:
         """β = k/(k−1+e^ε), the probability of a uniform label in Eq. (1)."""
-        return self.k * math.exp(-self.epsilon) * self.keep_probability
+        return self.k * self.move_probability / (self.k - 1)
 
     @property
     def h(self) -> float:
@@ -63,8 +77,8 @@ class KaryRandomizedResponse:
 
     def laws(self) -> tuple[FiniteLaw, ...]:
         """Return the exact law of the report on each label 0, ..., k−1."""
-        keep = -math.log1p((self.k - 1) * math.exp(-self.epsilon))
-        log_mass = np.where(np.eye(self.k, dtype=np.bool_), keep, keep - self.epsilon)
+        keep, other = math.log1p(-self.move_probability), self.move_probability / (self.k - 1)
+        log_mass = np.where(np.eye(self.k, dtype=np.bool_), keep, math.log(other))
         return tuple(FiniteLaw(row, np.zeros(self.k)) for row in log_mass)
 
     def sample(
@@ -73,7 +87,7 @@ class KaryRandomizedResponse:
         """Randomise labels in {0, ..., k−1} of any shape, each on its own."""
         true = _validate.labels(labels, n_classes=self.k)
         generator = _validate.generator(rng)
-        kept = generator.random(true.shape) < self.keep_probability
+        kept = generator.random(true.shape) >= self.move_probability
         moved = (true + generator.integers(1, self.k, size=true.shape)) % self.k
         return np.where(kept, true, moved)
 
@@ -101,12 +115,12 @@ class BinaryRandomizedResponse:
     @property
     def keep_probability(self) -> float:
         """P(RR(b) = b) = e^ε/(1+e^ε)."""
-        return 1 / (1 + math.exp(-self.epsilon))
+        return 1 - self.flip_probability
 
     @property
     def flip_probability(self) -> float:
-        """P(RR(b) ≠ b) = 1/(1+e^ε), to full relative accuracy."""
-        return math.exp(-self.epsilon) * self.keep_probability
+        """P(RR(b) ≠ b) = 1/(1+e^ε), rounded up: the double that is drawn with is ε-LDP."""
+        return _move_probability(self.epsilon, 2)
 
     @property
     def gain(self) -> float:
@@ -115,8 +129,8 @@ class BinaryRandomizedResponse:
 
     def laws(self) -> tuple[FiniteLaw, FiniteLaw]:
         """Return the exact laws of RR(0) and RR(1) over the reports 0, 1."""
-        keep = -math.log1p(math.exp(-self.epsilon))
-        zero = np.array([keep, keep - self.epsilon])
+        flip = self.flip_probability
+        zero = np.array([math.log1p(-flip), math.log(flip)])
         return FiniteLaw(zero, np.zeros(2)), FiniteLaw(zero[::-1], np.zeros(2))
 
     def sample(self, bits: ArrayLike, *, rng: np.random.Generator | int | None = None) -> BoolArray:

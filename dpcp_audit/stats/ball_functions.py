@@ -110,6 +110,14 @@ def response_keep(epsilon: Exact, k: int) -> arb:
     return 1 / (1 + (k - 1) * _exp(-exact(epsilon)))
 
 
+def response_move(epsilon: Exact, k: int) -> arb:
+    """Return (k − 1)/(e^ε + k − 1), the probability that k-ary randomised response moves a label.
+
+    To full relative accuracy, also where it is tiny.
+    """
+    return (k - 1) / (_exp(exact(epsilon)) + (k - 1))
+
+
 def response_delta(epsilon: Exact, k: int, at: Exact) -> arb:
     """Return δ(ε′) of k-ary randomised response with parameter ε, for ε′ ≥ 0.
 

@@ -23,6 +23,13 @@ def test_randomised_response_is_its_parameter(epsilon: float, k: int) -> None:
     assert not response_proof(response, LocalDP(epsilon * (1 - PART))).holds
 
 
+def test_labels_that_are_moved_less_often_are_not_private(monkeypatch: pytest.MonkeyPatch) -> None:
+    response = KaryRandomizedResponse(2.0, 10)
+    less = response.move_probability * (1 - PART)
+    monkeypatch.setattr(KaryRandomizedResponse, "move_probability", property(lambda _: less))
+    assert not response_proof(response, response.guarantee).holds
+
+
 @given(st.floats(1e-3, 20.0), st.floats(1e-12, 0.4))
 def test_the_noise_of_a_search_is_what_counts(rho: float, resolution: float) -> None:
     search = PCOQS(alpha=0.1, rho=rho, resolution=resolution)

@@ -4,6 +4,7 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+import mpmath
 import numpy as np
 import pytest
 from scipy.stats import binom
@@ -209,3 +210,15 @@ def test_worst_ones_is_the_largest_delta_of_all_compositions() -> None:
 def test_bad_input_names_the_argument(call: Callable[[], object], name: str) -> None:
     with pytest.raises(ValueError, match=rf"^{name} must"):
         call()
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 0.1, 2.0, 20.0, 60.0])
+@pytest.mark.parametrize("k", [2, 3, 1000])
+def test_what_is_drawn_with_is_private_and_private_only_just(epsilon: float, k: int) -> None:
+    """The double moves labels at least as often as ε asks for, and no double less does."""
+    move = KaryRandomizedResponse(epsilon, k).move_probability
+    with mpmath.workdps(50):
+        asked = (k - 1) / (k - 1 + mpmath.exp(mpmath.mpf(epsilon)))
+        assert math.nextafter(move, 0.0) < asked <= move
+    if k == 2:
+        assert BinaryRandomizedResponse(epsilon).flip_probability == move

@@ -10,7 +10,7 @@ import numpy as np
 
 from dpcp_audit.audits.exact import law_figures
 from dpcp_audit.audits.local import channel_outcome
-from dpcp_audit.audits.mechanism_proofs import response_proof
+from dpcp_audit.audits.mechanism_proofs import response_loss, response_proof
 from dpcp_audit.computed import Computation, Computed
 from dpcp_audit.data.pools import Classifier, Dataset, classifier_pool
 from dpcp_audit.data.scores import aps, aps_as_printed
@@ -30,6 +30,7 @@ from dpcp_audit.papers.computations.ldpcp_remarks import (
 )
 from dpcp_audit.results import Standing, Verdict
 from dpcp_audit.rows import Row, claims_of
+from dpcp_audit.stats.enclosures import ends
 
 if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray
@@ -51,10 +52,11 @@ def _krr() -> Computation:
     laws = response.laws()
     channel = np.exp([law.log_mass for law in laws])
     found = channel_outcome(response.guarantee, channel, witness={"k": response.k})
+    low, high = ends(partial(response_loss, response))
     return replace(
         found,
-        lower=response.epsilon,
-        upper=response.epsilon,
+        lower=low,
+        upper=high,
         proof=response_proof(response, response.guarantee),
         figures=law_figures(response.guarantee, FinitePair(*laws[:2])),
     )

@@ -20,7 +20,7 @@ from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.quantities import Quantity
 from dpcp_audit.results import Proof, ProofMethod
 from dpcp_audit.stats.ball_functions import response_keep
-from dpcp_audit.stats.enclosures import at_most, ends
+from dpcp_audit.stats.enclosures import at_most, ends, exact
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -278,28 +278,26 @@ def label_guess(response: KaryRandomizedResponse) -> Computation:
     """Compute the best guess's success from a k-RR report, over a uniform prior."""
     mass = np.exp(np.stack([law.log_mass for law in response.laws()]))
     success = float(mass.max(axis=0).mean())
-    low, high = ends(partial(response_keep, response.epsilon, response.k))
+    kept, allowed = (
+        1 - exact(response.move_probability),
+        partial(response_keep, response.epsilon, response.k),
+    )
+    low, high = ends(kept)
     return Computation(
         quantity=Quantity.ATTACK_SUCCESS,
         detail="of the best guess",
         value=success,
         lower=low,
         upper=high,
-        claimed=high,
+        claimed=ends(allowed)[1],
         proof=Proof(
             method=ProofMethod.CLOSED_FORM,
             argument=(
                 "The best guess from a report is the report itself, for each of the k reports: "
-                "it is right with the probability e^ε/(e^ε+k−1) of a kept label, ε the response's "
-                "parameter, which grows with ε."
+                "it is right with the probability 1−m of a kept label, m the double that is drawn "
+                "with."
             ),
-            premises=(
-                at_most(
-                    "the parameter ε ≤ the ε of the bound",
-                    response.epsilon,
-                    response.guarantee.epsilon,
-                ),
-            ),
+            premises=(at_most("1−m ≤ e^ε/(e^ε+k−1)", kept, allowed),),
             parameters={"epsilon": response.epsilon, "k": response.k},
         ),
         witness={"epsilon": response.epsilon, "k": response.k},
