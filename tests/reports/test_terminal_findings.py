@@ -61,7 +61,7 @@ def test_a_long_id_widens_the_table_of_a_file(document: dict[str, Any]) -> None:
     finding = document["findings"][0] | {"id": "x" * 200}
     lines = shown(document | {"findings": [finding]}, io.StringIO()).splitlines()
     assert lines[1].split()[:2] == ["PROVED", "x" * 200]
-    assert lines[1].endswith("exact")
+    assert lines[1].endswith("closed form")
 
 
 def test_quiet_is_the_sum_alone(document: dict[str, Any]) -> None:
