@@ -11,27 +11,25 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.stats import binom
 
 from dpcp_audit.computed import Computed
 from dpcp_audit.data.piecewise import PiecewiseConstant
 from dpcp_audit.data.pools import Classifier, Dataset, classifier_pool
 from dpcp_audit.data.populations import Beta, Deferred, Population, Uniform, atoms
 from dpcp_audit.mechanisms.ldpcp.editions import OnMiss
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.papers.claims.claim_pools import digits, saved_pools
 from dpcp_audit.papers.claims.headings import Heading
 from dpcp_audit.papers.claims.mean_coverage_grid import mean_coverage_rows
+from dpcp_audit.papers.claims.search_grid import SIZES, search_rows
 from dpcp_audit.papers.claims.tightest_cases import tightest_rows
 from dpcp_audit.results import Standing, Verdict
 from dpcp_audit.rows import Row, WithoutFigures
 from dpcp_audit.suite import Suite
-from dpcp_audit.theorems.admissible import admissible_rounds, largest_interval_mass
+from dpcp_audit.theorems.admissible import admissible_rounds
 from dpcp_audit.theorems.admission import standing_of
 from dpcp_audit.theorems.ldpcp_coverage import LabelTheorem, ScoreTheorem
 from dpcp_audit.theorems.ldpcp_exact import exact_failure
 from dpcp_audit.theorems.ldpcp_uniform import UniformEvent
-from dpcp_audit.theorems.pcoqs_coverage import CoverageReading, CoverageTheorem, RankError
 from dpcp_audit.theorems.sequential_checks import SequentialRate
 from dpcp_audit.theorems.statement import claim_of
 
@@ -39,8 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from dpcp_audit.data.pools import ProbabilityPool
-
-_SIZES = (50, 2_400, 10**6, 10**9, 10**12)
 
 
 def votes() -> Population:
@@ -94,30 +90,37 @@ def _all_laws(pools: Sequence[_Pool]) -> tuple[Population, ...]:
         near_one(),
         mixture(),
         votes(),
-        *(Deferred(pool.name, pool.population) for pool in pools),
+        *_laws_of(pools),
     )
 
 
-def rows(pools: Sequence[str] = ()) -> list[Row]:
+def _laws_of(pools: Sequence[_Pool]) -> tuple[Population, ...]:
+    return tuple(Deferred(pool.name, pool.population) for pool in pools)
+
+
+def rows(pools: Sequence[str] = (), figures: bool = False) -> list[Row]:  # noqa: FBT001, FBT002
     """Return the rows of the theorem suite.
 
     Parameters
     ----------
     pools : sequence of str
         Saved pools to test the theorems on as well (see ``load_pool``).
+    figures : bool
+        Whether the findings keep their figures, which make a report several times as large.
     """
-    saved = (_Pool(pool().name, pool) for pool in saved_pools(pools))
+    saved = tuple(_Pool(pool().name, pool) for pool in saved_pools(pools))
     real = (*_shipped_pools(), *saved)
     laws = _all_laws(real)
     cells = (
         *_score_rows(laws),
         *_label_rows(real),
         *_uniform_rows(real),
-        *_rank_rows(),
-        *_coverage_rows(),
+        *search_rows(_continuous(), (digits(Classifier.LOGISTIC), votes()), _laws_of(saved)),
         *tightest_rows(),
         *mean_coverage_rows(laws),
     )
+    if figures:
+        return list(cells)
     return [replace(row, check=WithoutFigures(row.check)) for row in cells]
 
 
@@ -194,7 +197,7 @@ def _label_theorem(pool: _Pool, n: int, *, starred: bool) -> LabelTheorem:
 
 def _uniform_rows(pools: Sequence[_Pool]) -> Iterator[Row]:
     for pool in pools:
-        for n in _SIZES:
+        for n in SIZES:
             theorem = UniformEvent(
                 pool_name=pool.name, pool=pool.load, k=pool.k, n=n, epsilon=2.0, delta=0.1
             )
@@ -210,112 +213,8 @@ def _uniform_rows(pools: Sequence[_Pool]) -> Iterator[Row]:
             )
 
 
-def _rank_rows() -> Iterator[Row]:
-    """Proposition 1 on laws without atoms, at a resolution that separates the scores."""
-    for population in _continuous():
-        for n in _SIZES:
-            for rho in (0.05, 0.5):
-                mechanism = PCOQS(alpha=0.1, rho=rho)
-                separated = n * n * mechanism.resolution < 1e-2
-                theorem = RankError(mechanism=mechanism, n=n, beta=0.01, population=population)
-                yield Row(
-                    claim=claim_of(
-                        theorem,
-                        f"grid.pcoqs.proposition-1.rank[scores={population.name},n={n},"
-                        f"rho={rho:g}]",
-                        Verdict.CONSISTENT if separated else None,
-                        subject=Heading.SEARCH_RANK,
-                        standing=Standing.PAPER if separated else Standing.OUTSIDE_HYPOTHESIS,
-                        note="" if separated else "on scores closer than Δ, so that M(Δ) is more",
-                    ),
-                    check=SequentialRate(theorem=theorem, n_trials=64_000),
-                )
-
-
-def _coverage_rows() -> Iterator[Row]:
-    """Theorem 1 and Corollary 1 of P-COQS, read for one calibrated set and for the average."""
-    for population in (*_continuous(), digits(Classifier.LOGISTIC)):
-        for n in _SIZES:
-            for corrected in (False, True):
-                yield _coverage_row(_conditional(population, n, corrected=corrected))
-    for population, n, rho, corrected in _marginal_cases():
-        yield _coverage_row(_marginal(population, n, rho, corrected=corrected))
-
-
-def _conditional(population: Population, n: int, *, corrected: bool) -> CoverageTheorem:
-    return CoverageTheorem(
-        mechanism=PCOQS(alpha=0.1, rho=0.5),
-        n=n,
-        beta=0.01,
-        reading=CoverageReading.CONDITIONAL,
-        corrected=corrected,
-        population=population,
-    )
-
-
-def _marginal_cases() -> Iterator[tuple[Population, int, float, bool]]:
-    """Laws with and without ties, n, ρ, and whether at α*."""
-    for continuous in (Uniform(), Beta(2, 5)):
-        for n in (50, 500):
-            for rho in (0.05, 0.5):
-                yield continuous, n, rho, False
-    for population, n in ((digits(Classifier.LOGISTIC), 500), (votes(), 50), (votes(), 500)):
-        yield population, n, 0.5, False
-    for n, rho in ((50, 0.5), (500, 0.5), (500, 0.05)):
-        yield Uniform(), n, rho, True
-
-
-def _marginal(population: Population, n: int, rho: float, *, corrected: bool) -> CoverageTheorem:
-    return CoverageTheorem(
-        mechanism=PCOQS(alpha=0.1, rho=rho),
-        n=n,
-        beta=0.1,
-        reading=CoverageReading.MARGINAL,
-        corrected=corrected,
-        window_count=_window_count(population, n),
-        population=population,
-    )
-
-
-def _window_count(population: Population, n: int) -> int:
-    """Return M(Δ): 1, or with ties a number that the fullest atom exceeds once in 10⁶, and one.
-
-    The one is the rank that unbroken ties cost.
-    """
-    if isinstance(population, Uniform | Beta):
-        return 1
-    largest = largest_interval_mass(population, 1e-10)
-    return int(binom.isf(1e-6 * largest, n, largest)) + 1
-
-
-def _coverage_row(theorem: CoverageTheorem) -> Row:
-    """Return a row; of the conditional reading, which the proof does not show, nothing is expected.
-
-    Nor is it where α* is 0: as the papers' suite shows, Corollary 1 fails there at some n.
-    """
-    marginal = theorem.reading is CoverageReading.MARGINAL
-    holds = marginal and not (theorem.corrected and theorem.calibrator.alpha == 0)
-    name = "corollary-1" if theorem.corrected else "theorem-1"
-    rho = "" if theorem.mechanism.rho == 0.5 else f",rho={theorem.mechanism.rho:g}"
-    return Row(
-        claim=claim_of(
-            theorem,
-            f"grid.pcoqs.{name}"
-            f"[coverage={theorem.reading},scores={theorem.population.name},n={theorem.n}{rho}]",
-            Verdict.CONSISTENT if holds else None,
-            subject=Heading.SEARCH_COVERAGE,
-            standing=Standing.PAPER if marginal else Standing.READING,
-        ),
-        check=(
-            theorem.check()
-            if marginal or theorem.computed
-            else SequentialRate(theorem=theorem, n_trials=64_000)
-        ),
-    )
-
-
 SUITE = Suite(
     summary="Every coverage theorem over score laws, sizes and privacy parameters.",
     rows=rows,
-    takes=frozenset({"pools"}),
+    takes=frozenset({"pools", "figures"}),
 )

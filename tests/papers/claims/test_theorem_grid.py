@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
+from dpcp_audit.checks import Context
 from dpcp_audit.engine.run_settings import Profile, RunSettings
 from dpcp_audit.engine.runner import check
 from dpcp_audit.engine.suites import suite
 from dpcp_audit.frontends.cli.main import main
-from dpcp_audit.results import Verdict
+from dpcp_audit.papers.claims import theorem_grid
+from dpcp_audit.results import Standing, Verdict
+from dpcp_audit.rows import WithoutFigures
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from dpcp_audit.rows import Row
 
 IDS = [row.claim.id for row in suite("theorems")]
 SOME = IDS[5::13]
@@ -76,3 +82,45 @@ def test_a_finding_of_the_theorem_suite_replays(
     tampered = results.read_text().replace('"seed": 7', '"seed": 8')
     (tmp_path / "tampered.json").write_text(tampered)
     assert main(["replay", id_, str(tmp_path / "tampered.json")]) == 1
+
+
+@pytest.fixture(scope="module")
+def of_a_pool(tmp_path_factory: pytest.TempPathFactory) -> list[Row]:
+    """Return the rows of a saved pool of 300 users, a third of them with tied scores."""
+    rng = np.random.default_rng(6)
+    weights = rng.dirichlet((2, 1, 1), size=300)
+    weights[::3] = (0.5, 0.25, 0.25)
+    path = tmp_path_factory.mktemp("pool") / "mine.npz"
+    np.savez(path, probabilities=weights, labels=[rng.choice(3, p=row) for row in weights])
+    found = theorem_grid.rows(pools=(str(path),), figures=True)
+    return [row for row in found if "scores=mine" in row.claim.id]
+
+
+def test_every_theorem_is_tested_on_a_users_pool(of_a_pool: list[Row]) -> None:
+    stems = {row.claim.id.partition("[")[0] for row in of_a_pool}
+    assert {
+        *("grid.ldpcp.theorem-1", "grid.ldpcp.theorem-3", "grid.ldpcp.theorem-4"),
+        *("grid.pcoqs.proposition-1.rank", "grid.pcoqs.theorem-1", "grid.pcoqs.corollary-1"),
+        *("grid.conformal.split", "grid.exponq.coverage", "grid.histlap.coverage"),
+    } <= stems
+    searched = [row.claim for row in of_a_pool if "window_count" in row.claim.parameters]
+    assert len(searched) == 4
+    for claim in searched:
+        assert claim.standing is Standing.PAPER, claim.id
+        assert claim.parameters["window_count"] > 100  # of 500 users a third share a score
+
+
+@pytest.mark.statistical
+def test_figures_are_kept_where_that_is_asked_for(of_a_pool: list[Row]) -> None:
+    """The theorem is true: it is refuted with probability at most 1e-6."""
+    id_ = "grid.pcoqs.proposition-1.rank[scores=mine,n=500,rho=0.5]"
+    (row,) = (row for row in of_a_pool if row.claim.id == id_)
+    outcome = row.check(Context(seed=0, name=id_, significance=1e-6, effort=0.1))
+    assert outcome.verdict is not Verdict.REFUTED
+    assert len(outcome.figures) == 1
+    assert all(isinstance(row.check, WithoutFigures) for row in suite("theorems"))
+
+
+def test_figures_are_refused_of_a_suite_that_has_them_anyway(capsys) -> None:
+    assert main(["run", "--figures", "--only", "ldpcp.krr"]) == 2
+    assert "--suite papers takes no figures; theorems does" in capsys.readouterr().err

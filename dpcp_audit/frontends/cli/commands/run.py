@@ -26,6 +26,11 @@ def add_parser(commands: Commands) -> None:
     )
     arguments.add_selection(parser, default_suite=None)
     add_suite_options(parser)
+    parser.add_argument(
+        "--figures",
+        action="store_true",
+        help="keep a figure of each finding, of a suite that leaves them out, such as theorems",
+    )
     parser.set_defaults(execute=execute)
 
 
@@ -98,6 +103,7 @@ def _chosen(options: argparse.Namespace) -> dict[str, Any]:
         "strict": options.strict or None,
         "suite": getattr(options, "suite", None),
         "pools": tuple(getattr(options, "pool", ())) or None,
+        "options": {"figures": True} if getattr(options, "figures", False) else None,
     }
     return {name: value for name, value in chosen.items() if value is not None}
 
