@@ -58,11 +58,13 @@ class UniformEvent(Stated):
     epsilon: float = field(metadata=EPSILON)
     delta: float = field(metadata=DELTA)
     two_sided: bool = False
+    correction: float = 1.0
     statistic: str = field(default="uniform error of F̂c", init=False)
 
     def __post_init__(self) -> None:
         _validate.integer(n=self.n, at_least=1)
         _validate.open_unit(delta=self.delta)
+        _validate.non_negative(correction=self.correction)
 
     @property
     def says(self) -> Statement:
@@ -97,7 +99,17 @@ class UniformEvent(Stated):
     @property
     def bounds(self) -> dict[str, float]:
         """Δ = sqrt(log(4/δ)/(2nh²))."""
-        return {"Δ": dkw_width(n=self.n, beta=self.response.beta, delta=self.delta)}
+        width = dkw_width(n=self.n, beta=self.response.beta, delta=self.delta)
+        return {"Δ": self.correction * width}
+
+    @property
+    def correction_name(self) -> str:
+        """Δ_L."""
+        return "Δ_L"
+
+    def scaled(self, factor: float) -> UniformEvent:
+        """Return the theorem with Δ_L multiplied by ``factor`` ≥ 0."""
+        return replace(self, correction=factor)
 
     @property
     def parameters(self) -> PlainData:
@@ -109,6 +121,7 @@ class UniformEvent(Stated):
             "delta": self.delta,
             "two_sided": self.two_sided,
             "population": self.pool_name,
+            **({"correction": self.correction} if self.correction != 1 else {}),
         }
 
     @cached_property
@@ -125,4 +138,5 @@ class UniformEvent(Stated):
             error = self._cells.estimates(self.n, size, rng=rng) - self._cells.true_cdf
             parts.append((np.abs(error) if self.two_sided else error).max(axis=1))
         supremum = np.concatenate(parts)
-        return TheoremTrials(supremum, supremum > limit)
+        width = dkw_width(n=self.n, beta=self.response.beta, delta=self.delta)
+        return TheoremTrials(supremum, supremum > limit, needed=supremum / width)

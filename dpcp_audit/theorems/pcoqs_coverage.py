@@ -22,6 +22,7 @@ from dpcp_audit.theorems.statement import Stated, Statement
 from dpcp_audit.theorems.theorem import ROUNDING, FailureRate, TheoremTrials, outside
 
 if TYPE_CHECKING:
+    from dpcp_audit._types import FloatArray
     from dpcp_audit.checks import Check
     from dpcp_audit.mechanisms.pcoqs.release import PCOQS
     from dpcp_audit.results import PlainData
@@ -196,7 +197,14 @@ class RankError(Stated):
         """Run the search on fresh scores and compare the count at its result with the rank."""
         mechanism = with_errors(self.mechanism, n=self.n, noise=self.noise)
         run = mechanism.trials(self.population, n=self.n, trials=count, rng=rng)
-        return TheoremTrials(run.rank_error, run.rank_error > self.limit)
+        noise = noise_rank_error(self.mechanism, beta=self.beta, bound=self.noise_bound)
+        needed = (run.rank_error - self.window_count) / noise
+        return TheoremTrials(run.rank_error, run.rank_error > self.limit, needed=needed)
+
+    @property
+    def correction_name(self) -> str:
+        """τ*."""
+        return "τ*"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -311,7 +319,8 @@ class CoverageTheorem(Stated):
         """Run ``count`` trials in the theorem's reading."""
         if self.reading is CoverageReading.CONDITIONAL:
             run = self.calibrator.trials(self.population, n=self.n, trials=count, rng=rng)
-            return TheoremTrials(run.coverage, outside(run.coverage, self.bounds))
+            failed = outside(run.coverage, self.bounds)
+            return TheoremTrials(run.coverage, failed, needed=self._needed(run.coverage))
         noise = rng.standard_normal((self.mechanism.rounds, count))
         parts = [
             coverage_given_noise(
@@ -325,7 +334,17 @@ class CoverageTheorem(Stated):
         means = np.concatenate([part.coverage for part in parts])
         error = max(part.error for part in parts)
         clearly = outside(means, self.bounds, margin=error)
-        return TheoremTrials(means, clearly, outside(means, self.bounds, margin=-error) & ~clearly)
+        undecided = outside(means, self.bounds, margin=-error) & ~clearly
+        return TheoremTrials(means, clearly, undecided, needed=self._needed(means, error))
+
+    def _needed(self, coverage: FloatArray, error: float = 0.0) -> FloatArray | None:
+        """Return the multiples of τ* that would do; of α* that is not told by the coverage."""
+        if self.corrected:
+            return None
+        short = (1 - self.mechanism.alpha - coverage + error) * (self.n + 1)
+        over = (coverage + error - (1 - self.mechanism.alpha)) * (self.n + 1) - 1
+        beyond = np.maximum(short, over) - self.window_count
+        return beyond / noise_rank_error(self.mechanism, beta=self.beta)
 
     def check(self, *, n_trials: int = 20_000) -> Check:
         """Return the check: computed for one calibrated set of at most 10⁴ scores, else sampled."""

@@ -15,6 +15,7 @@ from dpcp_audit.results import Count, Evidence, Outcome, PlainData, Power
 from dpcp_audit.stats import rate_power
 from dpcp_audit.stats.intervals import clopper_pearson
 from dpcp_audit.stats.trial_summary import Spread
+from dpcp_audit.theorems.tightness import Tightness
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,6 +30,8 @@ CHUNK = 50_000
 """Trials in a chunk, unless a check says otherwise."""
 ROUNDING = 1e-12
 """By how much a statistic may overstep a bound before it counts: 1 − 0.7 is not quite 0.3."""
+MULTIPLES = tuple(step / 100 for step in range(151))
+"""The multiples of its correction at which trials of a theorem are counted."""
 RESOLUTION = 1.5
 """Trials of a theorem are cheap: a check has to be able to refute 1.5 times the claimed rate."""
 
@@ -38,11 +41,14 @@ class TheoremTrials(NamedTuple):
 
     ``undecided`` marks trials whose own error leaves open whether they failed: they count
     as failures in the upper limit of the failure probability, and not in the lower.
+    ``needed`` is the smallest multiple of the theorem's correction at which each trial would have
+    been within the bounds, where that is known.
     """
 
     statistic: FloatArray
     failed: BoolArray
     undecided: BoolArray | None = None
+    needed: FloatArray | None = None
 
     @property
     def undecided_only(self) -> int:
@@ -130,6 +136,7 @@ class FailureRate:
             "failed": int(part.failed.sum()),
             "undecided": part.undecided_only,
             "spread": Spread.of(part.statistic).as_data(),
+            "beyond": [] if part.needed is None else beyond_multiples(part.needed),
         }
 
     def combine(self, context: Context, results: Sequence[PlainData]) -> Outcome:
@@ -140,7 +147,7 @@ class FailureRate:
         undecided = sum(part["undecided"] for part in results)
         tally = Count(of="failures", hits=failures, trials=count, undecided=undecided)
         limits = rate_limits(tally, context.significance)
-        return conclude(
+        outcome = conclude(
             rate_evidence(self.theorem, limits, tally, context=context),
             lambda: undetected(self.smallest_violation(context), tally),
             detect=RESOLUTION,
@@ -148,6 +155,11 @@ class FailureRate:
             note=mean_note(spread, self.theorem),
             figures=(histogram(spread, self.theorem),),
         )
+        beyond = [sum(each) for each in zip(*(part["beyond"] for part in results), strict=True)]
+        if not beyond:
+            return outcome
+        tight = certified_tightness(self.theorem, beyond, tally, context.significance)
+        return replace(outcome, note=f"{outcome.note} {tight.words}", tables=(tight.table(),))
 
     def smallest_violation(self, context: Context) -> Power:
         """Return the smallest failure probability that is refuted with probability 0.95.
@@ -169,6 +181,33 @@ class FailureRate:
         return rate_power.draws_needed(
             self.theorem.allowed_failure, violation, significance=significance
         )
+
+
+def beyond_multiples(needed: FloatArray) -> list[int]:
+    """Return how many trials need more than each of ``MULTIPLES``."""
+    return [int((needed > multiple).sum()) for multiple in MULTIPLES]
+
+
+def certified_tightness(
+    theorem: Theorem, beyond: Sequence[int], tally: Count, significance: float
+) -> Tightness:
+    """Return a theorem's tightness by trials, with a multiple that certainly would do.
+
+    The multiples are tried from the largest one down until the upper limit of the failure rate
+    exceeds δ: one level for all of them, since the sequence is fixed.
+    """
+    enough = math.inf
+    for multiple, hits in zip(reversed(MULTIPLES), reversed(beyond), strict=True):
+        counted = replace(tally, hits=hits)
+        if rate_limits(counted, significance)[1] > theorem.allowed_failure:
+            break
+        enough = multiple
+    return Tightness(
+        correction=getattr(theorem, "correction_name", "the correction"),
+        failure=tally.hits / tally.trials,
+        allowed=theorem.allowed_failure,
+        multiple=enough,
+    )
 
 
 def outside(
