@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray, IntArray
 
 _E = TypeVar("_E", bound=StrEnum)
+_LARGEST_INTEGER = 2**63 - 1
 
 
 def _fail(name: str, must: str, got: Any) -> ValueError:
@@ -34,7 +35,7 @@ def _show(got: object) -> str:
 
 
 def _number(name: str, value: Any) -> float:
-    if isinstance(value, bool | np.bool_ | str | bytes) or value is None:
+    if isinstance(value, bool | np.bool_ | str | bytes) or value is None or _is_complex(value):
         raise _fail(name, "be a number", value)
     try:
         number = float(value)
@@ -45,6 +46,17 @@ def _number(name: str, value: Any) -> float:
     if math.isnan(number):
         raise _fail(name, "be a number", value)
     return number
+
+
+def _is_complex(value: Any) -> bool:
+    """Tell whether a value is a complex number of NumPy, which ``float`` takes."""
+    return isinstance(value, np.complexfloating) or (is_array(value) and value.dtype.kind == "c")
+
+
+def number(**arguments: object) -> None:
+    """Each argument must be a number; infinite ones are."""
+    for name, value in arguments.items():
+        _number(name, value)
 
 
 def finite(**arguments: object) -> None:
@@ -82,8 +94,11 @@ def closed_unit(**arguments: object) -> None:
             raise _fail(name, "lie in [0, 1]", value)
 
 
-def integer(*, at_least: int, **arguments: object) -> None:
-    """Each argument must be a whole number (not a bool) of at least ``at_least``."""
+def integer(*, at_least: int, at_most: int | None = _LARGEST_INTEGER, **arguments: object) -> None:
+    """Each argument must be a whole number (not a bool), from ``at_least`` to ``at_most``.
+
+    Numbers of more than 64 bits, which no count is, are refused unless ``at_most`` is None.
+    """
     for name, value in arguments.items():
         if isinstance(value, bool | np.bool_):
             raise _fail(name, "be an integer", value)
@@ -93,6 +108,8 @@ def integer(*, at_least: int, **arguments: object) -> None:
             raise _fail(name, "be an integer", value) from None
         if number < at_least:
             raise _fail(name, f"be an integer >= {at_least}", value)
+        if at_most is not None and number > at_most:
+            raise _fail(name, f"be an integer <= {at_most}", value)
 
 
 def bounds(value: object, *, name: str = "bounds") -> tuple[float, float]:
@@ -122,6 +139,18 @@ def instance(*kinds: type, **arguments: object) -> None:
 
 def array(value: object, *, name: str, ndim: int) -> FloatArray:
     """Return a finite, non-empty float64 array of ``ndim`` dimensions."""
+    result = reals(value, name=name)
+    if result.ndim != ndim:
+        raise _fail(name, f"have {ndim} dimension(s)", f"shape {result.shape}")
+    if result.size == 0:
+        raise _fail(name, "not be empty", value)
+    if not np.isfinite(result).all():
+        raise _fail(name, "hold finite numbers only", result[~np.isfinite(result)][:3])
+    return result
+
+
+def reals(value: object, *, name: str) -> FloatArray:
+    """Return a float64 array of any shape; texts, complex numbers and dates are no numbers."""
     try:
         given = np.asarray(value)
         real = given.dtype.kind in "biuf" or (given.dtype.kind == "O" and not _holds_texts(given))
@@ -130,12 +159,6 @@ def array(value: object, *, name: str, ndim: int) -> FloatArray:
         result = None
     if result is None:
         raise _fail(name, "be an array of numbers", value)
-    if result.ndim != ndim:
-        raise _fail(name, f"have {ndim} dimension(s)", f"shape {result.shape}")
-    if result.size == 0:
-        raise _fail(name, "not be empty", value)
-    if not np.isfinite(result).all():
-        raise _fail(name, "hold finite numbers only", result[~np.isfinite(result)][:3])
     return result
 
 
@@ -170,7 +193,10 @@ def probabilities(value: object, *, name: str = "probabilities") -> FloatArray:
 
 def labels(value: object, *, n_classes: int, name: str = "labels") -> IntArray:
     """Return an integer array of labels in {0, ..., n_classes-1}, of any shape."""
-    result = np.asarray(value)
+    try:
+        result = np.asarray(value)
+    except ValueError:  # rows of several lengths
+        raise _fail(name, "hold integers", value) from None
     if result.size == 0:
         raise _fail(name, "not be empty", value)
     if not np.issubdtype(result.dtype, np.integer):

@@ -39,7 +39,7 @@ class Context:
     effort: float = 1.0
 
     def __post_init__(self) -> None:
-        _validate.integer(seed=self.seed, at_least=0)
+        _validate.integer(seed=self.seed, at_least=0, at_most=None)
         _validate.open_unit(significance=self.significance)
         _validate.positive(effort=self.effort)
 

@@ -14,6 +14,8 @@ from dpcp_audit.audits.certificates import Certificate, Hits, certify, prefers_c
 from dpcp_audit.audits.search.event_search import Event
 from dpcp_audit.audits.search.feature_cells import Automatic, choose_event
 from dpcp_audit.decisions import conclude
+from dpcp_audit.guarantees import PrivacyGuarantee
+from dpcp_audit.neighbours import Neighbours
 from dpcp_audit.targets.degenerate import Randomness, draw, probe, require_random
 
 if TYPE_CHECKING:
@@ -22,8 +24,6 @@ if TYPE_CHECKING:
     from dpcp_audit._types import BoolArray, FloatArray
     from dpcp_audit.audits.search.event_search import EventSearch
     from dpcp_audit.checks import Context
-    from dpcp_audit.guarantees import PrivacyGuarantee
-    from dpcp_audit.neighbours import Neighbours
     from dpcp_audit.results import Outcome, PlainData, Power
 
 _PROBE_STREAM = 1000
@@ -86,6 +86,12 @@ class SampledPrivacy:
     witness: PlainData = field(default_factory=dict[str, Any])
 
     def __post_init__(self) -> None:
+        if not callable(self.sample):
+            raise ValueError(  # noqa: TRY004  (as every other bad input)
+                f"sample must be callable, got {self.sample!r}"
+            )
+        _validate.instance(PrivacyGuarantee, guarantee=self.guarantee)
+        _validate.instance(Neighbours, neighbours=self.neighbours)
         _validate.integer(n_samples=self.n_samples, at_least=200)
         _validate.open_unit(pilot_share=self.pilot_share)
         _validate.choice(Certificate, certificate=self.certificate)

@@ -135,8 +135,7 @@ def prediction_sets(scores: ArrayLike, threshold: float) -> BoolArray:
     ndarray of bool, shape (n, k)
     """
     values = _validate.array(scores, name="scores", ndim=2)
-    if not isinstance(threshold, int | float) or np.isnan(threshold):
-        raise ValueError(f"threshold must be a number, got {threshold!r}")
+    _validate.number(threshold=threshold)
     return values <= threshold
 
 

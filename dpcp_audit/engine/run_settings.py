@@ -59,7 +59,7 @@ class RunSettings:
     skipped: tuple[Skipped, ...] = ()
 
     def __post_init__(self) -> None:
-        _validate.integer(seed=self.seed, at_least=0)
+        _validate.integer(seed=self.seed, at_least=0, at_most=None)
         _validate.choice(Profile, profile=self.profile)
         _validate.open_unit(false_alarm=self.false_alarm)
         if self.false_alarm < LEAST_FALSE_ALARM:

@@ -180,6 +180,7 @@ def debiased_cdf(noisy: ArrayLike, uniform: ArrayLike, *, beta: float) -> FloatA
     beta : float
         The probability of a uniform label, in [0, 1).
     """
+    _validate.number(beta=beta)
     if not 0 <= beta < 1:
         raise ValueError(f"beta must lie in [0, 1), got {beta!r}")
     return (_numbers(noisy, "noisy") - beta * _numbers(uniform, "uniform")) / (1 - beta)
@@ -200,4 +201,5 @@ def _unit(value: ArrayLike, name: str) -> FloatArray:
 
 
 def _numbers(value: ArrayLike, name: str) -> FloatArray:
-    return _validate.array(value, name=name, ndim=np.ndim(value))
+    values = _validate.reals(value, name=name)
+    return _validate.array(values, name=name, ndim=values.ndim)

@@ -134,6 +134,9 @@ def betting_lower_bound(counts: IntArray, *, delta: float = 0.0, significance: f
         How often (X, Y) = 00, 01, 10, 11 has occurred.
     """
     _validate.open_unit(significance=significance)
+    held = _validate.array(counts, name="counts", ndim=1)
+    if held.shape != (4,) or (held < 0).any() or (held != np.floor(held)).any():
+        raise ValueError(f"counts must be four integers >= 0, got {counts!r}")
 
     def refuted(epsilon: float) -> bool:
         test = BettingTest(epsilon=epsilon, delta=delta)

@@ -38,6 +38,8 @@ def clopper_pearson(
     _validate.integer(trials=trials, at_least=1)
     _validate.open_unit(significance=significance)
     if isinstance(successes, np.ndarray):
+        if not np.issubdtype(successes.dtype, np.integer):
+            raise ValueError(f"successes must hold integers, got {successes.dtype}")
         if successes.size:
             _check_counts(int(successes.min()), int(successes.max()), trials)
         return _beta_limits(successes, trials, significance / 2)
@@ -68,10 +70,11 @@ def mean_interval(
     Empirical Bernstein (Maurer and Pontil 2009, Theorem 4), each side at
     ``significance``/2, valid for any law on ``bounds``.
     """
-    samples = np.atleast_1d(np.asarray(values, dtype=np.float64))
+    samples = np.atleast_1d(_validate.reals(values, name="values"))
     low, high = _validate.bounds(bounds)
     count = samples.shape[-1]
-    _validate.integer(n_values=count, at_least=2)
+    if count < 2:
+        raise ValueError(f"values must hold two numbers or more, got {count}")
     outside = samples[~((samples >= low) & (samples <= high))]  # NaN is outside too
     if outside.size:
         raise ValueError(f"values must lie in [{low:g}, {high:g}], got {outside[:3]}")
@@ -98,8 +101,8 @@ def mean_limits(
     """
     low, high = _validate.bounds(bounds)
     _validate.open_unit(significance=significance)
-    _validate.integer(n_values=count, at_least=2)
-    centre = np.asarray(mean, dtype=np.float64)
+    _validate.integer(count=count, at_least=2)
+    centre = _validate.reals(mean, name="mean")
     radius = mean_radius(variance, count, width=high - low, significance=significance)
     return np.maximum(low, centre - radius), np.minimum(high, centre + radius)
 
@@ -108,7 +111,10 @@ def mean_radius(
     variance: ArrayLike, count: int, *, width: float, significance: float
 ) -> FloatArray:
     """Return the empirical-Bernstein radius of a variable whose range has the given width."""
+    _validate.open_unit(significance=significance)
+    _validate.integer(count=count, at_least=2)
+    _validate.positive(width=width)
     log_term = math.log(4 / significance)
-    spread = np.asarray(variance, dtype=np.float64)
+    spread = _validate.reals(variance, name="variance")
     slack = 7 * width * log_term / (3 * (count - 1))
     return np.asarray(np.sqrt(2 * spread * log_term / count) + slack)

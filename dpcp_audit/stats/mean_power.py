@@ -32,7 +32,6 @@ def smallest_violation(
     _validate.non_negative(variance=variance)
     _validate.open_unit(detection=detection)
     low, high = _validate.bounds(bounds)
-    _validate.integer(n_values=count, at_least=2)
     radius = mean_radius(variance, count, width=high - low, significance=significance)
     return float(radius) + float(ndtri(detection)) * math.sqrt(variance / count)
 
@@ -47,6 +46,8 @@ def draws_needed(
 ) -> int:
     """Return the fewest values at which a mean that misses its bound by ``miss`` is refuted."""
     _validate.positive(miss=miss)
+    _validate.non_negative(variance=variance)
+    _validate.open_unit(significance=significance)
     needed = fewest(
         lambda count: (
             smallest_violation(
@@ -57,5 +58,8 @@ def draws_needed(
         at_least=2,
     )
     if needed is None:
-        raise ValueError(f"miss is too small, got {miss!r}")
+        raise ValueError(
+            f"miss is too small for variance = {variance!r} and significance = {significance!r}, "
+            f"got {miss!r}"
+        )
     return needed

@@ -57,6 +57,9 @@ def rate_reaching(successes: int, trials: int, *, detection: float, at_least: fl
 
     Infinity where ``successes`` exceeds ``trials``.
     """
+    _validate.integer(successes=successes, trials=trials, at_least=0)
+    _validate.open_unit(detection=detection)
+    _validate.closed_unit(at_least=at_least)
     if successes > trials:
         return math.inf
     return turn(

@@ -68,6 +68,7 @@ def smallest_violation(
     ``trials`` samples of each. Infinity where not even p = 1 is refuted so often.
     """
     _validate.open_unit(p_prime=p_prime, significance=significance, detection=detection)
+    _validate.integer(trials=trials, at_least=1)
     test = RatioTest(n=trials, n_prime=trials, epsilon=epsilon, delta=delta)
     p = rate_detected(test, p_prime, significance=significance, detection=detection)
     return math.log(p - delta) - math.log(p_prime)
@@ -87,11 +88,16 @@ def draws_needed(
     Up to the ripple of a few samples that whole counts leave in the power.
     """
     _validate.open_unit(p_prime=p_prime, significance=significance, detection=detection)
-    p = math.exp(true_epsilon) * p_prime + delta
-    if not true_epsilon > epsilon or p > 1:
+    _validate.finite(true_epsilon=true_epsilon)
+    _validate.non_negative(epsilon=epsilon)
+    _validate.closed_unit(delta=delta)
+    largest = math.log((1 - delta) / p_prime) if delta < 1 else -math.inf
+    if not epsilon < true_epsilon <= largest:
         raise ValueError(
-            f"true_epsilon must exceed epsilon = {epsilon!r} and keep p <= 1, got {true_epsilon!r}"
+            f"true_epsilon must exceed epsilon = {epsilon!r} and keep e^true_epsilon * p_prime + "
+            f"delta at most 1, got {true_epsilon!r} with p_prime = {p_prime!r}, delta = {delta!r}"
         )
+    p = math.exp(true_epsilon) * p_prime + delta
 
     def detected(trials: int) -> bool:
         test = RatioTest(n=trials, n_prime=trials, epsilon=epsilon, delta=delta)
@@ -99,5 +105,7 @@ def draws_needed(
 
     needed = fewest(detected, at_least=16, share=_PRECISION, most=2**40)
     if needed is None:
-        raise ValueError(f"true_epsilon is too close to epsilon, got {true_epsilon!r}")
+        raise ValueError(
+            f"true_epsilon is too close to epsilon, or p_prime too small, got {true_epsilon!r}"
+        )
     return needed

@@ -43,6 +43,8 @@ _STEP = 1.0
 _REFINEMENTS = 6
 _TOLERANCE = 0.005
 _BISECTIONS = 36
+_LEAST = 1e-100
+"""Of a resolution, and of a significance: below, the arithmetic gives out."""
 _LARGEST_EPSILON = 50.0
 
 
@@ -253,6 +255,10 @@ def epsilon_lower_bound(
     """
     _validate.open_unit(significance=significance)
     _validate.positive(resolution=resolution)
+    if significance < _LEAST:
+        raise ValueError(f"significance must be at least {_LEAST:g}, got {significance!r}")
+    if resolution < _LEAST:
+        raise ValueError(f"resolution must be at least {_LEAST:g}, got {resolution!r}")
 
     def refuted(steps: int) -> bool:
         test = RatioTest(n=n, n_prime=n_prime, epsilon=steps * resolution, delta=delta)

@@ -70,8 +70,8 @@ def test_mean_interval_over_the_last_axis_is_not_vacuous() -> None:
         (lambda: clopper_pearson(1, 4, significance=0.0), "significance"),
         (lambda: mean_interval([0.1, 1.2], bounds=(0, 1), significance=0.1), "values"),
         (lambda: mean_interval([0.1, math.nan], bounds=(0, 1), significance=0.1), "values"),
-        (lambda: mean_interval([0.1], bounds=(0, 1), significance=0.1), "n_values"),
-        (lambda: mean_interval(0.1, bounds=(0, 1), significance=0.1), "n_values"),
+        (lambda: mean_interval([0.1], bounds=(0, 1), significance=0.1), "values"),
+        (lambda: mean_interval(0.1, bounds=(0, 1), significance=0.1), "values"),
         (lambda: mean_interval([0.1, 0.2], bounds=(1, 0), significance=0.1), "bounds"),
     ],
 )

@@ -44,7 +44,7 @@ def test_a_wider_range_takes_more() -> None:
     ("call", "name"),
     [
         (lambda: smallest_violation(-1.0, 10, bounds=UNIT, significance=0.1), "variance"),
-        (lambda: smallest_violation(1.0, 1, bounds=UNIT, significance=0.1), "n_values"),
+        (lambda: smallest_violation(1.0, 1, bounds=UNIT, significance=0.1), "count"),
         (lambda: smallest_violation(1.0, 9, bounds=(1, 0), significance=0.1), "bounds"),
         (lambda: draws_needed(0.1, 0.0, bounds=UNIT, significance=0.1), "miss"),
     ],

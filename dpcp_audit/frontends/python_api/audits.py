@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dpcp_audit import _validate
 from dpcp_audit import options as tables
 from dpcp_audit._plain_data import is_sequence
 from dpcp_audit._values import Choice, wrong
@@ -149,6 +150,7 @@ def run(
     >>> result = dp.run(only="ldpcp.thm1*", jobs=1)  # doctest: +SKIP
     """
     run_options = {"seed": seed, "false_alarm": false_alarm, "strict": strict}
+    _validate.instance(str, suite=suite)
     settings = RunSettings(
         suite=suite,
         profile=Choice(Profile).read(profile, "profile"),

@@ -251,7 +251,7 @@ def optimal_gamma(n: int, *, alpha: float, epsilon: float) -> float:
     _validate.open_unit(alpha=alpha)
     _validate.positive(epsilon=epsilon)
     linear = alpha * epsilon * (n + 1) * (1 - alpha) / 2 + 2 * alpha
-    root = 2 / (linear + math.sqrt(linear**2 - 4 * alpha**2))
+    root = 2 / (linear + math.sqrt(linear * linear - 4 * alpha**2))  # 0 where linear² overflows
     return min(root, _CLIP)
 
 

@@ -58,7 +58,7 @@ class Grid:
 
     def __post_init__(self) -> None:
         _validate.integer(trials=self.trials, at_least=2)
-        _validate.integer(seed=self.seed, at_least=0)
+        _validate.integer(seed=self.seed, at_least=0, at_most=None)
         for name in ("methods", "subjects", "sizes", "epsilons", "alphas"):
             if not getattr(self, name):
                 raise ValueError(f"{name} must not be empty")

@@ -1,0 +1,172 @@
+"""Every public callable with every kind of bad value: accepted, or refused by the argument's name.
+
+A call that is good but for one argument either returns or raises a ``ValueError`` whose message
+names that argument; never anything else.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import dpcp_audit as dp
+from dpcp_audit.audits.accounting import Training
+from dpcp_audit.audits.sampled import SampledPrivacy
+from dpcp_audit.checks import Context
+from dpcp_audit.data import scores
+from dpcp_audit.data.pools import ProbabilityPool
+from dpcp_audit.data.populations import Beta
+from dpcp_audit.mechanisms.conformal import SplitConformal, conformal_rank
+from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ, optimal_gamma
+from dpcp_audit.mechanisms.gaussian import GaussianMechanism
+from dpcp_audit.mechanisms.histlap import HistLap
+from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.mechanisms.randomized_response import (
+    BinaryRandomizedResponse,
+    KaryRandomizedResponse,
+    debiased_cdf,
+)
+from dpcp_audit.mechanisms.shuffle.shuffled_bits import ShuffledBinaryResponse
+from dpcp_audit.mechanisms.shuffle.shuffled_krr import ShuffledKaryResponse
+from dpcp_audit.neighbours import Neighbours, Relation
+from dpcp_audit.stats import (
+    betting,
+    confidence_sequence,
+    interval_power,
+    intervals,
+    mean_power,
+    rate_power,
+    ratio_power,
+    ratio_test,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+BAD: tuple[Any, ...] = (
+    *(None, True, "x", "0.5", b"0.5", 0.5j, object(), {}, {"a": 1}, [], [1, "x"], [[0.5], [1, 2]]),
+    *(math.nan, math.inf, -math.inf, -1, 0, 0.5, 3, 1e300, 10**400, -(10**400), 1e-320),
+    *(np.array([]), np.array([math.nan]), np.array(["a"]), np.zeros((2, 2, 2)), np.array(0.5j)),
+)
+TABLE = [[0.7, 0.3], [0.2, 0.8]]
+LEVEL = {"significance": 0.05}
+PAIR = Neighbours(relation=Relation.SUBSTITUTION, value=[0.0], neighbour=[1.0])
+
+
+def noisy(values: Any, size: int, /, *, rng: np.random.Generator) -> Any:
+    return np.mean(values) + rng.laplace(size=size)
+
+
+def mean(scores: Any, size: int, *, rng: np.random.Generator) -> Any:
+    return np.mean(scores) + rng.laplace(size=size)
+
+
+def audited(function: Any, guarantee: Any, **options: Any) -> dp.Result:
+    return dp.audit(function, guarantee, **options)
+
+
+def covered(at_least: Any, confidence: Any) -> dp.Result:
+    options: dict[str, Any] = {"n": 5, "vectorised": True, "draws": 200}
+    return dp.covers(mean, at_least=at_least, confidence=confidence, **options)
+
+
+def ran(suite: Any, profile: Any) -> dp.Result:
+    return dp.run(suite, profile=profile, only="ldpcp.krr", jobs=1)
+
+
+CALLS: list[tuple[Callable[..., Any], dict[str, Any]]] = [
+    (dp.PureDP, {"epsilon": 1.0}),
+    (dp.ApproxDP, {"epsilon": 1.0, "delta": 0.1}),
+    (dp.ZCDP, {"rho": 0.5}),
+    (dp.RenyiDP, {"alpha": 2.0, "epsilon": 1.0}),
+    (dp.GaussianDP, {"mu": 1.0}),
+    (dp.LocalDP, {"epsilon": 1.0}),
+    (dp.Coverage, {"at_least": 0.8, "at_most": 0.9, "confidence": 0.9}),
+    (Neighbours, {"relation": Relation.SUBSTITUTION, "value": 1, "neighbour": 2}),
+    (Context, {"seed": 0, "name": "a", "significance": 0.1, "effort": 1.0}),
+    (SampledPrivacy, {"sample": noisy, "guarantee": dp.PureDP(1.0), "neighbours": PAIR}),
+    (Training, {"n": 100, "batch_size": 10, "epochs": 2, "noise_multiplier": 1.0}),
+    (intervals.clopper_pearson, {"successes": 3, "trials": 10, **LEVEL}),
+    (intervals.mean_interval, {"values": [0.1, 0.2], "bounds": (0.0, 1.0), **LEVEL}),
+    (intervals.mean_limits,
+     {"mean": 0.5, "variance": 0.1, "count": 10, "bounds": (0.0, 1.0), **LEVEL}),
+    (intervals.mean_radius, {"variance": 0.1, "count": 10, "width": 1.0, **LEVEL}),
+    (betting.BettingTest, {"epsilon": 1.0, "delta": 0.1}),
+    (betting.betting_lower_bound, {"counts": np.array([5, 3, 2, 1]), "delta": 0.0, **LEVEL}),
+    (confidence_sequence.RateSequence, {"expected_rate": 0.5, "strength": 1.0, **LEVEL}),
+    (rate_power.smallest_violation, {"claimed": 0.1, "trials": 100, "detection": 0.9, **LEVEL}),
+    (rate_power.draws_needed, {"claimed": 0.1, "rate": 0.3, "detection": 0.9, **LEVEL}),
+    (rate_power.rate_reaching,
+     {"successes": 3, "trials": 10, "detection": 0.9, "at_least": 0.1}),
+    (ratio_power.smallest_violation,
+     {"p_prime": 0.3, "trials": 100, "epsilon": 1.0, "delta": 0.0, "detection": 0.9, **LEVEL}),
+    (ratio_power.draws_needed,
+     {"p_prime": 0.1, "true_epsilon": 2.0, "epsilon": 1.0, "delta": 0.0, "detection": 0.9,
+      **LEVEL}),
+    (ratio_test.RatioTest, {"n": 10, "n_prime": 10, "epsilon": 1.0, "delta": 0.1}),
+    (ratio_test.epsilon_lower_bound,
+     {"x": 9, "n": 10, "y": 1, "n_prime": 10, "delta": 0.0, "resolution": 0.1, **LEVEL}),
+    (interval_power.box_power,
+     {"p": 0.5, "p_prime": 0.1, "trials": 100, "epsilon": 1.0, **LEVEL}),
+    (mean_power.smallest_violation,
+     {"variance": 0.1, "count": 100, "bounds": (0.0, 1.0), "detection": 0.9, **LEVEL}),
+    (mean_power.draws_needed,
+     {"variance": 0.1, "miss": 0.2, "bounds": (0.0, 1.0), "detection": 0.9, **LEVEL}),
+    (GaussianMechanism, {"epsilon": 1.0, "delta": 1e-5, "sensitivity": 1.0}),
+    (HistLap, {"alpha": 0.1, "epsilon": 1.0, "n_bins": 10, "bounds": (0.0, 1.0)}),
+    (KaryRandomizedResponse, {"epsilon": 1.0, "k": 3}),
+    (BinaryRandomizedResponse, {"epsilon": 1.0}),
+    (debiased_cdf, {"noisy": [0.2, 0.5], "uniform": [0.3, 0.6], "beta": 0.5}),
+    (conformal_rank, {"n": 10, "alpha": 0.1}),
+    (SplitConformal, {"alpha": 0.1}),
+    (PCOQS, {"alpha": 0.1, "rho": 0.5, "bounds": (0.0, 1.0), "resolution": 0.01}),
+    (ExponQ, {"alpha": 0.1, "epsilon": 1.0, "n_candidates": 10, "gamma": 0.01}),
+    (optimal_gamma, {"n": 100, "alpha": 0.1, "epsilon": 1.0}),
+    (ShuffledBinaryResponse, {"epsilon": 1.0}),
+    (ShuffledKaryResponse, {"epsilon": 1.0, "k": 3}),
+    (scores.hps, {"probabilities": TABLE}),
+    (scores.aps, {"probabilities": TABLE, "u": [[0.5, 0.5], [0.1, 0.2]]}),
+    (scores.true_label_scores, {"scores": TABLE, "labels": [0, 1]}),
+    (scores.prediction_sets, {"scores": TABLE, "threshold": 0.5}),
+    (ProbabilityPool, {"name": "p", "probabilities": np.array(TABLE), "labels": np.array([0, 1])}),
+    (Beta, {"a": 1.0, "b": 2.0}),
+    (audited,
+     {"function": mean, "guarantee": dp.PureDP(1.0), "vectorised": True, "n": 10, "alpha": 0.1,
+      "bounds": (0.0, 1.0), "draws": 600, "tolerance": 0.0, "seed": 0, "false_alarm": 1e-3,
+      "strict": False, "options": {}, "neighbours": "substitution", "kind": "quantile"}),
+    (covered, {"at_least": 0.5, "confidence": 0.5}),
+    (ran, {"suite": "papers", "profile": "smoke"}),
+]  # fmt: skip
+
+
+def wrong(function: Callable[..., Any], good: dict[str, Any], name: str, value: Any) -> str:
+    """Return what is wrong with the answer to a bad value; "" where nothing is."""
+    try:
+        with np.errstate(all="ignore"):
+            function(**good | {name: value})
+    except ValueError as error:
+        said = str(error)
+        return "" if name in said or name.replace("_", "-") in said else f"{name} unnamed: {said}"
+    except Exception as error:  # noqa: BLE001  (whatever it is, it is the finding)
+        return f"{type(error).__name__}: {error}"
+    return ""
+
+
+@pytest.mark.parametrize(
+    ("function", "good"), CALLS, ids=lambda each: getattr(each, "__qualname__", "")
+)
+@pytest.mark.filterwarnings("ignore")
+def test_bad_values_are_accepted_or_refused_by_name(
+    function: Callable[..., Any], good: dict[str, Any]
+) -> None:
+    function(**good)
+    found = {
+        (name, repr(value)[:40]): what
+        for name in good
+        for value in BAD
+        if (what := wrong(function, good, name, value))
+    }
+    assert found == {}
