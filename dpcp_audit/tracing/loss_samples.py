@@ -62,7 +62,9 @@ class LossSample:
         """Return the losses of paths."""
         return cls(
             losses=np.array([path.loss for path in paths]),
-            departed=np.array([path.divergence is not None for path in paths], dtype=bool),
+            departed=np.array(
+                [path.divergence is not None and not path.certain for path in paths], dtype=bool
+            ),
         )
 
     @property
@@ -74,6 +76,15 @@ class LossSample:
     def mean(self) -> float:
         """The mean loss: an estimate of the Kullback–Leibler divergence."""
         return float(np.mean(self.losses))
+
+    @property
+    def largest(self) -> float:
+        """The largest loss of a path that does not depart, less its rounding: it is reached."""
+        losses = self.losses[~self.departed]
+        if not losses.size:
+            return 0.0
+        largest = float(losses.max())
+        return largest - ROUNDING * max(1.0, largest) if math.isfinite(largest) else largest
 
     def part(self, which: slice) -> LossSample:
         """Return some of the paths."""

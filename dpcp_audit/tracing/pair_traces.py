@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _REPLAYS = 2
 """Paths that are replayed on their own input."""
-_TREE = 2000
+_TREE = 600
 """Paths of a tree that are tried before it counts as large."""
 
 
@@ -159,15 +159,33 @@ def trace_pair(
     >>> round(found.forward.epsilon(0.0), 6), found.released
     (0.5, True)
     """
+    return trace_target(TracedTarget.of(function, options or {}), x, neighbour, draws=draws, rng=rng)
+
+
+def trace_target(
+    target: TracedTarget,
+    x: Any,
+    neighbour: Any,
+    *,
+    draws: int,
+    rng: np.random.Generator | int | None,
+    enumerate_all: bool = True,
+) -> PairTrace:
+    """Follow a target's noise on two inputs; the arguments are those of ``trace_pair``.
+
+    Parameters
+    ----------
+    enumerate_all : bool
+        Whether the whole law is enumerated where it is finite and small.
+    """
     _validate.integer(draws=draws, at_least=1)
     generator = _validate.generator(rng)
-    target = TracedTarget.of(function, options or {})
     ways = ((x, neighbour), (neighbour, x))
     try:
         for each, _ in ways:
             for seed in range(_REPLAYS):
                 require_replay(target, each, seed)
-        exact = _exact(target, x, neighbour)
+        exact = _exact(target, x, neighbour) if enumerate_all else None
         paths, values = _paths(target, ways, draws, generator)
     except UnfollowableError as end:
         return _unfollowed(end)
@@ -181,8 +199,12 @@ def trace_pair(
         leaks=leaks,
         unfollowed=unfollowed if exact is None else (),
         values=values,
-        released=all(path.released and path.divergence is None for path in everything),
+        released=all(_is_release(path) for path in everything),
     )
+
+
+def _is_release(path: PathLoss) -> bool:
+    return path.certain or (path.released and path.divergence is None)
 
 
 def _exact(target: TracedTarget, x: Any, neighbour: Any) -> FinitePair | None:

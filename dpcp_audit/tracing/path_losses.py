@@ -90,10 +90,12 @@ class PathLoss:
         Its parts.
     divergence : Divergence or None
         The departure.
+    certain : bool
+        Whether a departure shows an infinite loss: nothing was drawn, and the outputs differ.
     revealed : tuple of lines
         Where noise was revealed before data was added to it: a departure may come from that.
     released : bool
-        Whether everything that was observed is what the target returned.
+        Whether everything that was observed is returned as it is.
     moved : tuple of pairs of lines
         Where the neighbour's run observed the same at another line.
     silent : tuple of lines
@@ -103,6 +105,7 @@ class PathLoss:
     loss: float
     draws: tuple[DrawLoss, ...]
     divergence: Divergence | None
+    certain: bool
     revealed: tuple[Line, ...]
     released: bool
     moved: tuple[tuple[Line, Line], ...]
@@ -137,8 +140,9 @@ def path_loss(
         loss=loss,
         draws=parts,
         divergence=divergence,
+        certain=_is_certain(divergence, path, other),
         revealed=_revealed(path),
-        released=all(each.at_return for each in path.seen),
+        released=_is_released(path, output),
         moved=tuple(other.moved),
         silent=tuple(sorted(path.silent)),
     )
@@ -179,6 +183,25 @@ def _replayed(
         says = f"the output is {_shown(found)} in place of {_shown(output)}"
         return Divergence(departure=Departure.OUTPUT, says=says, line=target.home)
     return None
+
+
+def _is_released(path: PathRun, output: tuple[Atom, ...]) -> bool:
+    """Tell whether all that was observed are values that are returned as they are, in order.
+
+    What is sorted, chosen or rounded first is not: on some path that shows.
+    """
+    atoms = iter(output)
+    return all(
+        each.kind is Seen.VALUE and any(each.result == atom for atom in atoms)
+        for each in path.seen
+        if each.kind is not Seen.SETTLED
+    )
+
+
+def _is_certain(divergence: Divergence | None, path: PathRun, other: PathRun) -> bool:
+    """Tell whether two runs that draw nothing return different outputs."""
+    drawn = path.draws or other.draws
+    return divergence is not None and divergence.departure is Departure.OUTPUT and not drawn
 
 
 def _shown(output: tuple[Atom, ...]) -> str:

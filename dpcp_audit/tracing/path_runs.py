@@ -181,7 +181,7 @@ class PathRun:
         found = self._found(Seen.BIT, offset, terms, line)
         plain = how.holds(left.value, value_in(right))
         bit = bool(self.decided(Question(found, plain, terms, how)))
-        self._constrain(offset, terms, how if bit else how.negated)
+        self.constrain(offset, terms, how if bit else how.negated)
         return bit
 
     def extreme(self, numbers: Sequence[Any], *, largest: bool) -> int:
@@ -194,15 +194,24 @@ class PathRun:
         for form in forms:
             self._require_open(folded(form)[1], line)
         shadow = [value_in(each) for each in numbers]
-        place = shadow.index(max(shadow) if largest else min(shadow))
+        plain = shadow.index(max(shadow) if largest else min(shadow))
         draws = tuple(sorted({draw.index for form in forms for draw in form.terms}))
-        found = Observation(kind=Seen.PEAK, result=place, draws=draws, line=line)
-        place = int(self.decided(Question(found, place, {})))
+        found = Observation(kind=Seen.PEAK, result=plain, draws=draws, line=line)
         how = Ordering.GREATER if largest else Ordering.LESS
+        place = self.peak(found, numbers, how)
+        self.keep_peak(numbers, place, how)
+        return place
+
+    def peak(self, found: Observation, numbers: Sequence[Any], how: Ordering) -> int:
+        """Return which number is seen to lie beyond all others."""
+        del numbers, how
+        return int(self.decided(Question(found, found.result, {})))
+
+    def keep_peak(self, numbers: Sequence[Any], place: int, how: Ordering) -> None:
+        """Keep that one number lies beyond all others."""
         for index, other in enumerate(numbers):
             if index != place:
                 self._above(numbers[place], other, how)
-        return place
 
     def ufunc(self, ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: Any) -> Any:
         """Apply a ufunc of NumPy."""
@@ -218,9 +227,9 @@ class PathRun:
         if isinstance(form, Traced):
             offset, terms = folded(form)
             if terms:
-                self._constrain(offset, terms, how)
+                self.constrain(offset, terms, how)
 
-    def _constrain(self, offset: float, terms: Terms, how: Ordering) -> None:
+    def constrain(self, offset: float, terms: Terms, how: Ordering) -> None:
         """Keep what a comparison with 0 says of the draws."""
         if len(terms) > 1:
             self._join(offset, terms, how)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,8 @@ from dpcp_audit import _validate
 from dpcp_audit.mechanisms.laws import FiniteLaw, FinitePair
 from dpcp_audit.tracing.joined_draws import LOST, log_of_region
 from dpcp_audit.tracing.observations import Seen
+from dpcp_audit.tracing.path_likelihood import log_likelihoods
+from dpcp_audit.tracing.path_losses import require_replay
 from dpcp_audit.tracing.path_runs import PathRun
 from dpcp_audit.tracing.target_calls import TracedTarget
 from dpcp_audit.tracing.trace_errors import NeedsValuesError, NotFiniteError
@@ -34,7 +37,7 @@ if TYPE_CHECKING:
 MOST_PATHS = 20_000
 """Paths of one input that are run before the tree counts as not finite."""
 _PROBES = 16
-_HOPELESS = 2
+_HOPELESS = 1
 """Times as many paths as may be run: an estimate of the tree's size that ends the enumeration."""
 _CERTAIN = 1e-15
 """A fork less likely than this is rounding, where the other one is certain."""
@@ -71,18 +74,52 @@ class TreeRun(PathRun):
         found = asked.found
         if found.kind is Seen.SETTLED:
             result: Any = found.offset
-        elif len(asked.terms) != 1 or found.kind is Seen.PEAK:
-            raise NotFiniteError("several draws are compared", found.line)
         else:
-            ((draw, coefficient),) = asked.terms.items()
-            ways: Sequence[tuple[Any, float]] = (
-                _values(draw, coefficient, found)
-                if asked.how is None
-                else _bits(draw, coefficient, found.offset, asked.how)
-            )
-            result = self._way(ways)
-        self.seen.append(found)
+            result = self._way(self._ways(asked))
+        self.seen.append(found._replace(result=result))
         return result
+
+    def peak(self, found: Observation, numbers: Sequence[Any], how: Ordering) -> int:
+        """Fork over all numbers that may be the largest, or the smallest."""
+        ways = self._likelier(
+            [(place, partial(self.keep_peak, numbers, place, how)) for place in range(len(numbers))]
+        )
+        place = int(self._way(ways))
+        self.seen.append(found._replace(result=place))
+        return place
+
+    def _ways(self, asked: Question) -> Sequence[tuple[Any, float]]:
+        terms, offset = asked.terms, asked.found.offset
+        if asked.how is None:
+            if len(terms) > 1 or any(draw.joined for draw in terms):
+                raise NotFiniteError("the value of a sum of draws is read", asked.found.line)
+            ((draw, coefficient),) = terms.items()
+            return _values(draw, coefficient, asked.found)
+        if len(terms) == 1 and not any(draw.joined for draw in terms):
+            ((draw, coefficient),) = terms.items()
+            return _bits(draw, coefficient, offset, asked.how)
+        return self._likelier(
+            [
+                (bit, partial(self.constrain, offset, terms, how))
+                for bit, how in ((True, asked.how), (False, asked.how.negated))
+            ]
+        )
+
+    def _likelier(
+        self, options: Sequence[tuple[Any, Callable[[], None]]]
+    ) -> list[tuple[Any, float]]:
+        """Return the conditional log-probabilities of options, each of which adds constraints."""
+        before = float(log_likelihoods(self).sum())
+        regions = [draw.region for draw in self.draws]
+        flags, count = [draw.joined for draw in self.draws], len(self.joined)
+        ways: list[tuple[Any, float]] = []
+        for result, keep in options:
+            keep()
+            ways.append((result, float(log_likelihoods(self).sum()) - before))
+            del self.joined[count:]
+            for draw, region, flag in zip(self.draws, regions, flags, strict=True):
+                draw.region, draw.joined = region, flag
+        return [way for way in ways if way[1] > math.log(_CERTAIN)]
 
     def _way(self, ways: Sequence[tuple[Any, float]]) -> Any:
         place = 0
@@ -224,6 +261,8 @@ def enumerated(
     """
     _validate.integer(most=most, at_least=1)
     target = TracedTarget.of(function, options or {})
+    for each in (x, neighbour):
+        require_replay(target, each, 0)
     return pair_of(*(release_law(target, each, most=most) for each in (x, neighbour)))
 
 

@@ -1,0 +1,358 @@
+"""A privacy claim against the traces of a pair: what the noise pays for, path by path.
+
+In the scope ``transcript`` the claim is tested against all that the noisy values reveal. In the
+scope ``release`` a refutation needs that what was observed is what the function returns, or that
+its whole law was enumerated; by post-processing the release loses at most what the transcript does.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcp_audit import _validate
+from dpcp_audit.audits.exact import measure
+from dpcp_audit.audits.loss_bounds import event_loss
+from dpcp_audit.audits.search.pair_space import input_as_data
+from dpcp_audit.audits.trace_tables import trace_tables
+from dpcp_audit.decisions import decide, refutes
+from dpcp_audit.evidence import of_loss
+from dpcp_audit.guarantees import ApproxDP, GaussianDP, PureDP, RenyiDP
+from dpcp_audit.quantities import Quantity
+from dpcp_audit.results import Evidence, EvidenceKind, Outcome, Power, Verdict
+from dpcp_audit.stats.bisection import turn
+from dpcp_audit.stats.bounded_mean import MeanBets
+from dpcp_audit.tracing.pair_traces import PairTrace, trace_target
+
+if TYPE_CHECKING:
+    from dpcp_audit.checks import Context
+    from dpcp_audit.guarantees import PrivacyGuarantee
+    from dpcp_audit.neighbours import Neighbours
+    from dpcp_audit.results import PlainData
+    from dpcp_audit.tracing.loss_samples import LossSample
+    from dpcp_audit.tracing.target_calls import TracedTarget
+
+_POINTS = 12
+_NUMERICAL = 1e-9
+_LARGEST_FACTOR = 1e4
+_MISSED = 0.05
+
+
+class Scope(StrEnum):
+    """Of what a claim is taken to speak."""
+
+    RELEASE = "release"
+    """What leaves the function."""
+    TRANSCRIPT = "transcript"
+    """All that the noisy values reveal: what a composition proof bounds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TracedPrivacy:
+    """Traces a target on two neighbours and tests a guarantee.
+
+    Parameters
+    ----------
+    target : TracedTarget
+        The function.
+    guarantee : PrivacyGuarantee
+        The claim.
+    neighbours : Neighbours
+        The pair.
+    draws : int
+        Paths in each direction.
+    scope : Scope
+        Of what the claim speaks.
+    """
+
+    target: TracedTarget
+    guarantee: PrivacyGuarantee
+    neighbours: Neighbours[Any]
+    draws: int = 1000
+    scope: Scope = Scope.RELEASE
+
+    def __post_init__(self) -> None:
+        _validate.integer(draws=self.draws, at_least=2)
+        _validate.choice(Scope, scope=self.scope)
+
+    @property
+    def sampled(self) -> bool:
+        """The verdict takes from the error budget."""
+        return True
+
+    def __call__(self, context: Context) -> Outcome:
+        """Trace the pair and judge the claim."""
+        return self.judge(self.trace(context), context)
+
+    def trace(self, context: Context) -> PairTrace:
+        """Return the traces."""
+        return trace_target(
+            self.target,
+            self.neighbours.value,
+            self.neighbours.neighbour,
+            draws=self.draws,
+            rng=context.rng(),
+        )
+
+    def judge(self, trace: PairTrace, context: Context) -> Outcome:
+        """Return the outcome of traces."""
+        witness = self._witness(context)
+        if not trace.followed:
+            return _unknown(self.guarantee, trace, witness)
+        if trace.exact is not None and not isinstance(self.guarantee, GaussianDP):
+            return _of_law(self.guarantee, trace, witness)
+        return _of_paths(self.guarantee, trace, context.significance, self.scope, witness)
+
+    def _witness(self, context: Context) -> PlainData:
+        return {
+            "guarantee": str(self.guarantee),
+            "relation": str(self.neighbours.relation),
+            "value": input_as_data(self.neighbours.value),
+            "neighbour": input_as_data(self.neighbours.neighbour),
+            "scope": str(self.scope),
+            "draws": self.draws,
+            "seed": context.seed,
+        }
+
+
+def _unknown(guarantee: PrivacyGuarantee, trace: PairTrace, witness: PlainData) -> Outcome:
+    """Return that nothing is judged, and why."""
+    loss = event_loss(guarantee)
+    return Outcome(
+        verdict=Verdict.INCONCLUSIVE,
+        evidence=Evidence(
+            kind=EvidenceKind.INDICATIVE,
+            quantity=loss.quantity,
+            value=0.0,
+            lower=0.0,
+            upper=math.inf,
+            claimed=loss.claimed_at(0.5),
+            at=loss.at,
+            n_samples=trace.forward.size + trace.backward.size,
+        ),
+        witness=witness,
+        note=f"The noise cannot be followed: {trace.unfollowed[0]}.",
+        tables=trace_tables(trace),
+    )
+
+
+def _of_law(guarantee: PrivacyGuarantee, trace: PairTrace, witness: PlainData) -> Outcome:
+    """Return the outcome of the whole laws of the output."""
+    pair = trace.exact
+    assert pair is not None  # noqa: S101  (the caller made sure)
+    found = max(
+        (measure(guarantee, way) for way in (pair, pair.reversed())), key=lambda each: each.value
+    )
+    error = _NUMERICAL * max(1.0, abs(found.value)) if math.isfinite(found.value) else 0.0
+    evidence = Evidence(
+        kind=EvidenceKind.EXACT,
+        quantity=found.quantity,
+        value=found.value,
+        lower=found.value - error,
+        upper=found.value + error,
+        claimed=found.claimed,
+        at=found.at,
+    )
+    count = pair.law.log_mass.size
+    power = Power(
+        quantity=found.quantity,
+        smallest=found.claimed + error,
+        claimed=found.claimed,
+        detection=1.0,
+        at=found.at,
+        detail="on this pair",
+    )
+    return Outcome(
+        verdict=decide(evidence, power=power),
+        evidence=evidence,
+        power=None if refutes(evidence) else power,
+        witness=witness,
+        note=f"Every path was run: the whole law of the output, on {count} outputs, for ideal "
+        "draws.",
+        tables=trace_tables(trace),
+    )
+
+
+def _of_paths(
+    guarantee: PrivacyGuarantee,
+    trace: PairTrace,
+    significance: float,
+    scope: Scope,
+    witness: PlainData,
+) -> Outcome:
+    if isinstance(guarantee, PureDP):
+        evidence, power = _largest_loss(guarantee, trace, significance)
+    else:
+        evidence, power = _profile(guarantee, trace, significance)
+    refuted = refutes(evidence)
+    shown = scope is Scope.TRANSCRIPT or trace.released
+    if refuted and not shown:
+        verdict = Verdict.INCONCLUSIVE
+    elif not refuted and any(sample.departed.any() for sample in trace.samples):
+        verdict = Verdict.INCONCLUSIVE
+    else:
+        verdict = decide(evidence, power=power)
+    return Outcome(
+        verdict=verdict,
+        evidence=evidence if verdict is Verdict.REFUTED or not refuted else _held(evidence),
+        power=None if refuted else power,
+        witness=witness,
+        note=_note(trace, refuted=refuted, shown=shown),
+        tables=trace_tables(trace),
+    )
+
+
+def _held(evidence: Evidence) -> Evidence:
+    """Return evidence of the transcript that says nothing of the release from below."""
+    return replace(evidence, kind=EvidenceKind.INDICATIVE, lower=0.0, detail="of the transcript")
+
+
+def _note(trace: PairTrace, *, refuted: bool, shown: bool) -> str:
+    mean = max(sample.mean for sample in trace.samples)
+    parts = [f"The mean loss of what the noise reveals is {mean:.4g}."]
+    if trace.lines and trace.lines[0].mean_loss > 0:
+        top = trace.lines[0]
+        where = f"{top.location.file}:{top.location.line}"
+        parts.append(
+            f"{where} spends {top.share:.0%} of it, in {top.draws:.4g} {top.law} draws a run."
+        )
+    parts += [f"{leak}." for leak in trace.leaks[:3]]
+    if refuted and not shown:
+        parts.append(
+            "The noise that the code draws does not pay for the claim; whether the release shows "
+            "it is not known."
+        )
+    if trace.values:
+        parts.append("Comparisons of several draws count as if their values were revealed.")
+    return " ".join(parts)
+
+
+def _largest_loss(
+    guarantee: PureDP, trace: PairTrace, significance: float
+) -> tuple[Evidence, Power]:
+    """Return the largest loss of a path: ε is at least that, since such paths are drawn."""
+    largest = max(0.0, *(sample.largest for sample in trace.samples))
+    paths = trace.forward.size + trace.backward.size
+    evidence = of_loss(
+        Quantity.EPSILON,
+        max(sample.epsilon(0.0) for sample in trace.samples) if math.isinf(largest) else largest,
+        largest,
+        refuted=largest > guarantee.epsilon,
+        claimed=guarantee.epsilon,
+        confidence=1 - significance,
+        n_samples=paths,
+    )
+    share = -math.log(_MISSED) / trace.forward.size
+    power = Power(
+        quantity=Quantity.EPSILON,
+        smallest=guarantee.epsilon * (1 + _NUMERICAL) + _NUMERICAL,
+        claimed=guarantee.epsilon,
+        detail=f"if one path in {max(1, math.floor(1 / share))} reaches it",
+    )
+    return evidence, power
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Point:
+    """The ε at which a profile is tested, in one direction."""
+
+    sample: LossSample
+    epsilon: float
+    allowed: float
+    excess: float
+
+
+def _profile(
+    guarantee: PrivacyGuarantee, trace: PairTrace, significance: float
+) -> tuple[Evidence, Power]:
+    """Test δ(ε) at the ε that half of the paths choose, on the other half."""
+    point = max(
+        (_chosen(guarantee, sample) for sample in trace.samples), key=lambda each: each.excess
+    )
+    fresh = point.sample.part(slice(point.sample.size // 2, None))
+    found = fresh.delta(point.epsilon, significance=2 * significance)
+    loss = event_loss(guarantee)
+    claimed = loss.claimed_at(0.5)
+    refuted = found.lower > point.allowed
+    at_least = partial(_parameter, guarantee, point.epsilon)
+    evidence = of_loss(
+        loss.quantity,
+        _estimate(guarantee, trace),
+        at_least(found.lower),
+        refuted=refuted,
+        claimed=claimed,
+        confidence=1 - significance,
+        n_samples=trace.forward.size + trace.backward.size,
+        at=loss.at,
+    )
+    seen = _detectable(fresh, point, significance)
+    power = Power(
+        quantity=loss.quantity,
+        smallest=at_least(seen) if seen < 1 else math.inf,
+        claimed=claimed,
+        at=loss.at,
+        detail="if its δ(ε) is the largest that it may be",
+    )
+    return evidence, power
+
+
+def _chosen(guarantee: PrivacyGuarantee, sample: LossSample) -> _Point:
+    """Return the ε at which δ(ε) lies farthest beyond what is allowed, in standard errors."""
+    first = sample.part(slice(0, max(1, sample.size // 2)))
+    finite = first.losses[np.isfinite(first.losses) & (first.losses > 0)]
+    quantiles = np.quantile(finite, np.linspace(0, 0.95, _POINTS)) if finite.size else np.zeros(1)
+    claimed = guarantee.epsilon if isinstance(guarantee, ApproxDP) else 0.0
+    points: list[_Point] = []
+    for epsilon in np.unique(np.concatenate([[claimed], quantiles])).tolist():
+        values = first.exceedances(epsilon, upper=False)
+        allowed = guarantee.delta_at(epsilon)
+        error = math.sqrt(max(float(np.var(values)), allowed / first.size) / first.size)
+        excess = (float(np.mean(values)) - allowed) / max(error, 1e-12)
+        points.append(_Point(sample=sample, epsilon=epsilon, allowed=allowed, excess=excess))
+    return max(points, key=lambda each: each.excess)
+
+
+def _estimate(guarantee: PrivacyGuarantee, trace: PairTrace) -> float:
+    """Return an estimate of the claim's quantity, not certified."""
+    if isinstance(guarantee, ApproxDP):
+        return max(sample.epsilon(guarantee.delta) for sample in trace.samples)
+    if isinstance(guarantee, RenyiDP):
+        return max(sample.renyi(guarantee.alpha) for sample in trace.samples)
+    rho = max(sample.rho() for sample in trace.samples)
+    return math.sqrt(2 * rho) if isinstance(guarantee, GaussianDP) else rho
+
+
+def _parameter(guarantee: PrivacyGuarantee, epsilon: float, delta: float) -> float:
+    """Return the least parameter of such a guarantee that allows a δ at ε."""
+    name = "epsilon" if isinstance(guarantee, ApproxDP | RenyiDP) else next(iter(guarantee.parameters))
+    claimed = guarantee.parameters[name]
+    base = max(claimed, 1e-3)
+
+    def allows(factor: float) -> bool:
+        parameters = guarantee.parameters | {name: base * factor}
+        return type(guarantee)(**parameters).delta_at(epsilon) >= delta
+
+    low = 1 / _LARGEST_FACTOR
+    if allows(low):
+        return 0.0
+    if not allows(_LARGEST_FACTOR):
+        return base * _LARGEST_FACTOR
+    steps = turn(
+        lambda x: allows(math.exp(x)), math.log(low), math.log(_LARGEST_FACTOR), steps=24
+    )
+    return base * math.exp(steps.fails)
+
+
+def _detectable(sample: LossSample, point: _Point, significance: float) -> float:
+    """Return the δ that so many paths refute with probability 0.95, for a law of this shape."""
+    values = 1 - sample.exceedances(point.epsilon, upper=False)
+    allowed = min(max(point.allowed, 1e-9), 1 - 1e-9)
+    shortfall = MeanBets().smallest_violation(
+        values, at_least=1 - allowed, n_values=sample.size, significance=significance
+    )
+    return allowed + shortfall
