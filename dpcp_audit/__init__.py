@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dpcp_audit.frontends.python_api.audits import audit, covers, run
     from dpcp_audit.frontends.python_api.result import Result
     from dpcp_audit.frontends.python_api.theorem_tests import theorem
+    from dpcp_audit.frontends.python_api.traces import trace
     from dpcp_audit.guarantees import (
         ZCDP,
         ApproxDP,
@@ -51,6 +52,7 @@ __all__ = [
     "covers",
     "run",
     "theorem",
+    "trace",
 ]
 _GUARANTEES = "dpcp_audit.guarantees"
 _HOMES = {
@@ -58,6 +60,7 @@ _HOMES = {
     "covers": "dpcp_audit.frontends.python_api.audits",
     "run": "dpcp_audit.frontends.python_api.audits",
     "theorem": "dpcp_audit.frontends.python_api.theorem_tests",
+    "trace": "dpcp_audit.frontends.python_api.traces",
     "Result": "dpcp_audit.frontends.python_api.result",
     "ApproxDP": _GUARANTEES,
     "Coverage": _GUARANTEES,

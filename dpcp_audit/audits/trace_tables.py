@@ -10,18 +10,29 @@ from dpcp_audit.outcome_tables import Table, TableColumn
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dpcp_audit.mechanisms.laws import FinitePair
     from dpcp_audit.tracing.pair_traces import LineLoss, PairTrace, Remark
 
 _SIGNIFICANCE = 0.05
+_LINES_NOTE = (
+    "Draws that are compared with each other count at the one that the others share; their scale "
+    "and sensitivity are not shown."
+)
+_PROFILE_NOTE = (
+    "By post-processing δ(ε) of the release is at most that. Each limit errs with probability "
+    f"{_SIGNIFICANCE / 2:g}."
+)
 _EPSILONS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0)
 
 
 def trace_tables(trace: PairTrace) -> tuple[Table, ...]:
     """Return the tables of a trace, without those that are empty."""
     tables: list[Table] = []
-    if trace.lines:
+    if trace.lines and not (trace.exact and trace.forward.departed.all()):
         tables.append(_lines(trace.lines))
-    if trace.forward.size:
+    if trace.exact is not None:
+        tables.append(_exact_profile(trace.exact))
+    elif trace.forward.size:
         tables.append(_profile(trace))
     if trace.leaks:
         tables.append(_remarks("Data without noise", trace.leaks))
@@ -47,10 +58,7 @@ def _lines(lines: Sequence[LineLoss]) -> Table:
                 values=[each.share for each in lines],
             ),
         ],
-        notes=[
-            "Draws that are compared with each other count at the one that the others share; "
-            "their scale and sensitivity are not shown.",
-        ],
+        notes=[_LINES_NOTE],
     )
 
 
@@ -73,9 +81,17 @@ def _profile(trace: PairTrace) -> Table:
             _numbers("lower limit", [max(found.lower for found in pair) for pair in each_way]),
             _numbers("upper limit", [max(found.upper for found in pair) for pair in each_way]),
         ],
-        notes=[
-            "By post-processing δ(ε) of the release is at most that. Each limit errs with "
-            f"probability {_SIGNIFICANCE / 2:g}.",
+        notes=[_PROFILE_NOTE],
+    )
+
+
+def _exact_profile(pair: FinitePair) -> Table:
+    deltas = [max(way.delta_at(e) for way in (pair, pair.reversed())) for e in _EPSILONS]
+    return Table(
+        title="Privacy profile of the output: δ(ε), exact",
+        columns=[
+            TableColumn(name="ε", texts=[f"{e:g}" for e in _EPSILONS], values=list(_EPSILONS)),
+            _numbers("δ(ε)", deltas),
         ],
     )
 

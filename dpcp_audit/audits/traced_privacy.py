@@ -37,9 +37,10 @@ if TYPE_CHECKING:
     from dpcp_audit.tracing.loss_samples import LossSample
     from dpcp_audit.tracing.target_calls import TracedTarget
 
-_POINTS = 12
+_POINTS = 6
 _NUMERICAL = 1e-9
-_LARGEST_FACTOR = 1e4
+_LARGEST_FACTOR = 64.0
+_STEPS = 12
 _MISSED = 0.05
 
 
@@ -191,9 +192,9 @@ def _of_paths(
         evidence, power = _profile(guarantee, trace, significance)
     refuted = refutes(evidence)
     shown = scope is Scope.TRANSCRIPT or trace.released
-    if refuted and not shown:
-        verdict = Verdict.INCONCLUSIVE
-    elif not refuted and any(sample.departed.any() for sample in trace.samples):
+    if (refuted and not shown) or (
+        not refuted and any(sample.departed.any() for sample in trace.samples)
+    ):
         verdict = Verdict.INCONCLUSIVE
     else:
         verdict = decide(evidence, power=power)
@@ -329,7 +330,9 @@ def _estimate(guarantee: PrivacyGuarantee, trace: PairTrace) -> float:
 
 def _parameter(guarantee: PrivacyGuarantee, epsilon: float, delta: float) -> float:
     """Return the least parameter of such a guarantee that allows a δ at ε."""
-    name = "epsilon" if isinstance(guarantee, ApproxDP | RenyiDP) else next(iter(guarantee.parameters))
+    name = (
+        "epsilon" if isinstance(guarantee, ApproxDP | RenyiDP) else next(iter(guarantee.parameters))
+    )
     claimed = guarantee.parameters[name]
     base = max(claimed, 1e-3)
 
@@ -343,7 +346,7 @@ def _parameter(guarantee: PrivacyGuarantee, epsilon: float, delta: float) -> flo
     if not allows(_LARGEST_FACTOR):
         return base * _LARGEST_FACTOR
     steps = turn(
-        lambda x: allows(math.exp(x)), math.log(low), math.log(_LARGEST_FACTOR), steps=24
+        lambda x: allows(math.exp(x)), math.log(low), math.log(_LARGEST_FACTOR), steps=_STEPS
     )
     return base * math.exp(steps.fails)
 

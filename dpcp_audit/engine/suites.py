@@ -31,6 +31,7 @@ BUILT_IN = {
     "comparison": "dpcp_audit.papers.claims.compared_calibrators:SUITE",
     "training": "dpcp_audit.papers.claims.training_suite:SUITE",
     "targets": "dpcp_audit.target_checks.target_rows:SUITE",
+    "traces": "dpcp_audit.target_checks.trace_rows:SUITE",
     "zoo": "dpcp_audit.zoo.zoo_suite:SUITE",
 }
 

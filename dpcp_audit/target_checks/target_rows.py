@@ -121,7 +121,11 @@ def rows_of_targets(targets: Sequence[CheckSpec] = ()) -> list[Row]:
     UsageError
         If a target makes one claim twice.
     """
-    rows = [row for spec in targets for row in _rows(spec)]
+    return require_once([row for spec in targets for row in _rows(spec)])
+
+
+def require_once(rows: list[Row]) -> list[Row]:
+    """Return rows, refusing a claim that is made twice."""
     ids = [row.claim.id for row in rows]
     for id_ in ids:
         if ids.count(id_) > 1:
@@ -130,7 +134,7 @@ def rows_of_targets(targets: Sequence[CheckSpec] = ()) -> list[Row]:
 
 
 def _rows(spec: CheckSpec) -> list[Row]:
-    return [_row(spec, guarantee, _check(spec, guarantee)) for guarantee in spec.guarantees]
+    return [row_for(spec, guarantee, _check(spec, guarantee)) for guarantee in spec.guarantees]
 
 
 def _check(spec: CheckSpec, guarantee: Guarantee) -> Check:
@@ -139,7 +143,8 @@ def _check(spec: CheckSpec, guarantee: Guarantee) -> Check:
     return TargetPrivacy(spec=spec, guarantee=guarantee)
 
 
-def _row(spec: CheckSpec, guarantee: Guarantee, check: Check) -> Row:
+def row_for(spec: CheckSpec, guarantee: Guarantee, check: Check) -> Row:
+    """Return the row of a claim that a check tests."""
     claim = Claim(
         id=f"{spec.name}[{_short(guarantee)}]",
         statement=f"{_promise(spec, guarantee)}{_setting(spec, guarantee)}.",

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _REPLAYS = 2
 """Paths that are replayed on their own input."""
-_TREE = 600
+_TREE = 1000
 """Paths of a tree that are tried before it counts as large."""
 
 
@@ -159,7 +159,9 @@ def trace_pair(
     >>> round(found.forward.epsilon(0.0), 6), found.released
     (0.5, True)
     """
-    return trace_target(TracedTarget.of(function, options or {}), x, neighbour, draws=draws, rng=rng)
+    return trace_target(
+        TracedTarget.of(function, options or {}), x, neighbour, draws=draws, rng=rng
+    )
 
 
 def trace_target(
@@ -196,7 +198,7 @@ def trace_target(
         backward=LossSample.of(paths[1]),
         exact=exact,
         lines=_lines(paths),
-        leaks=leaks,
+        leaks=leaks if exact is None else (),
         unfollowed=unfollowed if exact is None else (),
         values=values,
         released=all(_is_release(path) for path in everything),

@@ -77,7 +77,7 @@ def audit(function: Callable[..., Any] | str, *guarantees: Guarantee, **options:
     spec = spec_of(function, guarantees, given, file=_HERE)
     settings = RunSettings(suite=_TARGETS, targets=(spec,), **said)
     rows = rows_of_targets([spec])
-    return checked_here(rows, _keys(guarantees), settings)
+    return checked_here(rows, keys_of(guarantees), settings)
 
 
 @takes_options(*RUN_OPTIONS)
@@ -186,7 +186,7 @@ def checked_here(
     return _result(rows, keys, findings, settings, seconds=seconds, share=significance)
 
 
-def _keys(guarantees: Sequence[Guarantee]) -> list[str]:
+def keys_of(guarantees: Sequence[Guarantee]) -> list[str]:
     """Return what each claim is called; its parameters tell it from others of its kind."""
     kinds = [key_of(each) for each in guarantees]
     return [

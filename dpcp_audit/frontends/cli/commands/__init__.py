@@ -21,6 +21,7 @@ from dpcp_audit.frontends.cli.commands import (
     run,
     schema,
     selftest,
+    trace,
 )
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ COMMANDS: Sequence[Command] = (
     run,
     check,
     one_theorem,
+    trace,
     listing,
     report,
     replay,

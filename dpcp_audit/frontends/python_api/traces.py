@@ -1,0 +1,221 @@
+"""``trace``: follow the noise of a function on two inputs, and name the line that spends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dpcp_audit import _validate
+from dpcp_audit._values import Choice
+from dpcp_audit.audits.trace_tables import trace_tables
+from dpcp_audit.audits.traced_privacy import Scope, TracedPrivacy
+from dpcp_audit.engine.run_settings import RunSettings
+from dpcp_audit.frontends.function_checks import label
+from dpcp_audit.frontends.python_api.audits import checked_here, keys_of
+from dpcp_audit.neighbours import Neighbours, Relation
+from dpcp_audit.results import Claim, Source, SourceLocation, Verdict
+from dpcp_audit.rows import Row
+from dpcp_audit.tracing.loss_samples import MeanEstimate
+from dpcp_audit.tracing.pair_traces import LineLoss, PairTrace, Remark, trace_target
+from dpcp_audit.tracing.target_calls import TracedTarget
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from dpcp_audit.frontends.python_api.result import Result
+    from dpcp_audit.guarantees import PrivacyGuarantee
+    from dpcp_audit.mechanisms.laws import FinitePair
+    from dpcp_audit.outcome_tables import Table
+    from dpcp_audit.tracing.loss_samples import LossSample
+
+DEFAULT_DRAWS = 1000
+_SUITE = "traces"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
+class Trace:
+    """What the noise of a function reveals on two inputs.
+
+    Parameters
+    ----------
+    pair : PairTrace
+        The traces.
+    claims : Result or None
+        The guarantees that were tested against them, where any were given.
+    """
+
+    pair: PairTrace
+    claims: Result | None = None
+
+    @property
+    def lines(self) -> tuple[LineLoss, ...]:
+        """The lines that draw, with what they spend; the largest first."""
+        return self.pair.lines
+
+    @property
+    def leaks(self) -> tuple[Remark, ...]:
+        """Data that reaches the output or the control flow without noise."""
+        return self.pair.leaks
+
+    @property
+    def unfollowed(self) -> tuple[Remark, ...]:
+        """What could not be followed, and where: then nothing is judged."""
+        return self.pair.unfollowed
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The worst verdict on the guarantees; None where none were given."""
+        return None if self.claims is None else self.claims.verdict
+
+    def delta(self, epsilon: float, *, significance: float = 0.05) -> MeanEstimate:
+        """Return δ(ε) of what the noise reveals, the larger of both directions, with limits.
+
+        By post-processing that of the release is at most so large. Of a whole law it is the
+        output's own, exactly.
+        """
+        if self.pair.exact is not None:
+            value = max(each.delta_at(epsilon) for each in self._laws(self.pair.exact))
+            return MeanEstimate(value=value, lower=value, upper=value)
+        samples = self._samples()
+        return max(
+            (each.delta(epsilon, significance=significance) for each in samples),
+            key=lambda found: found.value,
+        )
+
+    def epsilon(self, delta: float = 0.0) -> float:
+        """Return ε at δ: of a whole law exactly, else estimated; at 0 a path's largest loss."""
+        if self.pair.exact is not None:
+            return max(each.epsilon_at(delta) for each in self._laws(self.pair.exact))
+        return max(each.epsilon(delta) for each in self._samples())
+
+    def renyi(self, alpha: float) -> float:
+        """Return the Rényi divergence D_α: of a whole law exactly, else estimated."""
+        if self.pair.exact is not None:
+            return max(each.renyi(alpha) for each in self._laws(self.pair.exact))
+        return max(each.renyi(alpha) for each in self._samples())
+
+    @property
+    def rho(self) -> float:
+        """The ρ of zCDP: of a whole law exactly, else estimated over small orders."""
+        if self.pair.exact is not None:
+            return max(each.rho() for each in self._laws(self.pair.exact))
+        return max(each.rho() for each in self._samples())
+
+    def report(self, path: str) -> None:
+        """Write a report of the guarantees, in the format of the path's suffix."""
+        if self.claims is None:
+            raise ValueError("claims must be given to trace, to write a report of them")
+        self.claims.report(path)
+
+    @staticmethod
+    def _laws(pair: FinitePair) -> tuple[FinitePair, FinitePair]:
+        return pair, pair.reversed()
+
+    def _samples(self) -> tuple[LossSample, LossSample]:
+        if not self.pair.forward.size:
+            raise ValueError(f"the noise cannot be followed: {self.pair.unfollowed[0]}")
+        return self.pair.samples
+
+    def __repr__(self) -> str:
+        head = [] if self.claims is None else [repr(self.claims), ""]
+        return "\n".join([*head, *map(_shown, trace_tables(self.pair))])
+
+
+def trace(
+    function: Callable[..., Any],
+    x: Any,
+    x_neighbour: Any,
+    *guarantees: PrivacyGuarantee,
+    draws: int = DEFAULT_DRAWS,
+    scope: str = "release",
+    neighbours: str = "substitution",
+    seed: int = 0,
+    false_alarm: float = 1e-3,
+    options: Mapping[str, Any] | None = None,
+) -> Trace:
+    """Follow the noise of a function on two neighbouring inputs: the exact loss, path by path.
+
+    Every draw, every comparison with a noisy number and every noisy value that is read is an
+    observation of known probability on ``x``, and, with the same observations, on ``x_neighbour``.
+
+    Parameters
+    ----------
+    function : callable
+        ``f(x, *, rng)``, or ``f(x)`` that draws from NumPy's or Python's global generators.
+    x, x_neighbour : object
+        The inputs.
+    *guarantees
+        What it promises: ``PureDP``, ``ApproxDP``, ``ZCDP``, ``RenyiDP``, ``LocalDP``,
+        ``GaussianDP``.
+    draws : int
+        Paths in each direction.
+    scope : str
+        Of what the guarantees speak: "release", or "transcript", all that the noise reveals.
+    neighbours : str
+        How the inputs differ: "substitution", "add-remove", "zero-out" or "one-label".
+    seed : int
+        Of the paths.
+    false_alarm : float
+        Probability that any true guarantee is refuted.
+    options : mapping, optional
+        Further keyword arguments of every call.
+
+    Examples
+    --------
+    >>> import dpcp_audit as dp
+    >>> def noisy_sum(x, *, rng):
+    ...     return sum(x) + rng.laplace(scale=1)
+    >>> found = dp.trace(noisy_sum, [0, 1], [0, 0], dp.PureDP(0.5), draws=100)
+    >>> found.verdict, round(found.epsilon(), 6)
+    (<Verdict.REFUTED: 'REFUTED'>, 1.0)
+    """
+    _validate.integer(draws=draws, at_least=2)
+    relation = Choice(Relation).read(neighbours, "neighbours")
+    of = Choice(Scope).read(scope, "scope")
+    target = TracedTarget.of(function, options or {})
+    pair = Neighbours(relation=relation, value=x, neighbour=x_neighbour)
+    settings = RunSettings(suite=_SUITE, seed=seed, false_alarm=false_alarm)
+    found = trace_target(target, x, x_neighbour, draws=draws, rng=seed)
+    if not guarantees:
+        return Trace(pair=found)
+    rows = [
+        Row(
+            claim=_claim(function, target, each, of),
+            check=TracedPrivacy(
+                target=target, guarantee=each, neighbours=pair, draws=draws, scope=of
+            ),
+        )
+        for each in guarantees
+    ]
+    return Trace(pair=found, claims=checked_here(rows, keys_of(guarantees), settings))
+
+
+def _claim(
+    function: Callable[..., Any], target: TracedTarget, guarantee: PrivacyGuarantee, scope: Scope
+) -> Claim:
+    name = label(function)
+    file, line = target.home
+    return Claim(
+        id=f"{name}[{guarantee}]".replace(" ", ""),
+        statement=f"{name} is {guarantee} on two inputs.",
+        source=Source(paper=name, section="the claim to be checked"),
+        expected=Verdict.CONSISTENT,
+        subject=name,
+        parameters=dict(guarantee.parameters) | {"scope": str(scope)},
+        location=SourceLocation.of(file, line) if file else None,
+    )
+
+
+def _shown(table: Table) -> str:
+    """Return a table as aligned text."""
+    columns = [
+        [each.name, *(each.texts or [f"{value:.4g}" for value in each.values])]
+        for each in table.columns
+    ]
+    rows = zip(*(_aligned(column) for column in columns), strict=True)
+    return "\n".join([table.title, *("  ".join(row).rstrip() for row in rows), ""])
+
+
+def _aligned(cells: Sequence[str]) -> list[str]:
+    width = max(map(len, cells))
+    return [cell.ljust(width) for cell in cells]

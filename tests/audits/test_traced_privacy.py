@@ -1,0 +1,170 @@
+"""Privacy claims against traces: verdicts in both scopes, the estimate's unit, what is said."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from support import user_mechanisms as mine
+
+from dpcp_audit.audits.traced_privacy import Scope, TracedPrivacy
+from dpcp_audit.checks import Context
+from dpcp_audit.guarantees import ZCDP, ApproxDP, GaussianDP, LocalDP, PureDP, RenyiDP
+from dpcp_audit.neighbours import Neighbours, Relation
+from dpcp_audit.quantities import Quantity
+from dpcp_audit.results import EvidenceKind, Verdict
+from dpcp_audit.tracing.target_calls import TracedTarget
+
+N = 20
+SCORES = np.full(N, 0.5)
+NEIGHBOUR = np.concatenate([[1.5], SCORES[1:]])
+
+
+def outcome(
+    function, guarantee, inputs=(SCORES, NEIGHBOUR), *, scope="release", draws=300, **options: Any
+) -> Any:
+    audit = TracedPrivacy(
+        target=TracedTarget.of(function, options),
+        guarantee=guarantee,
+        neighbours=Neighbours(relation=Relation.SUBSTITUTION, value=inputs[0], neighbour=inputs[1]),
+        draws=draws,
+        scope=Scope(scope),
+    )
+    return audit(Context(seed=0, name="traced", significance=1e-6))
+
+
+def laplace(scores, *, rng, scale=1.0) -> Any:
+    return float(scores.sum() + rng.laplace(scale=scale))
+
+
+def gaussian(scores, *, rng, scale=1.0) -> Any:
+    return scores.sum() + rng.normal(scale=scale)
+
+
+def rounded(scores, *, rng, scale=1.0) -> Any:
+    return round(scores.sum() + rng.laplace(scale=scale))
+
+
+@pytest.mark.known_bad
+@pytest.mark.parametrize(
+    ("function", "guarantee", "good", "bad"),
+    [
+        (laplace, PureDP(1.0), 1.0, 0.99),
+        (laplace, ApproxDP(1.0, 1e-3), 1.0, 0.8),
+        (gaussian, ZCDP(0.5), 1.0, 0.6),
+        (gaussian, GaussianDP(1.0), 1.0, 0.6),
+        (gaussian, RenyiDP(2.0, 1.0), 1.0, 0.6),
+        (gaussian, ApproxDP(1.0, 0.13), 1.0, 0.6),
+    ],
+    ids=str,
+)
+def test_too_little_noise_is_refuted_and_enough_is_not(function, guarantee, good, bad) -> None:
+    """False alarms: six checks at 1e-6 each."""
+    fine = outcome(function, guarantee, scale=good, draws=600)
+    assert fine.verdict is Verdict.CONSISTENT
+    assert fine.power is not None
+    assert fine.evidence.lower <= fine.evidence.claimed
+    wrong = outcome(function, guarantee, scale=bad, draws=600)
+    assert wrong.verdict is Verdict.REFUTED
+    assert wrong.evidence.lower > wrong.evidence.claimed
+    assert wrong.evidence.kind is EvidenceKind.CERTIFIED
+    assert wrong.evidence.quantity is fine.evidence.quantity
+
+
+def test_the_line_is_named_in_the_note_and_the_table() -> None:
+    found = outcome(laplace, PureDP(1.0))
+    line = f"test_traced_privacy.py:{laplace.__code__.co_firstlineno + 1}"
+    assert line in found.note
+    (lines, profile) = found.tables
+    assert lines.columns[0].texts[0].endswith(line)
+    assert profile.title.startswith("Loss law")
+
+
+@pytest.mark.known_bad
+def test_what_is_rounded_is_refuted_in_the_transcript_alone() -> None:
+    transcript = outcome(rounded, PureDP(1.0), scale=0.5, scope="transcript")
+    release = outcome(rounded, PureDP(1.0), scale=0.5)
+    assert transcript.verdict is Verdict.REFUTED
+    assert release.verdict is Verdict.INCONCLUSIVE
+    assert release.evidence.lower == 0.0
+    assert "does not pay for the claim" in release.note
+    assert outcome(rounded, PureDP(1.0)).verdict is Verdict.CONSISTENT
+
+
+def test_a_sorted_release_is_not_taken_for_the_transcript() -> None:
+    def ordered(scores, *, rng) -> Any:
+        return sorted(float(v) for v in scores[:3] + rng.laplace(scale=0.5, size=3))
+
+    assert outcome(ordered, PureDP(1.0)).verdict is Verdict.INCONCLUSIVE
+    assert outcome(ordered, PureDP(1.0), scope="transcript").verdict is Verdict.REFUTED
+
+
+@pytest.mark.known_bad
+@pytest.mark.parametrize(
+    ("function", "guarantee", "inputs", "options"),
+    [
+        (mine.randomised_response, LocalDP(2.0), (0, 1), {"epsilon": 2.1}),
+        (mine.hadamard_response, LocalDP(1.0), (1, 2), {"epsilon": 1.1}),
+        (mine.rappor, ZCDP(1.0), (0, 1), {"f": 0.2}),
+        (mine.report_noisy_max, PureDP(0.5), (SCORES / 2, NEIGHBOUR / 2), {"epsilon": 1.0}),
+    ],
+)
+def test_a_whole_law_is_exact(function, guarantee, inputs, options) -> None:
+    wrong = outcome(function, guarantee, inputs, **options)
+    assert wrong.evidence.kind is EvidenceKind.EXACT
+    assert wrong.verdict is Verdict.REFUTED
+    larger = type(guarantee)(wrong.evidence.value * (1 + 1e-6))
+    assert outcome(function, larger, inputs, **options).verdict is Verdict.CONSISTENT
+    assert "whole law" in wrong.note
+
+
+@pytest.mark.known_bad
+def test_a_correct_sparse_vector_is_not_refuted_and_a_reused_threshold_is_no_excuse() -> None:
+    ends = np.zeros(12), np.concatenate([[1.0], np.zeros(11)])
+    assert outcome(mine.sparse_vector, PureDP(1.0), ends).verdict is Verdict.CONSISTENT
+    assert outcome(mine.sparse_vector, PureDP(0.1), ends).verdict is Verdict.REFUTED
+
+
+def test_no_noise_at_all_is_an_infinite_loss() -> None:
+    found = outcome(lambda scores: float(scores.sum()), PureDP(1.0))
+    assert found.verdict is Verdict.REFUTED
+    assert found.evidence.lower == math.inf
+
+
+def test_data_that_reaches_the_output_beside_noise_is_said_and_not_judged() -> None:
+    def beside(scores, *, rng) -> Any:
+        return scores.sum() + rng.laplace(scale=10.0), scores.max()
+
+    found = outcome(beside, PureDP(1.0))
+    assert found.verdict is Verdict.INCONCLUSIVE
+    assert "data reaches the output without noise" in found.note
+
+
+def test_what_cannot_be_followed_is_not_judged() -> None:
+    def inverted(scores, *, rng) -> Any:
+        return scores.sum() - math.log(rng.random())
+
+    found = outcome(inverted, ZCDP(0.5))
+    assert found.verdict is Verdict.INCONCLUSIVE
+    assert found.evidence.kind is EvidenceKind.INDICATIVE
+    assert found.evidence.quantity is Quantity.RHO
+    assert "cannot be followed" in found.note
+    assert f"test_traced_privacy.py:{inverted.__code__.co_firstlineno + 1}" in found.note
+
+
+@pytest.mark.statistical
+def test_a_tight_claim_is_refuted_at_most_at_the_level() -> None:
+    """False alarms: 10 checks at 1e-6 each, 1e-5 together."""
+    for seed in range(10):
+        audit = TracedPrivacy(
+            target=TracedTarget.of(gaussian, {}),
+            guarantee=ApproxDP(1.0, 0.12693673750664397),
+            neighbours=Neighbours(
+                relation=Relation.SUBSTITUTION, value=SCORES, neighbour=NEIGHBOUR
+            ),
+            draws=100,
+        )
+        context = Context(seed=seed, name="level", significance=1e-6)
+        assert audit(context).verdict is not Verdict.REFUTED

@@ -1,0 +1,75 @@
+"""``dp.trace``: what it returns, shows and refuses."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from support import user_mechanisms as mine
+
+import dpcp_audit as dp
+
+
+def noisy_sum(x, *, rng, scale=1.0) -> float:
+    return sum(x) + rng.laplace(scale=scale)
+
+
+def test_a_trace_without_claims_has_the_loss_law_and_the_lines() -> None:
+    found = dp.trace(noisy_sum, [0, 1], [0, 0], draws=400)
+    assert found.verdict is None
+    assert found.claims is None
+    assert found.epsilon() == pytest.approx(1.0)
+    limits = found.delta(0.5)
+    assert limits.lower < 1 - math.exp(-0.25) < limits.upper
+    assert found.rho == pytest.approx(0.3679, abs=0.1)
+    assert found.renyi(2.0) < 1.0
+    (line,) = found.lines
+    assert line.location.line == noisy_sum.__code__.co_firstlineno + 1
+    assert "which line spends" in repr(found).lower()
+    with pytest.raises(ValueError, match="claims must be given"):
+        found.report("a.html")
+
+
+def test_claims_have_verdicts_and_reports(tmp_path) -> None:
+    found = dp.trace(noisy_sum, [0, 1], [0, 0], dp.PureDP(0.5), dp.PureDP(1.5), draws=100)
+    assert found.verdict is dp.Verdict.REFUTED
+    assert [str(each.verdict) for each in found.claims] == ["REFUTED", "CONSISTENT"]
+    for name in ("a.html", "a.json", "a.sarif"):
+        found.report(tmp_path / name)
+        assert "test_traces.py" in (tmp_path / name).read_text("utf-8")
+    assert found.claims.replay()
+
+
+def test_a_whole_law_is_exact() -> None:
+    found = dp.trace(mine.randomised_response, 0, 1, dp.LocalDP(1.9))
+    assert found.epsilon() == pytest.approx(2.0, abs=1e-12)
+    assert found.verdict is dp.Verdict.REFUTED
+    assert found.leaks == ()
+    assert found.delta(2.5).value == 0.0
+    assert found.renyi(2.0) < found.epsilon()
+
+
+def test_what_cannot_be_followed_has_no_numbers() -> None:
+    found = dp.trace(lambda x, *, rng: object(), 0, 1)
+    assert len(found.unfollowed) == 1
+    with pytest.raises(ValueError, match="cannot be followed"):
+        found.epsilon()
+    assert "What cannot be followed" in repr(found)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"draws": 1}, "draws"),
+        ({"scope": "all"}, "scope"),
+        ({"neighbours": "far"}, "neighbours"),
+    ],
+)
+def test_bad_options_are_named(options, says) -> None:
+    with pytest.raises(ValueError, match=says):
+        dp.trace(noisy_sum, [0], [1], **options)
+
+
+def test_options_reach_the_function() -> None:
+    found = dp.trace(noisy_sum, [0, 1], [0, 0], draws=50, options={"scale": 4.0})
+    assert found.epsilon() == pytest.approx(0.25)

@@ -1,0 +1,101 @@
+"""Rows of traces: the worst of the pairs that are tried, every kind of target, refusals."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import pytest
+
+from dpcp_audit.checks import Context
+from dpcp_audit.errors import UsageError
+from dpcp_audit.guarantees import Coverage, LocalDP, PureDP
+from dpcp_audit.options import dashed
+from dpcp_audit.results import Verdict
+from dpcp_audit.target_checks.check_spec import CheckSpec
+from dpcp_audit.target_checks.trace_rows import rows_of_traces, without_coverage
+from dpcp_audit.targets import Kind, TargetSpec
+
+CODE = """
+import math
+import numpy as np
+
+def mean(scores, *, rng, scale=1.0):
+    return (scores.sum() + rng.laplace(scale=scale)) / len(scores)
+
+def many(scores, size, *, rng):
+    return scores.mean() + rng.laplace(scale=1 / len(scores), size=size)
+
+def old(scores, seed):
+    return scores.mean() + np.random.default_rng(seed).laplace(scale=1 / len(scores))
+
+def response(value, *, rng, epsilon=1.0):
+    return value if rng.random() < math.exp(epsilon) / (1 + math.exp(epsilon)) else 1 - value
+
+def responses(values, *, rng):
+    keep = rng.random(len(values)) < math.e / (1 + math.e)
+    return np.where(keep, values, 1 - np.asarray(values))
+
+def calibrator(probabilities, labels, *, rng):
+    scores = 1 - probabilities[np.arange(len(labels)), labels]
+    return scores.mean() + rng.laplace(scale=1 / len(labels))
+"""
+
+
+def checked(
+    tmp_path, name, guarantee, *, kind=Kind.QUANTILE, scope="release", **settings: Any
+) -> Any:
+    (tmp_path / "mine.py").write_text(CODE, "utf-8")
+    extra = {"domain": 2} if kind is Kind.RANDOMIZER else {}
+    target = TargetSpec(kind=kind, target=f"{tmp_path}/mine.py:{name}", **extra, **settings)
+    given = {"n": [10], "draws": 600} if kind is not Kind.RANDOMIZER else {"draws": 600}
+    spec = CheckSpec.of(target, [guarantee], {"name": name} | given, spell=dashed)
+    (row,) = rows_of_traces([spec], scope)
+    context = Context(seed=0, name=row.claim.id, significance=1e-6)
+    return row, pickle.loads(pickle.dumps(row.check))(context)  # noqa: S301
+
+
+@pytest.mark.known_bad
+@pytest.mark.parametrize(
+    ("name", "kind", "settings"),
+    [
+        ("mean", Kind.QUANTILE, {}),
+        ("many", Kind.QUANTILE, {"vectorised": True}),
+        ("old", Kind.QUANTILE, {}),
+        ("response", Kind.RANDOMIZER, {}),
+        ("responses", Kind.RANDOMIZER, {"vectorised": True}),
+        ("calibrator", Kind.CALIBRATOR, {}),
+    ],
+)
+def test_every_kind_of_target_is_traced(tmp_path, name, kind, settings) -> None:
+    claim = LocalDP if kind is Kind.RANDOMIZER else PureDP
+    _, fine = checked(tmp_path, name, claim(1.0 + 1e-6), kind=kind, **settings)
+    assert fine.verdict is Verdict.CONSISTENT
+    assert fine.evidence.value == pytest.approx(1.0, rel=1e-6)
+    _, wrong = checked(tmp_path, name, claim(0.9), kind=kind, **settings)
+    assert wrong.verdict is Verdict.REFUTED
+
+
+def test_the_scope_is_a_parameter_of_the_claim(tmp_path) -> None:
+    row, found = checked(tmp_path, "mean", PureDP(1.5), scope="transcript")
+    assert row.claim.parameters["scope"] == "transcript"
+    assert found.witness["scope"] == "transcript"
+
+
+def test_a_command_is_refused() -> None:
+    target = TargetSpec(kind=Kind.QUANTILE, command=("cat",))
+    spec = CheckSpec.of(target, [PureDP(1.0)], {"draws": 600, "n": [5]}, spell=dashed)
+    (row,) = rows_of_traces([spec])
+    with pytest.raises(UsageError, match="a command cannot be traced"):
+        row.check(Context(seed=0, name="x", significance=0.1))
+
+
+def test_coverage_is_left_out(tmp_path) -> None:
+    target = TargetSpec(kind=Kind.QUANTILE, target="mine.py:mean")
+    both = CheckSpec.of(target, [PureDP(1.0), Coverage(0.9)], {}, spell=dashed)
+    alone = without_coverage(both)
+    assert alone.guarantees == (PureDP(1.0),)
+    assert alone.draws == 1000
+    neither = CheckSpec.of(target, [Coverage(0.9)], {}, spell=dashed)
+    with pytest.raises(UsageError, match="claims no privacy"):
+        rows_of_traces([neither])
