@@ -8,6 +8,7 @@ from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
+from dpcp_audit._plain_data import is_sequence
 from dpcp_audit.audits.traced_privacy import Scope, TracedPrivacy
 from dpcp_audit.errors import UsageError
 from dpcp_audit.guarantees import Coverage, PureDP
@@ -122,7 +123,7 @@ def traced_target(target: Target) -> TracedTarget:
     many = caller.vectorised and target.kind is Kind.RANDOMIZER
 
     def call(x: Any, *, rng: Any) -> Any:
-        inputs = x if isinstance(x, tuple) else ([x] if many else x,)
+        inputs: list[Any] = [*x] if is_sequence(x) else [[x] if many else x]
         keywords = dict.fromkeys(named, rng)
         return caller.function(*inputs, **keywords, **size, **caller.options)
 

@@ -189,8 +189,8 @@ class PathRun:
         line = target_line()
         forms = [each for each in numbers if isinstance(each, Traced)]
         if self.values or any(_is_discrete(each) for each in forms):
-            plain = [traced_arrays.values_of(each) for each in numbers]
-            return plain.index(max(plain) if largest else min(plain))
+            found_values = [traced_arrays.values_of(each) for each in numbers]
+            return found_values.index(max(found_values) if largest else min(found_values))
         for form in forms:
             self._require_open(folded(form)[1], line)
         shadow = [value_in(each) for each in numbers]
