@@ -198,7 +198,7 @@ def trace_target(
         backward=LossSample.of(paths[1]),
         exact=exact,
         lines=_lines(paths),
-        leaks=leaks if exact is None else (),
+        leaks=leaks if exact is None or any(path.certain for path in everything) else (),
         unfollowed=unfollowed if exact is None else (),
         values=values,
         released=all(_is_release(path) for path in everything),

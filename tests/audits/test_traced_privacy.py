@@ -62,11 +62,11 @@ def rounded(scores, *, rng, scale=1.0) -> Any:
 )
 def test_too_little_noise_is_refuted_and_enough_is_not(function, guarantee, good, bad) -> None:
     """False alarms: six checks at 1e-6 each."""
-    fine = outcome(function, guarantee, scale=good, draws=600)
+    fine = outcome(function, guarantee, scale=good, draws=400)
     assert fine.verdict is Verdict.CONSISTENT
     assert fine.power is not None
     assert fine.evidence.lower <= fine.evidence.claimed
-    wrong = outcome(function, guarantee, scale=bad, draws=600)
+    wrong = outcome(function, guarantee, scale=bad, draws=400)
     assert wrong.verdict is Verdict.REFUTED
     assert wrong.evidence.lower > wrong.evidence.claimed
     assert wrong.evidence.kind is EvidenceKind.CERTIFIED
@@ -107,7 +107,7 @@ def test_a_sorted_release_is_not_taken_for_the_transcript() -> None:
     [
         (mine.randomised_response, LocalDP(2.0), (0, 1), {"epsilon": 2.1}),
         (mine.hadamard_response, LocalDP(1.0), (1, 2), {"epsilon": 1.1}),
-        (mine.rappor, ZCDP(1.0), (0, 1), {"f": 0.2}),
+        (mine.rappor, ZCDP(1.0), (0, 1), {"f": 0.2, "k": 3}),
         (mine.report_noisy_max, PureDP(0.5), (SCORES / 2, NEIGHBOUR / 2), {"epsilon": 1.0}),
     ],
 )
