@@ -153,8 +153,16 @@ def _dask(engine: Engine, limits: Limits, suite: str) -> Crew:
         client.close()
         raise UsageError(f"--engine: the Dask scheduler at {engine.address} has no workers")
     work = partial(work_remotely, limits=limits, suite=suite, expected=environment(suite))
-    backend = {"backend": "dask", "client": client, "n_jobs": -1}
-    return Crew(work=work, stop=partial(client.close, timeout=1), backend=backend)
+    stop = partial(client.close, timeout=1)
+    if sum(client.ncores().values()) == 1:  # joblib would ask no cluster for a single job
+
+        def ask(task: Task) -> Done | None:
+            done: Done | None = client.submit(work, task, pure=False).result()
+            return done
+
+        alone = {"backend": "threading", "n_jobs": 1}
+        return Crew(work=ask, stop=stop, backend=alone, ahead="n_jobs")
+    return Crew(work=work, stop=stop, backend={"backend": "dask", "client": client, "n_jobs": -1})
 
 
 def _ray(engine: Engine, limits: Limits, suite: str) -> Crew:

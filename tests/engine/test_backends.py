@@ -10,9 +10,11 @@ import subprocess
 import sys
 import time
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support.unruly import doing, harmless, process_of
 
 from dpcp_audit.engine import backends
 from dpcp_audit.engine.backends import Engine, EngineKind
@@ -23,7 +25,6 @@ from dpcp_audit.frontends.cli.main import main
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 ONLY = ["ldpcp.krr", "ldpcp.rr-debias*", "pcoqs.remark-3*", "pcoqs.remark-7*", "dpskin.rdp*"]
 SELECTION = ["--profile", "smoke", *(f"--only={pattern}" for pattern in ONLY)]
@@ -149,6 +150,34 @@ def test_dask_finds_the_same_although_a_worker_is_killed(cluster: Cluster, tmp_p
     document = json.loads(report.read_text())
     found = [{k: v for k, v in f.items() if k != "seconds"} for f in document["findings"]]
     assert found == results(tmp_path / "local.json", "--jobs", "2")
+
+
+@needs_dask
+def test_a_single_thread_of_dask_is_used_too(cluster: Cluster) -> None:
+    """The cell of a task is the child of the worker that is left, and not of this process."""
+    address, (first, second) = cluster
+    first.kill()
+    first.wait()
+    engine = Engine(kind=EngineKind.DASK, address=address)
+    deadline = time.monotonic() + 60
+    while len(ncores(address)) > 1 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    crew = backends.hire(engine, Limits())
+    try:
+        (done,) = crew.results([doing(harmless)])
+        assert done is not None
+        stat = Path(f"/proc/{process_of(done)}/stat").read_text()
+        assert int(stat.rpartition(")")[2].split()[1]) == second.pid
+    finally:
+        crew.stop()
+
+
+def ncores(address: str) -> dict[str, int]:
+    from distributed import Client  # noqa: PLC0415  (an extra)
+
+    with Client(address, set_as_default=False) as client:
+        found: dict[str, int] = client.ncores()
+    return found
 
 
 @needs_dask
