@@ -22,12 +22,14 @@ from dpcp_audit.theorems.pcoqs_coverage import (
     RankError,
 )
 from dpcp_audit.theorems.pcoqs_finite import FiniteCoverage
+from dpcp_audit.theorems.pcoqs_mixture import DrawnOnceCoverage
 from dpcp_audit.theorems.statement import Stated, StatedTheorem, claim_of
 from dpcp_audit.theorems.theorem import FailureRate
 
 THEOREMS = (
     ConfidentLabels,
     CoverageTheorem,
+    DrawnOnceCoverage,
     FiniteCoverage,
     FixedRankError,
     LabelTheorem,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dpcp_audit.data.piecewise import PiecewiseConstant
 from dpcp_audit.data.populations import Beta, Population, Uniform
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.papers.claims.headings import Heading
@@ -11,6 +12,7 @@ from dpcp_audit.results import Standing, Verdict
 from dpcp_audit.rows import Row
 from dpcp_audit.theorems.admission import standing_of, window_count_for
 from dpcp_audit.theorems.pcoqs_coverage import CoverageReading, CoverageTheorem, RankError
+from dpcp_audit.theorems.pcoqs_mixture import DrawnOnceCoverage
 from dpcp_audit.theorems.sequential_checks import SequentialRate
 from dpcp_audit.theorems.statement import claim_of
 
@@ -77,9 +79,29 @@ def _coverage_rows(
                 yield _coverage_row(_conditional(population, n, corrected=corrected))
     for population, n, rho, corrected in _marginal_cases(tied):
         yield _coverage_row(_marginal(population, n, rho, corrected=corrected))
+    for corrected in (False, True):
+        yield _drawn_once_row(_marginal(Uniform(), 500, 0.5, corrected=corrected))
     for population in pools:
         for corrected in (False, True):
             yield _coverage_row(_marginal(population, _POOL_SIZES[0], 0.5, corrected=corrected))
+
+
+def _drawn_once_row(theorem: CoverageTheorem) -> Row:
+    """Return a row on scores that are exchangeable, not independent: their place is drawn once."""
+    low = PiecewiseConstant(edges=(0.0, 0.25, 1.0), cells=(1.0, 0.0))
+    high = PiecewiseConstant(edges=(0.0, 0.75, 1.0), cells=(0.0, 1.0))
+    drawn = DrawnOnceCoverage(theorem=theorem, populations=(low, high))
+    name = "corollary-1" if theorem.corrected else "theorem-1"
+    return Row(
+        claim=claim_of(
+            drawn,
+            f"grid.pcoqs.{name}[coverage=marginal,scores=drawn-once,n={theorem.n}]",
+            Verdict.CONSISTENT,
+            subject=Heading.SEARCH_COVERAGE,
+            standing=Standing.PAPER,
+        ),
+        check=drawn.check(),
+    )
 
 
 def _conditional(population: Population, n: int, *, corrected: bool) -> CoverageTheorem:
