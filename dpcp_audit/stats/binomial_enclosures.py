@@ -2,7 +2,8 @@
 
 Each tail is a regularised incomplete beta function, computed at FLINT's current precision.
 The smaller of two tails is the one computed and the other is its complement, so that both keep
-their relative accuracy at any number of trials.
+their relative accuracy at any number of trials; of what is below the smallest double, only the
+bound of Chernoff is computed.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ Number: TypeAlias = fmpq | arb
 """A rational, or a ball that holds a real number."""
 UNIT = arb(0.5, 0.5)
 """All of [0, 1]: a probability of which nothing is known."""
+NEGLIGIBLE = arb(2) ** -1100
+"""Less than the smallest positive double."""
 
 
 def binomial_tails(count: int, trials: int, p: Number) -> tuple[arb, arb]:
@@ -31,10 +34,21 @@ def binomial_tails(count: int, trials: int, p: Number) -> tuple[arb, arb]:
     if count > trials:
         return arb(1), arb(0)
     if p * trials > count:
-        below = beta_cdf(1 - arb(p), trials - count + 1, count)
+        most = _chernoff(count - 1, trials, p)
+        far = most < NEGLIGIBLE
+        below = UNIT * most if far else beta_cdf(1 - arb(p), trials - count + 1, count)
         return below, 1 - below
-    reached = beta_cdf(p, count, trials - count + 1)
+    most = _chernoff(count, trials, p) if p * trials < count else UNIT
+    far = most < NEGLIGIBLE
+    reached = UNIT * most if far else beta_cdf(p, count, trials - count + 1)
     return 1 - reached, reached
+
+
+def _chernoff(count: int, trials: int, p: Number) -> arb:
+    """Enclose exp(−n·KL(k/n ‖ p)), a bound of the tail that begins at k and leaves the mean out."""
+    parts = ((fmpq(count, trials), arb(p)), (fmpq(trials - count, trials), 1 - arb(p)))
+    divergence = sum((arb(a) * (a / chance).log() for a, chance in parts if a), arb(0))
+    return (-trials * divergence).exp()
 
 
 def beta_cdf(x: Number, a: arb | int, b: arb | int) -> arb:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from flint import arb
+from flint import arb, ctx
 
 from dpcp_audit.computed import Computation
 from dpcp_audit.figures import Figure, FigureKind, Series
@@ -14,6 +14,7 @@ from dpcp_audit.mechanisms.ldpcp.window_enclosures import EnclosedSearch, enclos
 from dpcp_audit.mechanisms.ldpcp.window_law import ThresholdLaw, threshold_law
 from dpcp_audit.quantities import Quantity
 from dpcp_audit.results import ProofMethod
+from dpcp_audit.stats.binomial_enclosures import NEGLIGIBLE, UNIT
 from dpcp_audit.stats.enclosures import at_most, exact
 from dpcp_audit.theorems.statement import inputs_of
 from dpcp_audit.theorems.theorem import Theorem, outside
@@ -34,6 +35,8 @@ _ARGUMENT = (
 
 _TINY = 1e-15
 """A δ so small that what is pruned by default is not negligible beside it."""
+_BITS, _DIGITS = (96, 192, 384), 60
+"""The precisions that are tried, and the relative accuracy that is enough, in bits."""
 _ROUNDING = 1e-14
 """By how much a few operations on doubles may be off."""
 
@@ -157,15 +160,31 @@ def _unrounded(rounded: float, formula: Number) -> Number:
 def _enclosed(found: Computation, theorem: ScoreCase) -> Computation:
     """Return the computation between rigorous ends, with its proof."""
     try:
-        within = at_most(_failing(theorem), partial(enclosed_failure, theorem), found.claimed)
+        within = at_most(_failing(theorem), _narrow(theorem), found.claimed)
     except NotImplementedError:
         return found
-    return found.between(
+    proved = found.between(
         within,
         method=ProofMethod.ENUMERATION,
         argument=_ARGUMENT,
         parameters=inputs_of(theorem),
     )
+    return replace(proved, upper=min(within.left[1], 1.0))
+
+
+def _narrow(theorem: ScoreCase) -> arb:
+    """Enclose the failure probability to more digits than a double has.
+
+    Where the law meets the bound with equality no precision tells the sides apart: the ball at
+    the last one is what is known.
+    """
+    found = UNIT
+    for bits in _BITS:
+        with ctx.workprec(bits):
+            found = enclosed_failure(theorem)
+        if found < NEGLIGIBLE or found.rel_accuracy_bits() > _DIGITS:
+            break
+    return found
 
 
 def _failing(theorem: ScoreCase) -> str:

@@ -8,11 +8,11 @@ from math import comb
 import mpmath
 import pytest
 from flint import arb, ctx, fmpq
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.special import betainc
 
-from dpcp_audit.stats.binomial_enclosures import beta_cdf, binomial_tails
+from dpcp_audit.stats.binomial_enclosures import _chernoff, beta_cdf, binomial_tails
 from dpcp_audit.stats.enclosures import exact
 
 
@@ -79,3 +79,25 @@ def test_what_the_precision_cannot_tell_is_any_probability() -> None:
     assert found.contains(0)
     assert found.contains(1)
     assert found.contains(0.5)
+
+
+@pytest.mark.parametrize("trials", [5_000, 10**9, 10**17])
+@pytest.mark.parametrize(("share", "p"), [(0.9, 0.1), (0.1, 0.9), (1.0, 0.5), (0.7, 0.25)])
+def test_tails_below_every_double_are_bounded_at_once(trials: int, share: float, p: float) -> None:
+    """Where the ball of the beta function itself is at hand, it lies below Chernoff's bound."""
+    count = int(share * trials)
+    with ctx.workprec(96):
+        tails = binomial_tails(count, trials, exact(p))
+        small, large = sorted(tails, key=float)
+        assert 0 <= float(small) < 1e-300
+        assert small < arb(2) ** -1100
+        assert (large - 1).contains(0)
+        if trials == 5_000 and count > p * trials:
+            assert small.upper() >= beta_cdf(exact(p), count, trials - count + 1) > 0
+
+
+@given(trials=st.integers(1, 60), count=st.integers(0, 60), p=st.fractions(0, 1))
+def test_the_bound_is_above_the_tail(trials: int, count: int, p: Fraction) -> None:
+    assume(0 < p < 1 and count <= trials and count > p * trials)
+    with ctx.workprec(96):
+        assert not _chernoff(count, trials, exact(p)) < exact(tail_by_hand(count, trials, p))

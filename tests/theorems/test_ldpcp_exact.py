@@ -179,3 +179,19 @@ def test_a_search_proves_nothing_of_the_laws_that_it_did_not_try() -> None:
     outcome = check(Context(seed=0, name="adversary", significance=1e-3))
     assert outcome.verdict is Verdict.CONSISTENT
     assert outcome.proof is None
+
+
+def test_a_law_that_meets_its_bound_is_neither_proved_nor_refuted() -> None:
+    """F(1/2) = 1/2 = 1−α of Beta(2, 2), which no precision shows: it may fail half of the time."""
+    theorem = replace(THEOREM, population=Beta(2, 2), alpha=0.5, starred=True, rounds=1, n=40)
+    found = exact_failure(theorem)
+    assert (found.evidence.lower, found.evidence.upper) == (0.0, 1.0)
+    assert found.verdict is Verdict.INCONCLUSIVE
+    assert exact_failure(replace(theorem, population=Uniform())).verdict is Verdict.PROVED
+
+
+def test_a_thousand_million_million_million_users_take_no_longer() -> None:
+    """Nearly every trial ends just below the bound's level or far from it: no sum is a long one."""
+    found = exact_failure(replace(THEOREM, n=10**18, on_miss=OnMiss.UPPER_END))
+    assert found.verdict is Verdict.PROVED
+    assert found.evidence.upper <= 5e-324

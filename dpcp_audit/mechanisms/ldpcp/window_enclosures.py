@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from flint import arb, fmpq
 
 from dpcp_audit.mechanisms.ldpcp.editions import OnMiss
-from dpcp_audit.stats.binomial_enclosures import UNIT, binomial_tails
+from dpcp_audit.stats.binomial_enclosures import NEGLIGIBLE, UNIT, binomial_tails
 from dpcp_audit.stats.enclosures import decimal
 
 if TYPE_CHECKING:
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from dpcp_audit.stats.binomial_enclosures import Number
 
 _HALF = fmpq(1, 2)
-_NEGLIGIBLE = arb(2) ** -1100
-"""Less than the smallest positive double."""
 
 
 def enclosed_hoeffding_width(*, n: int, epsilon: float, rounds: int, delta: float) -> arb:
@@ -93,7 +91,7 @@ class EnclosedSearch:
         bottom, middle, top = fmpq(0), fmpq(0), fmpq(1)
         mass, failed = arb(1), arb(0)
         for asked in self.mechanism.block_sizes(self.n):
-            if mass < _NEGLIGIBLE:
+            if mass < NEGLIGIBLE:
                 return failed.union(failed + mass)
             middle = (bottom + top) / 2
             failing = fails(middle)
