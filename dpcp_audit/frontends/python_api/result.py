@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from dpcp_audit.results import Evidence, Finding, PlainData, Power
+    from dpcp_audit.results import Evidence, Finding, PlainData, Power, Proof
 
 _WORST_FIRST = (
     Verdict.REFUTED,
@@ -80,6 +80,12 @@ class ClaimResult:
         """The smallest violation that would have been refuted; None where that is unknown."""
         outcome = self.finding.outcome
         return None if outcome is None else outcome.power
+
+    @property
+    def proof(self) -> Proof | None:
+        """Why the claim holds in every case; None of what is not proved."""
+        outcome = self.finding.outcome
+        return None if outcome is None else outcome.proof
 
     @property
     def witness(self) -> PlainData:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcp_audit._format import clipped, interval, number, printable, telling_digits, to_float
 from dpcp_audit.reports.findings.entry import OWN, STANDINGS
+from dpcp_audit.reports.findings.plain_text import proof_text
 from dpcp_audit.reports.findings.severity import named, power_sentence
 from dpcp_audit.reports.findings.summary import read
 from dpcp_audit.reports.findings.witness import one_line
@@ -90,6 +91,7 @@ def card(key: str, entry: Mapping[str, Any]) -> str:
         facts["claimed"] = claimed
         facts["samples"] = number(evidence["n_samples"])
     facts["power"] = printable(power_sentence(entry["power"]))
+    facts["proof"] = printable(proof_text(entry.get("proof")))
     facts["error"] = printable(entry["error"])
     facts["witness"] = printable(one_line(entry["witness"], limit=_MOST_LINES * width))
     facts["note"] = printable(entry["note"])

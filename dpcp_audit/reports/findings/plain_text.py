@@ -40,7 +40,7 @@ def paragraphs(finding: Mapping[str, Any]) -> str:
         f"Source: {source['paper']}, {source['section']}",
         finding["note"],
         _method(finding["evidence"]),
-        _proof(finding.get("proof")),
+        proof_text(finding.get("proof")),
         f"Witness: {witness}" if finding["witness"] else "",
         f"Run it again: {finding['replay']}" if finding["replay"] else "",
     ]
@@ -69,7 +69,8 @@ def _method(evidence: Mapping[str, Any] | None) -> str:
     return f"From {evidence['n_samples']} samples; the interval is wrong with probability {wrong}."
 
 
-def _proof(proof: Mapping[str, Any] | None) -> str:
+def proof_text(proof: Mapping[str, Any] | None) -> str:
+    """Return how a claim was proved, on one line; empty where it is not."""
     if not proof:
         return ""
     premises = "; ".join(premise_text(premise) for premise in proof["premises"])

@@ -97,6 +97,12 @@ def test_what_would_have_been_refuted_is_on_the_screen(result) -> None:
     assert claim.power.smallest == float(claim.entry["power"]["smallest"])
 
 
+def test_a_proof_is_on_the_screen(result) -> None:
+    assert all(each.proof is None for each in result)  # they are sampled
+    assert not any(f"\n{'proof':<10} " in repr(each) for each in result)
+    assert f"\n{'proof':<10} Proved by closed form: A report's log-ratio is ε." in repr(wide()[0])
+
+
 def test_a_text_that_does_not_fit_is_seen() -> None:
     assert not fits("x" * 81)
     assert not fits("\n".join("x" * 25))
