@@ -91,7 +91,9 @@ class TargetTrace:
         self, target: TracedTarget, context: Context, pair: Neighbours[Any]
     ) -> tuple[bool, float]:
         """Return how bad a pair looks by a few paths; one that cannot be followed is the last."""
-        trace = trace_target(target, pair.value, pair.neighbour, draws=_PILOT, rng=context.rng(1))
+        trace = trace_target(
+            target, pair.value, pair.neighbour, draws=_PILOT, rng=context.rng(1), replays=1
+        )
         return trace.followed, _seen_loss(self.guarantee, trace)
 
 

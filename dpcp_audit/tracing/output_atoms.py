@@ -76,20 +76,20 @@ def _plain(value: Any) -> Any:
     return cast("Any", value).item() if isinstance(value, np.generic) else value
 
 
-def same_atoms(first: tuple[Atom, ...], second: tuple[Atom, ...]) -> bool:
-    """Tell whether two outputs are the same, but for rounding."""
+def same_atoms(first: tuple[Atom, ...], second: tuple[Atom, ...], within: float = SAME) -> bool:
+    """Tell whether two outputs are the same, but for a relative difference of their numbers."""
     return len(first) == len(second) and all(
-        _same(a, b) for a, b in zip(first, second, strict=True)
+        _same(a, b, within) for a, b in zip(first, second, strict=True)
     )
 
 
-def _same(first: Atom, second: Atom) -> bool:
+def _same(first: Atom, second: Atom, within: float) -> bool:
     if isinstance(first, float | int) and isinstance(second, float | int):
         both_nan = math.isnan(first) and math.isnan(second)
-        return first == second or both_nan or _near(float(first), float(second))
+        return first == second or both_nan or _near(float(first), float(second), within)
     return type(first) is type(second) and first == second
 
 
-def _near(first: float, second: float) -> bool:
+def _near(first: float, second: float, within: float) -> bool:
     largest = max(abs(first), abs(second))
-    return math.isfinite(largest) and abs(first - second) <= SAME * largest
+    return math.isfinite(largest) and abs(first - second) <= within * largest

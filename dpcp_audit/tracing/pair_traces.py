@@ -17,7 +17,7 @@ from dpcp_audit import _validate
 from dpcp_audit.results import SourceLocation
 from dpcp_audit.tracing.loss_samples import LossSample
 from dpcp_audit.tracing.path_losses import Divergence, path_loss, require_replay
-from dpcp_audit.tracing.path_tree import pair_of, release_law
+from dpcp_audit.tracing.path_tree import pair_of, release_law, rounded_output
 from dpcp_audit.tracing.target_calls import TracedTarget
 from dpcp_audit.tracing.trace_errors import (
     NeedsValuesError,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from dpcp_audit.tracing.path_losses import DrawLoss, PathLoss
     from dpcp_audit.tracing.trace_errors import Line
 
-_REPLAYS = 2
+REPLAYS = 12
 """Paths that are replayed on their own input."""
 _TREE = 1000
 """Paths of a tree that are tried before it counts as large."""
@@ -171,26 +171,28 @@ def trace_target(
     *,
     draws: int,
     rng: np.random.Generator | int | None,
-    enumerate_all: bool = True,
+    replays: int = REPLAYS,
 ) -> PairTrace:
     """Follow a target's noise on two inputs; the arguments are those of ``trace_pair``.
 
     Parameters
     ----------
-    enumerate_all : bool
-        Whether the whole law is enumerated where it is finite and small.
+    replays : int
+        Paths that are replayed on their own input, to see that all randomness is followed.
     """
     _validate.integer(draws=draws, at_least=1)
     generator = _validate.generator(rng)
     ways = ((x, neighbour), (neighbour, x))
     try:
         for each, _ in ways:
-            for seed in range(_REPLAYS):
+            for seed in range(replays):
                 require_replay(target, each, seed)
-        exact = _exact(target, x, neighbour) if enumerate_all else None
+        laws = _laws(target, x, neighbour)
         paths, values = _paths(target, ways, draws, generator)
+        _require_support(target, laws, paths)
     except UnfollowableError as end:
         return _unfollowed(end)
+    exact = pair_of(*laws) if laws else None
     everything = [path for direction in paths for path in direction]
     leaks, unfollowed = _remarks(everything)
     return PairTrace(
@@ -209,12 +211,25 @@ def _is_release(path: PathLoss) -> bool:
     return path.certain or (path.released and path.divergence is None)
 
 
-def _exact(target: TracedTarget, x: Any, neighbour: Any) -> FinitePair | None:
+def _laws(target: TracedTarget, x: Any, neighbour: Any) -> list[dict[Any, float]]:
+    """Return the whole laws of the output on both inputs; none where they are not finite."""
     try:
-        laws = [release_law(target, each, most=_TREE) for each in (x, neighbour)]
+        return [release_law(target, each, most=_TREE) for each in (x, neighbour)]
     except NotFiniteError:
-        return None
-    return pair_of(*laws)
+        return []
+
+
+def _require_support(
+    target: TracedTarget, laws: Sequence[Mapping[Any, float]], paths: Sequence[Sequence[PathLoss]]
+) -> None:
+    """Make sure that every path returned what its law has: else there is other randomness."""
+    for law, direction in zip(laws, paths, strict=False):
+        if any(rounded_output(path.output) not in law for path in direction):
+            raise UnfollowableError(
+                "the target has randomness that is not followed: it returned what its draws do "
+                "not give",
+                target.home,
+            )
 
 
 def _paths(

@@ -100,6 +100,8 @@ class PathLoss:
         Where the neighbour's run observed the same at another line.
     silent : tuple of lines
         Where noise of scale 0 was drawn.
+    output : tuple
+        The plain values that the target returned.
     """
 
     loss: float
@@ -110,6 +112,7 @@ class PathLoss:
     released: bool
     moved: tuple[tuple[Line, Line], ...]
     silent: tuple[Line, ...]
+    output: tuple[Atom, ...]
 
 
 def path_loss(
@@ -145,6 +148,7 @@ def path_loss(
         released=_is_released(path, output),
         moved=tuple(other.moved),
         silent=tuple(sorted(path.silent)),
+        output=output,
     )
 
 
@@ -215,6 +219,9 @@ def _revealed(path: PathRun) -> tuple[Line, ...]:
 
 
 def _parts(path: PathRun, other: PathRun, here: np.ndarray) -> tuple[DrawLoss, ...]:
+    for first, second in zip(path.draws, other.draws, strict=False):
+        if (first.law and first.law.discrete) != (second.law and second.law.discrete):
+            raise UnfollowableError("a law is discrete on one input alone", first.line)
     there = log_likelihoods(other)
     scales, moves = _sizes(path, other)
     observed = {index for each in path.seen for index in each.draws}

@@ -19,6 +19,7 @@ from dpcp_audit import _validate
 from dpcp_audit.mechanisms.laws import FiniteLaw, FinitePair
 from dpcp_audit.tracing.joined_draws import LOST, log_of_region
 from dpcp_audit.tracing.observations import Seen
+from dpcp_audit.tracing.output_atoms import same_atoms
 from dpcp_audit.tracing.path_likelihood import log_likelihoods
 from dpcp_audit.tracing.path_losses import require_replay
 from dpcp_audit.tracing.path_runs import PathRun
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 
 MOST_PATHS = 20_000
 """Paths of one input that are run before the tree counts as not finite."""
+_ROUNDED = 1e-8
+"""Relative difference of two outputs that may be one, after rounding to 10 digits."""
 _PROBES = 16
 _HOPELESS = 1
 """Times as many paths as may be run: an estimate of the tree's size that ends the enumeration."""
@@ -192,12 +195,20 @@ def release_law(target: TracedTarget, x: Any, *, most: int = MOST_PATHS) -> dict
             raise NotFiniteError(f"the tree has more than {most} paths", target.home)
         path = TreeRun(prefix)
         output = _output(target, x, path, source)
-        found[output].append(path.log_mass)
+        found[rounded_output(output)].append(path.log_mass)
         start = len(prefix)
         for depth in range(start, len(path.forks)):
             stem = (*prefix, *(0,) * (depth - start))
             waiting += [(*stem, way) for way in range(1, path.forks[depth])]
     return {output: float(logsumexp(masses)) for output, masses in found.items()}
+
+
+def rounded_output(output: tuple[Atom, ...]) -> tuple[Atom, ...]:
+    """Return an output with its floats to 10 digits: what noise settles is known up to rounding."""
+    return tuple(
+        float(f"{each:.9e}") if isinstance(each, float) and math.isfinite(each) else each
+        for each in output
+    )
 
 
 def _estimated_paths(target: TracedTarget, x: Any) -> float:
@@ -267,7 +278,9 @@ def enumerated(
 
 
 def pair_of(law: Mapping[Any, float], neighbour: Mapping[Any, float]) -> FinitePair:
-    """Return two laws over the outputs of both."""
+    """Return two laws over the outputs of both; what differs by rounding is one output."""
+    alone = [output for output in law if output not in neighbour]
+    neighbour = {_matched(output, law, alone): mass for output, mass in neighbour.items()}
     outputs = [*law, *(each for each in neighbour if each not in law)]
     ones = np.zeros(len(outputs))
     first, second = (
@@ -275,3 +288,10 @@ def pair_of(law: Mapping[Any, float], neighbour: Mapping[Any, float]) -> FiniteP
         for each in (law, neighbour)
     )
     return FinitePair(first, second)
+
+
+def _matched(output: Any, law: Mapping[Any, float], alone: Sequence[Any]) -> Any:
+    """Return an output as the other law has it, if it has it but for rounding."""
+    if output in law:
+        return output
+    return next((other for other in alone if same_atoms(output, other, _ROUNDED)), output)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from support import user_mechanisms as mine
 
-from dpcp_audit.tracing.path_tree import enumerated, release_law
+from dpcp_audit.tracing.path_tree import enumerated, pair_of, release_law
 from dpcp_audit.tracing.target_calls import TracedTarget
 from dpcp_audit.tracing.trace_errors import NotFiniteError, UnfollowableError
 
@@ -71,6 +71,22 @@ def test_draws_of_a_finite_set(how) -> None:
     }[how]
     assert [math.exp(law[(value,)]) for value in range(3)] == pytest.approx(expected, abs=1e-14)
     assert len(law) == 3
+
+
+def test_what_noise_settles_is_the_same_but_for_rounding() -> None:
+    def share(count, *, rng) -> Any:
+        return (count + rng.binomial(3, 0.5)) / 7
+
+    pair = enumerated(share, 2, 3)
+    assert pair.law.log_mass.size == 5
+    both = np.isfinite(pair.law.log_mass) & np.isfinite(pair.neighbour_law.log_mass)
+    assert both.sum() == 3
+
+
+def test_rounding_between_two_laws_parts_no_output() -> None:
+    pair = pair_of({(0.3,): 0.0}, {(0.3 * (1 + 1e-9),): 0.0})
+    assert pair.max_divergence() == 0.0
+    assert pair_of({(0.3,): 0.0}, {(0.31,): 0.0}).max_divergence() == math.inf
 
 
 def test_a_leaking_output_has_an_infinite_loss() -> None:
