@@ -86,7 +86,9 @@ def same_atoms(first: tuple[Atom, ...], second: tuple[Atom, ...], within: float 
 def _same(first: Atom, second: Atom, within: float) -> bool:
     if isinstance(first, float | int) and isinstance(second, float | int):
         both_nan = math.isnan(first) and math.isnan(second)
-        return first == second or both_nan or _near(float(first), float(second), within)
+        rounded = isinstance(first, float) or isinstance(second, float)
+        near = rounded and _near(float(first), float(second), within)
+        return first == second or both_nan or near
     return type(first) is type(second) and first == second
 
 

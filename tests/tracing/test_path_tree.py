@@ -87,6 +87,7 @@ def test_rounding_between_two_laws_parts_no_output() -> None:
     pair = pair_of({(0.3,): 0.0}, {(0.3 * (1 + 1e-9),): 0.0})
     assert pair.max_divergence() == 0.0
     assert pair_of({(0.3,): 0.0}, {(0.31,): 0.0}).max_divergence() == math.inf
+    assert pair_of({(10**9,): 0.0}, {(10**9 + 1,): 0.0}).max_divergence() == math.inf
 
 
 def test_a_leaking_output_has_an_infinite_loss() -> None:
