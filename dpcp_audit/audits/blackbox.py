@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dpcp_audit import _validate
 from dpcp_audit.audits import event_power
 from dpcp_audit.audits.search.pair_race import Bank, PairRace, halves
-from dpcp_audit.audits.search.pair_shrinking import shrink
+from dpcp_audit.audits.search.pair_shrinking import CERTIFICATIONS, shrink
 from dpcp_audit.audits.search.pair_space import (
     Candidate,
     PairSpace,
@@ -26,6 +26,7 @@ from dpcp_audit.decisions import conclude
 from dpcp_audit.figures import Figure, FigureKind, Series
 from dpcp_audit.stats.bisection import fewest
 from dpcp_audit.targets.degenerate import DegenerateTargetError, Randomness
+from dpcp_audit.targets.serial_probe import require_independent, unprobed
 
 if TYPE_CHECKING:
     from dpcp_audit.audits.sampled import Sampler
@@ -41,6 +42,8 @@ _FEWEST = 50
 _SEARCH_STREAM = 10**6
 _SHRUNK = 0.1
 """The share of the significance, and of the outputs, that the shrinking of a witness has."""
+_MOST_CERTIFIED = _MOST_STAGES + CERTIFICATIONS
+"""Pairs that are certified at most, each probed for serial dependence: stages, and shrunk ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,9 +52,10 @@ class BlackBoxPrivacy:
 
     In stages of doubling size a race over candidate pairs chooses a pair and what to hold
     against it, an event or, where Rényi divergences are claimed, a moment; outputs drawn
-    afterwards certify it. Stage k of K has the significance s_k, with the last at half of 0.9
-    times the check's, and the others sharing the other half. A refutation ends the search;
-    the witness is then shrunk.
+    afterwards certify it, unless they are seen to depend on each other, for which a thousandth
+    of the check's significance is set aside. Stage k of K has the significance s_k, with the
+    last at half of 0.9 times the rest, and the others sharing the other half. A refutation ends
+    the search; the witness is then shrunk.
 
     A true claim is refuted with probability at most the check's significance. In each stage
     the pair, the test and the numbers of outputs are functions of earlier outputs only, and
@@ -109,7 +113,7 @@ class BlackBoxPrivacy:
             bank=bank, guarantee=self.guarantee, pairs=self.pairs, randomness=self.randomness
         )
         stages: list[Stage] = []
-        for budget, significance in _plan(draws, context.significance):
+        for budget, significance in _plan(draws, unprobed(context.significance)):
             stages.append(self._stage(race, len(stages) + 1, budget, significance))
             if stages[-1].judgement.refuted:
                 break
@@ -127,7 +131,8 @@ class BlackBoxPrivacy:
         By a well-chosen event, where the race has found the pair; at least half of its outputs
         certify.
         """
-        budget, share = _plan(max(600, context.samples(self.draws)), context.significance)[-1]
+        draws = max(600, context.samples(self.draws))
+        budget, share = _plan(draws, unprobed(context.significance))[-1]
         fresh = budget - min(_MOST_SEARCHED, round(_SEARCHED * budget))
         return event_power.smallest_violation(self.guarantee, fresh // 2, significance=share)
 
@@ -162,6 +167,9 @@ class BlackBoxPrivacy:
         pair_test = race.choose_pair_test(candidate)
         value, neighbour = candidate.inputs
         outputs = race.bank.fresh(value, size), race.bank.fresh(neighbour, size)
+        if self.randomness is not Randomness.NONE:
+            probed = race.bank.context.significance / _MOST_CERTIFIED
+            require_independent(*outputs, significance=probed)
         judgement = pair_test.judge(self.guarantee, *outputs, significance=significance)
         for x, drawn in zip(candidate.inputs, outputs, strict=True):
             race.bank.keep(x, drawn)

@@ -26,6 +26,7 @@ from dpcp_audit.stats.bisection import fewest, turn
 from dpcp_audit.stats.enclosures import at_most
 from dpcp_audit.stats.interval_power import box_power
 from dpcp_audit.stats.intervals import clopper_pearson
+from dpcp_audit.targets.serial_probe import require_independent, unprobed
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -218,7 +219,8 @@ class LocalPrivacy:
     """Test ε-LDP against samples of a randomiser on every one of its inputs.
 
     A true claim is refuted with probability at most the check's significance, of which a third
-    each goes to the pilot's event, to the box around the channel, and to the guess.
+    each goes to the pilot's event, to the box around the channel, and to the guess, but for the
+    thousandth that probes the pilot of every input for serial dependence.
 
     Parameters
     ----------
@@ -253,8 +255,8 @@ class LocalPrivacy:
     def __call__(self, context: Context) -> Outcome:
         """Choose on pilot samples, certify on fresh ones."""
         half = context.samples(self.n_samples) // 2
-        share = context.significance / _SHARES
-        pilot = self._counts(half, context.rng(0))
+        share = unprobed(context.significance) / _SHARES
+        pilot = self._counts(half, context.rng(0), probed=context.significance)
         event = choose_pair(pilot, epsilon=self.guarantee.epsilon)
         counts = self._counts(half, context.rng(1))
         results = [
@@ -332,7 +334,7 @@ class LocalPrivacy:
 
     def _detects(self, epsilon: float, trials: int, significance: float) -> bool:
         own = guess_bound(epsilon, self.n_outputs)
-        claimed, share = self.guarantee.epsilon, significance / _SHARES
+        claimed, share = self.guarantee.epsilon, unprobed(significance) / _SHARES
         other = own * math.exp(-epsilon)
         return box_power(own, other, trials, epsilon=claimed, significance=share) >= _DETECTION
 
@@ -372,11 +374,18 @@ class LocalPrivacy:
         rule: PlainData = {"guesses": guesses.tolist()}
         return Certified("from the success of the best guess", value, lower, rule)
 
-    def _counts(self, size: int, rng: np.random.Generator) -> IntArray:
-        """Draw ``size`` outputs on each input and count them, shape (k, m)."""
+    def _counts(
+        self, size: int, rng: np.random.Generator, *, probed: float | None = None
+    ) -> IntArray:
+        """Draw ``size`` outputs on each input and count them, shape (k, m).
+
+        With ``probed``, the check's significance, each input's are probed for dependence.
+        """
         rows: list[IntArray] = []
         for value in range(self.n_inputs):  # an input at a time bounds the memory
             outputs = self._report(np.full(size, value), rng)
+            if probed is not None:
+                require_independent(outputs, significance=probed / self.n_inputs)
             rows.append(np.bincount(outputs, minlength=self.n_outputs))
         return np.stack(rows)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -17,6 +17,7 @@ from dpcp_audit.decisions import conclude
 from dpcp_audit.guarantees import PrivacyGuarantee
 from dpcp_audit.neighbours import Neighbours
 from dpcp_audit.targets.degenerate import Randomness, draw, probe, require_random
+from dpcp_audit.targets.serial_probe import require_independent, unprobed
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -48,7 +49,8 @@ class SampledPrivacy:
     which exceeds the claimed one exactly where the claim is refuted. Any other guarantee is
     refuted when the Clopper–Pearson limits of the two probabilities, each at half the
     significance, lie outside of what it allows. A true claim is refuted with probability at
-    most the check's significance.
+    most the check's significance. A thousandth of it probes the pilot for serial dependence
+    (``DependentOutputsError``): the outputs must be independent draws.
 
     Parameters
     ----------
@@ -131,6 +133,7 @@ class SampledPrivacy:
         outputs = [self._draw(x, size, context.rng(i)) for i, x in enumerate(inputs)]
         if self.randomness is not Randomness.NONE:
             require_random(*outputs)
+        require_independent(*outputs, significance=context.significance)
         event, swapped, _ = self.search(self.guarantee, *outputs)
         ordered = outputs[::-1] if swapped else outputs
         counts = [int(event.contains(x).sum()) for x in ordered]
@@ -169,12 +172,12 @@ class SampledPrivacy:
         judgement = certify(
             self.guarantee,
             Hits(hits[0], hits[1], trials),
-            significance=context.significance,
+            significance=unprobed(context.significance),
             certificate=self.certificate,
             complement=complement,
         )
         return conclude(
-            judgement.evidence,
+            replace(judgement.evidence, confidence=1 - context.significance),
             lambda: self.smallest_violation(context),
             witness=self.witness
             | {
@@ -199,13 +202,16 @@ class SampledPrivacy:
         return event_power.smallest_violation(
             self.guarantee,
             total - round(self.pilot_share * total),
-            significance=context.significance,
+            significance=unprobed(context.significance),
             certificate=self.certificate,
         )
 
     def draws_needed(self, violation: float, *, significance: float) -> int:
         """Return the ``n_samples``, pilot included, that refute a true loss of ``violation``."""
         fresh = event_power.draws_needed(
-            self.guarantee, violation, significance=significance, certificate=self.certificate
+            self.guarantee,
+            violation,
+            significance=unprobed(significance),
+            certificate=self.certificate,
         )
         return max(200, math.ceil(fresh / (1 - self.pilot_share)))

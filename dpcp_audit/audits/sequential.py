@@ -19,6 +19,7 @@ from dpcp_audit.quantities import Quantity
 from dpcp_audit.results import Outcome, PlainData, Power
 from dpcp_audit.stats.betting import BettingTest, betting_lower_bound, pair_outcomes
 from dpcp_audit.stats.bisection import turn
+from dpcp_audit.targets.serial_probe import unprobed
 
 if TYPE_CHECKING:
     from dpcp_audit._types import IntArray
@@ -79,7 +80,8 @@ class SequentialPrivacy:
         event, swapped, complement = source.pilot(context.samples(self.n_pilot), context)
         counts = np.zeros(4, dtype=np.int64)
         test = BettingTest(epsilon=self.guarantee.epsilon, delta=self._delta)
-        budget, limit, chunk = context.samples(self.n_samples), -math.log(context.significance), 0
+        significance = unprobed(context.significance)
+        budget, limit, chunk = context.samples(self.n_samples), -math.log(significance), 0
         refuted = False
         while not refuted and (left := budget - int(counts.sum())) > 0:
             rngs = context.rng(2 + 2 * chunk), context.rng(3 + 2 * chunk)
@@ -106,7 +108,7 @@ class SequentialPrivacy:
         budget, claimed = context.samples(self.n_samples), self.guarantee.epsilon
 
         def refuted(epsilon: float) -> bool:
-            return self._pairs_needed(epsilon, context.significance) <= budget
+            return self._pairs_needed(epsilon, unprobed(context.significance)) <= budget
 
         largest = claimed + _LARGEST_EXCESS
         able = refuted(largest)
@@ -127,7 +129,7 @@ class SequentialPrivacy:
         claimed = self.guarantee.epsilon
         if not violation > claimed:
             raise ValueError(f"violation must exceed {claimed!r}, got {violation!r}")
-        needed = self._pairs_needed(violation, significance)
+        needed = self._pairs_needed(violation, unprobed(significance))
         if math.isinf(needed):
             raise ValueError(f"violation is too close to the claim, got {violation!r}")
         return max(100, int(needed))
@@ -161,7 +163,9 @@ class SequentialPrivacy:
         evidence = of_loss(
             Quantity.EPSILON,
             log_ratio(p - self._delta, q),
-            betting_lower_bound(counts, delta=self._delta, significance=context.significance),
+            betting_lower_bound(
+                counts, delta=self._delta, significance=unprobed(context.significance)
+            ),
             refuted=refuted,
             at=self._at,
             detail="of the event, valid at any time",

@@ -24,6 +24,7 @@ from dpcp_audit.figures import Figure, FigureKind, Series
 from dpcp_audit.quantities import Quantity
 from dpcp_audit.results import Evidence, EvidenceKind, Outcome, PlainData, Power
 from dpcp_audit.stats.intervals import clopper_pearson
+from dpcp_audit.targets.serial_probe import require_independent, unprobed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -130,8 +131,8 @@ class MembershipInference:
 
     The attacks are fitted on a quarter of the games; a second quarter chooses among them and
     sets four thresholds; the last half certifies the two rates of each by Clopper–Pearson
-    limits at a quarter of the significance. A true claim is refuted with probability at most
-    the significance.
+    limits at a quarter of the significance, but for the thousandth that probes the pilot for
+    serial dependence. A true claim is refuted with probability at most the significance.
 
     Parameters
     ----------
@@ -194,6 +195,8 @@ class MembershipInference:
         half = context.samples(self.n_samples) // 2
         inputs = (self.neighbours.value, self.neighbours.neighbour)
         pilot = [self._draw(x, half, context.rng(i)) for i, x in enumerate(inputs)]
+        require_independent(*pilot, significance=context.significance)
+        share = unprobed(context.significance) / _POINTS
         fitted = self._fit(pilot[0], pilot[1], context.rng(2))
         member, other = (
             membership_pvalues(
@@ -206,7 +209,7 @@ class MembershipInference:
         return AttackResult(
             attack=fitted.name,
             points=tuple(
-                self._point(purpose, level, member, other, context.significance / _POINTS)
+                self._point(purpose, level, member, other, share)
                 for purpose, level in self._thresholds(fitted.pilot).items()
             ),
             roc_fpr=_shares(other),
@@ -222,7 +225,7 @@ class MembershipInference:
         return event_power.smallest_violation(
             self.guarantee,
             context.samples(self.n_samples) // 2,
-            significance=context.significance / _POINTS,
+            significance=unprobed(context.significance) / _POINTS,
             certificate=Certificate.CLOPPER_PEARSON,
         )
 
@@ -234,7 +237,7 @@ class MembershipInference:
         games = event_power.draws_needed(
             self.guarantee,
             violation,
-            significance=significance / _POINTS,
+            significance=unprobed(significance) / _POINTS,
             certificate=Certificate.CLOPPER_PEARSON,
         )
         return max(400, 2 * games)

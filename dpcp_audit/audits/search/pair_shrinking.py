@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dpcp_audit.audits.search.pair_space import Candidate
     from dpcp_audit.audits.search.race_stage import Stage
 
-_CERTIFICATIONS = 12
+CERTIFICATIONS = 12
 _PILOTS = 40
 _NEEDED = 1.2
 """How far beyond the critical standard errors a pilot must promise to be worth certifying."""
@@ -42,10 +42,10 @@ def shrink(
     size : int
         Outputs of each input for a certification.
     """
-    share = significance / _CERTIFICATIONS
+    share = significance / CERTIFICATIONS
     critical = _NEEDED * math.sqrt(-2 * math.log(share))
     stop = race.bank.spent + room
-    left, pilots = _CERTIFICATIONS, _PILOTS
+    left, pilots = CERTIFICATIONS, _PILOTS
     simpler = iter(race.pairs.simpler(stage.candidate))
     while left and pilots and race.bank.spent + 3 * size <= stop:
         candidate = next(simpler, None)

@@ -15,7 +15,7 @@ held-out rows, and not by an audit of the calibrator.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,7 @@ from dpcp_audit.checks import Context
 from dpcp_audit.guarantees import Coverage
 from dpcp_audit.stats.bounded_mean import MeanBets
 from dpcp_audit.targets.kinds import Kind
+from dpcp_audit.targets.serial_probe import require_independent
 from dpcp_audit.theorems.coverage.coverage_outcome import Report
 from dpcp_audit.theorems.coverage.trial_laws import LawCatalogue, source_from_data
 from dpcp_audit.theorems.coverage.worst_law import Calls, Contender, JudgedLaw, LawRace, Side, sides
@@ -48,6 +49,8 @@ _RENEWALS = 2**31
 _LOYALTY = 0.5
 """Part of another law's promise at which the law that was judged last is judged again."""
 _SINGLE_PRECISION, _DIAGNOSIS = 1e-6, 50
+_PROBE = 500
+"""Calls on the law that refutes, beyond the budget, that are probed for serial dependence."""
 _LAST_CASE = 1 / 3
 """The share of all calls that the last round's judging has at least."""
 
@@ -64,7 +67,8 @@ class CoverageAudit:
     A claim that holds on every law is refuted with probability at most the check's
     significance α: the j-th law that is judged has the share α/(2j(j+1)), whenever it is
     judged and by however many calls (``MeanBets``), and these sum to at most α/2; simplified
-    laws have α/4 together, and the other ends of the intervals the rest.
+    laws have α/4 together, and the other ends of the intervals the rest. Of that a thousandth
+    of α probes calls on the law that refutes for serial dependence: 500 beyond the budget.
 
     Parameters
     ----------
@@ -142,6 +146,7 @@ class CoverageAudit:
         cases = self._judged(race, calls, context)
         worst = cases[-1]
         if worst.refuted:
+            self._probe(worst.contender, context)
             shrinking = Shrinking(
                 space=self.laws.moving_space(),
                 source=self._source,
@@ -221,6 +226,13 @@ class CoverageAudit:
                 race.renew(self.laws.moving_space(), self._source, renewal)
             race.run(each)
         return race.leader()
+
+    def _probe(self, contender: Contender, context: Context) -> None:
+        """Refuse calls that depend on each other: calls of their own, on the law that refutes."""
+        own = replace(context, name=f"{context.name}, probed")
+        calls = Calls(self.calibrate, own, _PROBE, strict=self.strict, tolerance=self.tolerance)
+        coverage = calls.coverage(contender.source, contender.n, _PROBE)
+        require_independent(coverage, significance=context.significance)
 
     def _spared(self, case: JudgedLaw, calls: Calls) -> float | None:
         """Return a tolerance that would restore the claim on the case's law, if rounding does."""
