@@ -1,0 +1,164 @@
+"""The guessing game's test: its law against every observer, its exact size, bounds and power."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+
+import numpy as np
+import pytest
+from scipy.special import ndtr
+from scipy.stats import binom
+
+from dpcp_audit.guarantees import GaussianDP
+from dpcp_audit.stats.guessing_test import (
+    GuessingTest,
+    delta_bound,
+    epsilon_bound,
+    guesses_needed,
+    smallest_share,
+)
+
+LEVEL = 0.05
+
+
+@pytest.mark.parametrize(("guesses", "epsilon"), [(1, 0.0), (20, 1.0), (500, 0.3), (77, 5.0)])
+def test_without_delta_the_law_is_binomial(guesses: int, epsilon: float) -> None:
+    test = GuessingTest(rounds=3 * guesses, guesses=guesses, epsilon=epsilon)
+    expected = binom.sf(np.arange(guesses + 1) - 1, guesses, test.share)
+    found = [test.p_value(right) for right in range(guesses + 1)]
+    assert found == pytest.approx(expected, rel=1e-9, abs=1e-15)
+
+
+def best_observer(test: GuessingTest, needed: float, *, optional_stopping: bool = False) -> float:
+    """Return the largest probability of ``needed`` right guesses, over all online observers.
+
+    A round is spent on what it may at most be, by backward induction: the coin is shown with
+    probability δ, and the observer guesses it or not; elsewhere it guesses or abstains. With
+    ``optional_stopping`` the observer needs right − θ·guesses to be as large as at M guesses,
+    and may guess as often as it likes.
+    """
+
+    @cache
+    def chance(rounds: int, guessed: int, right: int) -> float:
+        if optional_stopping and right - test.share * guessed >= needed:
+            return 1.0
+        if rounds == 0:
+            return float(not optional_stopping and right >= needed)
+        skip = chance(rounds - 1, guessed, right)
+        if guessed == test.guesses and not optional_stopping:
+            return skip
+        hit = chance(rounds - 1, guessed + 1, right + 1)
+        miss = chance(rounds - 1, guessed + 1, right)
+        blind = max(skip, test.share * hit + (1 - test.share) * miss)
+        return test.delta * max(skip, hit) + (1 - test.delta) * blind
+
+    return chance(test.rounds, 0, 0)
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.01, 0.2, 0.7])
+@pytest.mark.parametrize(("rounds", "guesses", "epsilon"), [(12, 5, 0.0), (10, 10, 1.0), (9, 3, 2)])
+def test_no_observer_beats_the_law_and_one_attains_it(
+    rounds: int, guesses: int, epsilon: float, delta: float
+) -> None:
+    """The observer may hold guesses back for coins that are shown; it knows nothing in advance.
+
+    One who knows in advance which coins are shown attains the law exactly, one who does not can
+    wait as long as the remaining rounds allow; with a guess for every round both are the same.
+    """
+    test = GuessingTest(rounds=rounds, guesses=guesses, epsilon=epsilon, delta=delta)
+    for needed in range(guesses + 1):
+        best, law = best_observer(test, needed), test.p_value(needed)
+        assert best <= law + 1e-12
+        if rounds == guesses or delta == 0:
+            assert best == pytest.approx(law, abs=1e-12)
+
+
+def test_where_guesses_are_not_fixed_optional_stopping_breaks_the_level() -> None:
+    """Stop at the luckiest point: the excess over θ per guess comes up more often than the level allows."""
+    test = GuessingTest(rounds=70, guesses=70, epsilon=1.0)
+    critical = test.critical(LEVEL)
+    excess = critical - test.share * test.guesses
+    assert test.p_value(critical) <= LEVEL
+    assert best_observer(test, excess, optional_stopping=True) > LEVEL
+
+
+def size_at_contact(epsilon: float, rounds: int) -> float:
+    """Return the exact size of the test of 1-GDP by its tangent at ε, for N(1, 1) against N(0, 1).
+
+    The observer guesses where the loss exceeds ε in size; missing guesses are filled.
+    """
+    right, wrong = float(ndtr(0.5 - epsilon)), float(ndtr(-0.5 - epsilon))
+    often = right + wrong
+    guesses = min(rounds, int(rounds * often + math.sqrt(rounds * often * (1 - often))))
+    test = GuessingTest(
+        rounds=rounds, guesses=guesses, epsilon=epsilon, delta=GaussianDP(1.0).delta_at(epsilon)
+    )
+    critical, total = test.critical(LEVEL), 0.0
+    for count in range(rounds + 1):
+        weight = float(binom.pmf(count, rounds, often))
+        if weight > 1e-12:
+            made = min(count, guesses)
+            own = np.arange(made + 1)
+            tail = binom.sf(critical - own - 1, guesses - made, test.share)
+            total += weight * float(binom.pmf(own, made, right / often) @ tail)
+    return total
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.5, 1.0])
+def test_the_exact_size_of_a_concave_power_curve_is_nearly_the_level(epsilon: float) -> None:
+    assert 0.04 <= size_at_contact(epsilon, 1500) <= LEVEL + 1e-6
+
+
+def test_bounds_invert_the_test() -> None:
+    test = GuessingTest(rounds=2000, guesses=800, epsilon=0.7, delta=0.05)
+    epsilon = epsilon_bound(test, 620, significance=LEVEL)
+    delta = delta_bound(test, 620, significance=LEVEL)
+    for shift, refuted in ((-1e-4, True), (1e-4, False)):
+        moved = GuessingTest(rounds=2000, guesses=800, epsilon=epsilon + shift, delta=0.05)
+        assert (moved.p_value(620) <= LEVEL) is refuted
+        moved = GuessingTest(rounds=2000, guesses=800, epsilon=0.7, delta=delta + shift)
+        assert (moved.p_value(620) <= LEVEL) is refuted
+    assert epsilon_bound(test, 300, significance=LEVEL) == -math.inf
+    assert delta_bound(test, 300, significance=LEVEL) == -math.inf
+
+
+def test_power_where_the_best_rule_is_known_is_at_the_limit() -> None:
+    """Samples of each input for 90 % of ε at 95 %, against the limits 976 and 598."""
+    laplace_guesses = (1 + math.exp(-1)) / 2  # the share of rounds where the loss is ±1
+    response_guesses = (math.exp(2) + 1) / (math.exp(2) + 9)
+    laplace = guesses_needed(0.9, 1.0, significance=LEVEL, detection=0.5) / laplace_guesses / 2
+    response = guesses_needed(1.8, 2.0, significance=LEVEL, detection=0.5) / response_guesses / 2
+    assert laplace <= 1060
+    assert response <= 640
+
+
+def test_the_smallest_share_is_refuted_as_often_as_it_says() -> None:
+    test = GuessingTest(rounds=900, guesses=400, epsilon=1.0, delta=0.01)
+    share = smallest_share(test, significance=LEVEL)
+    assert test.power(share, significance=LEVEL) >= 0.95
+    assert test.power(share - 1e-6, significance=LEVEL) < 0.95
+    assert (
+        smallest_share(GuessingTest(rounds=3, guesses=3, epsilon=5.0), significance=LEVEL)
+        == math.inf
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"guesses": 0}, "guesses"),
+        ({"guesses": 11}, "guesses"),
+        ({"epsilon": -1.0}, "epsilon"),
+        ({"epsilon": 51.0}, "epsilon"),
+        ({"delta": 1.5}, "delta"),
+    ],
+)
+def test_bad_input_is_named(changes: dict[str, float], named: str) -> None:
+    with pytest.raises(ValueError, match=named):
+        GuessingTest(**({"rounds": 10, "guesses": 5, "epsilon": 1.0} | changes))  # type: ignore[arg-type]
+
+
+def test_impossible_counts_are_named() -> None:
+    with pytest.raises(ValueError, match="right"):
+        GuessingTest(rounds=10, guesses=5, epsilon=1.0).p_value(6)
