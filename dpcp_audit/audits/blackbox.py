@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcp_audit import _validate
 from dpcp_audit.audits import event_power
+from dpcp_audit.audits.search.moment_test import MomentTest
 from dpcp_audit.audits.search.pair_race import Bank, PairRace, halves
 from dpcp_audit.audits.search.pair_shrinking import CERTIFICATIONS, shrink
 from dpcp_audit.audits.search.pair_space import (
@@ -16,10 +17,7 @@ from dpcp_audit.audits.search.pair_space import (
     input_as_data,
     input_from_data,
 )
-from dpcp_audit.audits.search.pilot_hypotheses import (
-    EventTest,
-    pair_test_from_data,
-)
+from dpcp_audit.audits.search.pilot_hypotheses import pair_test_from_data
 from dpcp_audit.audits.search.race_stage import Stage
 from dpcp_audit.checks import Context
 from dpcp_audit.decisions import conclude
@@ -197,8 +195,8 @@ class BlackBoxPrivacy:
         self, race: PairRace, shown: Stage, stages: list[Stage], context: Context
     ) -> Outcome:
         pair_test = shown.pair_test
-        data = pair_test.as_data()
-        held = data if isinstance(pair_test, EventTest) else {"moment": data}
+        data = shown.judgement.held or pair_test.as_data()
+        held = {"moment": data} if isinstance(pair_test, MomentTest) else data
         value, neighbour = shown.candidate.inputs
         return conclude(
             replace(shown.judgement.evidence, confidence=1 - context.significance),
@@ -255,15 +253,15 @@ def confirm(
         Outputs of each input; None takes as many as were certified on.
     """
     missing = sorted({"value", "neighbour", "n_samples"} - set(witness))
-    if missing or not {"event", "moment"} & set(witness):
-        raise ValueError(f"witness must hold a pair and an event or a moment, lacks {missing}")
+    if missing or not {"event", "moment", "game"} & set(witness):
+        raise ValueError(f"witness must hold a pair and a test of it, lacks {missing}")
     size = witness["n_samples"] if n_samples is None else n_samples
     _validate.integer(n_samples=size, at_least=1)
     bank = Bank(sample=sample, context=context)
     first, second = (
         bank.fresh(input_from_data(witness[name]), size) for name in ("value", "neighbour")
     )
-    pair_test = pair_test_from_data(witness)
+    pair_test = pair_test_from_data(witness, seed=int(context.rng(2).integers(2**32)))
     judgement = pair_test.judge(guarantee, first, second, significance=context.significance)
     return conclude(
         judgement.evidence,

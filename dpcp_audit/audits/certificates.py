@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dpcp_audit.audits.loss_bounds import event_loss, log_ratio
 from dpcp_audit.decisions import refutes
@@ -17,6 +17,7 @@ from dpcp_audit.stats.ratio_test import RatioTest, epsilon_lower_bound
 
 if TYPE_CHECKING:
     from dpcp_audit.guarantees import PrivacyGuarantee
+    from dpcp_audit.results import PlainData
 
 _OF_EVENT = "of the event"
 _OF_COMPLEMENT = "of the event's complement"
@@ -78,10 +79,17 @@ class Hits(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """Evidence from fresh outputs, and what it says beside its numbers."""
+    """Evidence from fresh outputs, and what it says beside its numbers.
+
+    Parameters
+    ----------
+    held : dict
+        What was learned from the fresh outputs and is to stand in the witness, as plain data.
+    """
 
     evidence: Evidence
     note: str = ""
+    held: PlainData = field(default_factory=dict[str, Any])
 
     @property
     def refuted(self) -> bool:

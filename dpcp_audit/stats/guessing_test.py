@@ -40,7 +40,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import bdtr, bdtrc, expit, gammaln, xlog1py, xlogy
+from scipy.special import bdtrc, expit, gammaln, xlog1py, xlogy
 
 from dpcp_audit import _validate
 from dpcp_audit.stats.bisection import fewest, turn
@@ -164,20 +164,6 @@ def delta_bound(test: GuessingTest, right: int, *, significance: float) -> float
     if not refuted(0.0):
         return -math.inf
     return turn(refuted, 1.0, 0.0, steps=_HALVINGS).holds
-
-
-def smallest_share(test: GuessingTest, *, significance: float, detection: float = 0.95) -> float:
-    """Return the least share of right guesses that is refuted with probability ``detection``.
-
-    Infinity where not even guesses that are all right are.
-    """
-    _validate.open_unit(detection=detection)
-    critical = test.critical(significance)
-    if critical > test.guesses:
-        return math.inf
-    return turn(
-        lambda share: bool(bdtr(critical - 1, test.guesses, share) <= 1 - detection), 0.0, 1.0
-    ).holds
 
 
 def guesses_needed(

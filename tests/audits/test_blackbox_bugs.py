@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -9,9 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from support.blackbox import gaussian_mean, gaussian_sum, laplace_mean, search
+from support.leaks import last_bit, scattered
 
+from dpcp_audit.audits.blackbox import confirm
 from dpcp_audit.audits.search.record_pairs import RecordPairs, ValuePairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs
+from dpcp_audit.checks import Context
 from dpcp_audit.guarantees import ZCDP, ApproxDP, LocalDP, PureDP
 from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ, Normaliser
 from dpcp_audit.mechanisms.histlap import HistLap
@@ -143,3 +147,19 @@ def test_a_planted_bug_is_found_and_its_twin_is_not(
 ) -> None:
     assert search(bad, guarantee, pairs, draws=draws).verdict is Verdict.REFUTED
     assert search(correct, guarantee, pairs, draws=min(draws, 20_000)).verdict is Verdict.CONSISTENT
+
+
+@pytest.mark.parametrize(("leak", "draws"), [(scattered, 20_000), (last_bit, 5000)])
+def test_a_leak_that_no_interval_shows_is_found_and_replays(leak, draws: int) -> None:
+    """Ten thousand scattered outcomes of loss ±1 are seen with 10,000 outputs of either input."""
+    pairs, claim = ValuePairs(n_values=2), LocalDP(0.2)
+    found = search(leak(1.0), claim, pairs, draws=draws)
+    assert found.verdict is Verdict.REFUTED
+    assert 0.2 < found.evidence.lower <= 1.0
+    witness = json.loads(json.dumps(found.witness))
+    assert "game" in witness
+    context = Context(seed=1, name="again", significance=0.05)
+    again = confirm(witness, leak(1.0), guarantee=claim, context=context)
+    assert again.verdict is Verdict.REFUTED
+    twin = search(leak(0.2), claim, pairs, draws=draws)
+    assert twin.verdict is not Verdict.REFUTED

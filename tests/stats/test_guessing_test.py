@@ -16,7 +16,6 @@ from dpcp_audit.stats.guessing_test import (
     delta_bound,
     epsilon_bound,
     guesses_needed,
-    smallest_share,
 )
 
 LEVEL = 0.05
@@ -75,7 +74,7 @@ def test_no_observer_beats_the_law_and_one_attains_it(
 
 
 def test_where_guesses_are_not_fixed_optional_stopping_breaks_the_level() -> None:
-    """Stop at the luckiest point: the excess over θ per guess comes up more often than the level allows."""
+    """An observer that stops while it is ahead reaches the same excess over θ too often."""
     test = GuessingTest(rounds=70, guesses=70, epsilon=1.0)
     critical = test.critical(LEVEL)
     excess = critical - test.share * test.guesses
@@ -133,15 +132,15 @@ def test_power_where_the_best_rule_is_known_is_at_the_limit() -> None:
     assert response <= 640
 
 
-def test_the_smallest_share_is_refuted_as_often_as_it_says() -> None:
-    test = GuessingTest(rounds=900, guesses=400, epsilon=1.0, delta=0.01)
-    share = smallest_share(test, significance=LEVEL)
-    assert test.power(share, significance=LEVEL) >= 0.95
-    assert test.power(share - 1e-6, significance=LEVEL) < 0.95
-    assert (
-        smallest_share(GuessingTest(rounds=3, guesses=3, epsilon=5.0), significance=LEVEL)
-        == math.inf
-    )
+def test_guesses_needed_are_enough_and_hardly_more() -> None:
+    needed = guesses_needed(1.0, 1.5, significance=LEVEL)
+    for guesses, enough in ((needed, True), (round(0.9 * needed), False)):
+        test = GuessingTest(rounds=guesses, guesses=guesses, epsilon=1.0)
+        rate = 1 / (1 + math.exp(-1.5))
+        assert (test.power(rate, significance=LEVEL) >= 0.95) is enough
+    assert GuessingTest(rounds=3, guesses=3, epsilon=5.0).power(1.0, significance=LEVEL) == 0
+    with pytest.raises(ValueError, match="true_epsilon"):
+        guesses_needed(1.0, 1.0, significance=LEVEL)
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from dpcp_audit import _validate
+from dpcp_audit.audits.search.float_features import DecimalPlaces, LastBits, TrailingZeros
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from dpcp_audit._types import FloatArray
     from dpcp_audit.results import PlainData
@@ -152,6 +153,37 @@ class Quadratic:
         return {"kind": "quadratic"} | {name: array.tolist() for name, array in arrays.items()}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SquashedSum:
+    """A weighted sum of a vector's coordinates, each centred, scaled and squashed in two ways.
+
+    Parameters
+    ----------
+    centre, scale : ndarray, shape (d,)
+    weights : ndarray, shape (2d,)
+        Of each z capped to [−3, 3], then of each 4z capped to [−1, 1], which is nearly its sign.
+    """
+
+    centre: FloatArray
+    scale: FloatArray
+    weights: FloatArray
+
+    def terms(self, outputs: FloatArray) -> FloatArray:
+        """Return what the weights multiply, shape (size, 2d)."""
+        z = (outputs - self.centre) / self.scale
+        return np.concatenate([np.clip(z, -3.0, 3.0), np.clip(4 * z, -1.0, 1.0)], axis=1)
+
+    def __call__(self, outputs: FloatArray) -> FloatArray:
+        """Return the sums, shape (size,)."""
+        values: FloatArray = self.terms(outputs) @ self.weights
+        return values
+
+    def as_data(self) -> PlainData:
+        """Return the feature as plain data."""
+        arrays = {"centre": self.centre, "scale": self.scale, "weights": self.weights}
+        return {"kind": "squashed-sum"} | {name: array.tolist() for name, array in arrays.items()}
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Rank:
     """The place of an output in a list of distinct outputs; past its end if it is not there.
@@ -175,23 +207,34 @@ class Rank:
         return {"kind": "rank", "listed": self.listed.tolist()}
 
 
+_KINDS: dict[str, Callable[..., Feature]] = {
+    "value": ScalarValue,
+    "coordinate": Coordinate,
+    "ones": Ones,
+    "quadratic": Quadratic,
+    "squashed-sum": SquashedSum,
+    "rank": Rank,
+    "last-bits": LastBits,
+    "trailing-zeros": TrailingZeros,
+    "decimals": DecimalPlaces,
+}
+_ARRAYS = frozenset({"centre", "scale", "weights", "listed"})
+
+
 def feature_from_data(data: Mapping[str, Any]) -> Feature:
     """Return the feature that ``as_data`` wrote."""
-    rest: dict[str, Any] = {name: value for name, value in data.items() if name != "kind"}
-    match data.get("kind"):
-        case "value":
-            return ScalarValue(**rest)
-        case "coordinate":
-            return Coordinate(**rest)
-        case "ones":
-            low, high = rest.pop("bounds")
-            return Ones(bounds=(low, high), **rest)
-        case "quadratic":
-            return Quadratic(**{name: np.asarray(v, dtype=float) for name, v in rest.items()})
-        case "rank":
-            return Rank(np.asarray(rest["listed"], dtype=float))
-        case _:
-            raise ValueError(f"data must name a kind of feature, got {data.get('kind')!r}")
+    make = _KINDS.get(str(data.get("kind")))
+    if make is None:
+        raise ValueError(f"data must name a kind of feature, got {data.get('kind')!r}")
+    rest: dict[str, Any] = {
+        name: np.asarray(value, dtype=float) if name in _ARRAYS else value
+        for name, value in data.items()
+        if name != "kind"
+    }
+    if "bounds" in rest:
+        low, high = rest["bounds"]
+        rest["bounds"] = (low, high)
+    return make(**rest)
 
 
 def _key(row: FloatArray) -> tuple[float, ...]:

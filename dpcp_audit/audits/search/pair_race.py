@@ -18,9 +18,8 @@ if TYPE_CHECKING:
 
     from dpcp_audit._types import FloatArray
     from dpcp_audit.audits.sampled import Sampler
-    from dpcp_audit.audits.search.moment_test import MomentTest
     from dpcp_audit.audits.search.pair_space import Candidate, PairSpace
-    from dpcp_audit.audits.search.pilot_hypotheses import EventTest
+    from dpcp_audit.audits.search.pilot_hypotheses import PairTest
     from dpcp_audit.checks import Context
     from dpcp_audit.guarantees import PrivacyGuarantee
 
@@ -34,6 +33,8 @@ _EASED = 0.3
 """Pairs are ranked by the claim and by one of so many times its ε or ρ, which few outputs break."""
 _TURNING = 500
 """Outputs that there must be room for before some are spent on where the output turns."""
+_COINS = 2 * 10**6
+"""The streams of the coins of games start there."""
 _LOOKED_AT = 2**16
 """Outputs of an input that pilots look at; more of them would tell little and take long."""
 
@@ -152,10 +153,11 @@ class PairRace:
         self._champion = max(known, key=self._prospect)
         return self._champion
 
-    def choose_pair_test(self, candidate: Candidate) -> EventTest | MomentTest:
+    def choose_pair_test(self, candidate: Candidate) -> PairTest:
         """Select the hypothesis to test on a pair, from all outputs kept of it."""
         samples = self.bank.pilot(candidate)
-        return choose_pair_test(self.guarantee, *samples, bounds=self.pairs.bounds)
+        seed = int(self.bank.context.rng(_COINS + self.bank.spent).integers(2**32))
+        return choose_pair_test(self.guarantee, *samples, bounds=self.pairs.bounds, seed=seed)
 
     @property
     def constant_everywhere(self) -> bool:

@@ -14,8 +14,10 @@ from dpcp_audit.audits.certificates import (
     Hits,
     Judgement,
     certify,
+    linear_claim,
     prefers_complement,
 )
+from dpcp_audit.audits.guessing.game_test import GameTest, choose_game
 from dpcp_audit.audits.search.event_search import Event, best_cells, promised_excess, quantile_cuts
 from dpcp_audit.audits.search.feature_cells import Automatic
 from dpcp_audit.audits.search.features import Ones, ScalarValue
@@ -36,6 +38,10 @@ _RESOLUTIONS = (1e-10, 1e-8, 1e-6, 1e-4, 1e-3)
 _SCREENED = 8000
 _FINALISTS = 2
 _ATOMS = 24
+_BOXED = 0.65
+"""What a standard error of a box of two rates, or of a bet, is worth in those of an exact test."""
+_CLEAR = 12.0
+"""Standard errors beyond which an event need not be bettered."""
 _KEPT = 0.97
 """The share of an event's promise that a simpler event must keep."""
 
@@ -124,8 +130,13 @@ class EventTest:
         }
 
 
-def pair_test_from_data(data: dict[str, Any]) -> EventTest | MomentTest:
-    """Build the test that ``as_data`` wrote; other keys of the data are left alone."""
+def pair_test_from_data(data: dict[str, Any], *, seed: int) -> PairTest:
+    """Build the test that ``as_data`` wrote; other keys of the data are left alone.
+
+    ``seed`` is of the coins of a game.
+    """
+    if "game" in data:
+        return GameTest.from_data(data["game"], seed=seed)
     if "moment" in data:
         return MomentTest.from_data(data["moment"])
     return EventTest(
@@ -142,13 +153,30 @@ def choose_pair_test(
     neighbour_outputs: FloatArray,
     *,
     bounds: tuple[float, float] | None,
-) -> EventTest | MomentTest:
-    """Select, on pilot outputs, the event or moment that exceeds a claim most.
+    seed: int,
+) -> PairTest:
+    """Select, on pilot outputs, the game, event or moment that exceeds a claim most.
 
     Events on the value, on its atoms and, where ``bounds`` are given, on the number of ones
     among its first bits, as of a bisection; a claim that bounds a Rényi divergence is also put
-    to moments of the same cells.
+    to moments of the same cells. ``seed`` is of the coins of a game.
     """
+    fixed = choose_event_or_moment(guarantee, outputs, neighbour_outputs, bounds=bounds)
+    if fixed.promise * math.sqrt(len(outputs)) > _CLEAR:
+        return fixed
+    game = choose_game(guarantee, outputs, neighbour_outputs, bounds=bounds, seed=seed)
+    worth = 1.0 if isinstance(fixed, EventTest) and linear_claim(guarantee) else _BOXED
+    return fixed if game is None or worth * fixed.promise >= game.promise else game
+
+
+def choose_event_or_moment(
+    guarantee: PrivacyGuarantee,
+    outputs: FloatArray,
+    neighbour_outputs: FloatArray,
+    *,
+    bounds: tuple[float, float] | None,
+) -> EventTest | MomentTest:
+    """Select, on pilot outputs, the event or moment that exceeds a claim most."""
     samples = outputs, neighbour_outputs
     if outputs.ndim == 2:
         return _event_test(guarantee, Automatic()(guarantee, *samples), samples)

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dpcp_audit.audits.certificates import Judgement
-    from dpcp_audit.audits.search.moment_test import MomentTest
     from dpcp_audit.audits.search.pair_space import Candidate
-    from dpcp_audit.audits.search.pilot_hypotheses import EventTest
+    from dpcp_audit.audits.search.pilot_hypotheses import PairTest
     from dpcp_audit.guarantees import PrivacyGuarantee
     from dpcp_audit.results import Power
 
@@ -20,7 +19,7 @@ class Stage:
 
     number: int
     candidate: Candidate
-    pair_test: EventTest | MomentTest
+    pair_test: PairTest
     judgement: Judgement
     size: int
     spent: int

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from dpcp_audit._format import number
 from dpcp_audit.audits.search.event_search import Event
 from dpcp_audit.audits.search.pair_space import input_from_data
-from dpcp_audit.audits.search.pilot_hypotheses import choose_pair_test
+from dpcp_audit.audits.search.pilot_hypotheses import choose_event_or_moment
 from dpcp_audit.engine.encoding import plain_record
 from dpcp_audit.guarantees import PureDP
 from dpcp_audit.quantities import Quantity
@@ -72,7 +72,7 @@ def reference(
     pilot = _outputs(pair, target, _named(context, "pilot"), (size, size))
     bounds = target.bounds if target.kind is Kind.QUANTILE else None
     try:
-        chosen = choose_pair_test(_NOTHING, *pilot, bounds=bounds).as_data()
+        chosen = choose_event_or_moment(_NOTHING, *pilot, bounds=bounds).as_data()
     except ValueError:  # of outputs that are all alike
         return None
     if "event" not in chosen:

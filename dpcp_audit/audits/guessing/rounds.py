@@ -1,0 +1,156 @@
+"""The rounds of a guessing game: coins, outputs, guesses, and what the observer learns of them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcp_audit.audits.guessing.guesser import EASED, Plan, threshold
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from dpcp_audit._types import BoolArray, FloatArray
+    from dpcp_audit.audits.guessing.guesser import Guesser, Tangent
+    from dpcp_audit.audits.guessing.log_odds import LogOdds
+    from dpcp_audit.stats.guessing_test import GuessingTest
+
+    Deal = Callable[[int], tuple[BoolArray, FloatArray]]
+
+_FIRST_BATCH = 100
+_GROWTH, _TAUGHT = 1.3, 2.0
+"""How batches grow in rounds that count, and in those that only teach."""
+_LARGEST_BATCH = 2**18
+_FAIR = 0.5
+_LAST = 8
+"""A pool that has fewer outputs left ends the game."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Played:
+    """How a game has ended.
+
+    Parameters
+    ----------
+    test : GuessingTest
+    right, wrong : int
+        Among the guesses that were made.
+    filled : int
+        Right ones among the missing guesses, which coins of the test's own probability fill.
+    rule : LogOdds
+        By which the observer would go on guessing.
+    """
+
+    test: GuessingTest
+    right: int
+    wrong: int
+    filled: int
+    rule: LogOdds
+
+    @property
+    def counted(self) -> int:
+        """The right guesses, filled ones among them."""
+        return self.right + self.filled
+
+
+class Pools:
+    """Deals rounds from outputs that were drawn beforehand, equally many of either input.
+
+    No more rounds at a time than either pool has left, so that any coins can be served: the size
+    of a batch says nothing of its coins.
+
+    Parameters
+    ----------
+    first, second : ndarray, shape (n,) or (n, d)
+        A true coin takes the next of the first.
+    """
+
+    def __init__(self, first: FloatArray, second: FloatArray, *, rng: np.random.Generator) -> None:
+        self._pools, self._rng = [second, first], rng
+
+    def __call__(self, size: int) -> tuple[BoolArray, FloatArray]:
+        """Return the coins and outputs of at most ``size`` rounds; none where few are left."""
+        left = min(map(len, self._pools))
+        coins = self._rng.random(min(size, left) if left >= _LAST else 0) < _FAIR
+        outputs = np.empty((coins.size, *self._pools[0].shape[1:]))
+        for side, chosen in enumerate((~coins, coins)):
+            used = int(chosen.sum())
+            outputs[chosen], self._pools[side] = np.split(self._pools[side], [used])
+        return coins, outputs
+
+    @staticmethod
+    def rounds(size: int) -> int:
+        """Return how many rounds to plan with ``size`` outputs of either input."""
+        return max(1, 2 * size - math.isqrt(size))
+
+
+def play(
+    deal: Deal,
+    observer: Guesser,
+    plan: Plan,
+    *,
+    rounds: int,
+    significance: float,
+    rng: np.random.Generator,
+) -> Played:
+    """Play so many rounds, all of which count.
+
+    Parameters
+    ----------
+    deal : callable
+        Returns the coins and outputs of at most so many rounds, none where the game must end.
+        How many may depend on earlier coins, not on those of the batch.
+    observer : Guesser
+        Which has seen other rounds, and learns from these.
+    plan : Plan
+        Chosen before.
+    """
+    test = plan.test(rounds, significance)
+    right = wrong = 0
+    for start, coins, outputs in _dealt(deal, rounds, growth=_GROWTH):
+        left = test.guesses - right - wrong
+        scores = observer.rule(plan.tangent)(outputs)
+        sizes = np.abs(scores)
+        least = max(threshold(sizes, left / (rounds - start))[0], EASED * test.epsilon)
+        guessed = np.flatnonzero(sizes >= least)[:left]
+        hits = int(((scores[guessed] > 0) == coins[guessed]).sum())
+        right, wrong = right + hits, wrong + guessed.size - hits
+        observer.see(outputs, coins)
+    return Played(
+        test=test,
+        right=right,
+        wrong=wrong,
+        filled=int(rng.binomial(test.guesses - right - wrong, test.share)),
+        rule=observer.rule(plan.tangent).above(EASED * test.epsilon),
+    )
+
+
+def learn(
+    deal: Deal,
+    observer: Guesser,
+    tangents: Sequence[Tangent],
+    *,
+    rounds: int,
+) -> Plan:
+    """Play rounds that do not count, at least two batches, and return the plan they suggest."""
+    for _, coins, outputs in _dealt(deal, rounds, growth=_TAUGHT):
+        observer.see(outputs, coins)
+        observer.screen(tangents)
+    choice = observer.choose(tangents)
+    return Plan(tangent=choice.tangent, share=choice.share)
+
+
+def _dealt(
+    deal: Deal, rounds: int, *, growth: float
+) -> Iterator[tuple[int, BoolArray, FloatArray]]:
+    """Yield batches that grow, each with the number of rounds before it."""
+    start, size = 0, min(_FIRST_BATCH, math.ceil(rounds / 2))
+    while start < rounds:
+        coins, outputs = deal(min(rounds - start, size))
+        if not coins.size:
+            return
+        yield start, coins, outputs
+        start, size = start + coins.size, min(_LARGEST_BATCH, math.ceil(growth * size))

@@ -1,0 +1,80 @@
+"""Experts: what they believe after a few thousand rounds, and of what they have not seen."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from dpcp_audit.audits.guessing.experts import (
+    DistinctRows,
+    DistinctValues,
+    Expert,
+    HalfLines,
+    LinearScore,
+    QuantileCells,
+    experts_for,
+)
+from dpcp_audit.audits.search.features import ScalarValue
+
+RNG = np.random.default_rng(0)
+COINS = RNG.random(4000) < 0.5
+VALUE = ScalarValue()
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_half_lines_rise_or_fall_with_the_value(sign: float) -> None:
+    """Laplace noise of scale 1 around 0 and 1: the log-odds are −1 and 1 beyond either."""
+    outputs = sign * (COINS + RNG.laplace(size=COINS.size))
+    rule = HalfLines(VALUE)(outputs, COINS)
+    scores = rule(sign * np.array([-3.0, 0.0, 0.5, 1.0, 4.0]))
+    assert scores == pytest.approx([-1.0, -1.0, 0.0, 1.0, 1.0], abs=0.6)
+
+
+def test_every_distinct_value_has_odds_of_its_own_and_others_have_none() -> None:
+    listed = np.array([-np.inf, 0.0, 1.0, np.nextafter(1.0, 2.0), 7.0, np.inf])
+    likelier = np.array([True, False, True, False, True, False])
+    place = RNG.integers(listed.size, size=COINS.size)
+    flip = RNG.random(COINS.size) < 0.2
+    rule = DistinctValues(VALUE)(listed[place], likelier[place] ^ flip)
+    assert (np.sign(rule(listed)) == np.where(likelier, 1, -1)).all()
+    assert np.abs(rule(listed)) == pytest.approx(math.log(4), abs=0.5)
+    assert not rule(np.array([-1.0, 0.5, 3.0, 1e300])).any()
+
+
+def test_values_that_never_come_twice_say_nothing() -> None:
+    rule = DistinctValues(VALUE)(RNG.normal(size=COINS.size), COINS)
+    assert not rule(RNG.normal(size=50)).any()
+
+
+def test_small_counts_are_shrunk_the_more_the_less_values_differ() -> None:
+    few = RNG.integers(2000, size=COINS.size).astype(float)
+    blind = DistinctValues(VALUE)(few, COINS)
+    telling = DistinctValues(VALUE)(few, few % 2 == 0)
+    assert np.abs(blind.steps).max() < 0.5 < np.abs(telling.steps).max()
+
+
+def test_cells_see_a_spread_that_half_lines_do_not() -> None:
+    outputs = RNG.normal(scale=np.where(COINS, 1.0, 3.0))
+    scores = QuantileCells(VALUE)(outputs, COINS)(np.array([-6.0, 0.0, 6.0]))
+    assert (np.sign(scores) == [-1, 1, -1]).all()
+
+
+def test_vectors_are_told_apart_by_their_rows_and_by_a_linear_score() -> None:
+    rows = RNG.integers(3, size=(COINS.size, 4)).astype(float)
+    coins = rows.sum(axis=1) % 2 == 0
+    same = DistinctRows()(rows, coins)(rows) > 0
+    assert (same == coins).mean() > 0.99
+    shifted = RNG.normal(size=(COINS.size, 20)) + 0.3 * COINS[:, None]
+    right = (LinearScore()(shifted, COINS)(shifted) > 0) == COINS
+    assert right.mean() > 0.7
+
+
+@pytest.mark.parametrize("expert", [*experts_for(np.zeros(2)), *experts_for(np.zeros((2, 3)))])
+def test_every_expert_bears_one_coin_and_infinite_outputs(expert: Expert) -> None:
+    single = np.array([-np.inf, 0.0, 0.25, np.inf, 0.25, 1e308])
+    outputs = single if expert in experts_for(single) else np.tile(single[:, None], 3)
+    rule = expert(outputs, np.ones(6, dtype=bool))
+    assert np.isfinite(rule(outputs)).all()
+    assert (rule(outputs) >= 0).all()

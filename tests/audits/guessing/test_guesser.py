@@ -1,0 +1,83 @@
+"""The observer: which expert it follows, how much it plans to guess, and when it can."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from dpcp_audit.audits.guessing.experts import DistinctValues, HalfLines, QuantileCells, experts_for
+from dpcp_audit.audits.guessing.guesser import Guesser, Plan, Tangent, threshold
+from dpcp_audit.audits.search.features import ScalarValue
+from dpcp_audit.audits.search.float_features import LastBits
+
+CLAIM = Tangent(0.5, 0.0)
+
+
+def shown(observer: Guesser, outputs: np.ndarray, coins: np.ndarray) -> Guesser:
+    """Let an observer see rounds in batches of 500."""
+    for part in np.array_split(np.arange(len(coins)), max(1, len(coins) // 500)):
+        observer.see(outputs[part], coins[part])
+    return observer
+
+
+def test_it_follows_the_expert_that_has_been_right() -> None:
+    """Of 3000 rounds where only the parity of a number is telling, and only its size."""
+    rng = np.random.default_rng(0)
+    coins = rng.random(3000) < 0.5
+    parity = 2 * rng.integers(50, size=3000) + (coins ^ (rng.random(3000) < 0.2))
+    observer = shown(Guesser(experts=experts_for(np.zeros(2))), parity.astype(float), coins)
+    chosen = observer.experts[observer.choose([CLAIM]).expert]
+    assert isinstance(chosen, DistinctValues)
+    sizes = coins + rng.laplace(size=3000)
+    observer = shown(Guesser(experts=experts_for(np.zeros(2))), sizes, coins)
+    observer.screen([CLAIM])
+    assert len(observer.experts) == 3
+    assert isinstance(observer.experts[observer.choose([CLAIM]).expert], HalfLines | QuantileCells)
+
+
+def test_values_that_it_has_only_just_seen_do_not_flatter_an_expert() -> None:
+    """Blind outputs on 256 values: what ordered them by their own coins would look right."""
+    rng = np.random.default_rng(1)
+    merits: list[float] = []
+    for _ in range(20):
+        coins = rng.random(600) < 0.5
+        observer = Guesser(experts=(DistinctValues(LastBits()),))
+        shown(observer, rng.normal(size=600), coins)
+        merits.append(observer.choose([Tangent(0.9, 0.0)]).merit * math.sqrt(500))
+    assert np.mean(merits) < 1.0
+
+
+def test_it_plans_as_many_guesses_as_outputs_that_tell() -> None:
+    rng = np.random.default_rng(2)
+    coins = rng.random(4000) < 0.5
+    telling = rng.random(4000) < 0.3
+    outputs = np.where(telling, coins ^ (rng.random(4000) < 0.1), 2.0 + rng.integers(3, size=4000))
+    observer = shown(Guesser(experts=(DistinctValues(ScalarValue()),)), outputs, coins)
+    assert observer.choose([CLAIM]).share == pytest.approx(0.3, abs=0.03)
+    plan = Plan(tangent=CLAIM, share=0.3)
+    assert observer.promise(plan) == pytest.approx(
+        math.sqrt(0.3) * (0.9 - 0.6225) / math.sqrt(0.6225 * 0.3775), abs=0.05
+    )
+
+
+def test_it_says_that_it_has_seen_nothing() -> None:
+    with pytest.raises(ValueError, match="seen"):
+        Guesser(experts=experts_for(np.zeros(2)), rules=[]).choose([CLAIM])
+
+
+def test_equal_outputs_are_guessed_or_left_together() -> None:
+    sizes = np.array([2.0, 2.0, 1.0, 1.0, 1.0, 0.5, 0.0, 0.0, 0.0, 0.0])
+    assert threshold(sizes, 0.3) == (2.0, 0.2)
+    assert threshold(sizes, 0.45) == (1.0, 0.5)
+    assert threshold(sizes, 1.0) == (0.5, 0.6)
+    assert threshold(np.zeros(3), 0.5) == (math.inf, 0.0)
+
+
+def test_a_plan_leaves_room_for_shown_coins_and_can_always_refute() -> None:
+    assert Plan(tangent=CLAIM, share=0.25).test(1000, 0.05).guesses == 250
+    roomy = Plan(tangent=Tangent(0.5, 0.1), share=0.25).test(1000, 0.05)
+    assert roomy.guesses == 250 + round(math.sqrt(1000 * 0.25 * 0.75))
+    rare = Plan(tangent=Tangent(4.0, 0.0), share=1e-3).test(1000, 0.05)
+    assert rare.p_value(rare.guesses) <= 0.05 / 4
