@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from support import user_mechanisms as mine
 
-from dpcp_audit.mechanisms.laws import LaplacePair
+from dpcp_audit.mechanisms.laws import FinitePair, LaplacePair
+from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.tracing.pair_traces import trace_pair
 
 SCORES = np.linspace(0.02, 0.98, 25)
@@ -250,3 +251,31 @@ def test_delta_covers_that_of_laplace_noise(scale, epsilon) -> None:
         for sample in found.samples:
             limits = sample.delta(epsilon, significance=1e-7)
             assert limits.lower <= law.delta_at(epsilon) <= limits.upper
+
+
+@pytest.mark.statistical
+def test_delta_covers_that_of_the_exact_engine() -> None:
+    """P-COQS as a user writes it, N = 34. False alarms: four limits at 5e-8, below 1e-6."""
+    mechanism = PCOQS(alpha=0.1, rho=0.5)
+    inputs = mechanism.worst_pair(20)
+    exact = FinitePair(*mechanism.laws(*inputs))
+    rank, sigma = mechanism.rank(20), mechanism.noise_scale
+
+    def search(scores, *, rng) -> Any:
+        left, right = 0.0, 1.0
+        for _ in range(34):
+            middle = (left + right) / 2
+            if (scores <= middle).sum() + rng.normal(scale=sigma) < rank:
+                left = middle + 1e-10
+            else:
+                right = middle
+        return (left + right) / 2
+
+    assert mechanism.rounds == 34
+    found = trace_pair(search, *inputs, draws=150, rng=0)
+    assert found.followed
+    assert found.leaks == ()
+    for epsilon in (0.5, 1.0):
+        limits = found.forward.delta(epsilon, significance=1e-7)
+        assert limits.lower <= exact.delta_at(epsilon) <= limits.upper
+        assert limits.upper - limits.lower < 0.4
