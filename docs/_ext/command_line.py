@@ -9,6 +9,8 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 from dpcp_audit.frontends.cli.commands import COMMANDS
+from dpcp_audit.frontends.cli.commands.one_theorem import parser_of
+from dpcp_audit.theorems.catalogue import CATALOGUE
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -17,7 +19,7 @@ _WIDTH = 88
 
 
 def helps() -> dict[str, str]:
-    """Return the help of every command, in the order of the command line."""
+    """Return the help of every command, in the order of the command line; of theorems, each."""
     parser = argparse.ArgumentParser(prog="dpcp-audit")
     commands = parser.add_subparsers()
     for command in COMMANDS:
@@ -27,7 +29,7 @@ def helps() -> dict[str, str]:
         of = sub.formatter_class
         sub.formatter_class = lambda prog, of=of: of(prog, width=_WIDTH)
         texts[name] = sub.format_help()
-    return texts
+    return texts | {f"theorem {each.name}": parser_of(each).format_help() for each in CATALOGUE}
 
 
 class CommandLine(SphinxDirective):

@@ -17,6 +17,7 @@ from dpcp_audit.suite import Suite
 from dpcp_audit.theorems.admission import admission, beyond
 from dpcp_audit.theorems.catalogue import NamedTheorem, named_theorem
 from dpcp_audit.theorems.drawn_check import Drawn
+from dpcp_audit.theorems.pcoqs_coverage import CoverageReading
 from dpcp_audit.theorems.score_laws import LAWS, ScoreLaw, law_named
 from dpcp_audit.theorems.statement import claim_of
 from dpcp_audit.theorems.theorem import RESOLUTION, FailureRate
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 SUITE_NAME = "theorem-case"
 """The suite's registered name."""
+_MOST_AVERAGED = 10**8
 _FEWEST = 500
 """Trials of a slow check; also those of a chunk of it."""
 SOURCES = (
@@ -123,6 +125,7 @@ class TheoremCase:
         """
         theorem = self.named.on(self.law, self.given)
         _require_within(self.named, theorem)
+        _require_affordable(theorem)
         found = admission(theorem)
         admitted = found.standing is not Standing.OUTSIDE_HYPOTHESIS
         expected = Verdict.CONSISTENT if found.standing is Standing.PAPER else None
@@ -194,6 +197,16 @@ def _require_within(named: NamedTheorem, theorem: Any) -> None:
     mechanism = getattr(theorem, named.part[0]) if named.part else None
     if mechanism is not None and (outside := beyond(theorem.population, mechanism.bounds)):
         raise UsageError(f"bounds must hold all scores, but {outside}")
+
+
+def _require_affordable(theorem: Any) -> None:
+    """Refuse a coverage given the noise, which takes O(√n) time and memory, at a huge n."""
+    averaged = getattr(theorem, "reading", None) is CoverageReading.MARGINAL
+    if averaged and theorem.n > _MOST_AVERAGED:
+        raise UsageError(
+            f"n must be at most {_MOST_AVERAGED:,} in the marginal reading, got {theorem.n:,}; "
+            "the conditional reading has no such limit"
+        )
 
 
 def _require_all(named: NamedTheorem, values: Mapping[str, Any], spell: Spelling) -> None:

@@ -172,6 +172,10 @@ def test_every_mistake_is_a_line_that_names_the_argument(capsys) -> None:
         (["ldpcp-4", *BASE["ldpcp-4"], "--figure", "no/x.svg"], "--figure: no/x.svg cannot be"),
         (["ldpcp-4", *BASE["ldpcp-4"], "--rho", "1"], "unrecognized arguments: --rho 1"),
         (["ldpcp-4", *BASE["ldpcp-4"], "--epsilom", "1"], "did you mean --epsilon?"),
+        (
+            ["pcoqs-theorem-1", "--n=1000000000", "--alpha=0.1", "--rho=1", "--beta=0.1"],
+            "n must be at most 100,000,000 in the marginal reading, got 1,000,000,000",
+        ),
         (["--n", "5", "ldpcp-4"], "unrecognized arguments: --n"),
         (["ldpcp-4", *BASE["ldpcp-4"], "--scores=uniform", "--report", "x"], "--report must be"),
     ],
