@@ -24,7 +24,8 @@ _TEXT = """# The levels of the auditors, measured
 An auditor that is run at the significance {level:g} may refute a true claim with probability
 {level:g}. Here every auditor is put to mechanisms that meet their claim *with equality*, where a
 refutation is a false alarm, {repetitions} times each, searches and pilots included. The last
-columns say in how many of {detections} repetitions a mechanism that breaks the claim is refuted.
+columns say how often a mechanism that breaks the claim is refuted. A row of fewer repetitions was
+stopped early, and is judged by those that it has.
 
 **Judged by:** at most {most} false alarms of {repetitions}, so that the upper 99 % limit is at most
 {resolved:.3f}: the level, and what {repetitions} repetitions cannot resolve. An auditor of exactly
@@ -51,25 +52,33 @@ def judged(cases: int, repetitions: int) -> LevelTest:
 
 def holds(cases: Mapping[str, LevelCase], counted: Mapping[Series, Tally]) -> bool:
     """Tell whether every row keeps its level."""
-    found = [counted[Series(name, twice=False)] for name in cases]
-    return all(tally.refuted <= judged(len(cases), tally.repetitions).most for tally in found)
+    found = [counted[Series(name, False)] for name in cases if Series(name, False) in counted]
+    return all(_kept(tally, len(cases)) for tally in found)
 
 
-def page(cases: Mapping[str, LevelCase], counted: Mapping[Series, Tally]) -> str:
-    """Return the page."""
-    repetitions, detections = (
-        min(counted[Series(name, twice)].repetitions for name in cases) for twice in (False, True)
-    )
+def _kept(tally: Tally, cases: int) -> bool:
+    return tally.refuted <= judged(cases, tally.repetitions).most
+
+
+def page(
+    cases: Mapping[str, LevelCase], counted: Mapping[Series, Tally], *, repetitions: int = 2000
+) -> str:
+    """Return the page; rows of which fewer repetitions are known are judged by those."""
     test = judged(len(cases), repetitions)
+    none = Tally(0, 0)
     rows = [
-        _row(case, counted[Series(name, twice=False)], counted[Series(name, twice=True)], test)
+        _row(
+            case,
+            counted.get(Series(name, twice=False), none),
+            counted.get(Series(name, twice=True), none),
+            len(cases),
+        )
         for name, case in cases.items()
     ]
     return _TEXT.format(
         level=LEVEL,
         double=2 * LEVEL,
         repetitions=f"{repetitions:,}",
-        detections=detections,
         most=test.most,
         resolved=test.resolved,
         false_alarm=test.false_alarm,
@@ -80,15 +89,14 @@ def page(cases: Mapping[str, LevelCase], counted: Mapping[Series, Tally]) -> str
     )
 
 
-def _row(case: LevelCase, tight: Tally, twice: Tally, test: LevelTest) -> str:
-    low, high = (float(end) for end in clopper_pearson(*tight, significance=0.01))
-    cells = (
-        case.auditor,
-        case.claim,
-        f"{tight.refuted} of {tight.repetitions}",
-        f"{tight.refuted / tight.repetitions:.4f} [{low:.4f}, {high:.4f}]",
-        "yes" if tight.refuted <= test.most else "**no**",
-        f"{twice.refuted / twice.repetitions:.2f}",
-        case.at_twice,
-    )
-    return f"| {' | '.join(cells)} |"
+def _row(case: LevelCase, tight: Tally, twice: Tally, cases: int) -> str:
+    shown = ("not run yet", "", "")
+    if tight.repetitions:
+        low, high = (float(end) for end in clopper_pearson(*tight, significance=0.01))
+        shown = (
+            f"{tight.refuted} of {tight.repetitions:,}",
+            f"{tight.refuted / tight.repetitions:.4f} [{low:.4f}, {high:.4f}]",
+            "yes" if _kept(tight, cases) else "**no**",
+        )
+    power = f"{twice.refuted} of {twice.repetitions}" if twice.repetitions else ""
+    return f"| {' | '.join((case.auditor, case.claim, *shown, power, case.at_twice))} |"

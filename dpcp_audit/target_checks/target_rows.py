@@ -112,6 +112,11 @@ class TargetCoverage:
 TargetCheck = TargetPrivacy | TargetCoverage
 """A check whose witness can be tested alone, without a search."""
 
+_INDEPENDENT = (
+    "outputs are independent draws; dependence is probed among those of one batch, in their order, "
+    "and not between batches or processes"
+)
+
 
 def rows_of_targets(targets: Sequence[CheckSpec] = ()) -> list[Row]:
     """Return one row for each claim of each target, in their order.
@@ -152,6 +157,7 @@ def row_for(spec: CheckSpec, guarantee: Guarantee, check: Check) -> Row:
         expected=Verdict.CONSISTENT,
         subject=spec.name,
         standing=Standing.STATED,
+        assumptions=_INDEPENDENT,
         parameters=_parameters(spec, guarantee),
         location=spec.location,
     )
