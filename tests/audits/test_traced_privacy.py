@@ -58,7 +58,7 @@ def rounded(scores, *, rng, scale=1.0) -> Any:
         (gaussian, RenyiDP(2.0, 1.0), 1.0, 0.6),
         (gaussian, ApproxDP(1.0, 0.13), 1.0, 0.6),
     ],
-    ids=str,
+    ids=lambda value: getattr(value, "__name__", str(value)),
 )
 def test_too_little_noise_is_refuted_and_enough_is_not(function, guarantee, good, bad) -> None:
     """False alarms: six checks at 1e-6 each."""
