@@ -21,7 +21,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.stats import hypergeom, rankdata
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -131,6 +130,8 @@ def _large(outputs: FloatArray) -> BoolArray:
 
 
 def _ranks(values: FloatArray) -> FloatArray:
+    from scipy.stats import rankdata  # noqa: PLC0415  (slow to import)
+
     return np.asarray(rankdata(values, axis=0), dtype=np.float64)
 
 
@@ -154,6 +155,8 @@ def _signs(mark: SerialMark, marked: BoolArray) -> Iterator[SerialDependence]:
 
 def _tail(observed: int, ones: int, size: int, *, many: bool) -> float:
     """Return the probability of so many marks in a row or more; or of so few."""
+    from scipy.stats import hypergeom  # noqa: PLC0415  (slow to import)
+
     law: Any = hypergeom(size - 1, size - ones, ones)  # of the runs
     return float(law.cdf(ones - observed) if many else law.sf(ones - observed - 1))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -92,8 +93,16 @@ class Tightness:
         return self.failure / self.allowed
 
     @property
+    def shown(self) -> str:
+        """The smallest multiple, as tables have it."""
+        none = math.isinf(self.multiple)
+        return "none" if none else f"{self.correction} × {self.multiple:.3g}"
+
+    @property
     def words(self) -> str:
         """What a researcher reads: "Δ_S × 0.31 would do"."""
+        if math.isinf(self.multiple):
+            return f"No multiple of {self.correction} would do."
         return f"{self.correction} × {self.multiple:.2f} would do."
 
     def table(self) -> Table:
@@ -113,7 +122,7 @@ def tightness_table(cases: dict[str, Tightness]) -> Table:
             TableColumn(name="failure/allowed", values=[each.ratio for each in found]),
             TableColumn(
                 name="smallest multiple that would do",
-                texts=[f"{each.correction} × {each.multiple:.3g}" for each in found],
+                texts=[each.shown for each in found],
                 values=[each.multiple for each in found],
             ),
         ],

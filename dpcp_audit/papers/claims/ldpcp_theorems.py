@@ -52,10 +52,6 @@ _THEOREM_4 = ScoreTheorem(
 )
 
 
-def _rate(theorem: ScoreTheorem) -> FailureRate:
-    return FailureRate(theorem=theorem, n_trials=40_000)
-
-
 def _output_rows() -> list[Row]:
     """Algorithm 3 as printed (1/n, blocks from n′+1 on) and corrected, on uniform scores."""
     two_sided = replace(_THEOREM_4, n=10**6, two_sided=True)
@@ -70,11 +66,11 @@ def _output_rows() -> list[Row]:
                 standing=standing,
                 parameters={"form": form},
             ),
-            check=_rate(theorem),
+            check=theorem.check(),
         )
         for form, theorem, standing, expected in (
             ("printed", printed, Standing.ERRATUM, Verdict.REFUTED),
-            ("corrected", two_sided, _READING, Verdict.CONSISTENT),
+            ("corrected", two_sided, _READING, Verdict.PROVED),
         )
     ]
 
@@ -83,16 +79,16 @@ def _score_rows() -> list[Row]:
     beta, upper = Beta(5, 0.2), OnMiss.UPPER_END
     starred = replace(_THEOREM_4, starred=True)
     cases: list[tuple[Population, OnMiss, Standing, Verdict, int]] = [
-        (Uniform(), OnMiss.LAST_MIDPOINT, _PAPER, Verdict.CONSISTENT, _N),
+        (Uniform(), OnMiss.LAST_MIDPOINT, _PAPER, Verdict.PROVED, _N),
         (beta, OnMiss.LAST_MIDPOINT, _OUTSIDE, Verdict.REFUTED, _N),
-        (beta, upper, _OUTSIDE, Verdict.CONSISTENT, _N),
+        (beta, upper, _OUTSIDE, Verdict.PROVED, _N),
         (_OVERCONFIDENT, OnMiss.LAST_MIDPOINT, _OUTSIDE, Verdict.REFUTED, 10**6),
-        (_OVERCONFIDENT, upper, _OUTSIDE, Verdict.CONSISTENT, 10**6),
-        (digits(Classifier.LOGISTIC), OnMiss.LAST_MIDPOINT, _PAPER, Verdict.CONSISTENT, _N),
+        (_OVERCONFIDENT, upper, _OUTSIDE, Verdict.PROVED, 10**6),
+        (digits(Classifier.LOGISTIC), OnMiss.LAST_MIDPOINT, _PAPER, Verdict.PROVED, _N),
     ]
     return [
         *(
-            _sampled_row(
+            _law_row(
                 replace(_THEOREM_4, population=population, on_miss=on_miss, n=n),
                 expected,
                 standing,
@@ -103,19 +99,19 @@ def _score_rows() -> list[Row]:
             claim=claim_of(
                 starred,
                 "ldpcp.starred[scores=uniform]",
-                Verdict.CONSISTENT,
+                Verdict.PROVED,
                 subject=Heading.SCORE_COVERAGE,
             ),
-            check=_rate(starred),
+            check=starred.check(),
         ),
         *_exact_rows(),
         *_searched_rows(),
     ]
 
 
-def _sampled_row(theorem: ScoreTheorem, expected: Verdict, standing: Standing) -> Row:
+def _law_row(theorem: ScoreTheorem, expected: Verdict, standing: Standing) -> Row:
     variant = f"scores={theorem.population.name}{_suffix(theorem.on_miss)}"
-    return Row(claim=_theorem_4(theorem, variant, expected, standing), check=_rate(theorem))
+    return Row(claim=_theorem_4(theorem, variant, expected, standing), check=theorem.check())
 
 
 def _theorem_4(
