@@ -111,16 +111,33 @@ class NoiselessEvent(_LabelCase):
         """A bound on the probability that some label changes, nβ."""
         return min(1.0, self.n * self.response.beta)
 
+    @property
+    def _limit(self) -> float:
+        """Δ_L in terms of the scores' own distribution function, at most 1."""
+        return min(1.0, (1 - self.response.beta) * self.width)
+
     def failure_probability(self) -> float:
         """Compute P(sup F̂ − F > Δ_L) of n uniform scores, ``changed`` aside."""
-        beta = self.response.beta
-        width = min(1.0, (1 - beta) * self.width)
-        return float(kstwo.sf(width, self.n) if self.two_sided else smirnov(self.n, width))
+        if self.two_sided:
+            return float(kstwo.sf(self._limit, self.n))
+        return float(smirnov(self.n, self._limit))
+
+    @property
+    def _ends(self) -> tuple[float, float]:
+        """Bounds on the failure probability, ``changed`` aside.
+
+        An excess above F is a decreasing event of the ordered scores and one below an increasing
+        event, and these are associated (Karlin and Rinott 1980): both happen with a probability
+        of at most p² where each has p, and one or the other with 2p − p² to 2p.
+        """
+        each = float(smirnov(self.n, self._limit))
+        return (2 * each - each**2, 2 * each) if self.two_sided else (each, each)
 
     def exact(self) -> Computation:
-        """Compute the failure probability, as evidence."""
+        """Compute the failure probability, as evidence; two-sided, between bounds on it."""
         return failure_evidence(
             self,
+            ends=self._ends,
             slack=self.changed,
             note=f"No label changes, except with a probability of at most {self.changed:.2g}.",
         )

@@ -42,7 +42,7 @@ class TheoremTrials(NamedTuple):
     ``undecided`` marks trials whose own error leaves open whether they failed: they count
     as failures in the upper limit of the failure probability, and not in the lower.
     ``needed`` is the smallest multiple of the theorem's correction at which each trial would have
-    been within the bounds, where that is known.
+    been within the bounds, its own error allowed for, where that is known.
     """
 
     statistic: FloatArray
@@ -194,11 +194,12 @@ def certified_tightness(
     """Return a theorem's tightness by trials, with a multiple that certainly would do.
 
     The multiples are tried from the largest one down until the upper limit of the failure rate
-    exceeds δ: one level for all of them, since the sequence is fixed.
+    exceeds δ: one level for all of them, since the sequence is fixed. What a trial needs takes its
+    own error in, so that no trial is undecided at a multiple.
     """
     enough = math.inf
     for multiple, hits in zip(reversed(MULTIPLES), reversed(beyond), strict=True):
-        counted = replace(tally, hits=hits)
+        counted = replace(tally, hits=hits, undecided=0)
         if rate_limits(counted, significance)[1] > theorem.allowed_failure:
             break
         enough = multiple
@@ -207,6 +208,8 @@ def certified_tightness(
         failure=tally.hits / tally.trials,
         allowed=theorem.allowed_failure,
         multiple=enough,
+        most=MULTIPLES[-1],
+        certified=True,
     )
 
 

@@ -64,7 +64,12 @@ if TYPE_CHECKING:
             ...
 
 
-_STEPS = 9
+_MOST = 2.0
+"""The largest multiple that is tried."""
+_COARSE = 32
+"""Steps of the grid that is searched downward for a multiple that fails."""
+_HALVINGS = 4
+"""Of a step of that grid."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,13 +84,19 @@ class Tightness:
         The true failure probability, and the δ that the theorem allows.
     multiple : float
         The smallest multiple of the correction at which it would still hold; 0 where it would
-        without any. Certified where it is sampled.
+        without any; infinity where none that was tried would do.
+    most : float
+        The largest multiple that was tried.
+    certified : bool
+        The multiple is by trials: larger ones were shown to do as well, with confidence.
     """
 
     correction: str
     failure: float
     allowed: float
     multiple: float
+    most: float = _MOST
+    certified: bool = False
 
     @property
     def ratio(self) -> float:
@@ -96,13 +107,14 @@ class Tightness:
     def shown(self) -> str:
         """The smallest multiple, as tables have it."""
         none = math.isinf(self.multiple)
-        return "none" if none else f"{self.correction} × {self.multiple:.3g}"
+        return f"none up to {self.most:g}" if none else f"{self.correction} × {self.multiple:.3g}"
 
     @property
     def words(self) -> str:
         """What a researcher reads: "Δ_S × 0.31 would do"."""
         if math.isinf(self.multiple):
-            return f"No multiple of {self.correction} would do."
+            would = "is certain to do" if self.certified else "would do"
+            return f"No multiple of {self.correction} up to {self.most:g} {would}."
         return f"{self.correction} × {self.multiple:.2f} would do."
 
     def table(self) -> Table:
@@ -133,20 +145,24 @@ def tightness_table(cases: dict[str, Tightness]) -> Table:
 
 
 def least_multiple(
-    failure: Callable[[float], float], allowed: float, *, most: float = 2.0
+    failure: Callable[[float], float], allowed: float, *, most: float = _MOST
 ) -> float:
-    """Return the smallest multiple, to ``most``/512, at which the failure probability is allowed.
+    """Return the multiple, to ``most``/512, from which on the failure probability is allowed.
 
-    By bisection of [0, ``most``], of a failure probability that falls with the multiple; the
-    result is one at which it is allowed, or infinity.
+    Scores that follow the correction may fail less often without any than with a little: a grid
+    is searched from ``most`` downward for a multiple that fails, and the step above it bisected.
+    The result is a multiple that would do, as every larger one of the grid; or infinity, where
+    ``most`` itself fails.
     """
     _validate.open_unit(allowed=allowed)
-    if failure(0.0) <= allowed:
+    grid = [most * step / _COARSE for step in range(_COARSE, -1, -1)]
+    low = next((multiple for multiple in grid if failure(multiple) > allowed), None)
+    if low is None:
         return 0.0
-    if failure(most) > allowed:
-        return float("inf")
-    low, high = 0.0, most
-    for _ in range(_STEPS):
+    if low == most:
+        return math.inf
+    high = low + most / _COARSE
+    for _ in range(_HALVINGS):
         middle = (low + high) / 2
         if failure(middle) <= allowed:
             high = middle
@@ -176,7 +192,13 @@ def tightness_of(theorem: Scalable) -> Tightness:
 
 
 def failure_evidence(
-    theorem: Exact, *, note: str, error: float = 1e-9, slack: float = 0.0, detail: str = ""
+    theorem: Exact,
+    *,
+    note: str,
+    error: float = 1e-9,
+    slack: float = 0.0,
+    detail: str = "",
+    ends: tuple[float, float] | None = None,
 ) -> Computation:
     """Return a computed failure probability, however small, with its numerical error.
 
@@ -188,14 +210,17 @@ def failure_evidence(
         How far the truth may lie from the number beside that, on both sides.
     detail : str
         Which failures are counted, if not all.
+    ends : tuple of float, optional
+        Bounds on the number, before its error and slack: the number itself by default.
     """
     value = theorem.failure_probability()
+    least, most = ends or (value, value)
     return Computation(
         quantity=theorem.failure,
         value=value,
         claimed=theorem.allowed_failure,
-        lower=max(0.0, value * (1 - error) - slack),
-        upper=min(1.0, value * (1 + error) + slack),
+        lower=max(0.0, least * (1 - error) - slack),
+        upper=min(1.0, most * (1 + error) + slack),
         detail=detail,
         witness=theorem.parameters | {"limits": theorem.bounds},
         note=note,

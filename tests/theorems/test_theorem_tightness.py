@@ -63,3 +63,12 @@ def test_the_check_says_what_would_do() -> None:
         20_000, rng=np.random.default_rng(1)
     )
     assert run.failed.mean() < 0.1
+
+
+def test_trials_that_are_undecided_are_counted_once() -> None:
+    """What a trial needs takes its error in: all may need more, and be undecided as well."""
+    tally = Count(of="failures", hits=0, trials=800, undecided=800)
+    never = certified_tightness(RANK, [800] * len(MULTIPLES), tally, 0.01)
+    assert never.words == "No multiple of τ* up to 1.5 is certain to do."
+    half = [800 if multiple < 0.5 else 0 for multiple in MULTIPLES]
+    assert certified_tightness(RANK, half, tally, 0.01).multiple == 0.5

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 from scipy.special import ndtri
@@ -57,3 +58,17 @@ def test_a_table_of_cases() -> None:
     assert table.columns[0].texts == ["a", "b"]
     assert table.columns[3].values == [0.2, 0.2]
     assert tight.words == "τ* × 0.70 would do."
+
+
+def test_a_failure_probability_that_rises_at_first() -> None:
+    """Without a correction it is allowed, and again from 0.6 on."""
+    found = least_multiple(lambda c: 0.04 if c == 0 else 0.1 * (c < 0.6), 0.05)
+    assert 0.6 <= found <= 0.6 + 2 / 512
+
+
+def test_none_that_was_tried_would_do() -> None:
+    tight = Tightness(correction="τ*", failure=0.2, allowed=0.1, multiple=math.inf)
+    assert tight.words == "No multiple of τ* up to 2 would do."
+    sampled = replace(tight, most=1.5, certified=True)
+    assert sampled.words == "No multiple of τ* up to 1.5 is certain to do."
+    assert sampled.shown == "none up to 1.5"

@@ -20,7 +20,6 @@ from dpcp_audit import _validate
 from dpcp_audit.data.populations import Uniform
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.papers.computations.pcoqs_rank import FixedRankError, on_too_few_below
-from dpcp_audit.theorems.admissible import is_admissible
 from dpcp_audit.theorems.ldpcp_coverage import ScoreTheorem
 from dpcp_audit.theorems.ldpcp_labels_exact import ConfidentLabels, NoiselessEvent
 from dpcp_audit.theorems.pcoqs_coverage import CoverageReading, CoverageTheorem, NoiseBound
@@ -118,13 +117,11 @@ def _coverage(setting: Mapping[str, Any], *, corrected: bool) -> HostileTheorem[
 
 
 def _scores(setting: Mapping[str, Any]) -> HostileTheorem[Any] | None:
-    """Return Theorem 4 on its staircase, or on uniform scores; None on scores not admitted."""
+    """Return Theorem 4 on its staircase; None where none fits."""
     settings = {name: setting[name] for name in ("epsilon", "delta", "alpha", "rounds")}
     n = max(setting["n"], setting["rounds"])
     theorem = ScoreTheorem(population=Uniform(), n=n, **settings)
-    worst = on_staircase(theorem)
-    width = theorem.mechanism.window_width
-    if not is_admissible(worst.population, rounds=theorem.rounds, width=width):
+    if on_staircase(theorem) is None:
         return None
     return HostileTheorem(theorem=theorem, worst=on_staircase)
 

@@ -94,6 +94,7 @@ def clustered(more: int) -> Callable[[CoverageTheorem], FiniteCoverage | None]:
     """Return what puts ``more`` clusters between the two ends of ``undercovered``.
 
     They lie at 1/2 + 1/8, 1/2 + 1/8 + 1/16, … of the interval and share the upper scores evenly.
+    None where they do not fit: more scores than the theorem's M(Δ) would lie within Δ.
     """
 
     def worst(theorem: CoverageTheorem) -> FiniteCoverage | None:
@@ -108,9 +109,18 @@ def clustered(more: int) -> Callable[[CoverageTheorem], FiniteCoverage | None]:
         step = 2 * theorem.mechanism.resolution
         for which, place in zip(parts[:-1], places, strict=True):
             scores[which] = place + step * np.arange(which.size)
+        if _crowd(scores, theorem.mechanism.resolution) > theorem.window_count:
+            return None
         return FiniteCoverage(theorem=theorem, scores=scores)
 
     return worst
+
+
+def _crowd(scores: FloatArray, length: float) -> int:
+    """Return the most scores in a half-open interval of that length, M(Δ)."""
+    ordered = np.sort(scores)
+    ends = np.searchsorted(ordered, ordered + length, side="left")
+    return int((ends - np.arange(ordered.size)).max())
 
 
 def staircase(theorem: ScoreTheorem) -> PiecewiseConstant | None:
@@ -129,6 +139,7 @@ def staircase(theorem: ScoreTheorem) -> PiecewiseConstant | None:
     return PiecewiseConstant(edges=edges, cells=(low, 0.0, 1 - low))
 
 
-def on_staircase(theorem: ScoreTheorem) -> ScoreTheorem:
-    """Return Theorem 4 on its staircase; as it is, where none fits."""
-    return replace(theorem, population=staircase(theorem) or theorem.population)
+def on_staircase(theorem: ScoreTheorem) -> ScoreTheorem | None:
+    """Return Theorem 4 on its staircase; None where none fits."""
+    law = staircase(theorem)
+    return None if law is None else replace(theorem, population=law)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -11,12 +13,14 @@ from dpcp_audit.theorems.admissible import is_admissible
 from dpcp_audit.theorems.ldpcp_coverage import ScoreTheorem
 from dpcp_audit.theorems.pcoqs_coverage import CoverageReading, CoverageTheorem
 from dpcp_audit.theorems.search.hostile_cases import (
+    clustered,
     on_staircase,
     split_scores,
     staircase,
     undercovered,
 )
 from dpcp_audit.theorems.search.hostile_theorem import HostileTheorem
+from dpcp_audit.theorems.tightness import tightness_of
 
 MECHANISM = PCOQS(alpha=0.1, rho=0.5)
 SCORES = ScoreTheorem(population=Uniform(), n=100_000, epsilon=4.0, delta=0.01)
@@ -61,3 +65,32 @@ def test_the_staircase_is_admissible_and_just_below() -> None:
 def test_it_fares_worse_than_uniform_scores() -> None:
     hostile = HostileTheorem(theorem=SCORES, worst=on_staircase)
     assert hostile.failure_probability() > 1e4 * SCORES.failure_probability()
+
+
+def test_no_staircase_no_case() -> None:
+    wide = replace(SCORES, n=20, epsilon=0.1)
+    assert staircase(wide) is None
+    assert on_staircase(wide) is None
+    assert HostileTheorem(theorem=wide, worst=on_staircase).failure_probability() == 0
+
+
+def test_a_staircase_fails_at_more_than_no_correction() -> None:
+    """There is none without Δ_S, and the multiple that would do lies where the law crosses δ."""
+    theorem = ScoreTheorem(
+        population=Uniform(), n=2832, epsilon=0.415, delta=0.5, alpha=0.5, rounds=12
+    )
+    hostile = HostileTheorem(theorem=theorem, worst=on_staircase)
+    multiple = tightness_of(hostile).multiple
+    assert 0.5 < multiple < 0.6
+    assert hostile.scaled(multiple).failure_probability() <= 0.5
+    assert hostile.scaled(multiple - 2 / 512).failure_probability() > 0.5
+
+
+def test_clusters_that_overlap_are_no_case() -> None:
+    """At a resolution of 2^(−7) the scores of three clusters lie on those of the next."""
+    coarse = replace(MECHANISM, resolution=2.0**-7)
+    theorem = replace(coverage(30), mechanism=coarse)
+    assert undercovered(theorem) is not None
+    assert clustered(3)(theorem) is None
+    assert clustered(3)(replace(theorem, window_count=2)) is not None
+    assert clustered(2)(coverage(500)) is not None
