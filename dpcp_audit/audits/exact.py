@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from dpcp_audit.audits.law_enclosures import TABLE_ROUNDING, enclosed
+from dpcp_audit.audits.law_enclosures import TABLE_ROUNDING, enclosed, laws_add_up
 from dpcp_audit.computed import Computation
 from dpcp_audit.figures import Figure, FigureKind, Series
 from dpcp_audit.guarantees import ZCDP, ApproxDP, PureDP, RenyiDP
@@ -173,7 +173,7 @@ def _enclosed_outcome(
         proof=Proof(
             method=_method(pairs),
             argument=argument,
-            premises=(*premises, compared),
+            premises=(*premises, *laws_add_up(pairs), compared),
             parameters=guarantee.parameters | (parameters or {}),
         ),
     )

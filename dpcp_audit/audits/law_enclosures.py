@@ -17,14 +17,15 @@ from flint import arb, ctx, fmpq
 from dpcp_audit.guarantees import ZCDP, ApproxDP, PureDP, RenyiDP
 from dpcp_audit.mechanisms.laws import FinitePair, GaussianPair, LaplacePair
 from dpcp_audit.stats.ball_functions import gaussian_delta, laplace_delta, laplace_renyi
-from dpcp_audit.stats.enclosures import ball, exact, upper
+from dpcp_audit.stats.enclosures import all_at_most, ball, exact, upper
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from dpcp_audit._types import FloatArray
     from dpcp_audit.guarantees import PrivacyGuarantee
-    from dpcp_audit.mechanisms.laws import LawPair
+    from dpcp_audit.mechanisms.laws import FiniteLaw, LawPair
+    from dpcp_audit.results import Premise
     from dpcp_audit.stats.enclosures import Exact, Side
 
 TABLE_ROUNDING = 2.0**-50
@@ -136,6 +137,38 @@ def channel_ratio(channel: FloatArray) -> arb:
                 ratio = (_near(most) / _near(least)).log() if least > 0 else arb(math.inf)
                 largest = largest.max(ratio)
         return largest
+
+
+def laws_add_up(pairs: Sequence[LawPair]) -> tuple[Premise, ...]:
+    """Return the premise that each table is of a law, up to the rounding of its log-masses.
+
+    No premise where no pair is a table.
+    """
+    tables = [pair for pair in pairs if isinstance(pair, FinitePair)]
+    laws = [law for pair in tables for law in (pair.law, pair.neighbour_law)]
+    return (_whole([_missing(law) for law in laws]),) if laws else ()
+
+
+def rows_add_up(channel: FloatArray) -> Premise:
+    """Return the premise that each row of a table of doubles is a law, up to their rounding."""
+    with ctx.workprec(_TABLE_BITS):
+        sums = [sum(map(exact, row), fmpq(0)) for row in channel.tolist()]
+        return _whole([abs(ball(s) - 1) - TABLE_ROUNDING * ball(s) for s in sums])
+
+
+def _whole(missing: Sequence[arb]) -> Premise:
+    return all_at_most("|total mass − 1| − (rounding + pruned mass) ≤ 0, of each law", missing, 0)
+
+
+def _missing(law: FiniteLaw) -> arb:
+    """Return by how much more than rounding and pruned mass the total mass is off 1."""
+    with ctx.workprec(_TABLE_BITS):
+        total = room = arb(0)
+        for log_mass in law.log_mass[~np.isneginf(law.log_mass)].tolist():
+            mass = ball(log_mass).exp()
+            total += mass
+            room += mass * ball(1 + abs(log_mass))
+        return abs(total - 1) - TABLE_ROUNDING * room - ball(law.slack)
 
 
 def _near(mass: float) -> arb:

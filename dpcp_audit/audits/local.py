@@ -15,7 +15,7 @@ import numpy as np
 
 from dpcp_audit import _validate
 from dpcp_audit.audits.certificates import Hits
-from dpcp_audit.audits.law_enclosures import channel_ratio
+from dpcp_audit.audits.law_enclosures import channel_ratio, rows_add_up
 from dpcp_audit.audits.loss_bounds import log_ratio
 from dpcp_audit.computed import Computation
 from dpcp_audit.decisions import conclude
@@ -147,7 +147,7 @@ def channel_outcome(
         proof=Proof(
             method=ProofMethod.ENUMERATION,
             argument="All pairs of inputs and all outputs are compared.",
-            premises=(compared,),
+            premises=(rows_add_up(mass), compared),
             parameters={"epsilon": guarantee.epsilon},
         ),
         witness=(witness or {})

@@ -186,6 +186,30 @@ def test_the_bound_of_rho_is_a_bound() -> None:
         assert rho_bound(lambda _: arb(0), arb(math.inf), 1.0) == math.inf
 
 
+def test_rows_that_do_not_add_up_are_not_proved() -> None:
+    """Normalised, the channel has a log-ratio of log 5, a millionth above the claim."""
+    whole, claim = np.array([[0.9, 0.1], [0.5, 0.5]]), LocalDP(math.log(5) * (1 + PART))
+    assert channel_outcome(claim, whole).verdict is Verdict.PROVED
+    for off, below in ((9e-7, 1e-6), (9e-12, 1e-11), (2e-15, 2e-15)):
+        scaled = whole * [[1 + off], [1 - off]]
+        claim = LocalDP(math.log(5) - below)
+        assert channel_outcome(claim, scaled).verdict is not Verdict.PROVED
+
+
+def test_tables_that_are_not_laws_are_not_proved() -> None:
+    first, second = np.array([0.9, 0.1]), np.array([0.5, 0.5])
+    for off in (9e-10, 9e-12, 5e-15):
+        pair = FinitePair(
+            FiniteLaw.from_mass(first * (1 + off)), FiniteLaw.from_mass(second * (1 - off))
+        )
+        assert verdict(PureDP(math.log(5) + 1e-8), pair) is Verdict.CONSISTENT
+        assert verdict(PureDP(math.log(5) - off), pair) is not Verdict.PROVED
+    less = FiniteLaw(np.log([0.5, 0.25]), np.zeros(2))
+    assert verdict(ApproxDP(1.0, 0.0), FinitePair(less, less)) is not Verdict.PROVED
+    pruned = FiniteLaw(np.log([0.5, 0.25]), np.zeros(2), slack=0.25)
+    assert verdict(ApproxDP(1.0, 0.26), FinitePair(pruned, pruned)) is Verdict.PROVED
+
+
 def test_what_is_not_enclosed_is_not_proved() -> None:
     wide = FiniteLaw.from_mass(np.full(2**14 + 1, 1 / (2**14 + 1)))
     assert enclosed(FinitePair(wide, wide), PureDP(1.0)) is None
