@@ -43,16 +43,20 @@ def response_proof(response: KaryRandomizedResponse, guarantee: LocalDP) -> Proo
             "probabilities that a report has."
         ),
         premises=(
-            at_most("|log((k−1)(1−m)/m)| ≤ ε", partial(response_loss, response), guarantee.epsilon),
+            at_most(
+                "|log((k−1)(1−m)/m)| ≤ ε",
+                partial(response_loss, response.move_probability, response.k),
+                guarantee.epsilon,
+            ),
         ),
         parameters={"epsilon": response.epsilon, "k": response.k},
     )
 
 
-def response_loss(response: KaryRandomizedResponse) -> arb:
-    """Return the largest log-ratio of a report's probabilities on two labels."""
-    move = exact(response.move_probability)
-    return abs(ball((response.k - 1) * (1 - move) / move).log())
+def response_loss(move_probability: float, k: int) -> arb:
+    """Return the largest log-ratio of a k-ary report's probabilities on two labels."""
+    move = exact(move_probability)
+    return abs(ball((k - 1) * (1 - move) / move).log())
 
 
 def search_proof(rho: float, *, rounds: int, noise_scale: float, parameters: PlainData) -> Proof:

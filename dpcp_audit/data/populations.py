@@ -102,6 +102,8 @@ class Beta(Population):
 
     def __post_init__(self) -> None:
         _validate.positive(a=self.a, b=self.b)
+        if np.isnan(betainc(self.a, self.b, 0.5)):
+            raise ValueError(f"a and b must be small enough to compute with, got {self.a, self.b}")
 
     @property
     def name(self) -> str:

@@ -210,15 +210,15 @@ class GaussianPair(LawPair):
 
     def renyi(self, alpha: float) -> float:
         """Return αμ²/2."""
-        return alpha * self.shift**2 / 2
+        return alpha * self.rho()
 
     def max_divergence(self) -> float:
         """Return infinity: the log-ratio of two shifted Gaussians has no bound."""
         return math.inf
 
     def rho(self) -> float:
-        """Return μ²/2."""
-        return self.shift**2 / 2
+        """Return μ²/2; infinity beyond the doubles."""
+        return self.shift * self.shift / 2
 
     def tradeoff(self, fpr: ArrayLike) -> FloatArray:
         """Return Φ(Φ⁻¹(1 − fpr) − μ) (Dong, Roth and Su 2022)."""

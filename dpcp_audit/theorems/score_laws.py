@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from dpcp_audit import _validate
 from dpcp_audit._values import number_of, wrong
 from dpcp_audit.data.pools import SHIPPED, ProbabilityPool, classifier_pool
@@ -89,6 +91,8 @@ def law_named(text: object, *, name: str) -> ScoreLaw:
 def law_of_scores(scores: ArrayLike) -> ScoreLaw:
     """Return the law that draws from an array of scores, shape (m,), with replacement."""
     values = _validate.scores(scores)
+    if np.asarray(scores).dtype == np.bool_:
+        raise ValueError("scores must be an array of numbers, got truth values")
     return ScoreLaw(name=f"array-of-{values.size}", population=Pool(values, f"{values.size} given"))
 
 

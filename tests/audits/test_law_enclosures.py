@@ -101,6 +101,8 @@ FALSE: list[tuple[PrivacyGuarantee, LawPair]] = [
     (PureDP(0.3), LaplacePair((0.1, 0.2))),
     (PureDP(1.0), LaplacePair((1.0, 1e-300))),
     (ZCDP(1e-300), GaussianPair(1.5e-150)),
+    (ZCDP(0.5), GaussianPair(1e308)),
+    (RenyiDP(2.0, 1e308), GaussianPair(1e308)),
     (ZCDP(0.01), GaussianPair(0.1 * math.sqrt(2))),
 ]
 TRUE: list[tuple[PrivacyGuarantee, LawPair]] = [

@@ -63,6 +63,7 @@ def test_sample_takes_shape_and_seed() -> None:
     [
         (lambda: Beta(0, 1), "a"),
         (lambda: Beta(1, np.inf), "b"),
+        (lambda: Beta(1e308, 1e308), "a and b"),
         (lambda: Pool([], "x"), "scores"),
         (lambda: Pool([0.1, np.nan], "x"), "scores"),
         (lambda: atoms([0.1], [0.5], name="x"), "counts"),

@@ -77,6 +77,7 @@ def test_gaussian_pair() -> None:
     pair = GaussianPair(1.0)
     assert pair.reversed() == pair
     assert pair.rho() == pair.renyi(4) / 4 == 0.5
+    assert GaussianPair(1e308).rho() == GaussianPair(1e308).renyi(2) == math.inf
     assert pair.max_divergence() == pair.epsilon_at(0) == math.inf
     assert pair.total_variation() == pytest.approx(2 * norm.cdf(0.5) - 1)
     assert pair.delta_at(pair.epsilon_at(1e-6)) == pytest.approx(1e-6, rel=1e-6)

@@ -53,7 +53,7 @@ def test_a_file_and_its_arrays_are_one_law(tmp_path: Path) -> None:
     "text",
     [
         *("", " ", "unifrom", "beta", "beta(1)", "beta(1,2", "beta(0,1)", "beta(x,1)"),
-        *("beta(nan,1)", "no/such.npz", "a\0b", "x" * 5000, 3, None),
+        *("beta(nan,1)", "beta(1e308,1e308)", "no/such.npz", "a\0b", "x" * 5000, 3, None),
     ],
 )
 def test_what_is_no_law_is_refused_in_a_line_that_names_the_argument(text: object) -> None:
@@ -86,3 +86,5 @@ def test_arrays_that_are_no_pool_are_refused(probabilities, labels, named: str) 
         law_of_probabilities(probabilities, labels)
     with pytest.raises(ValueError, match="^scores must"):
         law_of_scores([np.nan])
+    with pytest.raises(ValueError, match="^scores must"):
+        law_of_scores(np.array([True, False]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -46,6 +46,9 @@ from dpcp_audit.theorems.pcoqs_coverage import (
     noise_rank_error,
 )
 from dpcp_audit.theorems.theorem import FailureRate
+
+if TYPE_CHECKING:
+    from dpcp_audit._types import FloatArray
 
 MECHANISM = PCOQS(alpha=0.1, rho=0.5, resolution=2**-10)
 SCORES = ScoreTheorem(population=Uniform(), n=20_000, epsilon=4.0, delta=0.1, rounds=10)
@@ -238,6 +241,15 @@ def test_score_ranges() -> None:
     assert (romano.value, romano.verdict) == (1.0, Verdict.PROVED)
     assert both["romano"]().verdict is Verdict.CONSISTENT
     assert both["printed"](argument="Said of scores that reach 2.").verdict is Verdict.REFUTED
+
+
+@pytest.mark.parametrize("excess", [2.0**-52, 9e-13])
+def test_a_score_of_the_pool_just_above_1_is_not_proved_away(excess: float) -> None:
+    def planted(p: FloatArray, u: FloatArray) -> FloatArray:
+        return aps(p, u=u) * (1 + excess * (p.max(axis=1, keepdims=True) < 1))
+
+    found = score_range(planted, lambda: POOL, argument="The sum is a part of the total.")
+    assert found.verdict is Verdict.CONSISTENT
 
 
 def test_widths_depend_on_classes_not_on_n() -> None:

@@ -214,6 +214,8 @@ def test_noise_stays_within_its_bound_at_any_beta(
     result = noise_exceeds(mechanism, beta=beta, bound=bound)
     assert result.verdict is Verdict.PROVED
     assert 0 < result.value <= beta
+    assert result.proof is not None
+    assert result.proof.parameters["noise_bound"] == str(bound)
     if bound is NoiseBound.GAUSSIAN:
         assert result.value > beta / 2
 

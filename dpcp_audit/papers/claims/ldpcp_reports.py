@@ -52,7 +52,7 @@ def _krr() -> Computation:
     laws = response.laws()
     channel = np.exp([law.log_mass for law in laws])
     found = channel_outcome(response.guarantee, channel, witness={"k": response.k})
-    low, high = ends(partial(response_loss, response))
+    low, high = ends(partial(response_loss, response.move_probability, response.k))
     return replace(
         found,
         lower=low,

@@ -130,7 +130,7 @@ def _noise_rows() -> list[Row]:
                     Verdict.PROVED,
                     "No round's noise exceeds τ*, with probability at least 1−β.",
                     formula,
-                    parameters=fixed | {"beta": 1e-6, "event": "noise"},
+                    parameters=fixed | {"beta": 1e-6, "noise_bound": str(bound), "event": "noise"},
                 ),
                 check=Computed(partial(noise_exceeds, _DEFAULT, beta=1e-6, bound=bound)),
             )

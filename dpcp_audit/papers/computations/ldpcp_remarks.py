@@ -116,8 +116,8 @@ def score_range(
     score : callable
         From probabilities (m, k) and u (m,) to scores (m, k), increasing in u.
     argument : str
-        Why no score of exact probabilities exceeds 1, if that is known; certain predictions,
-        whose scores are computed without rounding, attain it.
+        Why no score of exact probabilities exceeds 1, if that is known. It proves nothing of
+        scores one of which, as computed, exceeds 1 by however little.
     """
     probabilities = pool().probabilities
     certain = np.eye(probabilities.shape[1])
@@ -137,10 +137,10 @@ def score_range(
             "[0, 1] never looks."
         ),
     )
-    if not argument or found.value > 1 + _ROUNDING:
+    if not argument or found.value > 1:
         return found
     return found.between(
-        at_most("largest score of a certain prediction ≤ 1", scores[: len(certain)].max(), 1),
+        at_most("largest score of certain and of the pool's predictions ≤ 1", found.value, 1),
         method=ProofMethod.ARGUMENT,
         argument=argument,
         parameters={},

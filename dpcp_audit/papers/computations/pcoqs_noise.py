@@ -57,6 +57,7 @@ def noise_exceeds(mechanism: PCOQS, *, beta: float, bound: NoiseBound) -> Comput
                 "resolution": mechanism.resolution,
                 "bounds": list(mechanism.bounds),
                 "beta": beta,
+                "noise_bound": str(bound),
             },
         ),
         witness={

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpcp_audit import _validate
+from dpcp_audit.audits.mechanism_proofs import response_loss
 from dpcp_audit.computed import Computation
 from dpcp_audit.mechanisms.laws import FiniteLaw, FinitePair
 from dpcp_audit.mechanisms.ldpcp.score_transcript import decision_laws
@@ -82,13 +84,16 @@ def _post_processing(mechanism: LDPCPScores, n: int) -> Proof:
     return Proof(
         method=ProofMethod.ARGUMENT,
         argument=(
-            "The blocks are disjoint, so that each user answers at most once, by randomised "
-            "response with parameter ε; the threshold is a function of the answers."
+            "The blocks are disjoint, so that each user answers at most once, with a bit that is "
+            "flipped with probability m, the double that is drawn with; the threshold is a "
+            "function of the answers."
         ),
         premises=(
             at_most("users asked in all blocks ≤ n", sum(mechanism.block_sizes(n)), n),
             at_most(
-                "the parameter ε ≤ the claimed ε", mechanism.response.epsilon, mechanism.epsilon
+                "|log((1−m)/m)| ≤ ε",
+                partial(response_loss, mechanism.response.flip_probability, 2),
+                mechanism.epsilon,
             ),
         ),
         parameters={

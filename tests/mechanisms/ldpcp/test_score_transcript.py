@@ -16,6 +16,7 @@ from dpcp_audit.mechanisms.ldpcp.score_transcript import (
 )
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.mechanisms.pcoqs.search_transcript import released_pair, transcript_pair
+from dpcp_audit.mechanisms.randomized_response import BinaryRandomizedResponse
 from dpcp_audit.mechanisms.shuffle.shuffled_bits import ShuffledBinaryResponse
 from dpcp_audit.papers.computations.threshold_leak import threshold_leak
 from dpcp_audit.results import Verdict
@@ -161,3 +162,12 @@ def test_the_leak_of_one_decision_bounds_all_thresholds_and_is_attained() -> Non
         pair = threshold_pair(mechanism, scores, moved)
         attained = max(attained, pair.epsilon_at(1e-3), pair.reversed().epsilon_at(1e-3))
     assert attained == pytest.approx(largest, rel=1e-9)
+
+
+@pytest.mark.parametrize("planted", [0.9, 1 - 1e-12])
+def test_bits_that_are_flipped_less_often_are_not_proved(
+    monkeypatch: pytest.MonkeyPatch, planted: float
+) -> None:
+    less = BinaryRandomizedResponse(search().epsilon).flip_probability * planted
+    monkeypatch.setattr(BinaryRandomizedResponse, "flip_probability", property(lambda _: less))
+    assert threshold_leak(search(), n=30, delta=1e-3).verdict is not Verdict.PROVED
