@@ -103,9 +103,10 @@ def symbol(name: str) -> str:
 
 
 def setting(parameters: Mapping[str, Any]) -> str:
-    """Return what parameters fix, as a phrase: the scores, then the numbers.
+    """Return what parameters fix, as a phrase: the scores, then the numbers with all digits.
 
-    Choices, which are texts or booleans, are left to the statement's own words.
+    What is printed is the very case: no two floats read the same. Choices, which are texts or
+    booleans, are left to the statement's own words.
 
     Examples
     --------
@@ -130,9 +131,35 @@ def _numeric(value: object) -> bool:
 def _listed(value: object) -> str:
     if is_list(value):
         return f"[{', '.join(map(_listed, value))}]"
+    return exact(value) if isinstance(value, int | float) else str(value)
+
+
+def exact(value: float) -> str:
+    """Return a number for readers with as many digits as tell it from all others.
+
+    Examples
+    --------
+    >>> exact(10**6), exact(11080), exact(0.1), exact(1e-5), exact(2 / 3), exact(12345.5)
+    ('10⁶', '11,080', '0.1', '10⁻⁵', '0.6666666666666666', '12,345.5')
+    """
     if isinstance(value, int):
-        return power(value)
-    return number(value, digits=6) if isinstance(value, float) else str(value)
+        short = abs(value) < 1e15 or len(str(value).rstrip("0")) == 1
+        return power(value) if short else f"{value:,}"
+    if not math.isfinite(value) or value.is_integer():
+        return number(value) if abs(value) < 1e15 else _powers(all_digits(value))
+    whole, point, rest = all_digits(value).partition(".")
+    return f"{int(whole):,}.{rest}" if point and abs(value) >= 1e4 else _powers(all_digits(value))
+
+
+def all_digits(value: float) -> str:
+    """Return a number's shortest digits that give it back, as ids hold them.
+
+    Examples
+    --------
+    >>> all_digits(5.0), all_digits(0.2), all_digits(2.0000004), all_digits(1e-05)
+    ('5', '0.2', '2.0000004', '1e-05')
+    """
+    return str(value).removesuffix(".0")
 
 
 def in_setting(statement: str, parameters: Mapping[str, Any]) -> str:

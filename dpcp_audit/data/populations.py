@@ -18,6 +18,7 @@ from flint import arb, fmpq
 from scipy.special import betainc, betaincinv
 
 from dpcp_audit import _validate
+from dpcp_audit._format import all_digits
 from dpcp_audit.stats.binomial_enclosures import beta_cdf
 
 if TYPE_CHECKING:
@@ -107,8 +108,8 @@ class Beta(Population):
 
     @property
     def name(self) -> str:
-        """For example ``beta(5,0.2)``."""
-        return f"beta({self.a:g},{self.b:g})"
+        """For example ``beta(5,0.2)``: all digits, so that no two laws share a name."""
+        return f"beta({all_digits(self.a)},{all_digits(self.b)})"
 
     def cdf(self, x: FloatArray) -> FloatArray:
         """Return the regularised incomplete beta function I_x(a, b)."""

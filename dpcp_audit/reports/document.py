@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from dpcp_audit.engine.run_settings import RunSettings
 
 
+IN_MEMORY = "# no command can: its scores are arrays in memory; result.replay() where they are"
+"""In place of the command that replays a finding."""
 _MOST_FINDINGS = 10_000
 """Of a file that is read; the largest suite has a thirtieth of that."""
 
@@ -39,15 +41,21 @@ class DocumentError(UsageError):
 
 
 def to_document(
-    settings: RunSettings, findings: Sequence[Finding], *, seconds: float, complete: bool
+    settings: RunSettings,
+    findings: Sequence[Finding],
+    *,
+    seconds: float,
+    complete: bool,
+    replayable: bool = True,
 ) -> dict[str, Any]:
     """Return the results document of a run, ready for ``json.dump``.
 
     Numbers that JSON lacks become the strings "inf", "-inf" and "nan". Keys whose name
     contains ``seconds`` are the only ones that differ between runs of the same settings.
+    Findings of arrays in memory are not ``replayable`` by a command.
     """
     verdicts = [finding.verdict for finding in findings]
-    entries = [_entry(finding, settings) for finding in findings]
+    entries = [_entry(finding, settings, replayable=replayable) for finding in findings]
     document = {
         "schema_version": SCHEMA_VERSION,
         "tool": {"name": "dpcp-audit", "version": __version__},
@@ -77,7 +85,7 @@ def _overview(suite: str, document: PlainData) -> PlainData:
     return overview
 
 
-def _entry(finding: Finding, settings: RunSettings) -> dict[str, Any]:
+def _entry(finding: Finding, settings: RunSettings, *, replayable: bool) -> dict[str, Any]:
     claim, outcome = finding.claim, finding.outcome
     return {
         "id": claim.id,
@@ -99,7 +107,9 @@ def _entry(finding: Finding, settings: RunSettings) -> dict[str, Any]:
         "figures": [] if outcome is None else [asdict(figure) for figure in outcome.figures],
         "tables": [] if outcome is None else [asdict(table) for table in outcome.tables],
         "location": None if claim.location is None else asdict(claim.location),
-        "replay": f"dpcp-audit replay {shlex.quote(claim.id)} RESULTS.json",
+        "replay": f"dpcp-audit replay {shlex.quote(claim.id)} RESULTS.json"
+        if replayable
+        else IN_MEMORY,
         "error": finding.error,
         "seconds": round(finding.seconds, 3),
     }

@@ -182,7 +182,9 @@ def _witnesses(
         if finding["witness"]:
             yield f"  witness: {plain_line(one_line(finding['witness'], limit=_WITNESS))}"
         if results is not None:
-            command = finding["replay"].removesuffix(_PLACEHOLDER) + shlex.quote(str(results))
+            command = finding["replay"]
+            if command.endswith(_PLACEHOLDER):
+                command = command.removesuffix(_PLACEHOLDER) + shlex.quote(str(results))
             yield f"  replay:  {plain_line(command)}"
     if shown and results is None:
         yield (

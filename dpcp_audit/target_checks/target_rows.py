@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dpcp_audit._format import all_digits
 from dpcp_audit.audits import blackbox
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy
 from dpcp_audit.errors import UsageError
@@ -178,9 +179,11 @@ def _parameters(spec: CheckSpec, guarantee: Guarantee) -> PlainData:
 
 def _short(guarantee: Guarantee) -> str:
     if isinstance(guarantee, Coverage):
-        confident = "" if guarantee.confidence == 1 else f",confidence={guarantee.confidence:g}"
-        return f"coverage>={guarantee.at_least:g}{confident}"
-    values = ",".join(f"{name}={value:g}" for name, value in guarantee.parameters.items())
+        confident = (
+            "" if guarantee.confidence == 1 else f",confidence={all_digits(guarantee.confidence)}"
+        )
+        return f"coverage>={all_digits(guarantee.at_least)}{confident}"
+    values = ",".join(f"{name}={all_digits(value)}" for name, value in guarantee.parameters.items())
     return f"{type(guarantee).__name__.lower()}:{values}"
 
 
@@ -189,25 +192,26 @@ def _promise(spec: CheckSpec, guarantee: Guarantee) -> str:
         how = (
             "on average over calibration data and noise"
             if guarantee.confidence == 1
-            else f"with probability {guarantee.confidence:g} over calibration data and noise"
+            else f"with probability {all_digits(guarantee.confidence)} over calibration data "
+            "and noise"
         )
-        return f"{spec.name} covers at least {guarantee.at_least:g} {how}"
+        return f"{spec.name} covers at least {all_digits(guarantee.at_least)} {how}"
     return f"{spec.name} is {_words(guarantee)}, where {_DIFFERENCES[spec.neighbours]}"
 
 
 def _words(guarantee: PrivacyGuarantee) -> str:
-    values = guarantee.parameters
+    values = {name: all_digits(value) for name, value in guarantee.parameters.items()}
     if isinstance(guarantee, LocalDP):
-        return f"{values['epsilon']:g}-locally differentially private"
+        return f"{values['epsilon']}-locally differentially private"
     if isinstance(guarantee, ZCDP):
-        return f"{values['rho']:g}-zCDP"
+        return f"{values['rho']}-zCDP"
     if isinstance(guarantee, RenyiDP):
-        return f"({values['alpha']:g}, {values['epsilon']:g})-Rényi differentially private"
+        return f"({values['alpha']}, {values['epsilon']})-Rényi differentially private"
     if isinstance(guarantee, GaussianDP):
-        return f"{values['mu']:g}-Gaussian differentially private"
+        return f"{values['mu']}-Gaussian differentially private"
     if isinstance(guarantee, ApproxDP):
-        return f"({values['epsilon']:g}, {values['delta']:g})-differentially private"
-    return f"{values['epsilon']:g}-differentially private"
+        return f"({values['epsilon']}, {values['delta']})-differentially private"
+    return f"{values['epsilon']}-differentially private"
 
 
 def _setting(spec: CheckSpec, guarantee: Guarantee) -> str:

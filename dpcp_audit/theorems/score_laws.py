@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,12 +22,15 @@ from dpcp_audit.mechanisms.dpsgd.network_pools import NETWORKS, dpsgd_pool
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from dpcp_audit.data.populations import Population
+    from dpcp_audit.results import PlainData
 
 LAWS = ("uniform", "beta(A,B)")
 """The laws that need no data, as they are written."""
+_MOST_RECORDED = 400
+"""Numbers of arrays at hand that a witness still holds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -41,11 +45,14 @@ class ScoreLaw:
         The law: of a pool, that of the true labels' HPS scores.
     pool : callable or None
         Returns the classifier's probabilities and the labels.
+    arrays : dict
+        The arrays that it is of, as lists, where they are at hand and short: no path finds them.
     """
 
     name: str
     population: Population
     pool: Callable[[], ProbabilityPool] | None = None
+    arrays: PlainData = field(default_factory=dict[str, Any])
 
 
 def law_named(text: object, *, name: str) -> ScoreLaw:
@@ -89,15 +96,28 @@ def law_named(text: object, *, name: str) -> ScoreLaw:
 
 
 def law_of_scores(scores: ArrayLike) -> ScoreLaw:
-    """Return the law that draws from an array of scores, shape (m,), with replacement."""
-    values = _validate.scores(scores)
+    """Return the law that draws from an array of scores, shape (m,), with replacement.
+
+    Its name has the first digits of the SHA-256 of the sorted scores, as little-endian doubles.
+
+    Examples
+    --------
+    >>> law_of_scores([0.5, 0.25]).name == law_of_scores([0.25, 0.5]).name
+    True
+    """
+    values = np.sort(_validate.scores(scores))
     if np.asarray(scores).dtype == np.bool_:
         raise ValueError("scores must be an array of numbers, got truth values")
-    return ScoreLaw(name=f"array-of-{values.size}", population=Pool(values, f"{values.size} given"))
+    name = _array_name(values)
+    recorded = _recorded(scores=values)
+    return ScoreLaw(name=name, population=Pool(values, name), arrays=recorded)
 
 
 def law_of_probabilities(probabilities: ArrayLike, labels: ArrayLike) -> ScoreLaw:
     """Return the law of the true labels' HPS scores.
+
+    Its name has the first digits of the SHA-256 of the probabilities and then the labels, as
+    little-endian doubles, row by row.
 
     Parameters
     ----------
@@ -110,8 +130,22 @@ def law_of_probabilities(probabilities: ArrayLike, labels: ArrayLike) -> ScoreLa
     true = _validate.labels(labels, n_classes=rows.shape[1])
     if true.shape != rows.shape[:1]:
         raise UsageError(f"labels must have shape {rows.shape[:1]}, got shape {true.shape}")
-    pool = ProbabilityPool(f"array-of-{len(rows)}", rows, true)
-    return _of_pool(pool.name, lambda: pool)
+    pool = ProbabilityPool(_array_name(rows, true), rows, true)
+    recorded = _recorded(probabilities=rows, labels=true)
+    return replace(_of_pool(pool.name, lambda: pool), arrays=recorded)
+
+
+def _array_name(*arrays: NDArray[Any]) -> str:
+    """Return one word that tells arrays from others: their length and a digest."""
+    digest = hashlib.sha256()
+    for each in arrays:
+        digest.update((each + 0.0).astype("<f8").tobytes())  # -0 is 0
+    return f"array-of-{len(arrays[0])}-sha256-{digest.hexdigest()[:8]}"
+
+
+def _recorded(**arrays: NDArray[Any]) -> PlainData:
+    short = sum(each.size for each in arrays.values()) <= _MOST_RECORDED
+    return {name: each.tolist() for name, each in arrays.items()} if short else {}
 
 
 def _of_pool(name: str, pool: Callable[[], ProbabilityPool]) -> ScoreLaw:

@@ -18,6 +18,7 @@ from dpcp_audit.theorems.admission import admission, beyond
 from dpcp_audit.theorems.catalogue import NamedTheorem, named_theorem
 from dpcp_audit.theorems.drawn_check import Drawn
 from dpcp_audit.theorems.pcoqs_coverage import CoverageReading
+from dpcp_audit.theorems.recorded_arrays import RecordedArrays
 from dpcp_audit.theorems.score_laws import LAWS, ScoreLaw, law_named
 from dpcp_audit.theorems.statement import claim_of
 from dpcp_audit.theorems.theorem import RESOLUTION, FailureRate
@@ -150,6 +151,8 @@ class TheoremCase:
             check = Drawn(check=check, theorem=theorem)
         elif self.named.needs_probabilities:
             check = _affordable(check, theorem)
+        if self.law is not None and self.law.arrays:
+            check = RecordedArrays(check=check, arrays=self.law.arrays)
         return Row(claim=claim, check=check)
 
     def _told(self) -> Iterator[tuple[str, Any]]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcp_audit import _validate
 from dpcp_audit import options as tables
+from dpcp_audit._format import all_digits
 from dpcp_audit._plain_data import is_sequence
 from dpcp_audit._values import Choice, wrong
 from dpcp_audit.engine import runner, suites
@@ -168,7 +169,12 @@ def run(
 
 
 def checked_here(
-    rows: Sequence[Row], keys: Sequence[str], settings: RunSettings, share: float | None = None
+    rows: Sequence[Row],
+    keys: Sequence[str],
+    settings: RunSettings,
+    share: float | None = None,
+    *,
+    replayable: bool = True,
 ) -> Result:
     """Check the rows of a run in this process, and return what became of them.
 
@@ -178,19 +184,26 @@ def checked_here(
         What each claim is called in the result.
     share : float, optional
         Each sampled check's share of the run's false-alarm probability.
+    replayable : bool
+        Whether the settings say all that the command line needs to check the rows again.
     """
     significance = runner.share(settings, rows) if share is None else share
     started = time.perf_counter()
     findings = [runner.check_row(row, settings, significance=significance) for row in rows]
     seconds = time.perf_counter() - started
-    return _result(rows, keys, findings, settings, seconds=seconds, share=significance)
+    return _result(
+        *(rows, keys, findings, settings),
+        seconds=seconds,
+        share=significance,
+        replayable=replayable,
+    )
 
 
 def keys_of(guarantees: Sequence[Guarantee]) -> list[str]:
     """Return what each claim is called; its parameters tell it from others of its kind."""
     kinds = [key_of(each) for each in guarantees]
     return [
-        f"{kind}({', '.join(f'{value:g}' for value in each.parameters.values())})"
+        f"{kind}({', '.join(f'{all_digits(value)}' for value in each.parameters.values())})"
         if isinstance(each, PrivacyGuarantee) and kinds.count(kind) > 1
         else kind
         for kind, each in zip(kinds, guarantees, strict=True)
@@ -238,8 +251,11 @@ def _result(
     *,
     seconds: float,
     share: float,
+    replayable: bool = True,
 ) -> Result:
-    document = to_document(settings, findings, seconds=seconds, complete=True)
+    document = to_document(
+        settings, findings, seconds=seconds, complete=True, replayable=replayable
+    )
 
     def again(row: Row) -> PlainData:
         finding = runner.check_row(row, settings, significance=share)

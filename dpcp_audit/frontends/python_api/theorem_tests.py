@@ -81,14 +81,17 @@ def theorem(
     said = tables.read(RUN_OPTIONS, {"seed": seed, "false_alarm": false_alarm, "strict": strict})
     law, sources = _law(pool, scores, probabilities, labels)
     asked = TheoremCase.of(name, parameters | sources, law=law)
-    case = {"theorem": name} | sources | asked.as_data()
+    source = sources if law is None else {"scores": law.name}
+    case = {"theorem": name} | source | asked.as_data()
     settings = RunSettings(
         suite=SUITE_NAME,
         profile=Choice(Profile).read(profile, "profile"),
         options={"case": case},
         **said,
     )
-    return checked_here([asked.row()], [name], settings, settings.false_alarm)
+    return checked_here(
+        [asked.row()], [name], settings, settings.false_alarm, replayable=law is None
+    )
 
 
 def _law(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from typing import TYPE_CHECKING
 
@@ -69,6 +70,59 @@ def test_scores_at_hand_are_the_law() -> None:
     result = dp.theorem("split-conformal", scores=np.full(10, 0.5), n=99)
     assert result["split-conformal"].estimate.value == pytest.approx(0.0, abs=1e-12)
     assert "scores=array-of-10" in result[0].id
+
+
+def test_what_is_printed_is_the_case_that_is_tested() -> None:
+    """δ = 0.619453 was printed of two cases, of which one is proved and the other refuted."""
+    case = {"scores": "uniform", "n": 10_000, "epsilon": 0.9, "rounds": 3, "alpha": 0.3}
+    proved = dp.theorem("ldpcp-4", **case, delta=0.619453122599085)[0]
+    refuted = dp.theorem("ldpcp-4", **case, delta=0.619453)[0]
+    assert (proved.verdict, refuted.verdict) == (dp.Verdict.PROVED, dp.Verdict.REFUTED)
+    assert "δ = 0.619453122599085" in proved.claim
+    assert "δ = 0.619453" in refuted.claim
+    assert proved.claim != refuted.claim
+
+
+def test_a_statement_on_arrays_says_which() -> None:
+    """Its digest stands in statement and id, and short arrays in the witness."""
+    scores = np.linspace(0, 1, 100)
+    cases = [
+        dp.theorem("ldpcp-4", scores=each, **CASE, **RUN)[0]
+        for each in (scores, scores**2, scores[::-1], np.tile(scores, 5))
+    ]
+    one, other, reversed_, long = cases
+    digest = hashlib.sha256(scores.tobytes()).hexdigest()[:8]
+    name = f"array-of-100-sha256-{digest}"
+    assert name in one.claim
+    assert name in one.id
+    assert (one.id, one.claim) == (reversed_.id, reversed_.claim)
+    assert one.id != other.id
+    assert one.claim != other.claim
+    assert one.witness["scores"] == scores.tolist()
+    assert "scores" not in long.witness
+    assert one.replay()
+
+
+def test_a_statement_on_probabilities_says_which(arrays) -> None:
+    few = {name: array[:50] for name, array in arrays.items()}
+    one = dp.theorem("ldpcp-4", **few, **CASE, **RUN)[0]
+    other = dp.theorem("ldpcp-4", **few | {"labels": few["labels"][::-1]}, **CASE, **RUN)[0]
+    assert one.id != other.id
+    assert one.claim != other.claim
+    assert one.witness["labels"] == few["labels"].tolist()
+    assert one.witness["probabilities"] == few["probabilities"].tolist()
+
+
+def test_no_command_is_promised_that_replays_arrays_in_memory(tmp_path: Path, capsys) -> None:
+    result = dp.theorem("ldpcp-4", scores=[0.25, 0.5], **CASE, **RUN)
+    report = result.report(tmp_path / "theorem.html").read_text(encoding="utf-8")
+    assert "dpcp-audit replay" not in report
+    assert "arrays in memory" in report
+    path = result.report(tmp_path / "theorem.json")
+    assert main(["replay", result[0].id, str(path)]) == 2
+    assert "scores must be one of" in capsys.readouterr().err
+    named = dp.theorem("ldpcp-4", scores="uniform", **CASE, **RUN)
+    assert named[0].entry["replay"].startswith("dpcp-audit replay")
 
 
 def test_defaults_that_are_given_change_nothing() -> None:
