@@ -109,6 +109,11 @@ class PiecewiseConstant(Population):
         weights = (*self.cells, *(weight for _, weight in self.atoms))
         return mass / sum(map(exact, weights), fmpq(0))
 
+    def monotone_between(self, left: float, right: float) -> bool:
+        """Return whether no edge and no atom lies in [left, right]."""
+        at = self._steps.at
+        return bool(np.searchsorted(at, left) == np.searchsorted(at, right, side="right"))
+
     def quantile(self, u: FloatArray) -> FloatArray:
         """Return inf{x : F(x) >= u} for ``u`` in (0, 1]."""
         level = np.asarray(u, dtype=np.float64)

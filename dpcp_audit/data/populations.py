@@ -60,6 +60,10 @@ class Population(ABC):
         """Enclose P(S < x); as ``enclosed_cdf`` unless there are atoms."""
         return self.enclosed_cdf(x)
 
+    def monotone_between(self, left: float, right: float) -> bool:  # noqa: ARG002
+        """Return whether [left, right] has no atom and a monotone density; False if unknown."""
+        return False
+
     @abstractmethod
     def quantile(self, u: FloatArray) -> FloatArray:
         """Return inf{x : F(x) >= u}, elementwise, for ``u`` in (0, 1)."""
@@ -88,6 +92,10 @@ class Uniform(Population):
     def enclosed_cdf(self, x: fmpq) -> fmpq:
         """Return x, clamped to [0, 1]."""
         return min(fmpq(1), max(fmpq(0), x))
+
+    def monotone_between(self, left: float, right: float) -> bool:
+        """Return whether [left, right] lies in [0, 1]."""
+        return left >= 0 and right <= 1
 
     def quantile(self, u: FloatArray) -> FloatArray:
         """Return u."""
@@ -118,6 +126,12 @@ class Beta(Population):
     def enclosed_cdf(self, x: fmpq) -> arb:
         """Enclose I_x(a, b), of the doubles a and b."""
         return beta_cdf(min(fmpq(1), max(fmpq(0), x)), arb(self.a), arb(self.b))
+
+    def monotone_between(self, left: float, right: float) -> bool:
+        """Return whether [left, right] lies in [0, 1], and not around the mode or antimode."""
+        rising, falling = self.a - 1, self.b - 1
+        turns = rising * falling > 0 and left <= rising / (rising + falling) <= right
+        return left >= 0 and right <= 1 and not turns
 
     def quantile(self, u: FloatArray) -> FloatArray:
         """Return the inverse of I_x(a, b)."""
@@ -167,6 +181,10 @@ class Pool(Population):
         point = Fraction(int(x.p), int(x.q))
         return fmpq(bisect_left(self._sorted, point, key=Fraction), self._sorted.size)
 
+    def monotone_between(self, left: float, right: float) -> bool:
+        """Return whether no score lies in [left, right]."""
+        return bool(self.cdf(np.array(right)) <= self.cdf_left(np.array(left)))
+
     def quantile(self, u: FloatArray) -> FloatArray:
         """Return the pool's order statistic at level u."""
         level, size = np.asarray(u, dtype=np.float64), self._sorted.size
@@ -211,6 +229,10 @@ class Deferred(Population):
     def enclosed_cdf_left(self, x: fmpq) -> Number:
         """Enclose P(S < x) of the built population."""
         return self.population.enclosed_cdf_left(x)
+
+    def monotone_between(self, left: float, right: float) -> bool:
+        """Return whether the built population has no atom and a monotone density there."""
+        return self.population.monotone_between(left, right)
 
     def quantile(self, u: FloatArray) -> FloatArray:
         """Return the quantile of the built population."""

@@ -57,6 +57,15 @@ def test_any_shape() -> None:
     assert MIXED.sample((3, 4), rng=1).shape == (3, 4)
 
 
+def test_the_density_is_known_to_be_monotone_between_edges_and_atoms() -> None:
+    law = PiecewiseConstant(edges=(0, 0.5, 1), cells=(1, 2), atoms=((0.75, 1),))
+    assert law.monotone_between(0.1, 0.4)
+    assert law.monotone_between(0.51, 0.74)
+    assert not law.monotone_between(0.4, 0.5)
+    assert not law.monotone_between(0.5, 0.6)
+    assert not law.monotone_between(0.7, 0.8)
+
+
 def test_largest_mass() -> None:
     assert MIXED.largest_mass(0.25) == pytest.approx(0.4)
     assert MIXED.largest_mass(0.375) == pytest.approx(0.6)  # both atoms, and nothing between

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
-from dpcp_audit.data.populations import Beta, Pool, Uniform, atoms
+from dpcp_audit.data.populations import Beta, Deferred, Pool, Population, Uniform, atoms
 
 POOL = Pool(np.array([0.5, 0.1, 0.5, 0.9]), "pool")
 
@@ -48,6 +48,32 @@ def test_atoms_have_the_stated_masses() -> None:
     law = atoms([0.2, 0.8, 0.5], [1, 3, 0], name="two")
     assert law.cdf(np.array([0.2, 0.5, 0.8])).tolist() == [0.25, 0.25, 1]
     assert law.name == "two"
+
+
+TWO = Pool([0.25, 0.5], "two")
+
+
+@pytest.mark.parametrize(
+    ("population", "left", "right", "expected"),
+    [
+        (Uniform(), 0.0, 1.0, True),
+        (Uniform(), 0.5, 1.5, False),
+        (Beta(5, 0.2), 0.0, 1.0, True),
+        (Beta(2, 3), 0.0, 0.33, True),
+        (Beta(2, 3), 0.3, 0.4, False),
+        (Beta(0.5, 0.5), 0.4, 0.5, False),
+        (Beta(1, 1), -0.1, 0.5, False),
+        (TWO, 0.26, 0.49, True),
+        (TWO, 0.26, 0.5, False),
+        (TWO, 0.25, 0.49, False),
+        (Deferred("later", lambda: TWO), 0.26, 0.49, True),
+        (Deferred("later", lambda: TWO), 0.26, 0.5, False),
+    ],
+)
+def test_where_the_density_is_monotone(
+    population: Population, left: float, right: float, expected: bool
+) -> None:
+    assert population.monotone_between(left, right) is expected
 
 
 def test_sample_takes_shape_and_seed() -> None:

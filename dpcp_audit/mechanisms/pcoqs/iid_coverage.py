@@ -1,8 +1,9 @@
 """The coverage of P-COQS on n i.i.d. scores, averaged over them: exactly, given the noise or not.
 
-The tree of intervals is followed while scores may lie at uneven places within them. In a small
-interval of a continuous law they are spread evenly, and every later round splits them by fair
-coins: what is still to come depends on the counts alone, and is computed once for all intervals.
+The tree of intervals is followed while scores may lie at uneven places within them: always where
+there are atoms. In a small interval in which the law has a monotone density they are spread evenly,
+and every later round splits them by fair coins: what is still to come depends on the counts alone,
+and is computed once for all intervals.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ _RANKS = 1e-2
 _CROWD = 1.0
 """Scores that an interval may be expected to hold where it is taken to be small."""
 _GRID = np.arange(1, 8) / 8
+_BETWEEN_GRID = 8 / 7
+"""Largest value of a concave function that is 0 at 0 and 1, over its largest one on the grid."""
 
 
 class MeanCoverage(NamedTuple):
@@ -52,8 +55,7 @@ def coverage_given_noise(
     Returns
     -------
     MeanCoverage
-        Shape (cases,); the error bounds what is pruned, cut off or taken as evenly spread,
-        where densities are monotone within intervals that hold about one score.
+        Shape (cases,); the error bounds what is pruned, cut off or taken as evenly spread.
     """
     _validate.integer(n=n, at_least=1)
     if noise.ndim != 2 or noise.shape[0] != mechanism.rounds:
@@ -154,7 +156,7 @@ class _MeanSearch:
         if at.mass <= self._tolerance:
             self._errors.append(at.mass)
             return True
-        if at.mass * self.counted.n > _CROWD:
+        if at.mass * self.counted.n > _CROWD or not self._monotone(at):
             return False
         error = self._unevenness(at)
         if error > self._tolerance:
@@ -162,18 +164,27 @@ class _MeanSearch:
         self._errors.append(error)
         return True
 
+    def _monotone(self, at: Interval) -> bool:
+        """Return whether the density is monotone from where the left end was counted, Δ before.
+
+        Never where the drift of Δ a round has taken the left end past the right one.
+        """
+        counted = max(at.left - 2 * self.mechanism.resolution, self.mechanism.bounds[0])
+        return at.left < at.right and self.population.monotone_between(counted, at.right)
+
     def _unevenness(self, at: Interval) -> float:
         """Return the error of taking the scores of an interval as evenly spread.
 
-        Their total variation distance from an even spread is sup|G − x| for a monotone density;
-        it moves the mean of F(q) by at most the interval's mass for every score inside. The
-        drift of the left ends by Δ a round is a displacement of the same kind.
+        Their total variation distance from an even spread is sup|G − x| for a monotone density,
+        and G − x is then concave or convex; it moves the mean of F(q) by at most the interval's
+        mass for every score inside. The drift of the left ends by Δ a round is a displacement of
+        the same kind.
         """
         width, crowd = at.right - at.left, at.mass * self.counted.n
         levels = self.population.cdf(at.left + width * _GRID)
         uneven = float(np.abs((levels - at.below) / at.mass - _GRID).max())
         drift = (self.mechanism.rounds + 2 * crowd) * self.mechanism.resolution / width
-        return at.mass * ((crowd + 1) * uneven + drift)
+        return at.mass * ((crowd + 1) * _BETWEEN_GRID * uneven + drift)
 
     def _halved(self, small: list[Interval]) -> tuple[FloatArray, FloatArray]:
         """Return the sum of F(q) over the small intervals, and their probability."""

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from dpcp_audit.data.piecewise import PiecewiseConstant
-from dpcp_audit.data.populations import Beta, Population, Uniform, atoms
+from dpcp_audit.data.populations import Beta, Pool, Population, Uniform, atoms
 from dpcp_audit.mechanisms.counting import FixedScores
+from dpcp_audit.mechanisms.pcoqs import iid_coverage
 from dpcp_audit.mechanisms.pcoqs.iid_coverage import coverage_given_noise, coverage_outside
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 
@@ -60,6 +61,39 @@ def test_means_of_trials(population: Population, n: int, rho: float) -> None:
         run = mechanism.trials(population, n=n, trials=4000, rng=rng, noise=repeated).coverage
         room = 6 * run.std(ddof=1) / np.sqrt(run.size) + computed.error
         assert abs(run.mean() - computed.coverage[case]) < room + 1e-9
+
+
+DYADIC = Pool(np.arange(65) / 64, "dyadic")
+COMB = PiecewiseConstant(edges=(0, 0.125, 0.25, 0.375, 0.5, 1), cells=(0, 1, 0, 1, 2))
+
+
+@pytest.mark.parametrize(
+    ("population", "n", "alpha", "resolution"),
+    [
+        (DYADIC, 8, 0.1, 1e-6),
+        (Pool(np.arange(257) / 256, "finer"), 20, 0.5, 1e-5),
+        (PiecewiseConstant(cells=(63,), atoms=((0.5, 1),)), 8, 0.5, 1e-5),
+        (COMB, 8, 0.5, 1e-5),
+        (Beta(2, 2), 8, 0.5, 1e-5),
+        (Beta(5, 0.2), 30, 0.1, 1e-5),  # intervals near 1 shorter than the resolution
+    ],
+    ids=lambda case: case.name if isinstance(case, Population) else str(case),
+)
+def test_the_stated_error_holds_against_the_whole_tree(
+    monkeypatch: pytest.MonkeyPatch,
+    population: Population,
+    n: int,
+    alpha: float,
+    resolution: float,
+) -> None:
+    mechanism = PCOQS(alpha=alpha, rho=0.5, resolution=resolution)
+    noise = np.random.default_rng(1).standard_normal((mechanism.rounds, 20))
+    computed = coverage_given_noise(mechanism, population, n=n, noise=noise)
+    monkeypatch.setattr(iid_coverage, "_CROWD", -1.0)  # nothing is taken as evenly spread
+    whole = coverage_given_noise(mechanism, population, n=n, noise=noise)
+    away = np.abs(computed.coverage - whole.coverage).max()
+    assert away <= computed.error + whole.error
+    assert computed.error <= 0.011 / n
 
 
 def test_columns_do_not_depend_on_each_other() -> None:
