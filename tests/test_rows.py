@@ -17,6 +17,7 @@ KEYWORDS = {
     "T": "rounds",
     "alpha": ("alpha", "order"),
     "coverage": "reading",
+    "failure": ("delta", "beta"),
     "mechanism": ("mechanism", "calibrator"),
     "neighbours": ("neighbours", "relation"),
     "q": "sampling_rate",

@@ -24,7 +24,7 @@ from dpcp_audit.decisions import decide, refutes
 from dpcp_audit.evidence import of_loss
 from dpcp_audit.guarantees import ApproxDP, GaussianDP, PureDP, RenyiDP
 from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import Evidence, EvidenceKind, Outcome, Power, Verdict
+from dpcp_audit.results import Evidence, EvidenceKind, Outcome, Power
 from dpcp_audit.stats.bisection import turn
 from dpcp_audit.stats.bounded_mean import MeanBets
 from dpcp_audit.tracing.pair_traces import PairTrace, trace_target
@@ -124,18 +124,19 @@ class TracedPrivacy:
 def _unknown(guarantee: PrivacyGuarantee, trace: PairTrace, witness: PlainData) -> Outcome:
     """Return that nothing is judged, and why."""
     loss = event_loss(guarantee)
+    nothing = Evidence(
+        kind=EvidenceKind.INDICATIVE,
+        quantity=loss.quantity,
+        value=0.0,
+        lower=0.0,
+        upper=math.inf,
+        claimed=loss.claimed_at(0.5),
+        at=loss.at,
+        n_samples=trace.forward.size + trace.backward.size,
+    )
     return Outcome(
-        verdict=Verdict.INCONCLUSIVE,
-        evidence=Evidence(
-            kind=EvidenceKind.INDICATIVE,
-            quantity=loss.quantity,
-            value=0.0,
-            lower=0.0,
-            upper=math.inf,
-            claimed=loss.claimed_at(0.5),
-            at=loss.at,
-            n_samples=trace.forward.size + trace.backward.size,
-        ),
+        verdict=decide(nothing),
+        evidence=nothing,
         witness=witness,
         note=f"The noise cannot be followed: {trace.unfollowed[0]}.",
         tables=trace_tables(trace),
@@ -192,15 +193,11 @@ def _of_paths(
         evidence, power = _profile(guarantee, trace, significance)
     refuted = refutes(evidence)
     shown = scope is Scope.TRANSCRIPT or trace.released
-    if (refuted and not shown) or (
-        not refuted and any(sample.departed.any() for sample in trace.samples)
-    ):
-        verdict = Verdict.INCONCLUSIVE
-    else:
-        verdict = decide(evidence, power=power)
+    departed = not refuted and any(sample.departed.any() for sample in trace.samples)
+    unsaid = (refuted and not shown) or departed
     return Outcome(
-        verdict=verdict,
-        evidence=evidence if verdict is Verdict.REFUTED or not refuted else _held(evidence),
+        verdict=decide(_held(evidence)) if unsaid else decide(evidence, power=power),
+        evidence=_held(evidence) if refuted and not shown else evidence,
         power=None if refuted else power,
         witness=witness,
         note=_note(trace, refuted=refuted, shown=shown),

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dpcp_audit import _validate
 from dpcp_audit.stats.serial_dependence import serial_dependence
 from dpcp_audit.targets.degenerate import DegenerateTargetError
 
@@ -28,6 +29,7 @@ class DependentOutputsError(DegenerateTargetError):
 
 def unprobed(significance: float) -> float:
     """Return what the probe leaves of a check's significance to its tests."""
+    _validate.open_unit(significance=significance)
     return (1 - PROBED) * significance
 
 

@@ -14,7 +14,9 @@ from support.report_document import document
 
 from dpcp_audit.engine.suites import suite
 from dpcp_audit.frontends.cli import main
+from dpcp_audit.frontends.cli.commands import one_theorem
 from dpcp_audit.results import Verdict
+from dpcp_audit.theorems.catalogue import CATALOGUE
 
 if TYPE_CHECKING:
     from dpcp_audit.rows import Row
@@ -184,4 +186,5 @@ def test_options_that_pages_name_exist(pytestconfig: pytest.Config) -> None:
 def _helps(pytestconfig: pytest.Config) -> str:
     (commands,) = (each for each in main._parser()._actions if each.dest == "command")
     helps = [command.format_help() for command in commands.choices.values()]
+    helps += [one_theorem.parser_of(named).format_help() for named in CATALOGUE]
     return "".join([*helps, pytestconfig._parser.optparser.format_help()])

@@ -141,4 +141,4 @@ def test_an_overview_that_fails_loses_no_results(
     assert f"the overview of the suite mine is left out: {said}" in capsys.readouterr().err
     document = json.loads(results.read_text(encoding="utf-8"))
     assert document["overview"] == {"figures": [], "tables": []}
-    assert [each["verdict"] for each in document["findings"]] == ["PROVED"]
+    assert [each["verdict"] for each in document["findings"]] == ["CONSISTENT"]

@@ -28,6 +28,8 @@ EASED = 0.5
 noise of what was seen, and a rule that reaches for the largest excess seen guesses too little."""
 _CAUTION = 0.85
 """The share of the guesses that look best that are planned: leaving one out costs less."""
+_LEAST_SPREAD = 1e-300
+"""A variance that stands in for one that a huge ε makes 0."""
 _STEADY = 30.0
 """Guesses that stand beside those that were made, so that few lucky ones do not look best."""
 _LOOKED_AT = 2**17
@@ -148,10 +150,10 @@ class Guesser:
         order = order[then[order] > 0]
         if not order.size:
             return -np.inf
-        share = float(expit(plan.tangent.epsilon))
-        shown = then.size * plan.tangent.delta * (1 - share)
+        share, miss = (float(expit(sign * plan.tangent.epsilon)) for sign in (1, -1))
+        shown = then.size * plan.tangent.delta * miss
         excess = float((right[order] - share).sum()) - shown
-        spread = share * (1 - share) * order.size + shown * (1 - share)
+        spread = max((share * order.size + shown) * miss, _LEAST_SPREAD)
         return excess / math.sqrt(spread * then.size)
 
     def choose(self, tangents: Sequence[Tangent]) -> Preference:

@@ -220,14 +220,16 @@ def clipping_bias() -> Computation:
     scores = np.concatenate([scored.calibration for scored, _ in _trials()])
     counts = np.bincount(bin_index(scores, mechanism.edges), minlength=mechanism.n_bins) / TRIALS
     clipped = counts + scale / 2 * np.exp(-counts / scale)
-    coverages = [
-        float((scores <= mechanism.threshold(histogram[None])[0]).mean())
+    covered = [
+        int((scores <= mechanism.threshold(histogram[None])[0]).sum())
         for histogram in (counts, clipped)
     ]
+    coverages = [count / scores.size for count in covered]
     return Computation(
         quantity=Quantity.DIFFERENCE,
         detail="coverage gained where every count is the mean of the clipped noisy count",
-        value=coverages[1] - coverages[0],
+        value=(covered[1] - covered[0]) / scores.size,
+        error=0.0,  # of whole numbers
         claimed=0.0,
         witness={
             "trials": TRIALS,
