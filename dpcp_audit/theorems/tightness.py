@@ -180,7 +180,7 @@ def tightness_of(theorem: Scalable) -> Tightness:
     >>> from dpcp_audit.theorems.ldpcp_coverage import ScoreTheorem
     >>> case = ScoreTheorem(population=Uniform(), n=11_080, epsilon=4.0, delta=0.1)
     >>> print(tightness_of(case).words)
-    Δ_S × 0.30 would do.
+    Δ_S × 0.13 would do.
     """
     allowed = theorem.allowed_failure
     return Tightness(
