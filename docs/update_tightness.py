@@ -23,7 +23,8 @@ _PAGE = """\
 Each coverage theorem adds a correction to the level: Δ_L and Δ_S in LDP-CP, τ\\* ranks in P-COQS.
 The table tries each where it is tightest: on scores within its hypotheses that are placed against
 its own constants. *Failure/allowed* is its true failure probability over the δ (or β) that it
-allows. *Smallest multiple* is the correction at which it would still hold there. All is computed;
+allows. *Smallest multiple*: with it, and with every larger one that was tried, the bound fails
+there no more often than allowed. All is computed;
 of Theorem 3 of LDP-CP, failures at an early midpoint alone.
 
 {table}

@@ -8,15 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from dpcp_audit import _validate
 from dpcp_audit.decisions import decide
-from dpcp_audit.results import (
-    ROUNDING,
-    Evidence,
-    Outcome,
-    PlainData,
-    Power,
-    Proof,
-    Verdict,
-)
+from dpcp_audit.proofs import Proof
+from dpcp_audit.results import ROUNDING, Evidence, Outcome, PlainData, Power, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,8 +17,8 @@ if TYPE_CHECKING:
     from dpcp_audit.checks import Context
     from dpcp_audit.figures import Figure
     from dpcp_audit.outcome_tables import Table
+    from dpcp_audit.proofs import Premise, ProofMethod
     from dpcp_audit.quantities import Quantity
-    from dpcp_audit.results import Premise, ProofMethod
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

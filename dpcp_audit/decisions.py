@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     from dpcp_audit.figures import Figure
     from dpcp_audit.outcome_tables import Table
-    from dpcp_audit.results import Evidence, PlainData, Power, Proof
+    from dpcp_audit.proofs import Proof
+    from dpcp_audit.results import Evidence, PlainData, Power
 
 DETECT = 2.0
 """The factor, in the scale of the noise, that a check has to be able to refute."""
@@ -59,7 +60,8 @@ def decide(
 
     Examples
     --------
-    >>> from dpcp_audit.results import Evidence, Power, Premise, Proof, ProofMethod
+    >>> from dpcp_audit.proofs import Premise, Proof, ProofMethod
+    >>> from dpcp_audit.results import Evidence, Power
     >>> found = Evidence.exact(Quantity.EPSILON, 0.9, claimed=1.0)
     >>> seen = Power(quantity=Quantity.EPSILON, smallest=1.0, claimed=1.0, detection=1.0)
     >>> loss = Premise(says="loss ≤ 1", left=(0.9, 0.9), right=(1.0, 1.0), holds=True)

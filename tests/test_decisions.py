@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from support.proofs import BROKEN, PROOF
@@ -12,7 +13,10 @@ from support.proofs import BROKEN, PROOF
 import dpcp_audit
 from dpcp_audit.decisions import conclude, decide, reaches, refutes
 from dpcp_audit.quantities import Bound, Quantity
-from dpcp_audit.results import Evidence, EvidenceKind, Power, Proof, Verdict
+from dpcp_audit.results import Evidence, EvidenceKind, Power, Verdict
+
+if TYPE_CHECKING:
+    from dpcp_audit.proofs import Proof
 
 PACKAGE = Path(dpcp_audit.__file__).parent
 MADE = {"verdict"}

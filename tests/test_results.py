@@ -5,19 +5,9 @@ import math
 
 import pytest
 
+from dpcp_audit.proofs import Premise, Proof, ProofMethod
 from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import (
-    Claim,
-    Evidence,
-    EvidenceKind,
-    Finding,
-    Outcome,
-    Premise,
-    Proof,
-    ProofMethod,
-    Source,
-    Verdict,
-)
+from dpcp_audit.results import Claim, Evidence, EvidenceKind, Finding, Outcome, Source, Verdict
 
 REFUTED, PROVED, CONSISTENT, INCONCLUSIVE, ERROR = Verdict
 CLAIM = Claim(

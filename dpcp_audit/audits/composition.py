@@ -22,8 +22,9 @@ from dpcp_audit.guarantees import ApproxDP, PureDP
 from dpcp_audit.mechanisms.laws import FiniteLaw, FinitePair, GaussianPair, LaplacePair
 from dpcp_audit.mechanisms.pcoqs.search_transcript import released_pair, transcript_pair
 from dpcp_audit.neighbours import Relation
+from dpcp_audit.proofs import Proof, ProofMethod
 from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import ROUNDING, Proof, ProofMethod
+from dpcp_audit.results import ROUNDING
 from dpcp_audit.stats.ball_functions import composed_delta
 from dpcp_audit.stats.enclosures import at_most, ball, exact
 

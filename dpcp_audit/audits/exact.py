@@ -15,8 +15,8 @@ from dpcp_audit.computed import Computation
 from dpcp_audit.figures import Figure, FigureKind, Series
 from dpcp_audit.guarantees import ZCDP, ApproxDP, PureDP, RenyiDP
 from dpcp_audit.mechanisms.laws import FinitePair
+from dpcp_audit.proofs import Proof, ProofMethod
 from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import Proof, ProofMethod
 from dpcp_audit.stats.enclosures import all_at_most, ends_of_largest
 
 if TYPE_CHECKING:
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray
     from dpcp_audit.guarantees import PrivacyGuarantee
     from dpcp_audit.mechanisms.laws import LawPair
-    from dpcp_audit.results import PlainData, Premise, Verdict
+    from dpcp_audit.proofs import Premise
+    from dpcp_audit.results import PlainData, Verdict
     from dpcp_audit.stats.enclosures import Side
 
 _LARGEST_EPSILON = 30.0

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray
     from dpcp_audit.guarantees import PrivacyGuarantee
     from dpcp_audit.mechanisms.laws import FiniteLaw, LawPair
-    from dpcp_audit.results import Premise
+    from dpcp_audit.proofs import Premise
     from dpcp_audit.stats.enclosures import Exact, Side
 
 TABLE_ROUNDING = 2.0**-50

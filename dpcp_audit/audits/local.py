@@ -20,8 +20,9 @@ from dpcp_audit.audits.loss_bounds import log_ratio
 from dpcp_audit.computed import Computation
 from dpcp_audit.decisions import conclude
 from dpcp_audit.evidence import of_loss
+from dpcp_audit.proofs import Proof, ProofMethod
 from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import Outcome, PlainData, Power, Proof, ProofMethod, Sample
+from dpcp_audit.results import Outcome, PlainData, Power, Sample
 from dpcp_audit.stats.bisection import fewest, turn
 from dpcp_audit.stats.enclosures import at_most
 from dpcp_audit.stats.interval_power import box_power

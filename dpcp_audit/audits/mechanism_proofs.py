@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from dpcp_audit.mechanisms.exponq.exponential_quantile import Normaliser
 from dpcp_audit.neighbours import Relation
-from dpcp_audit.results import Proof, ProofMethod
+from dpcp_audit.proofs import Proof, ProofMethod
 from dpcp_audit.stats.enclosures import all_at_most, at_most, ball, exact
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any, cast
 
 from dpcp_audit.figures import FigureKind
+from dpcp_audit.proofs import ProofMethod
 from dpcp_audit.quantities import Bound, Quantity
 from dpcp_audit.reports.shapes import (
     COUNT,
@@ -26,7 +27,7 @@ from dpcp_audit.reports.shapes import (
     SchemaError,
     one_of,
 )
-from dpcp_audit.results import EvidenceKind, Measure, PlainData, ProofMethod, Standing, Verdict
+from dpcp_audit.results import EvidenceKind, Measure, PlainData, Standing, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

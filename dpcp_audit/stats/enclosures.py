@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeGuard
 
 from flint import arb, ctx, fmpq
 
-from dpcp_audit.results import Premise
+from dpcp_audit.proofs import Premise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

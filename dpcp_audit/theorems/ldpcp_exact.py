@@ -12,8 +12,8 @@ from dpcp_audit.computed import Computation
 from dpcp_audit.figures import Figure, FigureKind, Series
 from dpcp_audit.mechanisms.ldpcp.window_enclosures import EnclosedSearch, enclosed_hoeffding_width
 from dpcp_audit.mechanisms.ldpcp.window_law import ThresholdLaw, threshold_law
+from dpcp_audit.proofs import ProofMethod
 from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import ProofMethod
 from dpcp_audit.stats.binomial_enclosures import NEGLIGIBLE, UNIT
 from dpcp_audit.stats.enclosures import at_most, exact
 from dpcp_audit.theorems.statement import inputs_of

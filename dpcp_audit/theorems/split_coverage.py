@@ -18,8 +18,8 @@ from dpcp_audit.computed import Computation
 from dpcp_audit.data.populations import Beta, Deferred, Pool, Uniform
 from dpcp_audit.figures import Figure, FigureKind, Series
 from dpcp_audit.mechanisms.conformal import conformal_rank
+from dpcp_audit.proofs import ProofMethod
 from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import ProofMethod
 from dpcp_audit.stats.binomial_enclosures import beta_cdf
 from dpcp_audit.stats.enclosures import at_most, decimal, ends, lower, upper
 

@@ -20,8 +20,8 @@ from dpcp_audit.mechanisms.histlap import HistLap
 from dpcp_audit.mechanisms.laws import FiniteLaw, FinitePair
 from dpcp_audit.mechanisms.pcoqs.search_law import largest_bit_divergence
 from dpcp_audit.neighbours import Relation
+from dpcp_audit.proofs import Proof, ProofMethod
 from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import Proof, ProofMethod
 from dpcp_audit.stats.ball_functions import normal_cdf
 from dpcp_audit.stats.enclosures import at_most, decimal, exact
 from dpcp_audit.zoo import broken_calibrators, broken_quantiles, broken_randomizers

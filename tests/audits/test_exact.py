@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -22,7 +23,10 @@ from dpcp_audit.guarantees import (
 )
 from dpcp_audit.mechanisms.laws import FiniteLaw, FinitePair, GaussianPair, LaplacePair
 from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import EvidenceKind, Proof, Verdict
+from dpcp_audit.results import EvidenceKind, Verdict
+
+if TYPE_CHECKING:
+    from dpcp_audit.proofs import Proof
 
 ARGUMENT = "They are all there are."
 

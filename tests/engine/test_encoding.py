@@ -11,19 +11,9 @@ import pytest
 
 from dpcp_audit.engine.encoding import decode, encode, plain_data, restore, to_json
 from dpcp_audit.figures import Figure, FigureKind, Series
+from dpcp_audit.proofs import Premise, Proof, ProofMethod
 from dpcp_audit.quantities import Bound, Quantity
-from dpcp_audit.results import (
-    Count,
-    Evidence,
-    EvidenceKind,
-    Measure,
-    Outcome,
-    Premise,
-    Proof,
-    ProofMethod,
-    Sample,
-    Verdict,
-)
+from dpcp_audit.results import Count, Evidence, EvidenceKind, Measure, Outcome, Sample, Verdict
 
 FULL = Outcome(
     verdict=Verdict.REFUTED,

@@ -16,7 +16,8 @@ from dpcp_audit.data.piecewise import PiecewiseConstant
 from dpcp_audit.data.populations import Beta, Population, Uniform, atoms
 from dpcp_audit.mechanisms.ldpcp.editions import Debiasing, OnMiss, Window
 from dpcp_audit.mechanisms.ldpcp.window_law import threshold_law
-from dpcp_audit.results import Proof, Verdict
+from dpcp_audit.proofs import Proof
+from dpcp_audit.results import Verdict
 from dpcp_audit.theorems.ldpcp_coverage import ScoreTheorem
 from dpcp_audit.theorems.ldpcp_exact import enclosed_failure, exact_failure, failure_probability
 from dpcp_audit.theorems.search.adversary import DistributionSearch

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from dpcp_audit.results import Evidence, Finding, PlainData, Power, Proof
+    from dpcp_audit.proofs import Proof
+    from dpcp_audit.results import Evidence, Finding, PlainData, Power
 
 _WORST_FIRST = (
     Verdict.REFUTED,

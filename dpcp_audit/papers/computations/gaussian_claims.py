@@ -16,8 +16,8 @@ from dpcp_audit.figures import Figure, FigureKind, Series
 from dpcp_audit.guarantees import RenyiDP
 from dpcp_audit.mechanisms.gaussian import Calibration, GaussianMechanism
 from dpcp_audit.mechanisms.laws import GaussianPair
+from dpcp_audit.proofs import Proof, ProofMethod
 from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import Proof, ProofMethod
 from dpcp_audit.stats.ball_functions import gaussian_delta
 from dpcp_audit.stats.enclosures import at_most, ball
 

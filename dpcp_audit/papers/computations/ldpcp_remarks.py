@@ -17,8 +17,8 @@ from dpcp_audit.mechanisms.ldpcp.cell_counts import CellCounts
 from dpcp_audit.mechanisms.ldpcp.label_calibration import dkw_width
 from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores, hoeffding_width
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
+from dpcp_audit.proofs import Proof, ProofMethod
 from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import Proof, ProofMethod
 from dpcp_audit.stats.ball_functions import response_keep
 from dpcp_audit.stats.enclosures import at_most, ends, exact
 

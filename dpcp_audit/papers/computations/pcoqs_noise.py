@@ -11,8 +11,9 @@ from scipy.special import log_ndtr
 
 from dpcp_audit.computed import Computation
 from dpcp_audit.figures import Figure, FigureKind, Series
+from dpcp_audit.proofs import Proof, ProofMethod
 from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import ROUNDING, Proof, ProofMethod
+from dpcp_audit.results import ROUNDING
 from dpcp_audit.stats.ball_functions import normal_cdf
 from dpcp_audit.stats.enclosures import at_most, ball, exact
 from dpcp_audit.theorems.pcoqs_coverage import NoiseBound, noise_rank_error

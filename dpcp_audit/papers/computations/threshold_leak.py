@@ -13,8 +13,8 @@ from dpcp_audit.audits.mechanism_proofs import response_loss
 from dpcp_audit.computed import Computation
 from dpcp_audit.mechanisms.laws import FiniteLaw, FinitePair
 from dpcp_audit.mechanisms.ldpcp.score_transcript import decision_laws
+from dpcp_audit.proofs import Proof, ProofMethod
 from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import Proof, ProofMethod
 from dpcp_audit.stats.enclosures import at_most
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from dpcp_audit.audits.accounting import Accountant, Sampling, Training, account
 from dpcp_audit.computed import Computation
 from dpcp_audit.figures import Figure, FigureKind, Series
 from dpcp_audit.neighbours import Relation
+from dpcp_audit.proofs import Proof, ProofMethod
 from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import Proof, ProofMethod
 from dpcp_audit.stats.ball_functions import gaussian_delta
 from dpcp_audit.stats.enclosures import all_at_most, at_most, ball, decimal, ends
 from dpcp_audit.stats.sampled_gaussian import renyi_epsilon, sampled_renyi

@@ -10,8 +10,8 @@ import numpy as np
 from dpcp_audit.computed import Computation
 from dpcp_audit.figures import Figure, FigureKind, Series
 from dpcp_audit.neighbours import Relation
+from dpcp_audit.proofs import Proof, ProofMethod
 from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import Proof, ProofMethod
 from dpcp_audit.stats.enclosures import at_most, ball, ends, exact
 from dpcp_audit.stats.sampled_gaussian import renyi_epsilon, sampled_renyi, substituted_renyi
 
