@@ -55,7 +55,7 @@ def _executed(options: argparse.Namespace) -> int:
 
 def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     """Parse the arguments."""
-    options, unknown = _parser().parse_known_args(arguments)
+    options, unknown = parser_of_commands().parse_known_args(arguments)
     refuse_unknown(options.parser, unknown)
     return options
 
@@ -80,7 +80,8 @@ def _abandon_stdout() -> int:
     return 3
 
 
-def _parser() -> argparse.ArgumentParser:
+def parser_of_commands() -> argparse.ArgumentParser:
+    """Return the parser of the whole command line."""
     parser = argparse.ArgumentParser(
         prog="dpcp-audit",
         description="Test the promises of private conformal predictors.",

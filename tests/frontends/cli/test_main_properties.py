@@ -34,7 +34,7 @@ SHOWING = {"--help", "-h", "--version", "--suites", "--list"}
 
 def lines() -> Iterator[list[str]]:
     """Yield a command line for each option of each command and each word."""
-    parser = command_line._parser()
+    parser = command_line.parser_of_commands()
     (commands,) = (a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
     for name, command in commands.choices.items():
         for option in command._actions:

@@ -13,6 +13,7 @@ from dpcp_audit.frontends.cli.commands import (
     check,
     compare,
     compare_calibrators,
+    completion,
     listing,
     one_theorem,
     replay,
@@ -56,4 +57,5 @@ COMMANDS: Sequence[Command] = (
     compare_calibrators,
     reproduce,
     selftest,
+    completion,
 )
