@@ -102,9 +102,7 @@ def print_comparison(comparison: RunDifferences, *, stream: TextIO) -> None:
 
 def render_markdown(data: Mapping[str, Any]) -> str:
     """Render the data of a comparison as GitHub-flavoured Markdown."""
-    count = len(data["worsenings"])
-    headline = f"{count} of the claims got worse" if count else "No claim got significantly worse"
-    lines = [f"## {headline}", "", data["summary"], ""]
+    lines = [f"## {headline(data)}", "", data["summary"], ""]
     rows = [_cells(row) for row in data["changes"] if row["changed"]]
     if rows:
         lines += [
@@ -115,6 +113,12 @@ def render_markdown(data: Mapping[str, Any]) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
+def headline(data: Mapping[str, Any]) -> str:
+    """Return what the data of a comparison say, in a few words."""
+    count = len(data["worsenings"])
+    return f"{_count(count, 'claim')} got worse" if count else "No claim got significantly worse"
+
+
 def _escape(text: str) -> str:
     return html.escape(" ".join(text.split()), quote=False).translate(_SPECIAL)
 
@@ -122,7 +126,7 @@ def _escape(text: str) -> str:
 def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
     evidence: PlainData = (row["new"] or row["old"])["evidence"] or {}
     return (
-        _standing(row),
+        standing(row),
         row["id"],
         named(evidence) if evidence else "",
         _shown(row["old"]),
@@ -132,7 +136,8 @@ def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
-def _standing(row: Mapping[str, Any]) -> str:
+def standing(row: Mapping[str, Any]) -> str:
+    """Return what became of a claim, in a word or two."""
     if row["counts_as_worsening"]:
         return "worse"
     if row["old"] is None or row["new"] is None:

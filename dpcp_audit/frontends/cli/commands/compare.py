@@ -60,7 +60,7 @@ def add_parser(commands: Commands) -> None:
         action="append",
         default=[],
         metavar="FORMAT=PATH",
-        help="write the comparison: json= or markdown=; PATH '-' is stdout; repeatable",
+        help="write the comparison: html=, json= or markdown=; PATH '-' is stdout; repeatable",
     )
     parser.set_defaults(execute=execute)
 
@@ -68,6 +68,7 @@ def add_parser(commands: Commands) -> None:
 def execute(options: argparse.Namespace) -> int:
     """Compare the two files and print what changed."""
     from dpcp_audit.engine.encoding import plain_record
+    from dpcp_audit.reports.differences.difference_page import render_page
     from dpcp_audit.reports.differences.difference_text import (
         comparison_data,
         print_comparison,
@@ -77,7 +78,8 @@ def execute(options: argparse.Namespace) -> int:
     from dpcp_audit.reports.document import dump, load
     from dpcp_audit.reports.writers import parse_reports, write_all
 
-    writers = parse_reports(options.report, {"json": dump, "markdown": render_markdown})
+    formats = {"html": render_page, "json": dump, "markdown": render_markdown}
+    writers = parse_reports(options.report, formats)
     comparison = compare(
         load(options.old),
         load(options.new),

@@ -11,6 +11,7 @@ from support.report_document import HOSTILE, document, evidence, finding
 
 from dpcp_audit.engine.encoding import plain_data
 from dpcp_audit.frontends.cli.main import main
+from dpcp_audit.reports.differences.difference_page import render_page
 from dpcp_audit.reports.differences.difference_text import comparison_data, render_markdown, summary
 from dpcp_audit.reports.differences.two_runs import Change, Movement, RunDifferences, compare
 from dpcp_audit.reports.document import dump
@@ -299,15 +300,13 @@ def test_reports_go_where_they_are_told(tmp_path: Path, capsys: Any) -> None:
     assert data["changes"][0]["p_value"] < 1e-9
     assert data["changes"][0]["new"]["evidence"]["sample"]["counts"][0]["hits"] == 400
     assert data["summary"] in " ".join(err.split())
-    assert (
-        (tmp_path / "c.md").read_text(encoding="utf-8").startswith("## 1 of the claims got worse")
-    )
+    assert (tmp_path / "c.md").read_text(encoding="utf-8").startswith("## 1 claim got worse")
 
 
 def test_other_formats_and_files_are_usage_errors(tmp_path: Path, capsys: Any) -> None:
     good = write(tmp_path / "o.json", one(rate(200)))
-    assert main(["compare", good, good, "--report", "html=x.html"]) == 2
-    assert "unknown format 'html', use one of json, markdown" in capsys.readouterr().err
+    assert main(["compare", good, good, "--report", "csv=x.csv"]) == 2
+    assert "unknown format 'csv', use one of html, json, markdown" in capsys.readouterr().err
     assert main(["compare", good, str(tmp_path / "none.json")]) == 2
     assert "none.json: No such file" in capsys.readouterr().err
 
@@ -323,6 +322,28 @@ def test_markdown_escapes_what_it_prints() -> None:
     (row,) = (line for line in text.splitlines() if "worse |" in line)
     assert row.replace("\\|", "").count("|") == 8
     assert r"\`code\`" in row
+
+
+def test_the_page_shows_what_got_worse_first_and_escapes_what_it_prints() -> None:
+    old = finding(HOSTILE, "CONSISTENT", "CONSISTENT", evidence=rate(200, detail=HOSTILE))
+    new = copy.deepcopy(old) | {"evidence": rate(400, detail=HOSTILE)}
+    same = finding("steady", "CONSISTENT", "CONSISTENT", evidence=rate(200))
+    comparison = compare(document(old, same), document(new, same), false_alarm=ALPHA)
+    data = plain_data(comparison_data(comparison))
+    assert isinstance(data, dict)
+    page = render_page(data)
+    assert "<h1>1 claim got worse</h1>" in page
+    assert page.index("<h2>Worse") < page.index("<h2>Without a significant difference")
+    assert page.count('<tr><th scope="row">') == 2
+    assert HOSTILE not in page
+    assert "<script" not in page
+
+
+def test_a_page_is_written_with_the_exit_code_of_the_comparison(tmp_path: Path) -> None:
+    files = [write(tmp_path / "o.json", one(rate(200))), write(tmp_path / "n.json", one(rate(400)))]
+    page = tmp_path / "c.html"
+    assert main(["compare", *files, "--report", f"html={page}"]) == 1
+    assert "got worse" in page.read_text(encoding="utf-8")
 
 
 def test_the_summary_counts() -> None:
