@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcp_audit import _validate
+from dpcp_audit._format import power
 from dpcp_audit.decisions import conclude, decide
 from dpcp_audit.figures import Figure, FigureKind, Series
 from dpcp_audit.results import Count, Outcome, Power, Verdict
@@ -174,7 +175,7 @@ class AlongN:
             lambda: undetected(self.smallest_violation(context), *tallies),
             detect=RESOLUTION,
             witness=case(theorems[worst], trials=count, context=context),
-            note=f"Worst at n = {self.sizes[worst]}.",
+            note=f"Worst at n = {power(self.sizes[worst])}.",
             figures=(self._figure(statistics, theorems), self._rate_figure(rates, claimed)),
         )
 

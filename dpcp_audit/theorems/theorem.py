@@ -283,10 +283,13 @@ def undetected(power: Power, *tallies: Count) -> Power:
 
 
 def mean_note(spread: Spread, theorem: Theorem) -> str:
-    """Return the mean of the statistic in a sentence."""
-    return (
-        f"Mean {theorem.statistic} {spread.mean:.4g} (standard deviation {spread.deviation:.2g})."
-    )
+    """Return the mean of the statistic in a sentence.
+
+    Where the trials differ by rounding alone, no standard deviation is told.
+    """
+    alike = spread.deviation <= ROUNDING * abs(spread.mean)
+    told = "in every trial" if alike else f"(standard deviation {spread.deviation:.2g})"
+    return f"Mean {theorem.statistic} {spread.mean:.4g} {told}."
 
 
 def case(theorem: Theorem, *, trials: int, context: Context) -> PlainData:

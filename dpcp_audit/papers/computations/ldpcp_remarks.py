@@ -61,7 +61,7 @@ def estimate_bias(mechanism: LDPCPScores, *, n: int) -> Computation:
         },
         note=(
             f"In a block of {size} of {n} users where a fraction {p:g} of the scores lies below "
-            f"the midpoint, the estimate's mean is {z:.4g}."
+            f"the midpoint, the estimate's mean is {round(z, 12):.4g}."
         ),
     )
     if found.value:
@@ -157,6 +157,8 @@ def width_ratio(*, k: int, epsilon: float, rounds: int, delta: float) -> Computa
         for n in sizes
     ]
     value = max(ratios[3:])
+    moved = max(ratios) - min(ratios)
+    same = "is the same" if moved < _ROUNDING * value else f"moves by {moved:.1g}"
     return Computation(
         quantity=Quantity.RATIO,
         detail="largest Δ_S/Δ_L for n ≥ 10⁵",
@@ -165,7 +167,7 @@ def width_ratio(*, k: int, epsilon: float, rounds: int, delta: float) -> Computa
         witness={"k": k, "epsilon": epsilon, "rounds": rounds, "delta": delta, "n": 10**5},
         note=(
             "Both widths scale as 1/√n, so their ratio does not depend on n: from n = 100 to 10¹² "
-            f"it moves by {max(ratios) - min(ratios):.1g}. It depends on k, ε and T."
+            f"it {same}. It depends on k, ε and T."
         ),
         figures=(
             _ratio_figure(epsilon, rounds, delta, sizes),
