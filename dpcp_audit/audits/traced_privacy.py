@@ -1,8 +1,9 @@
 """A privacy claim against the traces of a pair: what the noise pays for, path by path.
 
-In the scope ``transcript`` the claim is tested against all that the noisy values reveal. In the
-scope ``release`` a refutation needs that what was observed is what the function returns, or that
-its whole law was enumerated; by post-processing the release loses at most what the transcript does.
+In the scope ``transcript`` the claim is tested against all that the noisy values reveal, as a proof
+by composition pays for it: each noisy number that is compared with a plain one counts as released.
+In the scope ``release`` a refutation needs that what was observed is what the function returns, or
+that its whole law was enumerated; by post-processing the release loses at most what is observed.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcp_audit import _validate
+from dpcp_audit.audits.composed_claims import composed_outcome
 from dpcp_audit.audits.exact import measure
 from dpcp_audit.audits.loss_bounds import event_loss
 from dpcp_audit.audits.search.pair_space import input_as_data
@@ -24,7 +26,7 @@ from dpcp_audit.decisions import decide, refutes
 from dpcp_audit.evidence import of_loss
 from dpcp_audit.guarantees import ApproxDP, GaussianDP, PureDP, RenyiDP
 from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import Evidence, EvidenceKind, Outcome, Power
+from dpcp_audit.results import Evidence, EvidenceKind, Outcome, Power, Verdict
 from dpcp_audit.stats.bisection import turn
 from dpcp_audit.stats.bounded_mean import MeanBets
 from dpcp_audit.tracing.pair_traces import PairTrace, trace_target
@@ -50,7 +52,7 @@ class Scope(StrEnum):
     RELEASE = "release"
     """What leaves the function."""
     TRANSCRIPT = "transcript"
-    """All that the noisy values reveal: what a composition proof bounds."""
+    """All noisy numbers that the code acts on, as if released: what a composition proof bounds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,9 +107,21 @@ class TracedPrivacy:
         witness = self._witness(context)
         if not trace.followed:
             return _unknown(self.guarantee, trace, witness)
+        composed = self._composed(trace, witness)
+        if composed is not None and composed.verdict is Verdict.REFUTED:
+            return composed
         if trace.exact is not None and not isinstance(self.guarantee, GaussianDP):
             return _of_law(self.guarantee, trace, witness)
-        return _of_paths(self.guarantee, trace, context.significance, self.scope, witness)
+        found = _of_paths(self.guarantee, trace, context.significance, self.scope, witness)
+        return found if composed is None or found.verdict is Verdict.REFUTED else composed
+
+    def _composed(self, trace: PairTrace, witness: PlainData) -> Outcome | None:
+        """Return what the noisy numbers cost, taken to be released, in the transcript's scope."""
+        if self.scope is not Scope.TRANSCRIPT:
+            return None
+        return composed_outcome(
+            self.guarantee, trace.composed, witness=witness, tables=trace_tables(trace)
+        )
 
     def _witness(self, context: Context) -> PlainData:
         return {

@@ -15,6 +15,7 @@ import numpy as np
 
 from dpcp_audit import _validate
 from dpcp_audit.results import SourceLocation
+from dpcp_audit.tracing.composed_noise import composed_noise
 from dpcp_audit.tracing.loss_samples import LossSample
 from dpcp_audit.tracing.path_losses import Divergence, path_loss, require_replay
 from dpcp_audit.tracing.path_tree import pair_of, release_law, rounded_output
@@ -28,7 +29,9 @@ from dpcp_audit.tracing.trace_errors import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from dpcp_audit._types import IntArray
     from dpcp_audit.mechanisms.laws import FinitePair
+    from dpcp_audit.tracing.composed_noise import ComposedNoise
     from dpcp_audit.tracing.path_losses import DrawLoss, PathLoss
     from dpcp_audit.tracing.trace_errors import Line
 
@@ -105,6 +108,8 @@ class PairTrace:
     released : bool
         Whether all that was observed is what the function returned, so that the loss of the
         observations is that of the release.
+    composed : tuple of ComposedNoise
+        What the noises of single paths cost together, by composition.
     """
 
     forward: LossSample
@@ -115,6 +120,7 @@ class PairTrace:
     unfollowed: tuple[Remark, ...]
     values: bool
     released: bool
+    composed: tuple[ComposedNoise, ...] = ()
 
     @property
     def followed(self) -> bool:
@@ -188,7 +194,8 @@ def trace_target(
             for seed in range(replays):
                 require_replay(target, each, seed)
         laws = _laws(target, x, neighbour)
-        paths, values = _paths(target, ways, draws, generator)
+        seeds = generator.integers(2**62, size=(len(ways), draws))
+        paths, values = _paths(target, ways, seeds)
         _require_support(target, laws, paths)
     except UnfollowableError as end:
         return _unfollowed(end)
@@ -204,6 +211,7 @@ def trace_target(
         unfollowed=unfollowed if exact is None else (),
         values=values,
         released=all(_is_release(path) for path in everything),
+        composed=composed_noise(everything, seeds.ravel().tolist()),
     )
 
 
@@ -235,11 +243,9 @@ def _require_support(
 def _paths(
     target: TracedTarget,
     ways: Sequence[tuple[Any, Any]],
-    draws: int,
-    rng: np.random.Generator,
+    seeds: IntArray,
 ) -> tuple[list[list[PathLoss]], bool]:
     """Return the paths of both directions, and whether they had to reveal values."""
-    seeds = rng.integers(2**62, size=(len(ways), draws))
     for values in (False, True):
         try:
             found = [

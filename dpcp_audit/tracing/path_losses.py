@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -13,11 +12,11 @@ import numpy as np
 from dpcp_audit.tracing.observations import Seen
 from dpcp_audit.tracing.output_atoms import same_atoms
 from dpcp_audit.tracing.path_likelihood import log_likelihoods
-from dpcp_audit.tracing.path_runs import ForcedRun, SampledRun
+from dpcp_audit.tracing.path_runs import SAME, ForcedRun, SampledRun
 from dpcp_audit.tracing.trace_errors import PathDivergedError, UnfollowableError
 
 if TYPE_CHECKING:
-    from dpcp_audit.tracing.draws import NoiseDraw
+    from dpcp_audit.tracing.noise_laws import NoiseLaw
     from dpcp_audit.tracing.output_atoms import Atom
     from dpcp_audit.tracing.path_runs import PathRun
     from dpcp_audit.tracing.target_calls import TracedTarget
@@ -68,6 +67,10 @@ class DrawLoss:
         By how much that number's noiseless part differs between the inputs; NaN likewise.
     loss : float
         Its part of the log-ratio.
+    law : NoiseLaw or None
+        That of Z; None of a draw that was revealed as it was made.
+    shift : float
+        The largest sensitivity in noise scales; NaN where it is not known.
     """
 
     line: Line
@@ -75,6 +78,8 @@ class DrawLoss:
     scale: float
     sensitivity: float
     loss: float
+    law: NoiseLaw | None
+    shift: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,34 +228,41 @@ def _parts(path: PathRun, other: PathRun, here: np.ndarray) -> tuple[DrawLoss, .
         if (first.law and first.law.discrete) != (second.law and second.law.discrete):
             raise UnfollowableError("a law is discrete on one input alone", first.line)
     there = log_likelihoods(other)
-    scales, moves = _sizes(path, other)
+    sizes = _sizes(path, other)
     observed = {index for each in path.seen for index in each.draws}
     with np.errstate(invalid="ignore"):
         losses = here - there
-    return tuple(
-        DrawLoss(
-            line=draw.line,
-            name=_named(draw),
-            scale=scales.get(draw.index, math.nan),
-            sensitivity=moves.get(draw.index, math.nan),
-            loss=float(losses[draw.index]),
-        )
-        for draw in path.draws
-        if draw.index in observed
-    )
+    found: list[DrawLoss] = []
+    for draw in path.draws:
+        if draw.index in observed:
+            scale, move, shift = sizes.get(draw.index, _UNKNOWN)
+            found.append(
+                DrawLoss(
+                    line=draw.line,
+                    name=draw.name,
+                    scale=scale,
+                    sensitivity=move,
+                    loss=float(losses[draw.index]),
+                    law=draw.law,
+                    shift=shift,
+                )
+            )
+    return tuple(found)
 
 
-def _named(draw: NoiseDraw) -> str:
-    return draw.name
-
-
-def _sizes(path: PathRun, other: PathRun) -> tuple[dict[int, float], dict[int, float]]:
-    """Return the scale and the realised sensitivity of draws that were observed alone."""
-    scales: dict[int, float] = {}
-    moves: dict[int, float] = defaultdict(float)
+def _sizes(path: PathRun, other: PathRun) -> dict[int, tuple[float, float, float]]:
+    """Return scale, realised sensitivity and shift of the draws that were observed alone."""
+    sizes: dict[int, tuple[float, float, float]] = {}
     for first, second in zip(path.seen, other.seen, strict=True):
         if len(first.draws) == 1 and first.kind in {Seen.BIT, Seen.VALUE}:
             index = first.draws[0]
-            scales[index] = first.scale
-            moves[index] = max(moves[index], abs(first.offset - second.offset))
-    return scales, moves
+            _, move, shift = sizes.get(index, _NOTHING)
+            moved = abs(first.offset - second.offset)
+            alike = math.isclose(first.scale, second.scale, rel_tol=SAME)
+            shift = max(moved / first.scale, shift) if alike else math.nan
+            sizes[index] = first.scale, max(moved, move), shift
+    return sizes
+
+
+_NOTHING = (math.nan, 0.0, 0.0)
+_UNKNOWN = (math.nan, math.nan, math.nan)

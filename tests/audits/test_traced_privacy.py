@@ -93,6 +93,72 @@ def test_what_is_rounded_is_refuted_in_the_transcript_alone() -> None:
     assert outcome(rounded, PureDP(1.0)).verdict is Verdict.CONSISTENT
 
 
+@pytest.mark.known_bad
+@pytest.mark.parametrize("noise", [0.9, 0.8])
+@pytest.mark.parametrize(
+    "guarantee",
+    [ZCDP(0.5), GaussianDP(1.0), RenyiDP(2.0, 1.0), ApproxDP(1.0, 0.12693673750664397)],
+    ids=str,
+)
+def test_a_noisy_search_with_too_little_noise_is_refuted_in_the_transcript(
+    guarantee, noise
+) -> None:
+    """Its release is ρ-zCDP all the same: a comparison shows at most 2/π of the noise's ρ."""
+    ends = np.zeros(N), np.append(np.zeros(N - 1), 1.0)
+    wrong = outcome(mine.noisy_search, guarantee, ends, scope="transcript", draws=10, noise=noise)
+    assert wrong.verdict is Verdict.REFUTED
+    assert wrong.evidence.kind is EvidenceKind.EXACT
+    assert "path" in wrong.witness
+    if isinstance(guarantee, ZCDP):
+        assert wrong.evidence.value == pytest.approx(0.5 / noise**2)
+        release = outcome(mine.noisy_search, guarantee, ends, draws=50, noise=noise)
+        assert release.verdict is not Verdict.REFUTED
+    right = outcome(mine.noisy_search, guarantee, ends, scope="transcript", draws=10)
+    assert right.verdict is Verdict.CONSISTENT
+
+
+def test_laplace_noise_is_composed_too() -> None:
+    def many(scores, *, rng, noise=1.0) -> Any:
+        return [bool((scores > edge).sum() + rng.laplace(scale=noise * 4) > 3) for edge in range(4)]
+
+    ends = np.full(N, -1.0), np.append(np.full(N - 1, -1.0), 9.0)
+    for guarantee in (PureDP(1.0), ApproxDP(0.5, 0.06)):
+        assert (
+            outcome(many, guarantee, ends, scope="transcript", draws=5).verdict
+            is Verdict.CONSISTENT
+        )
+        wrong = outcome(many, guarantee, ends, scope="transcript", draws=5, noise=0.8)
+        assert wrong.verdict is Verdict.REFUTED
+
+
+@pytest.mark.known_bad
+@pytest.mark.parametrize(
+    "function",
+    [
+        mine.sparse_vector,
+        mine.report_noisy_max,
+        mine.exponential_mechanism,
+        mine.noisy_histogram,
+        mine.noisy_mean,
+    ],
+)
+@pytest.mark.parametrize("scope", list(Scope))
+def test_correct_code_is_refuted_in_no_scope(function, scope) -> None:
+    ends = np.zeros(N), np.append(np.zeros(N - 1), 1.0)
+    assert outcome(function, PureDP(1.0), ends, scope=scope).verdict is Verdict.CONSISTENT
+
+
+def test_a_sample_of_the_rows_is_not_left_to_composition() -> None:
+    def sampled(scores, *, rng) -> Any:
+        chosen = rng.choice(len(scores), size=4, replace=False)
+        return round(scores[chosen].sum() + rng.laplace(scale=0.7))
+
+    ends = np.zeros(N), np.append(np.zeros(N - 1), 1.0)
+    for scope in Scope:
+        found = outcome(sampled, PureDP(1.5), ends, scope=scope, draws=20)
+        assert found.verdict is not Verdict.REFUTED
+
+
 def test_a_sorted_release_is_not_taken_for_the_transcript() -> None:
     def ordered(scores, *, rng) -> Any:
         return sorted(float(v) for v in scores[:3] + rng.laplace(scale=0.5, size=3))

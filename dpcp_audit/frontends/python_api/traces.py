@@ -150,7 +150,8 @@ def trace(
     draws : int
         Paths in each direction.
     scope : str
-        Of what the guarantees speak: "release", or "transcript", all that the noise reveals.
+        Of what the guarantees speak: "release", or "transcript", every noisy number that the code
+        acts on, as if it were released: what a proof by composition pays for.
     neighbours : str
         How the inputs differ: "substitution", "add-remove", "zero-out" or "one-label".
     seed : int

@@ -23,7 +23,8 @@ of finite randomness, have their whole law enumerated. TARGET, its claims and it
 of 'dpcp-audit check'.
 
   --scope release      what leaves the function (default)
-  --scope transcript   all that the noisy values reveal
+  --scope transcript   every noisy number that the code acts on, as if released:
+                       what a proof by composition pays for
 """
 _EPILOG = """\
 example:
