@@ -35,7 +35,6 @@ from dpcp_audit.neighbours import Neighbours, Relation
 from dpcp_audit.stats import (
     betting,
     confidence_sequence,
-    interval_power,
     intervals,
     mean_power,
     rate_power,
@@ -109,8 +108,6 @@ CALLS: list[tuple[Callable[..., Any], dict[str, Any]]] = [
     (ratio_test.RatioTest, {"n": 10, "n_prime": 10, "epsilon": 1.0, "delta": 0.1}),
     (ratio_test.epsilon_lower_bound,
      {"x": 9, "n": 10, "y": 1, "n_prime": 10, "delta": 0.0, "resolution": 0.1, **LEVEL}),
-    (interval_power.box_power,
-     {"p": 0.5, "p_prime": 0.1, "trials": 100, "epsilon": 1.0, **LEVEL}),
     (mean_power.smallest_violation,
      {"variance": 0.1, "count": 100, "bounds": (0.0, 1.0), "detection": 0.9, **LEVEL}),
     (mean_power.draws_needed,

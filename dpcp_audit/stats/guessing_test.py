@@ -30,6 +30,10 @@ that are missing at the end are filled with coins of probability θ, which keeps
 **Other guarantees.** If a guarantee has the privacy profile δ(·), it implies (ε, δ(ε))-DP at every
 ε ≥ 0: the tangents of its concave power curve. One that was chosen before the rounds that count
 tests the guarantee; where the observer's rates lie at the point of contact, nothing is lost.
+
+**More than two inputs.** Where each round draws one of s inputs uniformly and the observer guesses
+which, ε-DP of all pairs bounds the posterior of any by e^ε times that of any other one, so that
+θ = e^ε/(e^ε + s − 1) in all of the above, with δ = 0.
 """
 
 from __future__ import annotations
@@ -64,6 +68,8 @@ class GuessingTest:
         N and M, fixed before the rounds that count; 1 <= M <= N.
     epsilon, delta : float
         The claim; ε in [0, 50], δ in [0, 1).
+    inputs : int
+        s, of which each round draws one; δ must be 0 where there are more than two.
 
     Examples
     --------
@@ -76,6 +82,7 @@ class GuessingTest:
     guesses: int
     epsilon: float
     delta: float = 0.0
+    inputs: int = 2
 
     def __post_init__(self) -> None:
         _validate.integer(rounds=self.rounds, guesses=self.guesses, at_least=1)
@@ -85,11 +92,14 @@ class GuessingTest:
         _validate.closed_unit(delta=self.delta)
         if self.epsilon > _LARGEST_EPSILON:
             raise ValueError(f"epsilon must be at most {_LARGEST_EPSILON:g}, got {self.epsilon!r}")
+        _validate.integer(inputs=self.inputs, at_least=2)
+        if self.delta and self.inputs > 2:
+            raise ValueError(f"delta must be 0 of more than two inputs, got {self.delta!r}")
 
     @property
     def share(self) -> float:
         """θ: the largest probability that a guess is right where the coin is not shown."""
-        return float(expit(self.epsilon))
+        return guess_share(self.epsilon, self.inputs)
 
     def p_value(self, right: int) -> float:
         """Return the largest probability of at least ``right`` right guesses under the claim.
@@ -137,6 +147,11 @@ class GuessingTest:
         if last >= self.guesses:  # all guesses are of shown coins
             mass[-1] = bdtrc(shown[-1] - 1, self.rounds, self.delta) if shown[-1] else 1.0
         return shown, mass, 2 * math.exp(-_TAIL)
+
+
+def guess_share(epsilon: float, inputs: int = 2) -> float:
+    """Return e^ε/(e^ε + s − 1), the largest chance of a right guess of one of s inputs."""
+    return float(expit(epsilon - math.log(inputs - 1)))
 
 
 def epsilon_bound(test: GuessingTest, right: int, *, significance: float) -> float:

@@ -11,7 +11,7 @@ from flint import arb, fmpq
 from scipy.special import ndtr
 
 from dpcp_audit.audits.exact import exact_outcome
-from dpcp_audit.audits.local import channel_outcome
+from dpcp_audit.audits.local_channel import channel_outcome
 from dpcp_audit.audits.mechanism_proofs import exponq_proof, search_proof
 from dpcp_audit.computed import Computation
 from dpcp_audit.guarantees import ZCDP, LocalDP

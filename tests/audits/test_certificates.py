@@ -81,11 +81,11 @@ def test_a_large_claim_needs_draws_that_could_break_it() -> None:
 
 
 def test_a_local_audit_of_few_reports_is_inconclusive() -> None:
-    response = KaryRandomizedResponse(1.0, 4)
+    response = KaryRandomizedResponse(0.3, 4)
     few, many = (
         LocalPrivacy(
             randomizer=response.sample,
-            guarantee=LocalDP(1.0),
+            guarantee=LocalDP(0.3),
             n_inputs=4,
             n_outputs=4,
             n_samples=n_samples,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dpcp_audit.audits.exact import exact_verdict
 from dpcp_audit.audits.law_enclosures import enclosed, rho_bound
-from dpcp_audit.audits.local import channel_outcome
+from dpcp_audit.audits.local_channel import channel_outcome
 from dpcp_audit.guarantees import (
     ZCDP,
     ApproxDP,

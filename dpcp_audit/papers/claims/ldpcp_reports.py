@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcp_audit.audits.exact import law_figures
-from dpcp_audit.audits.local import channel_outcome
+from dpcp_audit.audits.local_channel import channel_outcome
 from dpcp_audit.audits.mechanism_proofs import response_loss, response_proof
 from dpcp_audit.computed import Computation, Computed
 from dpcp_audit.data.pools import Classifier, Dataset, classifier_pool

@@ -1,0 +1,48 @@
+"""The rules of local guessing games: which inputs are in play, and which outputs are guessed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from dpcp_audit.audits.local_guesses import ABSTAINS, choose_rule
+from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
+
+
+def halves(channel: np.ndarray, draws: int) -> tuple[np.ndarray, np.ndarray]:
+    counts = np.round(np.asarray(channel) * draws).astype(int)
+    return counts, counts
+
+
+def test_of_two_inputs_every_output_that_tells_them_apart_is_guessed() -> None:
+    rule = choose_rule(halves([[0.7, 0.2, 0.1], [0.2, 0.7, 0.1]], 1000), epsilon=1.0)
+    assert rule.inputs == (0, 1)
+    assert rule.guesses.tolist() == [0, 1, ABSTAINS]
+    assert rule.share == pytest.approx(0.9)
+
+
+def test_where_all_inputs_are_alike_all_are_in_play() -> None:
+    laws = KaryRandomizedResponse(2.0, 6).laws()
+    channel = np.exp([law.log_mass for law in laws])
+    rule = choose_rule(halves(channel, 2000), epsilon=1.0)
+    assert rule.inputs == tuple(range(6))
+    assert_array_equal(rule.guesses, np.arange(6))
+    assert rule.share == 1.0
+
+
+def test_where_one_input_stands_out_it_is_in_play_and_only_what_it_betrays_is_guessed() -> None:
+    channel = np.full((8, 8), 1 / 8)
+    channel[5] = [0.01, *np.full(7, 0.99 / 7)]
+    rule = choose_rule(halves(channel, 4000), epsilon=1.0)
+    other = next(x for x in rule.inputs if x != 5)
+    assert 5 in rule.inputs
+    assert rule.guesses.tolist() == [other, *[ABSTAINS] * 7]
+
+
+def test_what_only_one_half_shows_is_not_guessed() -> None:
+    """Each half has outputs of its own, which the other one contradicts."""
+    one = np.array([[90, 10, 450, 450], [10, 90, 450, 450]])
+    other = np.array([[10, 90, 700, 200], [90, 10, 200, 700]])
+    rule = choose_rule((one, other), epsilon=0.5)
+    assert rule.guesses[:2].tolist() == [ABSTAINS] * 2
