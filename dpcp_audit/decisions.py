@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dpcp_audit.figures import Figure
     from dpcp_audit.outcome_tables import Table
     from dpcp_audit.proofs import Proof
-    from dpcp_audit.results import Evidence, PlainData, Power
+    from dpcp_audit.results import Estimate, Evidence, PlainData, Power
 
 DETECT = 2.0
 """The factor, in the scale of the noise, that a check has to be able to refute."""
@@ -91,6 +91,7 @@ def conclude(
     note: str,
     figures: tuple[Figure, ...] = (),
     tables: tuple[Table, ...] = (),
+    estimates: tuple[Estimate, ...] = (),
     searched: bool = False,
     detect: float = DETECT,
 ) -> Outcome:
@@ -104,6 +105,7 @@ def conclude(
         note=note,
         figures=figures,
         tables=tables,
+        estimates=estimates,
     )
 
 

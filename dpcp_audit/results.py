@@ -362,6 +362,9 @@ class Outcome:
         Plain data whose keys are the keywords of the API: enough to run the case again.
     note : str
         What the number means, in a sentence or two.
+    estimates : tuple of Estimate
+        Of a claim of privacy: the loss on the pair that is shown, in the claim's unit, with two
+        sides; the verdict does not rest on it.
     """
 
     verdict: Verdict
@@ -372,6 +375,7 @@ class Outcome:
     note: str = ""
     figures: tuple[Figure, ...] = ()
     tables: tuple[Table, ...] = ()
+    estimates: tuple[Estimate, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcp_audit import _validate
 from dpcp_audit.audits import event_power
+from dpcp_audit.audits.estimates.loss_bracket import claimed_loss
 from dpcp_audit.audits.search.moment_test import MomentTest
 from dpcp_audit.audits.search.pair_race import Bank, PairRace, halves
 from dpcp_audit.audits.search.pair_shrinking import CERTIFICATIONS, shrink
@@ -162,7 +163,7 @@ class BlackBoxPrivacy:
         self, race: PairRace, candidate: Candidate, number: int, size: int, significance: float
     ) -> Stage:
         """Select a test from what is known of a pair, and judge it on fresh outputs."""
-        pair_test = race.choose_pair_test(candidate)
+        pilot, pair_test = race.bank.pilot(candidate), race.choose_pair_test(candidate)
         value, neighbour = candidate.inputs
         outputs = race.bank.fresh(value, size), race.bank.fresh(neighbour, size)
         if self.randomness is not Randomness.NONE:
@@ -179,6 +180,8 @@ class BlackBoxPrivacy:
             size=size,
             spent=race.bank.spent,
             significance=significance,
+            pilot=pilot,
+            fresh=outputs,
         )
 
     def _shrunk(self, race: PairRace, stage: Stage, draws: int, significance: float) -> Stage:
@@ -217,6 +220,13 @@ class BlackBoxPrivacy:
             | held,
             note=self._note(race, shown),
             figures=(_figure(stages),),
+            estimates=claimed_loss(
+                self.guarantee,
+                shown.pilot,
+                shown.fresh,
+                bounds=self.pairs.bounds,
+                feature=shown.feature,
+            ),
         )
 
     def _note(self, race: PairRace, shown: Stage) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 from dpcp_audit import _validate
 from dpcp_audit.audits import event_power
 from dpcp_audit.audits.certificates import Certificate, Hits, certify, prefers_complement
+from dpcp_audit.audits.estimates.loss_bracket import claimed_loss
 from dpcp_audit.audits.search.event_search import Event
 from dpcp_audit.audits.search.feature_cells import Automatic, choose_event
 from dpcp_audit.decisions import conclude
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from dpcp_audit._types import BoolArray, FloatArray
     from dpcp_audit.audits.search.event_search import EventSearch
     from dpcp_audit.checks import Context
-    from dpcp_audit.results import Outcome, PlainData, Power
+    from dpcp_audit.results import Estimate, Outcome, PlainData, Power
 
 _PROBE_STREAM = 1000
 __all__ = ["Event", "SampledPrivacy", "Sampler", "choose_event"]
@@ -108,11 +109,22 @@ class SampledPrivacy:
         """Choose an event on pilot samples and certify it on fresh ones."""
         total = context.samples(self.n_samples)
         fresh = total - round(self.pilot_share * total)
-        event, swapped, complement = self.pilot(total - fresh, context)
-        rngs = context.rng(2), context.rng(3)
-        hits = [int(x.sum()) for x in self.draw_inside(event, fresh, rngs, swapped=swapped)]
+        pilot = self._pilot(total - fresh, context)
+        event, swapped, complement = self._chosen(pilot)
+        outputs = self._ordered(fresh, (context.rng(2), context.rng(3)), swapped=swapped)
         return self._judge(
-            event, hits, fresh, swapped=swapped, context=context, complement=complement
+            event,
+            [int(event.contains(x).sum()) for x in outputs],
+            fresh,
+            swapped=swapped,
+            context=context,
+            complement=complement,
+            estimates=claimed_loss(
+                self.guarantee,
+                (pilot[1], pilot[0]) if swapped else pilot,
+                outputs,
+                feature=event.feature,
+            ),
         )
 
     def pilot(self, size: int, context: Context) -> tuple[Event, bool, bool]:
@@ -126,18 +138,24 @@ class SampledPrivacy:
         complement : bool
             Whether the event's complement is the stronger test of an (ε, δ) claim.
         """
+        return self._chosen(self._pilot(size, context))
+
+    def _pilot(self, size: int, context: Context) -> tuple[FloatArray, FloatArray]:
         inputs = (self.neighbours.value, self.neighbours.neighbour)
         for i, x in enumerate(inputs):
             rng = context.rng(_PROBE_STREAM + i)
             probe(self.sample, x, randomness=self.randomness, rng=rng)
-        outputs = [self._draw(x, size, context.rng(i)) for i, x in enumerate(inputs)]
+        first, second = (self._draw(x, size, context.rng(i)) for i, x in enumerate(inputs))
         if self.randomness is not Randomness.NONE:
-            require_random(*outputs)
-        require_independent(*outputs, significance=context.significance)
+            require_random(first, second)
+        require_independent(first, second, significance=context.significance)
+        return first, second
+
+    def _chosen(self, outputs: tuple[FloatArray, FloatArray]) -> tuple[Event, bool, bool]:
         event, swapped, _ = self.search(self.guarantee, *outputs)
         ordered = outputs[::-1] if swapped else outputs
         counts = [int(event.contains(x).sum()) for x in ordered]
-        hits = Hits(counts[0], counts[1], size)
+        hits = Hits(counts[0], counts[1], len(outputs[0]))
         return event, swapped, prefers_complement(self.guarantee, hits)
 
     def draw_inside(
@@ -149,12 +167,19 @@ class SampledPrivacy:
         swapped: bool,
     ) -> tuple[BoolArray, BoolArray]:
         """Tell, for fresh outputs of the two inputs, which lie in the event; likelier first."""
+        first, second = self._ordered(size, rngs, swapped=swapped)
+        return event.contains(first), event.contains(second)
+
+    def _ordered(
+        self,
+        size: int,
+        rngs: tuple[np.random.Generator, np.random.Generator],
+        *,
+        swapped: bool,
+    ) -> tuple[FloatArray, FloatArray]:
         inputs = (self.neighbours.value, self.neighbours.neighbour)
         first, second = inputs[::-1] if swapped else inputs
-        return (
-            event.contains(self._draw(first, size, rngs[0])),
-            event.contains(self._draw(second, size, rngs[1])),
-        )
+        return self._draw(first, size, rngs[0]), self._draw(second, size, rngs[1])
 
     def _draw(self, value: object, size: int, rng: np.random.Generator) -> FloatArray:
         return draw(self.sample, value, size, rng=rng)
@@ -167,7 +192,8 @@ class SampledPrivacy:
         *,
         swapped: bool,
         context: Context,
-        complement: bool = False,
+        complement: bool,
+        estimates: tuple[Estimate, ...],
     ) -> Outcome:
         judgement = certify(
             self.guarantee,
@@ -194,6 +220,7 @@ class SampledPrivacy:
                 f"{hits[1] / trials:.4g} on its neighbour ({trials} fresh samples each). "
                 f"{judgement.note}"
             ).strip(),
+            estimates=estimates,
         )
 
     def smallest_violation(self, context: Context) -> Power:

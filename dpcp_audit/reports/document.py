@@ -105,6 +105,7 @@ def _entry(finding: Finding, settings: RunSettings, *, replayable: bool) -> dict
         "witness": {} if outcome is None else outcome.witness,
         "note": "" if outcome is None else outcome.note,
         "figures": [] if outcome is None else [asdict(figure) for figure in outcome.figures],
+        "estimates": [] if outcome is None else [asdict(each) for each in outcome.estimates],
         "tables": [] if outcome is None else [asdict(table) for table in outcome.tables],
         "location": None if claim.location is None else asdict(claim.location),
         "replay": f"dpcp-audit replay {shlex.quote(claim.id)} RESULTS.json"

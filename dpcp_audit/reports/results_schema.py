@@ -32,7 +32,7 @@ from dpcp_audit.results import EvidenceKind, Measure, PlainData, Standing, Verdi
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-SCHEMA_VERSION = "2.1"
+SCHEMA_VERSION = "2.2"
 SCHEMA_FILE = "results.schema.json"
 _MAJOR = SCHEMA_VERSION.split(".", maxsplit=1)[0]
 
@@ -85,6 +85,17 @@ _EVIDENCE = Record(
         "n_samples": Maybe(COUNT),
     },
     optional={"sample": Maybe(_SAMPLE)},
+)
+_ESTIMATE = Record(
+    required={
+        "quantity": one_of(Quantity),
+        "at": _NUMBERED,
+        "detail": TEXT,
+        "value": NUMBER,
+        "lower": NUMBER,
+        "upper": NUMBER,
+        "confidence": NUMBER,
+    }
 )
 _PREMISE = Record(required={"says": TEXT, "left": _ENDS, "right": _ENDS, "holds": FLAG})
 _PROOF = Record(
@@ -149,6 +160,7 @@ _FINDING = Record(
     optional={
         "proof": Maybe(_PROOF),
         "location": Maybe(_LOCATION),
+        "estimates": Items(of=_ESTIMATE),
         "tables": Items(of=_TABLE),
         "worse": TEXT,
     },

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from dpcp_audit._format import confidence, interval, number, printable, telling_digits
 from dpcp_audit.quantities import Bound, Quantity
-from dpcp_audit.reports.findings.severity import named
+from dpcp_audit.reports.findings.severity import estimate_sentences, named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -79,7 +79,12 @@ def print_findings(
             _print_stacked(line, console)
             _print_details(finding, console)
         return
-    lines = [line for _, line in found]
+    _print_lines([line for _, line in found], console)
+    for finding, line in found:
+        _print_estimates(finding, line.claim, console)
+
+
+def _print_lines(lines: Sequence[_Line], console: Console) -> None:
     needed = _width(lines)
     if not console.is_terminal:
         Console(file=console.file, width=max(console.width, needed)).print(_table(lines))
@@ -145,9 +150,16 @@ def _print_stacked(line: _Line, console: Console) -> None:
 
 
 def _print_details(finding: Mapping[str, Any], console: Console) -> None:
-    for text in (finding["statement"], finding["note"], _seen(finding["power"])):
+    losses = estimate_sentences(finding)
+    for text in (finding["statement"], *losses, finding["note"], _seen(finding["power"])):
         if text:
             _print_indented(text, console)
+
+
+def _print_estimates(finding: Mapping[str, Any], claim: str, console: Console) -> None:
+    """Print the two-sided estimates of a finding, with its id where there are other findings."""
+    for said in estimate_sentences(finding):
+        console.print(Text(plain_line(f"{claim}: {said}")), soft_wrap=True)
 
 
 def _seen(power: Mapping[str, Any] | None) -> str:

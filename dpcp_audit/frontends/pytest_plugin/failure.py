@@ -12,7 +12,7 @@ from dpcp_audit._format import (
     telling_digits,
 )
 from dpcp_audit.engine.encoding import plain_data
-from dpcp_audit.reports.findings.severity import named
+from dpcp_audit.reports.findings.severity import estimate_sentences, named
 from dpcp_audit.reports.findings.witness import short, telling
 
 if TYPE_CHECKING:
@@ -43,11 +43,16 @@ def failure(where: str, claim: Claim, outcome: Outcome, share: float, replay: st
         f"  evidence  {named(evidence)}: {measured}{promised}",
         f"            {samples} {confidence(evidence['confidence'])}; this test fails a correct",
         f"            mechanism with probability at most {share:.3g}",
+        *(f"  loss      {said}" for said in estimate_sentences(_estimates(outcome))),
         f"  note      {outcome.note}",
         *_witness(outcome.witness),
         f"  replay    {replay}",
     ]
     return "\n".join(lines)
+
+
+def _estimates(outcome: Outcome) -> Any:
+    return plain_data({"estimates": [asdict(each) for each in outcome.estimates]})
 
 
 def _witness(witness: dict[str, Any]) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dpcp_audit._format import clipped, interval, number, printable, telling_digits, to_float
 from dpcp_audit.reports.findings.entry import OWN, STANDINGS
 from dpcp_audit.reports.findings.plain_text import proof_text
-from dpcp_audit.reports.findings.severity import named, power_sentence
+from dpcp_audit.reports.findings.severity import estimate_sentences, named, power_sentence
 from dpcp_audit.reports.findings.summary import read
 from dpcp_audit.reports.findings.witness import one_line
 from dpcp_audit.results import Standing
@@ -90,6 +90,7 @@ def card(key: str, entry: Mapping[str, Any]) -> str:
         facts["measured"] = f"{printable(named(evidence))}: {_measured(evidence)}"
         facts["claimed"] = claimed
         facts["samples"] = number(evidence["n_samples"])
+    facts["loss"] = printable("; ".join(estimate_sentences(entry)))
     facts["power"] = printable(power_sentence(entry["power"]))
     facts["proof"] = printable(proof_text(entry.get("proof")))
     facts["error"] = printable(entry["error"])

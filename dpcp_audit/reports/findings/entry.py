@@ -19,7 +19,14 @@ from dpcp_audit._format import (
 )
 from dpcp_audit._plain_data import is_record
 from dpcp_audit.reports.findings.plain_text import premise_text
-from dpcp_audit.reports.findings.severity import Breach, breach, named, power_sentence, times_of
+from dpcp_audit.reports.findings.severity import (
+    Breach,
+    breach,
+    estimate_sentences,
+    named,
+    power_sentence,
+    times_of,
+)
 from dpcp_audit.reports.findings.witness import short, telling
 from dpcp_audit.results import EvidenceKind, Standing, Verdict
 
@@ -239,6 +246,7 @@ def _facts(finding: Mapping[str, Any], seed: object) -> tuple[tuple[str, str], .
     ]
     if evidence.get("n_samples") is not None:
         facts += [("Seed", printable(DASH if seed is None else seed)), *_counts(evidence)]
+    facts += [("Loss", printable(said)) for said in estimate_sentences(finding)]
     if told := power_sentence(finding.get("power")):
         facts.append(("Power", told))
     facts.append(("Method", _HOW[EvidenceKind(evidence["kind"])]))

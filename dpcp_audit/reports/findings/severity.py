@@ -10,7 +10,16 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit._format import DASH, end, number, share, telling_digits, to_float
+from dpcp_audit._format import (
+    DASH,
+    confidence,
+    end,
+    interval,
+    number,
+    share,
+    telling_digits,
+    to_float,
+)
 from dpcp_audit.quantities import Bound, Promise, Quantity, Scale
 from dpcp_audit.results import EvidenceKind
 
@@ -116,6 +125,23 @@ def named(evidence: Mapping[str, Any]) -> str:
         {name: to_float(value) for name, value in at.items()},
         str(evidence.get("detail", "")),
     )
+
+
+def estimate_sentences(finding: Mapping[str, Any]) -> list[str]:
+    """Return the two-sided estimates of a finding, a sentence each.
+
+    Examples
+    --------
+    >>> found = {"quantity": "rho", "at": {}, "detail": "over a partition into 9 cells"}
+    >>> numbers = {"value": 0.31, "lower": 0.284, "upper": 0.352, "confidence": 0.95}
+    >>> estimate_sentences({"estimates": [found | numbers]})
+    ['zCDP loss ρ, over a partition into 9 cells: 0.31 [0.284, 0.352], confidence 0.95']
+    """
+    return [
+        f"{named(each)}: {number(each['value'])} {interval(each)}".rstrip()
+        + f", confidence {confidence(each['confidence'])}"
+        for each in finding.get("estimates") or ()
+    ]
 
 
 def power_sentence(power: Mapping[str, Any] | None) -> str:

@@ -1,0 +1,123 @@
+"""The band of a ROC curve: it covers, jointly, and it is not vacuous."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import binom, laplace, norm
+
+from dpcp_audit.stats import roc_band as roc_bands
+from dpcp_audit.stats.intervals import clopper_pearson
+from dpcp_audit.stats.roc_band import roc_band
+from dpcp_audit.stats.roc_curve import RocCurve
+
+_SIGNIFICANCE, _REPETITIONS = 0.2, 150
+
+
+def _cells(law: Any, shift: float) -> list[np.ndarray]:
+    """Return the masses of nine cells under a law and under the shifted one."""
+    cuts = law.ppf([0.05, 0.15, 0.3, 0.45, 0.6, 0.75, 0.9, 0.97]) + shift / 2
+    return [np.diff(np.concatenate([[0], law.cdf(cuts - s), [1]])) for s in (0.0, shift)]
+
+
+def _krr(epsilon: float, k: int) -> tuple[np.ndarray, np.ndarray]:
+    keep = np.exp(epsilon) / (np.exp(epsilon) + k - 1)
+    rest = (1 - keep) / (k - 1)
+    return np.r_[keep, rest, np.full(k - 2, rest)], np.r_[rest, keep, np.full(k - 2, rest)]
+
+
+LAWS = {
+    "laplace": tuple(_cells(laplace, 1.0)),
+    "gaussian": tuple(_cells(norm, 1.0)),
+    "k-RR": _krr(2.0, 10),
+}
+
+
+def _true_curve(p: np.ndarray, q: np.ndarray) -> RocCurve:
+    order = np.argsort(-p / q)
+    return RocCurve.hull(np.cumsum(q[order])[:-1], np.cumsum(p[order])[:-1])
+
+
+def _misses(p: Any, q: Any, order: Any, trials: int, rng: np.random.Generator) -> bool:
+    x, y = rng.multinomial(trials, p)[order], rng.multinomial(trials, q)[order]
+    band = roc_band(x, y, significance=_SIGNIFICANCE)
+    truth = _true_curve(p, q)
+    below = (band.least.tpr > truth.at(band.least.fpr) + 1e-9).any()
+    above = (truth.tpr > band.most.at(truth.fpr) + 1e-9).any()
+    ratios = np.log(p / q)[order]
+    return below or above or (ratios < band.ratios[1]).any() or (ratios > band.ratios[2]).any()
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("name", LAWS)
+def test_the_whole_band_covers_whatever_the_order_of_the_cells(name) -> None:
+    """A band that errs as often as allowed fails here with probability below 1e-6."""
+    p, q = LAWS[name]
+    rng = np.random.default_rng(1)
+    orders = (np.argsort(-p / q), np.arange(p.size)[::-1])
+    misses = sum(
+        _misses(p, q, orders[i % 2], (300, 3000)[i % 3 == 0], rng) for i in range(_REPETITIONS)
+    )
+    assert misses <= binom.isf(1e-6, _REPETITIONS, _SIGNIFICANCE)
+
+
+@pytest.mark.statistical
+def test_a_band_whose_limits_forget_how_many_cells_there_are_would_be_seen(monkeypatch) -> None:
+    """Limits at forty times their level miss too often; they pass with probability below 1e-6."""
+
+    def forgetful(counts: Any, trials: int, error: float) -> Any:
+        return clopper_pearson(counts, trials, significance=80 * error)
+
+    monkeypatch.setattr(roc_bands, "_limits", forgetful)
+    p, q = LAWS["k-RR"]
+    rng, order = np.random.default_rng(2), np.argsort(-p / q)
+    misses = sum(_misses(p, q, order, 2000, rng) for _ in range(_REPETITIONS))
+    assert misses > binom.isf(1e-6, _REPETITIONS, _SIGNIFICANCE)
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_the_band_is_narrow_on_counts_as_they_are_expected(name) -> None:
+    p, q = LAWS[name]
+    order = np.argsort(-p / q)
+    x, y = (np.round(20_000 * law[order]).astype(int) for law in (p, q))
+    band, truth = roc_band(x, y, significance=0.05), _true_curve(p, q)
+    grid = np.linspace(0.05, 0.95, 50)
+    np.testing.assert_allclose(band.found.at(grid), truth.at(grid), atol=1e-3)
+    assert (band.least.at(grid) <= truth.at(grid)).all()
+    assert (truth.at(grid) <= band.most.at(grid)).all()
+    width = band.most.at(grid) - band.least.at(grid)
+    assert width.max() < 0.09  # five to six standard errors of two rates
+    assert band.ratios[2].max() < np.log(p / q).max() + 0.6
+
+
+def test_more_outputs_narrow_the_band_and_no_output_leaves_it_open() -> None:
+    widths = [
+        float(band.most.at(0.2) - band.least.at(0.2))
+        for n in (1, 10, 100)
+        for band in [roc_band([60 * n, 30 * n, 10 * n], [20 * n, 30 * n, 50 * n], significance=0.1)]
+    ]
+    assert widths[0] > 2 * widths[1] > 4 * widths[2]
+    open_ended = roc_band([90, 10], [0, 100], significance=0.1)
+    assert open_ended.most.tpr[0] > 0.9
+    assert np.isinf(open_ended.ratios[2]).any()
+
+
+def test_a_single_cell_tells_nothing_apart() -> None:
+    band = roc_band([50], [70], significance=0.1)
+    assert band.least.at(0.3) == band.found.at(0.3) == 0.3
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "named"),
+    [
+        ([1, 2], [1, 2, 3], "second"),
+        ([1.5, 2], [1, 2], "first"),
+        ([0, 0], [1, 2], "first"),
+        ([1, 2], [1, -2], "second"),
+    ],
+)
+def test_counts_that_are_none_are_refused(first, second, named) -> None:
+    with pytest.raises(ValueError, match=named):
+        roc_band(first, second, significance=0.1)
