@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     )
     from dpcp_audit.neighbours import Neighbours
     from dpcp_audit.results import Verdict
+    from dpcp_audit.tracing.primitives import primitive
 
 __version__ = "0.1.0"
 __all__ = [
@@ -50,6 +51,7 @@ __all__ = [
     "__version__",
     "audit",
     "covers",
+    "primitive",
     "run",
     "theorem",
     "trace",
@@ -59,6 +61,7 @@ _HOMES = {
     "audit": "dpcp_audit.frontends.python_api.audits",
     "covers": "dpcp_audit.frontends.python_api.audits",
     "run": "dpcp_audit.frontends.python_api.audits",
+    "primitive": "dpcp_audit.tracing.primitives",
     "theorem": "dpcp_audit.frontends.python_api.theorem_tests",
     "trace": "dpcp_audit.frontends.python_api.traces",
     "Result": "dpcp_audit.frontends.python_api.result",

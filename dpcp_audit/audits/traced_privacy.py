@@ -206,7 +206,7 @@ def _of_paths(
     else:
         evidence, power = _profile(guarantee, trace, significance)
     refuted = refutes(evidence)
-    shown = scope is Scope.TRANSCRIPT or trace.released
+    shown = trace.released or (scope is Scope.TRANSCRIPT and trace.additive)
     departed = not refuted and any(sample.departed.any() for sample in trace.samples)
     unsaid = (refuted and not shown) or departed
     return Outcome(

@@ -51,6 +51,10 @@ class NoiseLaw(ABC):
     def log_interval(self, low: FloatArray, high: FloatArray) -> FloatArray:
         """Return log P(low < Z < high); of a discrete law log P(low ≤ Z ≤ high), whole ends."""
 
+    def drawn(self, rng: np.random.Generator) -> float:
+        """Draw one Z."""
+        return float(getattr(rng, self.name)())
+
     def values(self) -> FloatArray | None:
         """Return all values of a finite law, None of any other."""
         return None
@@ -72,7 +76,7 @@ class _Normal(NoiseLaw):
     def log_interval(self, low: FloatArray, high: FloatArray) -> FloatArray:
         above = low > 0
         first, last = np.where(above, -high, low), np.where(above, -low, high)
-        return _log_difference(log_ndtr(last), log_ndtr(first))
+        return log_difference(log_ndtr(last), log_ndtr(first))
 
 
 class _Laplace(NoiseLaw):
@@ -86,7 +90,7 @@ class _Laplace(NoiseLaw):
     def log_interval(self, low: FloatArray, high: FloatArray) -> FloatArray:
         above = low > 0
         first, last = np.where(above, -high, low), np.where(above, -low, high)
-        return _log_difference(_laplace_below(last), _laplace_below(first))
+        return log_difference(_laplace_below(last), _laplace_below(first))
 
 
 class _Exponential(NoiseLaw):
@@ -99,7 +103,7 @@ class _Exponential(NoiseLaw):
         return np.where(z >= 0, -z, -np.inf)
 
     def log_interval(self, low: FloatArray, high: FloatArray) -> FloatArray:
-        return _log_difference(-np.maximum(low, 0.0), -np.maximum(high, 0.0))
+        return log_difference(-np.maximum(low, 0.0), -np.maximum(high, 0.0))
 
 
 class _Gumbel(NoiseLaw):
@@ -151,7 +155,7 @@ class GeometricLaw(NoiseLaw):
     def log_interval(self, low: FloatArray, high: FloatArray) -> FloatArray:
         """Return log P(low ≤ Z ≤ high)."""
         first, last = np.maximum(low, 1.0) - 1, np.maximum(high, 0.0)
-        return _log_difference(first * self._log_fails, last * self._log_fails)
+        return log_difference(first * self._log_fails, last * self._log_fails)
 
     def support(self) -> tuple[float, float]:
         """Return an interval that holds all but a mass of e^-700."""
@@ -200,6 +204,32 @@ class PoissonLaw(_Counted):
 
 
 @dataclass(frozen=True, slots=True)
+class DiscreteGaussianLaw(_Counted):
+    """P(Z = k) ∝ exp(−k²/(2σ²)) (Canonne, Kamath and Steinke 2020)."""
+
+    name: ClassVar[str] = "discrete gaussian"
+
+    sigma: float
+
+    def log_point(self, z: FloatArray) -> FloatArray:
+        """Return the log-mass at z."""
+        first, last = self.support()
+        exponents = -(np.arange(first, last + 1) ** 2) / (2 * self.sigma**2)
+        return np.asarray(-(z * z) / (2 * self.sigma**2) - float(logsumexp(exponents)))
+
+    def drawn(self, rng: np.random.Generator) -> int:
+        """Draw one Z."""
+        first, last = self.support()
+        values = np.arange(first, last + 1)
+        return int(rng.choice(values, p=np.exp(self.log_point(values))))
+
+    def support(self) -> tuple[float, float]:
+        """Return an interval that holds all but a mass of e^-700."""
+        end = float(math.ceil(38 * self.sigma) + 1)
+        return -end, end
+
+
+@dataclass(frozen=True, slots=True)
 class BinomialLaw(_Counted):
     """The number of successes among n trials."""
 
@@ -241,7 +271,7 @@ def _laplace_below(z: FloatArray) -> FloatArray:
     return np.where(z < 0, z - math.log(2), np.log1p(-np.exp(-np.abs(z)) / 2))
 
 
-def _log_difference(larger: FloatArray, smaller: FloatArray) -> FloatArray:
+def log_difference(larger: FloatArray, smaller: FloatArray) -> FloatArray:
     """Return log(e^larger − e^smaller), −∞ where nothing is left."""
     with np.errstate(divide="ignore", invalid="ignore"):
         gap = np.where(np.isneginf(smaller), -np.inf, smaller - larger)

@@ -9,6 +9,10 @@ if TYPE_CHECKING:
     from dpcp_audit.tracing.trace_errors import Line
 
 
+SEED = "seed"
+"""The name of a draw of a whole number among so many that it may seed another generator."""
+
+
 class Seen(StrEnum):
     """A kind of observation."""
 
@@ -37,8 +41,8 @@ class Observation(NamedTuple):
         The draws that it speaks of.
     line : tuple
         Where the target stood.
-    offset : float
-        Of a bit or value: the part without noise.
+    offset : float or ndarray
+        Of a bit or value: the part without noise; of a vector of values theirs.
     scale : float
         Of a bit or value of one draw: the size of its coefficient.
     at_return : bool
@@ -51,7 +55,7 @@ class Observation(NamedTuple):
     result: Any
     draws: tuple[int, ...]
     line: Line
-    offset: float = 0.0
+    offset: Any = 0.0
     scale: float = 0.0
     at_return: bool = False
     key: Any = None

@@ -47,6 +47,8 @@ def _atoms(value: Any, line: Line, depth: int) -> Iterator[Atom]:
         value, bool | int | float | complex | str | bytes | np.generic
     ):
         yield _plain(value)
+    elif hasattr(value, "detach"):
+        yield from _atoms(value.detach().cpu().numpy(), line, depth)
     elif is_array(value):
         yield f"array{value.shape}"
         yield from map(_plain, np.ravel(values_of(value)).tolist())

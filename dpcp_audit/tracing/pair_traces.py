@@ -18,11 +18,13 @@ from dpcp_audit.results import SourceLocation
 from dpcp_audit.tracing.composed_noise import composed_noise
 from dpcp_audit.tracing.loss_samples import LossSample
 from dpcp_audit.tracing.path_losses import Divergence, path_loss, require_replay
+from dpcp_audit.tracing.path_runs import SampledRun
 from dpcp_audit.tracing.path_tree import pair_of, release_law, rounded_output
 from dpcp_audit.tracing.target_calls import TracedTarget
 from dpcp_audit.tracing.trace_errors import (
     NeedsValuesError,
     NotFiniteError,
+    TraceEnd,
     UnfollowableError,
 )
 
@@ -108,6 +110,9 @@ class PairTrace:
     released : bool
         Whether all that was observed is what the function returned, so that the loss of the
         observations is that of the release.
+    additive : bool
+        Whether all that was drawn and seen is noise of an unbounded law: no sample of the rows,
+        coin or choice, which may be revealed more finely than the release shows it.
     composed : tuple of ComposedNoise
         What the noises of single paths cost together, by composition.
     """
@@ -120,6 +125,7 @@ class PairTrace:
     unfollowed: tuple[Remark, ...]
     values: bool
     released: bool
+    additive: bool = True
     composed: tuple[ComposedNoise, ...] = ()
 
     @property
@@ -190,6 +196,7 @@ def trace_target(
     generator = _validate.generator(rng)
     ways = ((x, neighbour), (neighbour, x))
     try:
+        _warm_up(target, x)
         for each, _ in ways:
             for seed in range(replays):
                 require_replay(target, each, seed)
@@ -211,8 +218,17 @@ def trace_target(
         unfollowed=unfollowed if exact is None else (),
         values=values,
         released=all(_is_release(path) for path in everything),
+        additive=all(draw.additive for path in everything for draw in path.draws),
         composed=composed_noise(everything, seeds.ravel().tolist()),
     )
+
+
+def _warm_up(target: TracedTarget, x: Any) -> None:
+    """Run the target once: what it imports may draw, the first time."""
+    try:
+        target.outputs(x, SampledRun(), np.random.default_rng(0))
+    except TraceEnd:
+        return
 
 
 def _is_release(path: PathLoss) -> bool:

@@ -11,11 +11,14 @@ shows that.
 from __future__ import annotations
 
 import random
+import secrets
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcp_audit.tracing.library_noise import recorded_libraries
+from dpcp_audit.tracing.primitives import recording
 from dpcp_audit.tracing.source_lines import target_line
 from dpcp_audit.tracing.trace_errors import UnfollowableError
 
@@ -60,7 +63,7 @@ class LegacyRecorder:
 
     def seed(self, seed: Any = None) -> None:
         """Seed: from now on nothing is noise, unless the seed is None."""
-        self.seeded = None if seed is None else np.random.RandomState(seed)
+        self.seeded = None if is_random(self.rng, seed) else np.random.RandomState(seed)
 
     def set_state(self, *_: Any) -> None:
         """Refuse: the state may come from anywhere."""
@@ -92,6 +95,11 @@ class PythonRecorder:
         self.rng = rng
         self.seeded: random.Random | None = None
 
+    def __getattr__(self, name: str) -> Any:
+        if name not in _PYTHON:
+            raise AttributeError(name)
+        return self.drawing(name)
+
     def drawing(self, name: str) -> Callable[..., Any]:
         """Return the function of that name."""
 
@@ -104,7 +112,7 @@ class PythonRecorder:
 
     def seed(self, a: Any = None, version: int = 2) -> None:  # noqa: ARG002  (as it is called)
         """Seed: from now on nothing is noise, unless the seed is None."""
-        self.seeded = None if a is None else random.Random(a)  # noqa: S311
+        self.seeded = None if is_random(self.rng, a) else random.Random(a)  # noqa: S311
 
 
 def _pick(rng: RecordingGenerator, population: Any) -> Any:
@@ -148,8 +156,41 @@ _PYTHON: dict[str, Callable[..., Any]] = {
     "choices": _picks,
     "shuffle": _shuffled,
     "sample": _sampled,
+    "randbelow": lambda rng, n: int(rng.integers(n)),
+    "randbits": lambda rng, k: int(rng.integers(2**k)),
+    "triangular": lambda rng, low=0.0, high=1.0, mode=None: rng.triangular(
+        low, (low + high) / 2 if mode is None else mode, high
+    ),
+    "lognormvariate": lambda rng, mu=0.0, sigma=1.0: np.exp(rng.normal(mu, sigma)),
     "getrandbits": lambda rng, k: int(rng.integers(2**k)),
 }
+
+
+def is_random(rng: RecordingGenerator, seed: Any) -> bool:
+    """Tell whether a seed is none, or one that the path has drawn."""
+    return (
+        seed is None
+        or seed is rng
+        or (isinstance(seed, int | np.integer) and int(seed) in rng.path.seeds)
+    )
+
+
+def _unseeded(
+    original: type, recorder: type[LegacyRecorder | PythonRecorder], rng: RecordingGenerator
+) -> type:
+    """Return what stands in place of a class of generators: without a seed it records.
+
+    Seeded ones, and those made before, still pass for its instances.
+    """
+
+    class Seedable(type):
+        def __instancecheck__(cls, value: object) -> bool:
+            return isinstance(value, (original, recorder))
+
+        def __call__(cls, seed: Any = None) -> Any:
+            return recorder(rng) if is_random(rng, seed) else original(seed)
+
+    return Seedable(original.__name__, (), {})
 
 
 @contextmanager
@@ -166,34 +207,28 @@ def recorded_globals(rng: RecordingGenerator) -> Generator[None]:
         return draw
 
     def own_rng(seed: Any = None) -> Any:
-        return rng if seed is None else default_rng(seed)
-
-    class _Seedable(type):
-        """Of old, the class itself: what is seeded passes for one."""
-
-        def __instancecheck__(cls, value: object) -> bool:
-            return isinstance(value, state)
-
-        def __call__(cls, seed: Any = None) -> Any:
-            return LegacyRecorder(rng) if seed is None else state(seed)
-
-    class _OwnState(metaclass=_Seedable):
-        """In place of ``RandomState`` while the target runs."""
+        return rng if is_random(rng, seed) else default_rng(seed)
 
     replaced: list[tuple[Any, str, Any]] = [
         *((np.random, name, forward(name)) for name in numpy_names),
         (np.random, "seed", legacy.seed),
         (np.random, "set_state", legacy.set_state),
         (np.random, "default_rng", own_rng),
-        (np.random, "RandomState", _OwnState),
-        *((random, name, python.drawing(name)) for name in _PYTHON),
+        (np.random.mtrand, "_rand", legacy),
+        (np.random, "RandomState", _unseeded(state, LegacyRecorder, rng)),
+        *((random, name, python.drawing(name)) for name in _PYTHON if hasattr(random, name)),
         (random, "seed", python.seed),
+        (random, "Random", _unseeded(random.Random, PythonRecorder, rng)),
+        (random, "SystemRandom", _unseeded(random.SystemRandom, PythonRecorder, rng)),
+        (secrets, "SystemRandom", _unseeded(random.SystemRandom, PythonRecorder, rng)),
+        *((secrets, name, getattr(python, name)) for name in ("randbelow", "choice", "randbits")),
     ]
     before = [(owner, name, getattr(owner, name)) for owner, name, _ in replaced]
     try:
         for owner, name, value in replaced:
             setattr(owner, name, value)
-        yield
+        with recording(rng), recorded_libraries(rng):
+            yield
     finally:
         for owner, name, value in before:
             setattr(owner, name, value)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.tracing.observations import Seen
+from dpcp_audit.tracing.noise_laws import UNIFORM
+from dpcp_audit.tracing.observations import SEED, Seen
 from dpcp_audit.tracing.output_atoms import same_atoms
 from dpcp_audit.tracing.path_likelihood import log_likelihoods
 from dpcp_audit.tracing.path_runs import SAME, ForcedRun, SampledRun
@@ -17,6 +18,7 @@ from dpcp_audit.tracing.trace_errors import PathDivergedError, UnfollowableError
 
 if TYPE_CHECKING:
     from dpcp_audit.tracing.noise_laws import NoiseLaw
+    from dpcp_audit.tracing.observations import Observation
     from dpcp_audit.tracing.output_atoms import Atom
     from dpcp_audit.tracing.path_runs import PathRun
     from dpcp_audit.tracing.target_calls import TracedTarget
@@ -80,6 +82,12 @@ class DrawLoss:
     loss: float
     law: NoiseLaw | None
     shift: float
+
+    @property
+    def additive(self) -> bool:
+        """Whether it is noise of an unbounded law."""
+        law = self.law
+        return law is not None and law is not UNIFORM and law.values() is None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,10 +209,15 @@ def _is_released(path: PathRun, output: tuple[Atom, ...]) -> bool:
     """
     atoms = iter(output)
     return all(
-        each.kind is Seen.VALUE and any(each.result == atom for atom in atoms)
+        each.kind is Seen.VALUE
+        and all(any(value == atom for atom in atoms) for value in np.ravel(each.result).tolist())
         for each in path.seen
-        if each.kind is not Seen.SETTLED
+        if each.kind is not Seen.SETTLED and not _is_seed(each)
     )
+
+
+def _is_seed(found: Observation) -> bool:
+    return found.kind is Seen.CHOICE and found.key[0] == SEED
 
 
 def _is_certain(divergence: Divergence | None, path: PathRun, other: PathRun) -> bool:
@@ -234,7 +247,7 @@ def _parts(path: PathRun, other: PathRun, here: np.ndarray) -> tuple[DrawLoss, .
         losses = here - there
     found: list[DrawLoss] = []
     for draw in path.draws:
-        if draw.index in observed:
+        if draw.index in observed and draw.name != SEED:
             scale, move, shift = sizes.get(draw.index, _UNKNOWN)
             found.append(
                 DrawLoss(
@@ -257,11 +270,18 @@ def _sizes(path: PathRun, other: PathRun) -> dict[int, tuple[float, float, float
         if len(first.draws) == 1 and first.kind in {Seen.BIT, Seen.VALUE}:
             index = first.draws[0]
             _, move, shift = sizes.get(index, _NOTHING)
-            moved = abs(first.offset - second.offset)
+            moved = _distance(first.offset, second.offset)
             alike = math.isclose(first.scale, second.scale, rel_tol=SAME)
             shift = max(moved / first.scale, shift) if alike else math.nan
             sizes[index] = first.scale, max(moved, move), shift
     return sizes
+
+
+def _distance(first: Any, second: Any) -> float:
+    """Return how far the noiseless parts lie apart, of vectors in Euclid's distance."""
+    if isinstance(first, np.ndarray):
+        return float(np.linalg.norm(first - second))
+    return abs(float(first - second))
 
 
 _NOTHING = (math.nan, 0.0, 0.0)

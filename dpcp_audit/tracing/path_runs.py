@@ -10,8 +10,11 @@ import math
 from collections.abc import Callable, Sequence  # noqa: TC003  (fields of a named tuple)
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+import numpy as np
+
 from dpcp_audit.tracing import traced_arrays
 from dpcp_audit.tracing.draws import JoinedBit, NoiseDraw, Ordering
+from dpcp_audit.tracing.noise_laws import NORMAL
 from dpcp_audit.tracing.observations import Observation, Seen
 from dpcp_audit.tracing.source_lines import target_line
 from dpcp_audit.tracing.trace_errors import (
@@ -22,6 +25,7 @@ from dpcp_audit.tracing.trace_errors import (
 from dpcp_audit.tracing.traced_numbers import Terms, Traced
 
 if TYPE_CHECKING:
+    from dpcp_audit._types import FloatArray
     from dpcp_audit.tracing.noise_laws import NoiseLaw
     from dpcp_audit.tracing.trace_errors import Line
 
@@ -100,6 +104,8 @@ class PathRun:
         self.silent: set[Line] = set()
         self.home: Line | None = None
         self.impossible = False
+        self.seeds: set[int] = set()
+        self.vectors: dict[int, tuple[NoiseDraw, FloatArray | None]] = {}
 
     def decided(self, asked: Question) -> Any:
         """Return the result of an observation, and note it."""
@@ -120,6 +126,39 @@ class PathRun:
         draw = NoiseDraw(index=len(self.draws), law=law, name=name, line=line, standard=standard)
         self.draws.append(draw)
         return draw
+
+    def new_vector(self, name: str) -> int:
+        """Add a draw of many independent normal Z, and return its number."""
+        draw = self.new_draw(NORMAL, name, target_line())
+        self.vectors[draw.index] = draw, None
+        return draw.index
+
+    def read_vector(
+        self, index: int, values: FloatArray, loc: FloatArray, scale: FloatArray
+    ) -> FloatArray:
+        """Observe ``loc + scale·Z`` of a draw of many Z, once; later it is settled."""
+        draw, known = self.vectors[index]
+        if known is not None:
+            return loc + scale * known
+        line = self.home or target_line()
+        size = float(np.abs(scale).max(initial=0.0))
+        found = Observation(
+            kind=Seen.VALUE,
+            result=None,
+            draws=(index,),
+            line=line,
+            offset=loc,
+            scale=size,
+            at_return=self.home is not None,
+        )
+        result: FloatArray = self.decided(Question(found, values, {}))
+        if not np.all(scale):
+            raise UnfollowableError("noise of scale 0 is drawn in a tensor", line)
+        z = (result - loc) / scale
+        draw.revealed = float(np.sum(NORMAL.log_point(z) - np.log(np.abs(scale))))
+        draw.pure = not np.any(loc)
+        self.vectors[index] = draw, z
+        return result
 
     def choose(self, choice: RevealedDraw) -> Any:
         """Reveal a draw as it is made, and keep its probability."""

@@ -94,7 +94,7 @@ class TreeRun(PathRun):
     def _ways(self, asked: Question) -> Sequence[tuple[Any, float]]:
         terms, offset = asked.terms, asked.found.offset
         if asked.how is None:
-            if len(terms) > 1 or any(draw.joined for draw in terms):
+            if len(terms) != 1 or any(draw.joined for draw in terms):
                 raise NotFiniteError("the value of a sum of draws is read", asked.found.line)
             ((draw, coefficient),) = terms.items()
             return _values(draw, coefficient, asked.found)

@@ -17,20 +17,38 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcp_audit.tracing import noise_laws
+from dpcp_audit.tracing.observations import SEED
 from dpcp_audit.tracing.path_runs import RevealedDraw
+from dpcp_audit.tracing.scipy_laws import scipy_law
 from dpcp_audit.tracing.source_lines import target_line
 from dpcp_audit.tracing.trace_errors import NotFiniteError, UnfollowableError
 from dpcp_audit.tracing.traced_arrays import traced_array, traced_in, values_in, values_of
 from dpcp_audit.tracing.traced_numbers import Traced, is_plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from dpcp_audit._types import FloatArray
     from dpcp_audit.tracing.noise_laws import NoiseLaw
     from dpcp_audit.tracing.path_runs import PathRun
     from dpcp_audit.tracing.trace_errors import Line
 
 _Generator = np.random.Generator
+_MANY_SEEDS = 2**31
+"""Whole numbers below at least so many may seed another generator."""
+
+_ADDITIVE: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
+    "logistic": ("logistic", (), ("loc", "scale")),
+    "standard_cauchy": ("cauchy", (), ()),
+    "standard_t": ("t", ("df",), ("df",)),
+    "standard_gamma": ("gamma", ("shape",), ("shape",)),
+    "gamma": ("gamma", ("shape",), ("shape", "scale")),
+    "chisquare": ("chi2", ("df",), ("df",)),
+    "weibull": ("weibull_min", ("a",), ("a",)),
+    "rayleigh": ("rayleigh", (), ("scale",)),
+    "beta": ("beta", ("a", "b"), ("a", "b")),
+}
+"""Methods that draw ``loc + scale·Z`` with a law of SciPy: its shapes, and all parameters."""
 
 
 class RecordingGenerator(_Generator):
@@ -127,12 +145,15 @@ class RecordingGenerator(_Generator):
             )
         stop = int(last) + bool(endpoint)
         count = max(1, stop - int(first))
-        return self._reveal(
-            "integers",
+        found = self._reveal(
+            SEED if count >= _MANY_SEEDS else "integers",
             lambda: self.source.integers(low, high, size, dtype, endpoint),
             lambda found: _uniform_mass(found, int(first), stop, count),
-            lambda: _tuples(list(range(int(first), stop)), size, dtype),
+            lambda: _tuples(range(int(first), stop), size, dtype),
         )
+        if count >= _MANY_SEEDS:
+            self.path.seeds.update(np.ravel(found).tolist())
+        return found
 
     def choice(  # noqa: PLR0917  (as NumPy has it)
         self,
@@ -155,7 +176,7 @@ class RecordingGenerator(_Generator):
                 "choice",
                 lambda: self.source.choice(count, size, replace, weights, shuffle=shuffle),
                 lambda found: _choice_mass(found, count, weights, replace=replace),
-                lambda: _tuples(list(range(count)), size, np.int64, distinct=not replace),
+                lambda: _tuples(range(count), size, np.int64, distinct=not replace),
             )
         return places if np.ndim(a) == 0 else _taken(a, places, axis)
 
@@ -255,6 +276,55 @@ class RecordingGenerator(_Generator):
         draw = self.path.new_draw(law, name, line, (value - loc) / scale)
         return Traced(self.path, value, loc, {draw: scale}, pure=True)
 
+    def additive(self, name: str, law: NoiseLaw, loc: float, scale: float) -> Any:
+        """NoiseDraw loc + scale·Z of any law."""
+        return self._numbers(
+            name, lambda: loc + scale * law.drawn(self.source), None, lambda: ([law], loc, scale)
+        )
+
+    def family(self, name: str, family: str, shapes: tuple[str, ...], given: dict[str, Any]) -> Any:
+        """NoiseDraw loc + scale·Z of a law of SciPy; of arrays of parameters it is revealed."""
+        size = given.pop("size", None)
+        if not all(map(is_plain, given.values())):
+            return self.reveal_other(name, (), given | {"size": size})
+        law = scipy_law(family, tuple(float(given[each]) for each in shapes))
+        method: Any = getattr(self.source, name)
+        return self._numbers(
+            name,
+            lambda: method(**given, size=size),
+            _shape((), size),
+            lambda: ([law], given.get("loc", 0.0), given.get("scale", 1.0)),
+        )
+
+    def multivariate_normal(
+        self, mean: Any, cov: Any, size: Any = None, *args: Any, **kwargs: Any
+    ) -> Any:
+        """NoiseDraw a normal vector: followed where its coordinates are independent."""
+        centre, spread = np.asarray(values_of(mean)), np.asarray(values_of(cov))
+        if size is not None or np.count_nonzero(spread - np.diag(np.diagonal(spread))):
+            return self.reveal_other("multivariate_normal", (centre, spread, size, *args), kwargs)
+        return self._numbers(
+            "multivariate_normal",
+            lambda: self.source.multivariate_normal(centre, spread, size, *args, **kwargs),
+            centre.shape,
+            lambda: ([noise_laws.NORMAL], centre, np.sqrt(np.diagonal(spread))),
+        )
+
+    def among(self, name: str, values: Sequence[Any], masses: FloatArray) -> Any:
+        """NoiseDraw one of the values, revealed as it is drawn."""
+        listed = list(values)
+
+        def log_mass(found: Any) -> float:
+            mass = math.fsum(m for v, m in zip(listed, masses, strict=True) if v == found)
+            return math.log(mass) if mass > 0 else -math.inf
+
+        return self._reveal(
+            name,
+            lambda: listed[int(self.source.choice(len(listed), p=masses))],
+            log_mass,
+            lambda: list(dict.fromkeys(listed)),
+        )
+
     def _reveal(self, *parts: Any) -> Any:
         return self.path.choose(RevealedDraw(*parts))
 
@@ -263,7 +333,7 @@ class RecordingGenerator(_Generator):
             "permutation",
             lambda: self.source.permutation(count),
             lambda found: -math.lgamma(len(found) + 1) if len(found) == count else -math.inf,
-            lambda: _tuples(list(range(count)), count, np.int64, distinct=True),
+            lambda: _tuples(range(count), count, np.int64, distinct=True),
         )
 
     def reveal_other(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -275,6 +345,24 @@ class RecordingGenerator(_Generator):
         return self._reveal(
             name, lambda: method(*plain, **keywords), lambda _: 0.0, _no_options, key
         )
+
+
+def _adding(
+    name: str, family: str, shapes: tuple[str, ...], parameters: tuple[str, ...]
+) -> Callable[..., Any]:
+    def draw(self: RecordingGenerator, *args: Any, **kwargs: Any) -> Any:
+        given = dict(zip((*parameters, "size"), args, strict=False)) | kwargs
+        if given.keys() - {*parameters, "size"}:
+            return self.reveal_other(name, args, kwargs)
+        return self.family(name, family, shapes, given)
+
+    draw.__name__ = name
+    draw.__doc__ = f"NoiseDraw by ``{name}``."
+    return draw
+
+
+for _name, _described in _ADDITIVE.items():
+    setattr(RecordingGenerator, _name, _adding(_name, *_described))
 
 
 def _revealing(name: str) -> Callable[..., Any]:
@@ -350,11 +438,13 @@ def _choice_mass(found: Any, count: int, weights: Any, *, replace: bool) -> floa
 _MOST = 100_000
 
 
-def _tuples(values: list[int], size: Any, dtype: Any, *, distinct: bool = False) -> list[Any]:
+def _tuples(values: range, size: Any, dtype: Any, *, distinct: bool = False) -> list[Any]:
     """Return all that can be drawn, of any shape."""
     from itertools import permutations, product  # noqa: PLC0415
 
     if size is None:
+        if len(values) > _MOST:
+            return _no_options()
         return [np.dtype(dtype).type(each) for each in values]
     shape = (int(size),) if np.ndim(size) == 0 else tuple(size)
     count = math.prod(shape)

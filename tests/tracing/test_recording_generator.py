@@ -127,10 +127,10 @@ def test_what_a_constant_seeds_is_no_noise(draw) -> None:
 
 def test_a_draw_that_is_not_followed_needs_the_same_parameters() -> None:
     path = SampledRun()
-    RecordingGenerator(path, np.random.default_rng(5)).gamma(2.0)
+    RecordingGenerator(path, np.random.default_rng(5)).vonmises(0.0, 2.0)
     other = RecordingGenerator(ForcedRun(path.seen), np.random.default_rng(6))
-    with pytest.raises(UnfollowableError, match="parameters of gamma depend on the data"):
-        other.gamma(3.0)
+    with pytest.raises(UnfollowableError, match="parameters of vonmises depend on the data"):
+        other.vonmises(0.0, 3.0)
 
 
 def test_another_kind_of_draw_departs() -> None:
