@@ -2,9 +2,9 @@
 
     python benchmarks/auditor_samples.py [--runs 60]
 
-"Known": the best event is given. "Searched": a pilot of a third of the samples (betting: of 1000)
-finds it, and is part of the number. A number is the size at which half of the runs certify;
-for betting, the median of the samples at which it stops.
+"Known": the best event is given. "Searched": a pilot of a third of the samples finds it, and is
+part of the number; bets learn it as they go. A number is the size at which half of the runs
+certify; for betting, the mean of the samples at which it stops.
 """
 
 from __future__ import annotations
@@ -15,16 +15,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.special import expit
 
 from dpcp_audit.audits.certificates import Certificate
 from dpcp_audit.audits.sampled import SampledPrivacy
+from dpcp_audit.audits.search.pair_space import FixedPairs
 from dpcp_audit.audits.sequential import SequentialPrivacy
 from dpcp_audit.checks import Context
 from dpcp_audit.guarantees import PureDP
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.neighbours import Neighbours, Relation
 from dpcp_audit.results import Verdict
-from dpcp_audit.stats.betting import BettingTest
+from dpcp_audit.stats.betting import GuessBets, levels_of, mixture_wealth
 from dpcp_audit.stats.intervals import clopper_pearson
 from dpcp_audit.stats.ratio_power import draws_needed
 
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 
     from dpcp_audit._types import FloatArray, IntArray
 
-SIGNIFICANCE, PILOT, BUDGET = 0.05, 1000, 60_000
+SIGNIFICANCE, BUDGET = 0.05, 60_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,19 +88,15 @@ def score_known(target: Target, claimed: float) -> float:
 
 
 def betting_known(target: Target, claimed: float, runs: int) -> float:
-    """Return the median stopping time."""
-    test, rng = BettingTest(epsilon=claimed), np.random.default_rng(1)
-    times = [
-        int(
-            test.stopping_time(
-                rng.random(BUDGET) < target.p,
-                rng.random(BUDGET) < target.p_prime,
-                significance=SIGNIFICANCE,
-            )
-        )
-        for _ in range(2 * runs)
-    ]
-    return float(np.median(times))
+    """Return the mean samples of each input at which bets by the best rule stop."""
+    bets, rng = GuessBets(epsilon=claimed), np.random.default_rng(1)
+    guessed, right = target.p + target.p_prime, expit(target.epsilon)
+    times: list[int] = []
+    for _ in range(4 * runs):
+        levels = levels_of(np.where(rng.random(BUDGET) < guessed, target.epsilon, 0.0))
+        wealth = mixture_wealth(bets.log_paths(levels, rng.random(BUDGET) < right))
+        times.append(int(np.argmax(wealth >= -math.log(SIGNIFICANCE))) + 1)
+    return float(np.mean(times)) / 2
 
 
 def searched(target: Target, claimed: float, certificate: Certificate, runs: int) -> float:
@@ -118,17 +116,14 @@ def searched(target: Target, claimed: float, certificate: Certificate, runs: int
 
 
 def betting_searched(target: Target, claimed: float, runs: int) -> float:
-    """Return the median of the samples drawn until the sequential audit stops."""
+    """Return the mean samples of each input at which the sequential audit stops."""
     check = SequentialPrivacy(
         sample=target.sample,
         guarantee=PureDP(claimed),
-        neighbours=PAIR,
-        n_pilot=PILOT,
-        n_samples=BUDGET,
+        pairs=FixedPairs((PAIR,)),
+        draws=2 * BUDGET,
     )
-    return PILOT + float(
-        np.median([(check(run(i)).evidence.n_samples or 0) / 2 for i in range(runs)])
-    )
+    return float(np.mean([(check(run(i)).evidence.n_samples or 0) / 2 for i in range(runs)]))
 
 
 PAIR: Neighbours[int] = Neighbours(relation=Relation.SUBSTITUTION, value=0, neighbour=1)

@@ -12,6 +12,7 @@ from dpcp_audit.audits.blackbox import BlackBoxPrivacy
 from dpcp_audit.audits.local import LocalPrivacy
 from dpcp_audit.audits.membership.release_membership import MembershipInference
 from dpcp_audit.audits.sampled import SampledPrivacy
+from dpcp_audit.audits.search.pair_space import FixedPairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.audits.sequential import SequentialPrivacy
 from dpcp_audit.checks import Planned
@@ -41,7 +42,18 @@ CASES = [
     Case(check=AlongN(theorem_at=lambda _: Coin(), sizes=(1, 2)), budget="n_trials"),
     Case(check=SampledPrivacy(guarantee=PureDP(1.0), **SIDES), budget="n_samples"),  # type: ignore[arg-type]
     Case(check=SampledPrivacy(guarantee=ZCDP(0.5), **SIDES), budget="n_samples"),  # type: ignore[arg-type]
-    Case(check=SequentialPrivacy(guarantee=PureDP(1.0), **SIDES), budget="n_samples"),  # type: ignore[arg-type]
+    Case(
+        check=SequentialPrivacy(
+            sample=response(1.0), guarantee=PureDP(1.0), pairs=FixedPairs((pair(0, 1),))
+        ),
+        budget="draws",
+    ),
+    Case(
+        check=SequentialPrivacy(
+            sample=response(1.0), guarantee=ZCDP(0.5), pairs=ScorePairs(sizes=(20,))
+        ),
+        budget="draws",
+    ),
     Case(check=MembershipInference(guarantee=PureDP(1.0), **SIDES), budget="n_samples"),  # type: ignore[arg-type]
     Case(
         check=BlackBoxPrivacy(

@@ -13,11 +13,12 @@ from support.theorems import Coin
 
 from dpcp_audit.audits.local import LocalPrivacy
 from dpcp_audit.audits.membership.release_membership import MembershipInference
+from dpcp_audit.audits.search.pair_space import FixedPairs
 from dpcp_audit.audits.sequential import SequentialPrivacy
-from dpcp_audit.guarantees import ZCDP, ApproxDP, LocalDP, PureDP
+from dpcp_audit.guarantees import ZCDP, ApproxDP, GaussianDP, LocalDP, PrivacyGuarantee, PureDP
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.results import Verdict
-from dpcp_audit.stats.betting import BettingTest
+from dpcp_audit.stats.betting import GuessBets, mixture_wealth
 from dpcp_audit.stats.rate_power import smallest_violation
 from dpcp_audit.theorems.sequential_checks import AlongN
 
@@ -36,13 +37,12 @@ def local(true_epsilon: float, *, k: int = 4, n_samples: int = 4000) -> LocalPri
     )
 
 
-def bets(true_epsilon: float, *, guarantee: PureDP | ApproxDP | None = None) -> SequentialPrivacy:
+def bets(true_epsilon: float) -> SequentialPrivacy:
     return SequentialPrivacy(
         sample=response(true_epsilon),
-        guarantee=PureDP(1.0) if guarantee is None else guarantee,
-        neighbours=pair(0, 1),
-        n_pilot=500,
-        n_samples=3000,
+        guarantee=PureDP(1.0),
+        pairs=FixedPairs((pair(0, 1),)),
+        draws=6000,
     )
 
 
@@ -54,8 +54,10 @@ def along(*sizes: int) -> AlongN:
     return AlongN(theorem_at=lambda _: Coin(rate=0.0), sizes=sizes)
 
 
-def refutations(check: LocalPrivacy | SequentialPrivacy, *, significance: float) -> int:
-    outcomes = (check(context(seed, significance=significance)) for seed in range(RUNS))
+def refutations(
+    check: LocalPrivacy | SequentialPrivacy, *, significance: float, runs: int = RUNS
+) -> int:
+    outcomes = (check(context(seed, significance=significance)) for seed in range(runs))
     return sum(outcome.verdict is Verdict.REFUTED for outcome in outcomes)
 
 
@@ -83,26 +85,27 @@ def test_bets_refute_what_they_say() -> None:
     """False alarm 1e-6; the power is a lower bound, so that 0.95 is what it is held against."""
     smallest = bets(1.0).smallest_violation(context(0, significance=0.01)).smallest
     assert 1.1 < smallest < 2.0
-    assert refutations(bets(smallest), significance=0.01) >= ENOUGH
+    count = refutations(bets(smallest), significance=0.01, runs=80)
+    assert count >= binom.ppf(1e-6, 80, 0.95)
 
 
 @pytest.mark.statistical
-def test_the_pairs_that_bets_need_are_enough_and_not_four_times_enough() -> None:
+def test_the_rounds_that_bets_need_are_enough_and_not_four_times_enough() -> None:
     """False alarm 2e-6: at most one for each of the two limits.
 
-    A quarter of the pairs refutes less than half of the time, so that the number says something.
+    A quarter of the rounds refutes less than half of the time, so that the number says something.
     """
-    test = BettingTest(epsilon=1.0, delta=0.01)
-    p, p_prime = 0.7, 0.15
-    needed = int(test.draws_needed(p, p_prime, significance=0.01))
+    bets, law = GuessBets(epsilon=1.0, delta=0.01), [0.15, 0.7, 0.15]
+    needed = int(bets.rounds_needed(0.7, 0.15, significance=0.01))
     rng = np.random.default_rng(0)
-    law = np.outer([1 - p, p], [1 - p_prime, p_prime]).ravel()
+    table = bets.log_factors()
+    factors = np.stack([table[:, -1, 0], table[:, -1, 1], table[:, 0, 0]])
     shares = [
-        (test.log_capital(rng.multinomial(n, law, size=20_000)) >= -math.log(0.01)).sum()
+        (mixture_wealth((rng.multinomial(n, law, size=4000) @ factors).T) >= -math.log(0.01)).sum()
         for n in (needed, needed // 4)
     ]
-    assert shares[0] >= binom.ppf(1e-6, 20_000, 0.95)
-    assert shares[1] <= binom.isf(1e-6, 20_000, 0.5)
+    assert shares[0] >= binom.ppf(1e-6, 4000, 0.95)
+    assert shares[1] <= binom.isf(1e-6, 4000, 0.5)
 
 
 @pytest.mark.parametrize("true_epsilon", [1.2, 2.0, 5.0])
@@ -121,18 +124,18 @@ def test_local_samples_invert_the_smallest_violation(
         assert smallest(int(0.9 * needed)) > true_epsilon
 
 
-@pytest.mark.parametrize("true_epsilon", [1.2, 2.0])
-@pytest.mark.parametrize("guarantee", [PureDP(1.0), ApproxDP(1.0, 0.05)])
-def test_pairs_invert_the_smallest_violation(
-    true_epsilon: float, guarantee: PureDP | ApproxDP
-) -> None:
-    check = bets(1.0, guarantee=guarantee)
-    needed = check.draws_needed(true_epsilon, significance=1e-3)
+@pytest.mark.parametrize(
+    ("guarantee", "violation"),
+    [(PureDP(1.0), 1.2), (ApproxDP(1.0, 0.05), 2.0), (ZCDP(0.5), 1.0), (GaussianDP(1.0), 1.5)],
+)
+def test_draws_invert_the_smallest_violation(guarantee: PrivacyGuarantee, violation: float) -> None:
+    check = replace(bets(1.0), guarantee=guarantee)
+    needed = check.draws_needed(violation, significance=1e-3)
     found = [
-        replace(check, n_samples=n).smallest_violation(context(0, significance=1e-3)).smallest
-        for n in (needed, needed - 2)
+        replace(check, draws=n).smallest_violation(context(0, significance=1e-3)).smallest
+        for n in (needed, int(0.99 * needed))
     ]
-    assert found[0] <= true_epsilon + 1e-6 < found[1] + 2e-6
+    assert found[0] <= violation + 1e-5 < found[1] + 2e-5
 
 
 @pytest.mark.parametrize(("guarantee", "violation"), [(PureDP(1.0), 1.5), (ZCDP(0.2), 0.5)])

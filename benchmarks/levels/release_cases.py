@@ -13,6 +13,7 @@ from dpcp_audit.audits.certificates import Certificate
 from dpcp_audit.audits.local import LocalPrivacy
 from dpcp_audit.audits.membership.release_membership import MembershipInference
 from dpcp_audit.audits.sampled import SampledPrivacy
+from dpcp_audit.audits.search.pair_space import FixedPairs
 from dpcp_audit.audits.search.record_pairs import ValuePairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.audits.sequential import SequentialPrivacy
@@ -111,7 +112,7 @@ def release_cases() -> Iterator[LevelCase]:
         yield _case("score test", claim, _scored)
     for claim in list(_RELEASES)[:5]:
         yield _case("Clopper–Pearson boxes", claim, _boxed)
-    for claim in list(_RELEASES)[:3]:
+    for claim in _RELEASES:
         yield _case("bets", claim, _bet)
     for epsilon, k in ((0.5, 2), (2.0, 10)):
         yield LevelCase(
@@ -147,9 +148,8 @@ def _boxed(guarantee: PrivacyGuarantee, sample: Any) -> Check:
 
 
 def _bet(guarantee: Any, sample: Any) -> Check:
-    half = DRAWS // 2
     return SequentialPrivacy(
-        sample=sample, guarantee=guarantee, neighbours=_PAIR, n_pilot=half, n_samples=half
+        sample=sample, guarantee=guarantee, pairs=FixedPairs((_PAIR,)), draws=2 * DRAWS
     )
 
 

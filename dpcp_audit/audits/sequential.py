@@ -1,4 +1,4 @@
-"""Sequential privacy audits: bets on pairs of outputs, stopped as soon as the answer is clear."""
+"""Sequential privacy audits: bets on guesses of the input, until the answer is clear."""
 
 from __future__ import annotations
 
@@ -9,63 +9,84 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcp_audit import _validate
-from dpcp_audit.audits.certificates import Hits
-from dpcp_audit.audits.loss_bounds import log_ratio
-from dpcp_audit.audits.sampled import SampledPrivacy
+from dpcp_audit.audits.bet_account import BetAccount
+from dpcp_audit.audits.bet_power import bet_violation, rounds_needed
+from dpcp_audit.audits.certificates import linear_claim
+from dpcp_audit.audits.guessing.tangents import tangents_of
+from dpcp_audit.audits.loss_bounds import event_loss, log_ratio
+from dpcp_audit.audits.pair_bets import PairBets
+from dpcp_audit.audits.search.pair_race import Arm, Bank, PairRace, halves
+from dpcp_audit.audits.search.pair_space import FixedPairs, input_as_data, input_key
 from dpcp_audit.decisions import conclude
 from dpcp_audit.evidence import of_loss
-from dpcp_audit.guarantees import ApproxDP, PureDP
-from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import Outcome, PlainData, Power
-from dpcp_audit.stats.betting import BettingTest, betting_lower_bound, pair_outcomes
-from dpcp_audit.stats.bisection import turn
-from dpcp_audit.targets.serial_probe import unprobed
+from dpcp_audit.stats.bisection import fewest
+from dpcp_audit.targets.degenerate import DegenerateTargetError, Randomness
+from dpcp_audit.targets.serial_probe import require_independent, unprobed
 
 if TYPE_CHECKING:
-    from dpcp_audit._types import IntArray
+    from dpcp_audit._types import BoolArray, FloatArray
     from dpcp_audit.audits.sampled import Sampler
-    from dpcp_audit.audits.search.event_search import Event
+    from dpcp_audit.audits.search.pair_space import Candidate, PairSpace
     from dpcp_audit.checks import Context
-    from dpcp_audit.neighbours import Neighbours
+    from dpcp_audit.guarantees import PrivacyGuarantee
+    from dpcp_audit.results import Evidence, Outcome, PlainData, Power
 
-_CHUNK = 1000
-_LARGEST_EXCESS = 50.0
+_FIRST_STAGE = 1200
+_MOST_STAGES = 8
+_SEARCHED = 0.4
+"""The share of a stage's outputs that search; the others are bet on."""
+_MOST_SEARCHED = 200_000
+_FIRST_BATCH, _LARGEST_BATCH = 100, 2**15
+_GROWTH = 1.3
+_SEARCH_STREAM = 10**6
+_COIN_STREAM = 2 * 10**6
+_PROBED_OUTPUTS = 2**14
+"""Of a stage, at most about so many outputs are probed for serial dependence."""
+_DETAIL = "of the release, from guesses of its input, valid at any time"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SequentialPrivacy:
-    """Test ε-DP or (ε, δ)-DP against samples, and stop as soon as the answer is clear.
+    """Test a guarantee by bets, and stop as soon as the answer is clear.
 
-    A pilot chooses the event; then pairs of fresh outputs are bet on, until the capital
-    reaches 1/significance (REFUTED) or the budget is spent. A true claim is refuted with
-    probability at most the check's significance, wherever one stops.
+    In each round a fair coin picks one of two neighbours, the target releases one output, and an
+    observer that has learned from all rounds before bets on which of the two it was. The wealth
+    goes on from pair to pair; the claim is refuted once it reaches 1/significance. A true claim is
+    refuted with probability at most the check's significance, wherever one stops: what is bet on,
+    and how much, depends on earlier rounds only. A thousandth of the significance probes outputs
+    for serial dependence.
+
+    One pair that is given is bet on from the first output. Where there are more, stages of
+    doubling size each spend two fifths of their outputs on a race over pairs and bet on the winner.
 
     Parameters
     ----------
     sample : Sampler
-        The mechanism.
-    guarantee : PureDP or ApproxDP
+        The target.
+    guarantee : PrivacyGuarantee
         The claim.
-    neighbours : Neighbours
-        The pair of inputs.
-    n_pilot, n_samples : int
-        Outputs of each input at effort 1: of the pilot, and at most after it.
+    pairs : PairSpace
+        The neighbours to search.
+    draws : int
+        Outputs to draw at most, at effort 1, on all inputs; at least 600.
+    randomness : Randomness
+        Where the target draws its random numbers, see ``SampledPrivacy``.
     witness : dict
-        Parameters of the mechanism, as plain data.
+        Parameters of the target, as plain data.
     """
 
     sample: Sampler
-    guarantee: PureDP | ApproxDP
-    neighbours: Neighbours[Any]
-    n_pilot: int = 2000
-    n_samples: int = 20_000
+    guarantee: PrivacyGuarantee
+    pairs: PairSpace
+    draws: int = 200_000
+    randomness: Randomness = Randomness.GENERATOR
     witness: PlainData = field(default_factory=dict[str, Any])
 
     def __post_init__(self) -> None:
-        _validate.integer(n_pilot=self.n_pilot, n_samples=self.n_samples, at_least=100)
-        _validate.instance(PureDP, ApproxDP, guarantee=self.guarantee)
-        if self._delta == 1:
-            raise ValueError(f"guarantee must have delta < 1, got {self.guarantee}")
+        _validate.integer(draws=self.draws, at_least=600)
+        _validate.choice(Randomness, randomness=self.randomness)
+        if not tangents_of(self.guarantee):
+            raise ValueError(f"guarantee must be one that outputs can refute, got {self.guarantee}")
 
     @property
     def sampled(self) -> bool:
@@ -73,125 +94,172 @@ class SequentialPrivacy:
         return True
 
     def __call__(self, context: Context) -> Outcome:
-        """Choose an event, then bet on fresh pairs until the capital or the budget says stop."""
-        source = SampledPrivacy(
-            sample=self.sample, guarantee=self.guarantee, neighbours=self.neighbours
+        """Search and bet, until the wealth or the draws say stop.
+
+        Raises
+        ------
+        DegenerateTargetError
+            If the target returns NaN or another shape, seeds itself, returns the same value on
+            all inputs tried, or raises on all of them.
+        """
+        bank = Bank(sample=self.sample, context=context)
+        race = PairRace(
+            bank=bank, guarantee=self.guarantee, pairs=self.pairs, randomness=self.randomness
         )
-        event, swapped, complement = source.pilot(context.samples(self.n_pilot), context)
-        counts = np.zeros(4, dtype=np.int64)
-        test = BettingTest(epsilon=self.guarantee.epsilon, delta=self._delta)
-        significance = unprobed(context.significance)
-        budget, limit, chunk = context.samples(self.n_samples), -math.log(significance), 0
-        refuted = False
-        while not refuted and (left := budget - int(counts.sum())) > 0:
-            rngs = context.rng(2 + 2 * chunk), context.rng(3 + 2 * chunk)
-            inside = source.draw_inside(event, min(_CHUNK, left), rngs, swapped=swapped)
-            if complement:
-                inside = ~inside[1], ~inside[0]
-            paths = counts + np.cumsum(pair_outcomes(*inside), axis=0)
-            reached = test.log_capital(paths) >= limit
-            refuted = bool(reached.any())
-            counts = paths[int(reached.argmax()) if refuted else -1]
-            chunk += 1
-        return self._outcome(
-            counts, context, event, refuted=refuted, swapped=swapped, complement=complement
+        account = BetAccount(
+            tangents=tangents_of(self.guarantee), significance=unprobed(context.significance)
         )
+        tables: dict[object, PairBets] = {}
+        for number, budget in enumerate(self._budgets(context)):
+            stop = bank.spent + budget
+            candidate = self._candidate(race, number, budget)
+            key = tuple(map(input_key, candidate.inputs))
+            table = tables.setdefault(key, PairBets(candidate=candidate, bounds=self.pairs.bounds))
+            self._bet(race, table, account, stop)
+            if number == 0:
+                bank.probed(race.random_input(Arm(candidate=candidate)), self.randomness)
+            if account.refuted:
+                break
+        if not account.refuted and self.randomness is not Randomness.NONE:
+            _require_varied(race)
+        best = max(tables.values(), key=lambda table: table.won)
+        return self._outcome(best, account, bank, context)
 
     def smallest_violation(self, context: Context) -> Power:
-        """Return a true ε of randomised response that the full budget refutes.
+        """Return the smallest loss that is refuted with probability 0.95.
 
-        With probability at least 0.95, where the pilot has found the event. Conservative: a
-        sufficient ε for one look at the end (``BettingTest.draws_needed``), to which earlier
-        looks add. Infinity where no ε suffices. The randomised response is the (ε, δ) one,
-        p = e^ε·p′ + δ with p′ = (1 − δ)/(1 + e^ε).
+        Conservative: that of one look, after the rounds of the last stage, half of which only
+        teach; of randomised response for (ε, δ)-DP, else if the release is Gaussian.
         """
-        budget, claimed = context.samples(self.n_samples), self.guarantee.epsilon
-
-        def refuted(epsilon: float) -> bool:
-            return self._pairs_needed(epsilon, unprobed(context.significance)) <= budget
-
-        largest = claimed + _LARGEST_EXCESS
-        able = refuted(largest)
-        return Power(
-            quantity=Quantity.EPSILON,
-            smallest=turn(refuted, claimed, largest, relative=1e-9).holds if able else math.inf,
-            claimed=claimed,
-            at=self._at,
-            detail="of randomised response, by the full budget",
-        )
+        rounds = _counted(self._budgets(context), single=self._single is not None)
+        significance = unprobed(context.significance)
+        return bet_violation(self.guarantee, rounds, significance=significance)
 
     def draws_needed(self, violation: float, *, significance: float) -> int:
-        """Return an ``n_samples`` that refutes such a randomised response; conservative too.
-
-        At least 100, as the check asks; the pilot is not counted in.
-        """
-        _validate.finite(violation=violation)
-        claimed = self.guarantee.epsilon
-        if not violation > claimed:
-            raise ValueError(f"violation must exceed {claimed!r}, got {violation!r}")
-        needed = self._pairs_needed(violation, unprobed(significance))
-        if math.isinf(needed):
+        """Return ``draws`` that refute a true loss of ``violation``; conservative too."""
+        rounds = rounds_needed(self.guarantee, violation, significance=unprobed(significance))
+        single = self._single is not None
+        found = fewest(
+            lambda draws: _counted(_budgets(draws, single=single), single=single) >= rounds,
+            at_least=600,
+            share=1000,
+        )
+        if found is None:
             raise ValueError(f"violation is too close to the claim, got {violation!r}")
-        return max(100, int(needed))
-
-    def _pairs_needed(self, true_epsilon: float, significance: float) -> float:
-        test = BettingTest(epsilon=self.guarantee.epsilon, delta=self._delta)
-        p_prime = (1 - self._delta) * math.exp(-true_epsilon) / (1 + math.exp(-true_epsilon))
-        return test.draws_needed(1 - p_prime, p_prime, significance=significance)
+        return found
 
     @property
-    def _at(self) -> dict[str, float]:
-        return {"delta": self._delta} if self._delta else {}
+    def _single(self) -> Candidate | None:
+        """The only pair, where there is but one."""
+        if isinstance(self.pairs, FixedPairs) and len(self.pairs.pairs) == 1:
+            return self.pairs.candidates()[0]
+        return None
 
-    @property
-    def _delta(self) -> float:
-        return self.guarantee.delta if isinstance(self.guarantee, ApproxDP) else 0.0
+    def _budgets(self, context: Context) -> list[int]:
+        draws = max(600, context.samples(self.draws))
+        return _budgets(draws, single=self._single is not None)
+
+    def _candidate(self, race: PairRace, number: int, budget: int) -> Candidate:
+        """Return the pair to bet on; a search spends its share of the budget."""
+        if (single := self._single) is not None:
+            race.arms.append(Arm(candidate=single))
+            return single
+        rng = race.bank.context.rng(_SEARCH_STREAM + number)
+        return race.round(min(_MOST_SEARCHED, round(_SEARCHED * budget)), rng).candidate
+
+    def _bet(self, race: PairRace, table: PairBets, account: BetAccount, stop: int) -> None:
+        """Bet on a pair in growing batches; probe the outputs before anything is concluded."""
+        bank, context, size = race.bank, race.bank.context, _FIRST_BATCH
+        table.teach(bank, account.tangents, context.rng(_COIN_STREAM + bank.spent))
+        batches: list[tuple[BoolArray, FloatArray]] = []
+        while bank.spent < stop and not account.refuted:
+            rng = context.rng(_COIN_STREAM + bank.spent)
+            coins = rng.random(min(size, stop - bank.spent)) < 1 / 2
+            outputs = table.deal(bank, coins)
+            for value, chosen in zip(table.candidate.inputs, (coins, ~coins), strict=True):
+                bank.keep(value, outputs[chosen])
+            table.play(account, outputs, coins)
+            if sum(len(known) for known, _ in batches) < _PROBED_OUTPUTS:
+                batches.append((coins, outputs))
+            size = min(_LARGEST_BATCH, math.ceil(_GROWTH * size))
+        if batches and self.randomness is not Randomness.NONE:
+            known, drawn = (np.concatenate(parts) for parts in zip(*batches, strict=True))
+            significance = context.significance / _MOST_STAGES
+            require_independent(drawn[known], drawn[~known], significance=significance)
 
     def _outcome(
-        self,
-        counts: IntArray,
-        context: Context,
-        event: Event,
-        *,
-        refuted: bool,
-        swapped: bool,
-        complement: bool,
+        self, best: PairBets, account: BetAccount, bank: Bank, context: Context
     ) -> Outcome:
-        pairs = int(counts.sum())
-        hits = Hits(int(counts[2] + counts[3]), int(counts[1] + counts[3]), pairs)
-        p, q = hits.rates
-        evidence = of_loss(
-            Quantity.EPSILON,
-            log_ratio(p - self._delta, q),
-            betting_lower_bound(
-                counts, delta=self._delta, significance=unprobed(context.significance)
-            ),
-            refuted=refuted,
-            at=self._at,
-            detail="of the event, valid at any time",
-            claimed=self.guarantee.epsilon,
-            confidence=1 - context.significance,
-            n_samples=2 * pairs,
-            sample=hits.as_sample(any_time=True),
-        )
+        value, neighbour = best.candidate.inputs
         return conclude(
-            evidence,
+            self._evidence(best, account, context),
             lambda: self.smallest_violation(context),
             witness=self.witness
             | {
                 "guarantee": str(self.guarantee),
-                "relation": str(self.neighbours.relation),
-                "value": np.asarray(self.neighbours.value).tolist(),
-                "neighbour": np.asarray(self.neighbours.neighbour).tolist(),
-                "swapped": swapped,
-                "complement": complement,
-                "event": event.as_data(),
+                "relation": str(best.candidate.neighbours.relation),
+                "value": input_as_data(value),
+                "neighbour": input_as_data(neighbour),
+                "family": best.candidate.family,
+                "n_samples": max(1, best.rounds // 2),
+                "draws": self.draws,
+                "spent": bank.spent,
                 "seed": context.seed,
-            },
-            note=(
-                f"{'Stopped after' if refuted else 'Not refuted by'} {pairs} pairs of at most "
-                f"{context.samples(self.n_samples)}: the {'complement of the ' * complement}event "
-                f"came up in {hits.successes / pairs:.4g} of one input's outputs and in "
-                f"{hits.neighbour_successes / pairs:.4g} of the other's."
-            ),
+            }
+            | best.as_data(),
+            note=_note(best, account, bank),
         )
+
+    def _evidence(self, best: PairBets, account: BetAccount, context: Context) -> Evidence:
+        right, wrong = best.right / max(1, best.rounds), max(best.wrong, 0.5) / max(1, best.rounds)
+        linear, loss = linear_claim(self.guarantee), event_loss(self.guarantee)
+        value = loss.of(right, wrong) if right > wrong else 0.0
+        if linear is not None:
+            value = log_ratio(right - linear.delta, wrong)
+        return of_loss(
+            loss.quantity,
+            value,
+            account.loss_bound(self.guarantee),
+            refuted=account.refuted,
+            at=loss.at,
+            detail=_DETAIL,
+            claimed=loss.claimed_at(wrong),
+            confidence=1 - context.significance,
+            n_samples=account.rounds,
+        )
+
+
+def _budgets(draws: int, *, single: bool) -> list[int]:
+    """Return the outputs of each stage."""
+    if single:
+        return [draws]
+    stages = min(_MOST_STAGES, max(1, int(math.log2(max(2.0, draws / _FIRST_STAGE + 1)))))
+    return list(halves(draws, stages))
+
+
+def _counted(budgets: list[int], *, single: bool) -> int:
+    """Return the rounds of the last stage that its power is stated for: half of those bet on."""
+    last = budgets[-1]
+    return (last if single else last - min(_MOST_SEARCHED, round(_SEARCHED * last))) // 2
+
+
+def _require_varied(race: PairRace) -> None:
+    if race.constant_everywhere:
+        raise DegenerateTargetError(
+            f"sample returned one and the same value on both inputs of all {len(race.arms)} pairs "
+            f"tried ({race.bank.spent} outputs), which says nothing about its privacy: name inputs "
+            "on which it is random, or declare Randomness.NONE (--rng none)"
+        )
+
+
+def _note(best: PairBets, account: BetAccount, bank: Bank) -> str:
+    rounds, spent = account.rounds, bank.spent
+    began = (
+        f"Refuted after {rounds} rounds" if account.refuted else f"Not refuted by {rounds} rounds"
+    )
+    return (
+        f"{began}, {spent} outputs drawn in all: the bettor's wealth is {account.wealth:.3g}, and "
+        f"{account.target:.3g} refutes. On the pair with the largest gain "
+        f"({best.candidate.family}), {best.right} of {best.right + best.wrong} bold guesses of the "
+        "input were right."
+    )

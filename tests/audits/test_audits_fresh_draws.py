@@ -66,7 +66,7 @@ def audit(name: str, target: Watched) -> Check:
             sample=target, guarantee=PureDP(1.0), neighbours=pair(), n_samples=1000
         ),
         "sequential": lambda: SequentialPrivacy(
-            sample=target, guarantee=PureDP(1.0), neighbours=pair(), n_pilot=500, n_samples=2500
+            sample=target, guarantee=PureDP(1.0), pairs=ScorePairs(sizes=(1, 2)), draws=6000
         ),
         "local": lambda: LocalPrivacy(
             randomizer=target.report, guarantee=LocalDP(1.0), n_inputs=3, n_outputs=3

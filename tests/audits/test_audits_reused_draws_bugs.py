@@ -17,6 +17,7 @@ from dpcp_audit.audits.blackbox import BlackBoxPrivacy
 from dpcp_audit.audits.local import LocalPrivacy
 from dpcp_audit.audits.membership.release_membership import MembershipInference
 from dpcp_audit.audits.sampled import SampledPrivacy
+from dpcp_audit.audits.search.pair_space import FixedPairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.audits.sequential import SequentialPrivacy
 from dpcp_audit.guarantees import Coverage, LocalDP, PureDP
@@ -76,7 +77,7 @@ def audit(name: str, times: int) -> Check:
     if name == "sampled":
         return SampledPrivacy(**pure, neighbours=pair(), n_samples=1000)
     if name == "sequential":
-        return SequentialPrivacy(**pure, neighbours=pair(), n_pilot=500, n_samples=500)
+        return SequentialPrivacy(**pure, pairs=FixedPairs((pair(),)), draws=2000)
     if name == "membership":
         return MembershipInference(**pure, neighbours=pair(), n_samples=1000)
     if name == "blackbox":

@@ -7,16 +7,27 @@ alarm with probability at most 1e-6.
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from scipy.special import expit
 from scipy.stats import binom
-from support.refusals import most_refusals
+from support.refusals import most_refusals, refusals
+from support.samplers import gaussian, pair, response
 
+from dpcp_audit.audits.bet_account import BetAccount
+from dpcp_audit.audits.guessing.tangents import tangents_of
+from dpcp_audit.audits.search.pair_space import FixedPairs
+from dpcp_audit.audits.sequential import SequentialPrivacy
+from dpcp_audit.guarantees import ApproxDP, PrivacyGuarantee, PureDP
 from dpcp_audit.mechanisms.laws import GaussianPair
-from dpcp_audit.stats.betting import BettingTest
+from dpcp_audit.stats.betting import GuessBets, levels_of, mixture_wealth
 from dpcp_audit.stats.ratio_power import draws_needed, power, smallest_violation
 from dpcp_audit.stats.ratio_test import RatioTest
+
+if TYPE_CHECKING:
+    from dpcp_audit.audits.sampled import Sampler
 
 pytestmark = pytest.mark.statistical
 
@@ -62,15 +73,60 @@ def test_the_smallest_violation_is_refuted() -> None:
     )
 
 
-@pytest.mark.parametrize(("epsilon", "delta", "q"), [(1.0, 0.0, 0.184), (0.2, 0.05, 0.3)])
-def test_bets_are_refunded_at_every_time(epsilon: float, delta: float, q: float) -> None:
-    """False alarm at most 1e-6: 2000 runs of 3000 pairs, each looked at after every pair."""
+@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 0.0), (0.2, 0.05), (0.0, 0.2)])
+def test_bets_are_refunded_at_every_time(epsilon: float, delta: float) -> None:
+    """False alarm at most 1e-6 each: 2000 runs of 1500 rounds, each looked at after every round.
+
+    On the pair that is hardest for the claim, against a bettor whose beliefs go up and down.
+    """
     rng = np.random.default_rng(3)
-    test, p = BettingTest(epsilon=epsilon, delta=delta), math.exp(epsilon) * q + delta
+    bets, shown = GuessBets(epsilon=epsilon, delta=delta), delta + (1 - delta) * expit(epsilon)
     stopped = 0
-    for _ in range(20):
-        inside, neighbour = rng.random((100, 3000)) < p, rng.random((100, 3000)) < q
-        times = test.stopping_time(inside, neighbour, significance=LEVEL)
-        stopped += int((times <= 3000).sum())
+    for _ in range(2000):
+        levels = rng.integers(0, 400, size=15).repeat(100)
+        paths = bets.log_paths(levels, rng.random(1500) < shown)
+        stopped += bool((mixture_wealth(paths) >= -math.log(LEVEL)).any())
     assert stopped <= most_refusals(2000, level=LEVEL, false_alarm=ALARM)
     assert stopped > 0  # a bet that never wins would hold any level
+
+
+STOPS = {
+    "draws": lambda account: account.rounds >= 700,
+    "a first profit": lambda account: account.wealth > 1.5,
+    "a loss": lambda account: account.wealth < 0.7,
+}
+
+
+@pytest.mark.parametrize("stop", STOPS)
+def test_the_bound_holds_wherever_one_stops(stop: str) -> None:
+    """False alarm at most 1e-6 each: 60 games of Laplace noise, stopped by a rule of one's own."""
+    tangents = tangents_of(PureDP(1.0))
+    exceeded = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        account = BetAccount(tangents=tangents, significance=LEVEL)
+        for start in range(100, 1500, 50):
+            coins = rng.random(50) < 0.5
+            outputs = np.where(coins, 0.0, 1.0) + rng.laplace(size=50)
+            scores = (1 - 2 * outputs) * (1 + 100 / start)
+            account.bet(tangents[0], levels_of(scores), (scores > 0) == coins)
+            if STOPS[stop](account):
+                break
+        exceeded += account.loss_bound(PureDP(1.0)) > 1.0
+    assert exceeded <= most_refusals(60, level=LEVEL, false_alarm=ALARM)
+
+
+@pytest.mark.parametrize(
+    ("sample", "guarantee"),
+    [
+        (response(2.0), PureDP(2.0)),
+        (gaussian(1.0), ApproxDP(1.0, EXACT_DELTA)),
+    ],
+)
+def test_a_sequential_audit_keeps_its_level(sample: Sampler, guarantee: PrivacyGuarantee) -> None:
+    """False alarm at most 1e-6 each: 40 audits of a claim that holds with equality."""
+    check = SequentialPrivacy(
+        sample=sample, guarantee=guarantee, pairs=FixedPairs((pair(0, 1),)), draws=1500
+    )
+    count = refusals(check, repetitions=40, significance=LEVEL)
+    assert count <= most_refusals(40, level=LEVEL, false_alarm=ALARM)

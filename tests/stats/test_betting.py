@@ -1,4 +1,4 @@
-"""Bets against a privacy claim: fair under it, quick against it, and what is refused."""
+"""Bets on guesses: fair on the boundary of a claim, losing inside it, and quick beyond it."""
 
 from __future__ import annotations
 
@@ -6,106 +6,108 @@ import math
 
 import numpy as np
 import pytest
-from support.samplers import context, gaussian, laplace, pair, response
+from scipy.special import expit
 
-from dpcp_audit.audits.sequential import SequentialPrivacy
-from dpcp_audit.checks import Check
-from dpcp_audit.guarantees import ZCDP, ApproxDP, LocalDP, PureDP
-from dpcp_audit.results import Verdict
-from dpcp_audit.stats.betting import BettingTest, betting_lower_bound
-
-
-def mean_factors(test: BettingTest, p: float, p_prime: float) -> np.ndarray:
-    law = np.outer([1 - p, p], [1 - p_prime, p_prime]).ravel()
-    return np.exp(test.log_factors()) @ law
-
-
-@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 0.0), (0.0, 0.1), (2.0, 0.05)])
-def test_a_bet_is_fair_on_the_boundary_and_loses_inside(epsilon: float, delta: float) -> None:
-    test = BettingTest(epsilon=epsilon, delta=delta)
-    for q in np.linspace(0, (1 - delta) / math.exp(epsilon), 9):
-        p = min(1.0, math.exp(epsilon) * q + delta)
-        assert mean_factors(test, p, q) == pytest.approx(np.ones(test.bets.size), abs=1e-12)
-        assert (mean_factors(test, 0.9 * p, q) <= 1 + 1e-12).all()
-    assert (mean_factors(test, 0.9, 0.05)[-1] > 1) == (math.exp(epsilon) * 0.05 + delta < 0.9)
-
-
-def test_stopping_times_are_those_of_the_counts() -> None:
-    rng = np.random.default_rng(0)
-    inside, neighbour = rng.random((5, 400)) < 0.6, rng.random((5, 400)) < 0.1
-    test = BettingTest(epsilon=0.5)
-    times = test.stopping_time(inside, neighbour, significance=1e-3)
-    assert times.shape == (5,)
-    for row, time in enumerate(times):
-        assert time < 400
-        for length, reached in ((time, True), (time - 1, False)):
-            index = 2 * inside[row, :length] + neighbour[row, :length]
-            capital = test.log_capital(np.bincount(index, minlength=4))
-            assert (capital >= -math.log(1e-3)) is np.bool_(reached)
-    assert (test.stopping_time(neighbour, inside, significance=0.05) == 401).all()
-
-
-def test_the_bound_inverts_the_bets() -> None:
-    counts = np.array([400, 50, 500, 50])
-    bound = betting_lower_bound(counts, significance=0.01)
-    limit = -math.log(0.01)
-    assert BettingTest(epsilon=bound).log_capital(counts) >= limit
-    assert BettingTest(epsilon=bound + 2e-4).log_capital(counts) < limit
-    assert 1 < bound < math.log(550 / 100)
-    assert betting_lower_bound(counts[[0, 2, 1, 3]], significance=0.01) == -math.inf
-
-
-def check(sample: object, guarantee: object, **keywords: int) -> SequentialPrivacy:
-    return SequentialPrivacy(sample=sample, guarantee=guarantee, neighbours=pair(), **keywords)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("bad", "good", "guarantee"),
-    [
-        (laplace(0.5), laplace(1.0), PureDP(1.0)),
-        (response(1.5), response(1.0), LocalDP(1.0)),
-        (gaussian(0.5), gaussian(1.0), ApproxDP(1.0, 0.1269)),
-    ],
+from dpcp_audit.stats.betting import (
+    LEVELS,
+    GuessBets,
+    epsilon_bound,
+    levels_of,
+    mixture_wealth,
 )
-@pytest.mark.known_bad
-def test_it_stops_early_on_half_the_noise_and_never_on_enough(
-    bad: object, good: object, guarantee: object
+
+
+def mean_factors(bets: GuessBets, level: int, right: float, wrong: float) -> np.ndarray:
+    table = bets.log_factors()
+    rest = (1 - right - wrong) * np.exp(table[:, 0, 0])
+    return wrong * np.exp(table[:, level, 0]) + right * np.exp(table[:, level, 1]) + rest
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.0, 4.0])
+@pytest.mark.parametrize("level", [20, 105, 180, LEVELS - 1])
+def test_a_bet_is_fair_at_a_tight_claim_and_loses_inside(epsilon: float, level: int) -> None:
+    bets = GuessBets(epsilon=epsilon)
+    share = float(expit(epsilon))
+    assert mean_factors(bets, level, share, 1 - share) == pytest.approx(np.ones(4), abs=1e-12)
+    assert (mean_factors(bets, level, 0.9 * share, 1 - 0.9 * share) <= 1 + 1e-12).all()
+    grows = mean_factors(bets, level, expit(epsilon + 1), expit(-epsilon - 1)) > 1
+    assert (grows == (level > 100 * epsilon)).all()
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 0.1), (0.0, 0.3), (2.0, 1e-3)])
+def test_with_a_delta_the_rule_that_gains_most_is_fair_for_the_largest_stakes(
+    epsilon: float, delta: float
 ) -> None:
-    outcome = check(bad, guarantee)(context(0, significance=1e-6))
-    assert outcome.verdict is Verdict.REFUTED
-    assert outcome.evidence.n_samples is not None
-    assert outcome.evidence.n_samples < 12_000
-    assert outcome.evidence.claimed is not None
-    assert outcome.evidence.claimed < outcome.evidence.lower <= outcome.evidence.value
-    outcome = check(good, guarantee)(context(0, significance=1e-6))
-    assert outcome.verdict is Verdict.CONSISTENT
-    assert outcome.evidence.n_samples == 40_000
-    assert outcome.evidence.lower <= guarantee.epsilon  # type: ignore[attr-defined]
+    """The hardest pair: with probability δ the coin is shown, else it is flipped as under ε-DP."""
+    bets = GuessBets(epsilon=epsilon, delta=delta)
+    shown = delta + (1 - delta) * float(expit(epsilon))
+    assert mean_factors(bets, LEVELS - 1, shown, 1 - shown) == pytest.approx(np.ones(4), abs=1e-12)
+    for guessed in np.linspace(0, 1, 5):  # fewer guesses, of those that are never wrong first
+        right = delta + guessed * (1 - delta) * float(expit(epsilon))
+        wrong = guessed * (1 - delta) * float(expit(-epsilon))
+        for level in (10, 110, 250, LEVELS - 1):
+            assert (mean_factors(bets, level, right, wrong) <= 1 + 1e-12).all()
 
 
-def test_the_complement_is_bet_on_where_it_speaks_louder() -> None:
-    """The output 1 is sure on one input and has probability 0.9 on the other."""
+def test_rates_that_two_laws_of_the_claim_allow_never_win() -> None:
+    """Any split of outputs into stakes, on random pairs of laws that are just (ε, δ)-close."""
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        epsilon = rng.uniform(0, 2)
+        laws = rng.dirichlet(np.ones(5) * 0.5, size=2)
+        delta = max(
+            float(np.maximum(a - math.exp(epsilon) * b, 0).sum()) for a, b in (laws, laws[::-1])
+        )
+        if not delta < 1:
+            continue
+        table = np.exp(GuessBets(epsilon=epsilon, delta=delta).log_factors())
+        levels, first = rng.integers(0, 400, size=5), rng.random(5) < 0.5
+        right, wrong = np.where(first, laws, laws[::-1])
+        mean = (table[:, levels, 1] @ right + table[:, levels, 0] @ wrong) / 2
+        assert (mean <= 1 + 1e-12).all()
 
-    def rare(value: float, size: int, *, rng: np.random.Generator) -> np.ndarray:
-        return (rng.random(size) < 0.9 + 0.1 * value).astype(float)
 
-    outcome = check(rare, PureDP(1.0))(context(0, significance=1e-6))
-    assert outcome.verdict is Verdict.REFUTED
+def test_paths_are_those_of_the_counts() -> None:
+    rng = np.random.default_rng(0)
+    levels, right = levels_of(rng.normal(size=300)), rng.random(300) < 0.7
+    bets = GuessBets(epsilon=0.5, delta=0.01)
+    counts = np.zeros((LEVELS, 2), dtype=np.int64)
+    np.add.at(counts, (levels, right.astype(int)), 1)
+    paths = bets.log_paths(levels, right)
+    assert paths.shape == (4, 300)
+    assert paths[:, -1] == pytest.approx(bets.log_wealth(counts))
+    assert mixture_wealth(paths)[-1] == pytest.approx(mixture_wealth(bets.log_wealth(counts)))
+    assert mixture_wealth(np.zeros(4)) == pytest.approx(0)
 
 
-def test_a_tiny_budget_is_inconclusive() -> None:
-    few = check(laplace(1.0), PureDP(5.0), n_pilot=100, n_samples=100)
-    assert isinstance(few, Check)
-    assert few.sampled
-    assert few(context(0, significance=1e-9)).verdict is Verdict.INCONCLUSIVE
+def test_the_bound_is_the_largest_claim_that_is_refuted() -> None:
+    counts = np.zeros((LEVELS, 2), dtype=np.int64)
+    counts[250] = 100, 900
+    bound = epsilon_bound(counts, significance=0.01)
+    refuted = [
+        mixture_wealth(GuessBets(epsilon=e).log_wealth(counts)) >= -math.log(0.01)
+        for e in (bound, bound * 1.02)
+    ]
+    assert refuted == [True, False]
+    assert 1.8 < bound < math.log(9)
+    assert epsilon_bound(counts, delta=0.05, significance=0.01) < bound
+    assert epsilon_bound(counts[:, ::-1], significance=0.01) == -math.inf
 
 
-def test_what_it_cannot_judge_is_refused() -> None:
-    with pytest.raises(ValueError, match="guarantee must be PureDP or ApproxDP, got ZCDP"):
-        check(laplace(1.0), ZCDP(0.5))
-    with pytest.raises(ValueError, match="must have delta < 1"):
-        check(laplace(1.0), ApproxDP(1.0, 1.0))
-    with pytest.raises(ValueError, match="n_pilot must be an integer >= 100"):
-        check(laplace(1.0), PureDP(1.0), n_pilot=50)
-    with pytest.raises(ValueError, match=r"bets must lie in \(0, 1\)"):
-        BettingTest(epsilon=1.0, bets=np.array([0.5, 1.0]))
+def test_levels_are_hundredths_of_log_odds() -> None:
+    assert levels_of(np.array([0.0, -0.509, 1.0, -np.inf, 30.0])).tolist() == [
+        0,
+        50,
+        100,
+        LEVELS - 1,
+        LEVELS - 1,
+    ]
+
+
+def test_what_is_no_claim_is_refused() -> None:
+    with pytest.raises(ValueError, match="delta must be below 1"):
+        GuessBets(epsilon=1.0, delta=1.0)
+    with pytest.raises(ValueError, match="counts must be >= 0"):
+        epsilon_bound(np.ones((3, 2)), significance=0.1)
+    with pytest.raises(ValueError, match="^right must"):
+        GuessBets(epsilon=1.0).rounds_needed(1.5, 0.0, significance=0.1)

@@ -41,7 +41,7 @@ def judge_game(guarantee: PrivacyGuarantee, played: Played, *, significance: flo
         quantity, at, claimed = loss.quantity, loss.at, loss.claimed_at(wrong)
         value = loss.of(right, wrong) if right > wrong else 0.0
         bound = delta_bound(test, played.counted, significance=significance)
-        lower = _least_loss(loss, math.exp(test.epsilon), bound)
+        lower = least_loss(loss, math.exp(test.epsilon), bound)
     return Judgement(
         evidence=of_loss(
             quantity,
@@ -62,7 +62,7 @@ def judge_game(guarantee: PrivacyGuarantee, played: Played, *, significance: flo
     )
 
 
-def _least_loss(loss: EventLoss, ratio: float, delta: float) -> float:
+def least_loss(loss: EventLoss, ratio: float, delta: float) -> float:
     """Return the least loss of two rates with r − κ·w = δ, which those of the game exceed."""
     if not delta > 0:
         return 0.0

@@ -34,7 +34,11 @@ class LogOdds:
 
     def __call__(self, outputs: FloatArray) -> FloatArray:
         """Return the log-odds of outputs of shape (size,) or (size, d)."""
-        return self.steps[np.searchsorted(self.cuts, self.feature(outputs), side="left")]
+        return self.at(self.feature(outputs))
+
+    def at(self, values: FloatArray) -> FloatArray:
+        """Return the log-odds where the feature has these values."""
+        return self.steps[np.searchsorted(self.cuts, values, side="left")]
 
     def above(self, threshold: float) -> LogOdds:
         """Return the same to two decimals, with 0 where they are below ``threshold`` in size."""
