@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from scipy.special import ndtr, ndtri
 
 from dpcp_audit.audits.loss_bounds import event_loss, log_ratio
 from dpcp_audit.decisions import refutes
@@ -12,29 +15,33 @@ from dpcp_audit.evidence import of_loss
 from dpcp_audit.guarantees import ApproxDP, PureDP
 from dpcp_audit.quantities import Quantity
 from dpcp_audit.results import Count, Evidence, Measure, Sample
+from dpcp_audit.stats.bisection import turn_by_factor
+from dpcp_audit.stats.curve_test import CurveTest
 from dpcp_audit.stats.intervals import clopper_pearson
 from dpcp_audit.stats.ratio_test import RatioTest, epsilon_lower_bound
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpcp_audit.audits.loss_bounds import EventLoss
     from dpcp_audit.guarantees import PrivacyGuarantee
     from dpcp_audit.results import PlainData
 
 _OF_EVENT = "of the event"
 _OF_COMPLEMENT = "of the event's complement"
 _LARGEST_EPSILON = 50.0
+_RESOLUTION = 0.01
+"""Of a loss that is found by inversion of a test, relatively."""
+_NOTHING = 1e-3
 
 
 class Certificate(StrEnum):
     """How the counts of an event are held against a claim."""
 
     SCORE = "score"
-    """The exactly calibrated score test, for ε-DP and (ε, δ)-DP: it spends the whole level."""
+    """An exactly calibrated test: the score test for ε-DP and (ε, δ)-DP, else that of a curve."""
     CLOPPER_PEARSON = "clopper-pearson"
     """A Clopper–Pearson box of both probabilities, for every guarantee."""
-
-    def fits(self, guarantee: PrivacyGuarantee) -> bool:
-        """Tell whether the certificate can judge the guarantee."""
-        return self is Certificate.CLOPPER_PEARSON or linear_claim(guarantee) is not None
 
 
 class Hits(NamedTuple):
@@ -107,9 +114,9 @@ def certify(
 ) -> Judgement:
     """Judge a claim by the counts of an event that was chosen before they were drawn.
 
-    A true claim is refuted with probability at most ``significance``. Guarantees that the
-    score test does not fit are judged by Clopper–Pearson limits. What the counts would have
-    refuted is told by ``event_power.smallest_violation``.
+    A true claim is refuted with probability at most ``significance``, and with nearly as much
+    where it holds with equality. What the counts would have refuted is told by
+    ``event_power.smallest_violation``.
 
     Parameters
     ----------
@@ -117,8 +124,10 @@ def certify(
         Whether the score test looks at the event's complement; chosen beforehand, too.
     """
     linear = linear_claim(guarantee)
-    if certificate is Certificate.CLOPPER_PEARSON or linear is None:
+    if certificate is Certificate.CLOPPER_PEARSON:
         return _by_limits(guarantee, hits, significance)
+    if linear is None:
+        return _by_curve(guarantee, hits, significance)
     return _by_score(linear, hits, significance, complement=complement)
 
 
@@ -164,6 +173,77 @@ def _by_score(claim: ApproxDP, hits: Hits, significance: float, *, complement: b
             sample=Hits(x, y, trials).as_sample(),
         )
     )
+
+
+def _by_curve(guarantee: PrivacyGuarantee, hits: Hits, significance: float) -> Judgement:
+    """Return the loss that the event shows, and the largest that its counts refute."""
+    p, q = hits.rates
+    loss = event_loss(guarantee)
+    p_value = _curve_p_value(guarantee, hits, significance)
+    return Judgement(
+        evidence=of_loss(
+            loss.quantity,
+            loss.of(p, q),
+            _largest_refuted(loss, hits, significance),
+            refuted=p_value <= significance,
+            at=loss.at,
+            detail=_OF_EVENT,
+            claimed=loss.claimed_at(q),
+            confidence=1 - significance,
+            n_samples=2 * hits.trials,
+            sample=hits.as_sample(),
+        ),
+        note=(
+            f"The claim allows at most {float(guarantee.power(q)):.4g} where the neighbour has "
+            f"{q:.4g}."
+        ),
+    )
+
+
+def _curve_p_value(guarantee: PrivacyGuarantee, hits: Hits, significance: float) -> float:
+    x, y, trials = hits
+    test = CurveTest(n=trials, n_prime=trials, curve=guarantee.power)
+    return test.p_value(x, y, nuisance_error=significance / 1000)
+
+
+def _largest_refuted(loss: EventLoss, hits: Hits, significance: float) -> float:
+    """Return the largest loss that the counts refute, to 1 %; 0 where none is.
+
+    It is looked for from where a box of two limits refutes, each at the level that makes it the
+    size of the test if the two counts matter alike, and along a line in the normal quantiles.
+    """
+    x, y, trials = hits
+    quantile = -float(ndtri(significance))
+    side = 2 * float(ndtr(-quantile / math.sqrt(2)))
+    p_low, _ = clopper_pearson(x, trials, significance=side)
+    _, q_high = clopper_pearson(y, trials, significance=side)
+    start, shown = loss.lower_bound(p_low, q_high), loss.of(*hits.rates)
+    if not 0 < start < math.inf:
+        return 0.0
+
+    def exceeds(value: float) -> float:
+        """Return by how many normal quantiles the counts exceed the level; refuted if >= 0."""
+        p_value = _curve_p_value(loss.allowing(value), hits, significance)
+        return -float(ndtri(p_value)) - quantile
+
+    root, beyond = math.sqrt(start), exceeds(start)
+    slope = (math.sqrt(shown) - root) / max(quantile + beyond, _NOTHING)
+    guess = max(root + slope * beyond, root / 2) ** 2
+    return _turn_near(lambda value: exceeds(value) < 0, guess)
+
+
+def _turn_near(fails: Callable[[float], bool], guess: float) -> float:
+    """Return the largest value, to 1 %, at which a condition does not hold; 0 if that is tiny."""
+    step, low, high = 1 + _RESOLUTION, guess / (1 + _RESOLUTION / 2), guess
+    while fails(low):
+        low, high, step = low / step, low, step**2
+        if low < _NOTHING * guess:
+            return 0.0
+    if high == guess:
+        high = low * step
+        while not fails(high):
+            low, high, step = high, high * step, step**2
+    return turn_by_factor(fails, low, high, ratio=1 + _RESOLUTION).fails
 
 
 def _by_limits(guarantee: PrivacyGuarantee, hits: Hits, significance: float) -> Judgement:

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import ndtr
 
 from dpcp_audit.audits.certificates import Certificate, linear_claim
 from dpcp_audit.audits.loss_bounds import event_loss
@@ -22,7 +23,7 @@ from dpcp_audit.results import Power
 from dpcp_audit.stats import rate_power
 from dpcp_audit.stats.bisection import fewest, turn
 from dpcp_audit.stats.intervals import clopper_pearson
-from dpcp_audit.stats.ratio_power import rate_detected
+from dpcp_audit.stats.ratio_power import power, rate_detected
 from dpcp_audit.stats.ratio_test import RatioTest
 
 if TYPE_CHECKING:
@@ -44,6 +45,12 @@ _BEST = "at the event that shows it best"
 _CUTS = np.linspace(-3, 8, 89)
 """The half-lines among which the one that shows a shift best is looked for."""
 _LARGEST_SHIFT = 40.0
+_RARE = 3.0
+"""Hits below which an event counts as rarer than can be told."""
+_TRIED = 3
+"""Half-lines whose power is worked out."""
+_NEAR = 1e-3
+"""The relative distance over which a curve's slope is taken."""
 
 
 @lru_cache(maxsize=256)
@@ -62,10 +69,15 @@ def smallest_violation(
         Fresh outputs of each of the two neighbours.
     """
     linear = linear_claim(guarantee)
+    boxed = certificate is Certificate.CLOPPER_PEARSON
     if isinstance(guarantee, ZCDP | RenyiDP | GaussianDP):
-        return _if_gaussian(guarantee, trials, significance)
-    if certificate is Certificate.CLOPPER_PEARSON or linear is None:
-        return _by_limits(guarantee, trials, significance)
+        shift_refuted = _shift_boxed if boxed else gaussian_shift
+        shift = shift_refuted(guarantee, trials, significance=significance)
+        return _if_gaussian(guarantee, shift)
+    if boxed or linear is None:
+        needed = rates_refuted if boxed else _rates_tested
+        rates = needed(guarantee, _RATES, trials, significance=significance)
+        return _by_rates(guarantee, rates)
     return Power(
         quantity=Quantity.EPSILON,
         smallest=_by_score(linear, trials, significance),
@@ -137,9 +149,65 @@ def _by_score(claim: ApproxDP, trials: int, significance: float) -> float:
 def gaussian_shift(guarantee: PrivacyGuarantee, trials: int, *, significance: float) -> float:
     """Return the least shift μ of N(μ, 1) against N(0, 1) at which an event is refuted.
 
-    With probability at least 0.95, by the Clopper–Pearson limits of the best half-line, at
-    ``trials`` outputs of either law; infinity where no shift below 40 is.
+    With probability at least 0.95, by the best half-line, at ``trials`` outputs of either law;
+    infinity where no shift below 40 is.
     """
+    rates = ndtr(-_CUTS)
+    tests = list(zip(_CUTS, rates, _tangents(guarantee, rates, trials), strict=True))
+
+    def refuted(shift: float) -> bool:
+        cases = [(test, float(ndtr(shift - cut)), float(q)) for cut, q, test in tests if test]
+        best = sorted(cases, key=lambda case: -_excess(*case))[:_TRIED]
+        return any(power(*case, significance=significance) >= _DETECTION for case in best)
+
+    if not refuted(_LARGEST_SHIFT):
+        return math.inf
+    return turn(refuted, 0.0, _LARGEST_SHIFT, relative=1e-4).holds
+
+
+def _excess(test: RatioTest, p: float, rate: float) -> float:
+    """Return by about how many standard errors a rate exceeds what a line allows."""
+    spread = p * (1 - p) + test.ratio**2 * max(rate, _RARE / test.n)
+    return float((p - test.ratio * rate - test.delta) / math.sqrt(spread))
+
+
+def _tangents(
+    guarantee: PrivacyGuarantee, rates: FloatArray, trials: int
+) -> list[RatioTest | None]:
+    """Return the tests of the power curve's tangents: near where it touches, those of the curve.
+
+    None where the slope is below 1, where the complement shows more, or beyond all measure.
+    """
+    nearby = rates[:, None] * np.array([1 - _NEAR, 1.0, 1 + _NEAR])
+    low, allowed, high = guarantee.power(np.minimum(nearby, 1.0)).T
+    slopes = (high - low) / (nearby[:, 2] - nearby[:, 0])
+    intercepts = np.clip(allowed - slopes * rates, 0.0, 1 - _NEAR)
+    return [
+        RatioTest(n=trials, n_prime=trials, epsilon=math.log(slope), delta=intercept)
+        if 1 <= slope <= math.exp(_LARGEST_EPSILON)
+        else None
+        for slope, intercept in zip(slopes.tolist(), intercepts.tolist(), strict=True)
+    ]
+
+
+def _rates_tested(
+    guarantee: PrivacyGuarantee, fpr: ArrayLike, trials: int, *, significance: float
+) -> FloatArray:
+    """Return the least p that the test of the curve refutes with probability 0.95."""
+    rates = np.asarray(fpr, dtype=np.float64)
+    found = [
+        math.inf
+        if test is None
+        else rate_detected(
+            test, rate, significance=significance, detection=_DETECTION, steps=_HALVINGS
+        )
+        for rate, test in zip(rates.tolist(), _tangents(guarantee, rates, trials), strict=True)
+    ]
+    return np.array(found)
+
+
+def _shift_boxed(guarantee: PrivacyGuarantee, trials: int, *, significance: float) -> float:
+    """Return the shift that the Clopper–Pearson limits of the best half-line refute."""
     from scipy.stats import binom, norm  # noqa: PLC0415  (slow to import)
 
     def limits(rates: FloatArray, share: float) -> tuple[FloatArray, FloatArray]:
@@ -156,8 +224,7 @@ def gaussian_shift(guarantee: PrivacyGuarantee, trials: int, *, significance: fl
     return turn(refuted, 0.0, _LARGEST_SHIFT, relative=1e-4).holds
 
 
-def _if_gaussian(guarantee: ZCDP | RenyiDP | GaussianDP, trials: int, significance: float) -> Power:
-    shift = gaussian_shift(guarantee, trials, significance=significance)
+def _if_gaussian(guarantee: ZCDP | RenyiDP | GaussianDP, shift: float) -> Power:
     loss = event_loss(guarantee)
     if isinstance(guarantee, GaussianDP):
         smallest = shift
@@ -200,9 +267,9 @@ def rates_refuted(
     return np.array(found)
 
 
-def _by_limits(guarantee: PrivacyGuarantee, trials: int, significance: float) -> Power:
+def _by_rates(guarantee: PrivacyGuarantee, needed: FloatArray) -> Power:
+    """Return the loss of the event of which the least multiple of the claim is refuted."""
     loss, best = event_loss(guarantee), (math.inf, math.inf, math.nan)
-    needed = rates_refuted(guarantee, _RATES, trials, significance=significance)
     for rate, p in zip(_RATES, needed.tolist(), strict=True):
         if math.isfinite(p):
             shown, claimed = loss.of(p, rate), loss.claimed_at(rate)

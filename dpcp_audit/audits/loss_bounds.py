@@ -46,12 +46,15 @@ class EventLoss:
         negative.
     claimed_at : callable
         The loss that the guarantee allows where the neighbour has the probability p′.
+    allowing : callable
+        The guarantee that a loss is the parameter of.
     """
 
     quantity: Quantity
     at: dict[str, float]
     of: Callable[[float, float], float]
     claimed_at: Callable[[float], float]
+    allowing: Callable[[float], PrivacyGuarantee]
 
     def lower_bound(self, p_low: float, q_high: float) -> float:
         """Return the least loss where p is at least ``p_low`` and p′ at most ``q_high``."""
@@ -69,7 +72,9 @@ def event_loss(guarantee: PrivacyGuarantee) -> EventLoss:
     def allowed(q: float) -> float:
         return _gaussian_loss(float(guarantee.power(q)), q)
 
-    return EventLoss(quantity=Quantity.MU, at={}, of=_gaussian_loss, claimed_at=allowed)
+    return EventLoss(
+        quantity=Quantity.MU, at={}, of=_gaussian_loss, claimed_at=allowed, allowing=GaussianDP
+    )
 
 
 @event_loss.register(PureDP)
@@ -88,13 +93,23 @@ def _(guarantee: ZCDP) -> EventLoss:
         ways = ((p, q), (q, p))
         return max(float((bernoulli_renyi(a, b, _ORDERS) / _ORDERS).max()) for a, b in ways)
 
-    return EventLoss(quantity=Quantity.RHO, at={}, of=loss, claimed_at=lambda _: guarantee.rho)
+    return EventLoss(
+        quantity=Quantity.RHO,
+        at={},
+        of=loss,
+        claimed_at=lambda _: guarantee.rho,
+        allowing=ZCDP,
+    )
 
 
 @event_loss.register(GaussianDP)
 def _(guarantee: GaussianDP) -> EventLoss:
     return EventLoss(
-        quantity=Quantity.MU, at={}, of=_gaussian_loss, claimed_at=lambda _: guarantee.mu
+        quantity=Quantity.MU,
+        at={},
+        of=_gaussian_loss,
+        claimed_at=lambda _: guarantee.mu,
+        allowing=GaussianDP,
     )
 
 
@@ -109,6 +124,7 @@ def _(guarantee: RenyiDP) -> EventLoss:
         at={"alpha": guarantee.alpha},
         of=loss,
         claimed_at=lambda _: guarantee.epsilon,
+        allowing=lambda value: RenyiDP(guarantee.alpha, value),
     )
 
 
@@ -140,7 +156,13 @@ def _log_ratio_loss(epsilon: float, delta: float) -> EventLoss:
         return max(0.0, log_ratio(p - delta, q), log_ratio(1 - q - delta, 1 - p))
 
     at = {"delta": delta} if delta else {}
-    return EventLoss(quantity=Quantity.EPSILON, at=at, of=loss, claimed_at=lambda _: epsilon)
+    return EventLoss(
+        quantity=Quantity.EPSILON,
+        at=at,
+        of=loss,
+        claimed_at=lambda _: epsilon,
+        allowing=lambda value: ApproxDP(value, delta),
+    )
 
 
 def _gaussian_loss(p: float, q: float) -> float:

@@ -25,20 +25,19 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import bdtrc, expit, gammaln, logit, ndtri, xlog1py, xlogy
+from scipy.special import expit, logit, ndtri
 
 from dpcp_audit import _validate
 from dpcp_audit.stats.bisection import turn, turns
+from dpcp_audit.stats.count_regions import Region, TwoCounts
 from dpcp_audit.stats.intervals import clopper_pearson
 
 if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray
 
-_TAIL = 36.0
-_SLACK = 2 * math.exp(-_TAIL)
 _STEP = 1.0
 _REFINEMENTS = 6
 _TOLERANCE = 0.005
@@ -46,13 +45,6 @@ _BISECTIONS = 36
 _LEAST = 1e-100
 """Of a resolution, and of a significance: below, the arithmetic gives out."""
 _LARGEST_EPSILON = 50.0
-
-
-class Region(NamedTuple):
-    """A set {x ≥ critical(y)} over consecutive counts y; both arrays have shape (m,)."""
-
-    counts: FloatArray
-    critical: FloatArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +74,10 @@ class RatioTest:
             raise ValueError(f"delta must be below 1, got {self.delta!r}")
 
     @property
+    def _counts(self) -> TwoCounts:
+        return TwoCounts(n=self.n, n_prime=self.n_prime)
+
+    @property
     def ratio(self) -> float:
         """R = e^ε."""
         return math.exp(self.epsilon)
@@ -93,7 +89,7 @@ class RatioTest:
 
     def statistic(self, x: int, y: int) -> float:
         """Return T, negative where the counts agree with the null."""
-        _check_counts(x, self.n, y, self.n_prime)
+        self._counts.require(x, y)
         excess = x / self.n - self.ratio * y / self.n_prime - self.delta
         scale = float(self._scale(np.array(self.restricted_rate(x, y))))
         return excess / scale if scale > 0 else math.copysign(math.inf, excess) if excess else 0.0
@@ -106,7 +102,7 @@ class RatioTest:
         nuisance_error : float
             Probability with which the interval for p′ may miss it; part of the p-value.
         """
-        _check_counts(x, self.n, y, self.n_prime)
+        self._counts.require(x, y)
         _validate.open_unit(nuisance_error=nuisance_error)
         t = self.statistic(x, y)
         low, high = clopper_pearson(y, self.n_prime, significance=nuisance_error)
@@ -131,21 +127,14 @@ class RatioTest:
 
     def region(self, t: float, low: float, high: float) -> Region:
         """Return the set T ≥ ``t`` > 0, where y matters at some rate p′ in [low, high]."""
-        first, last = self._window(np.array([low, high]))
-        counts = np.arange(float(first.min()), float(last.max()) + 1)
+        counts = self._counts.between(low, high)
         return Region(counts, self.critical_counts(t, counts))
 
     def rejection_probability(
         self, region: Region, p: FloatArray, p_prime: FloatArray
     ) -> FloatArray:
         """Return upper bounds, tight to 1e-15, of the region's probability at pairs of rates."""
-        first, last = self._window(p_prime) - region.counts[0]
-        total = np.empty(p.shape)
-        for i, (rate, rate_prime) in enumerate(zip(p, p_prime, strict=True)):
-            window = slice(max(0, int(first[i])), int(last[i]) + 1)
-            mass = _binomial_mass(region.counts[window], self.n_prime, float(rate_prime))
-            total[i] = mass @ _upper_tail(region.critical[window], self.n, float(rate))
-        return total + _SLACK
+        return self._counts.probability(region, p, p_prime)
 
     def boundary(self, p_prime: FloatArray) -> FloatArray:
         """Return p = R·p′ + δ."""
@@ -161,7 +150,7 @@ class RatioTest:
         rates = self._grid(first, last)
         values = self.rejection_probability(region, self.boundary(rates), rates)
         for _ in range(_REFINEMENTS):
-            between = np.maximum(values[1:], values[:-1]) * np.exp(self._dip(rates))
+            between = np.maximum(values[1:], values[:-1]) * self._lift(rates)
             wide = between > (1 + _TOLERANCE) * values.max()
             if not wide.any():
                 break
@@ -170,7 +159,7 @@ class RatioTest:
             order = np.argsort(np.concatenate([rates, middles]), kind="stable")
             rates = np.concatenate([rates, middles])[order]
             values = np.concatenate([values, added])[order]
-        inside = float((np.maximum(values[1:], values[:-1]) * np.exp(self._dip(rates))).max())
+        inside = float((np.maximum(values[1:], values[:-1]) * self._lift(rates)).max())
         slivers = [(a, b) for a, b in ((low, first), (last, high)) if a < b]
         return max([inside, *(self._corner(region, a, b) for a, b in slivers)])
 
@@ -189,17 +178,8 @@ class RatioTest:
         rates = np.unique(np.concatenate(parts))
         return rates[(rates >= first) & (rates <= last)]
 
-    def _dip(self, rates: FloatArray) -> FloatArray:
-        """Bound how far the joint log-partition dips below its chords on the boundary."""
-        p = self.boundary(rates)
-        return self.n * _chord_dip(p) + self.n_prime * _chord_dip(rates)
-
-    def _window(self, rates: FloatArray) -> FloatArray:
-        """Return the first and last y that matter at each rate (Bernstein's inequality)."""
-        mean = self.n_prime * rates
-        spread = _TAIL / 3 + np.sqrt(_TAIL**2 / 9 + 2 * mean * (1 - rates) * _TAIL)
-        first = np.maximum(0.0, np.floor(mean - spread))
-        return np.stack([first, np.minimum(float(self.n_prime), np.ceil(mean + spread))])
+    def _lift(self, rates: FloatArray) -> FloatArray:
+        return np.asarray(np.exp(self._counts.dip(self.boundary(rates), rates)))
 
     def _last_count(self, t: float) -> int:
         """Return the largest y with T(n, y) >= t, or −1: T falls with y."""
@@ -291,36 +271,3 @@ def _guess(  # noqa: PLR0917  (in the order of the public function)
 
     found = turn(exceeds, _LARGEST_EPSILON, 0.0, relative=resolution).holds
     return max(1, math.floor(found / resolution))
-
-
-def _check_counts(x: int, n: int, y: int, n_prime: int) -> None:
-    _validate.integer(x=x, y=y, at_least=0)
-    if x > n or y > n_prime:
-        raise ValueError(f"x and y must be at most n and n_prime, got {x} of {n}, {y} of {n_prime}")
-
-
-def _chord_dip(rates: FloatArray) -> FloatArray:
-    """Return how far A(η) = log(1 + e^η) dips below its chords between neighbouring rates.
-
-    It is furthest below a chord where its derivative, the rate, is the chord's slope.
-    """
-    eta, partition = logit(rates), -np.log1p(-rates)
-    rise = np.diff(eta)
-    slope = np.divide(np.diff(partition), rise, out=rates[1:].copy(), where=rise > 1e-9)
-    slope = np.clip(slope, rates[:-1], rates[1:])
-    dip = partition[:-1] + slope * (logit(slope) - eta[:-1]) + np.log1p(-slope)
-    return np.asarray(np.maximum(dip, 0.0))
-
-
-def _binomial_mass(counts: FloatArray, trials: int, rate: float) -> FloatArray:
-    log_choices = gammaln(trials + 1) - gammaln(counts + 1) - gammaln(trials - counts + 1)
-    log_mass = log_choices + xlogy(counts, rate) + xlog1py(trials - counts, -rate)
-    return np.asarray(np.exp(log_mass))
-
-
-def _upper_tail(least: FloatArray, trials: int, rate: float) -> FloatArray:
-    """Return P(Binomial(trials, rate) >= least), for least in 0..trials+1."""
-    tail = np.zeros(least.shape)
-    inside = least <= trials
-    tail[inside] = bdtrc(least[inside] - 1, trials, rate)
-    return tail

@@ -125,7 +125,6 @@ def test_the_power_of_an_event_is_the_smallest_shift_that_it_refutes() -> None:
                 claim,
                 Hits(round(trials * p), round(trials * q), trials),
                 significance=significance,
-                certificate=Certificate.CLOPPER_PEARSON,
             ).refuted
             for p, q in zip(*rates, strict=True)
         )

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from dpcp_audit.audits.certificates import Certificate, Hits, Judgement, certify
+from dpcp_audit.audits.certificates import Hits, Judgement, certify
 from dpcp_audit.audits.loss_bounds import bernoulli_renyi, event_loss
 from dpcp_audit.guarantees import ZCDP, ApproxDP, GaussianDP, PrivacyGuarantee, PureDP, RenyiDP
 from dpcp_audit.mechanisms.laws import FiniteLaw, FinitePair
@@ -32,9 +32,7 @@ def test_degenerate_rates() -> None:
 
 
 def judged(guarantee: PrivacyGuarantee, hits: Hits, significance: float = 0.05) -> Judgement:
-    return certify(
-        guarantee, hits, significance=significance, certificate=Certificate.CLOPPER_PEARSON
-    )
+    return certify(guarantee, hits, significance=significance)
 
 
 @pytest.mark.parametrize(
@@ -71,14 +69,14 @@ def test_any_trade_off_is_measured_by_the_gaussian_loss_that_it_allows() -> None
 
 @pytest.mark.parametrize("hits", [Hits(160, 60, 200), Hits(200, 100, 200), Hits(90, 0, 200)])
 def test_a_bound_is_the_parameter_that_the_region_refutes(hits: Hits) -> None:
-    """The claim with a parameter below the bound is refuted, one above it is not."""
+    """The claim with a parameter 1 % below the bound is refuted, one 2 % above it is not."""
     rho = judged(ZCDP(1e3), hits, 0.01).evidence.lower
     renyi = judged(RenyiDP(3.0, 1e3), hits, 0.01).evidence.lower
     for guarantee, refuted in (
-        (ZCDP(0.999 * rho), True),
-        (ZCDP(1.001 * rho), False),
-        (RenyiDP(3.0, 0.999 * renyi), True),
-        (RenyiDP(3.0, 1.001 * renyi), False),
+        (ZCDP(0.99 * rho), True),
+        (ZCDP(1.02 * rho), False),
+        (RenyiDP(3.0, 0.99 * renyi), True),
+        (RenyiDP(3.0, 1.02 * renyi), False),
     ):
         found = judged(guarantee, hits, 0.01)
         assert found.refuted is refuted, guarantee
