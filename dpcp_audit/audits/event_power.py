@@ -153,10 +153,11 @@ def gaussian_shift(guarantee: PrivacyGuarantee, trials: int, *, significance: fl
     infinity where no shift below 40 is.
     """
     rates = ndtr(-_CUTS)
-    tests = list(zip(_CUTS, rates, _tangents(guarantee, rates, trials), strict=True))
+    tangents = _tangents(guarantee, rates, trials)
+    tests = list(zip(_CUTS.tolist(), rates.tolist(), tangents, strict=True))
 
     def refuted(shift: float) -> bool:
-        cases = [(test, float(ndtr(shift - cut)), float(q)) for cut, q, test in tests if test]
+        cases = [(test, float(ndtr(shift - cut)), q) for cut, q, test in tests if test]
         best = sorted(cases, key=lambda case: -_excess(*case))[:_TRIED]
         return any(power(*case, significance=significance) >= _DETECTION for case in best)
 

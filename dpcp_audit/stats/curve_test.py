@@ -147,17 +147,19 @@ class CurveTest:
             return self._corner(region, low, high)
         outside = max((self._corner(region, a, b) for a, b in slivers), default=0.0)
         rates, known = self._grid(first, last), dict[tuple[float, float], float]()
+        inside = 1.0
         for _ in range(_REFINEMENTS):
             outline = _outlined(rates, self.curve(rates))
             values = self._probabilities(region, known, *outline)
             between = np.maximum(values[1:], values[:-1]) * self._lift(*outline)
+            inside = float(between.max())
             wide = between.reshape(-1, 2).max(axis=1) > (1 + _TOLERANCE) * values.max()
             if not wide.any():
                 break
             inner = rates[1:-1]
             middles = expit((logit(inner[1:]) + logit(inner[:-1]))[wide] / 2)
             rates = np.sort(np.concatenate([rates, middles]))
-        return max(outside, float(between.max()))
+        return max(outside, inside)
 
     def _lift(self, p: FloatArray, p_prime: FloatArray) -> FloatArray:
         return np.asarray(np.exp(np.minimum(self._counts.dip(p, p_prime), _LARGEST_LIFT)))
@@ -206,8 +208,10 @@ class CurveTest:
     def _grid(self, first: float, last: float) -> FloatArray:
         """Return rates from ``first`` to ``last``, and one beyond either end."""
         even, _ = self._knots(first, last)
-        ends = logit(np.array([first, last]))
-        odds = expit(np.linspace(ends[0], ends[1], 2 + math.ceil((ends[1] - ends[0]) / _STEP)))
+        ends: list[float] = logit(np.array([first, last])).tolist()
+        odds: FloatArray = expit(
+            np.linspace(ends[0], ends[1], 2 + math.ceil((ends[1] - ends[0]) / _STEP))
+        )
         inner = np.unique(np.concatenate([even, odds]).clip(first, last))
         return np.concatenate([[first / 2], inner, [(1 + last) / 2]])
 
