@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from dpcp_audit.results import Evidence, EvidenceKind, Measure, Sample
+from dpcp_audit.results import Assumption, Evidence, EvidenceKind, Measure, Sample
 
 if TYPE_CHECKING:
     from dpcp_audit.quantities import Bound, Quantity
@@ -86,6 +86,7 @@ def of_loss(
     at: dict[str, float] | None = None,
     detail: str = "",
     sample: Sample | None = None,
+    assumption: Assumption = Assumption.NONE,
 ) -> Evidence:
     """Return evidence of a loss of privacy that a test bounds from below.
 
@@ -105,4 +106,5 @@ def of_loss(
         confidence=confidence,
         n_samples=n_samples,
         sample=sample,
+        assumption=assumption,
     )

@@ -85,6 +85,19 @@ class Count:
     any_time: bool = False
 
 
+class Assumption(StrEnum):
+    """What a sampled bound takes for granted, beside the independence of its samples."""
+
+    NONE = "none"
+    """Nothing: it holds of whatever mechanism."""
+    TRADE_OFF = "trade-off"
+    """The mechanism differs from the claim in its noise alone."""
+    INDEPENDENT = "trade-off, independent"
+    """That, and canaries of one run are released independently of one another."""
+    GAUSSIAN = "Gaussian scores"
+    """The scores of a run's canaries are independent, normal and of one variance."""
+
+
 class Measure(StrEnum):
     """What a sample's numbers estimate."""
 
@@ -180,6 +193,8 @@ class Evidence(Estimate):
         Which side of the quantity the claim bounds.
     sample : Sample or None
         The counts or the variance behind a sampled number, where they are few.
+    assumption : Assumption
+        What the interval takes for granted.
     """
 
     kind: EvidenceKind
@@ -187,6 +202,7 @@ class Evidence(Estimate):
     n_samples: int | None = None
     bound: Bound = Bound.AT_MOST
     sample: Sample | None = None
+    assumption: Assumption = Assumption.NONE
 
     @classmethod
     def exact(

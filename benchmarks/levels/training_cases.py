@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from level_case import CheckTrial, LevelCase
-from scipy.special import expit
+from scipy.special import expit, ndtr
 
 from dpcp_audit.audits.training.canaries.canary_audit import CanaryAudit
 from dpcp_audit.audits.training.canaries.canary_games import GameResults
@@ -15,15 +15,28 @@ from dpcp_audit.audits.training.membership.cohorts import Cohort
 from dpcp_audit.audits.training.membership.model_attacks import LossThreshold
 from dpcp_audit.audits.training.membership.model_membership import ModelMembership
 from dpcp_audit.audits.training.membership.views import View
-from dpcp_audit.audits.training.one_run import Guesses, OneRunTheorem, binomial_p_value, refutes
+from dpcp_audit.audits.training.one_run import (
+    Guesses,
+    OneRunTheorem,
+    binomial_p_value,
+    refutes,
+    surest_guesses,
+)
+from dpcp_audit.audits.training.one_run_bounds import (
+    ScoreSums,
+    gaussian_bound,
+    independent_p_value,
+)
 from dpcp_audit.checks import Context
-from dpcp_audit.guarantees import ApproxDP, PureDP
+from dpcp_audit.guarantees import ApproxDP, GaussianDP, PureDP
 from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
 from dpcp_audit.neighbours import Relation
+from dpcp_audit.results import Assumption
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dpcp_audit._types import BoolArray, FloatArray
     from dpcp_audit.guarantees import PrivacyGuarantee
 
 _TRAINING = SubsampledGaussian(sampling_rate=1.0, steps=1, noise_multiplier=1.0)
@@ -89,6 +102,78 @@ class OneRunTrial:
         return refutes(PureDP(epsilon), counts, significance=level)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GaussianRun:
+    """Log-odds and coins of the canaries of one run that is μ-GDP for each of them.
+
+    Parameters
+    ----------
+    mu : float
+    canaries : int
+        m.
+    together : float
+        0: every canary has a noise of its own. Else the probability with which a random part of
+        the canaries is shown at once, at the largest losses that μ-GDP leaves for so rare a case;
+        the law of each canary's release is the same.
+    part : int
+        How many are shown then.
+    """
+
+    mu: float
+    canaries: int
+    together: float = 0.0
+    part: int = 0
+
+    def __call__(self, rng: np.random.Generator) -> tuple[FloatArray, BoolArray]:
+        """Return the log-odds of being in, and the coins."""
+        coins = rng.random(self.canaries) < 0.5
+        if not self.together:
+            noisy = rng.standard_normal(coins.shape) + self.mu * (coins - 0.5)
+            return self.mu * noisy, coins
+        rare = self.together * self.part / self.canaries
+        ranks = rng.random(coins.shape) * (1 - rare)
+        if rng.random() < self.together:
+            shown = rng.permutation(self.canaries)[: self.part]
+            ranks[shown] = 1 - rare * rng.random(self.part)
+        size = self.mu * np.interp(ranks, *self._sizes())
+        right = rng.random(coins.shape) < expit(size)
+        return np.where(coins == right, size, -size), coins
+
+    def _sizes(self) -> tuple[FloatArray, FloatArray]:
+        """Return the law of |N(μ/2, 1)|: probabilities and quantiles."""
+        sizes = np.linspace(0.0, 9.0 + self.mu, 20_001)
+        return ndtr(sizes - self.mu / 2) - ndtr(-sizes - self.mu / 2), sizes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OneRunBoundTrial:
+    """A bound of one run under an assumption, against 1-GDP."""
+
+    assumption: Assumption
+    together: bool = False
+    canaries: int = 400
+    guesses: int = 40
+
+    def __call__(self, seed: int, /, *, level: float, twice: bool = False) -> bool:
+        """Play one run and test 1-GDP."""
+        rng = np.random.default_rng([seed, self.guesses])
+        claim = GaussianDP(1.0)
+        run = GaussianRun(
+            mu=2.0 if twice else 1.0,
+            canaries=self.canaries,
+            together=level * self.together,
+            part=self.guesses,
+        )
+        log_odds, coins = run(rng)
+        if self.assumption is Assumption.GAUSSIAN:
+            sums, loss = ScoreSums.of(log_odds, coins), claim.epsilon_at(_DELTA)
+            return gaussian_bound(sums, delta=_DELTA, significance=level) > loss
+        seen = surest_guesses(log_odds, coins, guesses=self.guesses)
+        if self.assumption is Assumption.INDEPENDENT:
+            return independent_p_value(claim, seen) <= level
+        return refutes(claim, seen, significance=level)
+
+
 @dataclass(frozen=True, slots=True)
 class Answers:
     """Models that answer about every target by randomised response, or give all away at once.
@@ -139,6 +224,20 @@ def training_cases() -> Iterator[LevelCase]:
             claim="ε-DP, randomised response",
             trial=OneRunTrial(theorem),
         )
+    trials = {
+        ("trade-off", "μ-GDP, Gaussian"): OneRunBoundTrial(
+            assumption=Assumption.TRADE_OFF, guesses=60
+        ),
+        ("trade-off", "μ-GDP, many canaries at once"): OneRunBoundTrial(
+            assumption=Assumption.TRADE_OFF, together=True, guesses=60
+        ),
+        ("independent canaries", "μ-GDP, Gaussian"): OneRunBoundTrial(
+            assumption=Assumption.INDEPENDENT, guesses=160
+        ),
+        ("Gaussian scores", "μ-GDP, Gaussian"): OneRunBoundTrial(assumption=Assumption.GAUSSIAN),
+    }
+    for (assumed, claim), trial in trials.items():
+        yield LevelCase(auditor=f"one run, {assumed}", claim=claim, trial=trial)
     for auditor, runs, canaries in (("canaries of one run", 1, 1000), ("canaries", 500, 20)):
         yield LevelCase(
             auditor=auditor,

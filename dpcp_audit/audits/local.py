@@ -23,7 +23,7 @@ from dpcp_audit.evidence import of_loss
 from dpcp_audit.quantities import Quantity
 from dpcp_audit.results import Count, Measure, Power, Sample
 from dpcp_audit.stats.bisection import fewest, turn
-from dpcp_audit.stats.guessing_test import GuessingTest, epsilon_bound
+from dpcp_audit.stats.guessing_test import LARGEST_EPSILON, GuessingTest, epsilon_bound
 from dpcp_audit.targets.serial_probe import require_independent, unprobed
 
 if TYPE_CHECKING:
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 _DETECTION = 0.95
 _CHUNK = 2**20
 _LARGEST_EXCESS = 50.0
-_LARGEST_EPSILON = 50.0
 _LOST = 0.25
 """Guesses, all right, must be able to refute at a quarter of the significance."""
 
@@ -93,9 +92,9 @@ class LocalPrivacy:
     def __post_init__(self) -> None:
         _validate.integer(n_inputs=self.n_inputs, n_outputs=self.n_outputs, at_least=2)
         _validate.integer(n_samples=self.n_samples, at_least=200)
-        if self.guarantee.epsilon > _LARGEST_EPSILON:
+        if self.guarantee.epsilon > LARGEST_EPSILON:
             raise ValueError(
-                f"guarantee must have an ε of at most {_LARGEST_EPSILON:g}, got {self.guarantee}"
+                f"guarantee must have an ε of at most {LARGEST_EPSILON:g}, got {self.guarantee}"
             )
 
     @property

@@ -27,7 +27,7 @@ from dpcp_audit.reports.shapes import (
     SchemaError,
     one_of,
 )
-from dpcp_audit.results import EvidenceKind, Measure, PlainData, Standing, Verdict
+from dpcp_audit.results import Assumption, EvidenceKind, Measure, PlainData, Standing, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -84,7 +84,7 @@ _EVIDENCE = Record(
         "confidence": NUMBER,
         "n_samples": Maybe(COUNT),
     },
-    optional={"sample": Maybe(_SAMPLE)},
+    optional={"sample": Maybe(_SAMPLE), "assumption": one_of(Assumption)},
 )
 _ESTIMATE = Record(
     required={

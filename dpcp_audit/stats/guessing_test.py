@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray, IntArray
 
 _TAIL = 36.0
-_LARGEST_EPSILON = 50.0
+LARGEST_EPSILON = 50.0
 _HALVINGS = 26
 """They narrow a range of 50 to 1e-6."""
 
@@ -90,8 +90,8 @@ class GuessingTest:
             raise ValueError(f"guesses must not exceed rounds = {self.rounds}, got {self.guesses}")
         _validate.non_negative(epsilon=self.epsilon)
         _validate.closed_unit(delta=self.delta)
-        if self.epsilon > _LARGEST_EPSILON:
-            raise ValueError(f"epsilon must be at most {_LARGEST_EPSILON:g}, got {self.epsilon!r}")
+        if self.epsilon > LARGEST_EPSILON:
+            raise ValueError(f"epsilon must be at most {LARGEST_EPSILON:g}, got {self.epsilon!r}")
         _validate.integer(inputs=self.inputs, at_least=2)
         if self.delta and self.inputs > 2:
             raise ValueError(f"delta must be 0 of more than two inputs, got {self.delta!r}")
@@ -166,7 +166,7 @@ def epsilon_bound(test: GuessingTest, right: int, *, significance: float) -> flo
 
     if not refuted(0.0):
         return -math.inf
-    return turn(refuted, _LARGEST_EPSILON, 0.0, steps=_HALVINGS).holds
+    return turn(refuted, LARGEST_EPSILON, 0.0, steps=_HALVINGS).holds
 
 
 def delta_bound(test: GuessingTest, right: int, *, significance: float) -> float:

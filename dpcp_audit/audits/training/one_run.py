@@ -32,8 +32,10 @@ bets on independent runs (``canaries.run_bets``).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
+from functools import reduce
+from operator import add
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -50,7 +52,6 @@ if TYPE_CHECKING:
 
     from dpcp_audit._types import BoolArray, FloatArray, IntArray
     from dpcp_audit.guarantees import PrivacyGuarantee
-    from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
 
 _ROUNDING = 1e-15
 _SMALLEST = -12.0
@@ -104,6 +105,11 @@ class Guesses:
         )
 
 
+def total(groups: Sequence[Guesses]) -> Guesses:
+    """Return the guesses of all groups together."""
+    return reduce(add, groups)
+
+
 def top_guesses(scores: FloatArray, members: BoolArray, *, guesses: int) -> Guesses:
     """Guess "in" for the canaries of the largest scores, to six decimals; of equal ones, the first.
 
@@ -125,6 +131,22 @@ def top_guesses(scores: FloatArray, members: BoolArray, *, guesses: int) -> Gues
     best = falling(scores.ravel())[:guesses]
     correct = int(members.ravel()[best].sum())
     return Guesses(correct=correct, guesses=guesses, canaries=scores.size)
+
+
+def surest_guesses(log_odds: FloatArray, members: BoolArray, *, guesses: int) -> Guesses:
+    """Guess the canaries whose log-odds of being in are largest in size, "in" or "out".
+
+    Parameters
+    ----------
+    log_odds : ndarray of float
+        Positive where a canary is rather in; of any shape.
+    members : ndarray of bool
+        Which canaries were in, of the same shape.
+    guesses : int
+        How many to guess.
+    """
+    said = log_odds > 0
+    return top_guesses(np.abs(log_odds), said == members, guesses=guesses)
 
 
 def falling(scores: FloatArray) -> IntArray:
@@ -218,28 +240,6 @@ def epsilon_lower_bound(
         return refutes(claim, *groups, significance=significance)
 
     return largest_refuted(refuted, low=0.0, high=_LARGEST_EPSILON, resolution=_RESOLUTION)
-
-
-def training_epsilon_lower_bound(
-    training: SubsampledGaussian, *groups: Guesses, delta: float, significance: float
-) -> float:
-    """Return a lower bound of ε(``delta``) among trainings that differ in the noise alone.
-
-    The largest noise multipliers are refuted, each by its own region; ε of the smallest of them.
-    It is a bound for this family of mechanisms and no other. To 1.4 % of the noise, between a
-    sixteenth and 16 times that of ``training``; 0 where none is refuted.
-    """
-
-    def noisier(fewer: float) -> SubsampledGaussian:
-        return replace(training, noise_multiplier=training.noise_multiplier * 2**-fewer)
-
-    def refuted(fewer: float) -> bool:
-        return refutes(noisier(fewer), *groups, significance=significance)
-
-    if not refuted(-4.0):
-        return 0.0
-    found = largest_refuted(refuted, low=-4.0, high=4.0, resolution=0.02)
-    return noisier(found).epsilon_at(delta)
 
 
 def largest_refuted(

@@ -28,7 +28,7 @@ from dpcp_audit.reports.findings.severity import (
     times_of,
 )
 from dpcp_audit.reports.findings.witness import short, telling
-from dpcp_audit.results import EvidenceKind, Standing, Verdict
+from dpcp_audit.results import Assumption, EvidenceKind, Standing, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -48,6 +48,13 @@ _HOW = {
     EvidenceKind.EXACT: "computed; the interval is an enclosure, or the numerical error",
     EvidenceKind.CERTIFIED: "sampled; the interval holds at the stated confidence",
     EvidenceKind.INDICATIVE: "an indication, without a guarantee",
+}
+_TAKEN = {
+    Assumption.NONE: "",
+    Assumption.TRADE_OFF: "that the mechanism differs from the claim in its noise alone",
+    Assumption.INDEPENDENT: "that the mechanism differs from the claim in its noise alone, and "
+    "releases the canaries of a run independently",
+    Assumption.GAUSSIAN: "that the canaries' scores are independent, normal and of one variance",
 }
 STANDINGS = {
     Standing.PAPER: "the paper's own claim, as printed",
@@ -250,6 +257,8 @@ def _facts(finding: Mapping[str, Any], seed: object) -> tuple[tuple[str, str], .
     if told := power_sentence(finding.get("power")):
         facts.append(("Power", told))
     facts.append(("Method", _HOW[EvidenceKind(evidence["kind"])]))
+    if taken := _TAKEN[Assumption(evidence.get("assumption") or Assumption.NONE)]:
+        facts.append(("The interval assumes", taken))
     return (*facts, *_proof(finding), *_claim(finding), *_location(finding))
 
 

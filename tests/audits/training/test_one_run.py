@@ -17,8 +17,8 @@ from dpcp_audit.audits.training.one_run import (
     p_value,
     refutes,
     top_guesses,
-    training_epsilon_lower_bound,
 )
+from dpcp_audit.audits.training.one_run_bounds import trade_off_bound
 from dpcp_audit.guarantees import ApproxDP, PureDP
 from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
 
@@ -100,9 +100,7 @@ def test_a_gaussian_that_nobody_claimed_refutes_randomised_response() -> None:
     response = PureDP(1.0)
     typical = Guesses(correct=1462, guesses=2000, canaries=2000)  # 2000·e/(1 + e)
     assert not refutes(response, typical, significance=0.05)
-    taken_for_gaussian = training_epsilon_lower_bound(
-        GAUSSIAN, typical, delta=1e-5, significance=0.05
-    )
+    taken_for_gaussian = trade_off_bound(GAUSSIAN, typical, delta=1e-5, significance=0.05)
     assert taken_for_gaussian > 1.5 * response.epsilon
     assert epsilon_lower_bound(typical, delta=0.0, significance=0.05) <= response.epsilon
 
@@ -117,7 +115,7 @@ def test_lower_bounds_come_near_the_truth() -> None:
 def test_the_claims_own_region_is_sharper_than_epsilon_and_delta() -> None:
     guesses = Guesses(correct=271, guesses=307, canaries=10_240)
     training = SubsampledGaussian(sampling_rate=1 / 15, steps=100, noise_multiplier=1.0827)
-    inside = training_epsilon_lower_bound(training, guesses, delta=1e-5, significance=0.05)
+    inside = trade_off_bound(training, guesses, delta=1e-5, significance=0.05)
     anywhere = epsilon_lower_bound(guesses, delta=1e-5, significance=0.05)
     binomial = epsilon_lower_bound(
         guesses, delta=1e-5, significance=0.05, theorem=OneRunTheorem.BINOMIAL
@@ -139,7 +137,7 @@ def test_nothing_is_refuted_by_wrong_guesses() -> None:
     none = Guesses(correct=0, guesses=100, canaries=100)
     assert p_value(PureDP(0.1), none) == binomial_p_value(PureDP(0.1), none) == 1
     assert epsilon_lower_bound(none, delta=0.0, significance=0.05) == 0
-    assert training_epsilon_lower_bound(GAUSSIAN, none, delta=1e-5, significance=0.05) == 0
+    assert trade_off_bound(GAUSSIAN, none, delta=1e-5, significance=0.05) == 0
 
 
 def test_certain_guesses_have_tiny_p_values() -> None:

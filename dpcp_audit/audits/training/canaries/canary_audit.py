@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from functools import partial, reduce
+from operator import add
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +18,6 @@ from dpcp_audit.audits.training.canaries.guess_counts import (
     grouped,
     guessed,
     ranked_of,
-    total,
 )
 from dpcp_audit.audits.training.canaries.run_bets import RunBets, ranked
 from dpcp_audit.audits.training.one_run import (
@@ -24,15 +25,22 @@ from dpcp_audit.audits.training.one_run import (
     OneRunTheorem,
     epsilon_lower_bound,
     refutes,
-    training_epsilon_lower_bound,
+    total,
+)
+from dpcp_audit.audits.training.one_run_bounds import (
+    ScoreSums,
+    gaussian_bound,
+    trade_off_bound,
+    unassuming_bound,
 )
 from dpcp_audit.checks import whole
 from dpcp_audit.decisions import conclude
 from dpcp_audit.evidence import of_loss
 from dpcp_audit.figures import Figure, FigureKind, Series
 from dpcp_audit.neighbours import Relation
+from dpcp_audit.outcome_tables import Table, TableColumn
 from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import Evidence, Outcome, PlainData, Power
+from dpcp_audit.results import Assumption, Evidence, Outcome, PlainData, Power
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -129,6 +137,7 @@ class CanaryAudit:
                 for part in (blocks(played) if self.runs > 1 else beginnings(played, _POINTS))
             ],
         }
+        result["sums"] = asdict(ScoreSums.of(played.scores, played.members))
         if self._bets(context):
             best = ranked(played.scores, played.members)
             result["scores"] = np.round(best.scores, 3).tolist()
@@ -141,7 +150,8 @@ class CanaryAudit:
         groups = grouped([part for result in results for part in result["claim"]])
         half = context.significance / 2
         strict, by_claim = self.certificates(context, results)
-        usual = self._bound(context, results, significance=_USUAL)
+        bounds = self.bounds(context, results)
+        usual = bounds[Assumption.NONE]
         evidence = of_loss(
             Quantity.EPSILON,
             usual,
@@ -160,9 +170,24 @@ class CanaryAudit:
             lambda: self._without_noise(results, groups, significance=half),
             detect=math.inf,
             witness=self.witness | {"guarantee": str(self.claim), "seed": context.seed},
-            note=self._note(context, groups, strict, usual),
+            note=self._note(context, groups, strict, usual, bounds[Assumption.TRADE_OFF]),
             figures=(self._figure(context, results, accounted),),
+            tables=(_bounds_table(bounds, self.delta, accounted),),
         )
+
+    def bounds(self, context: Context, results: Sequence[PlainData]) -> dict[Assumption, float]:
+        """Return lower bounds of ε(δ) at 95 % confidence each, by what they take for granted."""
+        groups = grouped([part for result in results for part in result["claim"]])
+        family = partial(
+            trade_off_bound, self.claim, *groups, delta=self.delta, significance=_USUAL
+        )
+        sums = reduce(add, (ScoreSums(**result["sums"]) for result in results))
+        return {
+            Assumption.NONE: self._bound(context, results, significance=_USUAL),
+            Assumption.TRADE_OFF: family(),
+            Assumption.INDEPENDENT: family(assumption=Assumption.INDEPENDENT),
+            Assumption.GAUSSIAN: gaussian_bound(sums, delta=self.delta, significance=_USUAL),
+        }
 
     def certificates(self, context: Context, results: Sequence[PlainData]) -> tuple[float, bool]:
         """Return what decides, each at half of the significance.
@@ -189,7 +214,7 @@ class CanaryAudit:
         twin = total(grouped([part for result in results for part in result["noiseless"]]))
         seen, smallest = foreseen(groups, twin), math.inf
         if refutes(self.claim, *seen, significance=significance):
-            smallest = training_epsilon_lower_bound(
+            smallest = trade_off_bound(
                 self.claim, *seen, delta=self.delta, significance=significance
             )
         return Power(
@@ -205,7 +230,7 @@ class CanaryAudit:
     ) -> Evidence:
         """Return the ε that right guesses show among trainings that differ in the noise alone."""
         strict, usual = (
-            training_epsilon_lower_bound(self.claim, *groups, delta=self.delta, significance=level)
+            trade_off_bound(self.claim, *groups, delta=self.delta, significance=level)
             for level in (significance, _USUAL)
         )
         return of_loss(
@@ -218,6 +243,7 @@ class CanaryAudit:
             claimed=accounted,
             confidence=1 - context.significance,
             n_samples=total(groups).canaries,
+            assumption=Assumption.TRADE_OFF,
         )
 
     def _runs(self, context: Context) -> int:
@@ -232,7 +258,7 @@ class CanaryAudit:
         """Return the bound of ε(δ) that assumes nothing of the mechanism."""
         if not self._bets(context):
             groups = self._epsilon_groups(results)
-            return epsilon_lower_bound(*groups, delta=self.delta, significance=significance)
+            return unassuming_bound(*groups, delta=self.delta, significance=significance)
         first = max(1, len(results) // _PILOT)
         pilot, rest = ranked_of(results[:first]), ranked_of(results[first:])
         bets = RunBets.chosen(
@@ -246,13 +272,15 @@ class CanaryAudit:
         return bets.lower_bound(rest, significance=significance)
 
     def _note(
-        self, context: Context, groups: Sequence[Guesses], strict: float, usual: float
+        self,
+        context: Context,
+        groups: Sequence[Guesses],
+        strict: float,
+        usual: float,
+        family: float,
     ) -> str:
         accounted, runs = self.claim.epsilon_at(self.delta), self._runs(context)
         guesses = total(groups)
-        family = training_epsilon_lower_bound(
-            self.claim, *groups, delta=self.delta, significance=_USUAL
-        )
         return (
             f"Accounted: ε = {accounted:.4g}. Certified without any assumption about the "
             f"mechanism: {_of(usual, accounted)} at 95 % confidence, "
@@ -294,7 +322,7 @@ class CanaryAudit:
             return [
                 (
                     part.canaries,
-                    epsilon_lower_bound(part, delta=self.delta, significance=_USUAL),
+                    unassuming_bound(part, delta=self.delta, significance=_USUAL),
                     self._binomial(part),
                 )
                 for part in parts
@@ -315,6 +343,27 @@ class CanaryAudit:
     def _epsilon_groups(self, results: Sequence[PlainData]) -> list[Guesses]:
         parts = [part for result in results for part in result["epsilon"]]
         return grouped(parts if self.runs > 1 else parts[-1:])
+
+
+def _bounds_table(bounds: dict[Assumption, float], delta: float, accounted: float) -> Table:
+    shares = [bound / accounted for bound in bounds.values()]
+    return Table(
+        title=f"Certified ε at δ = {delta:g} and 95 % confidence, by what is assumed",
+        columns=[
+            TableColumn(name="assumption", texts=[str(assumption) for assumption in bounds]),
+            TableColumn(
+                name="ε at least",
+                texts=[f"{bound:.3g}" for bound in bounds.values()],
+                values=list(bounds.values()),
+            ),
+            TableColumn(
+                name="share of the accounted", texts=[f"{s:.2f}" for s in shares], values=shares
+            ),
+        ],
+        notes=[
+            "A bound that assumes something is none where that is false, and refutes nothing here."
+        ],
+    )
 
 
 def _of(bound: float, accounted: float) -> str:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from functools import reduce
-from operator import add
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +11,7 @@ from scipy.stats import betabinom
 
 from dpcp_audit.audits.training.canaries.canary_games import GameResults
 from dpcp_audit.audits.training.canaries.run_bets import Ranked
-from dpcp_audit.audits.training.one_run import Guesses, top_guesses
+from dpcp_audit.audits.training.one_run import Guesses, top_guesses, total
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,11 +48,6 @@ def grouped(parts: Sequence[dict[str, int]]) -> list[Guesses]:
     guesses = [Guesses(**part) for part in parts]
     size = math.ceil(len(guesses) / _GROUPS)
     return [total(guesses[i : i + size]) for i in range(0, len(guesses), size)]
-
-
-def total(groups: Sequence[Guesses]) -> Guesses:
-    """Return the guesses of all groups together."""
-    return reduce(add, groups)
 
 
 def foreseen(groups: Sequence[Guesses], twin: Guesses) -> list[Guesses]:

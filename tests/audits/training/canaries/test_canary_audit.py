@@ -10,8 +10,8 @@ from scipy.stats import binom
 
 from dpcp_audit.audits.training.canaries.canary_audit import CanaryAudit
 from dpcp_audit.audits.training.canaries.canary_games import GameResults
-from dpcp_audit.audits.training.canaries.guess_counts import foreseen, total
-from dpcp_audit.audits.training.one_run import Guesses
+from dpcp_audit.audits.training.canaries.guess_counts import foreseen
+from dpcp_audit.audits.training.one_run import Guesses, total
 from dpcp_audit.checks import Chunked, Context
 from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
 from dpcp_audit.neighbours import Relation
