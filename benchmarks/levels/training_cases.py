@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -135,14 +136,16 @@ class GaussianRun:
         if rng.random() < self.together:
             shown = rng.permutation(self.canaries)[: self.part]
             ranks[shown] = 1 - rare * rng.random(self.part)
-        size = self.mu * np.interp(ranks, *self._sizes())
+        size = self.mu * np.interp(ranks, *_sizes(self.mu))
         right = rng.random(coins.shape) < expit(size)
         return np.where(coins == right, size, -size), coins
 
-    def _sizes(self) -> tuple[FloatArray, FloatArray]:
-        """Return the law of |N(μ/2, 1)|: probabilities and quantiles."""
-        sizes = np.linspace(0.0, 9.0 + self.mu, 20_001)
-        return ndtr(sizes - self.mu / 2) - ndtr(-sizes - self.mu / 2), sizes
+
+@lru_cache(maxsize=4)
+def _sizes(mu: float) -> tuple[FloatArray, FloatArray]:
+    """Return the law of |N(μ/2, 1)|: probabilities and quantiles."""
+    sizes = np.linspace(0.0, 9.0 + mu, 20_001)
+    return ndtr(sizes - mu / 2) - ndtr(-sizes - mu / 2), sizes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
