@@ -84,6 +84,8 @@ class CheckSpec:
         Seconds for all claims together, from which ``draws`` is planned.
     draws : int or None
         Calls of the target for each claim; None before it is planned.
+    sequential : bool
+        Whether privacy claims are tested by bets that stop as soon as the answer is clear.
     location : SourceLocation or None
         Where the target is written, once that is known.
     """
@@ -155,6 +157,12 @@ class CheckSpec:
             "calls of the target for each claim, instead of a budget: a run that repeats exactly "
             "(in Python and pytest: 20000 by default)",
             metavar="N",
+        ),
+    )
+    sequential: bool = field(
+        default=False,
+        metadata=option(
+            Flag(), "test privacy claims by bets, and stop as soon as the answer is clear"
         ),
     )
     location: SourceLocation | None = None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from dpcp_audit._format import all_digits
 from dpcp_audit.audits import blackbox
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy
+from dpcp_audit.audits.sequential import SequentialPrivacy
 from dpcp_audit.errors import UsageError
 from dpcp_audit.guarantees import ZCDP, ApproxDP, Coverage, GaussianDP, LocalDP, RenyiDP
 from dpcp_audit.neighbours import Relation
@@ -51,9 +52,9 @@ class TargetPrivacy:
         return True
 
     def __call__(self, context: Context) -> Outcome:
-        """Open the target and audit it as a black box."""
+        """Open the target and audit it as a black box, in stages or by bets."""
         with self.spec.target.open() as target:
-            audit = BlackBoxPrivacy(
+            audit = (SequentialPrivacy if self.spec.sequential else BlackBoxPrivacy)(
                 sample=target,
                 guarantee=self.guarantee,
                 pairs=pair_space(self.spec),
