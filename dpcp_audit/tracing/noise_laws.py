@@ -257,6 +257,28 @@ class BinomialLaw(_Counted):
         return 0.0, float(self.n)
 
 
+@dataclass(frozen=True, slots=True)
+class CategoricalLaw(_Counted):
+    """P(Z = k) for k = 0, 1, ..."""
+
+    name: ClassVar[str] = "choice"
+
+    masses: tuple[float, ...]
+
+    def log_point(self, z: FloatArray) -> FloatArray:
+        """Return the log-mass at z."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(np.array(self.masses)[np.asarray(z, dtype=np.intp)]))
+
+    def values(self) -> FloatArray:
+        """Return all places."""
+        return np.arange(float(len(self.masses)))
+
+    def support(self) -> tuple[float, float]:
+        """Return the first and the last place."""
+        return 0.0, len(self.masses) - 1.0
+
+
 NORMAL, LAPLACE, EXPONENTIAL, GUMBEL, UNIFORM = (
     _Normal(),
     _Laplace(),

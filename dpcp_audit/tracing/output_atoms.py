@@ -11,6 +11,7 @@ import numpy as np
 from dpcp_audit._plain_data import is_record, is_sequence
 from dpcp_audit._types import is_array
 from dpcp_audit.tracing.path_runs import SAME
+from dpcp_audit.tracing.step_numbers import StepNumber
 from dpcp_audit.tracing.trace_errors import UnfollowableError
 from dpcp_audit.tracing.traced_arrays import values_of
 from dpcp_audit.tracing.traced_numbers import Traced
@@ -43,6 +44,8 @@ def _atoms(value: Any, line: Line, depth: int) -> Iterator[Atom]:
         raise UnfollowableError("the output is nested too deeply", line)
     if isinstance(value, Traced):
         yield _plain(value.read())
+    elif isinstance(value, StepNumber):
+        yield cast("Any", value)
     elif value is None or isinstance(
         value, bool | int | float | complex | str | bytes | np.generic
     ):

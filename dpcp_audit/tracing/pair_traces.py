@@ -20,6 +20,7 @@ from dpcp_audit.tracing.loss_samples import LossSample
 from dpcp_audit.tracing.path_losses import Divergence, path_loss, require_replay
 from dpcp_audit.tracing.path_runs import SampledRun
 from dpcp_audit.tracing.path_tree import pair_of, release_law, rounded_output
+from dpcp_audit.tracing.symbolic_runs import ProductLaw, product_pair
 from dpcp_audit.tracing.target_calls import TracedTarget
 from dpcp_audit.tracing.trace_errors import (
     NeedsValuesError,
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from dpcp_audit.tracing.path_losses import DrawLoss, PathLoss
     from dpcp_audit.tracing.trace_errors import Line
 
+Support = dict[Any, float] | ProductLaw
+"""What knows the outputs of positive probability."""
 REPLAYS = 12
 """Paths that are replayed on their own input."""
 _TREE = 1000
@@ -200,13 +203,12 @@ def trace_target(
         for each, _ in ways:
             for seed in range(replays):
                 require_replay(target, each, seed)
-        laws = _laws(target, x, neighbour)
+        exact, laws = _laws(target, x, neighbour)
         seeds = generator.integers(2**62, size=(len(ways), draws))
         paths, values = _paths(target, ways, seeds)
         _require_support(target, laws, paths)
     except UnfollowableError as end:
         return _unfollowed(end)
-    exact = pair_of(*laws) if laws else None
     everything = [path for direction in paths for path in direction]
     leaks, unfollowed = _remarks(everything)
     return PairTrace(
@@ -235,16 +237,27 @@ def _is_release(path: PathLoss) -> bool:
     return path.certain or (path.released and path.divergence is None)
 
 
-def _laws(target: TracedTarget, x: Any, neighbour: Any) -> list[dict[Any, float]]:
-    """Return the whole laws of the output on both inputs; none where they are not finite."""
+def _laws(
+    target: TracedTarget, x: Any, neighbour: Any
+) -> tuple[FinitePair | None, Sequence[Support]]:
+    """Return the whole laws of the output, and its supports; none where they are not finite."""
     try:
-        return [release_law(target, each, most=_TREE) for each in (x, neighbour)]
+        products = [ProductLaw.of(target, each) for each in (x, neighbour)]
+        product = product_pair(*products)
+    except (NotFiniteError, UnfollowableError):
+        product = None
+    else:
+        if product is not None:
+            return product, products
+    try:
+        laws = [release_law(target, each, most=_TREE) for each in (x, neighbour)]
     except NotFiniteError:
-        return []
+        return None, ()
+    return pair_of(*laws), laws
 
 
 def _require_support(
-    target: TracedTarget, laws: Sequence[Mapping[Any, float]], paths: Sequence[Sequence[PathLoss]]
+    target: TracedTarget, laws: Sequence[Support], paths: Sequence[Sequence[PathLoss]]
 ) -> None:
     """Make sure that every path returned what its law has: else there is other randomness."""
     for law, direction in zip(laws, paths, strict=False):

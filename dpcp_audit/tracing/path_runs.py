@@ -91,9 +91,12 @@ class PathRun:
     ----------
     live : bool
         Whether a generator draws; a replay has NaN in place of every draw.
+    symbolic : bool
+        Whether it computes with all that may be drawn at once.
     """
 
     live: ClassVar[bool] = False
+    symbolic: ClassVar[bool] = False
 
     def __init__(self, *, values: bool = False) -> None:
         self.values = values
@@ -200,7 +203,7 @@ class PathRun:
                 draw.settled = True
         return value
 
-    def compare(self, left: Traced, how: Ordering, right: Any) -> bool:
+    def compare(self, left: Traced, how: Ordering, right: Any) -> Any:
         """Observe a comparison."""
         form: Any = left - right
         if not isinstance(form, Traced):

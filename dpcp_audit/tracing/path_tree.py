@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 MOST_PATHS = 20_000
 """Paths of one input that are run before the tree counts as not finite."""
-_ROUNDED = 1e-8
+ROUNDED = 1e-8
 """Relative difference of two outputs that may be one, after rounding to 10 digits."""
 _PROBES = 16
 _HOPELESS = 1
@@ -294,4 +294,4 @@ def _matched(output: Any, law: Mapping[Any, float], alone: Sequence[Any]) -> Any
     """Return an output as the other law has it, if it has it but for rounding."""
     if output in law:
         return output
-    return next((other for other in alone if same_atoms(output, other, _ROUNDED)), output)
+    return next((other for other in alone if same_atoms(output, other, ROUNDED)), output)

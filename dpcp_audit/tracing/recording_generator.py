@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcp_audit.tracing import noise_laws
+from dpcp_audit.tracing.noise_laws import CategoricalLaw
 from dpcp_audit.tracing.observations import SEED
 from dpcp_audit.tracing.path_runs import RevealedDraw
 from dpcp_audit.tracing.scipy_laws import scipy_law
 from dpcp_audit.tracing.source_lines import target_line
+from dpcp_audit.tracing.step_numbers import StepNumber
 from dpcp_audit.tracing.trace_errors import NotFiniteError, UnfollowableError
 from dpcp_audit.tracing.traced_arrays import traced_array, traced_in, values_in, values_of
 from dpcp_audit.tracing.traced_numbers import Traced, is_plain
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from dpcp_audit._types import FloatArray
+    from dpcp_audit.tracing.draws import NoiseDraw
     from dpcp_audit.tracing.noise_laws import NoiseLaw
     from dpcp_audit.tracing.path_runs import PathRun
     from dpcp_audit.tracing.trace_errors import Line
@@ -139,6 +142,9 @@ class RecordingGenerator(_Generator):
         """NoiseDraw whole numbers, revealed as they are drawn."""
         low, high = values_of(low), values_of(high)
         first, last = (0, low) if high is None else (low, high)
+        if self.path.symbolic and np.ndim(first) == np.ndim(last) == 0:
+            width = int(last) + bool(endpoint) - int(first)
+            return first + self._picked("integers", width, None, size)
         if np.ndim(first) or np.ndim(last):
             return self.reveal_other(
                 "integers", (low, high, size), {"dtype": dtype, "endpoint": endpoint}
@@ -167,6 +173,9 @@ class RecordingGenerator(_Generator):
         """NoiseDraw elements; their places are revealed as they are drawn."""
         count = int(values_of(a)) if np.ndim(a) == 0 else np.shape(a)[axis]
         weights = None if p is None else np.asarray(values_of(p), dtype=np.float64)
+        if self.path.symbolic and replace and np.ndim(a) <= 1:
+            listed = None if np.ndim(a) == 0 else np.asarray(a).tolist()
+            return self._picked("choice", count, weights, size, listed)
         if not replace and weights is not None and size is not None:
             places = self.reveal_other(
                 "choice", (count, size, replace, weights), {"shuffle": shuffle}
@@ -274,6 +283,9 @@ class RecordingGenerator(_Generator):
             self.path.silent.add(line)
             return loc
         draw = self.path.new_draw(law, name, line, (value - loc) / scale)
+        values = law.values() if self.path.symbolic else None
+        if values is not None:
+            return _stepping(draw, [loc + scale * each for each in values.tolist()])
         return Traced(self.path, value, loc, {draw: scale}, pure=True)
 
     def additive(self, name: str, law: NoiseLaw, loc: float, scale: float) -> Any:
@@ -328,6 +340,28 @@ class RecordingGenerator(_Generator):
     def _reveal(self, *parts: Any) -> Any:
         return self.path.choose(RevealedDraw(*parts))
 
+    def _picked(
+        self,
+        name: str,
+        count: int,
+        weights: FloatArray | None,
+        size: Any,
+        values: Sequence[Any] | None = None,
+    ) -> Any:
+        """Return independent choices, each for all that may be drawn."""
+        if count > _MOST:
+            return _no_options()
+        masses = np.full(count, 1 / count) if weights is None else weights
+        shape, line = _shape((), size), target_line()
+        law = CategoricalLaw(tuple((masses / masses.sum()).tolist()))
+        listed = range(len(masses)) if values is None else values
+        cuts = tuple(k + 0.5 for k in range(len(masses) - 1))
+        numbers = np.empty(shape or (), dtype=object)
+        for place in np.ndindex(numbers.shape):
+            draw = self.path.new_draw(law, name, line)
+            numbers[place] = StepNumber(draw, cuts, tuple(listed))
+        return numbers[()] if shape is None else traced_array(numbers)
+
     def _order(self, count: int) -> Any:
         return self._reveal(
             "permutation",
@@ -378,6 +412,12 @@ _FOLLOWED = frozenset(vars(RecordingGenerator)) | {"bit_generator"}
 for _name in dir(_Generator):
     if not _name.startswith("_") and _name not in _FOLLOWED:
         setattr(RecordingGenerator, _name, _revealing(_name))
+
+
+def _stepping(draw: NoiseDraw, values: Sequence[Any]) -> StepNumber:
+    """Return a value for each whole number from 0, of a discrete draw."""
+    plain = tuple(int(each) if float(each).is_integer() else each for each in values)
+    return StepNumber(draw, tuple(place + 0.5 for place in range(len(plain) - 1)), plain)
 
 
 def _no_options() -> list[Any]:

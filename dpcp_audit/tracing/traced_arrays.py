@@ -9,12 +9,14 @@ are one observation: which element is the largest. Every other function of NumPy
 
 from __future__ import annotations
 
+import bisect
 import operator
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from dpcp_audit._plain_data import is_list
+from dpcp_audit.tracing.step_numbers import StepNumber, inverted, mapped
 from dpcp_audit.tracing.traced_numbers import Traced, is_plain
 
 if TYPE_CHECKING:
@@ -36,6 +38,8 @@ class TracedArray(np.ndarray):
         """Return the values, read, in another type; objects stay traced."""
         if np.dtype(dtype) == object:
             return super().astype(dtype, *args, **kwargs)
+        if is_symbolic(self):
+            return _wrapped(mapped(np.dtype(dtype).type, self))
         return values_of(self).astype(dtype, *args, **kwargs)
 
     def argmax(self, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Any:
@@ -137,6 +141,8 @@ def apply_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: Any) -
         plain = [_scalar(each) for each in inputs]
         if not any(each is None for each in plain):
             return _OPERATORS[ufunc](*plain)
+    if not kwargs and method == "__call__" and any(map(is_symbolic, inputs)):
+        return _symbolic_ufunc(ufunc, inputs)
     kwargs = {key: value for key, value in kwargs.items() if not _is_default(key, value)}
     targets = kwargs.pop("out", None)
     if ufunc is np.add and method == "reduce" and not kwargs.keys() - {"axis"}:
@@ -154,9 +160,27 @@ def apply_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: Any) -
     return result if targets is None else _stored(result, targets)
 
 
+def is_symbolic(value: Any) -> bool:
+    """Tell whether a value stands for all that may be drawn at once."""
+    if isinstance(value, TracedArray):
+        first = next(iter(value.ravel().tolist()), None)
+        return isinstance(first, StepNumber) or is_symbolic(first)
+    return isinstance(value, StepNumber) or (isinstance(value, Traced) and value.path.symbolic)
+
+
+def _symbolic_ufunc(ufunc: Any, inputs: tuple[Any, ...]) -> Any:
+    """Apply a ufunc to each element: a comparison of a draw is a step function of it."""
+    function: Any = inverted if ufunc is np.invert else _OPERATORS.get(ufunc, ufunc)
+    return _wrapped(mapped(function, *inputs))
+
+
 def apply_function(function: Any, args: Any, kwargs: Any) -> Any:
     """Apply a function of NumPy; what it does not keep traced, it reads."""
     name = function.__name__
+    if name == "where" and len(args) == 3 and any(map(is_symbolic, args)):
+        return _wrapped(mapped(lambda bit, a, b: a if bit else b, *map(_array_of, args)))
+    if name in _SEARCHES and isinstance(args[_SEARCHES[name]], Traced) and len(args) == 2:
+        return _searched(name, args, kwargs)
     if name in _OWN and not isinstance(args[0], Traced):
         return getattr(traced_array(args[0]), _OWN[name])(*args[1:], **kwargs)
     if name in _LIKE:
@@ -164,6 +188,25 @@ def apply_function(function: Any, args: Any, kwargs: Any) -> Any:
     if name in _MOVING:
         return _wrapped(function(*map(_bare, args), **{k: _bare(v) for k, v in kwargs.items()}))
     return function(*values_of(tuple(args)), **values_in(kwargs))
+
+
+def _searched(name: str, args: Any, kwargs: Any) -> Any:
+    """Return the place of a number in an ordered array: bisection by comparisons."""
+    number = args[_SEARCHES[name]]
+    edges = np.asarray(args[1 - _SEARCHES[name]]).tolist()
+    left = {"side": "left", "right": False} | kwargs
+    if left.keys() - {"side", "right"} or (name == "digitize" and edges != sorted(edges)):
+        return getattr(np, name)(*values_of(tuple(args)), **values_in(kwargs))
+    at_left = left["side"] == "left" if name == "searchsorted" else left["right"]
+    return np.intp((bisect.bisect_left if at_left else bisect.bisect_right)(edges, number))
+
+
+_SEARCHES = {"searchsorted": 1, "digitize": 0}
+"""Functions that find places in an ordered array, and which argument is sought."""
+
+
+def _array_of(value: Any) -> Any:
+    return np.asarray(value) if isinstance(value, list | tuple) else value
 
 
 def _shape_of(value: Any) -> tuple[int, ...]:

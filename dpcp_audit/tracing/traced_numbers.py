@@ -11,7 +11,7 @@ import math
 import numbers
 import operator
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 
 import numpy as np
 
@@ -29,11 +29,13 @@ Terms = dict["NoiseDraw", float]
 class NumberPath(Protocol):
     """The path that a traced number belongs to."""
 
+    symbolic: ClassVar[bool]
+
     def read(self, number: Traced, /) -> Any:
         """Observe the number's value."""
         ...
 
-    def compare(self, left: Traced, how: Ordering, right: Any, /) -> bool:
+    def compare(self, left: Traced, how: Ordering, right: Any, /) -> Any:
         """Observe a comparison."""
         ...
 
@@ -184,7 +186,7 @@ class Traced:
         return self.path.compare(self, how, other)
 
     def __bool__(self) -> bool:
-        return self.path.compare(self, Ordering.NOT_EQUAL, 0)
+        return bool(self.path.compare(self, Ordering.NOT_EQUAL, 0))
 
     def __hash__(self) -> int:
         return hash(self.read())
