@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 _ORDERS = 1 + np.logspace(-3, 3, 193)
 _LARGEST_EPSILON = 600.0
+_SAME = 1e-15
+"""Relative width of a bracket that ends a bisection; its upper end is taken."""
 
 
 class PrivacyGuarantee(ABC):
@@ -179,6 +181,8 @@ class _RenyiBounded(PrivacyGuarantee):
             p = np.where(high > 4 * low, np.sqrt(low) * np.sqrt(high), (low + high) / 2)
             inside = _bernoulli_inside(p, q, orders, limits)
             low, high = np.where(inside, p, low), np.where(inside, high, p)
+            if (high - low <= _SAME * high).all():
+                break
         return np.where(q > 0, high, 0.0)  # mass where a neighbour has none: D_α is infinite
 
     def epsilon_at(self, delta: float) -> float:

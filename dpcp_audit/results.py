@@ -381,6 +381,8 @@ class Outcome:
     estimates : tuple of Estimate
         Of a claim of privacy: the loss on the pair that is shown, in the claim's unit, with two
         sides; the verdict does not rest on it.
+    location : SourceLocation or None
+        The line of the code that spends the loss, where it is known.
     """
 
     verdict: Verdict
@@ -392,6 +394,7 @@ class Outcome:
     figures: tuple[Figure, ...] = ()
     tables: tuple[Table, ...] = ()
     estimates: tuple[Estimate, ...] = ()
+    location: SourceLocation | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dpcp_audit.mechanisms.laws import FinitePair
+    from dpcp_audit.results import SourceLocation
     from dpcp_audit.tracing.pair_traces import LineLoss, PairTrace, Remark
 
 _SIGNIFICANCE = 0.05
@@ -23,6 +24,14 @@ _PROFILE_NOTE = (
     f"{_SIGNIFICANCE / 2:g}."
 )
 _EPSILONS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0)
+
+
+def leaking_line(trace: PairTrace) -> SourceLocation | None:
+    """Return the line that leaks data without noise, or else the one that spends most."""
+    if trace.leaks:
+        return trace.leaks[0].location
+    spent = [line.location for line in trace.lines if line.mean_loss > 0]
+    return spent[0] if spent else None
 
 
 def trace_tables(trace: PairTrace) -> tuple[Table, ...]:

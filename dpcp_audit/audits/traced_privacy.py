@@ -39,10 +39,10 @@ if TYPE_CHECKING:
     from dpcp_audit.tracing.loss_samples import LossSample
     from dpcp_audit.tracing.target_calls import TracedTarget
 
-_POINTS = 6
+_POINTS = 4
 _NUMERICAL = 1e-9
 _LARGEST_FACTOR = 64.0
-_STEPS = 12
+_STEPS = 7
 _MISSED = 0.05
 
 
@@ -340,7 +340,9 @@ def _estimate(guarantee: PrivacyGuarantee, trace: PairTrace) -> float:
 
 
 def _parameter(guarantee: PrivacyGuarantee, epsilon: float, delta: float) -> float:
-    """Return the least parameter of such a guarantee that allows a δ at ε."""
+    """Return the least parameter of such a guarantee that allows a δ at ε, to a few percent."""
+    if delta <= 0:
+        return 0.0
     name = (
         "epsilon" if isinstance(guarantee, ApproxDP | RenyiDP) else next(iter(guarantee.parameters))
     )

@@ -107,13 +107,20 @@ def _entry(finding: Finding, settings: RunSettings, *, replayable: bool) -> dict
         "figures": [] if outcome is None else [asdict(figure) for figure in outcome.figures],
         "estimates": [] if outcome is None else [asdict(each) for each in outcome.estimates],
         "tables": [] if outcome is None else [asdict(table) for table in outcome.tables],
-        "location": None if claim.location is None else asdict(claim.location),
+        "location": _location(finding),
         "replay": f"dpcp-audit replay {shlex.quote(claim.id)} RESULTS.json"
         if replayable
         else IN_MEMORY,
         "error": finding.error,
         "seconds": round(finding.seconds, 3),
     }
+
+
+def _location(finding: Finding) -> PlainData | None:
+    """Return the line that spends the loss, where it is known, else where the claim is made."""
+    found = None if finding.outcome is None else finding.outcome.location
+    place = found or finding.claim.location
+    return None if place is None else asdict(place)
 
 
 def _power(power: Power) -> dict[str, Any]:

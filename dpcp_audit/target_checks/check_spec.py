@@ -86,6 +86,8 @@ class CheckSpec:
         Calls of the target for each claim; None before it is planned.
     sequential : bool
         Whether privacy claims are tested by bets that stop as soon as the answer is clear.
+    trace : bool
+        Whether the noise of a Python function is followed too, for the claims of privacy.
     location : SourceLocation or None
         Where the target is written, once that is known.
     """
@@ -163,6 +165,12 @@ class CheckSpec:
         default=False,
         metadata=option(
             Flag(), "test privacy claims by bets, and stop as soon as the answer is clear"
+        ),
+    )
+    trace: bool = field(
+        default=True,
+        metadata=option(
+            Flag(), "whether the code's noise is followed as well, where it can be (default: it is)"
         ),
     )
     location: SourceLocation | None = None

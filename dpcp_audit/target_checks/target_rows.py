@@ -15,7 +15,9 @@ from dpcp_audit.neighbours import Relation
 from dpcp_audit.results import Claim, Source, Standing, Verdict
 from dpcp_audit.rows import Row
 from dpcp_audit.suite import Suite
+from dpcp_audit.target_checks.trace_search import TraceEffort, TraceSearch
 from dpcp_audit.target_checks.trial_inputs import COVERAGE_SIZE, pair_space
+from dpcp_audit.target_checks.two_sided import TwoSidedPrivacy
 from dpcp_audit.theorems.coverage import coverage_audit
 from dpcp_audit.theorems.coverage.coverage_audit import CoverageAudit
 from dpcp_audit.theorems.coverage.trial_laws import LawCatalogue
@@ -28,10 +30,12 @@ if TYPE_CHECKING:
     from dpcp_audit.results import Outcome, PlainData
     from dpcp_audit.target_checks.check_spec import CheckSpec
     from dpcp_audit.target_checks.claim_options import Guarantee
+    from dpcp_audit.targets import Target
 
 
 _AGAIN = 5
 """Times the outputs of a witness, on which the same loss is refuted almost surely."""
+_TRACED = TraceEffort(pairs=10, pilot=2, paths=200, tree=1000, replays=4)
 _DIFFERENCES = {
     Relation.SUBSTITUTION: "one record is replaced by another",
     Relation.ADD_REMOVE: "one record is added or taken away",
@@ -52,7 +56,7 @@ class TargetPrivacy:
         return True
 
     def __call__(self, context: Context) -> Outcome:
-        """Open the target and audit it as a black box, in stages or by bets."""
+        """Open the target, follow its noise where it can be, and audit it as a black box."""
         with self.spec.target.open() as target:
             audit = (SequentialPrivacy if self.spec.sequential else BlackBoxPrivacy)(
                 sample=target,
@@ -61,11 +65,18 @@ class TargetPrivacy:
                 draws=_draws(self.spec),
                 randomness=target.randomness,
             )
-            return audit(context)
+            if not self.spec.trace or self.spec.target.command:
+                return audit(context)
+            return TwoSidedPrivacy(black_box=audit, trace=self._search(target))(context)
+
+    def _search(self, target: Target) -> TraceSearch:
+        return TraceSearch.of(self.spec, self.guarantee, target, effort=_TRACED)
 
     def confirm(self, witness: PlainData, context: Context) -> Outcome:
-        """Test the pair and the event of a witness on fresh outputs of the code as it is."""
+        """Test the pair of a witness on the code as it is: its event, or its paths."""
         with self.spec.target.open() as target:
+            if "path_seed" in witness:
+                return self._search(target).again(witness, context)
             return blackbox.confirm(
                 witness,
                 target,

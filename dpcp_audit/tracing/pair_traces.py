@@ -118,6 +118,8 @@ class PairTrace:
         coin or choice, which may be revealed more finely than the release shows it.
     composed : tuple of ComposedNoise
         What the noises of single paths cost together, by composition.
+    drawn : bool
+        Whether any draw is seen; else the code is deterministic, or draws where it is not seen.
     """
 
     forward: LossSample
@@ -130,6 +132,7 @@ class PairTrace:
     released: bool
     additive: bool = True
     composed: tuple[ComposedNoise, ...] = ()
+    drawn: bool = True
 
     @property
     def followed(self) -> bool:
@@ -187,6 +190,7 @@ def trace_target(
     draws: int,
     rng: np.random.Generator | int | None,
     replays: int = REPLAYS,
+    tree: int = _TREE,
 ) -> PairTrace:
     """Follow a target's noise on two inputs; the arguments are those of ``trace_pair``.
 
@@ -194,6 +198,8 @@ def trace_target(
     ----------
     replays : int
         Paths that are replayed on their own input, to see that all randomness is followed.
+    tree : int
+        Paths of either input's tree that are run for the whole law; with 0 it is not sought.
     """
     _validate.integer(draws=draws, at_least=1)
     generator = _validate.generator(rng)
@@ -203,7 +209,7 @@ def trace_target(
         for each, _ in ways:
             for seed in range(replays):
                 require_replay(target, each, seed)
-        exact, laws = _laws(target, x, neighbour)
+        exact, laws = _laws(target, x, neighbour, tree) if tree else (None, ())
         seeds = generator.integers(2**62, size=(len(ways), draws))
         paths, values = _paths(target, ways, seeds)
         _require_support(target, laws, paths)
@@ -222,6 +228,7 @@ def trace_target(
         released=all(_is_release(path) for path in everything),
         additive=all(draw.additive for path in everything for draw in path.draws),
         composed=composed_noise(everything, seeds.ravel().tolist()),
+        drawn=any(_is_drawn(path) for path in everything),
     )
 
 
@@ -233,12 +240,16 @@ def _warm_up(target: TracedTarget, x: Any) -> None:
         return
 
 
+def _is_drawn(path: PathLoss) -> bool:
+    return bool(path.draws or path.silent or (path.divergence and not path.certain))
+
+
 def _is_release(path: PathLoss) -> bool:
     return path.certain or (path.released and path.divergence is None)
 
 
 def _laws(
-    target: TracedTarget, x: Any, neighbour: Any
+    target: TracedTarget, x: Any, neighbour: Any, most: int
 ) -> tuple[FinitePair | None, Sequence[Support]]:
     """Return the whole laws of the output, and its supports; none where they are not finite."""
     try:
@@ -250,7 +261,7 @@ def _laws(
         if product is not None:
             return product, products
     try:
-        laws = [release_law(target, each, most=_TREE) for each in (x, neighbour)]
+        laws = [release_law(target, each, most=most) for each in (x, neighbour)]
     except NotFiniteError:
         return None, ()
     return pair_of(*laws), laws

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from dpcp_audit.tracing.trace_errors import Line
 
 
+_REPLAYED = 1e-6
+"""The largest loss, by rounding, of a draw against its replay on the same input."""
+
+
 class Departure(StrEnum):
     """How the neighbour's run departs from a path whose observations it is given."""
 
@@ -183,6 +187,14 @@ def require_replay(target: TracedTarget, x: Any, seed: int) -> None:
             f"replayed on the same input, {divergence.says}",
             divergence.line,
         )
+    for part in _parts(path, again, log_likelihoods(path)):
+        if not abs(part.loss) <= _REPLAYED:
+            raise UnfollowableError(
+                "the target has randomness that is not followed, or keeps a state between its "
+                f"calls: replayed on the same input, its {part.name} draw is added to another "
+                "number",
+                part.line,
+            )
 
 
 def _replayed(

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 SAME = 1e-12
 """Relative difference, by rounding, up to which two settled numbers are the same."""
+MOST_NUMBERS = 100_000
+"""Draws of one run that are followed; a run that draws without end is ended by it."""
 
 
 class RevealedDraw(NamedTuple):
@@ -93,6 +95,8 @@ class PathRun:
         Whether a generator draws; a replay has NaN in place of every draw.
     symbolic : bool
         Whether it computes with all that may be drawn at once.
+    closed : bool
+        Whether the run is over: what the target has kept of it is what an untraced run holds.
     """
 
     live: ClassVar[bool] = False
@@ -109,6 +113,7 @@ class PathRun:
         self.impossible = False
         self.seeds: set[int] = set()
         self.vectors: dict[int, tuple[NoiseDraw, FloatArray | None]] = {}
+        self.closed = False
 
     def decided(self, asked: Question) -> Any:
         """Return the result of an observation, and note it."""
@@ -126,8 +131,11 @@ class PathRun:
         self, law: NoiseLaw | None, name: str, line: Line, standard: float = math.nan
     ) -> NoiseDraw:
         """Add a draw, with its Z where that is known."""
+        if len(self.draws) >= MOST_NUMBERS and not self.closed:
+            raise UnfollowableError(f"a run draws more than {MOST_NUMBERS} numbers", line)
         draw = NoiseDraw(index=len(self.draws), law=law, name=name, line=line, standard=standard)
-        self.draws.append(draw)
+        if not self.closed:
+            self.draws.append(draw)
         return draw
 
     def new_vector(self, name: str) -> int:
@@ -165,6 +173,8 @@ class PathRun:
 
     def choose(self, choice: RevealedDraw) -> Any:
         """Reveal a draw as it is made, and keep its probability."""
+        if self.closed:
+            return choice.sample()
         line = target_line()
         result = self.chosen(choice, line)
         draw = self.new_draw(None, choice.name, line)
@@ -182,6 +192,8 @@ class PathRun:
 
     def read(self, number: Traced) -> Any:
         """Observe a number's value."""
+        if self.closed:
+            return number.value
         offset, terms = folded(number)
         line = self.home or target_line()
         if not terms:
@@ -203,8 +215,12 @@ class PathRun:
                 draw.settled = True
         return value
 
-    def compare(self, left: Traced, how: Ordering, right: Any) -> Any:
+    def compare(  # noqa: PLR0911  (one return a case)
+        self, left: Traced, how: Ordering, right: Any
+    ) -> Any:
         """Observe a comparison."""
+        if self.closed:
+            return how.holds(left.value, value_in(right))
         form: Any = left - right
         if not isinstance(form, Traced):
             return how.holds(form, 0)
@@ -230,7 +246,7 @@ class PathRun:
         """Observe which number is the largest, or the smallest; of equal ones the first."""
         line = target_line()
         forms = [each for each in numbers if isinstance(each, Traced)]
-        if self.values or any(_is_discrete(each) for each in forms):
+        if self.closed or self.values or any(_is_discrete(each) for each in forms):
             found_values = [traced_arrays.values_of(each) for each in numbers]
             return found_values.index(max(found_values) if largest else min(found_values))
         for form in forms:

@@ -23,6 +23,7 @@ from dpcp_audit.tracing.output_atoms import same_atoms
 from dpcp_audit.tracing.path_likelihood import log_likelihoods
 from dpcp_audit.tracing.path_losses import require_replay
 from dpcp_audit.tracing.path_runs import PathRun
+from dpcp_audit.tracing.source_lines import target_line
 from dpcp_audit.tracing.target_calls import TracedTarget
 from dpcp_audit.tracing.trace_errors import NeedsValuesError, NotFiniteError
 
@@ -55,10 +56,19 @@ class TreeRun(PathRun):
         Which way it goes at the first forks.
     rng : Generator or None
         Where given, later ways are drawn uniformly.
+    most : int
+        Forks of a path that are followed: a tree has more paths than any of them has forks.
     """
 
-    def __init__(self, prefix: Sequence[int], rng: np.random.Generator | None = None) -> None:
+    def __init__(
+        self,
+        prefix: Sequence[int],
+        rng: np.random.Generator | None = None,
+        *,
+        most: int = MOST_PATHS,
+    ) -> None:
         super().__init__()
+        self.most = most
         self.prefix = prefix
         self.rng = rng
         self.forks: list[int] = []
@@ -128,6 +138,8 @@ class TreeRun(PathRun):
         place = 0
         if len(ways) > 1:
             depth = len(self.forks)
+            if depth >= self.most:
+                raise NotFiniteError(f"a path has {self.most} forks", target_line())
             if depth < len(self.prefix):
                 place = self.prefix[depth]
             elif self.rng is not None:
@@ -187,13 +199,13 @@ def release_law(target: TracedTarget, x: Any, *, most: int = MOST_PATHS) -> dict
     found: dict[tuple[Atom, ...], list[float]] = defaultdict(list)
     waiting: list[tuple[int, ...]] = [()]
     source, runs = np.random.default_rng(0), 0
-    if _estimated_paths(target, x) > _HOPELESS * most:
+    if _estimated_paths(target, x, most) > _HOPELESS * most:
         raise NotFiniteError(f"the tree has more than {most} paths", target.home)
     while waiting:
         prefix = waiting.pop()
         if (runs := runs + 1) > most:
             raise NotFiniteError(f"the tree has more than {most} paths", target.home)
-        path = TreeRun(prefix)
+        path = TreeRun(prefix, most=most)
         output = _output(target, x, path, source)
         found[rounded_output(output)].append(path.log_mass)
         start = len(prefix)
@@ -211,7 +223,7 @@ def rounded_output(output: tuple[Atom, ...]) -> tuple[Atom, ...]:
     )
 
 
-def _estimated_paths(target: TracedTarget, x: Any) -> float:
+def _estimated_paths(target: TracedTarget, x: Any, most: int) -> float:
     """Return a cautious estimate of the number of paths: exact where the tree is balanced.
 
     The geometric mean of the sizes that random descents show, each an unbiased estimate (Knuth
@@ -220,7 +232,7 @@ def _estimated_paths(target: TracedTarget, x: Any) -> float:
     rng = np.random.default_rng(0)
     sizes: list[float] = []
     for _ in range(_PROBES):
-        path = TreeRun((), rng)
+        path = TreeRun((), rng, most=most)
         _output(target, x, path, np.random.default_rng(0))
         sizes.append(math.fsum(map(math.log, path.forks)))
     return math.exp(math.fsum(sizes) / len(sizes))

@@ -76,6 +76,8 @@ class TracedTarget:
             raise UnfollowableError(
                 f"{type(error).__name__}: {str(error)[:200]}", self._place(error)
             ) from error
+        finally:
+            path.closed = True
 
     def _place(self, error: BaseException) -> Line:
         """Return the last line of the target that an error passed."""

@@ -120,7 +120,8 @@ def row_id(specimen: Specimen, column: SpecimenCheck) -> str:
 def _checks(specimen: Specimen) -> dict[SpecimenCheck, Check | None]:
     spec, privacy, coverage = specimen.spec, specimen.privacy, specimen.coverage
     covered: Check | None = None
-    private = None if privacy is None else TargetPrivacy(spec=spec, guarantee=privacy)
+    outside = replace(spec, trace=False)
+    private = None if privacy is None else TargetPrivacy(spec=outside, guarantee=privacy)
     if coverage is not None:
         covered = (
             StrictCoverage(specimen)

@@ -1,0 +1,344 @@
+"""The traces of a target: a few paths choose a pair, others show what it loses there.
+
+Of a randomizer whose law is finite every value's whole law is enumerated, and so every pair's.
+The effort is a number of calls and of observations, never of seconds: a seed repeats it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcp_audit.audits.exact import worst_measurement
+from dpcp_audit.audits.search.pair_space import input_from_data
+from dpcp_audit.audits.trace_tables import leaking_line
+from dpcp_audit.audits.traced_privacy import Scope, TracedPrivacy
+from dpcp_audit.decisions import decide
+from dpcp_audit.guarantees import GaussianDP, PureDP
+from dpcp_audit.neighbours import Neighbours, Relation
+from dpcp_audit.proofs import Premise, Proof, ProofMethod
+from dpcp_audit.results import SourceLocation, Verdict
+from dpcp_audit.target_checks.traced_calls import traced_target
+from dpcp_audit.target_checks.trial_inputs import pair_space
+from dpcp_audit.targets import Kind
+from dpcp_audit.targets.degenerate import Randomness
+from dpcp_audit.tracing.pair_traces import Remark, trace_target
+from dpcp_audit.tracing.path_losses import require_replay
+from dpcp_audit.tracing.path_runs import SampledRun
+from dpcp_audit.tracing.path_tree import pair_of, release_law
+from dpcp_audit.tracing.trace_errors import TraceEnd, UnfollowableError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dpcp_audit.checks import Context
+    from dpcp_audit.guarantees import PrivacyGuarantee
+    from dpcp_audit.results import Outcome, PlainData
+    from dpcp_audit.target_checks.check_spec import CheckSpec
+    from dpcp_audit.targets import Target
+    from dpcp_audit.tracing.pair_traces import PairTrace
+    from dpcp_audit.tracing.target_calls import TracedTarget
+
+_ALL_PATHS, _ALL_PAIRS = 10_000, 2_000
+"""Paths over all values, and pairs of values, up to which a randomizer is enumerated whole."""
+_OBSERVATIONS = 40_000
+"""Draws and observations of all runs together."""
+_FEWEST_RUNS, _MOST_RUNS, _SHARE_OF_CALLS = 400, 2000, 5
+"""Runs are allowed up to a fifth of the calls that are planned, between these."""
+_CHOOSING = 0.3
+"""The share of the runs that choose a pair."""
+_UNSEEN = "no draw is seen: the code is deterministic, or it draws from elsewhere"
+_SEED = 2**53
+_WAYS = 4
+"""Runs of a path in each direction: it is run and replayed both ways."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceEffort:
+    """How much is traced.
+
+    Parameters
+    ----------
+    pairs, pilot : int
+        Pairs that are tried, and paths of each in either direction.
+    paths : int
+        Paths of the chosen pair in either direction.
+    tree : int
+        Paths of a tree that is enumerated.
+    replays : int
+        Paths of either input that are replayed on their own input.
+    bounded : bool
+        Whether the planned calls and the observations of a run limit it.
+    """
+
+    pairs: int
+    pilot: int
+    paths: int
+    tree: int
+    replays: int
+    bounded: bool = True
+
+    def within(self, runs: int) -> TraceEffort | None:
+        """Return the effort that so many runs allow; None if that is too little."""
+        if runs < _WAYS * (self.replays + self.pilot + 2):
+            return None
+        each = _WAYS * (1 + self.pilot)
+        pairs = max(1, min(self.pairs, round(_CHOOSING * runs) // each))
+        left = runs - pairs * each - _WAYS * self.replays
+        tree = min(self.tree, left // 4)
+        return replace(
+            self,
+            pairs=pairs,
+            paths=max(2, min(self.paths, (left - 2 * tree) // _WAYS)),
+            tree=tree,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceResult:
+    """What the traces of a target show.
+
+    Parameters
+    ----------
+    outcome : Outcome or None
+        On the worst pair; None where nothing is judged.
+    trace : PairTrace or None
+        Of that pair.
+    pair : Neighbours or None
+    every : bool
+        Whether every pair that the claim speaks of was enumerated.
+    reason : str
+        Why nothing is judged, with the line.
+    """
+
+    outcome: Outcome | None = None
+    trace: PairTrace | None = None
+    pair: Neighbours[Any] | None = None
+    every: bool = False
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceSearch:
+    """Traces a target's privacy claim on the pairs that are tried.
+
+    Parameters
+    ----------
+    spec : CheckSpec
+        The target, and how it is tried.
+    guarantee : PrivacyGuarantee
+        The claim.
+    traced : TracedTarget
+        The target, opened.
+    randomness : Randomness
+        Where it is said to draw its random numbers.
+    effort : TraceEffort
+    scope : Scope
+        Of what the claim speaks.
+    """
+
+    spec: CheckSpec
+    guarantee: PrivacyGuarantee
+    traced: TracedTarget
+    randomness: Randomness
+    effort: TraceEffort
+    scope: Scope = Scope.RELEASE
+
+    @classmethod
+    def of(
+        cls, spec: CheckSpec, guarantee: PrivacyGuarantee, target: Target, **settings: Any
+    ) -> TraceSearch:
+        """Return the search of an opened target."""
+        return cls(
+            spec=spec,
+            guarantee=guarantee,
+            traced=traced_target(target),
+            randomness=target.randomness,
+            **settings,
+        )
+
+    def worst(self, context: Context) -> TraceResult:
+        """Return the outcome on the pair that loses most of those that are tried."""
+        try:
+            effort = self._allowed()
+            law = self._worst_of_all()
+            pairs = self._pairs(effort.pairs)
+            pair = law or max(pairs, key=partial(self._badness, context, effort))
+            return self._judged(pair, context, effort, every=law is not None)
+        except (TraceEnd, Exception) as end:  # noqa: BLE001  (a target may raise anything)
+            return TraceResult(reason=_reason(end, self.traced))
+
+    def on(self, pair: Neighbours[Any], context: Context) -> TraceResult:
+        """Return the outcome on one pair."""
+        try:
+            return self._judged(pair, context, self._allowed(), every=False)
+        except (TraceEnd, Exception) as end:  # noqa: BLE001  (a target may raise anything)
+            return TraceResult(reason=_reason(end, self.traced))
+
+    def again(self, witness: PlainData, context: Context) -> Outcome:
+        """Run the paths of a witness again, on the code as it is now."""
+        pair = Neighbours(
+            relation=Relation(witness["relation"]),
+            value=input_from_data(witness["value"]),
+            neighbour=input_from_data(witness["neighbour"]),
+        )
+        trace = self._trace(pair, witness["path_seed"], self._allowed(), witness["draws"])
+        return self._audit(pair, witness["draws"]).judge(trace, context)
+
+    def _judged(
+        self, pair: Neighbours[Any], context: Context, effort: TraceEffort, *, every: bool
+    ) -> TraceResult:
+        seed = int(context.rng().integers(_SEED))
+        trace = self._trace(pair, seed, effort, effort.paths)
+        if self.randomness is not Randomness.NONE and not trace.drawn:
+            nothing = Remark(says=_UNSEEN, location=SourceLocation.of(*self.traced.home))
+            trace = replace(trace, unfollowed=(nothing,))
+        found = self._audit(pair, effort.paths).judge(trace, context)
+        if not trace.followed:
+            reason = str(trace.unfollowed[0])
+            return TraceResult(outcome=found, trace=trace, pair=pair, reason=reason)
+        witness = found.witness | {"path_seed": seed} | _path(trace)
+        found = replace(found, witness=witness, location=leaking_line(trace))
+        if every:
+            found = _of_every_pair(found, self.guarantee)
+        return TraceResult(outcome=found, trace=trace, pair=pair, every=every)
+
+    def _trace(
+        self, pair: Neighbours[Any], seed: int, effort: TraceEffort, paths: int
+    ) -> PairTrace:
+        return trace_target(
+            self.traced,
+            pair.value,
+            pair.neighbour,
+            draws=paths,
+            rng=np.random.default_rng(seed),
+            replays=effort.replays,
+            tree=effort.tree,
+        )
+
+    def _audit(self, pair: Neighbours[Any], paths: int) -> TracedPrivacy:
+        return TracedPrivacy(
+            target=self.traced,
+            guarantee=self.guarantee,
+            neighbours=pair,
+            draws=paths,
+            scope=self.scope,
+        )
+
+    def _pairs(self, most: int) -> list[Neighbours[Any]]:
+        listed = pair_space(self.spec).candidates()
+        return [candidate.neighbours for candidate in listed[:most]]
+
+    def _allowed(self) -> TraceEffort:
+        """Return the effort that is allowed: by what a run draws, and by the calls planned."""
+        if not self.effort.bounded:
+            return self.effort
+        path = SampledRun()
+        first = self._pairs(1)[0]
+        self.traced.outputs(first.value, path, np.random.default_rng(0))
+        calls = (self.spec.draws or 0) // _SHARE_OF_CALLS
+        calls = min(_MOST_RUNS, max(_FEWEST_RUNS, calls))
+        allowed = min(calls, _OBSERVATIONS // max(1, len(path.draws) + len(path.seen)))
+        effort = self.effort.within(allowed)
+        if effort is None:
+            raise UnfollowableError(f"a run draws {len(path.draws)} numbers", self.traced.home)
+        return effort
+
+    def _badness(
+        self, context: Context, effort: TraceEffort, pair: Neighbours[Any]
+    ) -> tuple[bool, float]:
+        """Return how bad a pair looks by a few paths; one that cannot be followed is the last."""
+        rng = context.rng(1)
+        trace = trace_target(
+            self.traced,
+            pair.value,
+            pair.neighbour,
+            draws=effort.pilot,
+            rng=rng,
+            replays=1,
+            tree=0,
+        )
+        return trace.followed, _seen_loss(self.guarantee, trace)
+
+    def _worst_of_all(self) -> Neighbours[Any] | None:
+        """Return the worst of all pairs of values, by their whole laws; None where not finite."""
+        domain = self.spec.target.domain
+        if self.spec.target.kind is not Kind.RANDOMIZER or domain is None:
+            return None
+        pairs = list(combinations(range(domain), 2))
+        if len(pairs) > _ALL_PAIRS or isinstance(self.guarantee, GaussianDP):
+            return None
+        try:
+            for value in range(domain):
+                require_replay(self.traced, value, value)
+            laws = [release_law(self.traced, v, most=_ALL_PATHS // domain) for v in range(domain)]
+        except TraceEnd:
+            return None
+        measured = [_measured(self.guarantee, laws[a], laws[b]) for a, b in pairs]
+        a, b = pairs[measured.index(max(measured))]
+        return Neighbours(relation=Relation.SUBSTITUTION, value=a, neighbour=b)
+
+
+def _measured(
+    guarantee: PrivacyGuarantee, law: Mapping[Any, float], other: Mapping[Any, float]
+) -> float:
+    return worst_measurement(guarantee, [pair_of(law, other)])[0].value
+
+
+def _seen_loss(guarantee: PrivacyGuarantee, trace: PairTrace) -> float:
+    if not trace.forward.size:
+        return -math.inf
+    if isinstance(guarantee, PureDP):
+        return max(sample.epsilon(0.0) for sample in trace.samples)
+    return max(sample.mean for sample in trace.samples)
+
+
+def _path(trace: PairTrace) -> PlainData:
+    """Return which path loses most; of a whole law no path is singled out."""
+    if trace.exact is not None:
+        return {}
+    way = max(range(2), key=lambda index: float(np.max(trace.samples[index].losses)))
+    losses = trace.samples[way].losses
+    return {
+        "path": int(np.argmax(losses)),
+        "path_of": ("value", "neighbour")[way],
+        "path_loss": float(np.max(losses)),
+    }
+
+
+def _of_every_pair(found: Outcome, guarantee: PrivacyGuarantee) -> Outcome:
+    """Return the outcome of the worst of all pairs: what lies within the claim is proved."""
+    evidence = found.evidence
+    claimed = evidence.claimed
+    assert claimed is not None  # noqa: S101  (for the type checker)
+    premise = Premise(
+        says=f"the loss on the worst pair, enumerated, is within {guarantee}",
+        left=(evidence.lower, evidence.upper),
+        right=(claimed, claimed),
+        holds=evidence.upper <= claimed,
+    )
+    proof = Proof(
+        method=ProofMethod.ENUMERATION,
+        argument="Every path of the code was run on every value, for ideal draws.",
+        premises=(premise,),
+    )
+    verdict = decide(evidence, power=found.power, proof=proof)
+    power = None if found.power is None else replace(found.power, detail="on every pair of values")
+    return replace(
+        found,
+        verdict=verdict,
+        power=power,
+        proof=proof if verdict is Verdict.PROVED else None,
+        note=f"{found.note} Of all pairs of values this one is the worst.",
+    )
+
+
+def _reason(end: BaseException, target: TracedTarget) -> str:
+    file, line = end.line if isinstance(end, TraceEnd) else target.home
+    says = end.reason if isinstance(end, TraceEnd) else f"{type(end).__name__}: {end}"
+    return f"{SourceLocation.of(file, line).file}:{line}: {says}"

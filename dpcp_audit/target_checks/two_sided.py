@@ -1,0 +1,151 @@
+"""A privacy claim from both sides: the noise is followed, and the outputs are searched."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from dpcp_audit.audits.search.pair_space import input_as_data, input_from_data
+from dpcp_audit.neighbours import Neighbours, Relation
+from dpcp_audit.outcome_tables import Table, TableColumn
+from dpcp_audit.results import EvidenceKind, Verdict
+
+if TYPE_CHECKING:
+    from dpcp_audit.checks import Check, Context
+    from dpcp_audit.results import Evidence, Outcome, PlainData
+    from dpcp_audit.target_checks.trace_search import TraceResult, TraceSearch
+
+_TRACED = 0.1
+"""The share of the significance that the traces have: half before the search, half after."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TwoSidedPrivacy:
+    """Traces a target, and audits it as a black box unless the traces refute the claim.
+
+    A true claim is refuted with probability at most the check's significance s: the traces of
+    the pairs proposed have s/20, the black box 9s/10, and the traces of its worst pair s/20.
+    The pairs are chosen by other paths and outputs than those that test them.
+
+    Parameters
+    ----------
+    black_box : Check
+        Of the same claim, by outputs alone; its witness holds the pair.
+    trace : TraceSearch
+    """
+
+    black_box: Check
+    trace: TraceSearch
+
+    @property
+    def sampled(self) -> bool:
+        """The verdict takes from the error budget."""
+        return True
+
+    def __call__(self, context: Context) -> Outcome:
+        """Trace the pairs that are proposed, search the outputs, and trace the worst pair."""
+        first = self.trace.worst(_part(context, "proposed", _TRACED / 2))
+        if not first.reason and _is_refuted(first):
+            return _of(first)
+        found = self.black_box(replace(context, significance=(1 - _TRACED) * context.significance))
+        found = replace(
+            found, evidence=replace(found.evidence, confidence=1 - context.significance)
+        )
+        if first.reason:
+            note = f"{found.note} The noise cannot be followed: {first.reason}."
+            return replace(found, note=note)
+        return self._joined(found, first, context)
+
+    def _joined(self, found: Outcome, first: TraceResult, context: Context) -> Outcome:
+        """Return what both sides say, of an audit in which the first traces refuted nothing."""
+        second = first
+        if not _same_pair(found.witness, first):
+            second = self.trace.on(_pair(found.witness), _part(context, "searched", _TRACED / 2))
+        if found.verdict is not Verdict.REFUTED and not second.reason and _is_refuted(second):
+            return _of(second)
+        shown = first if second.reason or first.every else second
+        traced = _of(shown)
+        tables = (_bracket(found, traced, same=shown is second), *traced.tables)
+        if found.verdict is Verdict.REFUTED or not _says_more(traced, found, every=first.every):
+            note = f"{found.note} {traced.note}"
+            return replace(found, note=note, tables=tables, location=traced.location)
+        note = f"{traced.note} {found.note}"
+        return replace(traced, note=note, figures=found.figures, tables=tables)
+
+
+def _says_more(traced: Outcome, found: Outcome, *, every: bool) -> bool:
+    """Tell whether the traces settle what the outputs leave open, or every pair."""
+    open_ = found.verdict is Verdict.INCONCLUSIVE
+    return every or (open_ and traced.verdict is Verdict.CONSISTENT)
+
+
+def _part(context: Context, name: str, share: float) -> Context:
+    """Return a context with streams of its own, and a share of the significance."""
+    return replace(
+        context, name=f"{context.name} {name}", significance=share * context.significance
+    )
+
+
+def _of(result: TraceResult) -> Outcome:
+    assert result.outcome is not None  # noqa: S101  (the caller made sure)
+    return result.outcome
+
+
+def _is_refuted(result: TraceResult) -> bool:
+    return _of(result).verdict is Verdict.REFUTED
+
+
+def _pair(witness: PlainData) -> Neighbours[object]:
+    return Neighbours(
+        relation=Relation(witness["relation"]),
+        value=input_from_data(witness["value"]),
+        neighbour=input_from_data(witness["neighbour"]),
+    )
+
+
+def _same_pair(witness: PlainData, result: TraceResult) -> bool:
+    if result.pair is None:
+        return False
+    traced = [input_as_data(each) for each in (result.pair.value, result.pair.neighbour)]
+    return [witness["value"], witness["neighbour"]] in (traced, traced[::-1])
+
+
+def _bracket(found: Outcome, traced: Outcome, *, same: bool) -> Table:
+    """Return the loss on the searched pair: certified from below, followed from above."""
+    sides = (found.evidence, traced.evidence)
+    pairs = ["the witness's", "the witness's" if same else "the worst of all"]
+    return Table(
+        title="The loss from both sides",
+        columns=[
+            TableColumn(name="side", texts=["of the outputs", "of the noise"]),
+            TableColumn(name="method", texts=["black box", "trace"]),
+            TableColumn(name="pair", texts=pairs),
+            TableColumn(name="quantity", texts=[each.label for each in sides]),
+            TableColumn(
+                name="measured",
+                texts=[f"{each.value:.4g}" for each in sides],
+                values=[each.value for each in sides],
+            ),
+            TableColumn(name="limits", texts=[_below(found.evidence), _above(traced.evidence)]),
+        ],
+        notes=[_NOTE],
+    )
+
+
+_NOTE = (
+    "By post-processing the outputs on a pair lose at most what the noise reveals there: the black "
+    "box bounds the loss from below, the trace from above."
+)
+
+
+def _below(evidence: Evidence) -> str:
+    return f"at least {evidence.lower:.4g}, at confidence {evidence.confidence:.6g}"
+
+
+def _above(evidence: Evidence) -> str:
+    if evidence.kind is EvidenceKind.EXACT:
+        return "exact"
+    if math.isinf(evidence.value):
+        return "none"
+    return f"estimated on {evidence.n_samples} paths"

@@ -1,0 +1,204 @@
+"""Audits from both sides: the trace first, the black box then, and what either says of a pair."""
+
+from __future__ import annotations
+
+import math
+import secrets
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpcp_audit.checks import Context
+from dpcp_audit.frontends.function_checks import spec_of
+from dpcp_audit.guarantees import ZCDP, LocalDP, PureDP
+from dpcp_audit.results import EvidenceKind, Verdict
+from dpcp_audit.target_checks import two_sided
+from dpcp_audit.target_checks.target_rows import rows_of_targets
+
+UNSEEDED = np.random.default_rng()
+
+
+def noisy_mean(scores, *, rng, scale=1.0) -> Any:
+    return scores.mean() + rng.laplace(scale=scale / len(scores))
+
+
+def search(scores, *, rng, sigma=10**0.5) -> float:
+    low, high = 0.0, 1.0
+    for _ in range(10):
+        middle = (low + high) / 2
+        count = np.sum(scores <= middle) + rng.normal(scale=sigma)
+        low, high = (middle, high) if count < 0.9 * len(scores) else (low, middle)
+    return high
+
+
+def response(value, *, rng, epsilon=2.0, k=4) -> int:
+    if rng.random() < math.exp(epsilon) / (math.exp(epsilon) + k - 1):
+        return value
+    other = int(rng.integers(k - 1))
+    return other + (other >= value)
+
+
+def checked(function, guarantee, **given: Any) -> Any:
+    """Return the check of a claim, and its outcome."""
+    given = {"draws": 2000} | ({"n": 20} if "domain" not in given else {}) | given
+    spec = spec_of(function, [guarantee], given, file="mine.py")
+    (row,) = rows_of_targets([spec])
+    context = Context(seed=0, name=row.claim.id, significance=1e-4)
+    return row.check, row.check(context)  # type: ignore[return-value]
+
+
+def title_of(found) -> list[str]:
+    return [table.title for table in found.tables]
+
+
+@pytest.mark.known_bad
+def test_the_trace_refutes_before_any_output_is_drawn() -> None:
+    check, found = checked(noisy_mean, PureDP(0.9))
+    assert found.verdict is Verdict.REFUTED
+    assert "spent" not in found.witness
+    assert found.evidence.value == pytest.approx(1.0, abs=1e-6)
+    context = Context(seed=5, name="again", significance=1e-4)
+    again = check.confirm(found.witness, context)
+    assert again.verdict is Verdict.REFUTED
+    assert again.evidence.value == found.evidence.value
+    assert found.witness["path_loss"] == pytest.approx(1.0)
+
+
+def test_a_witness_of_paths_does_not_replay_on_mended_code() -> None:
+    _, found = checked(noisy_mean, PureDP(0.9))
+    mended, _ = checked(lambda scores, *, rng: noisy_mean(scores, rng=rng, scale=2.0), PureDP(0.9))
+    context = Context(seed=5, name="again", significance=1e-4)
+    assert mended.confirm(found.witness, context).verdict is not Verdict.REFUTED
+
+
+def test_the_line_that_spends_is_the_location() -> None:
+    _, found = checked(noisy_mean, PureDP(0.9))
+    first = noisy_mean.__code__.co_firstlineno
+    assert found.location.line == first + 1
+    assert found.location.file.endswith("test_two_sided.py")
+
+
+@pytest.mark.known_bad
+@pytest.mark.parametrize(
+    ("claimed", "verdict"),
+    [(1.9, Verdict.REFUTED), (2.0, Verdict.CONSISTENT), (2.1, Verdict.PROVED)],
+)
+def test_every_pair_of_a_small_domain_is_enumerated(claimed, verdict) -> None:
+    _, found = checked(response, LocalDP(claimed), domain=4)
+    assert found.verdict is verdict
+    assert found.evidence.kind is EvidenceKind.EXACT
+    assert found.evidence.value == pytest.approx(2.0, abs=1e-9)
+
+
+@pytest.mark.known_bad
+def test_the_one_bad_pair_of_a_domain_is_found() -> None:
+    def one_bad(value, *, rng) -> int:
+        return response(value, rng=rng, epsilon=8.0 if value == 3 else 1.0)
+
+    _, found = checked(one_bad, LocalDP(2.0), domain=4)
+    assert found.verdict is Verdict.REFUTED
+    assert 3 in {found.witness["value"], found.witness["neighbour"]}
+
+
+def test_a_search_that_keeps_its_claim_has_a_bracket() -> None:
+    _, found = checked(search, ZCDP(0.5))
+    assert found.verdict is not Verdict.REFUTED
+    assert title_of(found)[0] == "The loss from both sides"
+    bracket = found.tables[0]
+    below, above = next(column.values for column in bracket.columns if column.values)
+    assert below <= above
+    assert "Which line spends the privacy loss" in title_of(found)
+    assert found.location is not None
+
+
+def test_without_the_trace_the_check_is_the_black_box() -> None:
+    _, found = checked(search, ZCDP(0.5), trace=False)
+    assert not found.tables
+    assert found.location is None
+
+
+def test_what_cannot_be_followed_is_audited_as_before() -> None:
+    def hidden(scores) -> Any:
+        return scores.mean() + np.random.laplace(scale=1.0) + UNSEEDED.normal()  # noqa: NPY002
+
+    _, found = checked(hidden, PureDP(50.0), rng="global")
+    _, before = checked(hidden, PureDP(50.0), rng="global", trace=False)
+    assert found.verdict is before.verdict
+    assert "The noise cannot be followed: " in found.note
+    assert "test_two_sided.py:" in found.note
+
+
+def test_draws_from_elsewhere_are_not_taken_for_none() -> None:
+    def system(value, *, rng) -> int:
+        del rng
+        return value if secrets.randbelow(10**6) else 1 - value
+
+    _, found = checked(system, LocalDP(14.0), domain=2)
+    assert found.verdict is not Verdict.REFUTED
+    assert "no draw is seen" in found.note
+
+
+def test_what_the_code_keeps_of_a_traced_call_is_a_number() -> None:
+    kept: list[Any] = []
+
+    def caching(scores, *, rng) -> Any:
+        if not kept:
+            kept.append(rng.laplace(scale=5.0))
+        return scores.mean() + kept[0] + rng.normal(scale=2.0)
+
+    _, found = checked(caching, PureDP(50.0))
+    assert found.verdict is not Verdict.REFUTED
+    assert isinstance(found.evidence.value, float)
+
+
+def test_a_target_that_fails_under_the_trace_alone_is_audited_as_before() -> None:
+    def choosy(scores, *, rng) -> Any:
+        if type(rng) is not np.random.Generator:
+            raise SystemExit(7)
+        return scores.mean() + rng.laplace(scale=1 / len(scores))
+
+    _, found = checked(choosy, PureDP(0.2))
+    assert found.verdict is Verdict.REFUTED
+    assert "it exits with 7" in found.note
+
+
+def test_a_loop_of_coins_is_followed_without_end() -> None:
+    def geometric(scores, *, rng) -> Any:
+        steps = 0
+        while rng.random() < 0.5:
+            steps += 1
+        return scores.mean() + steps + rng.laplace(scale=1.0)
+
+    _, found = checked(geometric, PureDP(1.0))
+    assert found.verdict is not Verdict.REFUTED
+
+
+def test_the_shares_of_the_significance_add_up(monkeypatch) -> None:
+    shares: list[float] = []
+    part = two_sided._part
+
+    def noted(context, name, share) -> Context:
+        shares.append(share)
+        return part(context, name, share)
+
+    monkeypatch.setattr(two_sided, "_part", noted)
+    monkeypatch.setattr(two_sided, "_same_pair", lambda *_: False)
+    checked(search, ZCDP(0.5))
+    assert sum(shares) == pytest.approx(two_sided._TRACED)
+
+
+def test_the_seed_repeats_the_audit() -> None:
+    (_, first), (_, again) = (checked(search, ZCDP(0.5)) for _ in range(2))
+    assert first.evidence == again.evidence
+    assert first.note == again.note
+
+
+def test_unseen_noise_that_is_added_to_seen_noise_refutes_nothing() -> None:
+    def both(scores) -> Any:
+        seen = np.random.laplace(scale=1 / len(scores))  # noqa: NPY002
+        return scores.mean() + seen + UNSEEDED.normal(scale=3.0)
+
+    _, found = checked(both, PureDP(1.0), rng="global")
+    assert found.verdict is not Verdict.REFUTED
+    assert "randomness that is not followed" in found.note
