@@ -71,7 +71,9 @@ class TwoSidedPrivacy:
             note = f"{found.note} {traced.note}"
             return replace(found, note=note, tables=tables, location=traced.location)
         note = f"{traced.note} {found.note}"
-        return replace(traced, note=note, figures=found.figures, tables=tables)
+        return replace(
+            traced, note=note, figures=found.figures, tables=tables, estimates=found.estimates
+        )
 
 
 def _says_more(traced: Outcome, found: Outcome, *, every: bool) -> bool:

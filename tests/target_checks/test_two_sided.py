@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import secrets
 from typing import Any
 
 import numpy as np
@@ -130,11 +129,10 @@ def test_what_cannot_be_followed_is_audited_as_before() -> None:
 
 
 def test_draws_from_elsewhere_are_not_taken_for_none() -> None:
-    def system(value, *, rng) -> int:
-        del rng
-        return value if secrets.randbelow(10**6) else 1 - value
+    def system(value) -> int:
+        return value if UNSEEDED.integers(10**6) else 1 - value
 
-    _, found = checked(system, LocalDP(14.0), domain=2)
+    _, found = checked(system, LocalDP(14.0), domain=2, rng="global")
     assert found.verdict is not Verdict.REFUTED
     assert "no draw is seen" in found.note
 

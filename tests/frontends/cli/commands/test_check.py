@@ -112,7 +112,7 @@ def check(arguments: Sequence[str], capsys: pytest.CaptureFixture[str]) -> tuple
         ("private", {"pure-dp": 1, "vectorised": True}, Verdict.CONSISTENT),
         ("split", {"coverage-at-least": 0.9, "n": 50}, Verdict.CONSISTENT),
         ("low", {"coverage-at-least": 0.9, "n": 50}, Verdict.REFUTED),
-        ("krr", {"kind": "randomizer", "domain": 4, "local-dp": 1.7}, Verdict.CONSISTENT),
+        ("krr", {"kind": "randomizer", "domain": 4, "local-dp": 1.7}, Verdict.PROVED),
         ("krr", {"kind": "randomizer", "domain": 4, "local-dp": 0.8}, Verdict.REFUTED),
         ("constant", {"pure-dp": 1}, Verdict.ERROR),
         ("seeded", {"pure-dp": 1}, Verdict.ERROR),
