@@ -59,3 +59,7 @@ class Observation(NamedTuple):
     scale: float = 0.0
     at_return: bool = False
     key: Any = None
+
+    def with_result(self, result: Any) -> Observation:
+        """Return the observation with what was seen."""
+        return Observation(self[0], result, *self[2:])

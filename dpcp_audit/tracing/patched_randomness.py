@@ -13,6 +13,8 @@ from __future__ import annotations
 import random
 import secrets
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -175,9 +177,30 @@ def is_random(rng: RecordingGenerator, seed: Any) -> bool:
     )
 
 
-def _unseeded(
-    original: type, recorder: type[LegacyRecorder | PythonRecorder], rng: RecordingGenerator
-) -> type:
+@dataclass(frozen=True, slots=True)
+class _Recorders:
+    """What draws while a target runs."""
+
+    rng: RecordingGenerator
+    legacy: LegacyRecorder
+    python: PythonRecorder
+
+
+_SHARED_STATE = "_rand"
+"""Where NumPy keeps the state of the functions of ``numpy.random``, for other libraries too."""
+_ACTIVE: list[_Recorders] = []
+
+
+def _forwarded(which: str, name: str) -> Callable[..., Any]:
+    """Return a function that the recorder of the running target carries out."""
+
+    def draw(*args: Any, **kwargs: Any) -> Any:
+        return getattr(getattr(_ACTIVE[-1], which), name)(*args, **kwargs)
+
+    return draw
+
+
+def _unseeded(original: type, recorder: type[LegacyRecorder | PythonRecorder]) -> type:
     """Return what stands in place of a class of generators: without a seed it records.
 
     Seeded ones, and those made before, still pass for its instances.
@@ -188,47 +211,55 @@ def _unseeded(
             return isinstance(value, (original, recorder))
 
         def __call__(cls, seed: Any = None) -> Any:
+            rng = _ACTIVE[-1].rng
             return recorder(rng) if is_random(rng, seed) else original(seed)
 
     return Seedable(original.__name__, (), {})
 
 
+@cache
+def _replaced() -> list[tuple[Any, str, Any, Any]]:
+    """Return what is replaced: its owner, its name, itself, and what replaces it."""
+    default_rng = np.random.default_rng
+
+    def own_rng(seed: Any = None) -> Any:
+        rng = _ACTIVE[-1].rng
+        return rng if is_random(rng, seed) else default_rng(seed)
+
+    state = _unseeded(np.random.RandomState, LegacyRecorder)
+    system = _unseeded(random.SystemRandom, PythonRecorder)
+    numpy_names = (*_LEGACY, *_SAME, "seed", "set_state")
+    found: list[tuple[Any, str, Any]] = [
+        *((np.random, name, _forwarded("legacy", name)) for name in numpy_names),
+        (np.random, "default_rng", own_rng),
+        (np.random, "RandomState", state),
+        *((random, name, _forwarded("python", name)) for name in (*_PYTHON, "seed")),
+        (random, "Random", _unseeded(random.Random, PythonRecorder)),
+        (random, "SystemRandom", system),
+        (secrets, "SystemRandom", system),
+        *((secrets, n, _forwarded("python", n)) for n in ("randbelow", "choice", "randbits")),
+    ]
+    return [
+        (owner, name, getattr(owner, name), value)
+        for owner, name, value in found
+        if hasattr(owner, name)
+    ]
+
+
 @contextmanager
 def recorded_globals(rng: RecordingGenerator) -> Generator[None]:
     """Replace the functions of ``numpy.random`` and ``random``, and put them back."""
-    legacy, python = LegacyRecorder(rng), PythonRecorder(rng)
-    numpy_names = {n: getattr(legacy, n) for n in (*_LEGACY, *_SAME) if hasattr(np.random, n)}
-    default_rng, state = np.random.default_rng, np.random.RandomState
-
-    def forward(name: str) -> Callable[..., Any]:
-        def draw(*args: Any, **kwargs: Any) -> Any:
-            return getattr(legacy, name)(*args, **kwargs)
-
-        return draw
-
-    def own_rng(seed: Any = None) -> Any:
-        return rng if is_random(rng, seed) else default_rng(seed)
-
-    replaced: list[tuple[Any, str, Any]] = [
-        *((np.random, name, forward(name)) for name in numpy_names),
-        (np.random, "seed", legacy.seed),
-        (np.random, "set_state", legacy.set_state),
-        (np.random, "default_rng", own_rng),
-        (np.random.mtrand, "_rand", legacy),
-        (np.random, "RandomState", _unseeded(state, LegacyRecorder, rng)),
-        *((random, name, python.drawing(name)) for name in _PYTHON if hasattr(random, name)),
-        (random, "seed", python.seed),
-        (random, "Random", _unseeded(random.Random, PythonRecorder, rng)),
-        (random, "SystemRandom", _unseeded(random.SystemRandom, PythonRecorder, rng)),
-        (secrets, "SystemRandom", _unseeded(random.SystemRandom, PythonRecorder, rng)),
-        *((secrets, name, getattr(python, name)) for name in ("randbelow", "choice", "randbits")),
-    ]
-    before = [(owner, name, getattr(owner, name)) for owner, name, _ in replaced]
+    legacy = LegacyRecorder(rng)
+    _ACTIVE.append(_Recorders(rng, legacy, PythonRecorder(rng)))
+    shared = getattr(np.random.mtrand, _SHARED_STATE)
     try:
-        for owner, name, value in replaced:
+        for owner, name, _, value in _replaced():
             setattr(owner, name, value)
+        setattr(np.random.mtrand, _SHARED_STATE, legacy)
         with recording(rng), recorded_libraries(rng):
             yield
     finally:
-        for owner, name, value in before:
-            setattr(owner, name, value)
+        for owner, name, original, _ in _replaced():
+            setattr(owner, name, original)
+        setattr(np.random.mtrand, _SHARED_STATE, shared)
+        _ACTIVE.pop()

@@ -14,7 +14,11 @@ from dpcp_audit.tracing.observations import SEED, Seen
 from dpcp_audit.tracing.output_atoms import same_atoms
 from dpcp_audit.tracing.path_likelihood import log_likelihoods
 from dpcp_audit.tracing.path_runs import SAME, ForcedRun, SampledRun
-from dpcp_audit.tracing.trace_errors import PathDivergedError, UnfollowableError
+from dpcp_audit.tracing.trace_errors import (
+    NeedsValuesError,
+    PathDivergedError,
+    UnfollowableError,
+)
 
 if TYPE_CHECKING:
     from dpcp_audit.tracing.noise_laws import NoiseLaw
@@ -177,9 +181,13 @@ def require_replay(target: TracedTarget, x: Any, seed: int) -> None:
     UnfollowableError
         If it is not.
     """
-    path = SampledRun()
-    output = target.outputs(x, path, np.random.default_rng(seed))
-    again = ForcedRun(path.seen)
+    try:
+        path = SampledRun()
+        output = target.outputs(x, path, np.random.default_rng(seed))
+    except NeedsValuesError:
+        path = SampledRun(values=True)
+        output = target.outputs(x, path, np.random.default_rng(seed))
+    again = ForcedRun(path.seen, values=path.values)
     divergence = _replayed(target, x, again, output, seed=seed + 1)
     if divergence is not None:
         raise UnfollowableError(

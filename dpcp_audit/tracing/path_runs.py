@@ -221,13 +221,17 @@ class PathRun:
         """Observe a comparison."""
         if self.closed:
             return how.holds(left.value, value_in(right))
-        form: Any = left - right
-        if not isinstance(form, Traced):
-            return how.holds(form, 0)
-        offset, terms = folded(form)
+        if isinstance(right, Traced) or not math.isfinite(right):
+            form: Any = left - right
+            if not isinstance(form, Traced):
+                return how.holds(form, 0)
+            offset, terms = folded(form)
+        else:
+            offset, terms = folded(left)
+            offset -= float(right)
         if not terms:
             return how.holds(left.read(), right.read() if isinstance(right, Traced) else right)
-        if all(not draw.law.discrete for draw in terms if draw.law) and how in _EXACT:
+        if how in _EXACT and all(not draw.law.discrete for draw in terms if draw.law):
             return how is Ordering.NOT_EQUAL
         line = target_line()
         if len(terms) > 1 and self.values:
@@ -301,15 +305,12 @@ class PathRun:
             draw.joined = True
 
     def _found(self, kind: Seen, offset: float, terms: Terms, line: Line) -> Observation:
-        return Observation(
-            kind=kind,
-            result=None,
-            draws=tuple(sorted(draw.index for draw in terms)),
-            line=line,
-            offset=offset,
-            scale=abs(next(iter(terms.values()))) if len(terms) == 1 else 0.0,
-            at_return=self.home is not None,
-        )
+        at_return = self.home is not None
+        if len(terms) == 1:
+            ((draw, scale),) = terms.items()
+            return Observation(kind, None, (draw.index,), line, offset, abs(scale), at_return)
+        draws = tuple(sorted(draw.index for draw in terms))
+        return Observation(kind, None, draws, line, offset, 0.0, at_return)
 
     def _settled(self, number: Traced, offset: float, line: Line) -> Any:
         found = Observation(
@@ -330,8 +331,9 @@ class PathRun:
                 self.read(Traced(self, draw.standard, 0.0, {draw: 1.0}))
 
     def _require_open(self, terms: Terms, line: Line) -> None:
-        if any(draw.settled for draw in terms):
-            raise NeedsValuesError("a draw is used again after a sum with it was read", line)
+        for draw in terms:
+            if draw.settled:
+                raise NeedsValuesError("a draw is used again after a sum with it was read", line)
 
 
 class SampledRun(PathRun):
@@ -346,7 +348,7 @@ class SampledRun(PathRun):
 
     def decided(self, asked: Question) -> Any:
         """Return what an untraced run sees."""
-        self.seen.append(asked.found._replace(result=asked.plain))
+        self.seen.append(asked.found.with_result(asked.plain))
         return asked.plain
 
 
@@ -384,7 +386,7 @@ class ForcedRun(PathRun):
                 f"in place of {float(result):.6g}",
                 found.line,
             )
-        self.seen.append(found._replace(result=result))
+        self.seen.append(found.with_result(result))
         return result
 
     def _next(self, kind: Seen, draws: tuple[int, ...], line: Line) -> Observation:
@@ -404,9 +406,11 @@ class ForcedRun(PathRun):
 
 def folded(number: Traced) -> tuple[float, Terms]:
     """Return the offset and the terms of a number, with the draws that are known in the offset."""
-    offset = number.offset
+    offset, terms = number.offset, number.terms
+    if all(draw.point is None for draw in terms):
+        return offset, terms
     left: Terms = {}
-    for draw, coefficient in number.terms.items():
+    for draw, coefficient in terms.items():
         if draw.point is None:
             left[draw] = coefficient
         else:

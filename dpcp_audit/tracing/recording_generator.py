@@ -273,8 +273,7 @@ class RecordingGenerator(_Generator):
             _each(scale, shape),
             strict=True,
         )
-        numbers = np.empty(count, dtype=object)
-        numbers[:] = [self._one(name, part, line) for part in parts]
+        numbers = np.fromiter((self._one(name, part, line) for part in parts), object, count)
         return traced_array(numbers.reshape(shape))
 
     def _one(self, name: str, part: tuple[NoiseLaw, Any, float, float], line: Line) -> Any:

@@ -1,12 +1,17 @@
+# pyright: reportPrivateUsage=false
 """Where the target stands: the line of its code that draws, compares or reads."""
 
 from __future__ import annotations
 
-import inspect
+import sys
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from types import FrameType
 
 _INTERNAL = (str(Path(__file__).parent), str(Path(np.__file__).parent))
 
@@ -21,7 +26,7 @@ def _is_internal(file: str) -> bool:
 
 def target_line() -> tuple[str, int]:
     """Return the file and the line of the innermost frame that is not the tracer's own."""
-    frame = inspect.currentframe()
+    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001  (quicker than the inspect module)
     while frame is not None and _is_internal(frame.f_code.co_filename):
         frame = frame.f_back
     return ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)

@@ -179,7 +179,7 @@ def apply_function(function: Any, args: Any, kwargs: Any) -> Any:
     name = function.__name__
     if name == "where" and len(args) == 3 and any(map(is_symbolic, args)):
         return _wrapped(mapped(lambda bit, a, b: a if bit else b, *map(_array_of, args)))
-    if name in _SEARCHES and isinstance(args[_SEARCHES[name]], Traced) and len(args) == 2:
+    if name in _SEARCHES and len(args) == 2 and _is_sought(args, _SEARCHES[name]):
         return _searched(name, args, kwargs)
     if name in _OWN and not isinstance(args[0], Traced):
         return getattr(traced_array(args[0]), _OWN[name])(*args[1:], **kwargs)
@@ -198,7 +198,17 @@ def _searched(name: str, args: Any, kwargs: Any) -> Any:
     if left.keys() - {"side", "right"} or (name == "digitize" and edges != sorted(edges)):
         return getattr(np, name)(*values_of(tuple(args)), **values_in(kwargs))
     at_left = left["side"] == "left" if name == "searchsorted" else left["right"]
-    return np.intp((bisect.bisect_left if at_left else bisect.bisect_right)(edges, number))
+    find = bisect.bisect_left if at_left else bisect.bisect_right
+    if isinstance(number, Traced):
+        return np.intp(find(edges, number))
+    places = [find(edges, each) for each in number.ravel().tolist()]
+    return np.array(places, dtype=np.intp).reshape(number.shape)
+
+
+def _is_sought(args: Any, place: int) -> bool:
+    """Tell whether the noise is in what is sought, and not in the array."""
+    array = args[1 - place]
+    return isinstance(args[place], Traced | TracedArray) and next(traced_in(array), None) is None
 
 
 _SEARCHES = {"searchsorted": 1, "digitize": 0}
@@ -267,8 +277,7 @@ def _summed(numbers: Any, axis: Any) -> Any:
     if not isinstance(sums, np.ndarray):
         return _with_value(sums, shadow)
     pairs = zip(sums.ravel().tolist(), np.ravel(shadow), strict=True)
-    boxed = np.empty(sums.size, dtype=object)
-    boxed[:] = [_with_value(each, value) for each, value in pairs]
+    boxed = np.fromiter((_with_value(each, value) for each, value in pairs), object, sums.size)
     return traced_array(boxed.reshape(sums.shape))
 
 

@@ -241,11 +241,13 @@ class Traced:
 
     def __getattr__(self, name: str) -> Any:
         """Return what NumPy's numbers have too; functions of the value read it."""
+        if name.startswith("_"):
+            raise AttributeError(name)
         if name in _ITSELF:
             return partial(_itself, self)
         if name in _ELEMENTWISE:
             return partial(_applied, getattr(np, name), self)
-        if name.startswith("_") or name == "dtype" or not hasattr(np.float64, name):
+        if name == "dtype" or not hasattr(np.float64, name):
             raise AttributeError(name)
         return getattr(np.float64(self.read()), name)
 

@@ -1,0 +1,186 @@
+"""Traced losses agree with the exact laws of the reference mechanisms, written as users do.
+
+A set of losses is drawn once and split into repetitions. δ(ε) is inside its limits in all of them
+but for the stated error; ρ and D_α, whose estimates have no certified limits, lie within their
+standard errors.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from support import user_mechanisms as mine
+
+from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ
+from dpcp_audit.mechanisms.histlap import HistLap
+from dpcp_audit.mechanisms.laws import FinitePair, LaplacePair
+from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
+from dpcp_audit.mechanisms.ldpcp.score_transcript import report_pair
+from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
+from dpcp_audit.tracing.pair_traces import trace_pair
+
+if TYPE_CHECKING:
+    from dpcp_audit.tracing.loss_samples import LossSample
+
+pytestmark = pytest.mark.statistical
+_SEARCH = PCOQS(alpha=0.1, rho=0.5)
+_ERROR = 1e-8
+
+
+def search(scores, *, rng) -> Any:
+    """P-COQS: 34 rounds of a bisection by noisy counts."""
+    left, right = 0.0, 1.0
+    rank = _SEARCH.rank(len(scores))
+    for _ in range(34):
+        middle = (left + right) / 2
+        if np.count_nonzero(scores <= middle) + rng.normal(0, _SEARCH.noise_scale) < rank:
+            left = middle + 1e-10
+        else:
+            right = middle
+    return (left + right) / 2
+
+
+def covers(sample: LossSample, exact, *, repetitions: int, epsilons=(0.25, 0.5, 1.0)) -> None:
+    """Make sure that every part of a sample covers the exact δ(ε), and estimates ρ and D_α."""
+    for part in np.array_split(np.arange(sample.size), repetitions):
+        losses = sample.part(slice(int(part[0]), int(part[-1]) + 1))
+        for epsilon in epsilons:
+            limits = losses.delta(epsilon, significance=_ERROR)
+            assert limits.lower <= exact.delta_at(epsilon) <= limits.upper
+    for alpha in (1.0, 1.5, 2.0):
+        error = 6 * sample.renyi_error(alpha) + 1e-9
+        assert sample.renyi(alpha) == pytest.approx(exact.renyi(alpha), abs=error)
+
+
+def test_a_noisy_search_has_the_loss_of_pcoqs() -> None:
+    """False alarms: 3 × 10 limits at 1e-8; three estimates beyond 6 standard errors, 6e-9."""
+    inputs = _SEARCH.worst_pair(20)
+    exact = FinitePair(*_SEARCH.laws(*inputs))
+    found = trace_pair(search, *inputs, draws=400, rng=3)
+    covers(found.forward, exact, repetitions=10)
+    orders = 1.0, 1.25, 1.5, 2.0, 3.0, 4.0
+    error = max(6 * found.forward.renyi_error(alpha) / alpha for alpha in orders)
+    largest = max(exact.renyi(alpha) / alpha for alpha in orders)
+    assert found.forward.rho() == pytest.approx(largest, abs=error)
+
+
+def test_a_noisy_histogram_has_the_loss_of_histlap() -> None:
+    """Noise of scale 2/ε on two counts that move by one. False alarms as above, 3.6e-7."""
+
+    def histogram(scores, *, rng) -> Any:
+        counts, _ = np.histogram(scores, bins=8, range=(0, 1))
+        return counts + rng.laplace(scale=2.0, size=8)
+
+    inputs = np.full(12, 0.05), np.append(np.full(11, 0.05), 0.95)
+    found = trace_pair(histogram, *inputs, draws=600, rng=4)
+    assert found.released
+    covers(found.forward, LaplacePair((0.5, 0.5)), repetitions=12, epsilons=(0.25, 0.5, 0.75))
+    assert found.forward.largest == pytest.approx(1.0)
+
+
+def test_the_quantile_of_a_noisy_histogram_loses_no_more_than_its_counts() -> None:
+    mechanism = HistLap(alpha=0.5, epsilon=1.0, n_bins=4)
+
+    def quantile(scores, *, rng) -> Any:
+        counts, edges = np.histogram(scores, bins=4, range=(0, 1))
+        noisy = np.maximum(counts + rng.laplace(scale=2.0, size=4), 0)
+        shares = np.cumsum(noisy) / max(noisy.sum(), 1e-9)
+        return edges[1:][np.searchsorted(shares, 0.5).clip(max=3)]
+
+    assert mechanism.epsilon == 1.0
+    inputs = np.full(12, 0.05), np.append(np.full(11, 0.05), 0.95)
+    found = trace_pair(quantile, *inputs, draws=50, rng=4)
+    assert found.followed
+    assert max(found.forward.largest, found.backward.largest) <= 1.0 + 1e-9
+
+
+def exponq(scores, *, rng, epsilon=1.0, candidates=100, alpha=0.1) -> Any:
+    """ExponQ: an edge by the exponential mechanism on its distance in rank from the quantile."""
+    edges = np.linspace(0, 1, candidates + 1)[1:]
+    rank = math.ceil((1 - alpha) * (len(scores) + 1))
+    counts = np.searchsorted(np.sort(scores), edges, side="right")
+    weights = np.exp(-epsilon / 2 * np.abs(counts - rank))
+    return rng.choice(edges, p=weights / weights.sum())
+
+
+def test_the_exponential_mechanism_is_exact() -> None:
+    inputs = np.full(30, 0.5), np.append(np.full(29, 0.5), 0.9)
+    found = trace_pair(exponq, *inputs, draws=2, rng=0).exact
+    assert found is not None
+    edges = np.linspace(0, 1, 101)[1:]
+    log_mass = []
+    for scores in inputs:
+        utility = -np.abs((scores[:, None] <= edges).sum(axis=0) - 28) / 2
+        log_mass.append(utility - np.logaddexp.reduce(utility))
+    loss = log_mass[0] - log_mass[1]
+    assert found.max_divergence() == pytest.approx(loss.max(), abs=1e-10)
+    assert found.renyi(2.0) == pytest.approx(
+        float(np.logaddexp.reduce(log_mass[0] + loss)), abs=1e-10
+    )
+
+
+def test_exponq_itself_is_followed_to_its_law() -> None:
+    mechanism = ExponQ(alpha=0.1, epsilon=1.0, n_candidates=60, gamma=0.01)
+    inputs = np.full(30, 0.5), np.append(np.full(29, 0.5), 0.9)
+    exact = FinitePair(*mechanism.laws(*inputs))
+    found = trace_pair(
+        lambda x, *, rng: mechanism.sample(x, 1, rng=rng)[0], *inputs, draws=2, rng=0
+    )
+    assert found.exact is not None
+    for epsilon in (0.0, 0.1, 0.3):
+        assert found.exact.delta_at(epsilon) == pytest.approx(exact.delta_at(epsilon), abs=1e-9)
+
+
+@pytest.mark.parametrize("k", [2, 10])
+def test_randomised_response_is_exact(k) -> None:
+    response = KaryRandomizedResponse(epsilon=1.5, k=k)
+    exact = FinitePair(*response.laws()[:2])
+    options = {"epsilon": 1.5, "k": k}
+    found = trace_pair(mine.randomised_response, 0, 1, draws=2, rng=0, options=options).exact
+    assert found is not None
+    for alpha in (1.0, 2.0, 8.0):
+        assert found.renyi(alpha) == pytest.approx(exact.renyi(alpha), abs=1e-12)
+    assert found.rho() == pytest.approx(exact.rho())
+
+
+def asked_once(scores, *, rng, epsilon=2.0, rounds=3) -> Any:
+    """LDP-CP-S: every block of users answers one question of the bisection, all is sent."""
+    keep = math.exp(epsilon) / (1 + math.exp(epsilon))
+    left, right, sent = 0.0, 1.0, []
+    for block in np.array_split(scores, rounds):
+        middle = (left + right) / 2
+        bits = block <= middle
+        reports = [bool(bit) if rng.random() < keep else not bit for bit in bits]
+        sent.append(reports)
+        share = (sum(reports) / len(reports) - (1 - keep)) / (2 * keep - 1)
+        left, right = (middle, right) if share < 0.7 else (left, middle)
+    return sent, right
+
+
+def test_a_local_search_loses_what_one_answer_does() -> None:
+    """LDP-CP-S's transcript: the pair of one user's report, whichever user differs."""
+    exact = report_pair(LDPCPScores(alpha=0.1, epsilon=2.0, rounds=3, window_width=0.1))
+    scores = np.linspace(0.05, 0.95, 6)
+    neighbour = np.append(0.95, scores[1:])
+    found = trace_pair(asked_once, scores, neighbour, draws=2, rng=0).exact
+    assert found is not None
+    assert found.max_divergence() == pytest.approx(exact.max_divergence(), abs=1e-10)
+    for epsilon in (0.5, 1.0, 1.9):
+        assert found.delta_at(epsilon) == pytest.approx(exact.delta_at(epsilon), abs=1e-10)
+
+
+@pytest.mark.study
+def test_two_thousand_repetitions_cover() -> None:
+    """P-COQS, 2,000 samples of 20 losses at 0.05: at most 125 misses but for 3e-3."""
+    inputs = _SEARCH.worst_pair(20)
+    exact = FinitePair(*_SEARCH.laws(*inputs)).delta_at(0.5)
+    sample = trace_pair(search, *inputs, draws=40_000, rng=0).forward
+    missed = 0
+    for part in range(2000):
+        limits = sample.part(slice(20 * part, 20 * part + 20)).delta(0.5, significance=0.05)
+        missed += not limits.lower <= exact <= limits.upper
+    assert missed <= 125
