@@ -182,12 +182,18 @@ def require_replay(target: TracedTarget, x: Any, seed: int) -> None:
         If it is not.
     """
     try:
-        path = SampledRun()
-        output = target.outputs(x, path, np.random.default_rng(seed))
+        _require_replay(target, x, seed, values=False)
     except NeedsValuesError:
-        path = SampledRun(values=True)
-        output = target.outputs(x, path, np.random.default_rng(seed))
-    again = ForcedRun(path.seen, values=path.values)
+        try:
+            _require_replay(target, x, seed, values=True)
+        except NeedsValuesError as end:
+            raise UnfollowableError(end.reason, end.line) from None
+
+
+def _require_replay(target: TracedTarget, x: Any, seed: int, *, values: bool) -> None:
+    path = SampledRun(values=values)
+    output = target.outputs(x, path, np.random.default_rng(seed))
+    again = ForcedRun(path.seen, values=values)
     divergence = _replayed(target, x, again, output, seed=seed + 1)
     if divergence is not None:
         raise UnfollowableError(
