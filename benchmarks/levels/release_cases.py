@@ -149,7 +149,7 @@ def _boxed(guarantee: PrivacyGuarantee, sample: Any) -> Check:
 
 def _bet(guarantee: Any, sample: Any) -> Check:
     return SequentialPrivacy(
-        sample=sample, guarantee=guarantee, pairs=FixedPairs((_PAIR,)), draws=2 * DRAWS
+        sample=sample, guarantee=guarantee, pairs=FixedPairs((_PAIR,)), draws=DRAWS
     )
 
 

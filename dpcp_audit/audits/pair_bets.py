@@ -87,8 +87,8 @@ class PairBets:
         self, observer: Guesser, account: BetAccount, outputs: FloatArray, coins: BoolArray
     ) -> None:
         before = account.log_wealth
-        self.tangent = observer.choose(account.tangents).tangent
-        scores = observer.rule(self.tangent)(outputs)
+        choice = observer.choose(account.tangents)
+        self.tangent, scores = choice.tangent, observer.rules[choice.expert](outputs)
         levels, right = levels_of(_HOPEFUL * scores), (scores > 0) == coins
         taken = account.bet(self.tangent, levels, right)
         bold = _HOPEFUL * np.abs(scores[:taken]) > self.tangent.epsilon

@@ -138,7 +138,7 @@ class GuessBets:
 
 def mixture_wealth(log_wealth: FloatArray) -> FloatArray:
     """Return the log of the mixture's wealth from its members', along the first axis."""
-    return np.asarray(logsumexp(log_wealth.T + np.log(_WEIGHTS), axis=-1))
+    return np.asarray(np.logaddexp.reduce(log_wealth.T + np.log(_WEIGHTS), axis=-1))
 
 
 def epsilon_bound(counts: IntArray, *, delta: float = 0.0, significance: float) -> float:
