@@ -24,7 +24,11 @@ if TYPE_CHECKING:
     from dpcp_audit.results import PlainData
 
 _HOPEFUL = 1.2
-"""By how much the learned log-odds, which are shrunk, are raised before they are bet."""
+"""By how much learned log-odds are raised before they are bet: where they have their largest value
+on many outputs, a guess too few costs more than one too many."""
+_CHARGED = 0.01
+"""A δ from which they are not: each round is charged for the largest stake then, and pays only by
+outputs well beyond the claim."""
 _FEWEST_TAUGHT = 30
 
 
@@ -89,9 +93,10 @@ class PairBets:
         before = account.log_wealth
         choice = observer.choose(account.tangents)
         self.tangent, scores = choice.tangent, observer.rules[choice.expert](outputs)
-        levels, right = levels_of(_HOPEFUL * scores), (scores > 0) == coins
+        scores = (_HOPEFUL if self.tangent.delta < _CHARGED else 1.0) * scores
+        levels, right = levels_of(scores), (scores > 0) == coins
         taken = account.bet(self.tangent, levels, right)
-        bold = _HOPEFUL * np.abs(scores[:taken]) > self.tangent.epsilon
+        bold = np.abs(scores[:taken]) > self.tangent.epsilon
         self.won += account.log_wealth - before
         self.rounds += taken
         self.right += int((bold & right[:taken]).sum())

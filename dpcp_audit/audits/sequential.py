@@ -36,7 +36,7 @@ _MOST_STAGES = 8
 _SEARCHED = 0.4
 """The share of a stage's outputs that search; the others are bet on."""
 _MOST_SEARCHED = 200_000
-_FIRST_BATCH, _LARGEST_BATCH = 100, 2**15
+_FIRST_BATCH, _LARGEST_BATCH = 64, 2**15
 _GROWTH = 1.3
 _SEARCH_STREAM = 10**6
 _COIN_STREAM = 2 * 10**6
