@@ -198,6 +198,17 @@ class NonNegative(Numeric):
         return found
 
 
+class Factor(Numeric):
+    """A finite number above 1."""
+
+    def read(self, value: object, name: str) -> float:
+        """Return the number."""
+        found = number(value, name)
+        if not 1 < found < math.inf:
+            raise UsageError(f"{name} must be finite and > 1, got {value!r}")
+        return found
+
+
 class Probability(Numeric):
     """A number in (0, 1); below 1e-100 the arithmetic of intervals gives out."""
 

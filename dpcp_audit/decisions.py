@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 DETECT = 2.0
 """The factor, in the scale of the noise, that a check has to be able to refute."""
-_LEAST_LOSS = 0.1
-"""What stands in for twice nothing, where a claim allows no loss at all."""
+LEAST_LOSS = 0.05
+"""The loss that a factor is taken of, where a claim allows none at all."""
 _SQUARED = frozenset({Quantity.RHO, Quantity.RENYI_DIVERGENCE})
 """Quantities that grow by a factor of four where the noise is halved."""
 
@@ -120,8 +120,39 @@ def reaches(power: Power, detect: float = DETECT) -> bool:
     if math.isinf(power.smallest):
         return False
     if power.claimed == 0 and power.quantity.is_loss and math.isfinite(detect):
-        return power.smallest <= _LEAST_LOSS
+        return power.smallest <= LEAST_LOSS * detect
     return power.factor <= (detect**2 if power.quantity in _SQUARED else detect)
+
+
+def violation_by(
+    factor: float, quantity: Quantity, claimed: float, bound: Bound = Bound.AT_MOST
+) -> float:
+    """Return the value of a quantity at which a claim is broken by a factor of the noise.
+
+    Of a share that is not covered, or of a rate, the factor is its own; where that would leave
+    the unit interval, it is the middle of what the claim excludes.
+
+    Examples
+    --------
+    >>> violation_by(2.0, Quantity.RHO, 0.5), violation_by(2.0, Quantity.EPSILON, 1.0)
+    (2.0, 2.0)
+    >>> round(violation_by(2.0, Quantity.COVERAGE, 0.9, Bound.AT_LEAST), 12)
+    0.8
+    """
+    if quantity.is_loss:
+        times = factor**2 if quantity in _SQUARED else factor
+        return times * claimed if claimed > 0 else factor * LEAST_LOSS
+    if bound is Bound.AT_LEAST:
+        return max(1 - factor * (1 - claimed), claimed / 2)
+    return min(factor * claimed, (1 + claimed) / 2)
+
+
+def noise_factor(violation: float, quantity: Quantity, claimed: float) -> float:
+    """Return the factor of the noise by which a loss breaks a claim: ``violation_by`` undone."""
+    if claimed <= 0:
+        return violation / LEAST_LOSS
+    times = violation / claimed
+    return math.sqrt(times) if quantity in _SQUARED else times
 
 
 def _lies_within(evidence: Evidence) -> bool:

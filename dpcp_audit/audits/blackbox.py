@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit import _validate
-from dpcp_audit.audits import event_power
 from dpcp_audit.audits.estimates.loss_bracket import claimed_loss
 from dpcp_audit.audits.search.moment_test import MomentTest
 from dpcp_audit.audits.search.pair_race import Bank, PairRace, halves
@@ -20,15 +19,16 @@ from dpcp_audit.audits.search.pair_space import (
 )
 from dpcp_audit.audits.search.pilot_hypotheses import pair_test_from_data
 from dpcp_audit.audits.search.race_stage import Stage
-from dpcp_audit.checks import Context
-from dpcp_audit.decisions import conclude
+from dpcp_audit.audits.search.record_pairs import ValuePairs
+from dpcp_audit.audits.twin_power import Twin
+from dpcp_audit.decisions import DETECT, conclude
 from dpcp_audit.figures import Figure, FigureKind, Series
-from dpcp_audit.stats.bisection import fewest
 from dpcp_audit.targets.degenerate import DegenerateTargetError, Randomness
 from dpcp_audit.targets.serial_probe import require_independent, unprobed
 
 if TYPE_CHECKING:
     from dpcp_audit.audits.sampled import Sampler
+    from dpcp_audit.checks import Context
     from dpcp_audit.guarantees import PrivacyGuarantee
     from dpcp_audit.results import Outcome, PlainData, Power
 
@@ -41,6 +41,7 @@ _FEWEST = 50
 _SEARCH_STREAM = 10**6
 _SHRUNK = 0.1
 """The share of the significance, and of the outputs, that the shrinking of a witness has."""
+_MOST_DRAWS = 2**28
 _MOST_CERTIFIED = _MOST_STAGES + CERTIFICATIONS
 """Pairs that are certified at most, each probed for serial dependence: stages, and shrunk ones."""
 
@@ -77,6 +78,8 @@ class BlackBoxPrivacy:
         least 600. Blatant violations are refuted after about a thousand.
     randomness : Randomness
         Where the target draws its random numbers, see ``SampledPrivacy``.
+    detect : float
+        The factor of the noise that is to be refuted, > 1; it decides what is CONSISTENT.
     witness : dict
         Parameters of the target, as plain data.
     """
@@ -86,6 +89,7 @@ class BlackBoxPrivacy:
     pairs: PairSpace
     draws: int = 200_000
     randomness: Randomness = Randomness.GENERATOR
+    detect: float = DETECT
     witness: PlainData = field(default_factory=dict[str, Any])
 
     def __post_init__(self) -> None:
@@ -125,27 +129,24 @@ class BlackBoxPrivacy:
         return self._outcome(race, shown, stages, context)
 
     def smallest_violation(self, context: Context) -> Power:
-        """Return the smallest loss that the last stage refutes with probability 0.95.
+        """Return the smallest loss of a planted twin that is refuted with probability 0.95.
 
-        By a well-chosen event, where the race has found the pair; at least half of its outputs
-        certify.
+        See ``Twin``: noise of a part of its scale, searched for as unknown code is.
         """
         draws = max(600, context.samples(self.draws))
-        budget, share = _plan(draws, unprobed(context.significance))[-1]
-        fresh = budget - min(_MOST_SEARCHED, round(_SEARCHED * budget))
-        return event_power.smallest_violation(self.guarantee, fresh // 2, significance=share)
+        return self._twin.power(draws, significance=context.significance)
 
     def draws_needed(self, violation: float, *, significance: float) -> int:
-        """Return the ``draws`` whose last stage refutes a true loss of ``violation``, likewise."""
-
-        def enough(draws: int) -> bool:
-            context = Context(seed=0, name="plan", significance=significance)
-            return replace(self, draws=draws).smallest_violation(context).smallest <= violation
-
-        needed = fewest(enough, at_least=600, most=2**28, share=100)
-        if needed is None:
+        """Return the ``draws`` that refute a twin with a loss of ``violation``, likewise."""
+        needed = self._twin.calls_for(violation, significance=significance)
+        if needed > _MOST_DRAWS:
             raise ValueError(f"violation is too close to the claim, got {violation!r}")
-        return needed
+        return max(600, math.ceil(needed))
+
+    @property
+    def _twin(self) -> Twin:
+        inputs = self.pairs.n_values if isinstance(self.pairs, ValuePairs) else None
+        return Twin(guarantee=self.guarantee, inputs=inputs, detect=self.detect)
 
     def _stage(self, race: PairRace, number: int, budget: int, significance: float) -> Stage:
         stop = race.bank.spent + budget
@@ -203,7 +204,8 @@ class BlackBoxPrivacy:
         value, neighbour = shown.candidate.inputs
         return conclude(
             replace(shown.judgement.evidence, confidence=1 - context.significance),
-            lambda: shown.smallest_violation(self.guarantee),
+            lambda: self.smallest_violation(context),
+            detect=self.detect,
             witness=self.witness
             | {
                 "guarantee": str(self.guarantee),

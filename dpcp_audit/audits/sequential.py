@@ -17,7 +17,7 @@ from dpcp_audit.audits.loss_bounds import event_loss, log_ratio
 from dpcp_audit.audits.pair_bets import PairBets
 from dpcp_audit.audits.search.pair_race import Arm, Bank, PairRace, halves
 from dpcp_audit.audits.search.pair_space import FixedPairs, input_as_data, input_key
-from dpcp_audit.decisions import conclude
+from dpcp_audit.decisions import DETECT, conclude
 from dpcp_audit.evidence import of_loss
 from dpcp_audit.stats.bisection import fewest
 from dpcp_audit.targets.degenerate import DegenerateTargetError, Randomness
@@ -71,6 +71,8 @@ class SequentialPrivacy:
         Outputs to draw at most, at effort 1, on all inputs; at least 600.
     randomness : Randomness
         Where the target draws its random numbers, see ``SampledPrivacy``.
+    detect : float
+        The factor of the noise that is to be refuted, > 1; it decides what is CONSISTENT.
     witness : dict
         Parameters of the target, as plain data.
     """
@@ -80,6 +82,7 @@ class SequentialPrivacy:
     pairs: PairSpace
     draws: int = 200_000
     randomness: Randomness = Randomness.GENERATOR
+    detect: float = DETECT
     witness: PlainData = field(default_factory=dict[str, Any])
 
     def __post_init__(self) -> None:
@@ -194,6 +197,7 @@ class SequentialPrivacy:
         return conclude(
             self._evidence(best, account, context),
             lambda: self.smallest_violation(context),
+            detect=self.detect,
             witness=self.witness
             | {
                 "guarantee": str(self.guarantee),

@@ -6,20 +6,18 @@ Both audit in their own process: a function at hand cannot travel to another.
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-
 from dpcp_audit import _validate, options
 from dpcp_audit.errors import UsageError
-from dpcp_audit.frontends.planning import affordable_draws
+from dpcp_audit.frontends.planning import plan_here
 from dpcp_audit.guarantees import Coverage, LocalDP
 from dpcp_audit.results import SourceLocation
 from dpcp_audit.target_checks.check_spec import TABLE, CheckSpec, require_one_effort, target_of
 from dpcp_audit.target_checks.claim_options import key_of
-from dpcp_audit.target_checks.trial_inputs import pair_space, typical
+from dpcp_audit.target_checks.trial_inputs import pair_space
 from dpcp_audit.targets import Kind, Target, TargetSpec
 from dpcp_audit.targets.loading import code_of
 
@@ -30,8 +28,6 @@ if TYPE_CHECKING:
     from dpcp_audit.target_checks.claim_options import Guarantee
 
 F = TypeVar("F", bound="Callable[..., Any]")
-DEFAULT_DRAWS = 20_000
-"""Calls of a function for each claim, unless an option says otherwise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +87,8 @@ def spec_of(
     given: Mapping[str, Any],
     *,
     file: str,
-    draws: int = DEFAULT_DRAWS,
+    draws: int | None = None,
+    detect: float | None = None,
     forced_draws: int | None = None,
 ) -> CheckSpec:
     """Return what is to be checked of a function, its draws planned.
@@ -104,8 +101,10 @@ def spec_of(
         The options by their keywords; None is not given.
     file : str
         The file that speaks of the function, where it is not written in one itself.
-    draws : int
-        Calls where the options do not say.
+    draws : int or None
+        Calls where the options do not say; None plans them.
+    detect : float or None
+        The violation to detect where they do not say.
     forced_draws : int or None
         Calls whatever they say.
 
@@ -120,15 +119,17 @@ def spec_of(
     require_one_effort(given)
     if forced_draws is not None:
         given["draws"] = forced_draws
-    elif "budget" not in given:
+    elif draws is not None and "budget" not in given:
         given = {"draws": draws} | given
+    if detect is not None:
+        given = {"detect": detect} | given
     given = {"kind": _kind(guarantees, given)} | given
     target = _target(function, given, file)
     name = {} if isinstance(function, str) else {"name": label(function)}
     spec = CheckSpec.of(target, guarantees, name | given, spell=options.plain)
     if spec.privacy:
         pair_space(spec)
-    return _planned(spec)
+    return plan_here(spec)
 
 
 def coverage_of(at_least: float, confidence: float | None) -> Coverage:
@@ -164,21 +165,6 @@ def _require_guarantees(guarantees: Sequence[Guarantee]) -> None:
         raise UsageError("guarantees must hold at least one, such as ZCDP(0.5), got none")
     for each in guarantees:
         key_of(each)
-
-
-def _planned(spec: CheckSpec) -> CheckSpec:
-    """Return the check with the place of its target, and with draws that its budget allows.
-
-    Draws that are planned are a power of two.
-    """
-    with spec.target.open() as target:
-        draws = spec.draws
-        if draws is None:
-            seconds = target.seconds_per_draw(
-                typical(spec), np.random.default_rng(0), at_most_seconds=min(1, spec.budget / 4)
-            )
-            draws = affordable_draws(spec, seconds)
-        return replace(spec, draws=draws, location=target.source)
 
 
 def _file(function: object, file: str) -> str:

@@ -1,17 +1,22 @@
-"""From a budget in seconds to numbers of calls: what a run needs to be repeatable."""
+"""Calls are planned from the claim; a budget cuts them, by a timing of the audit itself."""
 
 from __future__ import annotations
 
 import math
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from dpcp_audit._format import number
 from dpcp_audit.checks import Context
 from dpcp_audit.engine.tasks import Task, pickled
-from dpcp_audit.engine.worker_pool import Limits, WorkerProcess
+from dpcp_audit.engine.worker_pool import DEFAULT_SECONDS, Limits, WorkerProcess
 from dpcp_audit.errors import IncompleteError, UsageError
+from dpcp_audit.reports.findings.severity import violation
 from dpcp_audit.results import SourceLocation
+from dpcp_audit.target_checks import time_limits
+from dpcp_audit.target_checks.planned_calls import calls_for, cut_words
+from dpcp_audit.target_checks.target_rows import TargetCoverage, TargetPrivacy, check_of
 from dpcp_audit.target_checks.trial_inputs import pair_space, typical
 from dpcp_audit.targets import TargetError
 from dpcp_audit.targets.loading import raised
@@ -19,18 +24,24 @@ from dpcp_audit.targets.loading import raised
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dpcp_audit.rows import Row
     from dpcp_audit.target_checks.check_spec import CheckSpec
+    from dpcp_audit.target_checks.target_rows import TargetCheck
+    from dpcp_audit.targets import Target
 
-FEWEST, MOST = 2**11, 2**24
-"""Fewer than 2¹¹ calls miss noise that is a hundredth of what it should be."""
+FEWEST = 2**11
+"""A budget cuts to these at most: fewer calls miss a hundredth of the noise."""
 _SHARE = 0.7
-"""Of the budget; the rest is for the audit's own work."""
-_OWN_SECONDS = 1e-5
-"""What an audit itself takes for an output, about."""
+"""Of the budget, what is planned to be spent; the rest is for a machine that gets busier."""
+_TIMED_SHARE = 0.1
+"""Of the budget, what small audits may take that are timed."""
+_OWN_SECONDS = 2e-5
+"""What an audit itself takes for an output, about, where none can be timed."""
 _TIMING_SECONDS = 1.0
 _PATIENCE_SECONDS, _LEAST_PATIENCE_SECONDS = 60.0, 5.0
 """How long a target may take to load and to answer a first few times: its budget, between these."""
-_OVERRUN, _GRACE_SECONDS = 5.0, 60.0
+_LEAST_ROOM = 0.25
+"""Of the budget, what the calls have where processes are slow to start."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +51,12 @@ class Timing:
     spec: CheckSpec
 
     def __call__(self, context: Context) -> dict[str, Any]:
-        """Return the seconds of one call and the place of the source, or what went wrong."""
+        """Return the place of the source and what calls take, or what went wrong.
+
+        ``seconds`` is what a call takes; with a budget ``rates`` has, for each claim, what a
+        call takes with the audit's own work, and ``spent`` what timing took.
+        """
+        started = time_limits.clock()
         try:
             opened = self.spec.target.open()
         except BaseException as error:  # noqa: BLE001  (here Ctrl-C is the target's own, too)
@@ -52,11 +68,23 @@ class Timing:
             if self.spec.draws is None:
                 try:
                     found["seconds"] = target.seconds_per_draw(
-                        typical(self.spec), context.rng(), at_most_seconds=_TIMING_SECONDS
+                        typical(self.spec), context.rng(), at_most_seconds=self._patience
                     )
                 except BaseException as error:  # noqa: BLE001
                     return {"failed": self._told(error)}
-        return found
+                if self.spec.budget is not None:
+                    found["rates"] = self._rates(target, context, found["seconds"])
+        return found | {"spent": time_limits.clock() - started}
+
+    @property
+    def _patience(self) -> float:
+        budget = self.spec.budget
+        few = _TIMING_SECONDS / 10
+        return _TIMING_SECONDS if budget is None else min(_TIMING_SECONDS, max(few, budget / 20))
+
+    def _rates(self, target: Target, context: Context, seconds: float) -> list[float]:
+        checks = [check_of(self.spec, guarantee) for guarantee in self.spec.guarantees]
+        return [_rate(check, target, context, seconds) for check in checks]
 
     def _told(self, error: BaseException) -> str:
         if isinstance(error, TargetError):
@@ -64,43 +92,122 @@ class Timing:
         return f"{self.spec.name} raised {raised(error, file=None)}"
 
 
-def plan(specs: Sequence[CheckSpec]) -> tuple[CheckSpec, ...]:
-    """Return the checks with the calls that their budgets allow for each claim.
+def _rate(check: TargetCheck, target: Target, context: Context, seconds: float) -> float:
+    """Return the seconds that a call takes in an audit, its own work included.
 
-    Every target is opened and timed in a process of its own kind. The number of calls is a
-    power of two from 2¹¹ to 2²⁴, so that the same machine mostly plans the same; with ``draws``
-    given it stays as it is, and nothing is timed.
+    Of audits of 2¹⁰ calls and more, as long as there is time; those take longer for a call than
+    the larger one that they stand for.
+    """
+    room = _TIMED_SHARE * (check.spec.budget or math.inf) / len(check.spec.guarantees)
+    calls, rate = FEWEST // 2, seconds + _OWN_SECONDS
+    while 2 * calls * rate < room and calls < calls_for(check):
+        started = time_limits.clock()
+        try:
+            outcome = check.audit(target, calls)(context)
+        except Exception:  # noqa: BLE001  (the audit proper will say what is wrong)
+            break
+        taken = time_limits.clock() - started
+        rate, room = taken / outcome.witness["spent"], room - taken
+        calls *= 4
+    return rate
+
+
+def plan(specs: Sequence[CheckSpec]) -> tuple[CheckSpec, ...]:
+    """Return the checks with the calls that each claim is to be tested with.
+
+    They follow from the claim and from what is to be detected (``calls_for``). Every target is
+    opened, and called a few times, in a process of its own kind. Where a budget is given, small
+    audits are timed there, and the calls are cut to a power of two that keeps within it.
 
     Raises
     ------
     UsageError
         If there is no such target, or it cannot be called as its kind is.
     IncompleteError
-        If a target fails on a typical input, or is too slow for its budget.
+        If a target fails on a typical input, or is too slow.
     """
     for spec in specs:
         pair_space(spec)
     with closing(WorkerProcess()) as cell:
-        return tuple(_planned(spec, _timed(spec, cell)) for spec in specs)
+        return tuple(planned(spec, _timed(spec, cell)) for spec in specs)
+
+
+def plan_here(spec: CheckSpec) -> CheckSpec:
+    """Return a check of a function of this process, likewise; without a budget it is not called."""
+    if spec.budget is None or spec.draws is not None:
+        with spec.target.open() as target:
+            return planned(replace(spec, location=target.source), {})
+    found = Timing(spec=spec)(_context(spec))
+    for key in ("unusable", "failed"):
+        if key in found:
+            raise UsageError(found[key])
+    try:
+        return planned(spec, found)
+    except IncompleteError as error:
+        raise UsageError(str(error)) from error
+
+
+def announcement(row: Row, significance: float) -> str:
+    """Return with how many calls a claim is tested, whether they were cut, and what they refute."""
+    check = row.check
+    assert isinstance(check, TargetPrivacy | TargetCoverage)  # noqa: S101  (a target's row)
+    calls = check.spec.calls(check.guarantee)
+    context = Context(seed=0, name=row.claim.id, significance=significance)
+    power = check.smallest_violation(context)
+    seen = violation(asdict(power) | {"factor": power.factor})
+    sure = f" with probability {power.detection:g}" if math.isfinite(power.smallest) else ""
+    cut = cut_words(check, calls)
+    again = f" {cut} --draws {calls} repeats them." if cut else ""
+    return f"{row.claim.id}: {calls:,} calls, which refute {seen}{sure}.{again}"
 
 
 def time_limit(spec: CheckSpec) -> float:
-    """Return the seconds after which a check is stopped: several times its target's budget."""
-    return _OVERRUN * spec.budget + _GRACE_SECONDS
+    """Return the seconds after which the process of a check is ended."""
+    return time_limits.seconds_of(spec) or DEFAULT_SECONDS
 
 
-def affordable_draws(spec: CheckSpec, seconds: float) -> int:
-    """Return the calls for each claim that a budget allows, at so many seconds a call."""
-    affordable = _SHARE * spec.budget / len(spec.guarantees) / (seconds + _OWN_SECONDS)
-    return int(2 ** int(math.log2(min(max(affordable, FEWEST), MOST))))
+def planned(spec: CheckSpec, found: dict[str, Any]) -> CheckSpec:
+    """Return a check with its calls, from what ``Timing`` has found."""
+    if "file" in found:
+        spec = replace(spec, location=SourceLocation(file=found["file"], line=found["line"]))
+    if spec.draws is not None:
+        return spec
+    wanted = [calls_for(check_of(spec, guarantee)) for guarantee in spec.guarantees]
+    if spec.budget is None:
+        _require_time(spec, sum(wanted), found.get("seconds", 0.0))
+        return replace(spec, planned=tuple(wanted))
+    room = max(_SHARE * spec.budget - found["spent"], _LEAST_ROOM * spec.budget)
+    return replace(spec, planned=tuple(_cut(spec, wanted, found["rates"], room)))
+
+
+def _cut(spec: CheckSpec, wanted: list[int], rates: list[float], room: float) -> list[int]:
+    """Return the calls of the claims, cut to an equal share of the time for each.
+
+    What a claim does not need is left to those that need more.
+    """
+    calls = list(wanted)
+    order = sorted(range(len(wanted)), key=lambda i: wanted[i] * rates[i])
+    for place, i in enumerate(order):
+        affordable = max(0.0, room) / (len(order) - place) / rates[i]
+        if affordable < min(FEWEST, wanted[i]):
+            raise _too_slow(spec, rates[i])
+        if affordable < wanted[i]:
+            calls[i] = int(2 ** math.floor(math.log2(affordable)))
+        room -= calls[i] * rates[i]
+    return calls
+
+
+def _context(spec: CheckSpec) -> Context:
+    return Context(seed=0, name=spec.name, significance=0.5)
 
 
 def _timed(spec: CheckSpec, cell: WorkerProcess) -> dict[str, Any]:
-    context = Context(seed=0, name=spec.name, significance=0.5)
-    task = Task(check=pickled(Timing(spec=spec)), context=context)
-    budget = _PATIENCE_SECONDS if spec.draws is not None else spec.budget
+    task = Task(check=pickled(Timing(spec=spec)), context=_context(spec))
+    budget = _PATIENCE_SECONDS if spec.budget is None else spec.budget
     patience = min(_PATIENCE_SECONDS, max(_LEAST_PATIENCE_SECONDS, budget))
+    started = time_limits.clock()
     done = cell.run(task, Limits(seconds=patience))
+    elapsed = time_limits.clock() - started
     if done.stopped:
         stopped = done.error.partition(";")[0]
         raise IncompleteError(f"{spec.name}, called a first few times: {stopped}: does it hang?")
@@ -111,23 +218,22 @@ def _timed(spec: CheckSpec, cell: WorkerProcess) -> dict[str, Any]:
         raise UsageError(found["unusable"])
     if "failed" in found:
         raise IncompleteError(found["failed"])
-    return found
+    return found | {"spent": 2 * elapsed - found["spent"]}  # the run starts a process, too
 
 
-def _planned(spec: CheckSpec, found: dict[str, Any]) -> CheckSpec:
-    place = SourceLocation(file=found["file"], line=found["line"]) if "file" in found else None
-    if spec.draws is not None:
-        return replace(spec, location=place)
-    _require_time(spec, found["seconds"])
-    return replace(spec, draws=affordable_draws(spec, found["seconds"]), location=place)
-
-
-def _require_time(spec: CheckSpec, seconds: float) -> None:
-    """Refuse a target that is so slow that its check would be stopped before it can say a thing."""
-    needed = FEWEST * seconds
-    if needed > time_limit(spec) / 2:
-        minutes = math.ceil(needed * len(spec.guarantees) / _SHARE / 60)
+def _require_time(spec: CheckSpec, calls: int, seconds: float) -> None:
+    """Refuse a target that is so slow that its check would be stopped before its end."""
+    if calls * seconds > DEFAULT_SECONDS:
+        hours = number(calls * seconds / 3600, digits=2)
         raise IncompleteError(
-            f"{spec.name} takes {seconds:.2g} s a call, and an audit at least {FEWEST} calls for "
-            f"each claim: give it --budget {minutes}m, or make it --vectorised"
+            f"{spec.name} takes {seconds:.2g} s a call, and the {calls:,} calls that are planned "
+            f"{hours} hours: cut them by a budget, such as 30m, or by draws, or make it vectorised"
         )
+
+
+def _too_slow(spec: CheckSpec, seconds: float) -> IncompleteError:
+    minutes = math.ceil(FEWEST * seconds * len(spec.guarantees) / (_SHARE - 2 * _TIMED_SHARE) / 60)
+    return IncompleteError(
+        f"{spec.name} takes {seconds:.2g} s a call, and an audit at least {FEWEST} calls for "
+        f"each claim: give it a budget of {minutes}m, or make it vectorised"
+    )

@@ -109,8 +109,7 @@ def resumed(path: Path, *, targets: Sequence[CheckSpec] = ()) -> tuple[list[Row]
 
 def _is(recorded: CheckSpec, named: CheckSpec) -> bool:
     """Tell whether a check is the one that was named, but for what is planned."""
-    draws = None if named.draws is None else recorded.draws
-    return replace(recorded, draws=draws, location=named.location) == named
+    return replace(recorded, planned=named.planned, location=named.location) == named
 
 
 def _listeners(

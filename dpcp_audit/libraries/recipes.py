@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 ALL = "all"
 """Stands for every recipe."""
-EFFORTS = ("budget", "draws")
+EFFORTS = ("budget", "detect", "draws")
 """What a caller may set in place of the recipe."""
 _FOLDER = "dpcp_audit.libraries"
 _KEYS = frozenset({"summary", "documentation", "promise", "distribution", "module"})

@@ -10,10 +10,12 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from dpcp_audit import options
+from dpcp_audit._plain_data import is_sequence
 from dpcp_audit._values import (
     MOST_DRAWS,
     Choice,
     Duration,
+    Factor,
     Flag,
     KeywordTable,
     NonNegative,
@@ -22,8 +24,10 @@ from dpcp_audit._values import (
     Text,
     Whole,
     Word,
+    is_whole,
     wrong,
 )
+from dpcp_audit.decisions import DETECT
 from dpcp_audit.errors import UsageError
 from dpcp_audit.guarantees import Coverage, PrivacyGuarantee
 from dpcp_audit.neighbours import Relation
@@ -43,10 +47,10 @@ if TYPE_CHECKING:
 
     from dpcp_audit.options import Spelling
 
-DEFAULT_SECONDS = 60.0
-"""The budget of one target, if none is given."""
 _FEWEST_DRAWS, _FEWEST_CALIBRATIONS = 600, 100
 """Of calls for a privacy claim, and for a claim of coverage."""
+_LEARNED = ("location", "planned")
+"""Keys of a check's data that are no options: what was learned before it ran."""
 _OF_SCORES = (Kind.QUANTILE, Kind.CALIBRATOR)
 _RELATIONS = tuple(each for each in Relation if each is not Relation.ZERO_OUT)
 """Zero-out is a relation of trainings alone."""
@@ -80,16 +84,21 @@ class CheckSpec:
     tolerance : float
         By how much larger thresholds might be, in units of the scores, before a shortfall of
         coverage counts; single-precision code misses atoms by its rounding.
-    budget : float
-        Seconds for all claims together, from which ``draws`` is planned.
+    detect : float
+        The factor f > 1 of interest: as many calls are planned as refute noise of 1/f, and what
+        could not have refuted it is INCONCLUSIVE.
+    budget : float or None
+        Seconds for all claims together, to which what is planned is cut.
     draws : int or None
-        Calls of the target for each claim; None before it is planned.
+        Calls of the target for each claim, in place of what would be planned.
     sequential : bool
         Whether privacy claims are tested by bets that stop as soon as the answer is clear.
     trace : bool
         Whether the noise of a Python function is followed too, for the claims of privacy.
     location : SourceLocation or None
         Where the target is written, once that is known.
+    planned : tuple of int
+        Calls for each claim, once they are planned.
     """
 
     target: TargetSpec
@@ -143,12 +152,20 @@ class CheckSpec:
             kinds=_OF_SCORES,
         ),
     )
-    budget: float = field(
-        default=DEFAULT_SECONDS,
+    detect: float = field(
+        default=DETECT,
+        metadata=option(
+            Factor(),
+            "the violation to detect: noise that is smaller by this factor, from which the number "
+            "of calls follows (default: 2; for a nightly run 1.2)",
+            metavar="FACTOR",
+        ),
+    )
+    budget: float | None = field(
+        default=None,
         metadata=option(
             Duration(),
-            "time for the target, such as 60s or 2m, from which draws are planned "
-            "(on the command line: 60s by default)",
+            "time for the target, such as 60s or 2m, to which its calls are cut (default: none)",
             metavar="TIME",
         ),
     )
@@ -156,8 +173,7 @@ class CheckSpec:
         default=None,
         metadata=option(
             Whole(at_most=MOST_DRAWS),
-            "calls of the target for each claim, instead of a budget: a run that repeats exactly "
-            "(in Python and pytest: 20000 by default)",
+            "calls of the target for each claim, whatever is to be detected",
             metavar="N",
         ),
     )
@@ -174,6 +190,7 @@ class CheckSpec:
         ),
     )
     location: SourceLocation | None = None
+    planned: tuple[int, ...] = ()
 
     @property
     def privacy(self) -> tuple[PrivacyGuarantee, ...]:
@@ -184,6 +201,20 @@ class CheckSpec:
     def coverage(self) -> Coverage | None:
         """The claim of coverage."""
         return next((each for each in self.guarantees if isinstance(each, Coverage)), None)
+
+    def calls(self, guarantee: Guarantee) -> int:
+        """Return the calls for one of the claims.
+
+        Raises
+        ------
+        ValueError
+            Before they are planned.
+        """
+        if self.draws is not None:
+            return self.draws
+        if not self.planned:
+            raise ValueError("draws must be planned before a check runs, got None")
+        return self.planned[self.guarantees.index(guarantee)]
 
     @classmethod
     def of(
@@ -232,20 +263,22 @@ class CheckSpec:
             Naming the key, with what it got.
         """
         with options.in_place(where):
-            given = {key: value for key, value in data.items() if key != "location"}
+            given = {key: value for key, value in data.items() if key not in _LEARNED}
             options.require_known(given, [dashed(each.name) for each in TABLE])
             if given.get("kind") is None:
                 raise UsageError(f"kind is missing, use one of {', '.join(Kind)}")
             target = target_of(given, spell=dashed)
             spec = cls.of(target, guarantees_of(given), given, spell=dashed)
-            return replace(spec, location=_location(data.get("location")))
+            place, planned = _location(data.get("location")), data.get("planned", ())
+            return replace(spec, location=place, planned=_planned(planned, len(spec.guarantees)))
 
     def as_data(self) -> dict[str, Any]:
         """Return the specification as plain data that ``from_data`` reads."""
-        place = {} if self.location is None else {"location": asdict(self.location)}
-        return (
-            self.target.as_data() | claims_as_data(self.guarantees) | options.as_data(self) | place
-        )
+        learned: dict[str, Any] = {"planned": list(self.planned)} if self.planned else {}
+        if self.location is not None:
+            learned["location"] = asdict(self.location)
+        said = claims_as_data(self.guarantees) | options.as_data(self)
+        return self.target.as_data() | said | learned
 
 
 TARGET_OPTIONS, TRIAL_OPTIONS = options_of(TargetSpec), options_of(CheckSpec)
@@ -285,10 +318,7 @@ def target_of(
 
 
 def require_one_effort(given: Mapping[str, object], spell: Spelling = options.plain) -> None:
-    """Refuse calls that are given beside a budget to plan them from.
-
-    A check that is planned has both, and as data too: the rule is for those who write options.
-    """
+    """Refuse calls that are given beside a budget to cut them to."""
     if not {"draws", "budget"} - given.keys():
         raise UsageError(f"give either {spell('draws')} or {spell('budget')}, and not both")
 
@@ -313,6 +343,13 @@ def _location(place: object) -> SourceLocation | None:
     return SourceLocation(
         file=Text().read(table.get("file"), "file"), line=Whole().read(table.get("line"), "line")
     )
+
+
+def _planned(data: object, claims: int) -> tuple[int, ...]:
+    calls = tuple(data) if is_sequence(data) else ()
+    if (calls or data) and (len(calls) != claims or not all(is_whole(n) and n > 0 for n in calls)):
+        raise wrong("planned", f"{claims} whole numbers", data)
+    return calls
 
 
 def _name_of(target: TargetSpec) -> str:

@@ -19,6 +19,8 @@ from dpcp_audit.target_checks.run_options import RUN_OPTIONS, RunOptions
 
 PROJECT_FILE = "pyproject.toml"
 _CHECKS = "check"
+_DEFAULTS = ("budget", "detect")
+"""Options of a check that a file may give for all of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +66,7 @@ def load(path: Path) -> Config:
 def from_data(data: Mapping[str, Any], *, folder: Path = Path(), where: str = "") -> Config:
     """Read a configuration from plain data.
 
-    A ``budget`` beside the checks is that of each check that has none.
+    A ``budget`` or a ``detect`` beside the checks is that of each check that has none.
 
     Examples
     --------
@@ -75,8 +77,8 @@ def from_data(data: Mapping[str, Any], *, folder: Path = Path(), where: str = ""
     """
     with options.in_place(where):
         run_keys = (dashed(each.name) for each in RUN_OPTIONS)
-        options.require_known(data, (*run_keys, "budget", _CHECKS))
-        default = {key: data[key] for key in ("budget",) if key in data}
+        options.require_known(data, (*run_keys, *_DEFAULTS, _CHECKS))
+        default = {key: data[key] for key in _DEFAULTS if key in data}
         specs = tuple(
             _spec(check, folder, default, where=f"check {check.get('name', i)}")
             for i, check in enumerate(_tables(data), 1)

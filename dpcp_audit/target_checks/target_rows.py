@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, NoReturn
 
 from dpcp_audit._format import all_digits
 from dpcp_audit.audits import blackbox
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy
+from dpcp_audit.audits.loss_bounds import event_loss
 from dpcp_audit.audits.sequential import SequentialPrivacy
+from dpcp_audit.decisions import violation_by
 from dpcp_audit.errors import UsageError
 from dpcp_audit.guarantees import ZCDP, ApproxDP, Coverage, GaussianDP, LocalDP, RenyiDP
 from dpcp_audit.neighbours import Relation
 from dpcp_audit.results import Claim, Source, Standing, Verdict
 from dpcp_audit.rows import Row
 from dpcp_audit.suite import Suite
+from dpcp_audit.target_checks.planned_calls import cut_words
+from dpcp_audit.target_checks.time_limits import Timed, within
 from dpcp_audit.target_checks.trace_search import TraceEffort, TraceSearch
 from dpcp_audit.target_checks.trial_inputs import COVERAGE_SIZE, pair_space
 from dpcp_audit.target_checks.two_sided import TwoSidedPrivacy
 from dpcp_audit.theorems.coverage import coverage_audit
 from dpcp_audit.theorems.coverage.coverage_audit import CoverageAudit
 from dpcp_audit.theorems.coverage.trial_laws import LawCatalogue
+from dpcp_audit.theorems.coverage.worst_law import sides
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dpcp_audit.checks import Check, Context
     from dpcp_audit.guarantees import PrivacyGuarantee
-    from dpcp_audit.results import Outcome, PlainData
+    from dpcp_audit.results import Outcome, PlainData, Power
     from dpcp_audit.target_checks.check_spec import CheckSpec
     from dpcp_audit.target_checks.claim_options import Guarantee
     from dpcp_audit.targets import Target
@@ -50,6 +55,8 @@ class TargetPrivacy:
     spec: CheckSpec
     guarantee: PrivacyGuarantee
 
+    fewest: ClassVar[int] = 2**17
+
     @property
     def sampled(self) -> bool:
         """The verdict takes from the error budget."""
@@ -58,19 +65,40 @@ class TargetPrivacy:
     def __call__(self, context: Context) -> Outcome:
         """Open the target, follow its noise where it can be, and audit it as a black box."""
         with self.spec.target.open() as target:
-            audit = (SequentialPrivacy if self.spec.sequential else BlackBoxPrivacy)(
-                sample=target,
-                guarantee=self.guarantee,
-                pairs=pair_space(self.spec),
-                draws=_draws(self.spec),
-                randomness=target.randomness,
-            )
-            if not self.spec.trace or self.spec.target.command:
-                return audit(context)
-            return TwoSidedPrivacy(black_box=audit, trace=self._search(target))(context)
+            calls = self.spec.calls(self.guarantee)
+            audit: Check = self.audit(within(target, self.spec, calls), calls)
+            if self.spec.trace and not self.spec.target.command:
+                audit = TwoSidedPrivacy(black_box=audit, trace=self._search(target))
+            return _with_cut(self, audit(context), calls)
+
+    def audit(self, target: Target | Timed, calls: int) -> BlackBoxPrivacy | SequentialPrivacy:
+        """Return the audit of an opened target's outputs."""
+        return replace(self._unopened(calls), sample=target, randomness=target.randomness)
 
     def _search(self, target: Target) -> TraceSearch:
         return TraceSearch.of(self.spec, self.guarantee, target, effort=_TRACED)
+
+    def smallest_violation(self, context: Context) -> Power:
+        """Return the smallest loss of a planted twin that is refuted with probability 0.95."""
+        return self._unopened(self.spec.calls(self.guarantee)).smallest_violation(context)
+
+    def draws_needed(self, violation: float, *, significance: float) -> int:
+        """Return the calls that refute a twin with a loss of ``violation``, likewise."""
+        return self._unopened(600).draws_needed(violation, significance=significance)
+
+    def violation(self, factor: float) -> float:
+        """Return the loss at which the claim is broken by a factor of the noise."""
+        loss = event_loss(self.guarantee)
+        return violation_by(factor, loss.quantity, loss.claimed_at(0.5))
+
+    def _unopened(self, calls: int) -> BlackBoxPrivacy | SequentialPrivacy:
+        return (SequentialPrivacy if self.spec.sequential else BlackBoxPrivacy)(
+            sample=_closed,
+            guarantee=self.guarantee,
+            pairs=pair_space(self.spec),
+            draws=calls,
+            detect=self.spec.detect,
+        )
 
     def confirm(self, witness: PlainData, context: Context) -> Outcome:
         """Test the pair of a witness on the code as it is: its event, or its paths."""
@@ -93,6 +121,8 @@ class TargetCoverage:
     spec: CheckSpec
     guarantee: Coverage
 
+    fewest: ClassVar[int] = 2**14
+
     @property
     def sampled(self) -> bool:
         """The verdict takes from the error budget."""
@@ -101,18 +131,40 @@ class TargetCoverage:
     def __call__(self, context: Context) -> Outcome:
         """Open the target and calibrate with it on fresh scores."""
         with self.spec.target.open() as target:
-            audit = CoverageAudit(
-                calibrate=target,
-                kind=self.spec.target.kind,
-                guarantee=self.guarantee,
-                n=self.spec.n or (COVERAGE_SIZE,),
-                draws=_draws(self.spec),
-                bounds=self.spec.target.bounds,
-                laws=LawCatalogue(ties=self.spec.ties),
-                strict=self.spec.open_sets,
-                tolerance=self.spec.tolerance,
-            )
-            return audit(context)
+            calls = self.spec.calls(self.guarantee)
+            outcome = self.audit(within(target, self.spec, calls), calls)(context)
+            return _with_cut(self, outcome, calls)
+
+    def audit(self, target: Target | Timed, calls: int) -> CoverageAudit:
+        """Return the audit of an opened target."""
+        return replace(self._unopened(calls), calibrate=target)
+
+    def smallest_violation(self, context: Context) -> Power:
+        """Return the smallest miss that is refuted with probability 0.95."""
+        return self._unopened(self.spec.calls(self.guarantee)).smallest_violation(context)
+
+    def draws_needed(self, violation: float, *, significance: float) -> float:
+        """Return the calls that refute such a coverage, likewise."""
+        return self._unopened(100).draws_needed(violation, significance=significance)
+
+    def violation(self, factor: float) -> float:
+        """Return the coverage, or rate of failures, at which the claim is broken by a factor."""
+        side = sides(self.guarantee)[0]
+        return violation_by(factor, side.quantity, side.bounded, side.bound)
+
+    def _unopened(self, calls: int) -> CoverageAudit:
+        return CoverageAudit(
+            calibrate=_closed,
+            kind=self.spec.target.kind,
+            guarantee=self.guarantee,
+            n=self.spec.n or (COVERAGE_SIZE,),
+            draws=calls,
+            bounds=self.spec.target.bounds,
+            laws=LawCatalogue(ties=self.spec.ties),
+            strict=self.spec.open_sets,
+            tolerance=self.spec.tolerance,
+            detect=self.spec.detect,
+        )
 
     def confirm(self, witness: PlainData, context: Context) -> Outcome:
         """Test the law of a witness on fresh calls of the code as it is."""
@@ -152,10 +204,11 @@ def require_once(rows: list[Row]) -> list[Row]:
 
 
 def _rows(spec: CheckSpec) -> list[Row]:
-    return [row_for(spec, guarantee, _check(spec, guarantee)) for guarantee in spec.guarantees]
+    return [row_for(spec, guarantee, check_of(spec, guarantee)) for guarantee in spec.guarantees]
 
 
-def _check(spec: CheckSpec, guarantee: Guarantee) -> Check:
+def check_of(spec: CheckSpec, guarantee: Guarantee) -> TargetCheck:
+    """Return the check of one of a target's claims."""
     if isinstance(guarantee, Coverage):
         return TargetCoverage(spec=spec, guarantee=guarantee)
     return TargetPrivacy(spec=spec, guarantee=guarantee)
@@ -235,10 +288,15 @@ def _sizes(spec: CheckSpec, guarantee: Guarantee) -> tuple[int, ...]:
     return spec.n or ((COVERAGE_SIZE,) if isinstance(guarantee, Coverage) else ())
 
 
-def _draws(spec: CheckSpec) -> int:
-    if spec.draws is None:
-        raise ValueError("draws must be planned before a check runs, got None")
-    return spec.draws
+def _with_cut(check: TargetCheck, outcome: Outcome, calls: int) -> Outcome:
+    """Say beside an outcome that a budget has cut its calls, where it does not refute."""
+    cut = "" if outcome.verdict is Verdict.REFUTED else cut_words(check, calls)
+    return replace(outcome, note=f"{outcome.note} {cut}") if cut else outcome
+
+
+def _closed(value: object, size: int, /, *, rng: object) -> NoReturn:
+    del value, size, rng
+    raise RuntimeError("the target is not open: its power is asked for, and no output")
 
 
 SUITE = Suite(

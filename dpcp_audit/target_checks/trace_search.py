@@ -241,7 +241,7 @@ class TraceSearch:
         path = SampledRun()
         first = self._pairs(1)[0]
         self.traced.outputs(first.value, path, np.random.default_rng(0))
-        calls = (self.spec.draws or 0) // _SHARE_OF_CALLS
+        calls = self.spec.calls(self.guarantee) // _SHARE_OF_CALLS
         calls = min(_MOST_RUNS, max(_FEWEST_RUNS, calls))
         allowed = min(calls, _OBSERVATIONS // max(1, len(path.draws) + len(path.seen)))
         effort = self.effort.within(allowed)

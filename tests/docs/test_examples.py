@@ -10,7 +10,7 @@ import pytest
 from support.plugin_files import ARGUMENTS
 
 pytest_plugins = ["pytester"]
-FEWER = "--dp-audit-draws=6000"
+FEWER = "--dp-audit-draws=30000"
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from dpcp_audit.audits.search.features import Feature
     from dpcp_audit.audits.search.pair_space import Candidate
     from dpcp_audit.audits.search.pilot_hypotheses import PairTest
-    from dpcp_audit.guarantees import PrivacyGuarantee
-    from dpcp_audit.results import Power
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,9 +42,3 @@ class Stage:
         if isinstance(self.pair_test, EventTest):
             return self.pair_test.event.feature
         return self.pair_test.feature if isinstance(self.pair_test, MomentTest) else None
-
-    def smallest_violation(self, guarantee: PrivacyGuarantee) -> Power:
-        """Return the smallest loss that the stage refutes with probability 0.95."""
-        return self.pair_test.smallest_violation(
-            guarantee, self.size, significance=self.significance
-        )

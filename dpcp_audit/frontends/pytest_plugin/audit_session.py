@@ -56,8 +56,10 @@ class AuditSession:
 
     Parameters
     ----------
-    draws : int
-        Calls of the target for each audit, where a test does not say.
+    draws : int or None
+        Calls of the target for each audit, where a test does not say; None plans them.
+    detect : float or None
+        The violation to detect, where a test does not say.
     forced_draws : int or None
         Those of the command line, whatever a test says.
     reports : tuple of str
@@ -78,7 +80,8 @@ class AuditSession:
 
     false_alarm: float
     seed: int
-    draws: int
+    draws: int | None
+    detect: float | None
     forced_draws: int | None
     strict: bool
     reports: tuple[str, ...]

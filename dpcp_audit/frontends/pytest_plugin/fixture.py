@@ -30,7 +30,6 @@ from dpcp_audit.frontends.pytest_plugin.baseline import (
 )
 from dpcp_audit.frontends.pytest_plugin.failure import failure
 from dpcp_audit.results import Finding, Outcome, SourceLocation, Verdict
-from dpcp_audit.target_checks.check_spec import DEFAULT_SECONDS
 from dpcp_audit.target_checks.target_rows import rows_of_targets
 from dpcp_audit.targets import Kind
 
@@ -156,6 +155,7 @@ class DPAudit:
                 given,
                 file=str(self.path),
                 draws=self.session.draws,
+                detect=self.session.detect,
                 forced_draws=self.session.forced_draws,
             )
             (row,) = rows_of_targets([spec])
@@ -211,7 +211,7 @@ class DPAudit:
         kept = again = None
         with spec.target.open() as target:
             if self.session.reports:
-                kept = reference(outcome, target, context, draws=spec.draws or 0)
+                kept = reference(outcome, target, context, draws=_calls(spec))
             if old is not None:
                 again = measured_again(old, target, context)
         return kept, again
@@ -231,11 +231,13 @@ class DPAudit:
                 f"  replay    {audited.replay} --dp-audit-baseline={baseline}"
             )
         if outcome.verdict is Verdict.INCONCLUSIVE:
-            draws = audited.spec.draws
-            words = f"{where}: inconclusive, {draws} draws could not refute twice the claim: raise "
+            words = (
+                f"{where}: inconclusive, {_calls(audited.spec)} draws could not refute noise that "
+                f"is smaller by a factor of {audited.spec.detect:g}: raise draws"
+            )
             if self.session.strict:
-                _fail(f"{words}draws")
-            warnings.warn(f"{words}draws", InconclusiveAuditWarning, stacklevel=4)
+                _fail(words)
+            warnings.warn(words, InconclusiveAuditWarning, stacklevel=4)
         return outcome
 
     @property
@@ -256,12 +258,19 @@ class DPAudit:
         if colons and self.path.is_absolute():
             file = Path(os.path.relpath(self.path)).as_posix()
         share, draws = self.session.share, ""
-        if self.session.forced_draws or spec.budget != DEFAULT_SECONDS:
-            draws = f" --dp-audit-draws={spec.draws}"
+        if self.session.forced_draws or spec.budget is not None:
+            draws = f" --dp-audit-draws={_calls(spec)}"
+        elif self.session.detect is not None:
+            draws = f" --dp-audit-detect={self.session.detect!r}"
         return (
             f"pytest {shlex.quote(f'{file}{colons}{name}')} --dp-audit-seed={self.session.seed} "
             f"--dp-audit-false-alarm={share!r}{draws}"
         )
+
+
+def _calls(spec: CheckSpec) -> int:
+    (guarantee,) = spec.guarantees
+    return spec.calls(guarantee)
 
 
 def _fail(reason: str) -> NoReturn:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from dpcp_audit._values import MOST_DRAWS, Whole
+from dpcp_audit._values import MOST_DRAWS, Factor, Whole
 from dpcp_audit.frontends.pytest_plugin.audit_session import AuditSession
 from dpcp_audit.options import Option, dashed, parser_of
 from dpcp_audit.reports.formats import menu
@@ -32,14 +32,28 @@ if TYPE_CHECKING:
 
     from dpcp_audit.frontends.pytest_plugin.fixture import DPAudit
 
-_DEFAULTS: dict[str, Any] = {"false_alarm": 1e-4, "seed": 0, "strict": False, "draws": 20_000}
+_DEFAULTS: dict[str, Any] = {
+    "false_alarm": 1e-4,
+    "seed": 0,
+    "strict": False,
+    "draws": None,
+    "detect": None,
+}
+_DETECT_OPTION = Option(
+    name="detect",
+    value=Factor(),
+    help="the violation to detect where a test does not say: noise that is smaller by this factor, "
+    "from which the number of calls follows (default: 2; for a nightly run 1.2)",
+    metavar="FACTOR",
+)
 _DRAWS_OPTION = Option(
     name="draws",
     value=Whole(at_most=MOST_DRAWS),
     help="calls of the target for each audit, whatever the tests say (in the configuration file: "
-    "where they do not say; default: 20000)",
+    "where they do not say; default: what follows from the claim)",
     metavar="N",
 )
+_OPTIONS = (*RUN_OPTIONS, _DETECT_OPTION, _DRAWS_OPTION)
 _TRUTH: dict[str, bool] = {
     "1": True,
     "yes": True,
@@ -62,7 +76,7 @@ _SESSION = pytest.StashKey[AuditSession]()
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the options and the settings of the configuration file."""
     group = parser.getgroup("dp-audit", "statistical audits of differential privacy")
-    for each in (*RUN_OPTIONS, _DRAWS_OPTION):
+    for each in _OPTIONS:
         flag = f"--dp-audit-{dashed(each.name)}"
         settings = each.value.arguments(default=False)
         if each.metavar:
@@ -87,7 +101,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Read the options; what cannot be used is refused here."""
-    said = {each.name: _setting(config, each) for each in (*RUN_OPTIONS, _DRAWS_OPTION)}
+    said = {each.name: _setting(config, each) for each in _OPTIONS}
     settings = _DEFAULTS | {name: value for name, value in said.items() if value is not None}
     baseline = config.getoption("dp_audit_baseline")
     session = AuditSession(

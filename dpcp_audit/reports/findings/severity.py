@@ -157,19 +157,34 @@ def power_sentence(power: Mapping[str, Any] | None) -> str:
     """
     if not power:
         return ""
+    sure = number(power["detection"], digits=3)
+    able = math.isfinite(to_float(power["smallest"]))
+    certain = to_float(power["smallest"]) == to_float(power["claimed"]) or not able
+    words = "would have been refuted"
+    return f"{violation(power)} {words if certain else f'{words} with probability {sure}'}"
+
+
+def violation(power: Mapping[str, Any]) -> str:
+    """Return the smallest violation that a check refutes, with its claim and of what it is.
+
+    Examples
+    --------
+    >>> violation({"quantity": "rho", "bound": "at most", "smallest": 1.0, "claimed": 0.5,
+    ...            "detection": 0.95, "factor": 2.0, "at": {}, "detail": ""})
+    'ρ = 1 (2 times the claim)'
+    """
     quantity, factor = Quantity(power["quantity"]), to_float(power["factor"])
     detail = f", {power['detail']}," if power["detail"] else ""
     if math.isinf(to_float(power["smallest"])):
-        return f"no violation{detail} would have been refuted"
+        return f"no violation{detail}"
     if to_float(power["smallest"]) == to_float(power["claimed"]):
-        return f"anything beyond the claim{detail} would have been refuted"
+        return f"anything beyond the claim{detail}"
     smallest = amount(quantity, power["smallest"])
     worse = smallest if quantity.unit else f"{quantity.label} = {smallest}"
     of_miss = quantity is Quantity.COVERAGE and power["bound"] == Bound.AT_LEAST
     allowed = "the miscoverage allowed" if of_miss else "the claim"
     times = f" ({number(factor, digits=3)} times {allowed})" if math.isfinite(factor) else ""
-    sure = number(power["detection"], digits=3)
-    return f"{worse}{times}{detail} would have been refuted with probability {sure}"
+    return f"{worse}{times}{detail}"
 
 
 def amount(quantity: Quantity, value: object, sign: str = "", *, digits: int = 4) -> str:

@@ -24,6 +24,7 @@ from scipy.special import betaincinv
 
 from dpcp_audit import _validate
 from dpcp_audit.checks import Context
+from dpcp_audit.decisions import DETECT
 from dpcp_audit.guarantees import Coverage
 from dpcp_audit.stats.bounded_mean import MeanBets
 from dpcp_audit.targets.kinds import Kind
@@ -95,6 +96,9 @@ class CoverageAudit:
         By how much a threshold may fall short, in units of score: thresholds count as so much
         larger. 0 holds code to the last atom; 1e-6 suits code that computes in single
         precision. For claims without an upper bound.
+    detect : float
+        The factor, of what is not covered, that is to be refuted, > 1; it decides what is
+        CONSISTENT.
     witness : dict
         Parameters of the code, as plain data.
     """
@@ -108,6 +112,7 @@ class CoverageAudit:
     laws: LawCatalogue = field(default_factory=LawCatalogue)
     strict: bool = False
     tolerance: float = 0.0
+    detect: float = DETECT
     witness: PlainData = field(default_factory=dict[str, Any])
 
     def __post_init__(self) -> None:
@@ -161,6 +166,8 @@ class CoverageAudit:
             laws_tried=len({id(entry.source) for entry in race.contenders}),
             calls=calls.spent,
             significance=context.significance,
+            power=lambda: self.smallest_violation(context),
+            detect=self.detect,
             spared=spared,
             witness=self.witness | self._setting() | {"seed": context.seed, "draws": self.draws},
         ).outcome()

@@ -10,13 +10,15 @@ import numpy as np
 
 from dpcp_audit.data.piecewise import PiecewiseConstant
 from dpcp_audit.data.populations import Pool
-from dpcp_audit.decisions import conclude
+from dpcp_audit.decisions import DETECT, conclude
 from dpcp_audit.evidence import of_mean, of_rate
 from dpcp_audit.figures import Figure, FigureKind, Series
 from dpcp_audit.quantities import Bound
 from dpcp_audit.results import Count, Evidence, Outcome, PlainData, Power
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dpcp_audit._types import FloatArray
     from dpcp_audit.data.populations import Population
     from dpcp_audit.theorems.coverage.worst_law import JudgedLaw
@@ -38,6 +40,10 @@ class Report:
         In all.
     significance : float
         Of the whole audit.
+    power : callable or None
+        What the search would have refuted; None asks for what the case's own calls would.
+    detect : float
+        The factor that a claim is to be refuted by.
     spared : float or None
         A tolerance at which the claim seems to hold on the case's law.
     witness : dict
@@ -50,6 +56,8 @@ class Report:
     calls: int
     significance: float
     witness: PlainData
+    power: Callable[[], Power] | None = None
+    detect: float = DETECT
     spared: float | None = None
 
     def outcome(self) -> Outcome:
@@ -57,8 +65,9 @@ class Report:
         contender = self.case.contender
         return conclude(
             self._evidence(),
-            self._power,
+            self.power or self._power,
             searched=True,
+            detect=self.detect,
             witness=self.witness
             | {
                 "law": contender.source.as_data(),

@@ -58,7 +58,7 @@ def test_a_refuted_claim_fails_with_what_a_reader_needs(pytester) -> None:
             "2 audits; a session of correct mechanisms fails * 0.0001, shared by 2 tests; seed 3",
             "audit * verdict * refuted with probability 0.95",
             "test_it.py::test_halved[[]puredp:epsilon=1] * REFUTED *",
-            "test_it.py::test_private[[]puredp:epsilon=1] * CONSISTENT * ε = * the claim), at *",
+            "test_it.py::test_private[[]puredp:epsilon=1] * CONSISTENT * ε = * the claim), of *",
         ]
     )
     assert "plugin_audits.py" not in result.stdout.str()  # no wall of traceback
@@ -141,7 +141,7 @@ def test_draws_of_the_command_line_are_those_of_the_replay(pytester) -> None:
 
 
 def test_a_budget_is_planned_into_a_power_of_two(pytester) -> None:
-    tests = HALVED.replace("**SIZE", "n=100, vectorised=True, budget='0.05s'")
+    tests = HALVED.replace("**SIZE", "n=100, vectorised=True, budget='30s'")
     result = run(pytester, tests=tests)
     (draws,) = set(re.findall(r"replay .* --dp-audit-draws=(\d+)", result.stdout.str()))
     assert int(draws).bit_count() == 1

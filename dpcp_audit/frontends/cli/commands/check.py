@@ -15,7 +15,9 @@ from dpcp_audit.target_checks.run_options import RUN_OPTIONS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dpcp_audit.engine.run_settings import RunSettings
     from dpcp_audit.frontends.cli.arguments import Commands, Parser
+    from dpcp_audit.rows import Row
     from dpcp_audit.skipped import Skipped
     from dpcp_audit.target_checks.check_spec import CheckSpec
     from dpcp_audit.target_checks.config_file import Config
@@ -83,6 +85,8 @@ def execute(options: argparse.Namespace) -> int:
             suite="targets", targets=_planned(config.checks), skipped=skipped, **chosen
         )
         rows = rows_of_targets(settings.targets)
+    if not options.quiet and options.resume is None:
+        _announce(rows, settings)
     options.time_limit = max(map(time_limit, settings.targets), default=options.time_limit)
     results = watch(rows, settings, options)
     publish(results, writers, options)
@@ -97,6 +101,18 @@ def _planned(specs: Sequence[CheckSpec]) -> tuple[CheckSpec, ...]:
 
     with Console(stderr=True).status("loading the code and timing its first calls"):
         return plan(specs)
+
+
+def _announce(rows: Sequence[Row], settings: RunSettings) -> None:
+    """Say with how many calls each claim is tested, and what power they buy."""
+    import sys
+
+    from dpcp_audit.engine.runner import share
+    from dpcp_audit.frontends.planning import announcement
+
+    significance = share(settings, rows)
+    for row in rows:
+        sys.stderr.write(f"{announcement(row, significance)}\n")
 
 
 def _chosen(options: argparse.Namespace, config: Config) -> dict[str, Any]:

@@ -1,0 +1,81 @@
+"""A budget kept: a target that is not asked for outputs any more once its time is over."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dpcp_audit.targets.degenerate import DegenerateTargetError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from dpcp_audit._types import FloatArray
+    from dpcp_audit.target_checks.check_spec import CheckSpec
+    from dpcp_audit.targets import Target
+    from dpcp_audit.targets.degenerate import Randomness
+
+_SHARE = 0.95
+"""Of the budget, what a check may take; the rest went into its planning."""
+clock = time.perf_counter
+
+
+class OutOfTimeError(DegenerateTargetError):
+    """The budget is spent, which ends an audit: no verdict depends on a clock."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Timed:
+    """An opened target with a time limit, that is looked at before each batch of calls.
+
+    Parameters
+    ----------
+    target : Target
+    seconds : float
+        The limit, from now on.
+    planned : int
+        The calls that were to be made.
+    """
+
+    target: Target
+    seconds: float
+    planned: int
+    _made: int = 0
+    _started: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._started = clock()
+
+    def __call__(self, value: Any, size: int, /, *, rng: np.random.Generator) -> FloatArray:
+        """Return ``size`` outputs on one input.
+
+        Raises
+        ------
+        OutOfTimeError
+            If the time is over.
+        """
+        if clock() - self._started > self.seconds:
+            raise OutOfTimeError(
+                f"{self.target.name}: the budget of {self.seconds:g} s was over after "
+                f"{self._made:,} of {self.planned:,} calls, as the machine was busier than when "
+                "they were planned: give a larger budget, or draws"
+            )
+        self._made += size
+        return self.target(value, size, rng=rng)
+
+    @property
+    def randomness(self) -> Randomness:
+        """Where the target draws its random numbers."""
+        return self.target.randomness
+
+
+def within(target: Target, spec: CheckSpec, calls: int) -> Target | Timed:
+    """Return an opened target that keeps to the budget of its check, where it has one."""
+    seconds = seconds_of(spec)
+    return target if seconds is None else Timed(target=target, seconds=seconds, planned=calls)
+
+
+def seconds_of(spec: CheckSpec) -> float | None:
+    """Return how long one check of a target may take; None without a budget."""
+    return None if spec.budget is None or spec.draws is not None else _SHARE * spec.budget

@@ -1,0 +1,124 @@
+"""The power of a search: how many calls a planted twin takes, and which twin so many refute."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from support.blackbox import search
+
+from dpcp_audit.audits.search.score_pairs import ScorePairs
+from dpcp_audit.audits.twin_power import Twin
+from dpcp_audit.decisions import DETECT, noise_factor, reaches
+from dpcp_audit.guarantees import ZCDP, ApproxDP, GaussianDP, LocalDP, PureDP, RenyiDP
+from dpcp_audit.results import Verdict
+from dpcp_audit.zoo import broken_quantiles
+
+if TYPE_CHECKING:
+    from dpcp_audit.audits.sampled import Sampler
+    from dpcp_audit.guarantees import PrivacyGuarantee
+
+LEVEL = 1e-6
+TWINS = [
+    Twin(guarantee=PureDP(0.5)),
+    Twin(guarantee=ApproxDP(1.0, 1e-5)),
+    Twin(guarantee=ApproxDP(1.0, 0.01)),
+    Twin(guarantee=LocalDP(2.0), inputs=10),
+    Twin(guarantee=ZCDP(0.5)),
+    Twin(guarantee=ZCDP(0.5), detect=1.2),
+    Twin(guarantee=ZCDP(0.5), inputs=10),
+    Twin(guarantee=GaussianDP(1.0)),
+    Twin(guarantee=RenyiDP(2.0, 1.0)),
+]
+
+
+@pytest.mark.parametrize("twin", TWINS, ids=lambda twin: f"{twin.guarantee}-{twin.detect:g}")
+def test_more_noise_missing_takes_fewer_calls_and_a_lower_level_more(twin: Twin) -> None:
+    calls = [twin.calls(factor, significance=LEVEL) for factor in (1.0, 1.35, 1.7, 2.0, 4.0, 64.0)]
+    assert calls == sorted(calls, reverse=True)
+    assert math.isinf(calls[0])
+    assert calls[3] < 2**20
+    assert twin.calls(1.7, significance=1e-9) > twin.calls(1.7, significance=1e-3)
+
+
+@pytest.mark.parametrize("twin", TWINS, ids=lambda twin: f"{twin.guarantee}-{twin.detect:g}")
+def test_power_and_calls_are_each_others_inverse(twin: Twin) -> None:
+    power = twin.power(200_000, significance=LEVEL)
+    assert twin.calls_for(power.smallest, significance=LEVEL) == pytest.approx(200_000, rel=0.02)
+    factor = noise_factor(power.smallest, power.quantity, power.claimed)
+    assert 1 < factor < 2
+    assert reaches(power, factor * 1.001)
+    assert not reaches(power, factor * 0.999)
+
+
+@pytest.mark.parametrize("calls", [10, 5_000])
+def test_no_violation_is_seen_by_fewer_calls_than_a_search_needs(calls: int) -> None:
+    power = Twin(guarantee=PureDP(1.0)).power(calls, significance=LEVEL)
+    assert math.isinf(power.smallest)
+    assert power.detail == "of a Laplace mechanism"
+
+
+def test_a_bisection_shows_less_than_its_noise() -> None:
+    """Two thirds of ρ: what a comparison with Gaussian noise shows at most."""
+    bisection, release = Twin(guarantee=ZCDP(0.5)), Twin(guarantee=ZCDP(0.5), inputs=10)
+    assert bisection.bisects
+    assert not release.bisects
+    shown = math.sqrt(2 / math.pi)
+    calls = bisection.calls(2.0, significance=LEVEL)
+    assert calls == release.calls(2.0 * shown, significance=LEVEL)
+    assert "noisy bisection with 0." in bisection.power(2**17, significance=LEVEL).detail
+
+
+def test_what_a_bisection_cannot_show_is_asked_of_a_gaussian_release() -> None:
+    assert math.isinf(Twin(guarantee=ZCDP(0.5)).calls(1.2, significance=LEVEL))
+    nightly = Twin(guarantee=ZCDP(0.5), detect=1.2)
+    assert nightly.calls(1.2, significance=LEVEL) < 2**18
+    assert "Gaussian release" in nightly.power(2**18, significance=LEVEL).detail
+
+
+def test_claims_that_sampling_cannot_refute_need_infinitely_many() -> None:
+    assert math.isinf(Twin(guarantee=ApproxDP(1.0, 1.0)).calls(2.0, significance=LEVEL))
+    assert Twin(guarantee=RenyiDP(32.0, 1.0)).calls(2.0, significance=LEVEL) > 2**28
+
+
+def laplace(noise: float) -> Sampler:
+    def sample(scores, size, *, rng) -> np.ndarray:
+        return np.quantile(scores, 0.9, method="higher") + rng.laplace(scale=noise, size=size)
+
+    return sample
+
+
+def gaussian(noise: float) -> Sampler:
+    def sample(scores, size, *, rng) -> np.ndarray:
+        return np.quantile(scores, 0.9, method="higher") + rng.normal(scale=noise, size=size)
+
+    return sample
+
+
+def bisection(noise: float) -> Sampler:
+    def sample(scores, size, *, rng) -> np.ndarray:
+        return broken_quantiles.search(scores, size=size, rng=rng, noise=noise)
+
+    return sample
+
+
+@pytest.mark.known_bad
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    ("mechanism", "claim", "draws"),
+    [(laplace, PureDP(1.0), 40_000), (gaussian, ZCDP(0.5), 40_000), (bisection, ZCDP(0.5), 60_000)],
+)
+def test_the_twin_of_the_stated_power_is_refuted(mechanism, claim, draws) -> None:
+    """Each seed refutes with probability 0.95: fewer than 2 of 5 do with probability 3e-5."""
+    detect = 1.2 if mechanism is gaussian else DETECT
+    power = Twin(guarantee=claim, detect=detect).power(draws, significance=1e-4)
+    noise = 1 / noise_factor(power.smallest, power.quantity, power.claimed)
+    refuted = [_verdict(mechanism(noise), claim, draws, seed) for seed in range(5)]
+    assert refuted.count(Verdict.REFUTED) >= 2
+
+
+def _verdict(sample: Sampler, claim: PrivacyGuarantee, draws: int, seed: int) -> Verdict:
+    pairs = ScorePairs(sizes=(200,), alpha=0.1)
+    return search(sample, claim, pairs, draws=draws, seed=seed).verdict

@@ -1,0 +1,106 @@
+"""Calls follow from the claim and from what is to be detected, and from nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dpcp_audit.checks import Context
+from dpcp_audit.decisions import reaches
+from dpcp_audit.errors import UsageError
+from dpcp_audit.target_checks.check_spec import CheckSpec
+from dpcp_audit.target_checks.planned_calls import MOST, SIGNIFICANCE, calls_for, cut_words
+from dpcp_audit.target_checks.target_rows import TargetCheck, check_of
+
+FEWEST = 2**17
+
+
+def check(**data: Any) -> TargetCheck:
+    spec = CheckSpec.from_data({"target": "mine.py:f", "kind": "quantile"} | data)
+    return check_of(spec, spec.guarantees[0])
+
+
+REPORT = {"kind": "randomizer", "domain": 10}
+
+
+@pytest.mark.parametrize(
+    ("data", "calls"),
+    [
+        ({"pure-dp": 1.0}, FEWEST),
+        ({"zcdp": 0.5}, FEWEST),
+        ({"gaussian-dp": 1.0}, FEWEST),
+        ({"approx-dp": [1.0, 1e-5]}, FEWEST),
+        (REPORT | {"local-dp": 2.0}, FEWEST),
+        ({"coverage-at-least": 0.9}, 2**14),
+        ({"pure-dp": 0.1}, 2**18),
+        ({"pure-dp": 8.0}, 2**20),
+        ({"pure-dp": 0.5, "detect": 1.2}, 2**18),
+        ({"zcdp": 0.05, "detect": 1.2}, 2**20),
+        ({"renyi-dp": [32.0, 1.0]}, FEWEST),
+    ],
+)
+def test_calls_follow_from_the_claim(data: dict[str, Any], calls: int) -> None:
+    assert calls_for(check(**data)) == calls
+
+
+@pytest.mark.parametrize("data", [{"pure-dp": 0.1}, {"zcdp": 0.05, "detect": 1.2}])
+def test_they_reach_what_is_to_be_detected(data: dict[str, Any]) -> None:
+    """And half of them would not."""
+    one = check(**data)
+    context = Context(seed=0, name="plan", significance=SIGNIFICANCE)
+
+    def able(calls: int) -> bool:
+        audit = check(**data, draws=calls)
+        return reaches(audit.smallest_violation(context), one.spec.detect)
+
+    calls = calls_for(one)
+    assert able(calls)
+    assert not able(calls // 2)
+
+
+def test_what_none_can_refute_gets_the_fewest() -> None:
+    small = check(**{"pure-dp": 0.01})
+    assert small.draws_needed(small.violation(2.0), significance=SIGNIFICANCE) > MOST
+    assert calls_for(small) == FEWEST
+    least = check(**{"pure-dp": 0.001})
+    with pytest.raises(ValueError, match="violation is too close to the claim"):
+        least.draws_needed(least.violation(2.0), significance=SIGNIFICANCE)
+    assert calls_for(least) == FEWEST
+
+
+def test_a_cut_is_told_with_both_numbers() -> None:
+    cut = check(**{"pure-dp": 1.0, "budget": "10s"})
+    assert cut_words(cut, 4096) == "The budget of 10 s has cut 131,072 calls to 4,096."
+    assert not cut_words(cut, FEWEST)
+    assert not cut_words(check(**{"pure-dp": 1.0}), 4096)
+
+
+def test_the_violation_is_by_a_factor_of_the_noise() -> None:
+    assert check(zcdp=0.5).violation(2.0) == 2.0
+    assert check(**{"pure-dp": 0.5}).violation(2.0) == 1.0
+    assert check(**{"coverage-at-least": 0.9}).violation(2.0) == pytest.approx(0.8)
+    confident = check(**{"coverage-at-least": 0.9, "with-confidence": 0.95})
+    assert confident.violation(2.0) == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize("detect", [1, 0.5, float("nan"), float("inf"), -2, "two", True])
+def test_a_factor_must_exceed_1(detect: object) -> None:
+    with pytest.raises(UsageError, match="^detect must be|^detect must be a number"):
+        check(**{"pure-dp": 1.0, "detect": detect})
+
+
+def test_planned_calls_are_kept_as_data() -> None:
+    spec = CheckSpec.from_data(
+        {"target": "a.py:f", "kind": "quantile", "zcdp": 0.5, "coverage-at-least": 0.9}
+        | {"detect": 1.5, "planned": [4096, 2048]}
+    )
+    assert [spec.calls(each) for each in spec.guarantees] == [4096, 2048]
+    assert CheckSpec.from_data(spec.as_data()) == spec
+
+
+@pytest.mark.parametrize("planned", [[1], [1, 2, 3], [0, 5], "many", [1.5, 2]])
+def test_planned_calls_are_one_for_each_claim(planned: object) -> None:
+    data = {"target": "a.py:f", "kind": "quantile", "zcdp": 0.5, "coverage-at-least": 0.9}
+    with pytest.raises(UsageError, match="planned must be 2 whole numbers"):
+        CheckSpec.from_data(data | {"planned": planned})

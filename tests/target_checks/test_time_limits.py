@@ -1,0 +1,60 @@
+"""A budget ends an audit between two batches of calls, by a clock that tests wind themselves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support.blackbox import laplace_mean
+
+from dpcp_audit.audits.blackbox import BlackBoxPrivacy
+from dpcp_audit.audits.search.score_pairs import ScorePairs
+from dpcp_audit.checks import Context
+from dpcp_audit.guarantees import PureDP
+from dpcp_audit.target_checks import time_limits
+from dpcp_audit.target_checks.check_spec import CheckSpec
+from dpcp_audit.target_checks.time_limits import OutOfTimeError, Timed, within
+from dpcp_audit.targets import Kind, Target
+
+
+def mean(scores, *, rng, size) -> np.ndarray:
+    return laplace_mean(1.0)(scores, size, rng=rng)
+
+
+TARGET = Target.from_callable(mean, kind=Kind.QUANTILE, vectorised=True, name="mean")
+
+
+class Clock:
+    """A clock that goes on by a second each time that it is looked at."""
+
+    seconds = 0.0
+
+    def __call__(self) -> float:
+        self.seconds += 1.0
+        return self.seconds
+
+
+def test_an_audit_ends_with_its_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search takes what a target raises for a failure on that pair; this it must not."""
+    monkeypatch.setattr(time_limits, "clock", Clock())
+    timed = Timed(target=TARGET, seconds=20.5, planned=4000)
+    audit = BlackBoxPrivacy(
+        sample=timed, guarantee=PureDP(1.0), pairs=ScorePairs(sizes=(20,)), draws=4000
+    )
+    with pytest.raises(OutOfTimeError, match=r"^mean: the budget of 20.5 s .* of 4,000 calls"):
+        audit(Context(seed=0, name="timed", significance=1e-4))
+
+
+def test_a_limit_changes_no_output() -> None:
+    timed = Timed(target=TARGET, seconds=1e9, planned=4000)
+    scores = np.linspace(0, 1, 9)
+    one, other = (each(scores, 5, rng=np.random.default_rng(3)) for each in (timed, TARGET))
+    assert one.tolist() == other.tolist()
+
+
+def test_counted_calls_have_no_limit() -> None:
+    data = {"target": "mine.py:f", "kind": "quantile", "pure-dp": 1}
+    for effort in ({}, {"draws": 1000}):
+        assert within(TARGET, CheckSpec.from_data(data | effort), 1000) is TARGET
+    limited = within(TARGET, CheckSpec.from_data(data | {"budget": 100}), 1000)
+    assert isinstance(limited, Timed)
+    assert limited.seconds == pytest.approx(95)
