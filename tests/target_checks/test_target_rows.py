@@ -58,7 +58,7 @@ def test_a_sequential_check_stops_early_and_its_witness_is_confirmed(tmp_path: P
     code = "def f(scores, rng):\n    return scores.mean() + rng.laplace(scale=0.5 / len(scores))\n"
     (tmp_path / "mine.py").write_text(code)
     place = {"target": f"{tmp_path}/mine.py:f", "kind": "quantile", "n": 5, "pure-dp": 1.0}
-    spec = CheckSpec.from_data(place | {"sequential": True, "draws": 20_000})
+    spec = CheckSpec.from_data(place | {"sequential": True, "trace": False, "draws": 20_000})
     assert spec.as_data()["sequential"] is True
     (row,) = rows_of_targets([spec])
     assert isinstance(row.check, TargetPrivacy)
