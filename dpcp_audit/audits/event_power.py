@@ -39,6 +39,7 @@ _LEAST_LOSS = 0.1
 """What stands in for twice nothing."""
 _LARGEST_EPSILON = 50.0
 _HALVINGS = 16
+_FEWEST = 16
 _RATES = tuple(np.geomspace(1e-9, 0.5, 40).tolist())
 """An event's rates on the neighbour, among which the one that shows a loss best is looked for."""
 _BEST = "at the event that shows it best"
@@ -102,14 +103,19 @@ def draws_needed(
         The true loss, in the unit of ``smallest_violation``: an ε, a ρ, a D_α or a μ.
     """
 
-    def smallest(trials: int) -> float:
+    def power(trials: int) -> Power:
         return smallest_violation(
             guarantee, trials, significance=significance, certificate=certificate
-        ).smallest
+        )
 
-    needed = fewest(
-        lambda trials: smallest(trials) <= violation, at_least=16, most=2**28, share=500
-    )
+    needed = None
+    if violation > power(_FEWEST).claimed:
+        needed = fewest(
+            lambda trials: power(trials).smallest <= violation,
+            at_least=_FEWEST,
+            most=2**28,
+            share=500,
+        )
     if needed is None:
         raise ValueError(f"violation is too close to the claim, got {violation!r}")
     return needed

@@ -8,7 +8,7 @@ certified rate above its bound refutes it. An attack that stays below says nothi
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,7 +17,7 @@ from scipy.special import expit
 
 from dpcp_audit import _validate
 from dpcp_audit.audits import event_power
-from dpcp_audit.audits.certificates import Certificate
+from dpcp_audit.audits.certificates import Hits, certify, prefers_complement
 from dpcp_audit.audits.membership.score_attacks import Attack, CellLikelihood, membership_pvalues
 from dpcp_audit.decisions import conclude
 from dpcp_audit.figures import Figure, FigureKind, Series
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpcp_audit._types import FloatArray
+    from dpcp_audit.audits.certificates import Judgement
     from dpcp_audit.audits.sampled import Sampler
     from dpcp_audit.checks import Context
     from dpcp_audit.guarantees import PrivacyGuarantee
@@ -38,7 +39,10 @@ if TYPE_CHECKING:
 
 _LOW_RATES = (1e-2, 1e-3)
 _LEVELS = expit(np.linspace(-7.0, 7.0, 57))
-_POINTS = len(_LOW_RATES) + 2
+_LARGEST, _TELLING = "largest advantage", "most telling"
+_TESTS = 2
+_DESCRIBED = 0.05
+_OF_ATTACK = "of the attack"
 
 
 class Rate(NamedTuple):
@@ -101,6 +105,8 @@ class AttackResult:
         Measured rates over a grid of thresholds.
     games : int
         Fresh games in each world.
+    telling : Judgement or None
+        The exact test of the last threshold, where the claim is tested so.
     """
 
     attack: str
@@ -108,6 +114,7 @@ class AttackResult:
     roc_fpr: FloatArray
     roc_tpr: FloatArray
     games: int
+    telling: Judgement | None = None
 
     @property
     def advantage(self) -> Rate:
@@ -130,9 +137,11 @@ class MembershipInference:
     """Test a guarantee against the best of several membership attacks on one pair.
 
     The attacks are fitted on a quarter of the games; a second quarter chooses among them and
-    sets four thresholds; the last half certifies the two rates of each by Clopper–Pearson
-    limits at a quarter of the significance, but for the thousandth that probes the pilot for
-    serial dependence. A true claim is refuted with probability at most the significance.
+    sets four thresholds; the last half tests two of these, each at half of the significance, but
+    for the thousandth that probes the pilot for serial dependence. The advantage, by
+    Clopper–Pearson limits of its two rates; and the threshold that the pilot finds most telling,
+    by the exact test of the claim's own curve (``certify``). A true claim is refuted with
+    probability at most the significance. The rates of the other thresholds are described, at 95 %.
 
     Parameters
     ----------
@@ -196,7 +205,7 @@ class MembershipInference:
         inputs = (self.neighbours.value, self.neighbours.neighbour)
         pilot = [self._draw(x, half, context.rng(i)) for i, x in enumerate(inputs)]
         require_independent(*pilot, significance=context.significance)
-        share = unprobed(context.significance) / _POINTS
+        share = unprobed(context.significance) / _TESTS
         fitted = self._fit(pilot[0], pilot[1], context.rng(2))
         member, other = (
             membership_pvalues(
@@ -206,16 +215,33 @@ class MembershipInference:
             )
             for i, x in enumerate(inputs)
         )
+        thresholds = self._thresholds(fitted.pilot)
+        points = tuple(
+            self._point(purpose, level, member, other, share if purpose == _LARGEST else _DESCRIBED)
+            for purpose, level in thresholds.items()
+        )
         return AttackResult(
             attack=fitted.name,
-            points=tuple(
-                self._point(purpose, level, member, other, share)
-                for purpose, level in self._thresholds(fitted.pilot).items()
-            ),
+            points=points,
             roc_fpr=_shares(other),
             roc_tpr=_shares(member),
             games=half,
+            telling=self._test(thresholds[_TELLING], fitted.pilot, member, other, share),
         )
+
+    def _test(
+        self,
+        level: float,
+        pilot: FloatArray,
+        member: FloatArray,
+        other: FloatArray,
+        share: float,
+    ) -> Judgement:
+        """Test the claim at a threshold, on the side that the pilot suggests."""
+        expected = Hits(int((pilot <= level).sum()), round(level * pilot.size), pilot.size)
+        hits = Hits(int((member <= level).sum()), int((other <= level).sum()), member.size)
+        complement = prefers_complement(self.guarantee, expected)
+        return certify(self.guarantee, hits, significance=share, complement=complement)
 
     def smallest_violation(self, context: Context) -> Power:
         """Return the smallest loss that is refuted with probability 0.95, by the best attack.
@@ -225,8 +251,7 @@ class MembershipInference:
         return event_power.smallest_violation(
             self.guarantee,
             context.samples(self.n_samples) // 2,
-            significance=unprobed(context.significance) / _POINTS,
-            certificate=Certificate.CLOPPER_PEARSON,
+            significance=unprobed(context.significance) / _TESTS,
         )
 
     def draws_needed(self, violation: float, *, significance: float) -> int:
@@ -235,10 +260,7 @@ class MembershipInference:
         At least 400, as the check asks.
         """
         games = event_power.draws_needed(
-            self.guarantee,
-            violation,
-            significance=unprobed(significance) / _POINTS,
-            certificate=Certificate.CLOPPER_PEARSON,
+            self.guarantee, violation, significance=unprobed(significance) / _TESTS
         )
         return max(400, 2 * games)
 
@@ -260,9 +282,9 @@ class MembershipInference:
         variance = np.maximum(tpr * (1 - tpr), 1 / pilot.size) / pilot.size
         excess = (tpr - allowed) / np.sqrt(variance + (shifted - allowed) ** 2)
         return {
-            "largest advantage": float(_LEVELS[np.argmax(tpr - _LEVELS)]),
+            _LARGEST: float(_LEVELS[np.argmax(tpr - _LEVELS)]),
             **{f"FPR near {level:g}": level for level in _LOW_RATES},
-            "most telling": float(_LEVELS[np.argmax(excess)]),
+            _TELLING: float(_LEVELS[np.argmax(excess)]),
         }
 
     def _point(
@@ -281,24 +303,22 @@ class MembershipInference:
         return outputs
 
     def _evidence(self, result: AttackResult, context: Context) -> Evidence:
-        """Return the advantage, or the TPR where that alone refutes."""
-        sharpest = max(result.points, key=lambda point: point.excess)
-        claimed = self.guarantee.advantage()
-        shown, quantity, at = result.advantage, Quantity.ADVANTAGE, {}
-        if shown.lower <= claimed and sharpest.excess > 0:
-            shown, claimed = sharpest.tpr, sharpest.allowed
-            quantity, at = Quantity.TRUE_POSITIVE_RATE, {"fpr": sharpest.fpr.upper}
+        """Return the advantage, or the loss at the threshold that alone refutes."""
+        claimed, shown = self.guarantee.advantage(), result.advantage
+        games, confidence = 4 * result.games, 1 - context.significance
+        if result.telling and result.telling.refuted and shown.lower <= claimed:
+            found = result.telling.evidence
+            return replace(found, detail=_OF_ATTACK, confidence=confidence, n_samples=games)
         return Evidence(
             kind=EvidenceKind.CERTIFIED,
-            quantity=quantity,
-            at=at,
-            detail="of the attack",
+            quantity=Quantity.ADVANTAGE,
+            detail=_OF_ATTACK,
             value=max(0.0, shown.value),
             lower=max(0.0, shown.lower),
             upper=max(0.0, shown.upper),
             claimed=claimed,
-            confidence=1 - context.significance,
-            n_samples=4 * result.games,
+            confidence=confidence,
+            n_samples=games,
         )
 
     def _note(self, result: AttackResult, pair: FinitePair | None) -> str:
@@ -317,6 +337,7 @@ class MembershipInference:
             f"allowed {point.allowed:.4g}."
             for point in result.points[1:]
         ]
+        sentences.append("Limits of these rates, in brackets, hold at 95 %.")
         return " ".join(sentences)
 
 
@@ -343,8 +364,8 @@ def roc_figure(
         series=series,
         description=(
             "How often the attack names the target where it was in, against how often where it "
-            "was not, on fresh games. The claim is broken where a certified point lies above "
-            "the largest allowed rate."
+            "was not, on fresh games. The limits of the certified points hold at 95 %, that of the "
+            "largest advantage at half of the check's error."
         ),
     )
 

@@ -133,7 +133,7 @@ def test_an_advantage_that_is_too_large_is_the_evidence() -> None:
     assert outcome.evidence.lower > math.tanh(0.5)
 
 
-def test_a_rate_at_low_false_positives_refutes_where_the_advantage_does_not() -> None:
+def test_a_threshold_of_low_false_positives_refutes_where_the_advantage_does_not() -> None:
     """One release in twenty gives the target away; the advantage stays small."""
 
     def leaks(value: float, size: int, *, rng: np.random.Generator) -> np.ndarray:
@@ -141,9 +141,9 @@ def test_a_rate_at_low_false_positives_refutes_where_the_advantage_does_not() ->
 
     outcome = played(game(leaks, PureDP(1.0), n_samples=20_000))
     assert outcome.verdict is Verdict.REFUTED
-    assert outcome.evidence.quantity == "true-positive-rate"
-    assert 0 < outcome.evidence.at["fpr"] < 0.1
-    assert outcome.evidence.lower > (outcome.evidence.claimed or 1.0)
+    assert outcome.evidence.quantity == "epsilon"
+    assert outcome.evidence.detail == "of the attack"
+    assert outcome.evidence.lower > 1.0
 
 
 def test_points_are_held_at_their_own_rates() -> None:

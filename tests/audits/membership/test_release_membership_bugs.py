@@ -109,9 +109,12 @@ def test_the_largest_measured_advantage_taken_as_the_truth_breaks_the_level() ->
     """The planted audit: compare the measured ROC with the bound, threshold by threshold."""
     claim = PureDP(1.0)
     check = game(laplace(1.0), claim, n_samples=1000)
-    results = [check.play(context(seed)) for seed in range(200)]
+    results = [check.play(context(seed)) for seed in range(60)]
     naive = sum(bool((r.roc_tpr > claim.power(r.roc_fpr) + 1e-9).any()) for r in results)
-    honest = sum(any(point.excess > 0 for point in r.points) for r in results)
-    allowed = most_refusals(200, level=0.05, false_alarm=1e-6)
+    honest = sum(
+        r.advantage.lower > claim.advantage() or (r.telling is not None and r.telling.refuted)
+        for r in results
+    )
+    allowed = most_refusals(60, level=0.05, false_alarm=1e-6)
     assert naive > 2 * allowed
     assert honest <= allowed

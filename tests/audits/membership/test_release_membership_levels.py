@@ -7,19 +7,16 @@ the tests raises a false alarm with probability at most 1e-6.
 from __future__ import annotations
 
 import math
-from typing import ClassVar
 
 import numpy as np
 import pytest
 from level_limits import LevelTest
 from scipy.stats import binom
 from support.membership import game
-from support.refusals import most_refusals, refusals
-from support.samplers import context, pair
+from support.refusals import refusals
+from support.samplers import context, laplace
 
-from dpcp_audit.audits.event_power import rates_refuted
 from dpcp_audit.audits.membership.release_games import label_report, pcoqs_threshold
-from dpcp_audit.audits.membership.release_membership import MembershipInference, OperatingPoint
 from dpcp_audit.audits.membership.score_attacks import BisectionBits, membership_pvalues
 from dpcp_audit.guarantees import (
     ApproxDP,
@@ -27,66 +24,48 @@ from dpcp_audit.guarantees import (
 )
 from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.stats.intervals import clopper_pearson
+from dpcp_audit.stats.ratio_power import smallest_violation
 
 pytestmark = pytest.mark.statistical
 
 LEVEL, ALARM = 0.05, 1e-6
 
 
+LARGE = LevelTest(level=0.3, repetitions=40, false_alarm=ALARM)
+
+
 def test_pcoqs_held_to_its_exact_advantage() -> None:
-    """False alarm at most 1e-6: the claim is (0, TV)-DP of the worst pair, met with equality."""
+    """False alarm at most 1e-6: the claim is (0, TV)-DP of the worst pair, met with equality.
+
+    At three times the level it passes with probability below 1e-4.
+    """
     mechanism = PCOQS(alpha=0.1, rho=0.5, resolution=2**-5)
     check = pcoqs_threshold(mechanism, n=50, n_samples=1000)
     assert check.exact is not None
     claim = ApproxDP(0.0, check.exact().total_variation())
     tight = pcoqs_threshold(mechanism, n=50, n_samples=1000, claim=claim)
-    count = refusals(tight, repetitions=400, significance=LEVEL)
-    assert count <= most_refusals(400, level=LEVEL, false_alarm=ALARM)
+    assert LARGE.passes(3 * LARGE.level) < 1e-4
+    assert refusals(tight, repetitions=40, significance=LARGE.level) <= LARGE.most
 
 
 def test_a_label_report_with_two_labels() -> None:
     """False alarm at most 1e-6; with k = 2 the report's advantage is all that ε-LDP allows."""
     mechanism = LDPCPLabels(alpha=0.1, rounds=5, window_width=0.05, epsilon=1.0, k=2)
     check = label_report(mechanism, n_samples=1000)
-    count = refusals(check, repetitions=400, significance=LEVEL)
-    assert count <= most_refusals(400, level=LEVEL, false_alarm=ALARM)
+    assert refusals(check, repetitions=40, significance=LARGE.level) <= LARGE.most
 
 
-class Misses(MembershipInference):
-    """Counts the plays in which a threshold's box leaves its true rates out.
-
-    Of releases that are all alike the p-values are uniform, so that both rates of a threshold
-    are its level.
-    """
-
-    missed: ClassVar[list[bool]] = []
-
-    def _point(self, purpose, level, member, other, share) -> OperatingPoint:
-        point = super()._point(purpose, level, member, other, share)
-        self.missed.append(point.tpr.lower > level or level > point.fpr.upper)
-        return point
-
-
-def test_the_boxes_of_all_thresholds_hold_at_once() -> None:
-    """False alarm at most 1e-6: each of 400 plays has a miss with probability at most 0.3.
-
-    At three times that it passes with probability below 1e-15. Boxes at the whole significance
-    each, undivided, miss in about half of the plays.
-    """
-    test, plays = LevelTest(level=0.3, repetitions=400, false_alarm=ALARM), 0
-    assert test.passes(3 * test.level) < 1e-15
-    check = Misses(
-        sample=lambda value, size, *, rng: np.zeros(size),
-        guarantee=PureDP(1.0),
-        neighbours=pair(1, 0),
-        n_samples=1000,
-    )
-    for seed in range(test.repetitions):
-        Misses.missed.clear()
-        check.play(context(seed, significance=test.level))
-        assert len(Misses.missed) == 4
-        plays += any(Misses.missed)
-    assert plays <= test.most
+def test_the_error_is_divided_between_the_advantage_and_the_most_telling_threshold() -> None:
+    """Nothing is left to chance: each has half of what the probe leaves, in its own numbers."""
+    check = game(laplace(1.0), PureDP(1.0), n_samples=2000)
+    result = check.play(context(0, significance=LEVEL))
+    half, games = 0.999 * LEVEL / 2, 1000
+    for rate in (result.points[0].tpr, result.points[0].fpr):
+        limits = clopper_pearson(round(rate.value * games), games, significance=half)
+        assert (rate.lower, rate.upper) == pytest.approx(limits, rel=1e-12)
+    assert result.telling is not None
+    assert result.telling.evidence.confidence == pytest.approx(1 - half)
 
 
 def test_pvalues_hold_their_false_positive_rate() -> None:
@@ -105,19 +84,22 @@ def test_pvalues_hold_their_false_positive_rate() -> None:
 
 
 def test_the_smallest_rate_is_refuted() -> None:
-    """False alarm at most 1e-6: 200 runs at the stated TPR, each refuting with P ≥ 0.9.
+    """False alarm at most 1e-6: 80 runs at the stated TPR, each refuting with P ≥ 0.9.
 
     A release gives the target away with probability ``tpr``, and looks so without it with
     probability ``fpr``; 0.95 is promised where the pilot finds the threshold.
     """
     fpr, claim = 0.01, PureDP(1.0)
-    (tpr,) = rates_refuted(claim, [fpr], 2000, significance=LEVEL / 4)
+    loss = smallest_violation(
+        fpr, 2000, epsilon=1.0, delta=0.0, significance=0.999 * LEVEL / 2, detection=0.95
+    )
+    tpr = fpr * math.exp(loss)
 
     def sample(value: float, size: int, *, rng: np.random.Generator) -> np.ndarray:
         return rng.random(size) < (tpr if value else fpr)
 
     check = game(sample, claim, n_samples=4000)
-    assert refusals(check, repetitions=200, significance=LEVEL) >= binom.ppf(ALARM, 200, 0.9)
+    assert refusals(check, repetitions=80, significance=LEVEL) >= binom.ppf(ALARM, 80, 0.9)
 
 
 def test_the_bits_reach_the_best_attack() -> None:
