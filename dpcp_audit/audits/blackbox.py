@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from dpcp_audit import _validate
 from dpcp_audit.audits.estimates.loss_bracket import claimed_loss
+from dpcp_audit.audits.search.feature_cells import Automatic
+from dpcp_audit.audits.search.largest_bound import bounding_event
 from dpcp_audit.audits.search.moment_test import MomentTest
 from dpcp_audit.audits.search.pair_race import Bank, PairRace, halves
 from dpcp_audit.audits.search.pair_shrinking import CERTIFICATIONS, shrink
@@ -17,7 +19,7 @@ from dpcp_audit.audits.search.pair_space import (
     input_as_data,
     input_from_data,
 )
-from dpcp_audit.audits.search.pilot_hypotheses import pair_test_from_data
+from dpcp_audit.audits.search.pilot_hypotheses import EventTest, pair_test_from_data
 from dpcp_audit.audits.search.race_stage import Stage
 from dpcp_audit.audits.search.record_pairs import ValuePairs
 from dpcp_audit.audits.twin_power import Twin
@@ -28,6 +30,7 @@ from dpcp_audit.targets.serial_probe import require_independent, unprobed
 
 if TYPE_CHECKING:
     from dpcp_audit.audits.sampled import Sampler
+    from dpcp_audit.audits.search.pilot_hypotheses import PairTest
     from dpcp_audit.checks import Context
     from dpcp_audit.guarantees import PrivacyGuarantee
     from dpcp_audit.results import Outcome, PlainData, Power
@@ -42,8 +45,13 @@ _SEARCH_STREAM = 10**6
 _SHRUNK = 0.1
 """The share of the significance, and of the outputs, that the shrinking of a witness has."""
 _MOST_DRAWS = 2**28
-_MOST_CERTIFIED = _MOST_STAGES + CERTIFICATIONS
-"""Pairs that are certified at most, each probed for serial dependence: stages, and shrunk ones."""
+_BOUNDED = 0.1
+"""The share of the significance that the last bound has."""
+_ENOUGH, _MORE = 20_000, 4
+_TAUGHT = 0.35
+"""The share of what the bound is spent on that its event is chosen by, if fewer are known."""
+_MOST_CERTIFIED = _MOST_STAGES + CERTIFICATIONS + 1
+"""Certifications at most, each probed for serial dependence: stages, shrunk pairs, the bound."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,16 +62,18 @@ class BlackBoxPrivacy:
     against it, an event or, where Rényi divergences are claimed, a moment; outputs drawn
     afterwards certify it, unless they are seen to depend on each other, for which a thousandth
     of the check's significance is set aside. Stage k of K has the significance s_k, with the
-    last at half of 0.9 times the rest, and the others sharing the other half. A refutation ends
-    the search; the witness is then shrunk.
+    last at half of 0.8 times the rest, and the others sharing the other half. A refutation ends
+    the search; the witness is then shrunk, and the rest of the outputs goes into the bound of its
+    loss: the event that promises to certify most is counted on them.
 
     A true claim is refuted with probability at most the check's significance. In each stage
     the pair, the test and the numbers of outputs are functions of earlier outputs only, and
     the outputs that certify are independent of those; given the past, the test refutes a true
-    claim with probability at most s_k, and Σ s_k ≤ 0.9 of the significance. Shrinking happens
+    claim with probability at most s_k, and Σ s_k ≤ 0.8 of the significance. Shrinking happens
     after a refutation only, so it adds nothing to that. It certifies each of at most 12 simpler
-    pairs on fresh outputs, at 1/12 of the remaining 0.1 each: the pair that is printed in the
-    end is itself wrongly refuted with probability at most the significance in all.
+    pairs on fresh outputs, at 1/12 of 0.1 each, and the last bound has the remaining 0.1: with
+    probability at least 1 − significance, the pair that is printed in the end does break the
+    claim, and by as much as is printed.
 
     Parameters
     ----------
@@ -124,6 +134,7 @@ class BlackBoxPrivacy:
         shown = last
         if last.judgement.refuted:
             shown = self._shrunk(race, last, draws, _SHRUNK * context.significance)
+            shown = self._bounded(race, shown, draws, _BOUNDED * context.significance)
         elif self.randomness is not Randomness.NONE and race.constant_everywhere:
             raise _says_nothing(len(race.arms), bank.spent)
         return self._outcome(race, shown, stages, context)
@@ -164,7 +175,19 @@ class BlackBoxPrivacy:
         self, race: PairRace, candidate: Candidate, number: int, size: int, significance: float
     ) -> Stage:
         """Select a test from what is known of a pair, and judge it on fresh outputs."""
-        pilot, pair_test = race.bank.pilot(candidate), race.choose_pair_test(candidate)
+        pair_test = race.choose_pair_test(candidate)
+        return self._judge(race, candidate, pair_test, number, size, significance)
+
+    def _judge(  # noqa: PLR0917  (in the order in which a stage comes to be)
+        self,
+        race: PairRace,
+        candidate: Candidate,
+        pair_test: PairTest,
+        number: int,
+        size: int,
+        significance: float,
+    ) -> Stage:
+        pilot = race.bank.pilot(candidate)
         value, neighbour = candidate.inputs
         outputs = race.bank.fresh(value, size), race.bank.fresh(neighbour, size)
         if self.randomness is not Randomness.NONE:
@@ -194,6 +217,39 @@ class BlackBoxPrivacy:
             return found if found.judgement.refuted else None
 
         return shrink(race, stage, certify, size=stage.size, room=room, significance=significance)
+
+    def _bounded(self, race: PairRace, stage: Stage, draws: int, significance: float) -> Stage:
+        """Spend the rest of the draws on the pair; return what certifies the larger loss.
+
+        On four times as many outputs as before at most, or 20,000: the verdict stands.
+        """
+        rest = min(draws - race.bank.spent, max(_ENOUGH, _MORE * race.bank.spent)) // 2
+        if rest < max(stage.size, 2 * _FEWEST):
+            return stage
+        race.bank.fill(stage.candidate, round(_TAUGHT * rest))
+        left = min(rest, (draws - race.bank.spent) // 2)
+        pair_test = self._bounding(race, stage, left, significance)
+        if pair_test is None or left < _FEWEST:
+            return stage
+        found = self._judge(race, stage.candidate, pair_test, stage.number, left, significance)
+        larger = found.judgement.evidence.lower > stage.judgement.evidence.lower
+        return found if found.judgement.refuted and larger else stage
+
+    def _bounding(
+        self, race: PairRace, stage: Stage, trials: int, significance: float
+    ) -> EventTest | None:
+        """Return the event that promises to certify the largest loss of the pair."""
+        samples = race.bank.pilot(stage.candidate)
+        if isinstance(stage.pair_test, EventTest):
+            event = stage.pair_test.event
+        else:
+            event = Automatic()(self.guarantee, *samples).event
+        best = bounding_event(
+            self.guarantee, event, samples, trials=trials, significance=significance
+        )
+        if best is None:
+            return None
+        return EventTest(event=best.event, swapped=best.swapped, complement=False, promise=math.nan)
 
     def _outcome(
         self, race: PairRace, shown: Stage, stages: list[Stage], context: Context
@@ -287,7 +343,7 @@ def _plan(draws: int, significance: float) -> list[tuple[int, float]]:
     """Return each stage's outputs and significance."""
     usable = round((1 - _SHRUNK) * draws)
     count = min(_MOST_STAGES, max(1, int(math.log2(max(2.0, usable / _FIRST_STAGE + 1)))))
-    whole = (1 - _SHRUNK) * significance
+    whole = (1 - _SHRUNK - _BOUNDED) * significance
     early = whole / 2 / (count - 1) if count > 1 else 0.0
     shares = [early] * (count - 1) + [whole - early * (count - 1)]
     return list(zip(halves(usable, count), shares, strict=True))

@@ -14,6 +14,7 @@ from dpcp_audit.audits.certificates import Certificate, Hits, certify, prefers_c
 from dpcp_audit.audits.estimates.loss_bracket import claimed_loss
 from dpcp_audit.audits.search.event_search import Event
 from dpcp_audit.audits.search.feature_cells import Automatic, choose_event
+from dpcp_audit.audits.search.largest_bound import bounding_event
 from dpcp_audit.decisions import conclude
 from dpcp_audit.guarantees import PrivacyGuarantee
 from dpcp_audit.neighbours import Neighbours
@@ -44,13 +45,14 @@ class Sampler(Protocol):
 class SampledPrivacy:
     """Test a guarantee against samples of a mechanism on two neighbours.
 
-    A share of the samples, the pilot, chooses an event and a direction; fresh ones certify
-    the event. A claim of ε-DP or (ε, δ)-DP is put to the score test of its inequality, for the
-    event or its complement as the pilot says; the evidence is a lower confidence bound of ε,
-    which exceeds the claimed one exactly where the claim is refuted. Any other guarantee is
-    refuted when the Clopper–Pearson limits of the two probabilities, each at half the
-    significance, lie outside of what it allows. A true claim is refuted with probability at
-    most the check's significance. A thousandth of it probes the pilot for serial dependence
+    A share of the samples, the pilot, chooses an event and a direction: the one that exceeds the
+    claim most or, where a refutation is as good as sure, the one that promises to certify the
+    largest loss. Fresh samples certify the event. A claim of ε-DP or (ε, δ)-DP is put to the
+    score test of its inequality, for the event or its complement as the pilot says; the evidence
+    is a lower confidence bound of ε, which exceeds the claimed one exactly where the claim is
+    refuted. Any other guarantee is put to the test of its power curve, and the evidence is the
+    largest parameter refuted. A true claim is refuted with probability at most the check's
+    significance. A thousandth of it probes the pilot for serial dependence
     (``DependentOutputsError``): the outputs must be independent draws.
 
     Parameters
@@ -68,8 +70,7 @@ class SampledPrivacy:
     search : EventSearch
         How the pilot chooses the event.
     certificate : Certificate
-        How the counts are judged. The score test fits (ε, δ)-DP only; other guarantees are
-        always judged by Clopper–Pearson limits.
+        How the counts are judged.
     randomness : Randomness
         Where the mechanism draws its random numbers. A few outputs are held against it first,
         and a target that does otherwise, or that seeds itself or returns one constant, is a
@@ -110,7 +111,7 @@ class SampledPrivacy:
         total = context.samples(self.n_samples)
         fresh = total - round(self.pilot_share * total)
         pilot = self._pilot(total - fresh, context)
-        event, swapped, complement = self._chosen(pilot)
+        event, swapped, complement = self._bounding(pilot, fresh, context) or self._chosen(pilot)
         outputs = self._ordered(fresh, (context.rng(2), context.rng(3)), swapped=swapped)
         return self._judge(
             event,
@@ -150,6 +151,19 @@ class SampledPrivacy:
             require_random(first, second)
         require_independent(first, second, significance=context.significance)
         return first, second
+
+    def _bounding(
+        self, outputs: tuple[FloatArray, FloatArray], trials: int, context: Context
+    ) -> tuple[Event, bool, bool] | None:
+        """Return the event that promises the largest bound, if it is as good as sure to refute."""
+        best = bounding_event(
+            self.guarantee,
+            self.search(self.guarantee, *outputs).event,
+            outputs,
+            trials=trials,
+            significance=unprobed(context.significance),
+        )
+        return (best.event, best.swapped, False) if best is not None and best.refutes else None
 
     def _chosen(self, outputs: tuple[FloatArray, FloatArray]) -> tuple[Event, bool, bool]:
         event, swapped, _ = self.search(self.guarantee, *outputs)

@@ -119,7 +119,15 @@ class CertifiesItsPilot:
         ]
         event, swapped = choose_event(self.guarantee, *outputs)
         hits = [int(event.contains(x).sum()) for x in (outputs[::-1] if swapped else outputs)]
-        return honest._judge(event, hits, self.n_samples, swapped=swapped, context=surroundings)
+        return honest._judge(
+            event,
+            hits,
+            self.n_samples,
+            swapped=swapped,
+            context=surroundings,
+            complement=False,
+            estimates=(),
+        )
 
 
 def test_certifying_the_pilot_breaks_the_level() -> None:
