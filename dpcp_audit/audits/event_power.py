@@ -158,9 +158,9 @@ def gaussian_shift(guarantee: PrivacyGuarantee, trials: int, *, significance: fl
     With probability at least 0.95, by the best half-line, at ``trials`` outputs of either law;
     infinity where no shift below 40 is.
     """
-    rates = ndtr(-_CUTS)
-    tangents = _tangents(guarantee, rates, trials)
-    tests = list(zip(_CUTS.tolist(), rates.tolist(), tangents, strict=True))
+    cuts: list[float] = _CUTS.tolist()
+    rates = np.asarray(ndtr(-_CUTS))
+    tests = list(zip(cuts, rates.tolist(), _tangents(guarantee, rates, trials), strict=True))
 
     def refuted(shift: float) -> bool:
         cases = [(test, float(ndtr(shift - cut)), q) for cut, q, test in tests if test]

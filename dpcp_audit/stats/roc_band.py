@@ -122,7 +122,7 @@ def _ratios(x: IntArray, y: IntArray, error: float) -> FloatArray:
 
 def _most(x: IntArray, y: IntArray, error: float, ratios: FloatArray) -> RocCurve:
     n, n_prime = int(x.sum()), int(y.sum())
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):  # a cell may be empty: last
         order = np.argsort(-(x / n) / (y / n_prime), kind="stable")
     empirical = RocCurve.hull(np.cumsum(y[order]) / n_prime, np.cumsum(x[order]) / n)
     grid = _grid(n_prime)
