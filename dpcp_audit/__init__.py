@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dpcp_audit.frontends.python_api.audits import audit, covers, run
+    from dpcp_audit.frontends.python_api.estimates import estimate
     from dpcp_audit.frontends.python_api.result import Result
     from dpcp_audit.frontends.python_api.theorem_tests import theorem
     from dpcp_audit.frontends.python_api.traces import trace
@@ -51,6 +52,7 @@ __all__ = [
     "__version__",
     "audit",
     "covers",
+    "estimate",
     "primitive",
     "run",
     "theorem",
@@ -61,6 +63,7 @@ _HOMES = {
     "audit": "dpcp_audit.frontends.python_api.audits",
     "covers": "dpcp_audit.frontends.python_api.audits",
     "run": "dpcp_audit.frontends.python_api.audits",
+    "estimate": "dpcp_audit.frontends.python_api.estimates",
     "primitive": "dpcp_audit.tracing.primitives",
     "theorem": "dpcp_audit.frontends.python_api.theorem_tests",
     "trace": "dpcp_audit.frontends.python_api.traces",

@@ -103,7 +103,9 @@ class RunSettings:
                 strict=document["strict"],
                 suite=document["suite"],
                 pools=tuple(document["pools"]),
-                targets=tuple(map(CheckSpec.from_data, document.get("targets", []))),
+                targets=tuple(
+                    CheckSpec.from_data(each, claimed=False) for each in document.get("targets", [])
+                ),
                 options=document.get("options", {}),
                 skipped=tuple(map(Skipped.from_data, document.get("skipped", []))),
             )

@@ -32,6 +32,7 @@ BUILT_IN = {
     "training": "dpcp_audit.papers.claims.training_suite:SUITE",
     "targets": "dpcp_audit.target_checks.target_rows:SUITE",
     "traces": "dpcp_audit.target_checks.trace_rows:SUITE",
+    "estimates": "dpcp_audit.target_checks.estimate_rows:SUITE",
     "zoo": "dpcp_audit.zoo.zoo_suite:SUITE",
 }
 

@@ -90,6 +90,7 @@ def spec_of(
     draws: int | None = None,
     detect: float | None = None,
     forced_draws: int | None = None,
+    claimed: bool = True,
 ) -> CheckSpec:
     """Return what is to be checked of a function, its draws planned.
 
@@ -107,6 +108,8 @@ def spec_of(
         The violation to detect where they do not say.
     forced_draws : int or None
         Calls whatever they say.
+    claimed : bool
+        Whether a guarantee must be given.
 
     Raises
     ------
@@ -115,7 +118,8 @@ def spec_of(
     """
     given = {key: value for key, value in given.items() if value is not None}
     options.require_known(given, [each.name for each in keywords()])
-    _require_guarantees(guarantees)
+    if claimed:
+        _require_guarantees(guarantees)
     require_one_effort(given)
     if forced_draws is not None:
         given["draws"] = forced_draws
@@ -127,7 +131,7 @@ def spec_of(
     target = _target(function, given, file)
     name = {} if isinstance(function, str) else {"name": label(function)}
     spec = CheckSpec.of(target, guarantees, name | given, spell=options.plain)
-    if spec.privacy:
+    if spec.privacy or not claimed:
         pair_space(spec)
     return plan_here(spec)
 

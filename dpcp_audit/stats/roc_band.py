@@ -85,6 +85,24 @@ def roc_band(first: ArrayLike, second: ArrayLike, *, significance: float) -> Roc
     )
 
 
+def log_ratio_limits(first: ArrayLike, second: ArrayLike, *, significance: float) -> FloatArray:
+    """Return log(p/q) of each cell with limits that all hold at once, shape (3, m).
+
+    Parameters
+    ----------
+    first, second : array_like of int, shape (m,)
+        Independent multinomial counts of the cells under either law, in any order.
+
+    Returns
+    -------
+    ndarray, shape (3, m)
+        Estimates, lower and upper limits; infinite where a count is 0.
+    """
+    x, y = _counts(first, "first"), _counts(second, "second")
+    _validate.open_unit(significance=significance)
+    return _ratios(x, y, significance / (4 * x.size))
+
+
 def _counts(counts: ArrayLike, name: str) -> IntArray:
     array = np.asarray(counts)
     if array.ndim != 1 or not array.size or not np.issubdtype(array.dtype, np.integer):

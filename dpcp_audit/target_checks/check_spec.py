@@ -247,7 +247,7 @@ class CheckSpec:
         return spec
 
     @classmethod
-    def from_data(cls, data: Mapping[str, Any], *, where: str = "") -> Self:
+    def from_data(cls, data: Mapping[str, Any], *, where: str = "", claimed: bool = True) -> Self:
         """Read a specification from plain data, as a TOML table holds it.
 
         Parameters
@@ -256,6 +256,8 @@ class CheckSpec:
             Keys as the options of ``dpcp-audit check`` are called, without the dashes in front.
         where : str
             The place, for messages.
+        claimed : bool
+            Whether something must be claimed.
 
         Raises
         ------
@@ -268,7 +270,8 @@ class CheckSpec:
             if given.get("kind") is None:
                 raise UsageError(f"kind is missing, use one of {', '.join(Kind)}")
             target = target_of(given, spell=dashed)
-            spec = cls.of(target, guarantees_of(given), given, spell=dashed)
+            guarantees = guarantees_of(given, required=claimed)
+            spec = cls.of(target, guarantees, given, spell=dashed)
             place, planned = _location(data.get("location")), data.get("planned", ())
             return replace(spec, location=place, planned=_planned(planned, len(spec.guarantees)))
 

@@ -145,8 +145,10 @@ def key_of(guarantee: Guarantee) -> str:
     return COVERAGE
 
 
-def guarantees_of(given: Mapping[str, object], spell: Spelling = dashed) -> tuple[Guarantee, ...]:
-    """Return the guarantees that the options claim.
+def guarantees_of(
+    given: Mapping[str, object], spell: Spelling = dashed, *, required: bool = True
+) -> tuple[Guarantee, ...]:
+    """Return the guarantees that the options claim, at least one where that is ``required``.
 
     Raises
     ------
@@ -164,7 +166,7 @@ def guarantees_of(given: Mapping[str, object], spell: Spelling = dashed) -> tupl
         )
     elif confidence is not None:
         raise UsageError(f"{spell(CONFIDENCE.name)} needs {spell(AT_LEAST.name)}")
-    if not found:
+    if required and not found:
         known = ", ".join(spell(each.name) for each in (*PRIVACY, AT_LEAST))
         raise UsageError(f"nothing is claimed: give at least one of {known}")
     return tuple(found)

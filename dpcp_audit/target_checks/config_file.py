@@ -87,9 +87,12 @@ def from_data(data: Mapping[str, Any], *, folder: Path = Path(), where: str = ""
         return Config(checks=specs, **options.read(RUN_OPTIONS, data, dashed))
 
 
-def of_options(check: Mapping[str, Any]) -> Config:
-    """Read the one check that options describe; messages name an option and no place."""
-    return Config(checks=(_spec(check, Path()),))
+def of_options(check: Mapping[str, Any], *, claimed: bool = True) -> Config:
+    """Read the one check that options describe; messages name an option and no place.
+
+    Without ``claimed`` it may claim nothing.
+    """
+    return Config(checks=(_spec(check, Path(), claimed=claimed),))
 
 
 def require_distinct(specs: tuple[CheckSpec, ...]) -> None:
@@ -106,10 +109,12 @@ def _spec(
     default: Mapping[str, Any] = MappingProxyType({}),
     *,
     where: str = "",
+    claimed: bool = True,
 ) -> CheckSpec:
     with options.in_place(where):
         require_one_effort(check)
-    return CheckSpec.from_data(dict(default) | _rooted(check, folder), where=where)
+    data = dict(default) | _rooted(check, folder)
+    return CheckSpec.from_data(data, where=where, claimed=claimed)
 
 
 def _tables(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:

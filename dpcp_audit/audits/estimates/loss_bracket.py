@@ -39,15 +39,23 @@ class LossBracket:
         With a lower, an estimated and an upper ROC curve.
     confidence : float
         The probability that the true curve lies between them; 1 where it was computed.
-    scope : str
-        Whose loss it is.
+    cells : int
+        Of the partition whose loss it is; 0 of the release.
     """
 
     least: FinitePair
     found: FinitePair
     most: FinitePair
     confidence: float
-    scope: str
+    cells: int = 0
+
+    @property
+    def scope(self) -> str:
+        """Whose loss it is, in words."""
+        if not self.cells:
+            return "of the release"
+        cells = "1 cell" if self.cells == 1 else f"{self.cells} cells"
+        return f"over a partition into {cells} (the whole loss may be larger)"
 
     def estimate(self, asked: Asked) -> Estimate:
         """Return the estimate of a measure with its two-sided interval."""
@@ -72,9 +80,7 @@ def _room(value: float) -> float:
 
 def exact_bracket(pair: FinitePair) -> LossBracket:
     """Return the bracket of laws that are known."""
-    return LossBracket(
-        least=pair, found=pair, most=pair, confidence=1.0, scope="of the release, exact"
-    )
+    return LossBracket(least=pair, found=pair, most=pair, confidence=1.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -113,13 +119,12 @@ def partition_loss(
     first, second = partition.counts(outputs), partition.counts(neighbour_outputs)
     band = roc_band(first, second, significance=significance)
     least, found, most = map(pair_of_curve, (band.least, band.found, band.most))
-    cells = "1 cell" if partition.size == 1 else f"{partition.size} cells"
     bracket = LossBracket(
         least=least,
         found=found,
         most=most,
         confidence=1 - significance,
-        scope=f"over a partition into {cells} (the whole loss may be larger)",
+        cells=partition.size,
     )
     shares = np.stack([first / first.sum(), second / second.sum()])
     return PartitionLoss(partition=partition, bracket=bracket, ratios=band.ratios, shares=shares)

@@ -17,6 +17,7 @@ from dpcp_audit.results import Standing
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from dpcp_audit.outcome_tables import Table
     from dpcp_audit.results import PlainData
 
 COLUMNS = (
@@ -102,6 +103,22 @@ def card(key: str, entry: Mapping[str, Any]) -> str:
         wrapped = textwrap.wrap(text, width, max_lines=lines_of, placeholder=" …")
         lines += [f"{name if i == 0 else '':<10} {part}" for i, part in enumerate(wrapped)]
     return "\n".join(lines)
+
+
+def aligned(table: Table) -> str:
+    """Return a table as aligned text, numbers flush right, its notes below."""
+    columns = [
+        (each.values, [each.name, *(each.texts or [number(value) for value in each.values])])
+        for each in table.columns
+    ]
+    rows = zip(*(_column(cells, right=bool(values)) for values, cells in columns), strict=True)
+    notes = [part for note in table.notes for part in textwrap.wrap(note, _WIDTH)]
+    return "\n".join([table.title, *("  ".join(row).rstrip() for row in rows), *notes, ""])
+
+
+def _column(cells: Sequence[str], *, right: bool) -> list[str]:
+    width = max(map(len, cells))
+    return [cell.rjust(width) if right else cell.ljust(width) for cell in cells]
 
 
 def preformatted(text: str) -> str:

@@ -12,6 +12,7 @@ from dpcp_audit.audits.traced_privacy import Scope, TracedPrivacy
 from dpcp_audit.engine.run_settings import RunSettings
 from dpcp_audit.frontends.function_checks import label
 from dpcp_audit.frontends.python_api.audits import checked_here, keys_of
+from dpcp_audit.frontends.python_api.result_text import aligned
 from dpcp_audit.neighbours import Neighbours, Relation
 from dpcp_audit.results import Claim, Source, SourceLocation, Verdict
 from dpcp_audit.rows import Row
@@ -20,12 +21,11 @@ from dpcp_audit.tracing.pair_traces import LineLoss, PairTrace, Remark, trace_ta
 from dpcp_audit.tracing.target_calls import TracedTarget
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from dpcp_audit.frontends.python_api.result import Result
     from dpcp_audit.guarantees import PrivacyGuarantee
     from dpcp_audit.mechanisms.laws import FinitePair
-    from dpcp_audit.outcome_tables import Table
     from dpcp_audit.tracing.loss_samples import LossSample
 
 DEFAULT_DRAWS = 1000
@@ -118,7 +118,7 @@ class Trace:
 
     def __repr__(self) -> str:
         head = [] if self.claims is None else [repr(self.claims), ""]
-        return "\n".join([*head, *map(_shown, trace_tables(self.pair))])
+        return "\n".join([*head, *map(aligned, trace_tables(self.pair))])
 
 
 def trace(
@@ -205,18 +205,3 @@ def _claim(
         parameters=dict(guarantee.parameters) | {"scope": str(scope)},
         location=SourceLocation.of(file, line) if file else None,
     )
-
-
-def _shown(table: Table) -> str:
-    """Return a table as aligned text."""
-    columns = [
-        [each.name, *(each.texts or [f"{value:.4g}" for value in each.values])]
-        for each in table.columns
-    ]
-    rows = zip(*(_aligned(column) for column in columns), strict=True)
-    return "\n".join([table.title, *("  ".join(row).rstrip() for row in rows), ""])
-
-
-def _aligned(cells: Sequence[str]) -> list[str]:
-    width = max(map(len, cells))
-    return [cell.ljust(width) for cell in cells]

@@ -89,7 +89,7 @@ def test_an_estimate_lies_in_its_interval_even_where_the_found_law_does_not() ->
         FinitePair(FiniteLaw.from_mass([a, 1 - a]), FiniteLaw.from_mass([1 - a, a]))
         for a in (0.6, 0.7)
     )
-    bracket = LossBracket(least=low, found=high, most=low, confidence=0.9, scope="")
+    bracket = LossBracket(least=low, found=high, most=low, confidence=0.9)
     found = bracket.estimate(Asked(Quantity.ADVANTAGE, {}))
     assert found.lower <= found.value <= found.upper
 

@@ -1,0 +1,322 @@
+"""``estimate``: how much a function, or a sample of its outputs, loses of its input's privacy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from dpcp_audit import _validate
+from dpcp_audit import options as tables
+from dpcp_audit._values import Choice
+from dpcp_audit.audits.estimates.loss_estimation import outcome_of
+from dpcp_audit.audits.estimates.loss_measures import Asked
+from dpcp_audit.audits.estimates.pair_estimate import PairOutputs, estimate_pair
+from dpcp_audit.audits.search.pair_space import FixedPairs
+from dpcp_audit.checks import Context
+from dpcp_audit.engine.run_settings import RunSettings
+from dpcp_audit.errors import UsageError
+from dpcp_audit.frontends.function_checks import spec_of, takes_options
+from dpcp_audit.frontends.python_api import result_text
+from dpcp_audit.frontends.python_api.audits import checked_here
+from dpcp_audit.guarantees import PrivacyGuarantee
+from dpcp_audit.neighbours import Neighbours, Relation
+from dpcp_audit.quantities import Quantity
+from dpcp_audit.rows import Row
+from dpcp_audit.target_checks.estimate_rows import (
+    DEFAULT_DRAWS,
+    ESTIMATE_OPTIONS,
+    FALSE_ALARM,
+    estimation,
+    unclaimed,
+)
+from dpcp_audit.target_checks.run_options import RUN_OPTIONS
+from dpcp_audit.target_checks.target_rows import row_for
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from numpy.typing import ArrayLike
+
+    from dpcp_audit._types import FloatArray
+    from dpcp_audit.audits.estimates.pair_estimate import PairEstimate
+    from dpcp_audit.frontends.python_api.result import Result
+    from dpcp_audit.outcome_tables import Table
+    from dpcp_audit.results import Claim, Estimate, Outcome, PlainData
+    from dpcp_audit.target_checks.check_spec import CheckSpec
+
+_HERE = "__main__"
+_PILOT = 1 / 3
+"""The share of outputs drawn beforehand that choose the partition."""
+_FEWEST = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
+class LossEstimates:
+    """The privacy loss on a pair: every number with a two-sided interval, all valid at once.
+
+    Parameters
+    ----------
+    pair : PairEstimate
+        What is known of the pair.
+    claim : PrivacyGuarantee or None
+        What is claimed.
+    result : Result
+        The estimates as a report shows them.
+    """
+
+    pair: PairEstimate
+    claim: PrivacyGuarantee | None
+    result: Result
+
+    @property
+    def confidence(self) -> float:
+        """The probability that all intervals hold, however many are asked for; 1 if exact."""
+        return self.pair.confidence
+
+    @property
+    def witness(self) -> PlainData:
+        """The pair of inputs, as plain data."""
+        return self.result[0].witness
+
+    def epsilon(self, delta: float = 0.0) -> Estimate:
+        """Return ε at δ."""
+        _validate.closed_unit(delta=delta)
+        return self._of(Quantity.EPSILON, **({"delta": float(delta)} if delta else {}))
+
+    def delta(self, epsilon: float) -> Estimate:
+        """Return δ at ε."""
+        _validate.non_negative(epsilon=epsilon)
+        return self._of(Quantity.DELTA, epsilon=float(epsilon))
+
+    def renyi(self, alpha: float) -> Estimate:
+        """Return the Rényi divergence D_α, in nats, for ``alpha`` >= 1 (1 is Kullback–Leibler)."""
+        if not alpha >= 1:
+            raise ValueError(f"alpha must be >= 1, got {alpha!r}")
+        return self._of(Quantity.RENYI_DIVERGENCE, alpha=float(alpha))
+
+    def tpr(self, fpr: float) -> Estimate:
+        """Return the best attack's true-positive rate at a rate of false positives."""
+        _validate.closed_unit(fpr=fpr)
+        return self._of(Quantity.TRUE_POSITIVE_RATE, fpr=float(fpr))
+
+    @property
+    def rho(self) -> Estimate:
+        """The ρ of zCDP."""
+        return self._of(Quantity.RHO)
+
+    @property
+    def mu(self) -> Estimate:
+        """The μ of Gaussian differential privacy."""
+        return self._of(Quantity.MU)
+
+    @property
+    def advantage(self) -> Estimate:
+        """The membership advantage TPR − FPR of the best attack: the total variation."""
+        return self._of(Quantity.ADVANTAGE)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the table as a pandas DataFrame, a row for each measure.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+        """
+        try:
+            import pandas as pd  # noqa: PLC0415
+        except ImportError as error:
+            raise ImportError("to_frame needs pandas: pip install pandas") from error
+        named = {column.name: column for column in self._table.columns}
+        ends = named["estimate"].details
+        columns: dict[str, Any] = {
+            "measure": named["measure"].texts,
+            "value": named["estimate"].values,
+            "lower": ends["lower"],
+            "upper": ends["upper"],
+            "of": named["of"].texts,
+        }
+        if "claimed" in named:
+            columns["claimed"] = named["claimed"].values
+        return pd.DataFrame(columns)
+
+    def plot(self, ax: Axes | None = None, *, figure: int = 0) -> Axes:
+        """Draw the law of log(P/Q), or with ``figure=1`` log(P/Q) along the outputs."""
+        return self.result[0].plot(ax, figure=figure)
+
+    def report(self, path: str | Path) -> Path:
+        """Write a report, in the format of the path's suffix, and return the path."""
+        return self.result.report(path)
+
+    @property
+    def _table(self) -> Table:
+        return self.pair.table(self.claim)
+
+    def _of(self, quantity: Quantity, **at: float) -> Estimate:
+        return self.pair.estimate(Asked(quantity, at))
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError(result_text.NO_TRUTH)
+
+    def __repr__(self) -> str:
+        return result_text.aligned(self._table)
+
+    def _repr_html_(self) -> str:
+        return result_text.preformatted(repr(self))
+
+
+@takes_options(*RUN_OPTIONS, *ESTIMATE_OPTIONS)
+def estimate(
+    function: Callable[..., Any] | str | None = None,
+    *guarantees: PrivacyGuarantee,
+    pair: tuple[Any, Any] | None = None,
+    samples: tuple[ArrayLike, ArrayLike] | None = None,
+    **options: Any,
+) -> LossEstimates:
+    """Estimate how much a function loses of its input's privacy, with two-sided intervals.
+
+    On the worst pair of neighbours that a search finds, or on a given one. Lower ends come from
+    outputs; upper ends from the trace of the noise or its exact law where the function can be
+    followed, else they are of a partition of the outputs, and say so.
+
+    Parameters
+    ----------
+    function : callable or str
+        As ``audit`` takes it; None where ``samples`` are given.
+    *guarantees
+        What it promises, one at most: shown beside the estimates, and what pairs are searched for.
+    pair : tuple, optional
+        Two neighbouring inputs, in the place of a search.
+    samples : tuple of array_like, optional
+        Outputs of two neighbouring inputs that were drawn beforehand, each of shape (size,) or
+        (size, d) and independent of each other.
+
+    Raises
+    ------
+    ValueError
+        Naming the argument, with what it got, or what is wrong with the function.
+
+    Examples
+    --------
+    >>> import dpcp_audit as dp
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> found = dp.estimate(samples=(rng.laplace(size=9000), 1 + rng.laplace(size=9000)))
+    >>> tv = found.advantage
+    >>> tv.lower < 0.3935 < tv.upper, round(tv.upper - tv.lower, 1), found.confidence
+    (True, 0.1, 0.95)
+    >>> def flip(x, *, rng):
+    ...     return x ^ int(rng.random() < 0.25)
+    >>> round(dp.estimate(flip, domain=2, draws=2000).epsilon().value, 6)
+    1.098612
+    """
+    if len(guarantees) > 1:
+        raise UsageError(f"guarantees must hold one at most, got {len(guarantees)}")
+    for each in guarantees:
+        _validate.instance(PrivacyGuarantee, guarantees=each)
+    names = [{each.name for each in table} for table in (RUN_OPTIONS, ESTIMATE_OPTIONS)]
+    run, own = (
+        tables.read(table, {k: v for k, v in options.items() if k in taken})
+        for table, taken in zip((RUN_OPTIONS, ESTIMATE_OPTIONS), names, strict=True)
+    )
+    given = {k: v for k, v in options.items() if k not in names[0] | names[1]}
+    defaults: dict[str, Any] = {"false_alarm": FALSE_ALARM}
+    settings = RunSettings(suite="estimates", **defaults | run)
+    claim = guarantees[0] if guarantees else None
+    if samples is not None:
+        if function is not None or pair is not None or given:
+            raise UsageError("samples must be given alone, without a function, a pair or options")
+        return _of_samples(samples, claim, settings)
+    if function is None:
+        raise UsageError("function must be given, or samples of its outputs")
+    spec = spec_of(function, guarantees, given, file=_HERE, draws=DEFAULT_DRAWS, claimed=False)
+    return _of_target(spec, claim, pair, settings, own.get("paths", 1000))
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A check whose outcome is known."""
+
+    outcome: Outcome
+
+    @property
+    def sampled(self) -> bool:
+        """Its intervals take from the error budget."""
+        return True
+
+    def __call__(self, context: Context) -> Outcome:  # noqa: ARG002  (known already)
+        """Return the outcome."""
+        return self.outcome
+
+
+def _of_target(
+    spec: CheckSpec,
+    claim: PrivacyGuarantee | None,
+    pair: tuple[Any, Any] | None,
+    settings: RunSettings,
+    paths: int,
+) -> LossEstimates:
+    name = unclaimed(spec.name, spec)
+    context = Context(seed=settings.seed, name=name.id, significance=settings.false_alarm)
+    with spec.target.open() as target:
+        check = estimation(spec, target, claim, paths, pairs=_given_pair(pair, spec))
+        found, witness = check.found(context)
+        made = name if claim is None else row_for(spec, claim, check).claim
+    return _shown(found, claim, made, outcome_of(found, claim, witness), settings)
+
+
+def _given_pair(pair: tuple[Any, Any] | None, spec: CheckSpec) -> FixedPairs | None:
+    if pair is None:
+        return None
+    if not isinstance(pair, tuple) or len(pair) != 2:
+        raise UsageError(f"pair must be a tuple of two inputs, got {pair!r}")
+    relation = Choice(Relation).read(str(spec.neighbours), "neighbours")
+    neighbours = Neighbours(relation=relation, value=pair[0], neighbour=pair[1])
+    return FixedPairs((neighbours,), bounds=spec.target.bounds)
+
+
+def _of_samples(
+    samples: tuple[ArrayLike, ArrayLike], claim: PrivacyGuarantee | None, settings: RunSettings
+) -> LossEstimates:
+    if not isinstance(samples, tuple) or len(samples) != 2:
+        raise UsageError("samples must be a tuple of two arrays, one for each input")
+    first, second = (_outputs(each) for each in samples)
+    if first.ndim != second.ndim or first.shape[1:] != second.shape[1:]:
+        raise UsageError(f"samples must be alike, got shapes {first.shape} and {second.shape}")
+    rng = np.random.default_rng(settings.seed)
+    size = round(_PILOT * min(len(first), len(second)))
+    mixed = [rng.permutation(each) for each in (first, second)]
+    outputs = PairOutputs(
+        pilot=(mixed[0][:size], mixed[1][:size]), fresh=(mixed[0][size:], mixed[1][size:])
+    )
+    found = estimate_pair(outputs, None, significance=settings.false_alarm)
+    made = unclaimed("samples")
+    return _shown(found, claim, made, outcome_of(found, claim, {}), settings)
+
+
+def _outputs(sample: ArrayLike) -> FloatArray:
+    array = np.asarray(sample, dtype=np.float64)
+    if array.ndim not in (1, 2) or len(array) < _FEWEST:
+        raise UsageError(
+            f"samples must have shape (size,) or (size, d) with {_FEWEST} outputs or more, got "
+            f"shape {array.shape}"
+        )
+    if np.isnan(array).any():
+        raise UsageError("samples must be numbers, got nan")
+    return array
+
+
+def _shown(
+    found: PairEstimate,
+    claim: PrivacyGuarantee | None,
+    made: Claim,
+    outcome: Outcome,
+    settings: RunSettings,
+) -> LossEstimates:
+    row = Row(claim=made, check=_Found(outcome))
+    result = checked_here([row], [made.id], settings, settings.false_alarm, replayable=False)
+    return LossEstimates(pair=found, claim=claim, result=result)

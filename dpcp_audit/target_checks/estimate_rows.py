@@ -1,0 +1,141 @@
+"""From targets to rows that estimate their privacy loss: one for each claim, or one without."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from dpcp_audit._values import Whole
+from dpcp_audit.audits.estimates.loss_estimation import LossEstimation
+from dpcp_audit.guarantees import Coverage
+from dpcp_audit.options import Group, option, options_of
+from dpcp_audit.results import Claim, Source
+from dpcp_audit.rows import Row
+from dpcp_audit.suite import Suite
+from dpcp_audit.target_checks.target_rows import require_once, row_for
+from dpcp_audit.target_checks.trace_rows import traced_target
+from dpcp_audit.target_checks.trial_inputs import pair_space
+from dpcp_audit.targets.function_calls import FunctionCaller
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dpcp_audit.audits.search.pair_space import PairSpace
+    from dpcp_audit.checks import Context
+    from dpcp_audit.guarantees import PrivacyGuarantee
+    from dpcp_audit.results import Outcome
+    from dpcp_audit.target_checks.check_spec import CheckSpec
+    from dpcp_audit.targets import Target
+
+DEFAULT_DRAWS = 100_000
+"""Outputs in all, unless an option says otherwise."""
+FALSE_ALARM = 0.05
+"""The probability that any interval is wrong, unless an option says otherwise."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EstimateOptions:
+    """What is said of estimates alone."""
+
+    paths: int = field(
+        default=1000,
+        metadata=option(
+            Whole(at_least=0, at_most=10**6),
+            "paths to trace in either direction for upper ends; 0 traces nothing (default: 1000)",
+            group=Group.RUN,
+            metavar="N",
+        ),
+    )
+
+
+ESTIMATE_OPTIONS = options_of(EstimateOptions)
+"""Every option of estimates alone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetLoss:
+    """The loss of a target on the worst pair found; the target is opened where the check runs."""
+
+    spec: CheckSpec
+    guarantee: PrivacyGuarantee | None
+    paths: int
+
+    @property
+    def sampled(self) -> bool:
+        """The intervals take from the error budget."""
+        return True
+
+    def __call__(self, context: Context) -> Outcome:
+        """Open the target and estimate its loss."""
+        with self.spec.target.open() as target:
+            return estimation(self.spec, target, self.guarantee, self.paths)(context)
+
+
+def estimation(
+    spec: CheckSpec,
+    target: Target,
+    guarantee: PrivacyGuarantee | None,
+    paths: int,
+    *,
+    pairs: PairSpace | None = None,
+) -> LossEstimation:
+    """Return how the loss of an open target is estimated; a command cannot be traced.
+
+    Parameters
+    ----------
+    pairs : PairSpace or None
+        Given in the place of those that are searched.
+    """
+    able = isinstance(target.caller, FunctionCaller)
+    return LossEstimation(
+        sample=target,
+        pairs=pairs or pair_space(spec),
+        guarantee=guarantee,
+        draws=spec.draws or DEFAULT_DRAWS,
+        randomness=target.randomness,
+        traced=traced_target(target) if able else None,
+        paths=paths,
+    )
+
+
+def rows_of_estimates(targets: Sequence[CheckSpec] = (), paths: int = 1000) -> list[Row]:
+    """Return one row for each privacy claim of each target, and one for a target without."""
+    return require_once([row for spec in targets for row in _rows(spec, paths)])
+
+
+def _rows(spec: CheckSpec, paths: int) -> list[Row]:
+    if not spec.privacy:
+        check = TargetLoss(spec=spec, guarantee=None, paths=paths)
+        return [Row(claim=unclaimed(spec.name, spec), check=check)]
+    rows = [
+        row_for(spec, each, TargetLoss(spec=spec, guarantee=each, paths=paths))
+        for each in spec.privacy
+    ]
+    return [replace(row, claim=replace(row.claim, expected=None)) for row in rows]
+
+
+def unclaimed(name: str, spec: CheckSpec | None = None) -> Claim:
+    """Return what stands in for the claim of a target that claims no privacy."""
+    return Claim(
+        id=f"{name}[loss]",
+        statement=f"What {name} loses of its input's privacy, on the worst pair found.",
+        source=Source(paper=name, section="nothing is claimed"),
+        expected=None,
+        subject=name,
+        parameters={} if spec is None else {"neighbours": str(spec.neighbours)},
+        location=None if spec is None else spec.location,
+    )
+
+
+def without_coverage(spec: CheckSpec) -> CheckSpec:
+    """Return a check without its claim of coverage."""
+    privacy = tuple(each for each in spec.guarantees if not isinstance(each, Coverage))
+    return replace(spec, guarantees=privacy)
+
+
+SUITE = Suite(
+    summary="How much third-party code loses: the suite of 'dpcp-audit estimate'.",
+    rows=rows_of_estimates,
+    takes=frozenset({"targets", "paths"}),
+    scaled=False,
+)
