@@ -107,11 +107,10 @@ def _rows(spec: CheckSpec, paths: int) -> list[Row]:
     if not spec.privacy:
         check = TargetLoss(spec=spec, guarantee=None, paths=paths)
         return [Row(claim=unclaimed(spec.name, spec), check=check)]
-    rows = [
+    return [
         row_for(spec, each, TargetLoss(spec=spec, guarantee=each, paths=paths))
         for each in spec.privacy
     ]
-    return [replace(row, claim=replace(row.claim, expected=None)) for row in rows]
 
 
 def unclaimed(name: str, spec: CheckSpec | None = None) -> Claim:

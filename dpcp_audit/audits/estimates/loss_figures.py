@@ -42,7 +42,7 @@ def law_of_loss(losses: Sequence[FloatArray], weights: Sequence[FloatArray], of:
         np.histogram(each, bins=edges, weights=weight)[0]
         for each, weight in zip(losses, weights, strict=True)
     ]
-    means = [float(each @ weight) for each, weight in zip(losses, weights, strict=True)]
+    means = [float(x[w > 0] @ w[w > 0]) for x, w in zip(losses, weights, strict=True)]
     return Figure(
         kind=FigureKind.HISTOGRAM,
         title=f"Law of the privacy loss log(P/Q), {of}",

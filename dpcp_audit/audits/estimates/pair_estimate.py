@@ -18,6 +18,7 @@ from dpcp_audit.audits.estimates.loss_measures import all_asked, allowed, pair_o
 from dpcp_audit.audits.estimates.output_partition import learn_partition
 from dpcp_audit.audits.estimates.transcript_loss import transcript_curve
 from dpcp_audit.outcome_tables import Table, TableColumn
+from dpcp_audit.quantities import Quantity
 
 if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray
@@ -80,20 +81,19 @@ class PairEstimate:
         found = [each for _, each in chosen]
         columns = [
             TableColumn(name="measure", texts=[_named(each) for each in found]),
+            TableColumn(name="of", texts=[_whose(bracket) for bracket, _ in chosen]),
             TableColumn(
                 name="estimate",
-                texts=[number(each.value) for each in found],
+                texts=[_ends(each) for each in found],
                 values=[each.value for each in found],
                 details={
                     "lower": [each.lower for each in found],
                     "upper": [each.upper for each in found],
                 },
             ),
-            TableColumn(name="interval", texts=[_ends(each) for each in found]),
         ]
         if guarantee is not None:
             columns.append(_claimed(guarantee, rows, found))
-        columns.append(TableColumn(name="of", texts=[_whose(bracket) for bracket, _ in chosen]))
         return Table(title=TITLE, columns=columns, notes=self._notes())
 
     def _notes(self) -> list[str]:
@@ -149,14 +149,17 @@ def estimate_pair(
 
 
 def _named(estimate: Estimate) -> str:
-    return estimate.quantity.described(estimate.at)
+    quantity = estimate.quantity
+    if quantity is Quantity.TRUE_POSITIVE_RATE:  # in few letters: the table is to fit a screen
+        return f"{quantity.unit} at FPR = {number(estimate.at['fpr'])}"
+    return quantity.described(estimate.at)
 
 
 def _ends(estimate: Estimate) -> str:
     if estimate.confidence == 1:
-        return ""
+        return number(estimate.value)
     ends = {"value": estimate.value, "lower": estimate.lower, "upper": estimate.upper}
-    return interval(ends | {"claimed": None})
+    return f"{number(estimate.value)} {interval(ends | {'claimed': None})}".rstrip()
 
 
 def _whose(bracket: LossBracket) -> str:

@@ -152,6 +152,11 @@ class Entry:
         return self.verdict is Verdict.REFUTED
 
     @property
+    def unclaimed(self) -> bool:
+        """Whether a number was estimated of which nothing is claimed."""
+        return self.value is not None and self.limit is None
+
+    @property
     def needs_attention(self) -> bool:
         """Whether the finding is refuted, contradicts its expectation or failed."""
         return self.contradicts or self.verdict in {Verdict.REFUTED, Verdict.ERROR}

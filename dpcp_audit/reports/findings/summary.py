@@ -38,6 +38,7 @@ The false-alarm probability bounds true claims that are refuted; it says nothing
 that are missed.""".splitlines()
 )
 """What no reader should take from a clean result."""
+_UNCLAIMED = "Nothing is claimed; a loss was estimated"
 _ALONE = {
     Verdict.REFUTED: "is refuted",
     Verdict.ERROR: "could not be checked",
@@ -93,7 +94,7 @@ class Reading:
             what = "controls, known to be false,"
             return f"{refuted or 'None'} of {total} {what} {_is(refuted or 1)} caught"
         if total == 1:
-            return f"The claim {_ALONE[own[0].verdict]}"
+            return _UNCLAIMED if own[0].unclaimed else f"The claim {_ALONE[own[0].verdict]}"
         if refuted == total:
             return f"All {total} {what} are refuted"
         undecided = not refuted + counts[Verdict.PROVED] + counts[Verdict.CONSISTENT]

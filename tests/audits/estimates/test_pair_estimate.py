@@ -1,0 +1,71 @@
+"""Estimates on a pair: exact, traced and from outputs alone, in one table."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpcp_audit.audits.estimates.loss_measures import Asked
+from dpcp_audit.audits.estimates.pair_estimate import PairOutputs, estimate_pair
+from dpcp_audit.guarantees import ZCDP, PureDP
+from dpcp_audit.quantities import Quantity
+from dpcp_audit.tracing.pair_traces import trace_target
+from dpcp_audit.tracing.target_calls import TracedTarget
+
+ADVANTAGE = Asked(Quantity.ADVANTAGE, {})
+
+
+def _outputs() -> PairOutputs:
+    rng = np.random.default_rng(0)
+    pilot, fresh = ((rng.laplace(size=8000), rng.laplace(size=8000) + 1) for _ in range(2))
+    return PairOutputs(pilot=pilot, fresh=fresh)
+
+
+def _noisy(x: Any, *, rng: Any) -> Any:
+    return sum(x) + rng.laplace(scale=1.0)
+
+
+def _flip(x: Any, *, rng: Any) -> Any:
+    return x ^ int(rng.random() < 0.25)
+
+
+def test_outputs_alone_speak_of_a_partition() -> None:
+    found = estimate_pair(_outputs(), None, significance=0.05)
+    table = found.table(PureDP(1.0))
+    columns = {column.name: column for column in table.columns}
+    assert set(columns["of"].texts) == {"partition"}
+    assert columns["measure"].texts[0] == "privacy loss ε"
+    assert columns["claimed"].values[0] == 1.0
+    ends = columns["estimate"].details
+    assert all(low <= high for low, high in zip(ends["lower"], ends["upper"], strict=True))
+    assert any("may be larger" in note for note in table.notes)
+    assert [each.title for each in found.figures][1] == "Privacy loss log(P/Q) along the threshold"
+
+
+def test_a_trace_gives_upper_ends_of_the_release() -> None:
+    target = TracedTarget.of(_noisy, {})
+    trace = trace_target(target, [0, 0], [0, 1], draws=1000, rng=0)
+    found = estimate_pair(_outputs(), trace, significance=0.05)
+    advantage = found.estimate(ADVANTAGE)
+    assert advantage.detail == "of the release"
+    assert advantage.lower < 1 - math.exp(-0.5) < advantage.upper < 0.5
+    assert "partition" in found.estimate(Asked(Quantity.RHO, {})).detail
+
+
+def test_an_enumerated_law_is_exact_and_needs_no_outputs() -> None:
+    trace = trace_target(TracedTarget.of(_flip, {}), 0, 1, draws=10, rng=0)
+    found = estimate_pair(None, trace, significance=0.05)
+    assert found.confidence == 1
+    assert found.estimate(Asked(Quantity.EPSILON, {})).value == pytest.approx(math.log(3))
+    table = found.table(ZCDP(0.01))
+    columns = {column.name: column for column in table.columns}
+    assert set(columns["of"].texts) == {"exact"}
+    assert 0 in columns["claimed"].marked  # ρ is larger than claimed
+
+
+def test_without_outputs_or_an_exact_law_nothing_is_known() -> None:
+    with pytest.raises(ValueError, match="outputs"):
+        estimate_pair(None, None, significance=0.05)
