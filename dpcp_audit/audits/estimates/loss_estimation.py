@@ -35,7 +35,7 @@ _SEARCH_STREAM, _TRACE_STREAM = 10**6, 10**6 + 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LossEstimation:
-    """Estimates the loss on a pair, and holds it against a claim where there is one.
+    """Estimates the loss on a pair, and compares it with a claim where there is one.
 
     A share of the outputs searches for the pair and learns a partition of its outputs; fresh ones
     are counted. Where the noise can be followed, traces bound the loss from above, or enumerate it.
