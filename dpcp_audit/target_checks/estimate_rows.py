@@ -13,7 +13,7 @@ from dpcp_audit.results import Claim, Source
 from dpcp_audit.rows import Row
 from dpcp_audit.suite import Suite
 from dpcp_audit.target_checks.target_rows import require_once, row_for
-from dpcp_audit.target_checks.trace_rows import traced_target
+from dpcp_audit.target_checks.traced_calls import traced_target
 from dpcp_audit.target_checks.trial_inputs import pair_space
 from dpcp_audit.targets.function_calls import FunctionCaller
 
@@ -86,7 +86,7 @@ def estimation(
     pairs : PairSpace or None
         Given in the place of those that are searched.
     """
-    able = isinstance(target.caller, FunctionCaller)
+    able = spec.trace and isinstance(target.caller, FunctionCaller)
     return LossEstimation(
         sample=target,
         pairs=pairs or pair_space(spec),

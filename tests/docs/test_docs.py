@@ -184,7 +184,7 @@ def test_options_that_pages_name_exist(pytestconfig: pytest.Config) -> None:
 
 
 def _helps(pytestconfig: pytest.Config) -> str:
-    (commands,) = (each for each in main._parser()._actions if each.dest == "command")
+    (commands,) = (each for each in main.parser_of_commands()._actions if each.dest == "command")
     helps = [command.format_help() for command in commands.choices.values()]
     helps += [one_theorem.parser_of(named).format_help() for named in CATALOGUE]
     return "".join([*helps, pytestconfig._parser.optparser.format_help()])
