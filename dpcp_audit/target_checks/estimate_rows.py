@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from dpcp_audit._values import Whole
 from dpcp_audit.audits.estimates.loss_estimation import LossEstimation
+from dpcp_audit.errors import UsageError
 from dpcp_audit.guarantees import Coverage
 from dpcp_audit.options import Group, option, options_of
 from dpcp_audit.results import Claim, Source
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from dpcp_audit.target_checks.check_spec import CheckSpec
     from dpcp_audit.targets import Target
 
-DEFAULT_DRAWS = 100_000
+DEFAULT_DRAWS = 20_000
 """Outputs in all, unless an option says otherwise."""
 FALSE_ALARM = 0.05
 """The probability that any interval is wrong, unless an option says otherwise."""
@@ -127,9 +128,17 @@ def unclaimed(name: str, spec: CheckSpec | None = None) -> Claim:
 
 
 def without_coverage(spec: CheckSpec) -> CheckSpec:
-    """Return a check without its claim of coverage."""
+    """Return a check without its claim of coverage, and with a number of draws.
+
+    Raises
+    ------
+    UsageError
+        If it has a budget: estimates take draws.
+    """
+    if spec.budget is not None:
+        raise UsageError("budget is not for estimates, which take draws")
     privacy = tuple(each for each in spec.guarantees if not isinstance(each, Coverage))
-    return replace(spec, guarantees=privacy)
+    return replace(spec, guarantees=privacy, draws=spec.draws or DEFAULT_DRAWS)
 
 
 SUITE = Suite(

@@ -61,7 +61,7 @@ class LossEstimation:
     sample: Sampler
     pairs: PairSpace
     guarantee: PrivacyGuarantee | None = None
-    draws: int = 100_000
+    draws: int = 20_000
     randomness: Randomness = Randomness.GENERATOR
     traced: TracedTarget | None = None
     paths: int = 1000

@@ -231,6 +231,8 @@ def estimate(
         if function is not None or pair is not None or given:
             raise UsageError("samples must be given alone, without a function, a pair or options")
         return _of_samples(samples, claim, settings)
+    if given.get("budget") is not None:
+        raise UsageError("budget is not for estimates, which take draws")
     if function is None:
         raise UsageError("function must be given, or samples of its outputs")
     spec = spec_of(function, guarantees, given, file=_HERE, draws=DEFAULT_DRAWS, claimed=False)
