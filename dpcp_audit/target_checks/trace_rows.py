@@ -40,11 +40,14 @@ class TargetTrace:
         The claim.
     scope : Scope
         Of what the claim speaks.
+    paths : int or None
+        Paths in each direction; None takes the check's ``draws``.
     """
 
     spec: CheckSpec
     guarantee: PrivacyGuarantee
     scope: Scope = Scope.RELEASE
+    paths: int | None = None
 
     @property
     def sampled(self) -> bool:
@@ -71,7 +74,7 @@ class TargetTrace:
             return self._search(target).again(witness, context)
 
     def _search(self, target: Target) -> TraceSearch:
-        effort = replace(_EFFORT, paths=self.spec.draws or DEFAULT_PATHS)
+        effort = replace(_EFFORT, paths=self.paths or self.spec.draws or DEFAULT_PATHS)
         return TraceSearch.of(self.spec, self.guarantee, target, effort=effort, scope=self.scope)
 
 
@@ -89,11 +92,15 @@ def rows_of_traces(targets: Sequence[CheckSpec] = (), scope: str = Scope.RELEASE
 def _rows(spec: CheckSpec, scope: Scope) -> list[Row]:
     if not spec.privacy:
         raise UsageError(f"{spec.name} claims no privacy: there is nothing to trace")
-    return [_row(spec, guarantee, scope) for guarantee in spec.privacy]
+    return [row_of_trace(spec, guarantee, scope) for guarantee in spec.privacy]
 
 
-def _row(spec: CheckSpec, guarantee: PrivacyGuarantee, scope: Scope) -> Row:
-    row = row_for(spec, guarantee, TargetTrace(spec=spec, guarantee=guarantee, scope=scope))
+def row_of_trace(
+    spec: CheckSpec, guarantee: PrivacyGuarantee, scope: Scope, paths: int | None = None
+) -> Row:
+    """Return the row of one claim of privacy; its parameters name the scope."""
+    check = TargetTrace(spec=spec, guarantee=guarantee, scope=scope, paths=paths)
+    row = row_for(spec, guarantee, check)
     parameters = row.claim.parameters | {"scope": str(scope)}
     return replace(row, claim=replace(row.claim, parameters=parameters))
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcp_audit.audits.exact import worst_measurement
+from dpcp_audit.audits.line_spending import line_sentence
 from dpcp_audit.audits.search.pair_space import input_from_data
 from dpcp_audit.audits.trace_tables import leaking_line
 from dpcp_audit.audits.traced_privacy import Scope, TracedPrivacy
@@ -202,8 +203,13 @@ class TraceSearch:
         if not trace.followed:
             reason = str(trace.unfollowed[0])
             return TraceResult(outcome=found, trace=trace, pair=pair, reason=reason)
-        witness = found.witness | {"path_seed": seed} | _path(trace)
-        found = replace(found, witness=witness, location=leaking_line(trace))
+        spent = line_sentence(self.guarantee, trace.lines[0]) if trace.lines else ""
+        found = replace(
+            found,
+            witness=found.witness | {"path_seed": seed} | _path(trace),
+            location=leaking_line(trace),
+            note=f"{spent} {found.note}".strip(),
+        )
         if every:
             found = _of_every_pair(found, self.guarantee)
         return TraceResult(outcome=found, trace=trace, pair=pair, every=every)
@@ -305,7 +311,7 @@ def _path(trace: PairTrace) -> PlainData:
     way = max(range(2), key=lambda index: float(np.max(trace.samples[index].losses)))
     losses = trace.samples[way].losses
     return {
-        "path": int(np.argmax(losses)),
+        "path_number": int(np.argmax(losses)),
         "path_of": ("value", "neighbour")[way],
         "path_loss": float(np.max(losses)),
     }

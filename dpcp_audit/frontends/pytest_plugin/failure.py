@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -44,11 +45,21 @@ def failure(where: str, claim: Claim, outcome: Outcome, share: float, replay: st
         f"            {samples} {confidence(evidence['confidence'])}; this test fails a correct",
         f"            mechanism with probability at most {share:.3g}",
         *(f"  loss      {said}" for said in estimate_sentences(_estimates(outcome))),
+        *_line(outcome),
         f"  note      {outcome.note}",
         *_witness(outcome.witness),
         f"  replay    {replay}",
     ]
     return "\n".join(lines)
+
+
+def _line(outcome: Outcome) -> list[str]:
+    """Return the line of the code that spends the loss, as it is written."""
+    place = outcome.location
+    if place is None:
+        return []
+    code = linecache.getline(place.file, place.line).strip()
+    return [f"  line      {place.file}:{place.line}: {code}".rstrip(": ")]
 
 
 def _estimates(outcome: Outcome) -> Any:

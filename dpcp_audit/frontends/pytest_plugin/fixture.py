@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
+from dpcp_audit._values import Choice
+from dpcp_audit.audits.traced_privacy import Scope
 from dpcp_audit.checks import Context
 from dpcp_audit.engine.tasks import one_thread
 from dpcp_audit.frontends.function_checks import coverage_of, label, spec_of, takes_options
@@ -31,6 +33,7 @@ from dpcp_audit.frontends.pytest_plugin.baseline import (
 from dpcp_audit.frontends.pytest_plugin.failure import failure
 from dpcp_audit.results import Finding, Outcome, SourceLocation, Verdict
 from dpcp_audit.target_checks.target_rows import rows_of_targets
+from dpcp_audit.target_checks.trace_rows import row_of_trace
 from dpcp_audit.targets import Kind
 
 if TYPE_CHECKING:
@@ -41,6 +44,10 @@ if TYPE_CHECKING:
     from dpcp_audit.results import PlainData
     from dpcp_audit.rows import Row
     from dpcp_audit.target_checks.check_spec import CheckSpec
+
+
+_PATHS = 200
+"""Of a traced function, in either direction."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -85,6 +92,32 @@ class DPAudit:
         """
         __tracebackhide__ = True
         return self._audit(function, guarantee, options)
+
+    @takes_options()
+    def traced(
+        self,
+        function: Callable[..., Any],
+        guarantee: PrivacyGuarantee,
+        *,
+        scope: str = "transcript",
+        **options: Any,
+    ) -> Outcome:
+        """Follow the noise of a function and test what it spends; a failure names the line.
+
+        Parameters
+        ----------
+        function : callable
+            As in ``private``; of kind "randomizer", as in ``local``.
+        guarantee : PrivacyGuarantee
+            Such as ``ZCDP(0.5)``.
+        scope : str
+            Of what the claim speaks: "transcript", all noisy numbers that the code acts on, as
+            a proof by composition counts them; or "release", what leaves the function.
+        **options
+            Those of ``dpcp-audit check``.
+        """
+        __tracebackhide__ = True
+        return self._audit(function, guarantee, options, scope=scope)
 
     @takes_options()
     def local(
@@ -142,8 +175,12 @@ class DPAudit:
         function: Callable[..., Any],
         claimed: PrivacyGuarantee | tuple[float, float | None],
         given: Mapping[str, Any],
+        scope: str = "",
     ) -> Outcome:
-        """Audit one claim: a guarantee, or the coverage that ``covers`` was called with."""
+        """Audit one claim: a guarantee, or the coverage that ``covers`` was called with.
+
+        With a scope its noise alone is followed.
+        """
         __tracebackhide__ = True
         self.audits += 1
         where = f"{_caller()}: {label(function)}"
@@ -158,7 +195,7 @@ class DPAudit:
                 detect=self.session.detect,
                 forced_draws=self.session.forced_draws,
             )
-            (row,) = rows_of_targets([spec])
+            row = _row(spec, scope)
         except ValueError as error:
             _fail(f"{where}: {error}")
         row = self._named(row, spec)
@@ -235,6 +272,8 @@ class DPAudit:
                 f"{where}: inconclusive, {_calls(audited.spec)} draws could not refute noise that "
                 f"is smaller by a factor of {audited.spec.detect:g}: raise draws"
             )
+            if "scope" in finding.claim.parameters:
+                words = f"{where}: inconclusive, {outcome.note}"
             if self.session.strict:
                 _fail(words)
             warnings.warn(words, InconclusiveAuditWarning, stacklevel=4)
@@ -271,6 +310,15 @@ class DPAudit:
 def _calls(spec: CheckSpec) -> int:
     (guarantee,) = spec.guarantees
     return spec.calls(guarantee)
+
+
+def _row(spec: CheckSpec, scope: str) -> Row:
+    """Return the one row of a check; with a scope, that of its trace."""
+    if scope:
+        of = Choice(Scope).read(scope, "scope")
+        return row_of_trace(spec, spec.privacy[0], of, _PATHS)
+    (row,) = rows_of_targets([spec])
+    return row
 
 
 def _fail(reason: str) -> NoReturn:
