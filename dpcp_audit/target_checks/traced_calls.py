@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dpcp_audit._plain_data import is_sequence
 from dpcp_audit.errors import UsageError
 from dpcp_audit.targets import Kind
@@ -37,7 +39,7 @@ def traced_target(target: Target) -> TracedTarget:
     talk = Talk()
 
     def call(x: Any, *, rng: Any) -> Any:
-        inputs: list[Any] = [*x] if is_sequence(x) else [[x] if many else x]
+        inputs: list[Any] = [*x] if is_sequence(x) else [np.array([x]) if many else x]
         process = os.getpid()
         try:
             with talk.limited():

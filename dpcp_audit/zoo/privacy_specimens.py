@@ -32,9 +32,27 @@ _WEAK_LAPLACE = ((0.5, 20_000), (0.8, 200_000), (0.9, 800_000))
 _WEAK_GAUSSIAN = ((0.5, 20_000), (0.8, 200_000), (0.9, 1_600_000))
 
 
+_UNTRACED = frozenset(
+    {
+        *("sigma-of-range", "one-draw", "own-bounds", "small-n-fallback", "seed-of-data"),
+        *("fixed-seed", "exponq-normaliser", "exponential-gaps", "exponential-without-half"),
+    }
+)
+"""Bugs that are no matter of the noise's scale, and code whose noise is not followed."""
+
+
 def privacy_specimens() -> list[Specimen]:
     """Return them, each mutant after its twin."""
-    return [*_searches(), *_additive(), *_exponential(), *_randomizers()]
+    return list(map(_traced, [*_searches(), *_additive(), *_exponential(), *_randomizers()]))
+
+
+def _traced(specimen: Specimen) -> Specimen:
+    """Return a specimen with its noise followed, where what it does wrong is its noise."""
+    if specimen.name in _UNTRACED or specimen.privacy is None:
+        return specimen
+    private = {SpecimenCheck.BLACK_BOX} & (specimen.caught_by | specimen.hidden)
+    caught = frozenset({SpecimenCheck.TRACED} if private else ())
+    return replace(specimen, traced=True, caught_by=specimen.caught_by | caught)
 
 
 def _search() -> Specimen:

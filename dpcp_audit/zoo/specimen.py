@@ -24,6 +24,8 @@ class SpecimenCheck(StrEnum):
 
     BLACK_BOX = "black-box"
     """The search over neighbours, of code that can only be called."""
+    TRACED = "traced"
+    """The noise of the code, followed: all that it spends, by composition."""
     COVERAGE = "coverage"
     """The search over score laws, of code that can only be called."""
     EXACT = "exact"
@@ -65,6 +67,8 @@ class Specimen:
     theorem, pipeline : Check or None
     probe : bool
         Whether its randomness is probed by itself.
+    traced : bool
+        Whether its noise is followed.
     caught_by : frozenset of SpecimenCheck
         The checks whose claim is false, and that are meant to see it.
     hidden : frozenset of SpecimenCheck
@@ -93,6 +97,7 @@ class Specimen:
     theorem: Check | None = None
     pipeline: Check | None = None
     probe: bool = False
+    traced: bool = False
     caught_by: frozenset[SpecimenCheck] = frozenset()
     hidden: frozenset[SpecimenCheck] = frozenset()
     unseen: Mapping[SpecimenCheck, str] = field(default_factory=dict[SpecimenCheck, str])

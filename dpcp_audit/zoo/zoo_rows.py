@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from dpcp_audit.audits.traced_privacy import Scope
 from dpcp_audit.computed import Computed
 from dpcp_audit.decisions import conclude
 from dpcp_audit.quantities import Quantity
 from dpcp_audit.results import Claim, Evidence, Outcome, Power, Source, Standing, Verdict
 from dpcp_audit.rows import Row
 from dpcp_audit.target_checks.target_rows import TargetCoverage, TargetPrivacy
+from dpcp_audit.target_checks.trace_rows import TargetTrace
 from dpcp_audit.target_checks.trial_inputs import COVERAGE_SIZE, typical
 from dpcp_audit.targets.degenerate import DegenerateTargetError, probe
 from dpcp_audit.theorems.coverage.coverage_audit import CoverageAudit
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 _STATEMENTS = {
     SpecimenCheck.BLACK_BOX: "is {privacy}; seen from outside",
+    SpecimenCheck.TRACED: "pays for {privacy} with its noise; followed",
     SpecimenCheck.COVERAGE: "covers at least {coverage:.4g}; seen from outside",
     SpecimenCheck.EXACT: "keeps its promise; computed",
     SpecimenCheck.THEOREM: "keeps the theorem's bounds on uniform scores",
@@ -31,6 +34,7 @@ _STATEMENTS = {
     SpecimenCheck.PIPELINE: "covers at least {coverage:.4g} of fresh rows",
 }
 _CALLS = 64
+_TRACED_PATHS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +132,14 @@ def _checks(specimen: Specimen) -> dict[SpecimenCheck, Check | None]:
             if specimen.strict
             else TargetCoverage(spec=replace(spec, draws=specimen.calls), guarantee=coverage)
         )
+    traced: Check | None = None
+    if specimen.traced and privacy is not None:
+        traced = TargetTrace(
+            spec=spec, guarantee=privacy, scope=Scope.TRANSCRIPT, paths=_TRACED_PATHS
+        )
     return {
         SpecimenCheck.BLACK_BOX: private,
+        SpecimenCheck.TRACED: traced,
         SpecimenCheck.COVERAGE: covered,
         SpecimenCheck.EXACT: specimen.exact and Computed(specimen.exact),
         SpecimenCheck.THEOREM: specimen.theorem,
