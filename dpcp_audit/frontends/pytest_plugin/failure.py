@@ -58,6 +58,7 @@ def _line(outcome: Outcome) -> list[str]:
     place = outcome.location
     if place is None:
         return []
+    linecache.checkcache(place.file)
     code = linecache.getline(place.file, place.line).strip()
     return [f"  line      {place.file}:{place.line}: {code}".rstrip(": ")]
 

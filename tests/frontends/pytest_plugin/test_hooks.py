@@ -46,13 +46,15 @@ def test_a_refuted_claim_fails_with_what_a_reader_needs(pytester) -> None:
         [
             "test_it.py:*: halved breaks its promise",
             "  claim     halved is 1-differentially private*",
-            "  evidence  privacy loss ε, of the event*, claimed 1",
+            "  evidence  privacy loss ε: 2 *, claimed 1",
             "*this test fails a correct",
             "            mechanism with probability at most 5e-05",
+            "  line      test_it.py:*: return np.mean(scores) + rng.laplace(*",
+            "  note      test_it.py:* spends 2 in its one laplace draw: 2 of the 1 claimed. *",
             "  witness   where they differ: *neighbour*",
             "            guarantee:*",
             "            value: 100 numbers: *",
-            "            event: *",
+            "            path_loss: 2*",
             "  replay    pytest test_it.py::test_halved --dp-audit-seed=3 --dp-audit-false-*=5e-05",
             "*dp-audit*",
             "2 audits; a session of correct mechanisms fails * 0.0001, shared by 2 tests; seed 3",
@@ -125,7 +127,7 @@ def test_wrong_use_is_one_line(pytester) -> None:
 
 
 def test_an_inconclusive_audit_warns_or_fails(pytester) -> None:
-    tests = PRIVATE.replace("**SIZE", "**SIZE | {'draws': 600}")
+    tests = PRIVATE.replace("**SIZE", "**SIZE | {'draws': 600, 'trace': False}")
     result = run(pytester, "-Wdefault", "--dp-audit-false-alarm=1e-80", tests=tests)
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(
@@ -136,7 +138,8 @@ def test_an_inconclusive_audit_warns_or_fails(pytester) -> None:
 
 
 def test_draws_of_the_command_line_are_those_of_the_replay(pytester) -> None:
-    result = run(pytester, "--dp-audit-draws=2400", tests=HALVED)
+    tests = HALVED.replace("**SIZE", "**SIZE | {'trace': False}")
+    result = run(pytester, "--dp-audit-draws=2400", tests=tests)
     result.stdout.fnmatch_lines(["*draws: 2400", "*replay * --dp-audit-draws=2400"])
 
 
@@ -194,3 +197,34 @@ def test_the_plugin_itself_is_light() -> None:
         [sys.executable, "-c", command], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "set()"
+
+
+TRACED = """
+def search(scores, *, rng, sigma=1.0):
+    low, high = 0.0, 1.0
+    for _ in range(10):
+        middle = (low + high) / 2
+        count = np.sum(scores <= middle) + rng.normal(scale=sigma)
+        low, high = (middle, high) if count < 0.9 * len(scores) else (low, middle)
+    return high
+
+def test_spent(dp_audit):
+    from dpcp_audit.guarantees import ZCDP
+    dp_audit.traced(search, ZCDP(0.5), n=50, options={"sigma": SIGMA})
+"""
+
+
+def test_a_traced_failure_shows_the_line_that_spends(pytester) -> None:
+    result = run(pytester, tests=TRACED.replace("SIGMA", "1.0"))
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "  evidence  zCDP loss ρ: 5, claimed 0.5",
+            "  line      test_it.py:*: count = np.sum(scores <= middle) + rng.normal(scale=sigma)",
+            "  note      test_it.py:* spends 0.5 in each of 10 normal draws: 5 of the 0.5 claim*",
+        ]
+    )
+
+
+def test_a_budget_that_is_split_passes_when_it_is_traced(pytester) -> None:
+    run(pytester, tests=TRACED.replace("SIGMA", "10 ** 0.5")).assert_outcomes(passed=1)
