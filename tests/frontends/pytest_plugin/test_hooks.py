@@ -79,7 +79,9 @@ def test_the_replay_line_gives_the_same_finding(pytester) -> None:
 
 
 def test_all_audits_share_the_budget(pytester) -> None:
-    run(pytester, JSON, "--dp-audit-false-alarm=0.01", tests=TWICE + PRIVATE)
+    tests = (TWICE + PRIVATE).replace("vectorised=True", "vectorised=True, trace=False")
+    tests = tests.replace("**SIZE", "**SIZE, trace=False")
+    run(pytester, JSON, "--dp-audit-false-alarm=0.01", tests=tests)
     shares = {id_: 1 - f["evidence"]["confidence"] for id_, f in findings(pytester).items()}
     test = 0.9 * 0.01 / 3
     assert shares == pytest.approx(
@@ -174,7 +176,7 @@ def test_the_configuration_file_sets_what_options_do(pytester) -> None:
         "[pytest]\naddopts = --strict-config\ndp_audit_false_alarm = 0.02\ndp_audit_seed = 9\n"
         "dp_audit_draws = 700\ndp_audit_strict = true"
     )
-    tests = PRIVATE.replace("**SIZE", "n=100, vectorised=True")
+    tests = PRIVATE.replace("**SIZE", "n=100, vectorised=True, trace=False")
     result = run(pytester, JSON, tests=tests)
     result.stdout.fnmatch_lines(["1 audit; * at most 0.02, shared by 1 test; seed 9"])
     (found,) = findings(pytester).values()
