@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +19,7 @@ from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.checks import Check, Context
 from dpcp_audit.decisions import decide
 from dpcp_audit.guarantees import ZCDP, ApproxDP, LocalDP, PureDP, RenyiDP
+from dpcp_audit.mechanisms.laws import LaplacePair
 from dpcp_audit.results import Verdict
 from dpcp_audit.targets.degenerate import DegenerateTargetError, Randomness
 
@@ -241,3 +243,15 @@ def test_a_moment_of_few_outputs_is_inconclusive() -> None:
         for size in (100, 4000)
     ]
     assert verdicts == [Verdict.INCONCLUSIVE, Verdict.CONSISTENT]
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.5])
+def test_the_loss_of_the_shown_pair_is_estimated_with_two_sides(scale: float) -> None:
+    outcome = search(laplace_mean(scale), ApproxDP(1.0, 0.1), SMALL)
+    (loss,) = outcome.estimates
+    assert (loss.quantity, loss.at) == (outcome.evidence.quantity, {"delta": 0.1})
+    assert loss.lower <= loss.value <= loss.upper < math.inf
+    worst = LaplacePair((1 / scale,)).epsilon_at(0.1)
+    assert loss.lower <= worst + 1e-9  # a partition of one pair shows no more
+    assert loss.value > 0.5 * worst
+    assert "over a partition into" in loss.detail
