@@ -178,3 +178,17 @@ def test_a_loss_that_one_input_suffers_is_found(channel, epsilon, draws, least) 
 def test_an_epsilon_too_large_for_any_guess_is_refused() -> None:
     with pytest.raises(ValueError, match="guarantee must have an ε of at most 50"):
         audit(KaryRandomizedResponse(1.0, 2).sample, epsilon=51.0, k=2)
+
+
+@pytest.mark.known_bad
+def test_each_half_of_the_pilot_and_the_game_have_a_stream_of_their_own() -> None:
+    """A game on the pilot's random numbers would be played by a rule that has seen them."""
+    response, streams = KaryRandomizedResponse(1.0, 3), {}
+
+    def watched(values: IntArray, *, rng: np.random.Generator) -> IntArray:
+        seeds = rng.bit_generator.seed_seq
+        streams.setdefault(str(seeds), []).append(values.size)
+        return np.asarray(response.sample(values, rng=rng))
+
+    audit(watched, epsilon=1.0, k=3, n_samples=2000)
+    assert list(streams.values()) == [[500] * 3, [500] * 3, [3000]]

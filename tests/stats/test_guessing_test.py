@@ -161,3 +161,23 @@ def test_bad_input_is_named(changes: dict[str, float], named: str) -> None:
 def test_impossible_counts_are_named() -> None:
     with pytest.raises(ValueError, match="right"):
         GuessingTest(rounds=10, guesses=5, epsilon=1.0).p_value(6)
+
+
+@pytest.mark.parametrize("inputs", [2, 3, 10])
+def test_of_several_inputs_the_share_is_that_of_the_largest_posterior(inputs: int) -> None:
+    test = GuessingTest(rounds=50, guesses=40, epsilon=1.5, inputs=inputs)
+    share = math.exp(1.5) / (math.exp(1.5) + inputs - 1)
+    assert test.share == pytest.approx(share, rel=1e-12)
+    assert test.p_value(25) == pytest.approx(float(binom.sf(24, 40, share)), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"inputs": 1}, "inputs must be an integer"),
+        ({"inputs": 3, "delta": 0.1}, "delta must be 0"),
+    ],
+)
+def test_odd_numbers_of_inputs_are_refused(arguments: dict[str, float], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        GuessingTest(rounds=50, guesses=40, epsilon=1.5, **arguments)  # type: ignore[arg-type]
