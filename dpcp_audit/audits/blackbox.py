@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit import _validate
+from dpcp_audit._format import number
 from dpcp_audit.audits.estimates.loss_bracket import claimed_loss
 from dpcp_audit.audits.search.feature_cells import Automatic
 from dpcp_audit.audits.search.largest_bound import bounding_event
@@ -290,13 +291,25 @@ class BlackBoxPrivacy:
     def _note(self, race: PairRace, shown: Stage) -> str:
         failures = race.bank.failures
         tried = (
-            f"{len(race.arms)} pairs of neighbours tried, {race.bank.spent} outputs drawn in "
-            f"all; the worst pair: {shown.candidate.family}."
+            f"{len(race.arms)} pairs of neighbours tried{_covered(race)}; {race.bank.spent} "
+            f"outputs drawn in all; the worst pair: {shown.candidate.family}."
         )
-        parts = [tried, shown.judgement.note]
+        evidence = shown.judgement.evidence
+        certified = f"Certified there: {evidence.quantity.unit} ≥ {number(evidence.lower)}."
+        parts = [tried, shown.judgement.note if shown.judgement.refuted else certified]
         if failures:
             parts.append(f"The target raised on {len(failures)} pairs, first: {failures[0]}.")
         return " ".join(filter(None, parts))
+
+
+def _covered(race: PairRace) -> str:
+    """Return of how many families, and of which sizes, the pairs of scores are."""
+    scores = [arm.candidate.scores for arm in race.arms if arm.candidate.scores is not None]
+    if not scores:
+        return ""
+    families = {arm.candidate.family.removeprefix("near: ") for arm in race.arms}
+    sizes = sorted({int(pair.counts.sum()) + 1 for pair in scores})
+    return f" of {len(families)} families at n = {', '.join(map(str, sizes))}"
 
 
 def confirm(

@@ -22,7 +22,7 @@ COMPARED = 0.1
 
 
 class InconclusiveAuditWarning(pytest.PytestWarning):
-    """An audit had too few draws to refute twice the claim: its test says little by passing."""
+    """An audit had too few draws to refute what is to be detected: its test says little."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
