@@ -10,6 +10,7 @@ shows that.
 
 from __future__ import annotations
 
+import math
 import random
 import secrets
 from contextlib import contextmanager
@@ -23,6 +24,7 @@ from dpcp_audit.tracing.library_noise import recorded_libraries
 from dpcp_audit.tracing.primitives import recording
 from dpcp_audit.tracing.source_lines import target_line
 from dpcp_audit.tracing.trace_errors import UnfollowableError
+from dpcp_audit.tracing.traced_numbers import Traced
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -217,6 +219,29 @@ def _unseeded(original: type, recorder: type[LegacyRecorder | PythonRecorder]) -
     return Seedable(original.__name__, (), {})
 
 
+def _of_one(plain: Callable[..., float], traced: Any) -> Callable[..., Any]:
+    """Return a function of ``math`` that keeps noise which is made of uniform draws."""
+
+    def apply(number: Any, *others: Any) -> Any:
+        if isinstance(number, Traced) and not others:
+            return traced(number)
+        return plain(number, *others)
+
+    return apply
+
+
+_copysign = math.copysign
+
+
+def _signed(size: Any, number: Any) -> Any:
+    """Return ``math.copysign``."""
+    if isinstance(number, Traced) and not isinstance(size, Traced):
+        sign = number.path.made("sign", number)
+        if sign is not None:
+            return abs(size) * sign
+    return _copysign(size, number)
+
+
 @cache
 def _replaced() -> list[tuple[Any, str, Any, Any]]:
     """Return what is replaced: its owner, its name, itself, and what replaces it."""
@@ -238,6 +263,11 @@ def _replaced() -> list[tuple[Any, str, Any, Any]]:
         (random, "SystemRandom", system),
         (secrets, "SystemRandom", system),
         *((secrets, n, _forwarded("python", n)) for n in ("randbelow", "choice", "randbits")),
+    ]
+    found += [
+        (math, "log", _of_one(math.log, np.log)),
+        (math, "log1p", _of_one(math.log1p, np.log1p)),
+        (math, "copysign", _signed),
     ]
     return [
         (owner, name, getattr(owner, name), value)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from dpcp_audit.tracing import traced_arrays
+from dpcp_audit.tracing import inversions, traced_arrays
 from dpcp_audit.tracing.draws import JoinedBit, NoiseDraw, Ordering
 from dpcp_audit.tracing.noise_laws import NORMAL
 from dpcp_audit.tracing.observations import Observation, Seen
@@ -114,6 +114,7 @@ class PathRun:
         self.seeds: set[int] = set()
         self.vectors: dict[int, tuple[NoiseDraw, FloatArray | None]] = {}
         self.closed = False
+        self.halves: dict[NoiseDraw, tuple[NoiseDraw, NoiseDraw]] = {}
 
     def decided(self, asked: Question) -> Any:
         """Return the result of an observation, and note it."""
@@ -274,6 +275,18 @@ class PathRun:
         for index, other in enumerate(numbers):
             if index != place:
                 self._above(numbers[place], other, how)
+
+    def made(self, name: str, number: Traced) -> Any:
+        """Return a function of a number where it has a draw of its own, else None."""
+        if self.closed or self.symbolic:
+            return None
+        if name in {"absolute", "sign"}:
+            return inversions.halves(self, number, name)
+        return inversions.made(self, name, number)
+
+    def product(self, first: Traced, second: Traced) -> Any:
+        """Return a product of two numbers where it has a draw of its own, else None."""
+        return None if self.closed else inversions.product(self, first, second)
 
     def ufunc(self, ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: Any) -> Any:
         """Apply a ufunc of NumPy."""

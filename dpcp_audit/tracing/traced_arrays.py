@@ -143,6 +143,10 @@ def apply_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: Any) -
             return _OPERATORS[ufunc](*plain)
     if not kwargs and method == "__call__" and any(map(is_symbolic, inputs)):
         return _symbolic_ufunc(ufunc, inputs)
+    if not kwargs and method == "__call__" and ufunc.__name__ in _MADE:
+        result = _made(ufunc, inputs[0])
+        if result is not None:
+            return result
     kwargs = {key: value for key, value in kwargs.items() if not _is_default(key, value)}
     targets = kwargs.pop("out", None)
     if ufunc is np.add and method == "reduce" and not kwargs.keys() - {"axis"}:
@@ -158,6 +162,21 @@ def apply_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: Any) -
     else:
         result = getattr(ufunc, method)(*map(values_of, inputs), **values_in(kwargs))
     return result if targets is None else _stored(result, targets)
+
+
+def _made(ufunc: Any, number: Any) -> Any:
+    """Apply a function whose result has a draw of its own, elementwise; None of other numbers."""
+    if isinstance(number, Traced):
+        return number.path.made(ufunc.__name__, number)
+    listed = number.ravel().tolist()
+    found = [each.path.made(ufunc.__name__, each) for each in listed if isinstance(each, Traced)]
+    if len(found) < len(listed) or any(each is None for each in found):
+        return None
+    return traced_array(np.fromiter(found, object, len(found)).reshape(number.shape))
+
+
+_MADE = frozenset({"log", "log1p", "sign"})
+"""Functions of uniform draws that noise is made with."""
 
 
 def is_symbolic(value: Any) -> bool:

@@ -39,6 +39,14 @@ class NumberPath(Protocol):
         """Observe a comparison."""
         ...
 
+    def made(self, name: str, number: Traced, /) -> Any:
+        """Return a function of a number where it has a draw of its own, else None."""
+        ...
+
+    def product(self, first: Traced, second: Traced, /) -> Any:
+        """Return a product of numbers where it has a draw of its own, else None."""
+        ...
+
     def ufunc(self, ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: Any, /) -> Any:
         """Apply a ufunc of NumPy to numbers some of which are traced."""
         ...
@@ -138,7 +146,8 @@ class Traced:
 
     def __mul__(self, other: Any) -> Any:
         if isinstance(other, Traced):
-            return self * other.read()
+            found = self.path.product(self, other)
+            return self * other.read() if found is None else found
         if not is_plain(other):
             return NotImplemented
         return self._scaled(self.value * other, float(other))
@@ -160,6 +169,9 @@ class Traced:
         return other / self.read()
 
     def __abs__(self) -> Any:
+        found = self.path.made("absolute", self)
+        if found is not None:
+            return found
         return -self if self < 0 else self
 
     def __lt__(self, other: Any) -> Any:

@@ -210,7 +210,7 @@ def test_data_that_reaches_the_output_beside_noise_is_said_and_not_judged() -> N
 
 def test_what_cannot_be_followed_is_not_judged() -> None:
     def inverted(scores, *, rng) -> Any:
-        return scores.sum() - math.log(rng.random())
+        return scores.sum() + math.tan(rng.random())
 
     found = outcome(inverted, ZCDP(0.5))
     assert found.verdict is Verdict.INCONCLUSIVE

@@ -165,7 +165,7 @@ def outer(scores, *, rng) -> Any:
 
 
 def inverted(scores, *, rng) -> Any:
-    return scores.mean() - math.log(rng.random())
+    return scores.mean() + math.tan(rng.random())
 
 
 def seldom(scores, *, rng) -> Any:
