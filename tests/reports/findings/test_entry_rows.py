@@ -120,3 +120,13 @@ def test_a_planted_error_is_seen(changes: dict[str, Any], complaint: str) -> Non
 )
 def test_printed_numbers_are_read(text: str, value: float) -> None:
     assert printed(text) == value
+
+
+def test_what_an_interval_takes_for_granted_is_a_fact_of_its_own() -> None:
+    assumed = evidence() | {"assumption": "trade-off"}
+    kept, named = (
+        dict(entries_of(document(finding("x", "REFUTED", "REFUTED", evidence=one)))[0].facts)
+        for one in (evidence(), assumed)
+    )
+    assert "The interval assumes" not in kept
+    assert "differs from the claim in its noise alone" in named["The interval assumes"]
