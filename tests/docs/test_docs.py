@@ -40,6 +40,15 @@ def test_every_command_of_the_tutorial_does_what_the_page_says(tmp_path) -> None
     assert _told(script("update_tutorial.py").executed(page, tmp_path)) == _told(page)
 
 
+def test_every_command_of_the_page_on_lines_does_what_it_says(tmp_path) -> None:
+    """``update_tutorial.py docs/which_line.md`` renews it; the line that leaks is the same."""
+    page = (DOCS / "which_line.md").read_text(encoding="utf-8")
+    again = script("update_tutorial.py").executed(page, tmp_path)
+    assert _told(again) == _told(page)
+    assert "  line      mine.py:13: count = " in again
+    assert "mine.py:13 spends 0.5 in each of 10 normal draws: 5 of the 0.5 claimed." in again
+
+
 def _told(page: str) -> list[str]:
     """Return the lines of a page: of a table's rows verdict and claim, and no other numbers."""
     lines = (re.split(r" {2,}", line) for line in page.splitlines() if not line.startswith(" "))
