@@ -174,3 +174,16 @@ def test_signatures_show_every_option() -> None:
         shown = set(inspect.signature(function).parameters)
         assert {each.name for each in keywords()} | {"seed", "strict", "false_alarm"} <= shown
         assert "\ntolerance\n" in inspect.getdoc(function)
+
+
+def test_a_followed_finding_points_at_the_line_that_spends(tmp_path) -> None:
+    """The results, and code scanning that reads SARIF, name the draw and not the function."""
+    result = dp.audit(mean, dp.PureDP(0.2), **SMALL)
+    (found,) = result.document["findings"]
+    first = mean.__code__.co_firstlineno
+    assert found["location"]["line"] > first
+    result.report(str(tmp_path / "found.sarif"))
+    log = json.loads((tmp_path / "found.sarif").read_text("utf-8"))
+    (place,) = log["runs"][0]["results"][0]["locations"]
+    assert place["physicalLocation"]["region"]["startLine"] == found["location"]["line"]
+    assert "Which line spends the privacy loss" in [each["title"] for each in found["tables"]]
