@@ -110,6 +110,8 @@ def release_cases() -> Iterator[LevelCase]:
     """Yield every auditor that tests one pair of neighbours, or searches for one."""
     for claim in list(_RELEASES)[:3]:
         yield _case("score test", claim, _scored)
+    for claim in list(_RELEASES)[3:5]:
+        yield _case("power curve test", claim, _scored)
     for claim in list(_RELEASES)[:5]:
         yield _case("Clopper–Pearson boxes", claim, _boxed)
     for claim in _RELEASES:

@@ -33,6 +33,7 @@ _LARGEST_EPSILON = 50.0
 _RESOLUTION = 0.01
 """Of a loss that is found by inversion of a test, relatively."""
 _NOTHING = 1e-3
+_WIDEST = 0.99
 
 
 class Certificate(StrEnum):
@@ -214,7 +215,7 @@ def _largest_refuted(loss: EventLoss, hits: Hits, significance: float) -> float:
     """
     x, y, trials = hits
     quantile = -float(ndtri(significance))
-    side = 2 * float(ndtr(-quantile / math.sqrt(2)))
+    side = min(_WIDEST, 2 * float(ndtr(-quantile / math.sqrt(2))))
     p_low, _ = clopper_pearson(x, trials, significance=side)
     _, q_high = clopper_pearson(y, trials, significance=side)
     start, shown = loss.lower_bound(p_low, q_high), loss.of(*hits.rates)

@@ -31,6 +31,7 @@ _DIGITS = 1
 """Of a half-line's end, relative to the spread of the outputs."""
 _CAUTION = 0.5
 """How much of the pilot's own variance is taken off what an event promises."""
+_WIDEST = 0.99
 _UNSEEN = 1.0
 """Hits on the neighbour beside those of the pilot: the luckiest of many events looks rarest."""
 
@@ -123,10 +124,11 @@ def _promised(
     loss: Callable[[float, float], float], p: float, q: float, *, trials: int, significance: float
 ) -> _Promised:
     """Return what two rates promise: the distances of their two limits, added in squares."""
-    low, _ = clopper_pearson(min(trials, round(p * trials)), trials, significance=2 * significance)
-    _, high = clopper_pearson(min(trials, round(q * trials)), trials, significance=2 * significance)
+    counts = np.minimum(trials, np.rint([p * trials, q * trials])).astype(np.int64)
+    low, high = clopper_pearson(counts, trials, significance=min(2 * significance, _WIDEST))
+    limits = (float(low[0]), q), (p, float(high[1]))
     value = loss(p, q)
-    one, other = (loss(a, b) if a > b else 0.0 for a, b in ((low, q), (p, high)))
+    one, other = (loss(a, b) if a > b else 0.0 for a, b in limits)
     return _Promised(value, math.hypot(value - one, value - other))
 
 
