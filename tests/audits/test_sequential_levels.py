@@ -7,27 +7,20 @@ alarm with probability at most 1e-6.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from scipy.special import expit
 from scipy.stats import binom
-from support.refusals import most_refusals, refusals
-from support.samplers import gaussian, pair, response
+from support.refusals import most_refusals
 
 from dpcp_audit.audits.bet_account import BetAccount
 from dpcp_audit.audits.guessing.tangents import tangents_of
-from dpcp_audit.audits.search.pair_space import FixedPairs
-from dpcp_audit.audits.sequential import SequentialPrivacy
-from dpcp_audit.guarantees import ApproxDP, PrivacyGuarantee, PureDP
+from dpcp_audit.guarantees import PureDP
 from dpcp_audit.mechanisms.laws import GaussianPair
 from dpcp_audit.stats.betting import GuessBets, levels_of, mixture_wealth
 from dpcp_audit.stats.ratio_power import draws_needed, power, smallest_violation
 from dpcp_audit.stats.ratio_test import RatioTest
-
-if TYPE_CHECKING:
-    from dpcp_audit.audits.sampled import Sampler
 
 pytestmark = pytest.mark.statistical
 
@@ -114,19 +107,3 @@ def test_the_bound_holds_wherever_one_stops(stop: str) -> None:
                 break
         exceeded += account.loss_bound(PureDP(1.0)) > 1.0
     assert exceeded <= most_refusals(60, level=LEVEL, false_alarm=ALARM)
-
-
-@pytest.mark.parametrize(
-    ("sample", "guarantee"),
-    [
-        (response(2.0), PureDP(2.0)),
-        (gaussian(1.0), ApproxDP(1.0, EXACT_DELTA)),
-    ],
-)
-def test_a_sequential_audit_keeps_its_level(sample: Sampler, guarantee: PrivacyGuarantee) -> None:
-    """False alarm at most 1e-6 each: 40 audits of a claim that holds with equality."""
-    check = SequentialPrivacy(
-        sample=sample, guarantee=guarantee, pairs=FixedPairs((pair(0, 1),)), draws=1500
-    )
-    count = refusals(check, repetitions=40, significance=LEVEL)
-    assert count <= most_refusals(40, level=LEVEL, false_alarm=ALARM)
