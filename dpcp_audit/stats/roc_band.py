@@ -1,7 +1,7 @@
 """A confidence band for the ROC curve of two laws over a finite partition, from counts.
 
-The cells are ordered beforehand. The lower curve passes below the Clopper–Pearson limits of the
-m − 1 unions of first cells: whatever the true order is, their points lie below the true curve.
+The cells are ordered beforehand. The lower curve passes below the limits of the m − 1 unions of
+first cells: whatever the true order is, their points lie below the true curve.
 
 The upper curve needs no order. Let E₁, …, E_{m−1} be the unions that the true likelihood ratio
 orders, whose points are the corners of the true curve. They are unknown but fixed, so that each
@@ -9,28 +9,40 @@ has binomial counts, and its empirical point lies below the curve T̂ of the cou
 order. If its rates lie within their limits, the corner lies below the curve that takes each point
 (y, T̂(y)) to (lower limit of y, upper limit of T̂(y)), however many cells there are to choose from.
 Limits of all cells' ratios also bound the slopes at both ends.
+
+The limits are Clopper–Pearson's; those of an event's two counts share its error by Fisher's method.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+from scipy.optimize import brentq
+from scipy.special import betainccinv, betaincinv
 
 from dpcp_audit import _validate
-from dpcp_audit.stats.intervals import clopper_pearson
 from dpcp_audit.stats.roc_curve import RocCurve
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import ArrayLike
 
     from dpcp_audit._types import FloatArray, IntArray
 
-_EVEN, _TAIL = 600, 240
+_EVEN, _TAIL = 400, 120
 """Counts at which the upper curve is evaluated: evenly spread ones, and ever closer ones towards
 either end. Between them it is rounded upward."""
+
+
+_STEPS = 6
+"""Splits of an error between two limits."""
+_Errors: TypeAlias = tuple[float, float]
+"""Of a limit of the first law's rate, and of the second's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -65,17 +77,15 @@ def roc_band(first: ArrayLike, second: ArrayLike, *, significance: float) -> Roc
     --------
     >>> band = roc_band([600, 300, 100], [100, 300, 600], significance=0.05)
     >>> [round(float(each.at(0.1)), 2) for each in (band.least, band.found, band.most)]
-    [0.44, 0.6, 0.68]
+    [0.45, 0.6, 0.66]
     """
     x, y = _counts(first, "first"), _counts(second, "second")
     if x.shape != y.shape:
         raise ValueError(f"second must have the cells of first, got {y.size} and {x.size}")
     _validate.open_unit(significance=significance)
     corners = x.size - 1
-    below, above = (
-        significance / 2 / max(1, 2 * corners),
-        significance / 2 / (2 * corners + 4 * x.size),
-    )
+    below = _splits(significance / 2 / max(1, corners))
+    above = _splits(significance / 2 / (corners + 2 * x.size))
     ratios = _ratios(x, y, above)
     return RocBand(
         least=_least(x, y, below),
@@ -100,7 +110,7 @@ def log_ratio_limits(first: ArrayLike, second: ArrayLike, *, significance: float
     """
     x, y = _counts(first, "first"), _counts(second, "second")
     _validate.open_unit(significance=significance)
-    return _ratios(x, y, significance / (4 * x.size))
+    return _ratios(x, y, _splits(significance / (2 * x.size)))
 
 
 def _counts(counts: ArrayLike, name: str) -> IntArray:
@@ -118,38 +128,64 @@ def _shares(counts: IntArray) -> FloatArray:
     return np.asarray(smoothed / smoothed.sum())
 
 
+def _splits(error: float) -> list[_Errors]:
+    """Return errors of two limits: of all these pairs at least one holds, but for ``error``.
+
+    Two independent p-values have P(UV ≤ c) ≤ c·(1 − log c), here the ``error``. Where
+    UV > c, a step u ≤ U ≤ u′ of a grid from c to 1 has V > c/u′. Two counts are seldom unlucky at
+    once, so that the limits are closer together than at half of the error each.
+    """
+    log_c = float(brentq(lambda x: x + math.log1p(-x) - math.log(error), -750.0, 0.0))
+    ends = np.exp(log_c * np.linspace(1.0, 0.0, _STEPS + 1)).tolist()
+    return [(u, math.exp(log_c) / following) for u, following in pairwise(ends)]
+
+
 def _limits(counts: IntArray, trials: int, error: float) -> tuple[FloatArray, FloatArray]:
-    """Return limits that are each wrong with probability at most ``error``."""
-    return clopper_pearson(counts, trials, significance=2 * error)
+    """Return Clopper–Pearson limits that are each wrong with probability at most ``error``."""
+    misses = trials - counts
+    low = betaincinv(np.maximum(counts, 1), misses + 1, error)
+    high = betainccinv(counts + 1, np.maximum(misses, 1), error)
+    return np.where(counts > 0, low, 0.0), np.where(misses > 0, high, 1.0)
 
 
-def _least(x: IntArray, y: IntArray, error: float) -> RocCurve:
-    if x.size == 1:
-        return RocCurve.hull([], [])
-    p_low, _ = _limits(np.cumsum(x)[:-1], int(x.sum()), error)
-    _, q_high = _limits(np.cumsum(y)[:-1], int(y.sum()), error)
-    return RocCurve.hull(q_high, p_low)
+def _least(x: IntArray, y: IntArray, splits: Sequence[_Errors]) -> RocCurve:
+    """Return the hull of what is certain of each union of first cells, whichever split holds."""
+    n, n_prime, p_sums, q_sums = int(x.sum()), int(y.sum()), np.cumsum(x)[:-1], np.cumsum(y)[:-1]
+    low = np.array([_limits(p_sums, n, u)[0] for u, _ in splits])
+    high = np.array([_limits(q_sums, n_prime, v)[1] for _, v in splits])
+    certain: list[RocCurve] = [
+        RocCurve.below(
+            [line for q, p in zip(*ends, strict=True) for line in RocCurve.hull([q], [p]).lines]
+        )
+        for ends in zip(high.T.tolist(), low.T.tolist(), strict=True)
+    ]
+    return RocCurve.hull(
+        np.concatenate([np.zeros(1), *(curve.fpr for curve in certain)]),
+        np.concatenate([np.zeros(1), *(curve.tpr for curve in certain)]),
+    )
 
 
-def _ratios(x: IntArray, y: IntArray, error: float) -> FloatArray:
-    (p_low, p_high), (q_low, q_high) = (_limits(c, int(c.sum()), error) for c in (x, y))
-    with np.errstate(divide="ignore"):
-        rows = [np.log(a) - np.log(b) for a, b in ((p_low, q_high), (p_high, q_low))]
-        return np.stack([np.log(_shares(x)) - np.log(_shares(y)), *rows])
-
-
-def _most(x: IntArray, y: IntArray, error: float, ratios: FloatArray) -> RocCurve:
+def _ratios(x: IntArray, y: IntArray, splits: Sequence[_Errors]) -> FloatArray:
     n, n_prime = int(x.sum()), int(y.sum())
-    with np.errstate(divide="ignore", invalid="ignore"):  # a cell may be empty: last
+    with np.errstate(divide="ignore"):
+        lower = [np.log(_limits(x, n, u)[0]) - np.log(_limits(y, n_prime, v)[1]) for u, v in splits]
+        upper = [np.log(_limits(x, n, u)[1]) - np.log(_limits(y, n_prime, v)[0]) for u, v in splits]
+        found = np.log(_shares(x)) - np.log(_shares(y))
+    return np.stack([found, np.min(lower, axis=0), np.max(upper, axis=0)])
+
+
+def _most(x: IntArray, y: IntArray, splits: Sequence[_Errors], ratios: FloatArray) -> RocCurve:
+    n, n_prime = int(x.sum()), int(y.sum())
+    with np.errstate(divide="ignore"):
         order = np.argsort(-(x / n) / (y / n_prime), kind="stable")
     empirical = RocCurve.hull(np.cumsum(y[order]) / n_prime, np.cumsum(x[order]) / n)
     grid = _grid(n_prime)
     starts = np.append(0, grid[:-1] + 1)  # the smallest count that a step of the grid holds
     reached = np.floor(empirical.at(grid / n_prime) * n + 1e-6).astype(np.int64)
-    q_low, _ = _limits(starts, n_prime, error)
-    _, p_high = _limits(np.minimum(reached, n), n, error)
-    edges = RocCurve.hull(q_low, p_high).lines
-    return RocCurve.below([*edges, *_caps(ratios)])
+    hits = np.minimum(reached, n)
+    q_low = np.concatenate([_limits(starts, n_prime, v)[0] for _, v in splits])
+    p_high = np.concatenate([_limits(hits, n, u)[1] for u, _ in splits])
+    return RocCurve.below([*RocCurve.hull(q_low, p_high).lines, *_caps(ratios)])
 
 
 def _grid(trials: int) -> IntArray:
