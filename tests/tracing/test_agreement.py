@@ -8,7 +8,7 @@ standard errors.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,10 +21,11 @@ from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
 from dpcp_audit.mechanisms.ldpcp.score_transcript import report_pair
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
+from dpcp_audit.tracing.loss_samples import LossSample
 from dpcp_audit.tracing.pair_traces import trace_pair
-
-if TYPE_CHECKING:
-    from dpcp_audit.tracing.loss_samples import LossSample
+from dpcp_audit.tracing.path_losses import path_loss
+from dpcp_audit.tracing.path_tree import enumerated
+from dpcp_audit.tracing.target_calls import TracedTarget
 
 pytestmark = pytest.mark.statistical
 _SEARCH = PCOQS(alpha=0.1, rho=0.5)
@@ -175,11 +176,12 @@ def test_a_local_search_loses_what_one_answer_does() -> None:
 
 @pytest.mark.study
 def test_two_thousand_repetitions_cover() -> None:
-    """P-COQS, 2,000 samples of 20 losses at 0.05: at most 125 misses but for 3e-3."""
-    inputs = _SEARCH.worst_pair(20)
-    exact = FinitePair(*_SEARCH.laws(*inputs)).delta_at(0.5)
-    sample = trace_pair(search, *inputs, draws=40_000, rng=0).forward
-    missed = 0
+    """A search of 6 rounds, 2,000 samples of 20 losses at 0.05: at most 125 misses but for 3e-3."""
+    inputs, options = _SEARCH.worst_pair(20), {"rounds": 6}
+    exact = enumerated(mine.noisy_search, *inputs, options=options).delta_at(0.5)
+    target, rng = TracedTarget.of(mine.noisy_search, options), np.random.default_rng(0)
+    paths = [path_loss(target, *inputs, rng, values=False) for _ in range(40_000)]
+    sample, missed = LossSample.of(paths), 0
     for part in range(2000):
         limits = sample.part(slice(20 * part, 20 * part + 20)).delta(0.5, significance=0.05)
         missed += not limits.lower <= exact <= limits.upper
