@@ -23,6 +23,7 @@ from dpcp_audit.audits.search.pair_space import (
 from dpcp_audit.audits.search.pilot_hypotheses import EventTest, pair_test_from_data
 from dpcp_audit.audits.search.race_stage import Stage
 from dpcp_audit.audits.search.record_pairs import ValuePairs
+from dpcp_audit.audits.search.search_extent import extent
 from dpcp_audit.audits.twin_power import Twin
 from dpcp_audit.decisions import DETECT, conclude
 from dpcp_audit.figures import Figure, FigureKind, Series
@@ -36,10 +37,10 @@ if TYPE_CHECKING:
     from dpcp_audit.guarantees import PrivacyGuarantee
     from dpcp_audit.results import Outcome, PlainData, Power
 
-_FIRST_STAGE = 1200
+_FIRST_STAGE = 2400
 _MOST_STAGES = 8
-_SEARCHED = 0.4
-"""The share of a stage's outputs that search; the others certify."""
+_SEARCHED, _SEARCHED_ANYWAY = 0.3, 1500
+"""The share of a stage's outputs that search, beside so many; at least half certify."""
 _MOST_SEARCHED = 200_000
 _FEWEST = 50
 _SEARCH_STREAM = 10**6
@@ -162,8 +163,7 @@ class BlackBoxPrivacy:
 
     def _stage(self, race: PairRace, number: int, budget: int, significance: float) -> Stage:
         stop = race.bank.spent + budget
-        searched = min(_MOST_SEARCHED, round(_SEARCHED * budget))
-        arm = race.round(searched, race.bank.context.rng(_SEARCH_STREAM + number))
+        arm = race.round(_searched(budget), race.bank.context.rng(_SEARCH_STREAM + number))
         if race.constant(arm):
             left = stop - race.bank.spent - 2 * _FEWEST
             arm = race.round(left, race.bank.context.rng(_SEARCH_STREAM + _MOST_STAGES + number))
@@ -291,8 +291,8 @@ class BlackBoxPrivacy:
     def _note(self, race: PairRace, shown: Stage) -> str:
         failures = race.bank.failures
         tried = (
-            f"{len(race.arms)} pairs of neighbours tried{_covered(race)}; {race.bank.spent} "
-            f"outputs drawn in all; the worst pair: {shown.candidate.family}."
+            f"{extent([arm.candidate for arm in race.arms])}; {race.bank.spent} outputs drawn in "
+            f"all; the worst pair: {shown.candidate.family}."
         )
         evidence = shown.judgement.evidence
         certified = f"Certified there: {evidence.quantity.unit} ≥ {number(evidence.lower)}."
@@ -300,16 +300,6 @@ class BlackBoxPrivacy:
         if failures:
             parts.append(f"The target raised on {len(failures)} pairs, first: {failures[0]}.")
         return " ".join(filter(None, parts))
-
-
-def _covered(race: PairRace) -> str:
-    """Return of how many families, and of which sizes, the pairs of scores are."""
-    scores = [arm.candidate.scores for arm in race.arms if arm.candidate.scores is not None]
-    if not scores:
-        return ""
-    families = {arm.candidate.family.removeprefix("near: ") for arm in race.arms}
-    sizes = sorted({int(pair.counts.sum()) + 1 for pair in scores})
-    return f" of {len(families)} families at n = {', '.join(map(str, sizes))}"
 
 
 def confirm(
@@ -360,6 +350,11 @@ def _plan(draws: int, significance: float) -> list[tuple[int, float]]:
     early = whole / 2 / (count - 1) if count > 1 else 0.0
     shares = [early] * (count - 1) + [whole - early * (count - 1)]
     return list(zip(halves(usable, count), shares, strict=True))
+
+
+def _searched(budget: int) -> int:
+    """Return how many of a stage's outputs search."""
+    return min(_MOST_SEARCHED, budget // 2, _SEARCHED_ANYWAY + round(_SEARCHED * budget))
 
 
 def _says_nothing(pairs: int, draws: int) -> DegenerateTargetError:

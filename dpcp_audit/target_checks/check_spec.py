@@ -69,7 +69,8 @@ class CheckSpec:
     name : str
         What the findings are called.
     n : tuple of int
-        The numbers of scores; empty for the default ones.
+        The numbers of scores; empty for the default ones. Claims of privacy are tried on small
+        and odd ones, too: code that is not private on few scores must refuse them.
     alpha : float or None
         The miscoverage level that the target aims at, in (0, 1); it tells the search for
         neighbours which rank matters.

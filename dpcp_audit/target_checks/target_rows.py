@@ -285,7 +285,8 @@ def _setting(spec: CheckSpec, guarantee: Guarantee) -> str:
 
 
 def _sizes(spec: CheckSpec, guarantee: Guarantee) -> tuple[int, ...]:
-    return spec.n or ((COVERAGE_SIZE,) if isinstance(guarantee, Coverage) else ())
+    """Return the sizes that a claim speaks of; a claim of privacy speaks of all."""
+    return (spec.n or (COVERAGE_SIZE,)) if isinstance(guarantee, Coverage) else ()
 
 
 def _with_cut(check: TargetCheck, outcome: Outcome, calls: int) -> Outcome:

@@ -8,7 +8,7 @@ import numpy as np
 
 from dpcp_audit._plain_data import shown
 from dpcp_audit.audits.search.record_pairs import RecordPairs, ValuePairs
-from dpcp_audit.audits.search.score_pairs import ScorePairs
+from dpcp_audit.audits.search.score_pairs import ScorePairs, sizes_beside
 from dpcp_audit.errors import UsageError
 from dpcp_audit.neighbours import Relation
 from dpcp_audit.targets import Kind
@@ -37,7 +37,7 @@ def pair_space(spec: CheckSpec) -> PairSpace:
             f"n must be at most {_LARGEST_SIZE}, since every call takes n scores, "
             f"got {shown(max(spec.n), 60)}"
         )
-    settings: dict[str, Any] = {"sizes": spec.n} if spec.n else {}
+    settings: dict[str, Any] = {"sizes": sizes_beside(spec.n)} if spec.n else {}
     try:
         scores = ScorePairs(
             bounds=target.bounds if target.kind is Kind.QUANTILE else (0.0, 1.0),

@@ -157,7 +157,7 @@ def test_a_leak_that_no_interval_shows_is_found_and_replays(leak, draws: int) ->
     assert found.verdict is Verdict.REFUTED
     assert 0.2 < found.evidence.lower <= 1.0
     witness = json.loads(json.dumps(found.witness))
-    assert "game" in witness
+    assert {"game", "event"} & set(witness)
     context = Context(seed=1, name="again", significance=0.05)
     again = confirm(witness, leak(1.0), guarantee=claim, context=context)
     assert again.verdict is Verdict.REFUTED

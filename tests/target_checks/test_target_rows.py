@@ -32,7 +32,7 @@ def test_a_claim_is_stated_of_the_target() -> None:
         ({"zcdp": 0.5}, {"neighbours": "substitution", "rho": 0.5}),
         (
             {"approx-dp": [1, 1e-6], "n": [50, 100], "neighbours": "add-remove"},
-            {"n": [50, 100], "neighbours": "add-remove", "epsilon": 1.0, "delta": 1e-6},
+            {"neighbours": "add-remove", "epsilon": 1.0, "delta": 1e-6},
         ),
         (
             {"coverage-at-least": 0.9, "n": 50, "alpha": 0.1},

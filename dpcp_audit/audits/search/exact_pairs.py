@@ -15,6 +15,7 @@ import numpy as np
 
 from dpcp_audit import _validate
 from dpcp_audit.audits.exact import exact_outcome, worst_measurement
+from dpcp_audit.audits.search.record_orders import RecordOrder
 from dpcp_audit.computed import Computation, Computed
 from dpcp_audit.mechanisms.laws import FinitePair
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from dpcp_audit.results import Outcome, PlainData
 
 _POSITIONS = 6
+_APART = 1e-3
+"""The share of the range within which tied scores are spread."""
 _SHARE_OF_STARTS = 0.25
 _GIVEN_UP = 1e-3
 
@@ -59,18 +62,53 @@ class ScorePair:
         The common scores at each.
     source, target : float
         The differing score on the two inputs.
+    order : RecordOrder
+        Where that score stands in the arrays.
     """
 
     positions: FloatArray
     counts: IntArray
     source: float
     target: float
+    order: RecordOrder = RecordOrder.LAST
+
+    @property
+    def size(self) -> int:
+        """The number n of scores in either array."""
+        return int(self.counts.sum()) + 1
+
+    @property
+    def place(self) -> int:
+        """The index of the differing score."""
+        return self.order.place(self.size)
 
     @property
     def scores(self) -> tuple[FloatArray, FloatArray]:
         """The two arrays, each of shape (n,)."""
         common = np.repeat(self.positions, self.counts)
-        return np.append(common, self.source), np.append(common, self.target)
+        order = self.order.permutation(self.size)
+        return np.append(common, self.source)[order], np.append(common, self.target)[order]
+
+    @property
+    def tied(self) -> bool:
+        """Whether some of the scores are equal."""
+        first, second = (np.unique(x).size for x in self.scores)
+        return min(first, second) < self.size
+
+    def untied(self, low: float, high: float) -> ScorePair:
+        """Return the pair with all scores distinct, those of a position close to each other."""
+        if not self.counts.sum():
+            return self
+        tied = self.tidy()
+        ends = np.array([self.source, self.target])
+        known = np.unique(np.concatenate([tied.positions, ends, [low, high]]))
+        gap = min(_APART * (high - low), float(np.diff(known).min()) / 3)
+        starts = np.cumsum(tied.counts) - tied.counts
+        within = np.arange(tied.size - 1) - np.repeat(starts, tied.counts)
+        offsets = (within + 1) / (np.repeat(tied.counts, tied.counts) + 1)
+        inward = np.where(np.repeat(tied.positions, tied.counts) < high, gap, -gap)
+        positions = np.repeat(tied.positions, tied.counts) + inward * offsets
+        return replace(self, positions=positions, counts=np.ones(positions.size, dtype=np.int64))
 
     def tidy(self) -> ScorePair:
         """Return the pair without empty positions, equal ones merged, in order."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from dpcp_audit import _validate
-from dpcp_audit.audits.search.float_features import DecimalPlaces, LastBits, TrailingZeros
+from dpcp_audit.audits.search.float_features import DecimalPlaces, Digit, LastBits, TrailingZeros
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -215,6 +215,7 @@ _KINDS: dict[str, Callable[..., Feature]] = {
     "squashed-sum": SquashedSum,
     "rank": Rank,
     "last-bits": LastBits,
+    "digit": Digit,
     "trailing-zeros": TrailingZeros,
     "decimals": DecimalPlaces,
 }

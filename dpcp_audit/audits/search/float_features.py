@@ -1,4 +1,4 @@
-"""Features of how a number is written: its last bits, its trailing zeros, its decimals."""
+"""Features of how a number is written: its last bits, its trailing zeros, decimals and digits."""
 
 from __future__ import annotations
 
@@ -12,22 +12,40 @@ if TYPE_CHECKING:
     from dpcp_audit.results import PlainData
 
 _MANTISSA = 53
-_LAST = 8
 _MOST_DECIMALS = 16
 
 
 @dataclass(frozen=True, slots=True)
 class LastBits:
-    """The last eight bits of a number's mantissa, as a number; −1 where it is not finite."""
+    """The last bits of a number's mantissa, as a number; −1 where it is not finite."""
+
+    bits: int = 8
 
     def __call__(self, outputs: FloatArray) -> FloatArray:
-        """Return 0, …, 255, shape (size,)."""
+        """Return 0, …, 2^bits − 1, shape (size,)."""
         mantissa, finite = _mantissa(outputs)
-        return np.where(finite, (mantissa & (2**_LAST - 1)).astype(np.float64), -1.0)
+        return np.where(finite, (mantissa & (2**self.bits - 1)).astype(np.float64), -1.0)
 
     def as_data(self) -> PlainData:
         """Return the feature as plain data."""
-        return {"kind": "last-bits"}
+        return {"kind": "last-bits", "bits": self.bits}
+
+
+@dataclass(frozen=True, slots=True)
+class Digit:
+    """One of a number's decimals; −1 where it is not finite."""
+
+    place: int
+
+    def __call__(self, outputs: FloatArray) -> FloatArray:
+        """Return 0, …, 9, shape (size,)."""
+        finite = np.isfinite(outputs)
+        moved = np.abs(np.where(finite, outputs, 0.0)) * 10.0**self.place
+        return np.where(finite, np.floor(moved) % 10, -1.0)
+
+    def as_data(self) -> PlainData:
+        """Return the feature as plain data."""
+        return {"kind": "digit", "place": self.place}
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,15 +25,29 @@ if TYPE_CHECKING:
     from dpcp_audit.guarantees import PrivacyGuarantee
 
 _CHUNK = 2**18
-_FEWEST, _MOST = 32, 4000
-_SURVIVORS = 8
-_PENALTY = 1.0
-"""Standard errors taken off what a pair promises, as the luckiest of many looks best; half of
-those that race are chosen with as much added, as others may have been unlucky."""
-_EASED = 0.3
-"""Pairs are ranked by the claim and by one of so many times its ε or ρ, which few outputs break."""
-_TURNING = 500
-"""Outputs that there must be room for before some are spent on where the output turns."""
+_FEWEST, _RATIO = 16, 3
+"""Outputs of either input that a pair is first tried on, and how many times as many come next."""
+_ARMS = 128
+"""Pairs that a round's budget should suffice to try, where they are tried on more outputs."""
+_MOST_TRIED = 400
+_CLIMBS, _WINNERS = 0.2, 0.25
+"""The shares of a round's outputs that go to the pairs beside the leader, and to the winner."""
+_PENALTY = 1.5
+"""Standard errors taken off what a pair promises, as the luckiest of many looks best."""
+_HOPE = 1.0
+"""Standard errors added where the pair is chosen that gets more outputs."""
+_EXPLORED = 0.5
+"""The share of the race's outputs that tries new pairs."""
+_SETTLING = 4
+"""Steps in which the winner's outputs are drawn."""
+_EASED = ((1.0, 1.0), (0.7, 0.5), (0.3, 0.25))
+"""Pairs are ranked by the claim and by ones of so many times its ε, ρ or μ, which fewer outputs
+break; each with its weight."""
+_TURNING, _TURNING_SHARE = 400, 100
+"""Outputs that there must be room for before some are spent on where the output turns, and how many
+times those of a trial must fit."""
+_FEW, _MANY = 7, 200
+"""Outputs of a trial of where the output turns."""
 _COINS = 2 * 10**6
 """The streams of the coins of games start there."""
 _LOOKED_AT = 2**16
@@ -51,14 +66,14 @@ class Bank:
     _streams: int = 0
 
     def fresh(self, value: object, size: int) -> FloatArray:
-        """Return new outputs on one input, drawn in chunks."""
+        """Return new outputs on one input, drawn in chunks; a call that raises draws none."""
         rng = self.context.rng(self._streams)
         self._streams += 1
-        self.spent += size
         parts = [
             draw(self.sample, value, min(_CHUNK, size - start), rng=rng)
             for start in range(0, size, _CHUNK)
         ]
+        self.spent += size
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def known(self, value: object) -> FloatArray:
@@ -102,12 +117,17 @@ class Arm:
 
     candidate: Candidate
     score: float = -math.inf
-    error: float = 1.0
+    size: int = 1
+    """Outputs of either input that the score is of."""
 
 
 @dataclass(slots=True, kw_only=True)
 class PairRace:
     """The candidates of a pair space, raced in rounds; what is learnt is kept from round to round.
+
+    New pairs are tried on few outputs; of all, the pair that may promise most, by its standard
+    error, gets three times as many outputs, again and again. Then the pairs one step beside the
+    leader are tried, and from the best of them again; the rest is the leader's.
 
     Parameters
     ----------
@@ -122,16 +142,14 @@ class PairRace:
     pairs: PairSpace
     randomness: Randomness
     arms: list[Arm] = field(default_factory=list[Arm])
-    _seen: set[object] = field(default_factory=set[object])
+    _seen: dict[object, Arm] = field(default_factory=dict[object, Arm])
+    _listed: set[object] = field(default_factory=set[object])
     _queue: list[Candidate] | None = None
     _balanced: bool = False
-    _champion: Arm | None = None
+    _leader: Arm | None = None
 
     def round(self, budget: int, rng: np.random.Generator) -> Arm:
         """Spend about ``budget`` outputs on new and old candidates; return the best.
-
-        That is the winner of the race, or the pair of an earlier round where its
-        hypothesis promises more: many pairs may be as good, and one is known better.
 
         Raises
         ------
@@ -139,25 +157,28 @@ class PairRace:
             If the target raised on every candidate tried.
         """
         stop = self.bank.spent + budget
-        explored = budget // 4 if self.arms else budget // 2
-        self._explore(stop - budget + explored, rng)
+        self._race(stop - round((_WINNERS + _CLIMBS) * budget), rng)
+        self._climb(stop - round(_WINNERS * budget))
         if self.constant_everywhere and self.bank.spent < stop:
-            self._explore(stop, rng)
+            self._race(stop, rng)
         if not self.arms:
             raise DegenerateTargetError(
                 f"sample raised on all of {len(self.bank.failures)} pairs of inputs that were "
                 f"tried, first: {self.bank.failures[0]}"
             )
-        winner = self._survivor(max(0, stop - self.bank.spent))
-        known = [arm for arm in (self._champion, winner) if arm is not None]
-        self._champion = max(known, key=self._prospect)
-        return self._champion
+        return self._settle(stop)
 
     def choose_pair_test(self, candidate: Candidate) -> PairTest:
         """Select the hypothesis to test on a pair, from all outputs kept of it."""
         samples = self.bank.pilot(candidate)
         seed = int(self.bank.context.rng(_COINS + self.bank.spent).integers(2**32))
-        return choose_pair_test(self.guarantee, *samples, bounds=self.pairs.bounds, seed=seed)
+        return choose_pair_test(
+            self.guarantee,
+            *samples,
+            bounds=self.pairs.bounds,
+            seed=seed,
+            marks=_marks(candidate),
+        )
 
     @property
     def constant_everywhere(self) -> bool:
@@ -175,41 +196,102 @@ class PairRace:
         pooled = np.concatenate(self.bank.pilot(arm.candidate))
         return bool((pooled == pooled[:1]).all())
 
-    def _prospect(self, arm: Arm) -> float:
-        """Return what is held against a pair promises, less a standard error."""
-        if self.constant(arm):
-            return -math.inf
-        size = len(self.bank.pilot(arm.candidate)[0])
-        return self.choose_pair_test(arm.candidate).promise - 1 / math.sqrt(size)
-
-    def _explore(self, stop: int, rng: np.random.Generator) -> None:
+    def _race(self, stop: int, rng: np.random.Generator) -> None:
+        """Promote the best pairs, and try new ones where none is due."""
         if self._queue is None:
             self._queue = list(self.pairs.candidates())[::-1]
         room = stop - self.bank.spent
-        size = min(_MOST, max(_FEWEST, room // (2 * (len(self._queue) or 24))))
-        tried = 0
-        while tried == 0 or self.bank.spent + 2 * size <= stop:
-            tried += 1
-            candidate = self._next(rng, stop)
-            if candidate is None:
+        size = max(_FEWEST, room // (2 * _ARMS))
+        explored = self.bank.spent + round(_EXPLORED * room)
+        for tried in range(_MOST_TRIED):
+            candidate = self._next(rng, explored)
+            if candidate is None or (tried and self.bank.spent + 2 * size > explored):
                 break
             self._try(candidate, size)
-            if tried >= 400:
-                break
+        while (arm := self._due(stop - self.bank.spent)) is not None:
+            self._promote(arm, _RATIO * arm.size)
+
+    def _due(self, room: int) -> Arm | None:
+        """Return the pair that may promise most; its promotion takes at most half of the room."""
+        here = [
+            arm
+            for arm in self.arms
+            if -math.inf < arm.score and arm.size < _LOOKED_AT and 2 * self._cost(arm) <= room
+        ]
+        return max(here, key=_bright, default=None)
+
+    def _cost(self, arm: Arm) -> int:
+        """Return how many outputs a promotion draws."""
+        goal = min(_RATIO * arm.size, _LOOKED_AT)
+        return sum(max(0, goal - len(self.bank.known(value))) for value in arm.candidate.inputs)
+
+    def _climb(self, stop: int) -> None:
+        """Try the pairs one step beside the leader, and go on from the best."""
+        left: Arm | None = None
+        while self.arms and (leader := max(self.arms, key=_prospect)) is not left:
+            left = leader
+            beside = list(self.pairs.beside(leader.candidate))
+            room = (stop - self.bank.spent) // (4 * max(1, len(beside)))
+            size = min(self._known(leader), room)
+            if size < _FEWEST:
+                return
+            for candidate in beside:
+                arm = self._seen.get(_key(candidate))
+                if arm is None:
+                    self._try(candidate, size)
+                elif arm.size < size:
+                    self._promote(arm, size)
+
+    def _settle(self, stop: int) -> Arm:
+        """Return the leader, after some outputs more for each that leads meanwhile."""
+        for step in range(_SETTLING, 0, -1):
+            leader = self._lead()
+            added = max(0, stop - self.bank.spent) // (2 * step)
+            if not self._fill(leader, self._known(leader) + added):
+                raise DegenerateTargetError(f"sample raised: {self.bank.failures[-1]}")
+        return self._lead()
+
+    def _lead(self) -> Arm:
+        """Return the leader so far, unless another pair surely promises more.
+
+        Many pairs may be as good, and one is known better.
+        """
+        best = max(self.arms, key=_prospect)
+        if (
+            self._leader is None
+            or self._leader not in self.arms
+            or _prospect(best) > self._leader.score
+        ):
+            self._leader = best
+        return self._leader
+
+    def _promote(self, arm: Arm, size: int) -> None:
+        if not self._fill(arm, size) and arm in self.arms:
+            self.arms.remove(arm)
+
+    def _known(self, arm: Arm) -> int:
+        first, second = (len(self.bank.known(value)) for value in arm.candidate.inputs)
+        return min(first, second)
 
     def _next(self, rng: np.random.Generator, stop: int) -> Candidate | None:
         if not self._balanced and self._queue is not None and self.bank.spent + _TURNING <= stop:
             self._balanced = True
-            self._queue += self._balance()[::-1]
-        if self._queue:
-            return self._queue.pop()
-        best = sorted(self.arms, key=_pessimistic, reverse=True)[:4]
+            found = self._balance(
+                outputs=_odd(max(_FEW, (stop - self.bank.spent) // _TURNING_SHARE))
+            )
+            self._queue = _by_turns(found, self._queue[::-1])[::-1]
+        while self._queue:
+            candidate = self._queue.pop()
+            if (records := _records(candidate)) not in self._listed:
+                self._listed.add(records)
+                return candidate
+        best = sorted(self.arms, key=_prospect, reverse=True)[:4]
         return self.pairs.nearby(best[rng.integers(len(best))].candidate, rng) if best else None
 
-    def _balance(self) -> list[Candidate]:
+    def _balance(self, *, outputs: int) -> list[Candidate]:
         found: list[Candidate] = []
         try:
-            found.extend(self.pairs.balanced(self.bank.fresh))
+            found.extend(self.pairs.balanced(self.bank.fresh, outputs=outputs))
         except DegenerateTargetError:
             raise
         except Exception as error:  # noqa: BLE001  (a target may raise anything)
@@ -217,14 +299,18 @@ class PairRace:
         return found
 
     def _try(self, candidate: Candidate, size: int) -> None:
-        """Add a candidate with so many outputs on either input, unless the target refuses it."""
-        key = tuple(input_key(value) for value in candidate.inputs)
-        if key in self._seen or key[::-1] in self._seen:
+        """Add a candidate with so many outputs on either input, unless it is known already.
+
+        Where the target refuses it, it is tried without ties.
+        """
+        key = _key(candidate)
+        if key in self._seen:
             return
-        self._seen.add(key)
-        arm = Arm(candidate=candidate)
+        arm = self._seen[key] = Arm(candidate=candidate)
         if self._fill(arm, size):
             self.arms.append(arm)
+        elif (untied := self.pairs.untied(candidate)) is not None:
+            self._try(untied, size)
 
     def _fill(self, arm: Arm, size: int) -> bool:
         try:
@@ -237,76 +323,62 @@ class PairRace:
         samples = self.bank.pilot(arm.candidate)
         if samples[0].ndim != samples[1].ndim:
             return False
-        arm.score, arm.error = self._score(arm, samples), 1 / math.sqrt(len(samples[0]))
+        arm.score, arm.size = self._score(arm, samples), len(samples[0])
         return True
 
     def _score(self, arm: Arm, samples: tuple[FloatArray, FloatArray]) -> float:
         if self.constant(arm):
             return -math.inf
-        claims = self.guarantee, eased(self.guarantee, _EASED)
-        return total_promise(claims, *samples, bounds=self.pairs.bounds)
-
-    def _survivor(self, budget: int) -> Arm:
-        """Halve the best candidates until one is left, with as many outputs in every heat.
-
-        Half of the budget is the winner's alone: its test is selected on it. Among the best are
-        pairs of several families and sizes, as those of one often promise as much.
-        """
-        safe = _varied(sorted(self.arms, key=_pessimistic, reverse=True))
-        bold = sorted(safe[_SURVIVORS // 2 :], key=_optimistic, reverse=True)
-        runners = safe[: _SURVIVORS // 2] + bold[: _SURVIVORS // 2]
-        runners = [arm for arm in runners if arm.score > -math.inf]
-        if not runners:
-            return safe[0]
-        heats = max(1, math.ceil(math.log2(len(runners))))
-        while True:
-            won = len(runners) == 1
-            added = budget // 4 if won else budget // (heats * 4 * len(runners))
-            for arm in list(runners):
-                known = len(self.bank.pilot(arm.candidate)[0])
-                if added and not self._fill(arm, known + added):
-                    runners.remove(arm)
-                    self.arms.remove(arm)
-            if not runners:
-                raise DegenerateTargetError(f"sample raised: {self.bank.failures[-1]}")
-            runners = sorted(runners, key=_pessimistic, reverse=True)
-            if won:
-                return runners[0]
-            runners = runners[: (len(runners) + 1) // 2]
+        claims = [(eased(self.guarantee, factor), weight) for factor, weight in _EASED]
+        marks = _marks(arm.candidate)
+        return total_promise(claims, *samples, bounds=self.pairs.bounds, marks=marks)
 
 
-def _varied(arms: list[Arm]) -> list[Arm]:
-    """Return the first arm of each family and size of score pairs, and then the others."""
-    seen: set[object] = set()
-    first: list[Arm] = []
-    others: list[Arm] = []
-    for arm in arms:
-        kind = _kind(arm.candidate)
-        (others if kind in seen else first).append(arm)
-        seen.add(kind)
-    return first + others
+def _prospect(arm: Arm) -> float:
+    """Return the excess of a pair, less what luck may have added."""
+    return arm.score - _PENALTY / math.sqrt(arm.size)
 
 
-def _kind(candidate: Candidate) -> object:
+def _marks(candidate: Candidate) -> tuple[float, ...]:
+    """Return the scores that differ: a target may hand one out."""
+    pair = candidate.scores
+    return () if pair is None else (pair.source, pair.target)
+
+
+def _key(candidate: Candidate) -> object:
+    return frozenset(input_key(value) for value in candidate.inputs)
+
+
+def _bright(arm: Arm) -> float:
+    """Return the excess of a pair, and what bad luck may have hidden."""
+    return arm.score + _HOPE / math.sqrt(arm.size)
+
+
+def _records(candidate: Candidate) -> object:
+    """Return a key that is the same for all orders of the records."""
     if candidate.scores is None:
-        return candidate
-    return candidate.family.removeprefix("near: "), int(candidate.scores.counts.sum())
+        return _key(candidate)
+    relation = candidate.neighbours.relation
+    return relation, frozenset(input_key(np.sort(x)) for x in candidate.scores.scores)
 
 
-def _pessimistic(arm: Arm) -> float:
-    return arm.score - _PENALTY * arm.error
+def _by_turns(first: list[Candidate], second: list[Candidate]) -> list[Candidate]:
+    """Return the candidates of two lists by turns."""
+    turns = zip_longest(first, second)
+    return [candidate for pair in turns for candidate in pair if candidate is not None]
 
 
-def _optimistic(arm: Arm) -> float:
-    return arm.score + _PENALTY * arm.error
+def _odd(count: int) -> int:
+    """Return an odd number, so that the median is one of the outputs."""
+    return min(_MANY, count) | 1
 
 
 def eased(guarantee: PrivacyGuarantee, factor: float) -> PrivacyGuarantee:
-    """Return the guarantee with its ε or ρ times a factor; itself where it has neither."""
+    """Return the guarantee with its ε, ρ or μ times a factor; itself where it has neither."""
     scaled = {
         name: value * factor
         for name, value in guarantee.parameters.items()
-        if name in {"epsilon", "rho"}
+        if name in {"epsilon", "rho", "mu"}
     }
     return type(guarantee)(**(guarantee.parameters | scaled))
 

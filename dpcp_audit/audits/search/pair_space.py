@@ -59,8 +59,16 @@ class PairSpace(Protocol):
         """Return the pairs to try first, the likeliest to break a claim at the front."""
         ...
 
-    def balanced(self, draw: Draw, /) -> Iterator[Candidate]:
-        """Yield pairs on which the target is undecided, found with a few outputs."""
+    def balanced(self, draw: Draw, /, *, outputs: int) -> Iterator[Candidate]:
+        """Yield pairs on which the target is undecided, found with so many outputs a trial."""
+        ...
+
+    def untied(self, candidate: Candidate, /) -> Candidate | None:
+        """Return the pair without equal scores, to try where it is refused; None if it has none."""
+        ...
+
+    def beside(self, candidate: Candidate, /) -> Iterator[Candidate]:
+        """Yield the pairs one step from another, to climb by."""
         ...
 
     def nearby(self, candidate: Candidate, rng: np.random.Generator, /) -> Candidate | None:
@@ -95,9 +103,18 @@ class FixedPairs:
         """Return the given pairs."""
         return [Candidate(family="given", neighbours=pair) for pair in self.pairs]
 
-    def balanced(self, draw: Draw) -> Iterator[Candidate]:
+    def balanced(self, draw: Draw, *, outputs: int) -> Iterator[Candidate]:
         """Yield nothing."""
-        del draw
+        del draw, outputs
+        return iter(())
+
+    def untied(self, candidate: Candidate) -> None:
+        """Return None: the given pairs stand as they are."""
+        del candidate
+
+    def beside(self, candidate: Candidate) -> Iterator[Candidate]:
+        """Yield nothing."""
+        del candidate
         return iter(())
 
     def nearby(self, candidate: Candidate, rng: np.random.Generator) -> None:

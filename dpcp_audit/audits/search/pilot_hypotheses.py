@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -18,26 +18,21 @@ from dpcp_audit.audits.certificates import (
     prefers_complement,
 )
 from dpcp_audit.audits.guessing.game_test import GameTest, choose_game
-from dpcp_audit.audits.search.event_search import Event, best_cells, promised_excess, quantile_cuts
+from dpcp_audit.audits.search.event_search import Event, PilotEvent, best_cells, promised_excess
 from dpcp_audit.audits.search.feature_cells import Automatic
-from dpcp_audit.audits.search.features import Ones, ScalarValue
+from dpcp_audit.audits.search.features import ScalarValue
 from dpcp_audit.audits.search.moment_test import MomentTest, bounds_renyi, choose_moments
+from dpcp_audit.audits.search.pilot_views import PilotView, looked_at, view_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from dpcp_audit._types import FloatArray
-    from dpcp_audit.audits.search.event_search import PilotEvent
-    from dpcp_audit.audits.search.features import Feature
     from dpcp_audit.guarantees import PrivacyGuarantee
     from dpcp_audit.results import Power
 
-_BITS = (24, 10, 48)
-_RESOLUTIONS = (1e-10, 1e-8, 1e-6, 1e-4, 1e-3)
-"""Steps, as shares of the range, that a bisection may take beyond its midpoints."""
 _SCREENED = 8000
 _FINALISTS = 2
-_ATOMS = 24
 _BOXED = 0.65
 """What a standard error of a box of two rates, or of a bet, is worth in those of an exact test."""
 _CLEAR = 12.0
@@ -154,14 +149,18 @@ def choose_pair_test(
     *,
     bounds: tuple[float, float] | None,
     seed: int,
+    marks: Sequence[float] = (),
 ) -> PairTest:
     """Select, on pilot outputs, the game, event or moment that exceeds a claim most.
 
-    Events on the value, on its atoms and, where ``bounds`` are given, on the number of ones
-    among its first bits, as of a bisection; a claim that bounds a Rényi divergence is also put
-    to moments of the same cells. ``seed`` is of the coins of a game.
+    Events on the value, on its atoms, on its digits and last bits and, where ``bounds`` are
+    given, on the number of ones among its first bits, as of a bisection; a claim that bounds a
+    Rényi divergence is also put to moments of the same cells. ``seed`` is of the coins of a
+    game; ``marks`` are numbers that may come out exactly, such as the scores that differ.
     """
-    fixed = choose_event_or_moment(guarantee, outputs, neighbour_outputs, bounds=bounds)
+    fixed = choose_event_or_moment(
+        guarantee, outputs, neighbour_outputs, bounds=bounds, marks=marks
+    )
     if fixed.promise * math.sqrt(len(outputs)) > _CLEAR:
         return fixed
     game = choose_game(guarantee, outputs, neighbour_outputs, bounds=bounds, seed=seed)
@@ -175,22 +174,23 @@ def choose_event_or_moment(
     neighbour_outputs: FloatArray,
     *,
     bounds: tuple[float, float] | None,
+    marks: Sequence[float] = (),
 ) -> EventTest | MomentTest:
     """Select, on pilot outputs, the event or moment that exceeds a claim most."""
     samples = outputs, neighbour_outputs
     if outputs.ndim == 2:
         return _event_test(guarantee, Automatic()(guarantee, *samples), samples)
-    features = _features(np.concatenate(samples), bounds, thorough=True)
+    features = looked_at(np.concatenate(samples), bounds, thorough=True)
     if outputs.size > _SCREENED:
         few = outputs[:_SCREENED], neighbour_outputs[:_SCREENED]
-        promises = [_promise(guarantee, _view(feature, few)) for feature in features]
+        promises = [_promise(guarantee, view_of(feature, few, marks)) for feature in features]
         order = np.argsort(promises)[::-1][:_FINALISTS]
         features = [features[i] for i in sorted({0, *order.tolist()})]
-    views = [_view(feature, samples) for feature in features]
+    views = [view_of(feature, samples, marks) for feature in features]
     choices = [_best_event(guarantee, view) for view in views]
     best_event = max(choices, key=lambda choice: choice.excess)
     event = _event_test(guarantee, _simplified(guarantee, best_event, choices[0], samples), samples)
-    moments = [_best_moment(guarantee, view, thorough=True) for view in views]
+    moments = [_best_moment(guarantee, view, thorough=True) for view in views if not view.handicap]
     best = max(
         (moment for moment in moments if moment is not None),
         key=lambda moment: moment.promise,
@@ -200,84 +200,54 @@ def choose_event_or_moment(
 
 
 def total_promise(
-    guarantees: Sequence[PrivacyGuarantee],
+    claims: Sequence[tuple[PrivacyGuarantee, float]],
     outputs: FloatArray,
     neighbour_outputs: FloatArray,
     *,
     bounds: tuple[float, float] | None,
+    marks: Sequence[float] = (),
 ) -> float:
-    """Return the sum over some claims of what a few features promise against each."""
+    """Return the weighted sum over some claims of what a few features promise against each.
+
+    Parameters
+    ----------
+    claims : sequence of tuple
+        Guarantees, each with its weight; the first is also tested by how outputs are written.
+    """
     samples = outputs, neighbour_outputs
     if outputs.ndim == 2:
-        found = [_event_test(g, Automatic()(g, *samples), samples).promise for g in guarantees]
-        return sum(found)
-    features = _features(np.concatenate(samples), bounds, thorough=False)
-    views = [_view(feature, samples) for feature in features]
-    return sum(max(_promise(g, view) for view in views) for g in guarantees)
+        return sum(
+            weight * _event_test(claim, Automatic()(claim, *samples), samples).promise
+            for claim, weight in claims
+        )
+    features = looked_at(np.concatenate(samples), bounds, thorough=False)
+    views = [view_of(feature, samples, marks) for feature in features]
+    plain = [view for view in views if not view.handicap]
+    return sum(
+        weight * max(_promise(claim, view) for view in (plain if rank else views))
+        for rank, (claim, weight) in enumerate(claims)
+    )
 
 
-class _View(NamedTuple):
-    """A feature's values on either input, and the cuts of its range."""
-
-    feature: Feature
-    values: tuple[FloatArray, FloatArray]
-    cuts: FloatArray
-
-
-def _view(feature: Feature, samples: tuple[FloatArray, FloatArray]) -> _View:
-    pooled = feature(np.concatenate(samples))
-    cuts = quantile_cuts(pooled)
-    if isinstance(feature, ScalarValue):
-        cuts = _with_atoms(pooled, cuts)
-    size = len(samples[0])
-    return _View(feature, (pooled[:size], pooled[size:]), cuts)
-
-
-def _promise(guarantee: PrivacyGuarantee, view: _View) -> float:
-    moment = _best_moment(guarantee, view, thorough=False)
+def _promise(guarantee: PrivacyGuarantee, view: PilotView) -> float:
+    moment = None if view.handicap else _best_moment(guarantee, view, thorough=False)
     event = _best_event(guarantee, view).excess / math.sqrt(len(view.values[0]))
     return event if moment is None else max(event, moment.promise)
 
 
-def _best_event(guarantee: PrivacyGuarantee, view: _View) -> PilotEvent:
+def _best_event(guarantee: PrivacyGuarantee, view: PilotView) -> PilotEvent:
     choice = best_cells(guarantee, ScalarValue(), view.values, cuts=view.cuts)
-    return choice._replace(event=replace(choice.event, feature=view.feature))
+    excess = choice.excess - view.handicap * math.sqrt(len(view.values[0]))
+    return PilotEvent(replace(choice.event, feature=view.feature), choice.swapped, excess)
 
 
-def _best_moment(guarantee: PrivacyGuarantee, view: _View, *, thorough: bool) -> MomentTest | None:
+def _best_moment(
+    guarantee: PrivacyGuarantee, view: PilotView, *, thorough: bool
+) -> MomentTest | None:
     if not bounds_renyi(guarantee) or len(view.values[0]) < 16:
         return None
     found = choose_moments(guarantee, ScalarValue(), view.values, view.cuts, thorough=thorough)
     return None if found is None else replace(found, feature=view.feature)
-
-
-def _features(
-    pooled: FloatArray, bounds: tuple[float, float] | None, *, thorough: bool
-) -> list[Feature]:
-    if bounds is None or not ((pooled >= bounds[0]) & (pooled <= bounds[1])).mean() > 0.5:
-        return [ScalarValue()]
-    plain = _BITS if thorough else _BITS[:2]
-    features: list[Feature] = [
-        ScalarValue(),
-        *(Ones(bounds=bounds, rounds=rounds) for rounds in plain),
-    ]
-    if thorough:
-        span = bounds[1] - bounds[0]
-        features += [
-            Ones(bounds=bounds, rounds=math.ceil(-math.log2(step)), resolution=step * span)
-            for step in _RESOLUTIONS
-        ]
-    return features
-
-
-def _with_atoms(values: FloatArray, cuts: FloatArray) -> FloatArray:
-    """Return the cuts, and cells of their own for the values that come up most often."""
-    listed, counts = np.unique(values, return_counts=True)
-    if listed.size <= cuts.size + 1 or listed.size == values.size:
-        return cuts
-    frequent = listed[np.argsort(-counts, kind="stable")[:_ATOMS]]
-    frequent = frequent[counts[np.searchsorted(listed, frequent)] >= max(3, 0.002 * values.size)]
-    return np.unique(np.concatenate([cuts, frequent, np.nextafter(frequent, -np.inf)]))
 
 
 def _hits(event: Event, samples: tuple[FloatArray, FloatArray], *, swapped: bool) -> Hits:
@@ -336,7 +306,8 @@ def _simpler_events(event: Event) -> Iterator[Event]:
 
 
 def _floor(value: float, digits: int) -> float:
-    return round(math.floor(value * 10.0**digits) / 10.0**digits, digits)
+    moved = value * 10.0**digits
+    return round(math.floor(moved) / 10.0**digits, digits) if math.isfinite(moved) else value
 
 
 def _ceil(value: float, digits: int) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 
 from dpcp_audit import _validate
 from dpcp_audit.audits.search.pair_space import Candidate, neighbours_of
+from dpcp_audit.audits.search.record_orders import RecordOrder
 from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.neighbours import Neighbours, Relation
 
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     from dpcp_audit.audits.search.pair_space import Draw
 
 _MOST_PAIRS = 300
+_MIXED = frozenset({RecordOrder.EARLY, RecordOrder.MIDDLE, RecordOrder.SHUFFLED})
+"""The orders in which the other records have both labels by turns."""
+_CHANGED = frozenset({RecordOrder.FIRST, RecordOrder.MIDDLE, RecordOrder.FALLING})
+"""Those in which the record that moves also changes its label."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,9 +63,18 @@ class ValuePairs:
             pairs = [*ends, *((i, i + 1) for i in range(1, k - 2))]
         return [neighbours_of(Relation.SUBSTITUTION, a, b, family="two values") for a, b in pairs]
 
-    def balanced(self, draw: Draw) -> Iterator[Candidate]:
+    def balanced(self, draw: Draw, *, outputs: int) -> Iterator[Candidate]:
         """Yield nothing."""
-        del draw
+        del draw, outputs
+        return iter(())
+
+    def untied(self, candidate: Candidate) -> None:
+        """Return None: single values have no ties."""
+        del candidate
+
+    def beside(self, candidate: Candidate) -> Iterator[Candidate]:
+        """Yield nothing."""
+        del candidate
         return iter(())
 
     def nearby(self, candidate: Candidate, rng: np.random.Generator) -> None:
@@ -77,7 +91,9 @@ class ValuePairs:
 class RecordPairs:
     """Pairs of calibration sets, (probabilities, labels), whose scores 1 − p_y are score pairs.
 
-    A record of score s has probability 1 − s for its label 0, and s for class 1.
+    A record of score s has probability 1 − s for its label, 0 or 1, and s for the other of these.
+    Orders of the records take turns, and with them whether the others all have the label 0 or both,
+    and whether the record that moves changes its label.
 
     Parameters
     ----------
@@ -112,13 +128,24 @@ class RecordPairs:
         """Return the score pairs' catalogue, as records."""
         return [self._records(candidate) for candidate in self.scores.candidates()]
 
-    def balanced(self, draw: Draw) -> Iterator[Candidate]:
+    def balanced(self, draw: Draw, *, outputs: int) -> Iterator[Candidate]:
         """Yield the balanced score pairs, as records."""
 
         def draw_scores(scores: object, size: int) -> FloatArray:
-            return draw(self._inputs(np.asarray(scores)), size)
+            values = np.asarray(scores)
+            return draw(self._inputs(values, np.zeros(values.size, dtype=np.int64)), size)
 
-        yield from (self._records(found) for found in self.scores.balanced(draw_scores))
+        found = self.scores.balanced(draw_scores, outputs=outputs)
+        yield from (self._records(each) for each in found)
+
+    def untied(self, candidate: Candidate) -> Candidate | None:
+        """Return the records with distinct scores."""
+        found = self.scores.untied(candidate)
+        return None if found is None else self._records(found)
+
+    def beside(self, candidate: Candidate) -> Iterator[Candidate]:
+        """Yield the records one step away."""
+        yield from (self._records(each) for each in self.scores.beside(candidate))
 
     def nearby(self, candidate: Candidate, rng: np.random.Generator) -> Candidate | None:
         """Return records near others."""
@@ -131,22 +158,36 @@ class RecordPairs:
 
     def _records(self, candidate: Candidate) -> Candidate:
         pair = candidate.scores
+        assert pair is not None  # noqa: S101  (score pairs have scores; for the type checker)
         value, neighbour = candidate.inputs
-        first, second = self._inputs(value), self._inputs(neighbour)
+        labels, other = _labels(pair)
         relation = self.scores.relation
-        if self.relation is Relation.ONE_LABEL and pair is not None:
+        if relation is Relation.ADD_REMOVE:
+            labels, other = other, np.delete(other, pair.place)
+        if self.relation is Relation.ONE_LABEL:
             relation, pair = self.relation, _mirrored(pair)
-            first = self._inputs(pair.scores[0])
-            labels = first[1].copy()
-            labels[-1] = 1
-            second = (first[0], labels)
+            other[pair.place] = 1
+            first = self._inputs(pair.scores[0], labels)
+            second = first[0], other
+        else:
+            first, second = self._inputs(value, labels), self._inputs(neighbour, other)
         neighbours = Neighbours(relation=relation, value=first, neighbour=second)
         return Candidate(family=candidate.family, neighbours=neighbours, scores=pair)
 
-    def _inputs(self, scores: FloatArray) -> tuple[FloatArray, IntArray]:
+    def _inputs(self, scores: FloatArray, labels: IntArray) -> tuple[FloatArray, IntArray]:
         probabilities = np.zeros((scores.size, self.n_classes))
-        probabilities[:, 0], probabilities[:, 1] = 1 - scores, scores
-        return probabilities, np.zeros(scores.size, dtype=np.int64)
+        rows = np.arange(scores.size)
+        probabilities[rows, labels], probabilities[rows, 1 - labels] = 1 - scores, scores
+        return probabilities, labels
+
+
+def _labels(pair: ScorePair) -> tuple[IntArray, IntArray]:
+    """Return the labels, 0 or 1, on the two inputs; they take turns with the records' order."""
+    labels = np.arange(pair.size) % 2 if pair.order in _MIXED else np.zeros(pair.size, dtype=int)
+    labels[pair.place] = 0
+    other = labels.copy()
+    other[pair.place] = pair.order in _CHANGED
+    return labels, other
 
 
 def _mirrored(pair: ScorePair) -> ScorePair:

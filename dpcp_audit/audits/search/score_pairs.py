@@ -1,34 +1,40 @@
 """Neighbouring score arrays to search, from a catalogue of what breaks quantiles.
 
-A catalogue goes from the pairs on which most bugs show to the rarer ones, and for each from
-the caller's first size to the last: all scores equal but the one that moves; scores at the two
-ends, split where the quantile's rank lies, which is the worst pair of a bisection; ties; an
-outlier that sets the range; scores that differ after the second decimal; and others.
+A catalogue crosses families (``score_families``) with sizes and with orders of the records. It
+is listed as a hyperbolic cross, the pair of family i and size j by (i + 1)·(j + 1), so that a
+search of few pairs has tried most families at the first sizes, and the first families at all; the
+orders of the records take turns.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from itertools import product
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from dpcp_audit import _validate
 from dpcp_audit.audits.search.exact_pairs import ScorePair, moved_pair, simpler_pairs
 from dpcp_audit.audits.search.pair_space import Candidate, input_key
-from dpcp_audit.audits.search.undecided_pairs import CROWD, turning_pairs, two
+from dpcp_audit.audits.search.record_orders import RecordOrder
+from dpcp_audit.audits.search.score_families import families
+from dpcp_audit.audits.search.undecided_pairs import TurningPairs
 from dpcp_audit.neighbours import Neighbours, Relation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from dpcp_audit.audits.search.pair_space import Draw
 
+T = TypeVar("T")
 SMALL_SIZES = (1, 2, 3, 5, 10, 20)
-_SHARES = (0.5, 0.9, 0.1, 0.75, 0.25, 0.95, 0.05, 0.99)
+ORDERS = tuple(RecordOrder)
 _FEW_POSITIONS = 8
 _MANY = 20
+_ELSEWHERE = 0.15
+"""The chance of another order of the records, and of another size."""
+_BESIDE = (-1, 1, -2, 2)
 _STEPS = 0.4
 """The share of local moves that move a few scores from one position to the next."""
 
@@ -69,34 +75,48 @@ class ScorePairs:
 
     def candidates(self) -> list[Candidate]:
         """Return the catalogue, distinct pairs only."""
-        by_size = [list(self._catalogue(n)) for n in self._usable()]
-        longest = max(len(families) for families in by_size)
+        catalogues = [families(n, self.bounds, alpha=self.alpha) for n in self._usable()]
         found: dict[object, Candidate] = {}
-        for rank in range(longest):
-            for families in by_size:
-                if rank < len(families):
-                    family, pair = families[rank]
-                    for way in self._ways(pair):
-                        self._keep(found, self.candidate(way, family))
+        for family, pair in crossed(catalogues):
+            order = ORDERS[len(found) % len(ORDERS)]
+            for way in self._ways(replace(pair, order=order)):
+                self._keep(found, self.candidate(way, family))
         return list(found.values())
 
     def candidate(self, pair: ScorePair, family: str) -> Candidate:
         """Return the two arrays of a pair under the relation."""
         value, neighbour = pair.scores
         if self.relation is Relation.ADD_REMOVE:
-            neighbour = neighbour[:-1]
+            neighbour = np.delete(neighbour, pair.place)
         neighbours = Neighbours(relation=self.relation, value=value, neighbour=neighbour)
         return Candidate(family=family, neighbours=neighbours, scores=pair)
 
-    def balanced(self, draw: Draw) -> Iterator[Candidate]:
+    def balanced(self, draw: Draw, *, outputs: int) -> Iterator[Candidate]:
         """Yield the pairs around the split where the output turns, for the first and large sizes.
 
         At smaller ones the catalogue has most splits.
         """
         usable = self._usable()
+        found: list[list[tuple[str, ScorePair]]] = []
+        share: float | None = None
         for n in (n for n in usable if n >= _MANY or n == usable[0]):
-            for family, pair in turning_pairs(draw, n, self.bounds):
-                yield self.candidate(pair, family)
+            near = None if share is None else round(share * n)
+            turning = TurningPairs(draw=draw, n=n, bounds=self.bounds, outputs=outputs, near=near)
+            found.append(list(turning.pairs()))
+            share = None if turning.ends is None else turning.ends / n
+        for rank, (family, pair) in enumerate(crossed(found)):
+            yield self.candidate(replace(pair, order=ORDERS[rank % len(ORDERS)]), family)
+
+    def beside(self, candidate: Candidate) -> Iterator[Candidate]:
+        """Yield the pairs with one or two scores moved from one position to the next."""
+        pair = candidate.scores
+        if pair is None or not 2 <= pair.positions.size <= _FEW_POSITIONS:
+            return
+        for step, at in product(_BESIDE, range(pair.positions.size - 1)):
+            counts = pair.counts.copy()
+            counts[[at, at + 1]] += np.array([step, -step])
+            if counts.min() >= 0:
+                yield self.candidate(replace(pair, counts=counts).tidy(), candidate.family)
 
     def nearby(self, candidate: Candidate, rng: np.random.Generator) -> Candidate | None:
         """Return the pair after one or a few local moves, now and then at another size."""
@@ -114,7 +134,9 @@ class ScorePairs:
                 pair = replace(pair, source=float(source), target=float(target))
             else:
                 pair = moved_pair(pair, low, high, rng)
-        if rng.random() < 0.15:
+        if rng.random() < _ELSEWHERE:
+            pair = replace(pair, order=ORDERS[rng.integers(len(ORDERS))])
+        if rng.random() < _ELSEWHERE:
             pair = resized(pair, int(rng.choice(self._usable())))
         if pair.source == pair.target:
             pair = replace(pair, source=low, target=high)
@@ -126,7 +148,9 @@ class ScorePairs:
         if pair is None:
             return
         low, high = self.bounds
-        n = int(pair.counts.sum()) + 1
+        if pair.order is not RecordOrder.LAST:
+            yield self.candidate(replace(pair, order=RecordOrder.LAST), candidate.family)
+        n = pair.size
         for smaller in sorted({*SMALL_SIZES, *self.sizes}):
             if smaller < n and smaller in self._usable():
                 yield self.candidate(resized(pair, smaller), candidate.family)
@@ -137,6 +161,13 @@ class ScorePairs:
         for simple in simpler_pairs(pair, low, high):
             if simple.source != simple.target:
                 yield self.candidate(simple, candidate.family)
+
+    def untied(self, candidate: Candidate) -> Candidate | None:
+        """Return the pair with its ties spread; None where it has none."""
+        pair = candidate.scores
+        if pair is None or not pair.tied:
+            return None
+        return self.candidate(pair.untied(*self.bounds), f"untied: {candidate.family}")
 
     def _usable(self) -> list[int]:
         least = 2 if self.relation is Relation.ADD_REMOVE else 1
@@ -149,69 +180,10 @@ class ScorePairs:
         return [replace(pair, source=pair.target, target=pair.source), pair]
 
     def _keep(self, found: dict[object, Candidate], candidate: Candidate) -> None:
-        value, neighbour = (input_key(x) for x in candidate.inputs)
-        if value != neighbour:
-            found.setdefault((value, neighbour), candidate)
-
-    def _catalogue(self, n: int) -> Iterator[tuple[str, ScorePair]]:
-        low, high = self.bounds
-        ends, middle = (low, high), (low + high) / 2
-        span = high - low
-        ranks = self._ranks(n)
-        yield "split at the rank, one score from end to end", two(n, ends, ranks[0], ends)
-        yield "all at the lower bound but one", two(n, ends, n - 1, ends)
-        yield "all at the upper bound but one", two(n, ends, 0, ends)
-        inner = (low + span / 4, high - span / 4)
-        for k in ranks[1:3]:
-            yield "split near the rank, one score from end to end", two(n, ends, k, ends)
-        yield "split at the rank, inside of the bounds", two(n, inner, ranks[0], inner)
-        for k in ranks[:2]:
-            yield (
-                CROWD,
-                two(n, (low, middle), k, (high, low)),
-            )
-        yield "ties at the middle, one score to the end", two(n, (middle, high), n - 1, ends)
-        yield (
-            "one score leaves the ties at the middle",
-            two(n, (middle, high), n - 1, (middle, high)),
-        )
-        for k in ranks[3:]:
-            yield "split, one score from end to end", two(n, ends, k, ends)
-        crowd = low + 0.4 * span
-        yield "an outlier sets the range", two(n, (crowd, high), n - 1, (crowd, high))
-        yield "an outlier sets the range", two(n, (crowd, high), n - 1, (crowd, low))
-        yield "even spread, one score from end to end", _even(n, low, high, ends)
-        close = (low + 0.121 * span, low + 0.124 * span)
-        yield "scores that differ in the third decimal", two(n, close, ranks[0], close)
-        step = span / 64
-        around = (middle - step, middle + step)
-        yield "dyadic midpoints, one score crosses", two(n, around, ranks[0], around)
-        yield "dyadic midpoints, one score crosses", _dyadic(n, low, high)
-        tiny = (middle - 1e-6 * span, middle + 1e-6 * span)
-        yield "scores a millionth apart", two(n, tiny, ranks[0], tiny)
-
-    def _ranks(self, n: int) -> list[int]:
-        """Return how many of the n−1 common scores lie below, the likeliest splits first."""
-        if self.alpha is not None:
-            rank = math.ceil((1 - self.alpha) * (n + 1))
-            wanted = [rank - 1, rank, rank - 2, *(math.floor(s * n) for s in _SHARES[:3])]
-        else:
-            wanted = [math.floor(share * n) for share in _SHARES]
-        return list(dict.fromkeys(min(max(k, 0), n - 1) for k in wanted))
-
-
-def _even(n: int, low: float, high: float, move: tuple[float, float]) -> ScorePair:
-    positions = np.linspace(low, high, n + 1)[1:-1]
-    counts = np.ones(n - 1, dtype=np.int64)
-    return ScorePair(positions=positions, counts=counts, source=move[0], target=move[1]).tidy()
-
-
-def _dyadic(n: int, low: float, high: float) -> ScorePair:
-    """Return scores just beyond 1/2, 1/4, 3/4, … of the way, as even as they can be."""
-    shares = np.array([1 / 2, 1 / 4, 3 / 4, 1 / 8, 3 / 8, 5 / 8, 7 / 8])
-    at = np.minimum(high, np.sort(low + (high - low) * shares) + 1e-9 * (high - low))
-    counts = np.bincount(np.arange(n - 1) % at.size, minlength=at.size).astype(np.int64)
-    return ScorePair(positions=at, counts=counts, source=low, target=high).tidy()
+        """Add a pair, unless it is there in another order of the records or the other way."""
+        keys = [input_key(np.sort(x)) for x in candidate.inputs]
+        if keys[0] != keys[1]:
+            found.setdefault(frozenset(keys), candidate)
 
 
 def _stepped(pair: ScorePair, rng: np.random.Generator) -> ScorePair:
@@ -238,3 +210,29 @@ def _coarse(pair: ScorePair, bins: int, low: float, high: float) -> ScorePair:
     share = (pair.positions - low) / (high - low)
     middles = (np.minimum(np.floor(share * bins), bins - 1) + 0.5) / bins
     return replace(pair, positions=low + (high - low) * middles).tidy()
+
+
+def sizes_beside(asked: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the sizes to try where some are asked for: those, small ones, and the first made odd.
+
+    Examples
+    --------
+    >>> sizes_beside((100, 500))
+    (100, 500, 1, 2, 3, 101, 5, 10, 20)
+    """
+    odd = asked[0] + 1 - asked[0] % 2
+    return tuple(dict.fromkeys((*asked, *SMALL_SIZES[:3], odd, *SMALL_SIZES[3:])))
+
+
+def crossed(lists: Sequence[Iterable[T]]) -> Iterator[T]:
+    """Yield the items of several lists as a hyperbolic cross: item i of list j by (i + 1)·(j + 1).
+
+    Examples
+    --------
+    >>> list(crossed(["abc", "de"]))
+    ['a', 'b', 'd', 'c', 'e']
+    """
+    keyed = [
+        ((i + 1) * (j + 1), j, item) for j, each in enumerate(lists) for i, item in enumerate(each)
+    ]
+    yield from (item for _, _, item in sorted(keyed, key=lambda entry: entry[:2]))

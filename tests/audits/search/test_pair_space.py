@@ -11,8 +11,9 @@ from dpcp_audit.audits.search.pair_space import (
     input_from_data,
     input_key,
 )
+from dpcp_audit.audits.search.record_orders import RecordOrder
 from dpcp_audit.audits.search.record_pairs import RecordPairs, ValuePairs
-from dpcp_audit.audits.search.score_pairs import ScorePairs
+from dpcp_audit.audits.search.score_pairs import ScorePairs, sizes_beside
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.neighbours import Neighbours, Relation
 from dpcp_audit.zoo.broken_quantiles import gaps
@@ -28,7 +29,9 @@ def test_the_first_pair_is_the_worst_of_a_bisection_of_known_rank() -> None:
 def test_the_split_is_found_where_the_rank_is_not_known() -> None:
     mechanism = PCOQS(alpha=0.3, rho=50.0)
     rng = np.random.default_rng(0)
-    found = ScorePairs(sizes=(80,)).balanced(lambda x, m: mechanism.sample(x, m, rng=rng))
+    found = ScorePairs(sizes=(80,)).balanced(
+        lambda x, m: mechanism.sample(x, m, rng=rng), outputs=11
+    )
     splits = [int((candidate.scores.scores[0][:-1] == 0).sum()) for candidate in found]
     assert abs(splits[0] - (mechanism.rank(80) - 1)) <= 1
 
@@ -36,7 +39,7 @@ def test_the_split_is_found_where_the_rank_is_not_known() -> None:
 def test_a_crowd_in_the_middle_is_split_where_the_output_leaves_it() -> None:
     """Of 20 scores with the rank 19, 17 at 0 make the gaps below and above the crowd as likely."""
     rng = np.random.default_rng(0)
-    pairs = ScorePairs(sizes=(20,)).balanced(lambda x, m: gaps(x, size=m, rng=rng))
+    pairs = ScorePairs(sizes=(20,)).balanced(lambda x, m: gaps(x, size=m, rng=rng), outputs=11)
     crowds = [pair.scores for pair in pairs if "a crowd" in pair.family]
     below = [pair for pair in crowds if pair.source == 1.0]
     assert any(int(pair.counts[pair.positions == 0].sum()) in (16, 17, 18) for pair in below)
@@ -50,14 +53,45 @@ def test_the_score_that_comes_out_moves() -> None:
     def fortieth(scores, size) -> np.ndarray:
         return np.full(size, np.sort(scores)[39])
 
-    pairs = list(ScorePairs(sizes=(50,)).balanced(fortieth))
+    pairs = list(ScorePairs(sizes=(50,)).balanced(fortieth, outputs=11))
     moved = [pair.scores for pair in pairs if pair.family == "the score that comes out moves"]
     assert [pair.source for pair in moved] == pytest.approx([39.5 / 50] * 2)
     assert [pair.target for pair in moved] == pytest.approx([0.8, 0.0])
 
 
 def test_nothing_turns_where_outputs_are_vectors() -> None:
-    assert not list(ScorePairs(sizes=(8,)).balanced(lambda x, m: np.zeros((m, len(x)))))
+    assert not list(ScorePairs(sizes=(8,)).balanced(lambda x, m: np.zeros((m, len(x))), outputs=11))
+
+
+def test_the_first_pairs_are_of_all_orders_and_small_sizes() -> None:
+    first = ScorePairs(sizes=sizes_beside((100, 500))).candidates()[:40]
+    assert {pair.scores.order for pair in first} == set(RecordOrder)
+    assert {pair.scores.size for pair in first} >= {100, 500, 1, 2, 3, 101}
+    assert len({pair.family for pair in first}) > 10
+
+
+def test_pairs_without_ties_keep_what_moves() -> None:
+    space = ScorePairs(sizes=(40,))
+    for candidate in space.candidates():
+        untied = space.untied(candidate)
+        assert (untied is None) == (not candidate.scores.tied)
+        if untied is None:
+            continue
+        moved = candidate.scores.source, candidate.scores.target
+        assert (untied.scores.source, untied.scores.target) == moved
+        for x in untied.inputs:
+            assert np.unique(x).size == x.size == 40
+            assert x.min() >= 0
+            assert x.max() <= 1
+
+
+def test_the_pairs_beside_one_have_a_score_or_two_elsewhere() -> None:
+    space = ScorePairs(sizes=(10,))
+    (candidate,) = [
+        pair for pair in space.candidates() if pair.family.startswith("split at the rank, one")
+    ]
+    counts = [pair.scores.counts.tolist() for pair in space.beside(candidate)]
+    assert sorted(counts) == [[3, 6], [4, 5], [6, 3], [7, 2]]
 
 
 @pytest.mark.parametrize("space", [ScorePairs(), RecordPairs(), ValuePairs(n_values=5)])

@@ -1,0 +1,30 @@
+"""What a search has covered, in words: families of pairs, sizes and orders of the records."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dpcp_audit.audits.search.pair_space import Candidate
+
+_MOST_SIZES = 12
+
+
+def extent(tried: Sequence[Candidate]) -> str:
+    """Return how many pairs were tried and, of scores, of what families, sizes and orders."""
+    pairs = f"{len(tried)} pairs of neighbours tried"
+    scores = [each.scores for each in tried if each.scores is not None]
+    if not scores:
+        return pairs
+    families = {each.family.removeprefix("near: ").removeprefix("untied: ") for each in tried}
+    sizes = sorted({pair.size for pair in scores})
+    shown = ", ".join(map(str, sizes))
+    if len(sizes) > _MOST_SIZES:
+        shown = f"{len(sizes)} sizes from {sizes[0]} to {sizes[-1]}"
+    orders = sorted({str(pair.order) for pair in scores})
+    return (
+        f"{pairs}, of {len(families)} families, at n = {shown}, with the record that moves "
+        f"{', '.join(orders)}"
+    )

@@ -1,0 +1,113 @@
+"""Bugs on few pairs, or in few events, that 20,000 draws refute; and their correct twins."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from support import blind_spots
+from support.blackbox import search
+
+from dpcp_audit.audits.search.record_pairs import ValuePairs
+from dpcp_audit.checks import Context
+from dpcp_audit.frontends.function_checks import DEFAULT_DRAWS, spec_of
+from dpcp_audit.guarantees import ZCDP, ApproxDP, LocalDP, PureDP
+from dpcp_audit.results import Verdict
+from dpcp_audit.target_checks.target_rows import TargetPrivacy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpcp_audit.guarantees import PrivacyGuarantee
+
+pytestmark = pytest.mark.known_bad
+
+PURE, DELTA, LOCAL = PureDP(1.0), ApproxDP(1.0, 1e-5), LocalDP(1.0)
+CALIBRATOR: dict[str, Any] = {"kind": "calibrator", "n": [20]}
+RANDOMIZER: dict[str, Any] = {"kind": "randomizer", "domain": 10}
+CASES: dict[str, tuple[Callable[[bool], Any], PrivacyGuarantee, dict[str, Any]]] = {
+    "sparse-vector": (blind_spots.sparse_vector, PURE, {}),
+    "first-record": (blind_spots.heavier_record(lambda n: 0), PURE, {"n": [50]}),
+    "record-17": (blind_spots.heavier_record(lambda n: 17), PURE, {}),
+    "middle-record": (blind_spots.heavier_record(lambda n: n // 2), PURE, {"n": [100]}),
+    "ties-refused": (blind_spots.refuses_ties, PURE, {"n": [100, 20]}),
+    "odd-n": (blind_spots.less_noise_where(lambda s: len(s) % 2 == 1), PURE, {"n": [100, 500]}),
+    "tiny-n": (blind_spots.less_noise_where(lambda s: len(s) <= 2), PURE, {"n": [100, 500]}),
+    "several-atoms": (
+        blind_spots.less_noise_where(lambda s: 3 <= len(np.unique(s)) <= 6),
+        PURE,
+        {"n": [100]},
+    ),
+    "isolated-score": (
+        blind_spots.less_noise_where(
+            lambda s: len(s) > 30 and np.count_nonzero((s > 0.1) & (s < 0.9)) == 1
+        ),
+        PURE,
+        {},
+    ),
+    "granularity": (blind_spots.granular, PURE, {"n": [100]}),
+    "trailing-digits": (blind_spots.trailing_digits, PURE, {"n": [100]}),
+    "middle-digit": (blind_spots.middle_digit, PURE, {"n": [100]}),
+    "last-bit": (blind_spots.last_bit_of_sum, PURE, {"n": [100]}),
+    "any-score": (blind_spots.any_score, PURE, {"n": [20]}),
+    "the-largest": (blind_spots.the_largest, DELTA, {"n": [100]}),
+    "many-rare-values": (blind_spots.many_rare_values, DELTA, {"n": [100]}),
+    "early-stop": (blind_spots.stops_early, ZCDP(0.5), {"alpha": 0.1}),
+    "infinite": (blind_spots.infinite_of_one, PURE, {"n": [50]}),
+    "truncated": (blind_spots.truncated, PURE, {"n": [50]}),
+    "fullest-bin": (blind_spots.shown_histogram, PURE, {"n": [100]}),
+    "missing-class": (blind_spots.missing_class, PURE, CALIBRATOR),
+    "first-of-records": (blind_spots.first_record_of, PURE, CALIBRATOR),
+    "first-of-labels": (
+        blind_spots.first_record_of,
+        PURE,
+        CALIBRATOR | {"neighbours": "one-label"},
+    ),
+    "one-value": (blind_spots.one_value_kept, LOCAL, RANDOMIZER),
+}
+
+
+def verdict(name: str, seed: int, *, correct: bool, level: float = 1e-3) -> Verdict:
+    twins, claim, options = CASES[name]
+    given = {
+        "vectorised": True,
+        "trace": False,
+        "draws": 3000 if correct else DEFAULT_DRAWS,
+    } | options
+    spec = spec_of(twins(correct), (claim,), given, file=None)
+    audit = TargetPrivacy(spec=spec, guarantee=claim)
+    return audit(Context(seed=seed, name=name, significance=level)).verdict
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_bug_that_few_pairs_or_events_show_is_found(name: str) -> None:
+    assert verdict(name, 0, correct=False) is Verdict.REFUTED
+
+
+@pytest.mark.study
+@pytest.mark.parametrize("seed", range(1, 6))
+@pytest.mark.parametrize("name", CASES)
+def test_it_is_found_at_other_seeds(name: str, seed: int) -> None:
+    assert verdict(name, seed, correct=False) is Verdict.REFUTED
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("name", CASES)
+def test_its_correct_twin_is_not_refuted(name: str) -> None:
+    """False alarm at most 24 × 1e-7."""
+    assert verdict(name, 0, correct=True, level=1e-7) is not Verdict.REFUTED
+
+
+@pytest.mark.parametrize(
+    "leak",
+    [
+        blind_spots.scattered_numbers,
+        pytest.param(blind_spots.scattered_vectors, marks=pytest.mark.study),
+    ],
+)
+def test_ten_thousand_scattered_outcomes_are_told_apart(leak: Callable[[bool], Any]) -> None:
+    """Numbers that are not whole, and vectors: 20,000 outputs, at most 10,000 of either input."""
+    pairs, claim = ValuePairs(n_values=2), LocalDP(0.2)
+    assert search(leak(False), claim, pairs, draws=20_000).verdict is Verdict.REFUTED
+    assert search(leak(True), claim, pairs, draws=20_000).verdict is not Verdict.REFUTED
