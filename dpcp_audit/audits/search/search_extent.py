@@ -25,6 +25,6 @@ def extent(tried: Sequence[Candidate]) -> str:
         shown = f"{len(sizes)} sizes from {sizes[0]} to {sizes[-1]}"
     orders = sorted({str(pair.order) for pair in scores})
     return (
-        f"{pairs}, of {len(families)} families, at n = {shown}, with the record that moves "
-        f"{', '.join(orders)}"
+        f"{pairs} with the changed record {', '.join(orders)}, of {len(families)} families at "
+        f"n = {shown}"
     )

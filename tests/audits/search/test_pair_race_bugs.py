@@ -11,7 +11,7 @@ from support.blackbox import search
 
 from dpcp_audit.audits.search.record_pairs import ValuePairs
 from dpcp_audit.checks import Context
-from dpcp_audit.frontends.function_checks import DEFAULT_DRAWS, spec_of
+from dpcp_audit.frontends.function_checks import spec_of
 from dpcp_audit.guarantees import ZCDP, ApproxDP, LocalDP, PureDP
 from dpcp_audit.results import Verdict
 from dpcp_audit.target_checks.target_rows import TargetPrivacy
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.known_bad
 
+DEFAULT_DRAWS = 20_000
 PURE, DELTA, LOCAL = PureDP(1.0), ApproxDP(1.0, 1e-5), LocalDP(1.0)
 CALIBRATOR: dict[str, Any] = {"kind": "calibrator", "n": [20]}
 RANDOMIZER: dict[str, Any] = {"kind": "randomizer", "domain": 10}
