@@ -9,7 +9,7 @@ from dpcp_audit.guarantees import ZCDP, ApproxDP, LocalDP, PureDP, RenyiDP
 
 if TYPE_CHECKING:
     from dpcp_audit.guarantees import PrivacyGuarantee
-    from dpcp_audit.tracing.pair_traces import LineLoss
+    from dpcp_audit.tracing.line_losses import LineLoss
 
 _NORMAL, _LAPLACE = "normal", "laplace"
 
@@ -37,7 +37,7 @@ def line_sentence(guarantee: PrivacyGuarantee, line: LineLoss) -> str:
     Examples
     --------
     >>> from dpcp_audit.results import SourceLocation
-    >>> from dpcp_audit.tracing.pair_traces import LineLoss
+    >>> from dpcp_audit.tracing.line_losses import LineLoss
     >>> line = LineLoss(
     ...     location=SourceLocation(file="mine.py", line=17), draws=10.0, law="normal", scale=1.0,
     ...     sensitivity=1.0, mean_loss=2.9, largest_loss=1.1, share=1.0,

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
     from dpcp_audit.mechanisms.laws import FinitePair
     from dpcp_audit.results import SourceLocation
-    from dpcp_audit.tracing.pair_traces import LineLoss, PairTrace, Remark
+    from dpcp_audit.tracing.line_losses import LineLoss
+    from dpcp_audit.tracing.pair_traces import PairTrace, Remark
 
 _SIGNIFICANCE = 0.05
 _LINES_NOTE = (

@@ -8,7 +8,7 @@ of cannot be used again.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from dpcp_audit.tracing.noise_laws import (
     EXPONENTIAL,
@@ -17,20 +17,34 @@ from dpcp_audit.tracing.noise_laws import (
     UNIFORM,
     CategoricalLaw,
 )
-from dpcp_audit.tracing.traced_numbers import Traced
+from dpcp_audit.tracing.traced_numbers import NumberPath, Traced
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dpcp_audit.tracing.draws import NoiseDraw
     from dpcp_audit.tracing.noise_laws import NoiseLaw
-    from dpcp_audit.tracing.path_runs import PathRun
+    from dpcp_audit.tracing.trace_errors import Line
 
 _COIN = CategoricalLaw((0.5, 0.5))
 _SLACK = 1e-12
 
 
-def made(path: PathRun, name: str, number: Traced) -> Traced | None:
+class DrawPath(NumberPath, Protocol):
+    """The path that a draw belongs to, to which draws can be added."""
+
+    live: ClassVar[bool]
+    values: bool
+    halves: dict[NoiseDraw, tuple[NoiseDraw, NoiseDraw]]
+
+    def new_draw(
+        self, law: NoiseLaw | None, name: str, line: Line, standard: float = ..., /
+    ) -> NoiseDraw:
+        """Add a draw, with its Z where that is known."""
+        ...
+
+
+def made(path: DrawPath, name: str, number: Traced) -> Traced | None:
     """Return a function of a number as a number with a draw of its own; None where it has none.
 
     Parameters
@@ -44,7 +58,7 @@ def made(path: PathRun, name: str, number: Traced) -> Traced | None:
     return _MADE[name](path, number, draw)
 
 
-def product(path: PathRun, first: Traced, second: Traced) -> Traced | None:
+def product(path: DrawPath, first: Traced, second: Traced) -> Traced | None:
     """Return a fair sign times an exponential draw as a Laplace draw; None of other products."""
     for sign, size in ((first, second), (second, first)):
         coin, draw = _single(sign), _single(size, law=EXPONENTIAL)
@@ -68,12 +82,12 @@ def _single(number: Traced, law: NoiseLaw | None = None) -> NoiseDraw | None:
     return None if seen or (law is not None and draw.law is not law) else draw
 
 
-def _new(path: PathRun, law: NoiseLaw, draw: NoiseDraw, standard: float) -> NoiseDraw:
+def _new(path: DrawPath, law: NoiseLaw, draw: NoiseDraw, standard: float) -> NoiseDraw:
     draw.settled = True
     return path.new_draw(law, draw.name, draw.line, standard)
 
 
-def _log(path: PathRun, number: Traced, draw: NoiseDraw) -> Traced | None:
+def _log(path: DrawPath, number: Traced, draw: NoiseDraw) -> Traced | None:
     """Return log of a number that is uniform from 0, or exponential."""
     law: NoiseLaw
     first, width = number.offset, number.terms[draw]
@@ -88,11 +102,11 @@ def _log(path: PathRun, number: Traced, draw: NoiseDraw) -> Traced | None:
     return Traced(path, value, offset, {_new(path, law, draw, offset - value): -1.0}, pure=True)
 
 
-def _log1p(path: PathRun, number: Traced, draw: NoiseDraw) -> Traced | None:
+def _log1p(path: DrawPath, number: Traced, draw: NoiseDraw) -> Traced | None:
     return _log(path, 1 + number, draw)
 
 
-def _split(path: PathRun, number: Traced, draw: NoiseDraw) -> tuple[NoiseDraw, NoiseDraw] | None:
+def _split(path: DrawPath, number: Traced, draw: NoiseDraw) -> tuple[NoiseDraw, NoiseDraw] | None:
     """Return the size and the sign of a uniform draw, of a number that is symmetric."""
     if abs(2 * number.offset + number.terms[draw]) > _SLACK * abs(number.offset):
         return None
@@ -100,7 +114,7 @@ def _split(path: PathRun, number: Traced, draw: NoiseDraw) -> tuple[NoiseDraw, N
     return size, path.new_draw(_COIN, draw.name, draw.line, float(draw.standard > 0.5))
 
 
-def halves(path: PathRun, number: Traced, name: str) -> Traced | None:
+def halves(path: DrawPath, number: Traced, name: str) -> Traced | None:
     """Return the size or the sign of a number with a symmetric uniform draw."""
     draw = next(iter(number.terms), None)
     if draw is None or len(number.terms) != 1 or draw.law is not UNIFORM:
@@ -119,7 +133,7 @@ def halves(path: PathRun, number: Traced, name: str) -> Traced | None:
     return Traced(path, sign, -turn, {coin: 2 * turn}, pure=True)
 
 
-def _halved(path: PathRun, number: Traced, draw: NoiseDraw, name: str) -> Traced | None:
+def _halved(path: DrawPath, number: Traced, draw: NoiseDraw, name: str) -> Traced | None:
     if draw.law is not UNIFORM:
         return None
     found = _split(path, number, draw)
@@ -129,7 +143,7 @@ def _halved(path: PathRun, number: Traced, draw: NoiseDraw, name: str) -> Traced
     return halves(path, number, name)
 
 
-_MADE: dict[str, Callable[[PathRun, Traced, NoiseDraw], Traced | None]] = {
+_MADE: dict[str, Callable[[DrawPath, Traced, NoiseDraw], Traced | None]] = {
     "log": _log,
     "log1p": _log1p,
     "absolute": lambda path, number, draw: _halved(path, number, draw, "absolute"),

@@ -10,11 +10,11 @@ import numpy as np
 
 from dpcp_audit._plain_data import is_record, is_sequence
 from dpcp_audit._types import is_array
-from dpcp_audit.tracing.path_runs import SAME
+from dpcp_audit.tracing.forced_runs import SAME
 from dpcp_audit.tracing.step_numbers import StepNumber
 from dpcp_audit.tracing.trace_errors import UnfollowableError
-from dpcp_audit.tracing.traced_arrays import values_of
 from dpcp_audit.tracing.traced_numbers import Traced
+from dpcp_audit.tracing.traced_values import values_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

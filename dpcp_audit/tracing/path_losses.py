@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcp_audit.tracing.forced_runs import SAME, ForcedRun
 from dpcp_audit.tracing.noise_laws import UNIFORM
 from dpcp_audit.tracing.observations import SEED, Seen
 from dpcp_audit.tracing.output_atoms import same_atoms
 from dpcp_audit.tracing.path_likelihood import log_likelihoods
-from dpcp_audit.tracing.path_runs import SAME, ForcedRun, SampledRun
+from dpcp_audit.tracing.path_runs import SampledRun
 from dpcp_audit.tracing.trace_errors import (
     NeedsValuesError,
     PathDivergedError,

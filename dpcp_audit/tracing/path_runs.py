@@ -1,7 +1,7 @@
 """One path through the target: what it draws, what it is let to see, and how that is decided.
 
-``SampledRun`` draws from a generator and sees what an untraced run would. ``ForcedRun`` replays
-the observations of another path. Both keep, for every draw, what the observations leave of it.
+``SampledRun`` draws from a generator and sees what an untraced run would. Every run keeps, for each
+draw, what the observations leave of it.
 """
 
 from __future__ import annotations
@@ -17,20 +17,15 @@ from dpcp_audit.tracing.draws import JoinedBit, NoiseDraw, Ordering
 from dpcp_audit.tracing.noise_laws import NORMAL
 from dpcp_audit.tracing.observations import Observation, Seen
 from dpcp_audit.tracing.source_lines import target_line
-from dpcp_audit.tracing.trace_errors import (
-    NeedsValuesError,
-    PathDivergedError,
-    UnfollowableError,
-)
+from dpcp_audit.tracing.trace_errors import NeedsValuesError, UnfollowableError
 from dpcp_audit.tracing.traced_numbers import Terms, Traced
+from dpcp_audit.tracing.traced_values import values_of
 
 if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray
     from dpcp_audit.tracing.noise_laws import NoiseLaw
     from dpcp_audit.tracing.trace_errors import Line
 
-SAME = 1e-12
-"""Relative difference, by rounding, up to which two settled numbers are the same."""
 MOST_NUMBERS = 100_000
 """Draws of one run that are followed; a run that draws without end is ended by it."""
 
@@ -252,7 +247,7 @@ class PathRun:
         line = target_line()
         forms = [each for each in numbers if isinstance(each, Traced)]
         if self.closed or self.values or any(_is_discrete(each) for each in forms):
-            found_values = [traced_arrays.values_of(each) for each in numbers]
+            found_values = [values_of(each) for each in numbers]
             return found_values.index(max(found_values) if largest else min(found_values))
         for form in forms:
             self._require_open(folded(form)[1], line)
@@ -365,58 +360,6 @@ class SampledRun(PathRun):
         return asked.plain
 
 
-class ForcedRun(PathRun):
-    """A replay, on other data, of the observations of a path.
-
-    Parameters
-    ----------
-    transcript : sequence of Observation
-        What the program is to see.
-    """
-
-    def __init__(self, transcript: Sequence[Observation], *, values: bool = False) -> None:
-        super().__init__(values=values)
-        self.transcript = transcript
-        self.moved: list[tuple[Line, Line]] = []
-
-    def chosen(self, choice: RevealedDraw, line: Line) -> Any:
-        """Return what the other path saw."""
-        entry = self._next(Seen.CHOICE, (len(self.draws),), line)
-        if entry.key[0] != choice.name:
-            raise PathDivergedError(f"{choice.name} is drawn in place of {entry.key[0]}", line)
-        if choice.key is not None and entry.key != (choice.name, choice.key):
-            raise UnfollowableError(f"the parameters of {choice.name} depend on the data", line)
-        return entry.result
-
-    def decided(self, asked: Question) -> Any:
-        """Return what the other path saw."""
-        found = asked.found
-        entry = self._next(found.kind, found.draws, found.line)
-        result = entry.result
-        if found.kind is Seen.SETTLED and not _same(found.offset, float(result)):
-            raise PathDivergedError(
-                f"a number that the noise seen so far settles is {found.offset:.6g} "
-                f"in place of {float(result):.6g}",
-                found.line,
-            )
-        self.seen.append(found.with_result(result))
-        return result
-
-    def _next(self, kind: Seen, draws: tuple[int, ...], line: Line) -> Observation:
-        if len(self.seen) >= len(self.transcript):
-            raise PathDivergedError("more is observed", line)
-        entry = self.transcript[len(self.seen)]
-        if entry.kind is not kind or entry.draws != draws:
-            raise PathDivergedError(
-                f"a {kind} of {len(draws)} draws in place of a {entry.kind} of "
-                f"{len(entry.draws)} at line {entry.line[1]}",
-                line,
-            )
-        if entry.line != line:
-            self.moved.append((entry.line, line))
-        return entry
-
-
 def folded(number: Traced) -> tuple[float, Terms]:
     """Return the offset and the terms of a number, with the draws that are known in the offset."""
     offset, terms = number.offset, number.terms
@@ -441,7 +384,3 @@ _EXACT = frozenset({Ordering.EQUAL, Ordering.NOT_EQUAL})
 
 def _is_discrete(number: Traced) -> bool:
     return any(draw.law is not None and draw.law.discrete for draw in number.terms)
-
-
-def _same(first: float, second: float) -> bool:
-    return first == second or abs(first - second) <= SAME * max(1.0, abs(first), abs(second))

@@ -15,14 +15,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from dpcp_audit._plain_data import is_list
 from dpcp_audit.tracing.step_numbers import StepNumber, inverted, mapped
 from dpcp_audit.tracing.traced_numbers import Traced, is_plain
+from dpcp_audit.tracing.traced_values import traced_in, values_in, values_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from dpcp_audit.tracing.traced_numbers import NumberPath
+    from collections.abc import Callable
 
 
 class TracedArray(np.ndarray):
@@ -107,32 +105,6 @@ class TracedArray(np.ndarray):
 def traced_array(numbers: Any) -> TracedArray:
     """Return an array of objects as one that NumPy's functions do not take apart."""
     return np.asarray(numbers, dtype=object).view(TracedArray)
-
-
-def values_of(value: Any) -> Any:
-    """Return plain data in place of traced data: the values are read."""
-    if isinstance(value, Traced):
-        return value.read()
-    if isinstance(value, np.ndarray):
-        if value.dtype != object:
-            return value.view(np.ndarray)
-        plain = [values_of(each) for each in value.ravel().tolist()]
-        return np.array(plain).reshape(value.shape) if plain else np.zeros(value.shape)
-    if is_list(value) or isinstance(value, tuple):
-        return type(value)(values_of(each) for each in cast("list[Any]", value))
-    return value
-
-
-def traced_in(value: Any) -> Iterator[Traced]:
-    """Yield the traced numbers in arrays, lists and tuples."""
-    if isinstance(value, Traced):
-        yield value
-    elif isinstance(value, np.ndarray):
-        if value.dtype == object:
-            yield from traced_in(value.ravel().tolist())
-    elif isinstance(value, list | tuple):
-        for each in cast("list[Any]", value):
-            yield from traced_in(each)
 
 
 def apply_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: Any) -> Any:
@@ -243,11 +215,6 @@ def _shape_of(value: Any) -> tuple[int, ...]:
         shape: tuple[int, ...] = value.shape
         return shape
     return () if isinstance(value, Traced) else np.shape(value)
-
-
-def values_in(kwargs: Any) -> dict[str, Any]:
-    """Return keyword arguments with the values of those that are traced, read."""
-    return {key: values_of(value) for key, value in kwargs.items()}
 
 
 def _objects(value: Any) -> Any:
@@ -416,8 +383,3 @@ tensordot tile transpose vdot vsplit vstack where
 """
 _MOVING = frozenset(_MOVES.split())
 """Functions that only move elements, or add, multiply and compare them."""
-
-
-def observer_of(numbers: Any) -> NumberPath | None:
-    """Return the path of the first traced number, if there is one."""
-    return next((each.path for each in traced_in(numbers)), None)

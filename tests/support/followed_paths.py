@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from dpcp_audit.tracing.forced_runs import ForcedRun
 from dpcp_audit.tracing.path_likelihood import log_likelihoods
-from dpcp_audit.tracing.path_runs import ForcedRun, SampledRun
+from dpcp_audit.tracing.path_runs import SampledRun
 from dpcp_audit.tracing.target_calls import TracedTarget
 
 

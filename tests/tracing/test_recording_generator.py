@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpcp_audit.tracing.forced_runs import ForcedRun
 from dpcp_audit.tracing.patched_randomness import recorded_globals
-from dpcp_audit.tracing.path_runs import ForcedRun, SampledRun
+from dpcp_audit.tracing.path_runs import SampledRun
 from dpcp_audit.tracing.recording_generator import RecordingGenerator
 from dpcp_audit.tracing.trace_errors import PathDivergedError, UnfollowableError
-from dpcp_audit.tracing.traced_arrays import values_of
+from dpcp_audit.tracing.traced_values import values_of
 
 
 def shuffled(rng) -> Any:

@@ -17,7 +17,7 @@ from dpcp_audit.neighbours import Neighbours, Relation
 from dpcp_audit.results import Claim, Source, SourceLocation, Verdict
 from dpcp_audit.rows import Row
 from dpcp_audit.tracing.loss_samples import MeanEstimate
-from dpcp_audit.tracing.pair_traces import LineLoss, PairTrace, Remark, trace_target
+from dpcp_audit.tracing.pair_traces import PairTrace, Remark, trace_target
 from dpcp_audit.tracing.target_calls import TracedTarget
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from dpcp_audit.frontends.python_api.result import Result
     from dpcp_audit.guarantees import PrivacyGuarantee
     from dpcp_audit.mechanisms.laws import FinitePair
+    from dpcp_audit.tracing.line_losses import LineLoss
     from dpcp_audit.tracing.loss_samples import LossSample
 
 DEFAULT_DRAWS = 1000

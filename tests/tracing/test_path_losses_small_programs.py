@@ -18,10 +18,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpcp_audit.tracing.forced_runs import ForcedRun
 from dpcp_audit.tracing.output_atoms import atoms_of, same_atoms
 from dpcp_audit.tracing.path_likelihood import log_likelihoods
 from dpcp_audit.tracing.path_losses import require_replay
-from dpcp_audit.tracing.path_runs import ForcedRun, SampledRun
+from dpcp_audit.tracing.path_runs import SampledRun
 from dpcp_audit.tracing.path_tree import pair_of, release_law
 from dpcp_audit.tracing.target_calls import TracedTarget
 from dpcp_audit.tracing.trace_errors import NeedsValuesError, UnfollowableError

@@ -1,0 +1,197 @@
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
+# pyright: reportUnknownParameterType=false, reportIncompatibleMethodOverride=false
+"""A NumPy generator whose choices are revealed as they are made.
+
+Indices, choices and permutations are revealed with their probability. Any other draw is revealed
+too, and is good for both inputs only where its parameters are the same.
+"""
+
+from __future__ import annotations
+
+import math
+import pickle
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcp_audit.tracing.drawn_shapes import drawn_shape
+from dpcp_audit.tracing.listed_draws import (
+    MOST_OPTIONS,
+    all_tuples,
+    choice_log_mass,
+    no_options,
+    uniform_log_mass,
+)
+from dpcp_audit.tracing.noise_laws import CategoricalLaw
+from dpcp_audit.tracing.observations import SEED
+from dpcp_audit.tracing.path_runs import RevealedDraw
+from dpcp_audit.tracing.source_lines import target_line
+from dpcp_audit.tracing.step_numbers import StepNumber
+from dpcp_audit.tracing.traced_arrays import traced_array
+from dpcp_audit.tracing.traced_values import traced_in, values_in, values_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dpcp_audit._types import FloatArray
+    from dpcp_audit.tracing.path_runs import PathRun
+
+_MANY_SEEDS = 2**31
+"""Whole numbers below at least so many may seed another generator."""
+
+
+class RevealingGenerator(np.random.Generator):
+    """A generator that tells a path what it draws.
+
+    Parameters
+    ----------
+    path : PathRun
+        The run that its draws belong to.
+    source : Generator
+        What draws; its stream is that of an untraced run.
+    """
+
+    def __init__(self, path: PathRun, source: np.random.Generator) -> None:
+        super().__init__(source.bit_generator)
+        self.path = path
+        self.source = source
+
+    def integers(
+        self,
+        low: Any,
+        high: Any = None,
+        size: Any = None,
+        dtype: Any = np.int64,
+        endpoint: Any = False,  # noqa: FBT002  (as NumPy has it)
+    ) -> Any:
+        """NoiseDraw whole numbers, revealed as they are drawn."""
+        low, high = values_of(low), values_of(high)
+        first, last = (0, low) if high is None else (low, high)
+        if self.path.symbolic and np.ndim(first) == np.ndim(last) == 0:
+            width = int(last) + bool(endpoint) - int(first)
+            return first + self._picked("integers", width, None, size)
+        if np.ndim(first) or np.ndim(last):
+            return self.reveal_other(
+                "integers", (low, high, size), {"dtype": dtype, "endpoint": endpoint}
+            )
+        stop = int(last) + bool(endpoint)
+        count = max(1, stop - int(first))
+        found = self._reveal(
+            SEED if count >= _MANY_SEEDS else "integers",
+            lambda: self.source.integers(low, high, size, dtype, endpoint),
+            lambda found: uniform_log_mass(found, int(first), stop, count),
+            lambda: all_tuples(range(int(first), stop), size, dtype),
+        )
+        if count >= _MANY_SEEDS:
+            self.path.seeds.update(np.ravel(found).tolist())
+        return found
+
+    def choice(  # noqa: PLR0917  (as NumPy has it)
+        self,
+        a: Any,
+        size: Any = None,
+        replace: Any = True,  # noqa: FBT002
+        p: Any = None,
+        axis: int = 0,
+        shuffle: Any = True,  # noqa: FBT002
+    ) -> Any:
+        """NoiseDraw elements; their places are revealed as they are drawn."""
+        count = int(values_of(a)) if np.ndim(a) == 0 else np.shape(a)[axis]
+        weights = None if p is None else np.asarray(values_of(p), dtype=np.float64)
+        if self.path.symbolic and replace and np.ndim(a) <= 1:
+            listed = None if np.ndim(a) == 0 else np.asarray(a).tolist()
+            return self._picked("choice", count, weights, size, listed)
+        if not replace and weights is not None and size is not None:
+            places = self.reveal_other(
+                "choice", (count, size, replace, weights), {"shuffle": shuffle}
+            )
+        else:
+            places = self._reveal(
+                "choice",
+                lambda: self.source.choice(count, size, replace, weights, shuffle=shuffle),
+                lambda found: choice_log_mass(found, count, weights, replace=replace),
+                lambda: all_tuples(range(count), size, np.int64, distinct=not replace),
+            )
+        return places if np.ndim(a) == 0 else _taken(a, places, axis)
+
+    def permutation(self, x: Any, axis: int = 0) -> Any:
+        """NoiseDraw an order, revealed as it is drawn."""
+        if np.ndim(x) == 0:
+            return self._order(int(values_of(x)))
+        return _taken(x, self._order(np.shape(x)[axis]), axis)
+
+    def shuffle(self, x: Any, axis: int = 0) -> None:
+        """Shuffle in place, in an order that is revealed."""
+        order = self._order(np.shape(x)[axis] if isinstance(x, np.ndarray) else len(x))
+        if isinstance(x, np.ndarray):
+            x[...] = np.take(x, order, axis=axis)
+        else:
+            x[:] = [x[place] for place in order]
+
+    def among(self, name: str, values: Sequence[Any], masses: FloatArray) -> Any:
+        """NoiseDraw one of the values, revealed as it is drawn."""
+        listed = list(values)
+
+        def log_mass(found: Any) -> float:
+            mass = math.fsum(m for v, m in zip(listed, masses, strict=True) if v == found)
+            return math.log(mass) if mass > 0 else -math.inf
+
+        return self._reveal(
+            name,
+            lambda: listed[int(self.source.choice(len(listed), p=masses))],
+            log_mass,
+            lambda: list(dict.fromkeys(listed)),
+        )
+
+    def _reveal(self, *parts: Any) -> Any:
+        return self.path.choose(RevealedDraw(*parts))
+
+    def _picked(
+        self,
+        name: str,
+        count: int,
+        weights: FloatArray | None,
+        size: Any,
+        values: Sequence[Any] | None = None,
+    ) -> Any:
+        """Return independent choices, each for all that may be drawn."""
+        if count > MOST_OPTIONS:
+            return no_options()
+        masses = np.full(count, 1 / count) if weights is None else weights
+        shape, line = drawn_shape((), size), target_line()
+        law = CategoricalLaw(tuple((masses / masses.sum()).tolist()))
+        listed = range(len(masses)) if values is None else values
+        cuts = tuple(k + 0.5 for k in range(len(masses) - 1))
+        numbers = np.empty(shape or (), dtype=object)
+        for place in np.ndindex(numbers.shape):
+            draw = self.path.new_draw(law, name, line)
+            numbers[place] = StepNumber(draw, cuts, tuple(listed))
+        return numbers[()] if shape is None else traced_array(numbers)
+
+    def _order(self, count: int) -> Any:
+        return self._reveal(
+            "permutation",
+            lambda: self.source.permutation(count),
+            lambda found: -math.lgamma(len(found) + 1) if len(found) == count else -math.inf,
+            lambda: all_tuples(range(count), count, np.int64, distinct=True),
+        )
+
+    def reveal_other(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Reveal a draw of a law that is not followed, for parameters that are the same."""
+        plain, keywords = values_of(args), values_in(kwargs)
+        method: Any = getattr(self.source, name)
+        key = pickle.dumps((plain, keywords))
+        self.path.outside.setdefault(name, target_line())
+        return self._reveal(
+            name, lambda: method(*plain, **keywords), lambda _: 0.0, no_options, key
+        )
+
+
+def _taken(a: Any, places: Any, axis: int) -> Any:
+    """Return elements; of traced ones too."""
+    if isinstance(a, np.ndarray):
+        return np.take(a, places, axis=axis)
+    if next(traced_in(a), None) is not None:
+        return a[int(places)] if np.ndim(places) == 0 else traced_array(a)[places]
+    return np.take(np.asarray(a), places, axis=axis)
