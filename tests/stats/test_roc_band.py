@@ -132,3 +132,11 @@ def test_a_single_cell_tells_nothing_apart() -> None:
 def test_counts_that_are_none_are_refused(first, second, named) -> None:
     with pytest.raises(ValueError, match=named):
         roc_band(first, second, significance=0.1)
+
+
+def test_a_cell_without_counts_adds_nothing() -> None:
+    plain = roc_band([600, 300, 100], [100, 300, 600], significance=0.05)
+    empty = roc_band([600, 0, 300, 100], [100, 0, 300, 600], significance=0.05)
+    grid = np.linspace(0.0, 1.0, 21)
+    np.testing.assert_allclose(empty.found.at(grid), plain.found.at(grid), atol=1e-3)
+    assert (empty.most.at(grid) >= plain.most.at(grid) - 1e-12).all()
