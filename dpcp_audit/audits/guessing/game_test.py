@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcp_audit.audits import event_power
-from dpcp_audit.audits.guessing.experts import Settled, experts_for
+from dpcp_audit.audits.guessing.experts import Settled
 from dpcp_audit.audits.guessing.game_evidence import judge_game
 from dpcp_audit.audits.guessing.guesser import EASED, Guesser, Plan, Tangent
 from dpcp_audit.audits.guessing.log_odds import LogOdds
 from dpcp_audit.audits.guessing.rounds import Pools, learn, play
+from dpcp_audit.audits.guessing.smoothing import smoothed_experts
 from dpcp_audit.audits.guessing.tangents import tangents_of
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def choose_game(
     tangents = tangents_of(guarantee)
     if not tangents or len(outputs) < _FEWEST:
         return None
-    observer = Guesser(experts=experts_for(outputs, bounds=bounds))
+    observer = Guesser(experts=smoothed_experts(outputs, bounds=bounds))
     pools = Pools(outputs, neighbour_outputs, rng=np.random.default_rng([seed, 0]))
     plan = learn(pools, observer, tangents, rounds=Pools.rounds(len(outputs)))
     promise = observer.promise(plan) * np.sqrt(2)

@@ -36,11 +36,11 @@ _LOOKED_AT = 2**17
 """Rounds that experts look at."""
 _NEWS = 1.05
 """Experts learn anew once so many times the rounds are there that they have learned from."""
-_FINALISTS = 3
+_FINALISTS = 4
 _LOST = 0.25
 """Guesses, all right, must be able to refute at a quarter of the significance."""
 _SCREENING = 1500
-"""Rounds after which only the three best experts go on learning."""
+"""Rounds after which only the four best experts go on learning."""
 
 
 class Tangent(NamedTuple):

@@ -2,7 +2,8 @@
 
 A fit of steps follows the noise of the rounds it was made of; the log-odds of most mechanisms
 change slowly. The average over a fifth of the outputs, those nearest in rank, tells better where
-they exceed a claim: the bets of a Laplace release grow by a fifth faster.
+they exceed a claim: on a Laplace release bets grow by a fifth faster, and a game of 1,800 outputs
+of each input refutes 90 % of ε 54 times of 100 in place of 46.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ def test_it_follows_the_expert_that_has_been_right() -> None:
     sizes = coins + rng.laplace(size=3000)
     observer = shown(Guesser(experts=experts_for(np.zeros(2))), sizes, coins)
     observer.screen([CLAIM])
-    assert len(observer.experts) == 3
+    assert len(observer.experts) == 4
     assert isinstance(observer.experts[observer.choose([CLAIM]).expert], HalfLines | QuantileCells)
 
 
