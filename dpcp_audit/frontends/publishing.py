@@ -67,10 +67,10 @@ def watch(
         events = run(rows, settings, engine=engine, limits=limits, past=past)
         try:
             for event in stack.enter_context(closing(events)):
+                if isinstance(event, CheckFinished):  # first: what a journal holds, a report has
+                    findings[event.finding.claim.id] = event.finding
                 for listen in listeners:
                     listen(event)
-                if isinstance(event, CheckFinished):
-                    findings[event.finding.claim.id] = event.finding
                 complete = isinstance(event, RunFinished)
         except (KeyboardInterrupt, IncompleteError) as end:
             progress.note(f"{str(end) or 'interrupted'}; the reports hold what was finished")
