@@ -107,20 +107,29 @@ class TracedPrivacy:
         witness = self._witness(context)
         if not trace.followed:
             return _unknown(self.guarantee, trace, witness)
-        composed = self._composed(trace, witness)
+        significance = context.significance
+        if self.scope is Scope.TRANSCRIPT:
+            significance /= 2
+        composed = self._composed(trace, significance, witness)
         if composed is not None and composed.verdict is Verdict.REFUTED:
             return composed
         if trace.exact is not None and not isinstance(self.guarantee, GaussianDP):
             return _of_law(self.guarantee, trace, witness)
-        found = _of_paths(self.guarantee, trace, context.significance, self.scope, witness)
+        found = _of_paths(self.guarantee, trace, significance, self.scope, witness)
         return found if composed is None or found.verdict is Verdict.REFUTED else composed
 
-    def _composed(self, trace: PairTrace, witness: PlainData) -> Outcome | None:
+    def _composed(
+        self, trace: PairTrace, significance: float, witness: PlainData
+    ) -> Outcome | None:
         """Return what the noisy numbers cost, taken to be released, in the transcript's scope."""
         if self.scope is not Scope.TRANSCRIPT:
             return None
         return composed_outcome(
-            self.guarantee, trace.composed, witness=witness, tables=trace_tables(trace)
+            self.guarantee,
+            trace.composed,
+            significance=significance,
+            witness=witness,
+            tables=trace_tables(trace),
         )
 
     def _witness(self, context: Context) -> PlainData:

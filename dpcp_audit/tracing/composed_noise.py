@@ -2,14 +2,16 @@
 
 A proof by composition pays for every noisy number that the code acts on, however little the code
 lets be seen of it. On a path, draw i moves by Δᵢ between the inputs and has a scale sᵢ: a theorem
-of composition that gives the claim must allow the product of these noises, shifted by Δᵢ/sᵢ. So
-one path suffices to show that none does.
+of composition that gives the claim must allow the product of these noises, shifted by Δᵢ/sᵢ.
+Where later draws depend on earlier ones, paths may cost differently: then their mean speaks, since
+the divergence of the whole is the mean over its paths of the sum of theirs.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from collections import Counter
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from dpcp_audit.mechanisms.laws import GaussianPair, LaplacePair
@@ -18,6 +20,7 @@ from dpcp_audit.tracing.noise_laws import LAPLACE, NORMAL
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dpcp_audit._types import IntArray
     from dpcp_audit.mechanisms.laws import LawPair
     from dpcp_audit.tracing.path_losses import PathLoss
 
@@ -39,7 +42,9 @@ class ComposedNoise:
     whole : bool
         Whether the path drew nothing else that the code acted on.
     seed : int
-        Of the path that they are drawn on; it does not count in comparisons.
+        Of a path that they are drawn on; it does not count in comparisons.
+    paths : tuple of int
+        How many paths from each input draw them; it does not count in comparisons.
 
     Examples
     --------
@@ -53,6 +58,7 @@ class ComposedNoise:
     laplace: tuple[float, ...] = ()
     whole: bool = True
     seed: int = field(default=0, compare=False)
+    paths: tuple[int, ...] = field(default=(), compare=False)
 
     @property
     def pairs(self) -> list[LawPair]:
@@ -65,16 +71,28 @@ class ComposedNoise:
         """The largest loss."""
         return math.inf if self.gaussian else math.fsum(self.laplace)
 
+    @property
+    def divergence(self) -> float:
+        """The Kullback-Leibler divergence, a sum: the mean loss."""
+        laplace = (shift + math.expm1(-shift) for shift in self.laplace)
+        return self.gaussian**2 / 2 + math.fsum(laplace)
 
-def composed_noise(paths: Sequence[PathLoss], seeds: Sequence[int]) -> tuple[ComposedNoise, ...]:
-    """Return what the noises of paths cost, without repetitions.
+
+def composed_noise(
+    paths: Sequence[Sequence[PathLoss]], seeds: IntArray
+) -> tuple[ComposedNoise, ...]:
+    """Return what the noises of the paths from each input cost, without repetitions.
 
     Where something else was drawn and seen by itself, such as a sample of the rows, nothing is
     counted: of such a path other theorems speak than those of composition. Draws that were
     compared with each other are not counted either.
     """
-    found = {_product(path, seed): None for path, seed in zip(paths, seeds, strict=True)}
-    return tuple(found)
+    found = [
+        Counter(_product(*each) for each in zip(listed, row.tolist(), strict=True))
+        for listed, row in zip(paths, seeds, strict=True)
+    ]
+    together = dict.fromkeys(noise for counted in found for noise in counted)
+    return tuple(replace(each, paths=tuple(way[each] for way in found)) for each in together)
 
 
 def _product(path: PathLoss, seed: int) -> ComposedNoise:

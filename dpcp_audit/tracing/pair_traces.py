@@ -193,7 +193,7 @@ def trace_target(
         values=values,
         released=all(_is_release(path) for path in everything),
         additive=all(draw.additive for path in everything for draw in path.draws),
-        composed=composed_noise(everything, seeds.ravel().tolist()),
+        composed=composed_noise(paths, seeds),
         drawn=any(_is_drawn(path) for path in everything),
     )
 

@@ -117,6 +117,49 @@ def test_a_noisy_search_with_too_little_noise_is_refuted_in_the_transcript(
     assert right.verdict is Verdict.CONSISTENT
 
 
+_RARE = 0.02275013194817921  # Φ(−2)
+
+
+def gated(scores, *, rng, noise=1.0) -> Any:
+    """Propose, test, release: behind a gate that opens in one of 44 runs, the noise is half."""
+    scale = noise if rng.normal() < 2 else noise / 2
+    return round(scores.sum() + rng.normal(scale=scale), 1)
+
+
+@pytest.mark.known_bad
+@pytest.mark.parametrize(
+    ("guarantee", "noise"),
+    [
+        (RenyiDP(2.0, math.log((1 - _RARE) * math.exp(1) + _RARE * math.exp(4))), 1.0),
+        (
+            ApproxDP(
+                2.0,
+                (1 - _RARE) * GaussianDP(1.0).delta_at(2.0) + _RARE * GaussianDP(2.0).delta_at(2.0),
+            ),
+            1.0,
+        ),
+        (ZCDP(0.5 * (1 - _RARE) + 2 * _RARE), 1.0),
+    ],
+    ids=str,
+)
+def test_a_rare_path_that_costs_more_does_not_refute(guarantee, noise) -> None:
+    """What they draw gives the first two claims with equality. False alarms: 3 checks at 1e-6."""
+    right = outcome(gated, guarantee, scope="transcript", draws=400, noise=noise)
+    assert right.verdict is not Verdict.REFUTED
+
+
+@pytest.mark.known_bad
+@pytest.mark.parametrize("guarantee", [ZCDP(0.3), GaussianDP(0.7), RenyiDP(2.0, 0.3)], ids=str)
+def test_paths_that_cost_too_much_on_average_refute(guarantee) -> None:
+    wrong = outcome(gated, guarantee, scope="transcript", draws=400)
+    assert wrong.verdict is Verdict.REFUTED
+    assert wrong.evidence.kind is EvidenceKind.CERTIFIED
+    assert "on average" in wrong.note
+    mean = 0.5 * (1 - _RARE) + 2 * _RARE
+    true = math.sqrt(2 * mean) if isinstance(guarantee, GaussianDP) else mean
+    assert wrong.evidence.claimed < wrong.evidence.lower < true
+
+
 def test_laplace_noise_is_composed_too() -> None:
     def many(scores, *, rng, noise=1.0) -> Any:
         return [bool((scores > edge).sum() + rng.laplace(scale=noise * 4) > 3) for edge in range(4)]
