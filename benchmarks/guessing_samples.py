@@ -117,6 +117,11 @@ EQUAL: tuple[tuple[str, PrivacyGuarantee], ...] = (
     ("Gaussian", GaussianDP(1.0)),
     ("scattered", PureDP(1.0)),
 )
+BEYOND: tuple[tuple[str, PrivacyGuarantee, int], ...] = (
+    ("Gaussian", ApproxDP(1.0, 0.7 * GaussianPair(1.0).delta_at(1.0)), 2000),
+    ("scattered", PureDP(0.2), 3000),
+)
+"""Claims that are exceeded, and outputs of each input."""
 
 
 def main() -> int:
@@ -140,6 +145,9 @@ def main() -> int:
         )
     if arguments.known:
         return 0
+    for kind, exceeded, size in BEYOND:
+        share = rate(kind, exceeded, size, arguments.runs, arguments.jobs)
+        print(f"{kind}, {exceeded}, {size:,} of each input: {share:.2f} refuted", flush=True)
     held = True
     for kind, tight in EQUAL:
         share = rate(kind, tight, 500, arguments.repetitions, arguments.jobs)
