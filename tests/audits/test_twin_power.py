@@ -53,7 +53,7 @@ def test_power_and_calls_are_each_others_inverse(twin: Twin) -> None:
     assert not reaches(power, factor * 0.999)
 
 
-@pytest.mark.parametrize("calls", [10, 5_000])
+@pytest.mark.parametrize("calls", [10, 1_000])
 def test_no_violation_is_seen_by_fewer_calls_than_a_search_needs(calls: int) -> None:
     power = Twin(guarantee=PureDP(1.0)).power(calls, significance=LEVEL)
     assert math.isinf(power.smallest)
@@ -66,8 +66,9 @@ def test_a_bisection_shows_less_than_its_noise() -> None:
     assert bisection.bisects
     assert not release.bisects
     shown = math.sqrt(2 / math.pi)
-    calls = bisection.calls(2.0, significance=LEVEL)
-    assert calls == release.calls(2.0 * shown, significance=LEVEL)
+    calls = bisection.calls(2.0, significance=LEVEL) / bisection.searched
+    released = release.calls(2.0 * shown, significance=LEVEL) / release.searched
+    assert calls == pytest.approx(released)
     assert "noisy bisection with 0." in bisection.power(2**17, significance=LEVEL).detail
 
 
