@@ -194,6 +194,11 @@ def promised_excess(
     """
     trials = len(samples[0])
     p, q = (np.array([(event.contains(sample).sum() + 0.5) / (trials + 1)]) for sample in samples)
+    return excess_of(guarantee, p, q, trials)
+
+
+def excess_of(guarantee: PrivacyGuarantee, p: FloatArray, q: FloatArray, trials: int) -> float:
+    """Return how far rates of an event, shape (1,), exceed what is allowed, in standard errors."""
     return float(_excess(_interpolated_power(guarantee), p, q, trials)[0])
 
 

@@ -243,25 +243,26 @@ class PairRace:
                     self._promote(arm, size)
 
     def _settle(self, stop: int) -> Arm:
-        """Return the leader, after some outputs more for each that leads meanwhile."""
+        """Return the leader, after some outputs more for each that leads meanwhile.
+
+        Of those that have got some: the luckiest of many that are hardly known look better.
+        """
+        least = math.inf
         for step in range(_SETTLING, 0, -1):
-            leader = self._lead()
+            leader = self._lead(self.arms)
             added = max(0, stop - self.bank.spent) // (2 * step)
             if not self._fill(leader, self._known(leader) + added):
                 raise DegenerateTargetError(f"sample raised: {self.bank.failures[-1]}")
-        return self._lead()
+            least = min(least, leader.size)
+        return self._lead([arm for arm in self.arms if arm.size >= least])
 
-    def _lead(self) -> Arm:
-        """Return the leader so far, unless another pair surely promises more.
+    def _lead(self, arms: list[Arm]) -> Arm:
+        """Return the leader so far, unless another pair of some surely promises more.
 
         Many pairs may be as good, and one is known better.
         """
-        best = max(self.arms, key=_prospect)
-        if (
-            self._leader is None
-            or self._leader not in self.arms
-            or _prospect(best) > self._leader.score
-        ):
+        best = max(arms, key=_prospect)
+        if self._leader is None or self._leader not in arms or _prospect(best) > self._leader.score:
             self._leader = best
         return self._leader
 

@@ -18,11 +18,18 @@ from dpcp_audit.audits.certificates import (
     prefers_complement,
 )
 from dpcp_audit.audits.guessing.game_test import GameTest, choose_game
-from dpcp_audit.audits.search.event_search import Event, PilotEvent, best_cells, promised_excess
+from dpcp_audit.audits.search.event_search import (
+    Event,
+    PilotEvent,
+    best_cells,
+    excess_of,
+    promised_excess,
+)
 from dpcp_audit.audits.search.feature_cells import Automatic
 from dpcp_audit.audits.search.features import ScalarValue
 from dpcp_audit.audits.search.moment_test import MomentTest, bounds_renyi, choose_moments
 from dpcp_audit.audits.search.pilot_views import PilotView, looked_at, view_of
+from dpcp_audit.audits.search.scattered_values import apart_by_meetings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -223,10 +230,21 @@ def total_promise(
     features = looked_at(np.concatenate(samples), bounds, thorough=False)
     views = [view_of(feature, samples, marks) for feature in features]
     plain = [view for view in views if not view.handicap]
+    scattered = apart_by_meetings(*samples)
     return sum(
-        weight * max(_promise(claim, view) for view in (plain if rank else views))
+        weight
+        * max(
+            _of_rates(claim, scattered, len(outputs)),
+            *(_promise(claim, view) for view in (plain if rank else views)),
+        )
         for rank, (claim, weight) in enumerate(claims)
     )
+
+
+def _of_rates(guarantee: PrivacyGuarantee, apart: float, trials: int) -> float:
+    """Return what an event promises whose rates are ``apart``, each other's complements."""
+    rates = np.array([(1 + apart) / 2]), np.array([(1 - apart) / 2])
+    return excess_of(guarantee, *rates, trials) / math.sqrt(trials)
 
 
 def _promise(guarantee: PrivacyGuarantee, view: PilotView) -> float:
