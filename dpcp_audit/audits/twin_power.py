@@ -3,9 +3,11 @@
 A twin is a reference mechanism of the claim's own notion whose noise is 1/f of what the claim
 asks for: Laplace noise for ε, randomised response for reports of a small domain, Gaussian noise
 for ρ, μ and Rényi divergences, and there a noisy bisection where scores are searched, since a
-comparison shows only 2/π of its noise's ρ. Its best event is tested against the lines that the
-claim implies; a search does not know pair and event, and takes so many times the outputs, as
-measured (``benchmarks/detection.py``).
+comparison shows only 2/π of its noise's ρ. Below the factor at which a bisection shows too little
+the twin is the release, and the bisection of that factor besides: who asks for more never gets
+fewer outputs. Its best event is tested against the lines that the claim implies; a search does
+not know pair and event, and takes so many times the outputs, as measured
+(``benchmarks/detection.py``).
 """
 
 from __future__ import annotations
@@ -40,8 +42,8 @@ _LAST_STAGE = 0.45
 """The share of the significance that the last stage of a search has."""
 _COMPARED = math.sqrt(2 / math.pi)
 """The part of a Gaussian shift that the bits of comparisons with it show."""
-_LEAST_SHOWN = 1.1
-"""The least factor that a bisection must show, so that it is the twin."""
+_LEAST_BISECTED = 1.1 / _COMPARED
+"""The least factor asked of a bisection, of which it then shows 1.1."""
 _LARGEST_FACTOR = 64.0
 _ROUNDING = 1e-12
 _LARGEST_EPSILON = 500.0
@@ -81,7 +83,11 @@ class Twin:
 
         Infinity where no number of them suffices.
         """
-        return _calls(self, factor, significance)
+        needed = _calls(self, factor, significance, bisecting=self.bisects)
+        if self.of_scores and not self.bisects:
+            bisected = max(factor, _LEAST_BISECTED)
+            needed = max(needed, _calls(self, bisected, significance, bisecting=True))
+        return needed
 
     def power(self, calls: int, *, significance: float) -> Power:
         """Return the smallest loss of a twin that a search with so many outputs refutes."""
@@ -104,19 +110,22 @@ class Twin:
         return self.calls(factor, significance=significance)
 
     @property
-    def bisects(self) -> bool:
-        """Whether the twin compares with its noise, as a bisection of scores does."""
-        scores = self.inputs is None and not self._linear
-        return scores and self.detect * _COMPARED >= _LEAST_SHOWN
+    def of_scores(self) -> bool:
+        """Whether scores are searched for Gaussian noise, which a bisection shows the least of."""
+        return self.inputs is None and not self._linear
 
     @property
-    def searched(self) -> float:
-        """How many times the outputs a search takes, as measured."""
+    def bisects(self) -> bool:
+        """Whether the twin is a bisection alone, which compares scores with its noise."""
+        return self.of_scores and self.detect >= _LEAST_BISECTED
+
+    def searched(self, *, bisecting: bool) -> float:
+        """Return how many times the outputs a search takes, as measured."""
         if self._linear:
             return _SEARCHED_LINEAR
-        return _SEARCHED_BISECTION if self.bisects else _SEARCHED_GAUSSIAN
+        return _SEARCHED_BISECTION if bisecting else _SEARCHED_GAUSSIAN
 
-    def rates(self, factor: float) -> tuple[FloatArray, FloatArray]:
+    def rates(self, factor: float, *, bisecting: bool) -> tuple[FloatArray, FloatArray]:
         """Return the probabilities of its likeliest events on one input and on its neighbour."""
         claim = self.guarantee
         if isinstance(claim, PureDP | ApproxDP):
@@ -124,7 +133,7 @@ class Twin:
             if self.inputs is None:
                 return _laplace_rates(epsilon)
             return _response_rates(epsilon, self.inputs)
-        shift = factor * (_shift_of(claim) or LEAST_LOSS) * (_COMPARED if self.bisects else 1.0)
+        shift = factor * (_shift_of(claim) or LEAST_LOSS) * (_COMPARED if bisecting else 1.0)
         return ndtr(shift - _CUTS), ndtr(-_CUTS)
 
     @property
@@ -142,19 +151,20 @@ class Twin:
     def _words(self, factor: float) -> str:
         part = f" with {number(1 / factor, digits=2)} of its noise" if math.isfinite(factor) else ""
         if not self._linear:
-            return f"of a {'noisy bisection' if self.bisects else 'Gaussian release'}{part}"
+            bisected = self.bisects or (self.of_scores and factor >= _LEAST_BISECTED)
+            return f"of a {'noisy bisection' if bisected else 'Gaussian release'}{part}"
         if self.inputs is None:
             return f"of a Laplace mechanism{part}"
         return f"of randomised response over {self.inputs} values"
 
 
 @lru_cache(maxsize=4096)
-def _calls(twin: Twin, factor: float, significance: float) -> float:
+def _calls(twin: Twin, factor: float, significance: float, *, bisecting: bool) -> float:
     levels = float(-ndtri(_LAST_STAGE * significance)), float(ndtri(_DETECTION))
-    rates = twin.rates(factor)
+    rates = twin.rates(factor, bisecting=bisecting)
     by_event = _by_event(twin.guarantee, rates, levels)
-    by_moment = _by_moment(twin, factor, levels)
-    return max(_FEWEST, twin.searched * min(by_event, by_moment))
+    by_moment = _by_moment(twin, rates, levels)
+    return max(_FEWEST, twin.searched(bisecting=bisecting) * min(by_event, by_moment))
 
 
 def _by_event(
@@ -164,7 +174,9 @@ def _by_event(
     return min(needed, default=math.inf)
 
 
-def _by_moment(twin: Twin, factor: float, levels: tuple[float, float]) -> float:
+def _by_moment(
+    twin: Twin, rates: tuple[FloatArray, FloatArray], levels: tuple[float, float]
+) -> float:
     """Return the outputs with which moments show a Gaussian release beyond its divergences.
 
     They show about what events show against the Gaussian claim of the same noise, but for what
@@ -177,7 +189,7 @@ def _by_moment(twin: Twin, factor: float, levels: tuple[float, float]) -> float:
     allowed, order = (claim.rho, 1.0) if isinstance(claim, ZCDP) else (claim.epsilon, claim.alpha)
     tilt = (order - 1) * _shift_of(claim)
     tails = math.exp(min(tilt**2 / 2 + allowed / 2, _LARGEST_EPSILON))
-    by_event = _by_event(GaussianDP(_shift_of(claim) or LEAST_LOSS), twin.rates(factor), levels)
+    by_event = _by_event(GaussianDP(_shift_of(claim) or LEAST_LOSS), rates, levels)
     return by_event * tails
 
 

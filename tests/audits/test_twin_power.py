@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 from support.blackbox import search
 
 from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.audits.twin_power import Twin
-from dpcp_audit.decisions import DETECT, noise_factor, reaches
+from dpcp_audit.decisions import noise_factor, reaches
 from dpcp_audit.guarantees import ZCDP, ApproxDP, GaussianDP, LocalDP, PureDP, RenyiDP
 from dpcp_audit.results import Verdict
 from dpcp_audit.zoo import broken_quantiles
@@ -61,22 +63,52 @@ def test_no_violation_is_seen_by_fewer_calls_than_a_search_needs(calls: int) -> 
 
 
 def test_a_bisection_shows_less_than_its_noise() -> None:
-    """Two thirds of ρ: what a comparison with Gaussian noise shows at most."""
+    """Two thirds of ρ, and a search takes 10 times the outputs in place of 6."""
     bisection, release = Twin(guarantee=ZCDP(0.5)), Twin(guarantee=ZCDP(0.5), inputs=10)
     assert bisection.bisects
     assert not release.bisects
     shown = math.sqrt(2 / math.pi)
-    calls = bisection.calls(2.0, significance=LEVEL) / bisection.searched
-    released = release.calls(2.0 * shown, significance=LEVEL) / release.searched
+    calls = bisection.calls(2.0, significance=LEVEL) / bisection.searched(bisecting=True)
+    released = release.calls(2.0 * shown, significance=LEVEL) / release.searched(bisecting=False)
     assert calls == pytest.approx(released)
     assert "noisy bisection with 0." in bisection.power(2**17, significance=LEVEL).detail
 
 
+GUARANTEES = st.one_of(
+    st.floats(1e-3, 10.0).map(PureDP),
+    st.floats(1e-3, 10.0).map(lambda epsilon: ApproxDP(epsilon, 1e-5)),
+    st.floats(1e-3, 10.0).map(LocalDP),
+    st.floats(1e-4, 10.0).map(ZCDP),
+    st.floats(1e-2, 5.0).map(GaussianDP),
+    st.tuples(st.floats(1.5, 32.0), st.floats(1e-3, 5.0)).map(lambda pair: RenyiDP(*pair)),
+)
+FACTORS = st.floats(1.01, 8.0)
+
+
+@settings(max_examples=25)
+@given(GUARANTEES, FACTORS, FACTORS)
+@example(ZCDP(0.5), 1.3, 1.4)
+@example(GaussianDP(1.0), 1.2, 1.5)
+def test_whoever_asks_for_more_gets_no_fewer_calls(
+    guarantee: PrivacyGuarantee, one: float, other: float
+) -> None:
+    inputs = 10 if isinstance(guarantee, LocalDP) else None
+    more, less = (
+        Twin(guarantee=guarantee, inputs=inputs, detect=each).calls(each, significance=LEVEL)
+        for each in sorted((one, other))
+    )
+    assert more >= less * (1 - 1e-9)
+
+
 def test_what_a_bisection_cannot_show_is_asked_of_a_gaussian_release() -> None:
-    assert math.isinf(Twin(guarantee=ZCDP(0.5)).calls(1.2, significance=LEVEL))
+    """And the bisection of the least factor of one is found besides."""
+    usual = Twin(guarantee=ZCDP(0.5))
+    assert math.isinf(usual.calls(1.2, significance=LEVEL))
     nightly = Twin(guarantee=ZCDP(0.5), detect=1.2)
-    assert nightly.calls(1.2, significance=LEVEL) < 2**18
-    assert "Gaussian release" in nightly.power(2**18, significance=LEVEL).detail
+    calls = nightly.calls(1.2, significance=LEVEL)
+    assert calls == pytest.approx(usual.calls(1.1 * math.sqrt(math.pi / 2), significance=LEVEL))
+    assert "Gaussian release" in nightly.power(math.ceil(calls), significance=LEVEL).detail
+    assert "noisy bisection" in nightly.power(2**18, significance=LEVEL).detail
 
 
 def test_claims_that_sampling_cannot_refute_need_infinitely_many() -> None:
@@ -113,8 +145,8 @@ def bisection(noise: float) -> Sampler:
 )
 def test_the_twin_of_the_stated_power_is_refuted(mechanism, claim, draws) -> None:
     """Each seed refutes with probability 0.95: fewer than 2 of 5 do with probability 3e-5."""
-    detect = 1.2 if mechanism is gaussian else DETECT
-    power = Twin(guarantee=claim, detect=detect).power(draws, significance=1e-4)
+    inputs = 2 if mechanism is gaussian else None
+    power = Twin(guarantee=claim, inputs=inputs).power(draws, significance=1e-4)
     noise = 1 / noise_factor(power.smallest, power.quantity, power.claimed)
     refuted = [_verdict(mechanism(noise), claim, draws, seed) for seed in range(5)]
     assert refuted.count(Verdict.REFUTED) >= 2
