@@ -162,8 +162,15 @@ def announcement(row: Row, significance: float) -> str:
 
 
 def time_limit(spec: CheckSpec) -> float:
-    """Return the seconds after which the process of a check is ended."""
-    return time_limits.seconds_of(spec) or DEFAULT_SECONDS
+    """Return the seconds after which the process of a check is ended.
+
+    Traces have as long again as the calls that a budget was cut to.
+    """
+    seconds = time_limits.seconds_of(spec)
+    if seconds is None:
+        return DEFAULT_SECONDS
+    traced = spec.trace and spec.privacy and not spec.target.command
+    return 2 * seconds if traced else seconds
 
 
 def planned(spec: CheckSpec, found: dict[str, Any]) -> CheckSpec:

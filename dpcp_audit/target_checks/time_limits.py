@@ -33,7 +33,8 @@ class Timed:
     ----------
     target : Target
     seconds : float
-        The limit, from now on.
+        The limit, from the first call on: the traces before it are none of the calls that a
+        budget was cut to.
     planned : int
         The calls that were to be made.
     """
@@ -42,10 +43,7 @@ class Timed:
     seconds: float
     planned: int
     _made: int = 0
-    _started: float = 0.0
-
-    def __post_init__(self) -> None:
-        self._started = clock()
+    _started: float | None = None
 
     def __call__(self, value: Any, size: int, /, *, rng: np.random.Generator) -> FloatArray:
         """Return ``size`` outputs on one input.
@@ -55,7 +53,10 @@ class Timed:
         OutOfTimeError
             If the time is over.
         """
-        if clock() - self._started > self.seconds:
+        now = clock()
+        if self._started is None:
+            self._started = now
+        if now - self._started > self.seconds:
             raise OutOfTimeError(
                 f"{self.target.name}: the budget of {self.seconds:g} s was over after "
                 f"{self._made:,} of {self.planned:,} calls, as the machine was busier than when "

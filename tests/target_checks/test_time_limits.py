@@ -44,6 +44,19 @@ def test_an_audit_ends_with_its_budget(monkeypatch: pytest.MonkeyPatch) -> None:
         audit(Context(seed=0, name="timed", significance=1e-4))
 
 
+def test_the_clock_starts_with_the_first_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Traces come before it, which the rate that cut the calls does not know."""
+    clock = Clock()
+    monkeypatch.setattr(time_limits, "clock", clock)
+    timed = Timed(target=TARGET, seconds=1.5, planned=4000)
+    clock.seconds += 100.0
+    scores, rng = np.linspace(0, 1, 9), np.random.default_rng(3)
+    for _ in range(2):
+        timed(scores, 5, rng=rng)
+    with pytest.raises(OutOfTimeError, match="after 10 of 4,000 calls"):
+        timed(scores, 5, rng=rng)
+
+
 def test_a_limit_changes_no_output() -> None:
     timed = Timed(target=TARGET, seconds=1e9, planned=4000)
     scores = np.linspace(0, 1, 9)
