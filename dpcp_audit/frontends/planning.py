@@ -15,7 +15,7 @@ from dpcp_audit.errors import IncompleteError, UsageError
 from dpcp_audit.reports.findings.severity import violation
 from dpcp_audit.results import SourceLocation
 from dpcp_audit.target_checks import time_limits
-from dpcp_audit.target_checks.planned_calls import calls_for, cut_words
+from dpcp_audit.target_checks.planned_calls import calls_for, cut_words, short_words
 from dpcp_audit.target_checks.target_rows import TargetCoverage, TargetPrivacy, check_of
 from dpcp_audit.target_checks.trial_inputs import pair_space, typical
 from dpcp_audit.targets import TargetError
@@ -158,7 +158,9 @@ def announcement(row: Row, significance: float) -> str:
     sure = f" with probability {power.detection:g}" if math.isfinite(power.smallest) else ""
     cut = cut_words(check, calls)
     again = f" {cut} --draws {calls} repeats them." if cut else ""
-    return f"{row.claim.id}: {calls:,} calls, which refute {seen}{sure}.{again}"
+    short = short_words(check, power)
+    beyond = f" {short}" if short else ""
+    return f"{row.claim.id}: {calls:,} calls, which refute {seen}{sure}.{beyond}{again}"
 
 
 def time_limit(spec: CheckSpec) -> float:

@@ -6,14 +6,16 @@ import math
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from dpcp_audit.checks import Planned
+from dpcp_audit.decisions import DETECT, reaches
 
 if TYPE_CHECKING:
+    from dpcp_audit.results import Power
     from dpcp_audit.target_checks.check_spec import CheckSpec
 
 SIGNIFICANCE = 1e-6
 """At which calls are planned: that of a check among fifty tests of a session of pytest."""
-MOST = 2**22
-"""Where not even these suffice, the fewest are made."""
+MOST, MOST_UNASKED = 2**22, 2**20
+"""What is planned at most: where less than the default factor is asked for, and where it is not."""
 
 
 class ClaimCheck(Planned, Protocol):
@@ -35,14 +37,16 @@ def calls_for(check: ClaimCheck) -> int:
     """Return the calls that refute the violation to detect with probability 0.95.
 
     A power of two, and never fewer than are planned for every claim of the kind: those are
-    made in seconds, and find more than the twin that power is stated of.
+    made in seconds, and find more than the twin that power is stated of. Where too many would
+    be needed, as many as are planned at most: who asks for more never gets fewer calls.
     """
     try:
         needed = check.draws_needed(check.violation(check.spec.detect), significance=SIGNIFICANCE)
     except ValueError:  # no number of calls suffices
         needed = math.inf
-    if needed > MOST:
-        return check.fewest
+    most = MOST if check.spec.detect < DETECT else MOST_UNASKED
+    if needed > most:
+        return most
     return max(check.fewest, int(2 ** math.ceil(math.log2(needed))))
 
 
@@ -55,3 +59,14 @@ def cut_words(check: ClaimCheck, calls: int) -> str:
     if calls >= wanted:
         return ""
     return f"The budget of {spec.budget:g} s has cut {wanted:,} calls to {calls:,}."
+
+
+def short_words(check: ClaimCheck, power: Power) -> str:
+    """Return what is said of outputs that cannot show the factor to detect; "" where they can."""
+    detect = check.spec.detect
+    if reaches(power, detect):
+        return ""
+    return (
+        f"Noise that is too small by the factor {detect:g} is beyond them: where the outputs alone "
+        "decide and do not refute, the verdict will be INCONCLUSIVE."
+    )

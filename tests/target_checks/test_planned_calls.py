@@ -5,12 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from dpcp_audit.checks import Context
 from dpcp_audit.decisions import reaches
 from dpcp_audit.errors import UsageError
 from dpcp_audit.target_checks.check_spec import CheckSpec
-from dpcp_audit.target_checks.planned_calls import MOST, SIGNIFICANCE, calls_for, cut_words
+from dpcp_audit.target_checks.planned_calls import (
+    MOST,
+    MOST_UNASKED,
+    SIGNIFICANCE,
+    calls_for,
+    cut_words,
+    short_words,
+)
 from dpcp_audit.target_checks.target_rows import TargetCheck, check_of
 
 FEWEST = 2**17
@@ -36,15 +45,15 @@ REPORT = {"kind": "randomizer", "domain": 10}
         ({"pure-dp": 0.1}, 2**18),
         ({"pure-dp": 8.0}, 2**20),
         ({"pure-dp": 0.5, "detect": 1.2}, 2**18),
-        ({"zcdp": 0.05, "detect": 1.2}, 2**20),
-        ({"renyi-dp": [32.0, 1.0]}, FEWEST),
+        ({"zcdp": 0.5, "detect": 1.2}, 2**20),
+        ({"renyi-dp": [32.0, 1.0]}, MOST_UNASKED),
     ],
 )
 def test_calls_follow_from_the_claim(data: dict[str, Any], calls: int) -> None:
     assert calls_for(check(**data)) == calls
 
 
-@pytest.mark.parametrize("data", [{"pure-dp": 0.1}, {"zcdp": 0.05, "detect": 1.2}])
+@pytest.mark.parametrize("data", [{"pure-dp": 0.1}, {"zcdp": 0.5, "detect": 1.2}])
 def test_they_reach_what_is_to_be_detected(data: dict[str, Any]) -> None:
     """And half of them would not."""
     one = check(**data)
@@ -59,14 +68,47 @@ def test_they_reach_what_is_to_be_detected(data: dict[str, Any]) -> None:
     assert not able(calls // 2)
 
 
-def test_what_none_can_refute_gets_the_fewest() -> None:
+def test_what_none_can_refute_gets_the_most() -> None:
     small = check(**{"pure-dp": 0.01})
     assert small.draws_needed(small.violation(2.0), significance=SIGNIFICANCE) > MOST
-    assert calls_for(small) == FEWEST
+    assert calls_for(small) == MOST_UNASKED
     least = check(**{"pure-dp": 0.001})
     with pytest.raises(ValueError, match="violation is too close to the claim"):
         least.draws_needed(least.violation(2.0), significance=SIGNIFICANCE)
-    assert calls_for(least) == FEWEST
+    assert calls_for(least) == MOST_UNASKED
+
+
+CLAIMED = st.one_of(
+    st.floats(1e-3, 8.0).map(lambda epsilon: {"pure-dp": epsilon}),
+    st.floats(1e-3, 8.0).map(lambda epsilon: {"approx-dp": [epsilon, 1e-5]}),
+    st.floats(1e-3, 8.0).map(lambda epsilon: REPORT | {"local-dp": epsilon}),
+    st.floats(1e-4, 5.0).map(lambda rho: {"zcdp": rho}),
+    st.floats(1e-2, 4.0).map(lambda mu: {"gaussian-dp": mu}),
+    st.floats(1.5, 32.0).map(lambda order: {"renyi-dp": [order, 1.0]}),
+    st.floats(0.6, 0.99).map(lambda share: {"coverage-at-least": share}),
+)
+FACTORS = st.floats(1.01, 8.0)
+
+
+@settings(max_examples=25)
+@given(CLAIMED, FACTORS, FACTORS)
+@example({"pure-dp": 0.1}, 1.1, 1.2)
+@example({"pure-dp": 0.01}, 2.0, 4.0)
+@example({"zcdp": 0.5}, 1.3, 1.4)
+def test_whoever_asks_for_more_plans_no_fewer(
+    data: dict[str, Any], one: float, other: float
+) -> None:
+    more, less = (calls_for(check(**data, detect=each)) for each in sorted((one, other)))
+    assert more >= less
+
+
+def test_a_factor_out_of_reach_is_announced() -> None:
+    context = Context(seed=0, name="plan", significance=SIGNIFICANCE)
+    small, usual = (check(**{"pure-dp": epsilon, "draws": MOST_UNASKED}) for epsilon in (0.01, 1.0))
+    said = short_words(small, small.smallest_violation(context))
+    assert "by the factor 2 is beyond them" in said
+    assert said.endswith("the verdict will be INCONCLUSIVE.")
+    assert not short_words(usual, usual.smallest_violation(context))
 
 
 def test_a_cut_is_told_with_both_numbers() -> None:
