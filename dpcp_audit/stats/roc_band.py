@@ -21,7 +21,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import betainccinv, betaincinv
 
 from dpcp_audit import _validate
@@ -135,6 +134,8 @@ def _splits(error: float) -> list[_Errors]:
     UV > c, a step u ≤ U ≤ u′ of a grid from c to 1 has V > c/u′. Two counts are seldom unlucky at
     once, so that the limits are closer together than at half of the error each.
     """
+    from scipy.optimize import brentq  # noqa: PLC0415  (slow to import)
+
     log_c = float(brentq(lambda x: x + math.log1p(-x) - math.log(error), -750.0, 0.0))
     ends = np.exp(log_c * np.linspace(1.0, 0.0, _STEPS + 1)).tolist()
     return [(u, math.exp(log_c) / following) for u, following in pairwise(ends)]

@@ -32,6 +32,8 @@ class Mark(StrEnum):
     """A false claim that the check is meant to see is not refuted."""
     HOLDS = "holds"
     """A true claim is not refuted."""
+    OPEN = "not refuted"
+    """A true claim is not refuted, by too few calls to say more."""
     ALARM = "FALSE ALARM"
     """A true claim is refuted."""
     BLIND = "cannot see"
@@ -144,8 +146,10 @@ def _cell(specimen: Specimen, column: SpecimenCheck, finding: Mapping[str, Any])
         mark = Mark.CAUGHT if verdict == "REFUTED" else Mark.MISSED
     elif verdict == "REFUTED":
         mark = Mark.CAUGHT if column in specimen.hidden else Mark.ALARM
-    elif verdict in {"ERROR", "INCONCLUSIVE"}:
+    elif verdict == "ERROR":
         mark = Mark.FAILED
+    elif verdict == "INCONCLUSIVE":
+        mark = Mark.OPEN
     else:
         mark = Mark.BLIND if specimen.twin and column in specimen.unseen else Mark.HOLDS
     evidence: PlainData = finding["evidence"] or {}

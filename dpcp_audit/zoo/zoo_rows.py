@@ -35,6 +35,8 @@ _STATEMENTS = {
 }
 _CALLS = 64
 _TRACED_PATHS = 100
+_DETECT = 10.0
+"""Calls are few, so that all bugs are tried soon: a twin that is not refuted says no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +126,7 @@ def row_id(specimen: Specimen, column: SpecimenCheck) -> str:
 def _checks(specimen: Specimen) -> dict[SpecimenCheck, Check | None]:
     spec, privacy, coverage = specimen.spec, specimen.privacy, specimen.coverage
     covered: Check | None = None
-    outside = replace(spec, trace=False)
+    outside = replace(spec, trace=False, detect=_DETECT)
     private = None if privacy is None else TargetPrivacy(spec=outside, guarantee=privacy)
     if coverage is not None:
         covered = (
