@@ -104,6 +104,7 @@ def test_the_tables_have_a_row_for_each_bug_and_twin_and_the_reasons(
         "what is wrong",
         "true, for claimed",
         "black-box",
+        "traced",
         "coverage",
         "exact",
         "witness",
