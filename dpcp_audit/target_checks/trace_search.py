@@ -210,7 +210,7 @@ class TraceSearch:
             location=leaking_line(trace),
             note=f"{spent} {found.note}".strip(),
         )
-        if every:
+        if every and self.randomness is Randomness.GENERATOR:
             found = _of_every_pair(found, self.guarantee)
         return TraceResult(outcome=found, trace=trace, pair=pair, every=every)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dpcp_audit.audits.search.pair_space import input_as_data, input_from_data
+from dpcp_audit.guarantees import PureDP
 from dpcp_audit.neighbours import Neighbours, Relation
 from dpcp_audit.outcome_tables import Table, TableColumn
 from dpcp_audit.results import EvidenceKind, Verdict
@@ -67,7 +68,8 @@ class TwoSidedPrivacy:
         shown = first if second.reason or first.every else second
         traced = _of(shown)
         tables = (_bracket(found, traced, same=shown is second), *traced.tables)
-        if found.verdict is Verdict.REFUTED or not _says_more(traced, found, every=first.every):
+        settled = first.every or self._settles(traced, found)
+        if found.verdict is Verdict.REFUTED or not settled:
             note = f"{found.note} {traced.note}"
             return replace(found, note=note, tables=tables, location=traced.location)
         note = f"{traced.note} {found.note}"
@@ -75,11 +77,19 @@ class TwoSidedPrivacy:
             traced, note=note, figures=found.figures, tables=tables, estimates=found.estimates
         )
 
+    def _settles(self, traced: Outcome, found: Outcome) -> bool:
+        """Tell whether the traces settle what the outputs leave open.
 
-def _says_more(traced: Outcome, found: Outcome, *, every: bool) -> bool:
-    """Tell whether the traces settle what the outputs leave open, or every pair."""
-    open_ = found.verdict is Verdict.INCONCLUSIVE
-    return every or (open_ and traced.verdict is Verdict.CONSISTENT)
+        The largest loss of a few paths says nothing of a rare one: ε-DP needs the whole law.
+        """
+        settling = traced.evidence.kind is EvidenceKind.EXACT or not isinstance(
+            self.trace.guarantee, PureDP
+        )
+        return (
+            settling
+            and found.verdict is Verdict.INCONCLUSIVE
+            and traced.verdict is Verdict.CONSISTENT
+        )
 
 
 def _part(context: Context, name: str, share: float) -> Context:

@@ -23,6 +23,7 @@ import numpy as np
 from dpcp_audit.tracing.library_noise import recorded_libraries
 from dpcp_audit.tracing.primitives import recording
 from dpcp_audit.tracing.source_lines import target_line
+from dpcp_audit.tracing.system_entropy import refused_entropy, unused_entropy
 from dpcp_audit.tracing.trace_errors import UnfollowableError
 from dpcp_audit.tracing.traced_numbers import Traced
 
@@ -214,7 +215,10 @@ def _unseeded(original: type, recorder: type[LegacyRecorder | PythonRecorder]) -
 
         def __call__(cls, seed: Any = None) -> Any:
             rng = _ACTIVE[-1].rng
-            return recorder(rng) if is_random(rng, seed) else original(seed)
+            if is_random(rng, seed):
+                return recorder(rng)
+            with unused_entropy():
+                return original(seed)
 
     return Seedable(original.__name__, (), {})
 
@@ -286,7 +290,7 @@ def recorded_globals(rng: RecordingGenerator) -> Generator[None]:
         for owner, name, _, value in _replaced():
             setattr(owner, name, value)
         setattr(np.random.mtrand, _SHARED_STATE, legacy)
-        with recording(rng), recorded_libraries(rng):
+        with recording(rng), recorded_libraries(rng), refused_entropy():
             yield
     finally:
         for owner, name, original, _ in _replaced():

@@ -122,8 +122,21 @@ class RecordingGenerator(RevealingGenerator):
         """Return recording generators of the same path."""
         return [RecordingGenerator(self.path, each) for each in self.source.spawn(n_children)]
 
+    @property
+    def bit_generator(self) -> Any:
+        """Refuse: what is drawn from the bits themselves is recorded nowhere."""
+        raise UnfollowableError("the generator's own bits are taken", target_line())
+
+    _bit_generator = bit_generator
+
+    def __str__(self) -> str:
+        return "Generator(recorded)"
+
     def __reduce__(self) -> Any:
         raise UnfollowableError("the generator is copied or sent elsewhere", target_line())
+
+    def __getstate__(self) -> Any:
+        raise UnfollowableError("the state of the generator is taken", target_line())
 
     def _shifted(self, name: str, law: NoiseLaw, loc: Any, scale: Any, size: Any) -> Any:
         """NoiseDraw loc + scale·Z; a noisy location stays traced."""
@@ -264,7 +277,7 @@ def _revealing(name: str) -> Callable[..., Any]:
     return draw
 
 
-_FOLLOWED = {*vars(RecordingGenerator), *vars(RevealingGenerator), "bit_generator"}
+_FOLLOWED = {*vars(RecordingGenerator), *vars(RevealingGenerator)}
 for _name in dir(_Generator):
     if not _name.startswith("_") and _name not in _FOLLOWED:
         setattr(RecordingGenerator, _name, _revealing(_name))

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from functools import cache
 from pathlib import Path
@@ -13,7 +14,12 @@ import numpy as np
 if TYPE_CHECKING:
     from types import FrameType
 
-_INTERNAL = (str(Path(__file__).parent), str(Path(np.__file__).parent))
+_STANDARD = Path(os.__file__).parent
+_INTERNAL = (
+    str(Path(__file__).parent),
+    str(Path(np.__file__).parent),
+    *(str(_STANDARD / name) for name in ("secrets.py", "uuid.py")),
+)
 
 
 @cache

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
+import secrets
+import uuid
 from typing import Any
 
 import numpy as np
@@ -14,6 +17,7 @@ from dpcp_audit.guarantees import ZCDP, LocalDP, PureDP
 from dpcp_audit.results import EvidenceKind, Verdict
 from dpcp_audit.target_checks import two_sided
 from dpcp_audit.target_checks.target_rows import rows_of_targets
+from dpcp_audit.target_checks.trace_rows import rows_of_traces
 
 UNSEEDED = np.random.default_rng()
 
@@ -200,3 +204,91 @@ def test_unseen_noise_that_is_added_to_seen_noise_refutes_nothing() -> None:
     _, found = checked(both, PureDP(1.0), rng="global")
     assert found.verdict is not Verdict.REFUTED
     assert "randomness that is not followed" in found.note
+
+
+def among_three(value, rng) -> int:
+    """1-LDP, of three values."""
+    if rng.random() < math.e / (math.e + 2):
+        return value
+    other = int(rng.integers(2))
+    return other + (other >= value)
+
+
+def bits(value, *, rng) -> int:
+    return value if rng.bit_generator.random_raw() % 64 == 0 else among_three(value, rng)
+
+
+def spawned_seed(value, *, rng) -> int:
+    own = np.random.default_rng(rng.bit_generator.seed_seq.spawn(1)[0])
+    return value if own.random() < 1 / 64 else among_three(value, rng)
+
+
+def jumped(value, *, rng) -> int:
+    own = np.random.Generator(rng.bit_generator.jumped())
+    return value if own.random() < 1 / 64 else among_three(value, rng)
+
+
+def system_bytes(value, *, rng) -> int:
+    return value if os.urandom(1)[0] < 4 else among_three(value, rng)
+
+
+def system_secrets(value, *, rng) -> int:
+    return value if secrets.token_bytes(1)[0] < 4 else among_three(value, rng)
+
+
+def system_uuid(value, *, rng) -> int:
+    return value if uuid.uuid4().int % 64 == 0 else among_three(value, rng)
+
+
+def unseeded_bits(value, *, rng) -> int:
+    own = np.random.Generator(np.random.PCG64())
+    return value if own.random() < 1 / 64 else among_three(value, rng)
+
+
+@pytest.mark.known_bad
+@pytest.mark.parametrize(
+    "hidden",
+    [bits, spawned_seed, jumped, system_bytes, system_secrets, system_uuid, unseeded_bits],
+)
+def test_nothing_is_proved_of_draws_that_are_not_recorded(hidden) -> None:
+    """Each of them loses 1.027."""
+    lines = range(hidden.__code__.co_firstlineno + 1, hidden.__code__.co_firstlineno + 3)
+    found = traced(hidden)
+    assert found.verdict is Verdict.INCONCLUSIVE
+    assert any(f"test_two_sided.py:{line}: " in found.note for line in lines), found.note
+
+
+def traced(function, **given: Any) -> Any:
+    """Return the outcome of the traces alone, of a claim of 1.01-LDP."""
+    spec = spec_of(function, [LocalDP(1.01)], {"domain": 3} | given, file="mine.py")
+    (row,) = rows_of_traces([spec])
+    return row.check(Context(seed=0, name="traced", significance=1e-4))
+
+
+def test_the_recorded_twin_is_proved() -> None:
+    found = traced(lambda value, *, rng: among_three(value, rng))
+    assert found.verdict is Verdict.PROVED
+
+
+@pytest.mark.known_bad
+def test_nothing_is_proved_of_global_draws() -> None:
+    """Beside those that are seen there may be others, by names that were bound before."""
+
+    def anywhere(value) -> int:
+        return among_three(value, np.random.default_rng())
+
+    found = traced(anywhere, rng="global")
+    assert found.verdict is Verdict.CONSISTENT
+
+
+@pytest.mark.known_bad
+def test_a_few_paths_do_not_settle_pure_privacy() -> None:
+    """One path in 500 returns the sum itself: its loss is without bound."""
+
+    def rarely_bare(scores, *, rng) -> Any:
+        if rng.random() < 0.002:
+            return scores.sum()
+        return scores.sum() + rng.laplace()
+
+    _, found = checked(rarely_bare, PureDP(1.0), draws=2048, n=2)
+    assert found.verdict in {Verdict.REFUTED, Verdict.INCONCLUSIVE}
