@@ -91,16 +91,17 @@ def of_loss(
     """Return evidence of a loss of privacy that a test bounds from below.
 
     A bound that was found by a search lies on the test's side of the claim: just beyond it where
-    the test has refuted, and not beyond it elsewhere.
+    the test has refuted, and not beyond it elsewhere. The value lies within its own bound.
     """
     beyond = math.nextafter(claimed, math.inf)
+    least = max(lower, beyond) if refuted else min(max(0.0, lower), claimed)
     return Evidence(
         kind=EvidenceKind.CERTIFIED,
         quantity=quantity,
         at=at or {},
         detail=detail,
-        value=max(0.0, value),
-        lower=max(lower, beyond) if refuted else min(max(0.0, lower), claimed),
+        value=max(0.0, value, least),
+        lower=least,
         upper=math.inf,
         claimed=claimed,
         confidence=confidence,
