@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit._plain_data import is_sequence
 from dpcp_audit.errors import UsageError
 from dpcp_audit.targets import Kind
 from dpcp_audit.targets.captured_output import Talk
@@ -36,10 +35,11 @@ def traced_target(target: Target) -> TracedTarget:
     named = {"rng"} if caller.convention.rng else set[str]()
     named |= {caller.convention.seed} - {""}
     many = caller.vectorised and target.kind is Kind.RANDOMIZER
+    several = len(target.kind.inputs) > 1
     talk = Talk()
 
     def call(x: Any, *, rng: Any) -> Any:
-        inputs: list[Any] = [*x] if is_sequence(x) else [np.array([x]) if many else x]
+        inputs: list[Any] = [*x] if several else [np.array([x]) if many else x]
         process = os.getpid()
         try:
             with talk.limited():

@@ -10,6 +10,7 @@ import numpy as np
 
 from dpcp_audit.audits.estimates.loss_measures import asked_of, measured, pair_of_curve
 from dpcp_audit.audits.estimates.output_partition import learn_partition
+from dpcp_audit.quantities import Quantity
 from dpcp_audit.results import ROUNDING, Estimate
 from dpcp_audit.stats.roc_band import roc_band
 
@@ -20,6 +21,22 @@ if TYPE_CHECKING:
     from dpcp_audit.audits.search.features import Feature
     from dpcp_audit.guarantees import PrivacyGuarantee
     from dpcp_audit.mechanisms.laws import FinitePair
+
+
+_LARGEST = dict.fromkeys(
+    (
+        Quantity.DELTA,
+        Quantity.TOTAL_VARIATION,
+        Quantity.ADVANTAGE,
+        Quantity.TRUE_POSITIVE_RATE,
+    ),
+    1.0,
+)
+"""Measures that are probabilities."""
+
+
+class CrossedBracketError(RuntimeError):
+    """Outputs lose more than a trace allows: not all randomness was followed."""
 
 
 SIGNIFICANCE = 0.05
@@ -58,10 +75,22 @@ class LossBracket:
         return f"over a partition into {cells} (the whole loss may be larger)"
 
     def estimate(self, asked: Asked) -> Estimate:
-        """Return the estimate of a measure with its two-sided interval."""
+        """Return the estimate of a measure with its two-sided interval.
+
+        Raises
+        ------
+        CrossedBracketError
+            If the lower end lies above the upper one.
+        """
         low, value, high = (measured(asked, each) for each in (self.least, self.found, self.most))
         low = max(0.0, low - _room(low))
-        high += _room(high)
+        high = min(high + _room(high), _LARGEST.get(asked.quantity, math.inf))
+        if low > high:
+            raise CrossedBracketError(
+                f"the outputs lose more than the trace allows: {asked.quantity.described(asked.at)}"
+                f" at least {low:.4g}, and at most {high:.4g}; there is randomness that was not "
+                "followed"
+            )
         return Estimate(
             quantity=asked.quantity,
             value=min(max(value, low), high),

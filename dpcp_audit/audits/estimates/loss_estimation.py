@@ -122,8 +122,7 @@ class LossEstimation:
         if self.traced is None or not self.paths:
             return None
         rng = context.rng(_TRACE_STREAM)
-        trace = trace_target(self.traced, *candidate.inputs, draws=self.paths, rng=rng)
-        return trace if trace.followed else None
+        return trace_target(self.traced, *candidate.inputs, draws=self.paths, rng=rng)
 
     def _witness(self, candidate: Candidate, context: Context) -> PlainData:
         value, neighbour = candidate.inputs

@@ -60,11 +60,14 @@ class PairEstimate:
         The probability that all intervals hold at once.
     figures : tuple of Figure
         The privacy-loss figures.
+    unfollowed : str
+        Why the trace bounds nothing, with the line.
     """
 
     brackets: tuple[LossBracket, ...]
     confidence: float
     figures: tuple[Figure, ...]
+    unfollowed: str = ""
 
     def estimate(self, asked: Asked) -> Estimate:
         """Return the estimate of a measure, of the release where its upper end is finite."""
@@ -104,6 +107,8 @@ class PairEstimate:
             f"All intervals hold at once with probability {self.confidence:g}.",
             f"partition: {cells} cells chosen by a pilot; the loss of the release may be larger.",
         ]
+        if self.unfollowed:
+            notes.append(f"The noise cannot be followed: {self.unfollowed}.")
         if len(self.brackets) > 1:
             notes.append("release: upper ends by the trace of the noise, lower ends by outputs.")
         return notes
@@ -119,8 +124,10 @@ def estimate_pair(
     outputs : PairOutputs or None
         Of either input; None is enough where the trace has the exact laws.
     trace : PairTrace or None
-        Of the pair, where its noise can be followed.
+        Of the pair; one that could not be followed bounds nothing, and a note says why.
     """
+    unfollowed = "" if trace is None or trace.followed else str(trace.unfollowed[0])
+    trace = None if unfollowed else trace
     if trace is not None and trace.exact is not None:
         exact = exact_bracket(trace.exact)
         return PairEstimate(brackets=(exact,), confidence=1.0, figures=(exact_law(trace.exact),))
@@ -145,6 +152,7 @@ def estimate_pair(
         brackets=tuple(brackets),
         confidence=1 - significance,
         figures=(law,) if along is None else (law, along),
+        unfollowed=unfollowed,
     )
 
 

@@ -277,8 +277,16 @@ def _given_pair(pair: tuple[Any, Any] | None, spec: CheckSpec) -> FixedPairs | N
     if not isinstance(pair, tuple) or len(pair) != 2:
         raise UsageError(f"pair must be a tuple of two inputs, got {pair!r}")
     relation = Choice(Relation).read(str(spec.neighbours), "neighbours")
-    neighbours = Neighbours(relation=relation, value=pair[0], neighbour=pair[1])
+    value, neighbour = map(_input, pair)
+    neighbours = Neighbours(relation=relation, value=value, neighbour=neighbour)
     return FixedPairs((neighbours,), bounds=spec.target.bounds)
+
+
+def _input(value: Any) -> Any:
+    """Return an input as targets are handed it: lists of numbers as arrays, scores as floats."""
+    if isinstance(value, tuple):
+        return tuple(map(np.asarray, value))
+    return np.asarray(value, dtype=np.float64) if isinstance(value, list) else value
 
 
 def _of_samples(

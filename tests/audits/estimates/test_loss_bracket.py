@@ -10,6 +10,7 @@ from scipy.special import ndtr
 from scipy.stats import binom
 
 from dpcp_audit.audits.estimates.loss_bracket import (
+    CrossedBracketError,
     LossBracket,
     claimed_loss,
     exact_bracket,
@@ -119,3 +120,27 @@ def _gaussian_cells() -> FinitePair:
     cuts = np.linspace(-4, 5, 200)
     laws = (np.diff(np.r_[0, ndtr(cuts - shift), 1]) for shift in (0, 1))
     return FinitePair(*map(FiniteLaw.from_mass, laws))
+
+
+def _pair(mass: float) -> FinitePair:
+    p = np.array([mass, 1 - mass])
+    return FinitePair(FiniteLaw.from_mass(p), FiniteLaw.from_mass(p[::-1]))
+
+
+def test_no_probability_exceeds_one() -> None:
+    least, most = _pair(0.9), _pair(1.0)
+    bracket = LossBracket(least=least, found=most, most=most, confidence=0.9)
+    rows = [Asked(Quantity.TOTAL_VARIATION, {}), Asked(Quantity.ADVANTAGE, {})]
+    rows += [
+        Asked(Quantity.DELTA, {"epsilon": 0.1}),
+        Asked(Quantity.TRUE_POSITIVE_RATE, {"fpr": 1}),
+    ]
+    for asked in rows:
+        found = bracket.estimate(asked)
+        assert found.lower <= found.value <= found.upper <= 1.0
+
+
+def test_ends_that_cross_are_an_error_of_their_own() -> None:
+    bracket = LossBracket(least=_pair(0.9), found=_pair(0.8), most=_pair(0.6), confidence=0.9)
+    with pytest.raises(CrossedBracketError, match="randomness that was not followed"):
+        bracket.estimate(Asked(Quantity.ADVANTAGE, {}))

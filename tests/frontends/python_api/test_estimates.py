@@ -94,3 +94,29 @@ def test_mistakes_are_said(given, says) -> None:
 def test_two_claims_at_once_are_refused() -> None:
     with pytest.raises(ValueError, match="one at most"):
         dp.estimate(noisy_mean, dp.PureDP(1.0), dp.ZCDP(0.5))
+
+
+@pytest.mark.known_bad
+def test_a_pair_of_lists_is_traced_as_it_is_called() -> None:
+    """The second number of a list is no second argument."""
+
+    def response(scores: Any, p: float = 0.731, *, rng: Any) -> Any:
+        return scores[0] if rng.random() < p else 1 - scores[0]
+
+    def noisy(scores: Any, scale: float = 1.0, *, rng: Any) -> Any:
+        return scores[0] + rng.laplace(scale=scale)
+
+    found = dp.estimate(response, pair=([1, 0.9999], [0, 0.9999]), draws=2000)
+    assert found.epsilon().value == pytest.approx(np.log(0.731 / 0.269))
+    found = dp.estimate(noisy, pair=([1.0, 5], [0.0, 5]), draws=2000, paths=200)
+    assert found.advantage.detail == "of the release"
+    assert found.advantage.lower < 1 - np.exp(-0.5) < found.advantage.upper
+
+
+def test_what_cannot_be_followed_is_said() -> None:
+    def hidden(scores: Any, *, rng: Any) -> Any:
+        return scores[0] + np.random.Generator(rng.bit_generator).laplace()
+
+    found = dp.estimate(hidden, pair=([1.0], [0.0]), draws=2000, paths=50)
+    assert "partition" in found.advantage.detail
+    assert "The noise cannot be followed: " in repr(found)
