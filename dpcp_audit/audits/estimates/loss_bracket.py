@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dpcp_audit.mechanisms.laws import FinitePair
 
 
-_LARGEST = dict.fromkeys(
+_LARGEST: dict[Quantity, float] = dict.fromkeys(
     (
         Quantity.DELTA,
         Quantity.TOTAL_VARIATION,

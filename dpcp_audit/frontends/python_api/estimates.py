@@ -9,6 +9,7 @@ import numpy as np
 
 from dpcp_audit import _validate
 from dpcp_audit import options as tables
+from dpcp_audit._plain_data import is_sequence
 from dpcp_audit._values import Choice
 from dpcp_audit.audits.estimates.loss_estimation import outcome_of
 from dpcp_audit.audits.estimates.loss_measures import Asked
@@ -284,9 +285,11 @@ def _given_pair(pair: tuple[Any, Any] | None, spec: CheckSpec) -> FixedPairs | N
 
 def _input(value: Any) -> Any:
     """Return an input as targets are handed it: lists of numbers as arrays, scores as floats."""
-    if isinstance(value, tuple):
-        return tuple(map(np.asarray, value))
-    return np.asarray(value, dtype=np.float64) if isinstance(value, list) else value
+    if not is_sequence(value):
+        return value
+    if isinstance(value, list):
+        return np.asarray(value, dtype=np.float64)
+    return tuple(np.asarray(each) for each in value)
 
 
 def _of_samples(
