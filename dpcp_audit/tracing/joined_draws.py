@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from dpcp_audit.tracing.draws import Ordering
-from dpcp_audit.tracing.noise_laws import GUMBEL, NORMAL
+from dpcp_audit.tracing.noise_laws import GUMBEL, NORMAL, UNIFORM
 from dpcp_audit.tracing.trace_errors import NeedsValuesError
 
 if TYPE_CHECKING:
@@ -31,11 +31,13 @@ LOST = -math.inf
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 _AROUND = np.array([-32, -16, -8, -4, -2, -1, 0, 1, 2, 4, 8, 16, 32], dtype=np.float64)
 _STEPS = np.array([0.5, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512])
-_AGREE = 1e-9
+AGREE = 1e-9
+"""How far two quadratures may be apart, which is taken for the error of either."""
 _HALVINGS = 4
 _MOST_CELLS = 3_000_000
 _MOST_VALUES = 200_000
 _TAIL = 1e-3
+_FEWEST_ULPS = 64
 _LATTICE = 1e-9
 
 
@@ -203,7 +205,7 @@ def _integrated(root: NoiseDraw, leaves: Leaves) -> float:
         if edges.size * _NODES.size * len(leaves) > _MOST_CELLS:
             break
         value = _over_panels(law, edges, leaves)
-        if value == before or abs(value - before) <= _AGREE:
+        if value == before or abs(value - before) <= AGREE:
             return value
         before = value
         edges = np.sort(np.concatenate([edges, (edges[1:] + edges[:-1]) / 2]))
@@ -219,12 +221,17 @@ def _over_panels(law: NoiseLaw, edges: FloatArray, leaves: Leaves) -> float:
 
 
 def _edges(law: NoiseLaw, region: DrawRegion, leaves: Leaves) -> FloatArray:
-    """Return panels that resolve the law of the root and the turns of the others' laws."""
+    """Return panels that resolve the law of the root and the turns of the others' laws.
+
+    Where a density jumps or has a corner a panel ends, however near the next: halving alone
+    does not see a jump inside of a panel.
+    """
     low, high = max(region.low, law.reach[0]), min(region.high, law.reach[1])
     if not low < high:
         raise NeedsValuesError("a draw has no room left", next(iter(leaves)).line)
     steps = law.spread * np.concatenate([-_STEPS[::-1], [0.0], _STEPS])
-    marks = [np.array([low, high]), steps, low + steps, high + steps]
+    marks = [steps, low + steps, high + steps]
+    turns = [low, high, 0.0]
     finest = law.spread
     for leaf, ways in leaves.items():
         width = leaf.law.spread if leaf.law is not None else 1.0
@@ -232,8 +239,17 @@ def _edges(law: NoiseLaw, region: DrawRegion, leaves: Leaves) -> FloatArray:
             scale = width * abs(coefficient / own)
             finest = min(finest, scale)
             ends = [e for e in (leaf.region.low, leaf.region.high) if math.isfinite(e)]
-            turns = [-(offset + coefficient * z) / own for z in (0.0, *ends)]
-            marks += [turn + scale * _AROUND for turn in turns]
+            found = [-(offset + coefficient * z) / own for z in (0.0, *_corners(leaf.law), *ends)]
+            turns += found
+            marks += [turn + scale * _AROUND for turn in found]
+    kept = np.unique(np.clip(turns, low, high))
     edges = np.unique(np.clip(np.concatenate(marks), low, high))
-    keep = np.concatenate([[True], np.diff(edges) > _TAIL * finest])
-    return np.append(edges[keep][:-1], high) if edges[keep].size > 1 else np.array([low, high])
+    apart = np.diff(edges, prepend=-np.inf) > _TAIL * finest
+    edges = np.union1d(kept, edges[apart])
+    apart = np.diff(edges, prepend=-np.inf) > _FEWEST_ULPS * np.spacing(np.abs(edges))
+    return np.append(edges[apart][:-1], high) if np.sum(apart) > 1 else np.array([low, high])
+
+
+def _corners(law: NoiseLaw | None) -> tuple[float, ...]:
+    """Return where the density of a law jumps besides 0."""
+    return (1.0,) if law is UNIFORM else ()

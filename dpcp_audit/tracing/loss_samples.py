@@ -45,6 +45,8 @@ class LossSample:
         log of the probability of a path on the input, over that on the neighbour.
     departed : ndarray of bool, shape (paths,)
         Where the replay departs, so that the loss may be anything: it is put at infinity.
+    errors : ndarray, shape (paths,), optional
+        How far each loss may be off, besides a relative ``ROUNDING``.
 
     Examples
     --------
@@ -56,6 +58,7 @@ class LossSample:
 
     losses: FloatArray
     departed: BoolArray
+    errors: FloatArray | None = None
 
     @classmethod
     def of(cls, paths: list[PathLoss]) -> LossSample:
@@ -65,6 +68,7 @@ class LossSample:
             departed=np.array(
                 [path.divergence is not None and not path.certain for path in paths], dtype=bool
             ),
+            errors=np.array([path.error for path in paths]),
         )
 
     @property
@@ -80,23 +84,30 @@ class LossSample:
     @property
     def largest(self) -> float:
         """The largest loss of a path that does not depart, less its rounding: it is reached."""
-        losses = self.losses[~self.departed]
-        if not losses.size:
-            return 0.0
-        largest = float(losses.max())
-        return largest - ROUNDING * max(1.0, largest) if math.isfinite(largest) else largest
+        losses = self._moved(-1.0)[~self.departed]
+        return float(losses.max()) if losses.size else 0.0
+
+    def _moved(self, sign: float) -> FloatArray:
+        """Return the losses less their errors, or with them added, shape (paths,)."""
+        finite = np.where(np.isinf(self.losses), 0.0, self.losses)
+        room = ROUNDING * np.maximum(1.0, np.abs(finite))
+        if self.errors is not None:
+            room = room + self.errors
+        return np.where(np.isinf(self.losses), self.losses, finite + sign * room)
 
     def part(self, which: slice) -> LossSample:
         """Return some of the paths."""
-        return LossSample(losses=self.losses[which], departed=self.departed[which])
+        return LossSample(
+            losses=self.losses[which],
+            departed=self.departed[which],
+            errors=None if self.errors is None else self.errors[which],
+        )
 
     def exceedances(self, epsilon: float, *, upper: bool) -> FloatArray:
         """Return (1 − e^(ε − L))₊ of each path, rounded to the safe side, shape (paths,)."""
         sign = 1.0 if upper else -1.0
-        losses = self.losses if upper else np.where(self.departed, -np.inf, self.losses)
-        with np.errstate(invalid="ignore"):
-            shifted = losses + sign * ROUNDING * np.maximum(1.0, np.abs(losses))
-        shifted = np.where(np.isinf(losses), losses, shifted)
+        moved = self._moved(sign)
+        shifted = moved if upper else np.where(self.departed, -np.inf, moved)
         return np.asarray(-np.expm1(np.minimum(0.0, epsilon - shifted)))
 
     def delta(self, epsilon: float, *, significance: float) -> MeanEstimate:

@@ -7,13 +7,14 @@ together, where one of them is all that the others share (``joined_draws``).
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit.tracing.joined_draws import LOST, component_log_probability, log_of_region
+from dpcp_audit.tracing.joined_draws import AGREE, LOST, component_log_probability, log_of_region
 
 if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from dpcp_audit.tracing.noise_laws import NoiseLaw
     from dpcp_audit.tracing.path_runs import PathRun
 
+_EPSILON = 4 * float(np.finfo(np.float64).eps)
+"""Relative error of a number after a few operations."""
 _SLACK = 1e-9
 """Relative rounding of a value that lies at the end of what earlier bits leave."""
 
@@ -46,6 +49,31 @@ def log_likelihoods(run: PathRun) -> FloatArray:
     if run.impossible:
         found[0] = LOST
     return found
+
+
+def numerical_error(run: PathRun) -> float:
+    """Return how far the sum of ``log_likelihoods`` may be off, by quadrature and rounding.
+
+    Z is the difference of two numbers over the scale: its error is that of the larger one, times
+    the slope of the log-density, or over the width of the interval that is left.
+    """
+    sizes: dict[int, float] = defaultdict(float)
+    for each in run.seen:
+        if len(each.draws) == 1 and each.scale > 0:
+            size = float(np.max(np.abs(each.offset), initial=0.0)) / each.scale
+            sizes[each.draws[0]] = max(sizes[each.draws[0]], size)
+    moved = math.fsum(_moved(run.draws[index], size) for index, size in sizes.items())
+    return AGREE * len(run.joined) + _EPSILON * moved
+
+
+def _moved(draw: NoiseDraw, size: float) -> float:
+    """Return the change of a draw's log-probability for a relative change of its numbers."""
+    known = [] if draw.point is None else [draw.point]
+    ends = known or [end for end in (draw.region.low, draw.region.high) if math.isfinite(end)]
+    reach = max((abs(end) for end in ends), default=0.0)
+    width = 1.0 if known else min(1.0, draw.region.high - draw.region.low)
+    slope = max(1.0, reach) + (1 / width if width > 0 else 0.0)
+    return (reach + size) * slope
 
 
 def _narrowed(run: PathRun) -> list[JoinedBit]:

@@ -13,7 +13,7 @@ from dpcp_audit.tracing.forced_runs import SAME, ForcedRun
 from dpcp_audit.tracing.noise_laws import UNIFORM
 from dpcp_audit.tracing.observations import SEED, Seen
 from dpcp_audit.tracing.output_atoms import same_atoms
-from dpcp_audit.tracing.path_likelihood import log_likelihoods
+from dpcp_audit.tracing.path_likelihood import log_likelihoods, numerical_error
 from dpcp_audit.tracing.path_runs import SampledRun
 from dpcp_audit.tracing.trace_errors import (
     NeedsValuesError,
@@ -124,6 +124,8 @@ class PathLoss:
         Where noise of scale 0 was drawn.
     output : tuple
         The plain values that the target returned.
+    error : float
+        How far the loss may be off, by quadrature and rounding.
     """
 
     loss: float
@@ -135,6 +137,7 @@ class PathLoss:
     moved: tuple[tuple[Line, Line], ...]
     silent: tuple[Line, ...]
     output: tuple[Atom, ...]
+    error: float = 0.0
 
 
 def path_loss(
@@ -171,6 +174,7 @@ def path_loss(
         moved=tuple(other.moved),
         silent=tuple(sorted(path.silent)),
         output=output,
+        error=0.0 if divergence else numerical_error(path) + numerical_error(other),
     )
 
 

@@ -23,7 +23,13 @@ NEIGHBOUR = np.concatenate([[1.5], SCORES[1:]])
 
 
 def outcome(
-    function, guarantee, inputs=(SCORES, NEIGHBOUR), *, scope="release", draws=300, **options: Any
+    function,
+    guarantee,
+    inputs=(SCORES, NEIGHBOUR),
+    *,
+    scope="release",
+    draws=300,
+    **options: Any,
 ) -> Any:
     audit = TracedPrivacy(
         target=TracedTarget.of(function, options),
@@ -277,3 +283,16 @@ def test_a_tight_claim_is_refuted_at_most_at_the_level() -> None:
         )
         context = Context(seed=seed, name="level", significance=1e-6)
         assert audit(context).verdict is not Verdict.REFUTED
+
+
+def two_sided(scores, *, rng) -> Any:
+    return scores.sum() + rng.exponential(1.0) - rng.exponential(1.0)
+
+
+@pytest.mark.known_bad
+def test_noise_as_a_difference_of_draws_is_judged_by_its_density() -> None:
+    inputs = np.array([1e-4]), np.array([1.0])
+    good, bad = (outcome(two_sided, PureDP(claim), inputs, draws=40) for claim in (0.9999, 0.99))
+    assert good.verdict is Verdict.CONSISTENT
+    assert good.evidence.value == pytest.approx(0.9999, abs=1e-7)
+    assert bad.verdict is Verdict.REFUTED

@@ -67,3 +67,11 @@ def test_the_standard_error_shrinks_with_the_root() -> None:
     for alpha in (1.0, 2.0):
         ratio = small.renyi_error(alpha) / large.renyi_error(alpha)
         assert ratio == pytest.approx(10, rel=0.3)
+
+
+def test_a_loss_counts_less_its_error() -> None:
+    losses, none = np.array([1.0, 2.0]), np.zeros(2, dtype=bool)
+    sample = LossSample(losses=losses, departed=none, errors=np.array([0.0, 1.5]))
+    assert sample.largest == pytest.approx(1.0, abs=1e-8)
+    assert sample.exceedances(1.0, upper=False).max() == 0.0
+    assert sample.exceedances(1.0, upper=True)[1] == pytest.approx(-math.expm1(-2.5))
