@@ -121,8 +121,11 @@ class TracedPrivacy:
     def _composed(
         self, trace: PairTrace, significance: float, witness: PlainData
     ) -> Outcome | None:
-        """Return what the noisy numbers cost, taken to be released, in the transcript's scope."""
-        if self.scope is not Scope.TRANSCRIPT:
+        """Return what the noisy numbers cost, taken to be released, in the transcript's scope.
+
+        Numbers that are revealed in place of a comparison are not taken to be.
+        """
+        if self.scope is not Scope.TRANSCRIPT or trace.values:
             return None
         return composed_outcome(
             self.guarantee,
@@ -215,12 +218,12 @@ def _of_paths(
     else:
         evidence, power = _profile(guarantee, trace, significance)
     refuted = refutes(evidence)
-    shown = trace.released or (scope is Scope.TRANSCRIPT and trace.additive)
+    shown = trace.released or (scope is Scope.TRANSCRIPT and trace.additive and not trace.values)
     departed = not refuted and any(sample.departed.any() for sample in trace.samples)
     unsaid = (refuted and not shown) or departed
     return Outcome(
         verdict=decide(_held(evidence)) if unsaid else decide(evidence, power=power),
-        evidence=_held(evidence) if refuted and not shown else evidence,
+        evidence=evidence if shown else _held(evidence),
         power=None if refuted else power,
         witness=witness,
         note=_note(trace, refuted=refuted, shown=shown),

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-_TARGETS = "targets"
-"""The suite of which nothing is expected but that its claims hold."""
+_USERS = frozenset({"targets", "traces", "estimates"})
+"""The suites of users' own claims: nothing is expected but that they hold."""
 _MOST_WITNESSES, _FEW_WITNESSES = 5, 3
 """Of so many refuted claims the witnesses are printed; of more, those of the worst few."""
 _WITNESS = 190
@@ -148,7 +148,7 @@ def _print_body(
     shown = [finding for finding in findings if display.shows(finding["verdict"])]
     if shown:
         print_findings(
-            shown, console, expected=document["suite"] != _TARGETS, verbose=display.verbose
+            shown, console, expected=document["suite"] not in _USERS, verbose=display.verbose
         )
     else:
         console.print(Text(_nothing(findings, display)))
@@ -200,7 +200,7 @@ def summary_line(document: dict[str, Any]) -> str:
     counts = ", ".join(f"{summary[v]} {v.lower()}" for v in _WORST_FIRST if summary[v])
     contradictions = summary["contradictions"]
     tail = ""
-    if document["suite"] != _TARGETS:
+    if document["suite"] not in _USERS:
         tail = (
             f" {contradictions} verdict(s) CONTRADICT what was expected;"
             if contradictions

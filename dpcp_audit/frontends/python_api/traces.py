@@ -10,9 +10,11 @@ from dpcp_audit._values import Choice
 from dpcp_audit.audits.trace_tables import trace_tables
 from dpcp_audit.audits.traced_privacy import Scope, TracedPrivacy
 from dpcp_audit.engine.run_settings import RunSettings
+from dpcp_audit.errors import UsageError
 from dpcp_audit.frontends.function_checks import label
 from dpcp_audit.frontends.python_api.audits import checked_here, keys_of
 from dpcp_audit.frontends.python_api.result_text import aligned
+from dpcp_audit.guarantees import PrivacyGuarantee
 from dpcp_audit.neighbours import Neighbours, Relation
 from dpcp_audit.results import Claim, Source, SourceLocation, Verdict
 from dpcp_audit.rows import Row
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from dpcp_audit.frontends.python_api.result import Result
-    from dpcp_audit.guarantees import PrivacyGuarantee
     from dpcp_audit.mechanisms.laws import FinitePair
     from dpcp_audit.tracing.line_losses import LineLoss
     from dpcp_audit.tracing.loss_samples import LossSample
@@ -172,6 +173,9 @@ def trace(
     (<Verdict.REFUTED: 'REFUTED'>, 1.0)
     """
     _validate.integer(draws=draws, at_least=2)
+    for each in guarantees:
+        if not isinstance(each, PrivacyGuarantee):
+            raise UsageError(f"guarantee must be a privacy claim, got {each}")
     relation = Choice(Relation).read(neighbours, "neighbours")
     of = Choice(Scope).read(scope, "scope")
     target = TracedTarget.of(function, options or {})

@@ -8,6 +8,7 @@ import pytest
 from support import user_mechanisms as mine
 
 import dpcp_audit as dp
+from dpcp_audit.errors import UsageError
 
 
 def noisy_sum(x, *, rng, scale=1.0) -> float:
@@ -73,3 +74,8 @@ def test_bad_options_are_named(options, says) -> None:
 def test_options_reach_the_function() -> None:
     found = dp.trace(noisy_sum, [0, 1], [0, 0], draws=50, options={"scale": 4.0})
     assert found.epsilon() == pytest.approx(0.25)
+
+
+def test_a_claim_of_coverage_is_refused_in_words() -> None:
+    with pytest.raises(UsageError, match="guarantee must be a privacy claim, got"):
+        dp.trace(lambda x, *, rng: x, [0], [1], dp.Coverage(0.5))
