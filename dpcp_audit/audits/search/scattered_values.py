@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 _CAUTION = 1.0
 """Standard errors taken off."""
+_MANY = 1000
+"""Equally likely values, in effect, from which on values are too many for cells."""
 
 
 def apart_by_meetings(outputs: FloatArray, neighbour_outputs: FloatArray) -> float:
@@ -31,12 +33,13 @@ def apart_by_meetings(outputs: FloatArray, neighbour_outputs: FloatArray) -> flo
     Returns
     -------
     float
-        In [0, 1), a standard error below the estimate; 0 where values are few or hardly meet.
+        In [0, 1), a standard error below the estimate; 0 where values are few, or some
+        are much likelier than others, or hardly any meet.
 
     Examples
     --------
     >>> import numpy as np
-    >>> even, odd = np.arange(0, 1000, 2), np.arange(1, 1000, 2)
+    >>> even, odd = np.arange(0, 4000, 2), np.arange(1, 4000, 2)
     >>> apart_by_meetings(np.tile(even, 4), np.tile(odd, 4)) > 0.9
     True
     >>> apart_by_meetings(np.tile(even, 4), np.tile(even, 4))
@@ -50,9 +53,11 @@ def apart_by_meetings(outputs: FloatArray, neighbour_outputs: FloatArray) -> flo
         np.bincount(part, minlength=listed.size).astype(np.float64)
         for part in (back[:size], back[size:])
     )
-    same = float(first @ (first - 1) + second @ (second - 1)) / 2 * size / (size - 1)
-    both = float(first @ second)
-    if not same + both:
+    same = (first * (first - 1) + second * (second - 1)) / 2 * size / (size - 1)
+    both = first * second
+    met = float((same + both).sum())
+    if not 0 < met * _MANY < 2 * size**2:
         return 0.0
-    share = (same - both) / (same + both) - _CAUTION / math.sqrt(same + both)
+    error = math.sqrt(float(((same - both) ** 2).sum()))
+    share = (float((same - both).sum()) - _CAUTION * error) / met
     return math.sqrt(max(0.0, share))
