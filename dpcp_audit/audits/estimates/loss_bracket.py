@@ -85,6 +85,8 @@ class LossBracket:
         low, value, high = (measured(asked, each) for each in (self.least, self.found, self.most))
         low = max(0.0, low - _room(low))
         high = min(high + _room(high), _LARGEST.get(asked.quantity, math.inf))
+        if self.cells:  # both ends are of one band: they cross by no more than rounding
+            low = min(low, high)
         if low > high:
             raise CrossedBracketError(
                 f"the outputs lose more than the trace allows: {asked.quantity.described(asked.at)}"

@@ -27,6 +27,7 @@ from dpcp_audit.quantities import Quantity
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from dpcp_audit._types import FloatArray
     from dpcp_audit.stats.roc_curve import RocCurve
 
 DELTAS = (0.0, 1e-5, 1e-3, 1e-2, 0.1)
@@ -114,10 +115,15 @@ def gaussian_loss(pair: FinitePair) -> float:
     """
     p, q = np.exp(pair.law.log_mass), np.exp(pair.neighbour_law.log_mass)
     order = np.argsort(-pair.loss, kind="stable")
-    tpr, fpr = np.cumsum(p[order])[:-1], np.cumsum(q[order])[:-1]
     with np.errstate(invalid="ignore"):
-        shift = ndtri(np.minimum(tpr, 1.0)) - ndtri(np.minimum(fpr, 1.0))
+        shift = _quantiles(p[order]) - _quantiles(q[order])
     return float(np.nanmax(shift, initial=0.0))
+
+
+def _quantiles(masses: FloatArray) -> FloatArray:
+    """Return Φ⁻¹ of the sums of the first masses, each from its smaller side."""
+    first, rest = np.cumsum(masses)[:-1], np.cumsum(masses[::-1])[::-1][1:]
+    return np.where(first <= rest, ndtri(np.minimum(first, 0.5)), -ndtri(np.minimum(rest, 0.5)))
 
 
 _DIVERGENCES = frozenset({Quantity.RHO, Quantity.RENYI_DIVERGENCE})

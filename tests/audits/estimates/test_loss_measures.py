@@ -13,6 +13,7 @@ from dpcp_audit.audits.estimates.loss_measures import (
     all_asked,
     allowed,
     asked_of,
+    gaussian_loss,
     measured,
     pair_of_curve,
 )
@@ -95,3 +96,9 @@ def test_a_claims_own_unit_stands_first_and_once() -> None:
         rows = all_asked(guarantee)
         assert rows[0] == asked_of(guarantee)
         assert rows.count(rows[0]) == 1
+
+
+def test_a_gaussian_loss_does_not_turn_infinite_where_a_rate_is_nearly_one() -> None:
+    p, q = np.array([0.5, 0.5 - 1e-18, 1e-18]), np.array([0.3, 0.6, 0.1])
+    pair = FinitePair(FiniteLaw.from_mass(p / p.sum()), FiniteLaw.from_mass(q / q.sum()))
+    assert gaussian_loss(pair) == pytest.approx(-ndtri(1e-18) - ndtri(0.9))
