@@ -18,7 +18,7 @@ from dpcp_audit.target_checks.target_rows import rows_of_targets
 if TYPE_CHECKING:
     from dpcp_audit.results import Finding
 
-DRAWS = 30_000
+DRAWS = 131_072
 OURS = {
     "pcoqs": {"rho": 2.0},
     "histlap": {"epsilon": 2.0},
