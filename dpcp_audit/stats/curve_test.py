@@ -68,7 +68,7 @@ class CurveTest:
     >>> from dpcp_audit.guarantees import GaussianDP
     >>> test = CurveTest(n=1000, n_prime=1000, curve=GaussianDP(1.0).power)
     >>> round(test.p_value(565, 160), 3)
-    0.017
+    0.006
     """
 
     n: int
