@@ -187,14 +187,17 @@ def _mean_limit(
 
 _NUMERICAL = 1e-9
 _PAYS_NOT = (
-    "Every noisy number that the code acts on counts as released. On every path the noise that it "
-    "draws does not pay for the claim, by any theorem of composition."
+    "Every noisy number that the code acts on counts as released. On all paths that were drawn the "
+    "noise does not pay for the claim, by any theorem of composition."
 )
 _MEAN = (
     "Every noisy number that the code acts on counts as released. Paths cost differently; on "
     "average, the noise that they draw does not pay for the claim."
 )
-_PAYS = "Every noisy number that the code acts on counts as released; on no path do they cost more."
+_PAYS = (
+    "Every noisy number that the code acts on counts as released; on none of the paths that were "
+    "drawn do they cost more."
+)
 
 
 def _badness(guarantee: PrivacyGuarantee, noise: ComposedNoise) -> tuple[float, float]:
