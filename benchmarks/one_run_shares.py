@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import expit
 
+from dpcp_audit.assumptions import Assumption
 from dpcp_audit.audits.training.one_run import surest_guesses
 from dpcp_audit.audits.training.one_run_bounds import (
     ScoreSums,
@@ -22,7 +23,6 @@ from dpcp_audit.audits.training.one_run_bounds import (
     unassuming_bound,
 )
 from dpcp_audit.guarantees import GaussianDP, PureDP
-from dpcp_audit.results import Assumption
 
 if TYPE_CHECKING:
     from dpcp_audit._types import BoolArray, FloatArray

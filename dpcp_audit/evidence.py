@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from dpcp_audit.results import Assumption, Evidence, EvidenceKind, Measure, Sample
+from dpcp_audit.assumptions import Assumption
+from dpcp_audit.results import Evidence, EvidenceKind, Measure, Sample
 
 if TYPE_CHECKING:
     from dpcp_audit.quantities import Bound, Quantity

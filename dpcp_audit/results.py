@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from dpcp_audit import _validate
+from dpcp_audit.assumptions import Assumption
 from dpcp_audit.figures import Figure  # noqa: TC001  (resolved when outcomes are decoded)
 from dpcp_audit.outcome_tables import Table  # noqa: TC001  (resolved when outcomes are decoded)
 from dpcp_audit.proofs import Proof  # noqa: TC001  (resolved when outcomes are decoded)
@@ -83,19 +84,6 @@ class Count:
     trials: int
     undecided: int = 0
     any_time: bool = False
-
-
-class Assumption(StrEnum):
-    """What a sampled bound takes for granted, beside the independence of its samples."""
-
-    NONE = "none"
-    """Nothing: it holds of whatever mechanism."""
-    TRADE_OFF = "trade-off"
-    """The mechanism differs from the claim in its noise alone."""
-    INDEPENDENT = "trade-off, independent"
-    """That, and canaries of one run are released independently of one another."""
-    GAUSSIAN = "Gaussian scores"
-    """The scores of a run's canaries are independent, normal and of one variance."""
 
 
 class Measure(StrEnum):

@@ -10,6 +10,7 @@ import numpy as np
 from level_case import CheckTrial, LevelCase
 from scipy.special import expit, ndtr
 
+from dpcp_audit.assumptions import Assumption
 from dpcp_audit.audits.training.canaries.canary_audit import CanaryAudit
 from dpcp_audit.audits.training.canaries.canary_games import GameResults
 from dpcp_audit.audits.training.membership.cohorts import Cohort
@@ -32,7 +33,6 @@ from dpcp_audit.checks import Context
 from dpcp_audit.guarantees import ApproxDP, GaussianDP, PureDP
 from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
 from dpcp_audit.neighbours import Relation
-from dpcp_audit.results import Assumption
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

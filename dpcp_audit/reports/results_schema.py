@@ -9,6 +9,7 @@ import json
 from importlib import resources
 from typing import TYPE_CHECKING, Any, cast
 
+from dpcp_audit.assumptions import Assumption
 from dpcp_audit.figures import FigureKind
 from dpcp_audit.proofs import ProofMethod
 from dpcp_audit.quantities import Bound, Quantity
@@ -27,7 +28,7 @@ from dpcp_audit.reports.shapes import (
     SchemaError,
     one_of,
 )
-from dpcp_audit.results import Assumption, EvidenceKind, Measure, PlainData, Standing, Verdict
+from dpcp_audit.results import EvidenceKind, Measure, PlainData, Standing, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcp_audit import _validate
+from dpcp_audit.assumptions import Assumption
 from dpcp_audit.audits.training.one_run import (
     OneRunTheorem,
     epsilon_lower_bound,
@@ -40,7 +41,6 @@ from dpcp_audit.audits.training.one_run import (
     total,
 )
 from dpcp_audit.guarantees import ApproxDP, GaussianDP, PureDP
-from dpcp_audit.results import Assumption
 from dpcp_audit.stats.guessing_test import LARGEST_EPSILON, GuessingTest
 
 if TYPE_CHECKING:

@@ -18,6 +18,7 @@ from dpcp_audit._format import (
     to_float,
 )
 from dpcp_audit._plain_data import is_record
+from dpcp_audit.assumptions import Assumption
 from dpcp_audit.reports.findings.plain_text import premise_text
 from dpcp_audit.reports.findings.severity import (
     Breach,
@@ -28,7 +29,7 @@ from dpcp_audit.reports.findings.severity import (
     times_of,
 )
 from dpcp_audit.reports.findings.witness import short, telling
-from dpcp_audit.results import Assumption, EvidenceKind, Standing, Verdict
+from dpcp_audit.results import EvidenceKind, Standing, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -13,6 +13,7 @@ from scipy.stats import binom, ttest_ind
 from support.refusals import most_refusals
 from training_cases import GaussianRun
 
+from dpcp_audit.assumptions import Assumption
 from dpcp_audit.audits.training.one_run import (
     Guesses,
     OneRunTheorem,
@@ -29,7 +30,6 @@ from dpcp_audit.audits.training.one_run_bounds import (
     unassuming_bound,
 )
 from dpcp_audit.guarantees import ApproxDP, GaussianDP, PureDP
-from dpcp_audit.results import Assumption
 
 if TYPE_CHECKING:
     from dpcp_audit._types import BoolArray, FloatArray

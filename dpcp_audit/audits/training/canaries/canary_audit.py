@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcp_audit import _validate
+from dpcp_audit.assumptions import Assumption
 from dpcp_audit.audits.training.canaries.guess_counts import (
     beginnings,
     blocks,
@@ -40,7 +41,7 @@ from dpcp_audit.figures import Figure, FigureKind, Series
 from dpcp_audit.neighbours import Relation
 from dpcp_audit.outcome_tables import Table, TableColumn
 from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import Assumption, Evidence, Outcome, PlainData, Power
+from dpcp_audit.results import Evidence, Outcome, PlainData, Power
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
