@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from dpcp_audit.papers.claims import (
     dpskin_accounting,
+    dpskin_accuracies,
     ldpcp_reports,
     ldpcp_theorems,
     other_quantiles,
@@ -33,6 +34,7 @@ def rows() -> list[Row]:
         *release_attacks.rows(),
         *privacy_budgets.rows(),
         *dpskin_accounting.rows(),
+        *dpskin_accuracies.rows(),
     ]
 
 

@@ -63,6 +63,7 @@ _AS_WRITTEN = "The printed tables, against the algorithms as written"
 _REPRODUCED = {
     "P-COQS": "P-COQS, tables reproduced",
     "LDP-CP": "LDP-CP, tables and figures reproduced",
+    "DP-SKIN": "DP-SKIN, tables reproduced",
 }
 
 

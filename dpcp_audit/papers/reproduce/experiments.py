@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING
 
 from dpcp_audit.data.pools import Classifier, Dataset, classifier_pool
 from dpcp_audit.errors import UsageError
-from dpcp_audit.papers.reproduce import ldpcp_experiments, pcoqs_experiments, pcoqs_networks
+from dpcp_audit.papers.reproduce import (
+    dpskin_experiments,
+    ldpcp_experiments,
+    pcoqs_experiments,
+    pcoqs_networks,
+)
 from dpcp_audit.papers.reproduce.simulation_study import Effort
 
 if TYPE_CHECKING:
@@ -59,6 +64,7 @@ def experiments() -> dict[str, Experiment]:
         *pcoqs_experiments.experiments(),
         *pcoqs_networks.experiments(),
         *ldpcp_experiments.experiments(),
+        *dpskin_experiments.experiments(),
     )
     return {each.id: each for each in papers}
 

@@ -66,7 +66,7 @@ def short(value: Any) -> str:
     >>> short([0.0] * 9 + [1.0])
     '10 numbers: 0 (x9), 1'
     """
-    if is_list(value) and len(value) > _MANY and not isinstance(value[0], list | dict):
+    if is_list(value) and len(value) > _MANY and not isinstance(value[0], list | dict | str):
         runs = [(item, len(list(group))) for item, group in groupby(value)]
         parts = [f"{item:.6g}" + (f" (x{count})" if count > 1 else "") for item, count in runs]
         return clipped(f"{len(value)} numbers: {', '.join(parts)}", _LONGEST)

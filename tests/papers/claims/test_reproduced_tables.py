@@ -77,7 +77,7 @@ def test_every_experiment_has_a_row_and_where_it_is_compared_two() -> None:
     for id_, experiment in EXPERIMENTS.items():
         assert f"reproduced.{id_}" in ids
         assert (f"reproduced.{id_}[form=written]" in ids) == (Form.WRITTEN in experiment.compared)
-    assert sum(row.check.sampled for row in reproduced_tables.rows()) == 17 + 15
+    assert sum(row.check.sampled for row in reproduced_tables.rows()) == 20 + 16
 
 
 @pytest.mark.parametrize("id_", EXPERIMENTS)

@@ -70,4 +70,5 @@ def test_a_witness_begins_with_them() -> None:
 
 def test_short_values_are_whole() -> None:
     assert short([1.0, 2.0]) == "[1.0, 2.0]"
+    assert short(["59.83"] * 20).startswith('["59.83", "59.83"')
     assert short({"a": 1}) == '{"a": 1}'
