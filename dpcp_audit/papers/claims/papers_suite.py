@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dpcp_audit.papers.claims import (
     dpskin_accounting,
     dpskin_accuracies,
+    dpskin_proof,
     ldpcp_reports,
     ldpcp_theorems,
     other_quantiles,
@@ -34,6 +35,7 @@ def rows() -> list[Row]:
         *release_attacks.rows(),
         *privacy_budgets.rows(),
         *dpskin_accounting.rows(),
+        *dpskin_proof.rows(),
         *dpskin_accuracies.rows(),
     ]
 

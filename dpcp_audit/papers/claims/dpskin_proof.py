@@ -1,0 +1,120 @@
+"""Rows for the steps of DP-SKIN's Theorem 2, and for what the thesis says of its lots."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from dpcp_audit.computed import Computation, Computed
+from dpcp_audit.papers.computations.proof_steps import (
+    gaussian_divergence,
+    loss_law,
+    lot_bias,
+    markov_step,
+)
+from dpcp_audit.results import Standing, Verdict
+from dpcp_audit.rows import Row, claims_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpcp_audit.results import PlainData
+
+_claim = claims_of("DP-SKIN", subject="DP-SKIN, the Gaussian mechanism")
+_TAIL: dict[str, Any] = {"shift": 1.0, "epsilon": 2.0, "order": 3.5}
+_GRADIENTS = (3, -1, -1, -1)
+_LOT = 2
+
+
+def rows() -> list[Row]:
+    """Return the rows on the proof's steps."""
+    paper, reading, erratum = Standing.PAPER, Standing.READING, Standing.ERRATUM
+    refuted, proved = Verdict.REFUTED, Verdict.PROVED
+    cases: tuple[
+        tuple[str, str, Standing, Verdict, str, str, PlainData, Callable[[], Computation]], ...
+    ] = (
+        (
+            "dpskin.theorem-2[step=loss-law]",
+            "Theorem 2, single-step updates",
+            paper,
+            proved,
+            (
+                "The privacy loss of one Gaussian release is normal, of mean d²/(2σ²) and variance "
+                "d²/σ²."
+            ),
+            "L ~ N(d²/(2σ²), d²/σ²)",
+            {},
+            loss_law,
+        ),
+        (
+            "dpskin.theorem-2[step=divergence]",
+            "Theorem 2, multi-step updates",
+            paper,
+            proved,
+            "Two normal laws of one variance at distance Δ have the Rényi divergence αΔ²/(2σ²).",
+            "D_α(P‖Q) = αΔ²/(2σ²)",
+            {},
+            gaussian_divergence,
+        ),
+        (
+            "dpskin.theorem-2[step=markov]",
+            "Theorem 2, multi-step updates",
+            erratum,
+            refuted,
+            (
+                "By Markov's inequality the loss exceeds ε with probability at most "
+                "E[e^((α−1)L)]/e^((α−1)ε), with the mean over outputs of the neighbour, o ∼ Q."
+            ),
+            "Pr[L ≥ ε] ≤ E_{o∼Q}[e^((α−1)L)]/e^((α−1)ε)",
+            _TAIL,
+            partial(markov_step, **_TAIL),
+        ),
+        (
+            "dpskin.theorem-2[step=markov,outputs=own]",
+            "Theorem 2, multi-step updates",
+            reading,
+            Verdict.CONSISTENT,
+            (
+                "By Markov's inequality the loss exceeds ε with probability at most "
+                "E[e^((α−1)L)]/e^((α−1)ε), with the mean over the mechanism's own outputs, o ∼ P."
+            ),
+            "Pr[L ≥ ε] ≤ E_{o∼P}[e^((α−1)L)]/e^((α−1)ε)",
+            _TAIL,
+            partial(markov_step, **_TAIL, own=True),
+        ),
+        (
+            "dpskin.lots[clipping=none]",
+            "Section 3.3, Lots",
+            paper,
+            proved,
+            (
+                "“This averaged gradient serves as an unbiased estimator” of the gradient: that of "
+                "a lot of unclipped gradients."
+            ),
+            "E[(1/L)·Σ g(xᵢ)] = (1/N)·Σ g(xᵢ)",
+            {"lot": _LOT},
+            partial(lot_bias, _GRADIENTS, lot=_LOT, clip=None),
+        ),
+        (
+            "dpskin.lots[clipping=1]",
+            "Section 3.3, Lots, with Algorithms 1 and 2",
+            reading,
+            refuted,
+            (
+                "The averaged gradient that Algorithms 1 and 2 take, of clipped gradients, is an "
+                "unbiased estimator of the gradient."
+            ),
+            "E[(1/L)·Σ ḡ(xᵢ)] = (1/N)·Σ g(xᵢ)",
+            {"lot": _LOT, "clip": 1},
+            partial(lot_bias, _GRADIENTS, lot=_LOT, clip=1),
+        ),
+    )
+    return [
+        Row(
+            claim=_claim(
+                id_, section, expected, statement, formula, standing=standing, parameters=parameters
+            ),
+            check=Computed(compute),
+        )
+        for id_, section, standing, expected, statement, formula, parameters, compute in cases
+    ]

@@ -1,0 +1,172 @@
+"""Exact checks of steps on the way to DP-SKIN's Theorem 2, and of what it says of its lots."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import product
+from typing import TYPE_CHECKING
+
+from scipy.special import log_ndtr
+
+from dpcp_audit import _validate
+from dpcp_audit.computed import Computation
+from dpcp_audit.proofs import ProofMethod
+from dpcp_audit.quantities import Quantity
+from dpcp_audit.stats.enclosures import at_most
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Point = tuple[int, ...]
+Polynomial = Callable[[Point], int]
+"""A polynomial with whole coefficients, of degree 2 at most in each of its variables."""
+_POINTS = (-1, 0, 1)
+"""A polynomial of degree 2 that is 0 at three points is 0."""
+
+
+def largest_difference(left: Polynomial, right: Polynomial, *, variables: int) -> int:
+    """Return the largest |left − right| over a grid that proves them equal if it is 0.
+
+    Both are of degree 2 at most in each of the variables.
+
+    Examples
+    --------
+    >>> largest_difference(lambda at: sum(at) ** 2, lambda at: sum(x * x for x in at), variables=2)
+    2
+    """
+    _validate.integer(variables=variables, at_least=1)
+    return max(abs(left(at) - right(at)) for at in product(_POINTS, repeat=variables))
+
+
+def loss_law() -> Computation:
+    """Compare 2σ²·L(μ+z), as the densities give it, with d² − 2zd (Theorem 2, one step)."""
+    return _identity(
+        largest_difference(_loss_of_densities, _printed_loss, variables=3),
+        "2σ²·L(μ+z) − (d² − 2zd)",
+        "With d = μ′−μ the loss at μ+z is d²/(2σ²) − zd/σ², for every σ: linear in z ~ N(0, σ²), "
+        "it is normal with mean d²/(2σ²) and variance d²/σ². Both sides are of degree 2 at most "
+        "in z, μ and μ′, and agree at three values of each.",
+    )
+
+
+def _loss_of_densities(at: Point) -> int:
+    z, mean, other = at
+    return (mean + z - other) ** 2 - z**2
+
+
+def _printed_loss(at: Point) -> int:
+    z, mean, other = at
+    return (other - mean) ** 2 - 2 * z * (other - mean)
+
+
+def gaussian_divergence() -> Computation:
+    """Compare the exponent of p^α·q^{1−α} with a completed square (Theorem 2, Rényi)."""
+    return _identity(
+        largest_difference(_exponent, _completed_square, variables=4),
+        "α(x−μ₁)² + (1−α)(x−μ₂)² − (x−m)² − α(1−α)(μ₁−μ₂)²",
+        "With m = αμ₁ + (1−α)μ₂ the integral of p^α·q^{1−α} is exp(−α(1−α)Δ²/(2σ²)), since "
+        "exp(−(x−m)²/(2σ²))/√(2πσ²) integrates to 1: its logarithm over α−1 is αΔ²/(2σ²), for "
+        "every α > 1 and σ. Both sides are of degree 2 at most in x, α, μ₁ and μ₂, and agree at "
+        "three values of each.",
+    )
+
+
+def _exponent(at: Point) -> int:
+    x, order, first, other = at
+    return order * (x - first) ** 2 + (1 - order) * (x - other) ** 2
+
+
+def _completed_square(at: Point) -> int:
+    x, order, first, other = at
+    mean = order * first + (1 - order) * other
+    return (x - mean) ** 2 + order * (1 - order) * (first - other) ** 2
+
+
+def _identity(gap: int, says: str, argument: str) -> Computation:
+    found = Computation(
+        quantity=Quantity.DIFFERENCE,
+        detail=f"largest |{says}|",
+        value=float(gap),
+        claimed=0.0,
+        error=0.0,
+        witness={"points": list(_POINTS)},
+    )
+    return found.between(
+        at_most(f"|{says}| ≤ 0", gap, 0),
+        method=ProofMethod.CLOSED_FORM,
+        argument=argument,
+        parameters={},
+    )
+
+
+def markov_step(*, shift: float, epsilon: float, order: float, own: bool = False) -> Computation:
+    """Compute Pr[L ≥ ε] on outputs of P, against the moment bound that the proof has for it.
+
+    Parameters
+    ----------
+    shift : float
+        Δ/σ of the Gaussian pair.
+    order : float
+        α; the moment is that of λ = α−1.
+    own : bool
+        Whether the moment is taken over outputs of P as well; as printed it is over those of Q.
+    """
+    _validate.positive(shift=shift, epsilon=epsilon)
+    _validate.finite(order=order)
+    if order <= 1:
+        raise ValueError(f"order must be > 1, got {order!r}")
+    moment = (order - 1) * (order if own else order - 2) * shift**2 / 2
+    bound = math.exp(moment - (order - 1) * epsilon)
+    tail = math.exp(float(log_ndtr(shift / 2 - epsilon / shift)))
+    there = math.exp(float(log_ndtr(-shift / 2 - epsilon / shift)))
+    return Computation(
+        quantity=Quantity.PROBABILITY,
+        detail="Pr[L ≥ ε] on outputs of P",
+        value=tail,
+        claimed=min(1.0, bound),
+        witness={"shift": shift, "epsilon": epsilon, "order": order, "tail_on_neighbour": there},
+        note=(
+            f"On outputs of the neighbour Q the tail is {there:.3g}, below {bound:.3g}; Markov's "
+            "inequality bounds the tail under the law of the moment, and (ε, δ)-DP needs that of "
+            "P."
+        ),
+    )
+
+
+def lot_bias(gradients: Sequence[int], *, lot: int, clip: int | None) -> Computation:
+    """Compute how far a lot's averaged gradient is from the gradient, in the mean over all lots.
+
+    Every example is in the lot with probability L/N by itself, and the sum is divided by L, as
+    in Algorithms 1 and 2 without their noise, whose mean is 0.
+    """
+    _validate.integer(lot=lot, at_least=1, at_most=len(gradients))
+    rate = Fraction(lot, len(gradients))
+    used = [g if clip is None else max(-clip, min(clip, g)) for g in gradients]
+    mean = sum(
+        math.prod(rate if chosen else 1 - rate for chosen in members)
+        * Fraction(sum(g for g, chosen in zip(used, members, strict=True) if chosen), lot)
+        for members in product((False, True), repeat=len(gradients))
+    )
+    full = Fraction(sum(gradients), len(gradients))
+    found = Computation(
+        quantity=Quantity.DIFFERENCE,
+        detail="|E[averaged gradient] − gradient|",
+        value=float(abs(mean - full)),
+        claimed=0.0,
+        error=0.0,
+        witness={"gradients": list(gradients), "lot": lot, "clip": clip or "none"},
+        note=f"The gradient is {full}, and the mean of the averaged one over all lots {mean}.",
+    )
+    if clip is not None:
+        return found
+    return found.between(
+        at_most("|E[averaged gradient] − gradient| ≤ 0", abs(mean - full), 0),
+        method=ProofMethod.ENUMERATION,
+        argument=(
+            "The mean over all lots is linear in the gradients, each with weight (L/N)/L = 1/N; "
+            "it is summed here over every lot of some."
+        ),
+        parameters={"lot": lot},
+    )
