@@ -25,9 +25,15 @@ COMMANDS = {
     "python -m": "import runpy; runpy.run_module('dpcp_audit', run_name='__main__')",
     "entry point": "from dpcp_audit.frontends.cli.main import main; sys.exit(main())",
     "planted": "import scipy.stats",
+    "audit": """import numpy as np
+    def quantile(scores, *, rng):
+        return float(np.quantile(scores, 0.9))
+    result = dpcp_audit.audit(quantile, dpcp_audit.ZCDP(0.5), draws=2048)
+    assert result.verdict == "REFUTED", result.verdict""",
 }
 REPORT = f"""
 import sys
+import dpcp_audit
 sys.argv = ['dpcp-audit', '--help']
 try:
     {{command}}
@@ -52,6 +58,11 @@ def heavy_modules(command: str) -> list[str]:
 @pytest.mark.parametrize("name", ["import", "python -m", "entry point"])
 def test_nothing_heavy_is_imported(name) -> None:
     assert heavy_modules(COMMANDS[name]) == []
+
+
+def test_an_audit_needs_few_libraries() -> None:
+    """What takes longer to import than a short audit takes is not imported for it."""
+    assert set(heavy_modules(COMMANDS["audit"])) <= {"joblib", "scipy.optimize"}
 
 
 def test_the_public_names_are_few_and_all_there() -> None:

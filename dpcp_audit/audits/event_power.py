@@ -22,6 +22,7 @@ from dpcp_audit.quantities import Quantity
 from dpcp_audit.results import Power
 from dpcp_audit.stats import rate_power
 from dpcp_audit.stats.bisection import fewest, turn
+from dpcp_audit.stats.discrete_tails import binomial_reached
 from dpcp_audit.stats.intervals import clopper_pearson
 from dpcp_audit.stats.ratio_power import power, rate_detected
 from dpcp_audit.stats.ratio_test import RatioTest
@@ -215,16 +216,15 @@ def _rates_tested(
 
 def _shift_boxed(guarantee: PrivacyGuarantee, trials: int, *, significance: float) -> float:
     """Return the shift that the Clopper–Pearson limits of the best half-line refute."""
-    from scipy.stats import binom, norm  # noqa: PLC0415  (slow to import)
 
     def limits(rates: FloatArray, share: float) -> tuple[FloatArray, FloatArray]:
-        counts = np.asarray(binom.ppf(share, trials, rates)).astype(np.int64)
+        counts = binomial_reached(share, trials, rates)
         return clopper_pearson(counts, trials, significance=significance)
 
-    allowed = guarantee.power(limits(norm.sf(_CUTS), _EACH)[1])
+    allowed = guarantee.power(limits(ndtr(-_CUTS), _EACH)[1])
 
     def refuted(shift: float) -> bool:
-        return bool((limits(norm.sf(_CUTS - shift), 1 - _EACH)[0] > allowed).any())
+        return bool((limits(ndtr(shift - _CUTS), 1 - _EACH)[0] > allowed).any())
 
     if not refuted(_LARGEST_SHIFT):
         return math.inf
@@ -261,9 +261,7 @@ def rates_refuted(
     ndarray, shape (m,)
         Infinite where no p is refuted so often.
     """
-    from scipy.stats import binom  # noqa: PLC0415  (slow to import)
-
-    most = np.asarray(binom.ppf(_EACH, trials, np.asarray(fpr))).astype(np.int64)
+    most = binomial_reached(_EACH, trials, fpr)
     allowed = guarantee.power(clopper_pearson(most, trials, significance=significance)[1])
     found = [
         rate_power.smallest_violation(

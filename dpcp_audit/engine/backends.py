@@ -17,7 +17,9 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Self
 
 from dpcp_audit import _validate
+from dpcp_audit.engine import cell_template
 from dpcp_audit.engine.environment import difference, environment
+from dpcp_audit.engine.suites import BUILT_IN
 from dpcp_audit.engine.worker_pool import CellError, Cells, Limits
 from dpcp_audit.errors import MissingExtraError, UsageError
 
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from dpcp_audit.engine.tasks import Done, Task
 
 _CONNECT_SECONDS = 5
+_OF_TARGETS = frozenset({"targets", "traces", "estimates"})
+"""The suites whose checks call code of the user's."""
 
 
 class EngineKind(StrEnum):
@@ -136,8 +140,10 @@ def hire(engine: Engine, limits: Limits, suite: str = "papers") -> Crew:
     return _CREWS[engine.kind](engine, limits, suite)
 
 
-def _local(engine: Engine, limits: Limits, _suite: str) -> Crew:
-    cells = Cells(limits)
+def _local(engine: Engine, limits: Limits, suite: str) -> Crew:
+    if suite in BUILT_IN:  # no code of others was loaded for it
+        cell_template.prepare()
+    cells = Cells(limits, apart=suite in _OF_TARGETS)
     backend = {"backend": "threading", "n_jobs": engine.jobs}
     return Crew(work=cells.run, stop=cells.stop, backend=backend, ahead="n_jobs")
 
@@ -201,12 +207,12 @@ def work_remotely(
     """
     if unlike := difference(environment(suite), expected):
         raise CellError(f"a worker differs from this run: {unlike}")
-    return _cells(limits).run(task)
+    return _cells(limits, apart=suite in _OF_TARGETS).run(task)
 
 
 @cache
-def _cells(limits: Limits) -> Cells:
-    return Cells(limits)
+def _cells(limits: Limits, *, apart: bool) -> Cells:
+    return Cells(limits, apart=apart)
 
 
 _CREWS: Mapping[EngineKind, Callable[[Engine, Limits, str], Crew]] = {

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
-_NEEDED = ("scipy.linalg", "threadpoolctl", "dpcp_audit.papers.claims.papers_suite")
+NEEDED = ("scipy.linalg", "scipy.optimize", "threadpoolctl")
 """What most checks need; the time that it takes to import is not a check's."""
 
 
@@ -38,7 +38,7 @@ def main(*, parent: int, memory: int | None) -> None:
     """
     requests, replies = _take_over_pipes()
     _end_with(parent, requests)
-    for module in _NEEDED:
+    for module in NEEDED:
         importlib.import_module(module)
     if memory is not None:
         resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit import _validate
-from dpcp_audit.engine import messages
+from dpcp_audit.engine import cell_template, messages
 from dpcp_audit.engine.passed_output import pass_on
 from dpcp_audit.engine.tasks import Done
 
@@ -90,18 +90,10 @@ class WorkerProcess:
     """
 
     def __init__(self, *, memory: int | None = None) -> None:
-        program = (
-            f"import sys; sys.path[:] = {sys.path!r}; "
-            "from dpcp_audit.engine.worker import main; "
-            f"main(parent={os.getpid()}, memory={memory!r})"
-        )
-        self._process = subprocess.Popen(  # noqa: S603  (this interpreter, this package)
-            [sys.executable, "-c", program],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
+        try:
+            self._process = _started(memory)
+        except cell_template.TemplateError as error:
+            raise CellError(f"a process for checks could not be started: {error}") from None
         assert self._process.stderr is not None  # noqa: S101  (it is a pipe)
         self._talk = pass_on(self._process.stderr)
         self._busy = threading.Lock()
@@ -221,10 +213,14 @@ class Cells:
     ----------
     limits : Limits
         What a check may use.
+    apart : bool
+        Whether each check has a cell of its own: what its target does to its process is then
+        over before the next check begins. Else a cell is kept, and with it what checks cache.
     """
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, *, apart: bool = False) -> None:
         self._limits = limits
+        self._apart = apart
         self._local = threading.local()
         self._lock = threading.Lock()
         self._started: list[WorkerProcess] = []
@@ -233,8 +229,10 @@ class Cells:
     def run(self, task: Task) -> Done | None:
         """Run a task in this thread's cell; None once all are to stop."""
         cell: WorkerProcess | None = getattr(self._local, "cell", None)
-        if cell is None or not cell.alive:
+        used_by = getattr(self._local, "check", task.context.name)
+        if cell is None or not cell.alive or (self._apart and used_by != task.context.name):
             cell = self._local.cell = self._start(replaces=cell)
+        self._local.check = task.context.name
         done = None if cell is None else cell.run(task, self._limits)
         return None if self._stopping else done
 
@@ -258,6 +256,23 @@ class Cells:
             cell = WorkerProcess(memory=self._limits.memory)
             self._started.append(cell)
             return cell
+
+
+def _started(memory: int | None) -> subprocess.Popen[bytes] | cell_template.ForkedProcess:
+    if cell_template.FORKS:
+        return cell_template.start(memory=memory)
+    program = (
+        f"import sys; sys.path[:] = {sys.path!r}; "
+        "from dpcp_audit.engine.worker import main; "
+        f"main(parent={os.getpid()}, memory={memory!r})"
+    )
+    return subprocess.Popen(  # noqa: S603  (this interpreter, this package)
+        [sys.executable, "-c", program],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
 
 
 def family(pid: int) -> list[int]:

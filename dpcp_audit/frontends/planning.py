@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcp_audit._format import number
 from dpcp_audit.checks import Context
+from dpcp_audit.engine import cell_template
 from dpcp_audit.engine.tasks import Task, pickled
 from dpcp_audit.engine.worker_pool import DEFAULT_SECONDS, Limits, WorkerProcess
 from dpcp_audit.errors import IncompleteError, UsageError
@@ -128,8 +129,8 @@ def plan(specs: Sequence[CheckSpec]) -> tuple[CheckSpec, ...]:
     """
     for spec in specs:
         pair_space(spec)
-    with closing(WorkerProcess()) as cell:
-        return tuple(planned(spec, _timed(spec, cell)) for spec in specs)
+    cell_template.prepare()
+    return tuple(planned(spec, _timed_apart(spec)) for spec in specs)
 
 
 def plan_here(spec: CheckSpec) -> CheckSpec:
@@ -208,6 +209,11 @@ def _cut(spec: CheckSpec, wanted: list[int], rates: list[float], room: float) ->
 
 def _context(spec: CheckSpec) -> Context:
     return Context(seed=0, name=spec.name, significance=0.5)
+
+
+def _timed_apart(spec: CheckSpec) -> dict[str, Any]:
+    with closing(WorkerProcess()) as cell:
+        return _timed(spec, cell)
 
 
 def _timed(spec: CheckSpec, cell: WorkerProcess) -> dict[str, Any]:

@@ -32,6 +32,7 @@ from scipy.special import betainccinv, betaincinv, expit, logit
 from dpcp_audit import _validate
 from dpcp_audit.stats.bisection import turn
 from dpcp_audit.stats.count_regions import Region, TwoCounts
+from dpcp_audit.stats.discrete_tails import binomial_exceeded
 from dpcp_audit.stats.intervals import clopper_pearson
 
 if TYPE_CHECKING:
@@ -98,13 +99,11 @@ class CurveTest:
 
     def _region(self, level: float, low: float, high: float) -> Region:
         """Return where a box of the level refutes; all y that matter at p′ in [low, high]."""
-        from scipy.stats import binom  # noqa: PLC0415  (slow to import)
-
         counts = self._counts.between(low, high)
         upper = self._upper(counts, level)
         knots = self._knots(float(upper[0]), float(upper[-1]))
-        least = binom.isf(level, self.n, np.interp(upper, *knots)) + 1
-        return Region(counts, np.clip(np.nan_to_num(least, nan=1.0), 1.0, self.n + 1.0))
+        least = 1.0 + binomial_exceeded(level, self.n, np.interp(upper, *knots)).astype(np.float64)
+        return Region(counts, least)
 
     @property
     def _counts(self) -> TwoCounts:

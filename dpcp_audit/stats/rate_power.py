@@ -13,6 +13,7 @@ from scipy.special import betainc
 
 from dpcp_audit import _validate
 from dpcp_audit.stats.bisection import fewest, turn
+from dpcp_audit.stats.discrete_tails import binomial_exceeded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,12 +26,10 @@ def smallest_violation(
 
     Infinity where no outcome of ``trials`` Bernoulli trials refutes.
     """
-    from scipy.stats import binom  # noqa: PLC0415  (slow to import)
-
     _validate.closed_unit(claimed=claimed)
     _validate.integer(trials=trials, at_least=1)
     _validate.open_unit(significance=significance, detection=detection)
-    critical = int(binom.isf(significance / 2, trials, claimed)) + 1
+    critical = int(binomial_exceeded(significance / 2, trials, claimed)) + 1
     return rate_reaching(critical, trials, detection=detection, at_least=claimed)
 
 

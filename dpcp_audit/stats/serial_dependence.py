@@ -18,9 +18,11 @@ import math
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+from dpcp_audit.stats.discrete_tails import average_ranks, hypergeometric_tail
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -123,16 +125,10 @@ def _marks(outputs: FloatArray) -> Iterator[tuple[SerialMark, BoolArray]]:
 
 def _large(outputs: FloatArray) -> BoolArray:
     """Mark the outputs above the value that divides them most evenly; of vectors, by rank sums."""
-    ranks = _ranks(outputs if outputs.ndim == 1 else _ranks(outputs).sum(axis=1))
+    ranks = average_ranks(outputs if outputs.ndim == 1 else average_ranks(outputs).sum(axis=1))
     levels = np.unique(ranks)
     above = ranks.size - np.searchsorted(np.sort(ranks), levels, side="right")
     return np.asarray(ranks > levels[np.argmin(np.abs(2 * above - ranks.size))])
-
-
-def _ranks(values: FloatArray) -> FloatArray:
-    from scipy.stats import rankdata  # noqa: PLC0415  (slow to import)
-
-    return np.asarray(rankdata(values, axis=0), dtype=np.float64)
 
 
 def _signs(mark: SerialMark, marked: BoolArray) -> Iterator[SerialDependence]:
@@ -155,10 +151,11 @@ def _signs(mark: SerialMark, marked: BoolArray) -> Iterator[SerialDependence]:
 
 def _tail(observed: int, ones: int, size: int, *, many: bool) -> float:
     """Return the probability of so many marks in a row or more; or of so few."""
-    from scipy.stats import hypergeom  # noqa: PLC0415  (slow to import)
-
-    law: Any = hypergeom(size - 1, size - ones, ones)  # of the runs
-    return float(law.cdf(ones - observed) if many else law.sf(ones - observed - 1))
+    # of ones that are drawn among the size - 1 places after another, those that follow none
+    runs, zeros = ones - observed, size - ones
+    if many:  # few runs are many ones among the places that are no zero's
+        return hypergeometric_tail(observed, marked=ones - 1, drawn=ones, total=size - 1)
+    return hypergeometric_tail(runs, marked=zeros, drawn=ones, total=size - 1)
 
 
 def _followed(marked: BoolArray) -> IntArray:

@@ -24,6 +24,7 @@ import numpy as np
 from dpcp_audit.results import Measure
 from dpcp_audit.stats.bisection import turn
 from dpcp_audit.stats.confidence_sequence import RateSequence
+from dpcp_audit.stats.discrete_tails import hypergeometric_tail
 from dpcp_audit.stats.intervals import clopper_pearson
 
 if TYPE_CHECKING:
@@ -119,11 +120,10 @@ def _rate_rises(low_hits: int, low: Count, high_hits: int, high: Count) -> float
             for hits, count in ((low_hits, low), (high_hits, high))
         )
         return math.exp(-min(max(log_evidence, 0.0), _LARGEST_LOG))
-    from scipy.stats import hypergeom  # noqa: PLC0415  (slow to import)
-
     everything = low.trials + high.trials
-    p_value = hypergeom.sf(high_hits - 1, everything, low_hits + high_hits, high.trials)
-    return min(1.0, float(p_value))
+    return hypergeometric_tail(
+        high_hits, marked=low_hits + high_hits, drawn=high.trials, total=everything
+    )
 
 
 def _ratio_rises(low: Sample, high: Sample) -> float:

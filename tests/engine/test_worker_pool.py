@@ -24,8 +24,8 @@ from support.unruly import (
 )
 
 from dpcp_audit.checks import Context
+from dpcp_audit.engine import cell_template, worker_pool
 from dpcp_audit.engine import messages as frames
-from dpcp_audit.engine import worker_pool
 from dpcp_audit.engine.passed_output import MOST_BYTES
 from dpcp_audit.engine.tasks import Done, Task, attempt
 from dpcp_audit.engine.worker_pool import CellError, Cells, Limits, WorkerProcess
@@ -242,9 +242,9 @@ def test_a_cell_ends_when_its_parent_is_killed() -> None:
 
 def test_a_process_that_does_not_start_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/bin/false")
-    cell = WorkerProcess()
-    with pytest.raises(CellError, match="could not be started: the process died: exit code 1"):
-        cell.run(doing(harmless), Limits())
+    monkeypatch.setattr(cell_template, "_templates", {})
+    with pytest.raises(CellError, match="could not be started: the template of cells has ended"):
+        WorkerProcess()
 
 
 @pytest.mark.parametrize("bad", [{"seconds": 0.0}, {"seconds": float("nan")}, {"memory": 0}])

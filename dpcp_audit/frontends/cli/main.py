@@ -10,6 +10,7 @@ import traceback
 from typing import TYPE_CHECKING
 
 from dpcp_audit import __version__
+from dpcp_audit.engine import cell_template
 from dpcp_audit.errors import IncompleteError, MissingExtraError, UsageError
 from dpcp_audit.frontends.cli.arguments import EXIT_CODES, refuse_unknown
 from dpcp_audit.frontends.cli.commands import COMMANDS
@@ -27,6 +28,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # claims hold Greek; not every terminal does
             stream.reconfigure(errors="backslashreplace")
+    if arguments is None:
+        cell_template.share_this_process()
     try:
         options = _parsed(arguments)
     except Exception as error:  # noqa: BLE001  (an exit code of 1 would be a refutation)

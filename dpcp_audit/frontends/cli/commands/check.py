@@ -97,8 +97,10 @@ def _planned(specs: Sequence[CheckSpec]) -> tuple[CheckSpec, ...]:
     """Plan the checks, with a sign of life on a terminal."""
     from rich.console import Console
 
+    from dpcp_audit.engine import cell_template
     from dpcp_audit.frontends.planning import plan
 
+    cell_template.prepare()  # before the console starts a thread
     with Console(stderr=True).status("loading the code and timing its first calls"):
         return plan(specs)
 
