@@ -78,6 +78,7 @@ def _output_rows() -> list[Row]:
 def _score_rows() -> list[Row]:
     beta, upper = Beta(5, 0.2), OnMiss.UPPER_END
     starred = replace(_THEOREM_4, starred=True)
+    overconfident = replace(starred, population=_OVERCONFIDENT, n=10**6)
     cases: list[tuple[Population, OnMiss, Standing, Verdict, int]] = [
         (Uniform(), OnMiss.LAST_MIDPOINT, _PAPER, Verdict.PROVED, _N),
         (beta, OnMiss.LAST_MIDPOINT, _OUTSIDE, Verdict.REFUTED, _N),
@@ -103,6 +104,17 @@ def _score_rows() -> list[Row]:
                 subject=Heading.SCORE_COVERAGE,
             ),
             check=starred.check(),
+        ),
+        Row(
+            claim=claim_of(
+                overconfident,
+                "ldpcp.starred[scores=digits-gaussian-nb]",
+                Verdict.REFUTED,
+                subject=Heading.SCORE_COVERAGE,
+                standing=_OUTSIDE,
+                note=_NOT_ADMITTED,
+            ),
+            check=overconfident.check(),
         ),
         *_exact_rows(),
         *_searched_rows(),

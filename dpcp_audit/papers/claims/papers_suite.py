@@ -9,6 +9,7 @@ from dpcp_audit.papers.claims import (
     dpskin_accuracies,
     dpskin_proof,
     ldpcp_reports,
+    ldpcp_sections,
     ldpcp_theorems,
     other_quantiles,
     pcoqs_privacy,
@@ -28,6 +29,7 @@ def rows() -> list[Row]:
     return [
         *ldpcp_reports.rows(),
         *ldpcp_theorems.rows(),
+        *ldpcp_sections.rows(),
         *pcoqs_privacy.rows(),
         *pcoqs_theorems.rows(),
         *other_quantiles.rows(),

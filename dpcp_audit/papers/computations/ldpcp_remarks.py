@@ -308,15 +308,16 @@ def label_guess(response: KaryRandomizedResponse) -> Computation:
 
 
 def shuffle_amplification(
-    mechanism: ShuffledBinaryResponse, *, n: int, granted_delta: float
+    mechanism: ShuffledBinaryResponse, *, n: int, granted_delta: float, rounds: int = 1
 ) -> Computation:
     """Compute δ at ε/√n of the shuffled count, against a granted δ (LDP-CP, Section 4.2).
 
     The paper states no δ. A pure claim is refuted by any δ > 0; ``granted_delta`` is what a
-    reader would have to grant.
+    reader would have to grant. Where n users answer in ``rounds`` blocks, the reports of n/T are
+    shuffled.
     """
-    effective = mechanism.epsilon / math.sqrt(n)
-    pair = mechanism.pair(n, n - 1)
+    effective, together = mechanism.epsilon / math.sqrt(n), n // rounds
+    pair = mechanism.pair(together, together - 1)
     both = (pair, pair.reversed())
     value = max(way.delta_at(effective) for way in both)
     true_epsilon = max(way.epsilon_at(1e-6) for way in both)
@@ -331,7 +332,8 @@ def shuffle_amplification(
         witness={
             "n": n,
             "epsilon": mechanism.epsilon,
-            "ones_elsewhere": n - 1,
+            "reports": together,
+            "ones_elsewhere": together - 1,
             "effective_epsilon": effective,
             "epsilon_at_delta_1e-6": true_epsilon,
         },
@@ -342,7 +344,7 @@ def shuffle_amplification(
         figures=(
             Figure(
                 kind=FigureKind.LINES,
-                title=f"Shuffled binary RR, n = {n}, ε = {mechanism.epsilon:g}",
+                title=f"Shuffled binary RR, {together} reports, ε = {mechanism.epsilon:g}",
                 x_label="ε",
                 y_label="δ(ε)",
                 log_y=True,

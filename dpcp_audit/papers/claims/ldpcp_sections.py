@@ -1,0 +1,259 @@
+"""Rows for LDP-CP's sentences: its quantile, its widths, shuffled features, exchangeable data."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from dpcp_audit.computed import Computation, Computed
+from dpcp_audit.data.pools import Classifier, Dataset, classifier_pool
+from dpcp_audit.data.scores import aps
+from dpcp_audit.mechanisms.shuffle.shuffled_bits import ShuffledBinaryResponse
+from dpcp_audit.papers.claims.headings import Heading
+from dpcp_audit.papers.computations import exchangeable_scores, ldpcp_sentences
+from dpcp_audit.papers.computations.ldpcp_remarks import score_range, shuffle_amplification
+from dpcp_audit.papers.computations.ldpcp_sentences import Widths
+from dpcp_audit.results import Standing, Verdict
+from dpcp_audit.rows import Row, claims_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpcp_audit._types import FloatArray
+    from dpcp_audit.results import PlainData
+
+_EPSILONS = tuple(map(float, range(1, 9)))
+_PAPER, _ERRATUM = Standing.PAPER, Standing.ERRATUM
+_EXPERIMENT: dict[str, Any] = {"rounds": 10, "delta": 0.1}
+_FIGURE_5: dict[str, Any] = {"rounds": 7, "delta": 0.1}
+_SCORES: dict[str, Any] = {"n": 11_080, "alpha": 0.1, "epsilon": 4.0, "delta": 0.1, "rounds": 10}
+_LABELS: dict[str, Any] = _SCORES | {"n": 50_000, "k": 10}
+_EXCHANGEABLE = "samples that are exchangeable, and one common score the case"
+_OTHER = "LDP-CP, other statements"
+_claim = claims_of("LDP-CP", subject=_OTHER)
+_Case = tuple[str, str, Standing, Verdict, str, str, str, "PlainData", "Callable[[], Computation]"]
+
+
+def rows() -> list[Row]:
+    """Return the rows on LDP-CP's sentences."""
+    cases = (*_background(), *_widths(), *_shuffled(), *_exchangeable(), _copied())
+    return [
+        Row(
+            claim=_claim(
+                id_,
+                section,
+                expected,
+                statement,
+                formula,
+                subject=subject,
+                standing=standing,
+                parameters=parameters,
+            ),
+            check=Computed(compute),
+        )
+        for id_, section, standing, expected, statement, formula, subject, parameters, compute in (
+            cases
+        )
+    ]
+
+
+def _plain_aps(probabilities: FloatArray, u: FloatArray) -> FloatArray:  # noqa: ARG001
+    return aps(probabilities)
+
+
+def _background() -> tuple[_Case, ...]:
+    pool = partial(classifier_pool, Dataset.DIGITS, Classifier.LOGISTIC)
+    return (
+        (
+            "ldpcp.quantile[form=plain]",
+            "Section 2.1",
+            _ERRATUM,
+            Verdict.REFUTED,
+            (
+                "“If we set q to be the (1−α) quantile of the conformal scores” of the calibration "
+                "set, the coverage is at least 1−α."
+            ),
+            "1−α ≤ p(y ∈ C_q(x)) ≤ 1−α+1/(n+1)",
+            Heading.SPLIT_COVERAGE,
+            {"n": 10, "alpha": 0.1, "form": "plain"},
+            partial(ldpcp_sentences.plain_quantile, n=10, alpha=0.1),
+        ),
+        (
+            "ldpcp.aps-range[form=preprint]",
+            "Section 2.1 of the preprint",
+            _PAPER,
+            Verdict.PROVED,
+            "Scores lie in [0, 1], where the threshold is searched: APS without randomisation.",
+            "Σ_{p_j ≥ p_i} p_j ≤ 1",
+            _OTHER,
+            {"form": "preprint"},
+            partial(
+                score_range,
+                _plain_aps,
+                pool,
+                argument="A sum of probabilities of different labels is at most 1.",
+            ),
+        ),
+    )
+
+
+def _widths() -> tuple[_Case, ...]:
+    section = "Section 5, Figure 3"
+    return (
+        (
+            "ldpcp.figure-3[widths]",
+            section,
+            Standing.READING,
+            Verdict.REFUTED,
+            (
+                "“For the evaluated medical datasets (with n fixed) Δ_S > Δ_L”, at every ε that is "
+                "evaluated and for the given T, which the paper does not state."
+            ),
+            "Δ_L/Δ_S < 1",
+            _OTHER,
+            _EXPERIMENT | {"epsilon": list(_EPSILONS)},
+            partial(ldpcp_sentences.scores_wider, Widths(**_EXPERIMENT), epsilons=_EPSILONS),
+        ),
+        (
+            "ldpcp.figure-3[negligible]",
+            section,
+            Standing.READING,
+            Verdict.REFUTED,
+            (
+                "“For the majority of the evaluated datasets” Δ_L is “negligible for α = 0.1”: at "
+                "most a fifth of α on three of the five."
+            ),
+            "Δ_L ≤ α/5",
+            _OTHER,
+            {"alpha": 0.1, "epsilon": 3.0, "delta": 0.1, "share": 0.2},
+            partial(
+                ldpcp_sentences.negligible_widths,
+                Widths(**_EXPERIMENT),
+                epsilon=3.0,
+                share=0.2,
+                alpha=0.1,
+            ),
+        ),
+        (
+            "ldpcp.figure-5[labels=many]",
+            "Section 5, Figure 5",
+            _PAPER,
+            Verdict.REFUTED,
+            (
+                "“For large values of k, e.g. 100 or 1000, LDP-CP-S dominates”, at each ε of the "
+                "figure."
+            ),
+            "Δ_S ≤ Δ_L",
+            _OTHER,
+            _FIGURE_5 | {"k": [100, 1000], "epsilon": [2.0, 4.0, 8.0]},
+            partial(
+                ldpcp_sentences.many_labels,
+                Widths(**_FIGURE_5),
+                labels=(100, 1000),
+                epsilons=(2.0, 4.0, 8.0),
+            ),
+        ),
+        (
+            "ldpcp.widths[labels=growing]",
+            "Section 4.1",
+            _PAPER,
+            Verdict.PROVED,
+            (
+                "“As k increases, the calibration error (Δ) grows” with LDP-CP-L, and with "
+                "LDP-CP-S it does not."
+            ),
+            "Δ_L(k) < Δ_L(k+1)",
+            _OTHER,
+            {},
+            partial(
+                ldpcp_sentences.width_in_labels,
+                Widths(**_EXPERIMENT),
+                labels=range(2, 1001),
+                epsilon=4.0,
+            ),
+        ),
+    )
+
+
+def _shuffled() -> tuple[_Case, ...]:
+    return (
+        (
+            "ldpcp.shuffle[reports=features]",
+            "Section 4.1, Table 1 and Figure 4",
+            _PAPER,
+            Verdict.REFUTED,
+            (
+                "The shuffle model gives LDP-CP-L, whose reports carry the features xᵢ, a label "
+                "privacy of ε_eff = ε/√n; no δ is stated, so that a large one is granted."
+            ),
+            "ε_eff = ε/√n",
+            Heading.SHUFFLED,
+            {"epsilon": 4.0, "delta": 1e-3, "reports": "features"},
+            partial(ldpcp_sentences.feature_reports, epsilon=4.0, granted_delta=1e-3),
+        ),
+        (
+            "ldpcp.shuffle[reports=blocks]",
+            "Section 4.2 and Table 1",
+            _PAPER,
+            Verdict.REFUTED,
+            (
+                "LDP-CP-S, which asks n/T users a round, has ε_eff = ε/√n when each round's "
+                "reports are shuffled: “this integration does not alter the algorithmic structure”."
+            ),
+            "ε_eff = ε/√n",
+            Heading.SHUFFLED,
+            {"n": 11_080, "epsilon": 4.0, "rounds": 10, "delta": 1e-3},
+            partial(
+                shuffle_amplification,
+                ShuffledBinaryResponse(4.0),
+                n=11_080,
+                rounds=10,
+                granted_delta=1e-3,
+            ),
+        ),
+    )
+
+
+def _exchangeable() -> tuple[_Case, ...]:
+    says = "covers at least 1−α−Δ with probability at least 1−δ, on " + _EXCHANGEABLE + "."
+    return (
+        (
+            "ldpcp.theorem-4[data=exchangeable]",
+            "Theorem 4",
+            _PAPER,
+            Verdict.REFUTED,
+            f"LDP-CP-S {says}",
+            "P(p(y ∈ C_q̂(x)) ≥ 1−α−Δ_S) ≥ 1−δ",
+            Heading.SCORE_COVERAGE,
+            _SCORES | {"data": "exchangeable"},
+            partial(exchangeable_scores.common_score_failure, **_SCORES),
+        ),
+        (
+            "ldpcp.theorem-3[data=exchangeable]",
+            "Theorem 3",
+            _PAPER,
+            Verdict.REFUTED,
+            f"LDP-CP-L {says}",
+            "P(p(y ∈ C_q̂(x)) ≥ 1−α−Δ_L) ≥ 1−δ",
+            Heading.LABEL_COVERAGE,
+            _LABELS | {"data": "exchangeable"},
+            partial(exchangeable_scores.common_label_failure, **_LABELS),
+        ),
+    )
+
+
+def _copied() -> _Case:
+    return (
+        "ldpcp.table-1[rows=tissue]",
+        "Table 1",
+        Standing.PRACTICE,
+        Verdict.REFUTED,
+        (
+            "The rows LDP-CP-S and LDP-CP-S* of TissueMNIST come from two calibrations, at 1−α and "
+            "at 1−α+Δ: no printed result is the same in both."
+        ),
+        "",
+        "LDP-CP, the printed table",
+        {"epsilon": 4.0, "alpha": 0.1, "rows": "tissue"},
+        partial(ldpcp_sentences.equal_rows, "TissueMNIST", ("LDP-CP-S", "LDP-CP-S*")),
+    )

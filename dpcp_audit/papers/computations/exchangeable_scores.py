@@ -1,0 +1,105 @@
+"""Exchangeable scores that are not independent: where LDP-CP's Theorems 3 and 4 fail.
+
+All n users and the test point hold the same score θ, and θ is uniform on [0, 1]. They are
+exchangeable, and each score's law is uniform, which both theorems admit. The search finds θ to
+2^(−T+1) and returns the last midpoint: θ lies above it in half of the cases, and then nothing is
+covered.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy import stats
+
+from dpcp_audit import _validate
+from dpcp_audit.computed import Computation
+from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels, dkw_width
+from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores, hoeffding_width
+from dpcp_audit.quantities import Quantity
+
+_ERROR = 1e-9
+"""More than the relative error of a few dozen products of binomial tails."""
+
+
+def common_score_failure(
+    *, n: int, alpha: float, epsilon: float, delta: float, rounds: int
+) -> Computation:
+    """Compute how often LDP-CP-S covers less than 1−α−Δ_S, from below (Theorem 4).
+
+    Counted are the cases where every round answers rightly: θ's digits are fair coins, and a
+    round with the midpoint below θ sees no score, one above it all of them.
+    """
+    width = hoeffding_width(n=n - n % rounds, epsilon=epsilon, rounds=rounds, delta=delta)
+    mechanism = LDPCPScores(alpha=alpha, epsilon=epsilon, rounds=rounds, window_width=width)
+    asked = min(mechanism.block_sizes(n))
+    above, below = _score_answers(mechanism, asked)
+    value = above / 2 * ((above + below) / 2) ** (rounds - 1)
+    return _failure(value, delta, width, n=n, alpha=alpha, epsilon=epsilon, rounds=rounds, k=None)
+
+
+def _score_answers(mechanism: LDPCPScores, asked: int) -> tuple[float, float]:
+    """Return the probabilities of the right answer where no score, and where all, lie below."""
+    counts = np.arange(asked + 1)
+    estimates = mechanism.debias(counts, asked=asked, n=asked)
+    low, high = 1 - mechanism.alpha, 1 - mechanism.alpha + mechanism.window_width
+    keep = mechanism.response.keep_probability
+    none, every = (stats.binom(asked, p).pmf(counts) for p in (1 - keep, keep))
+    return float(none[estimates < low].sum()), float(every[estimates > high].sum())
+
+
+def common_label_failure(
+    *, n: int, k: int, alpha: float, epsilon: float, delta: float, rounds: int
+) -> Computation:
+    """Compute how often LDP-CP-L covers less than 1−α−Δ_L, from below (Theorem 3).
+
+    With HPS and the probability 1−θ on the true label, θ/(k−1) on each other, wrong labels score
+    1 − θ/(k−1) or more: above 7/8 for k ≥ 9. Counted are θ < 7/8, where no midpoint passes 7/8.
+    """
+    _validate.integer(k=k, at_least=9)
+    _validate.integer(rounds=rounds, at_least=4)
+    mechanism = LDPCPLabels(alpha=alpha, epsilon=epsilon, k=k, rounds=rounds, window_width=0.5)
+    response = mechanism.response
+    width = dkw_width(n=n, beta=response.beta, delta=delta)
+    needed = (1 - response.beta) * (1 - alpha + width) + response.beta / k
+    every = float(stats.binom(n, response.keep_probability).sf(math.floor(needed * n)))
+    value = 7 / 8 / 2 * every ** (rounds - 1)  # a midpoint below θ sees no score and no noise
+    return _failure(value, delta, width, n=n, alpha=alpha, epsilon=epsilon, rounds=rounds, k=k)
+
+
+def _failure(
+    value: float,
+    delta: float,
+    width: float,
+    *,
+    n: int,
+    alpha: float,
+    epsilon: float,
+    rounds: int,
+    k: int | None,
+) -> Computation:
+    return Computation(
+        quantity=Quantity.COVERAGE_FAILURE,
+        detail="from below",
+        value=value,
+        claimed=delta,
+        lower=value * (1 - _ERROR),
+        upper=1.0,
+        witness={
+            "n": n,
+            "alpha": alpha,
+            "epsilon": epsilon,
+            "delta": delta,
+            "rounds": rounds,
+            "window_width": width,
+            "scores": "one score for all, uniform on [0, 1]",
+        }
+        | ({} if k is None else {"k": k}),
+        note=(
+            "All users and the test point share one score, uniform on [0, 1]: exchangeable, and "
+            "each of them with an admissible law. In every second case it lies above the last "
+            "midpoint, and the set misses the label for certain. Hoeffding's inequality, on which "
+            "the width rests, needs independent scores."
+        ),
+    )
