@@ -23,6 +23,7 @@ from dpcp_audit.audits.blackbox import BlackBoxPrivacy
 from dpcp_audit.audits.search.record_pairs import ValuePairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.checks import Context
+from dpcp_audit.engine.suites import matching
 from dpcp_audit.guarantees import ZCDP, LocalDP, PureDP
 from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ, Normaliser
 from dpcp_audit.mechanisms.histlap import HistLap
@@ -198,12 +199,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--draws", type=int, default=200_000)
-    parser.add_argument("--only", default="")
+    parser.add_argument("--only", action="append", default=[], metavar="GLOB")
     parser.add_argument("--correct", action="store_true")
     arguments = parser.parse_args()
+    chosen = matching(arguments.only, [target.name for target in targets()], what="target")
     print(f"{'target':34} refuted  median      most   seconds  worst pair of the first run")
     for target in targets():
-        if target.correct != arguments.correct or arguments.only not in target.name:
+        if target.correct != arguments.correct or target.name not in chosen:
             continue
         spent: list[int] = []
         families: list[str] = []

@@ -14,6 +14,8 @@ from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from dpcp_audit.checks import Context
+from dpcp_audit.engine.suites import matching
+from dpcp_audit.errors import UsageError
 from dpcp_audit.papers.claims.training_canaries import rows
 
 if TYPE_CHECKING:
@@ -30,16 +32,21 @@ def main() -> int:
     parser.add_argument("--effort", type=float, default=20.0, help="20 is the full profile")
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", default="audit=", help="part of the ids to run")
+    parser.add_argument(
+        "--only", action="append", default=[], metavar="GLOB", help="ids to run; repeatable"
+    )
     parser.add_argument("--check", action="store_true", help="exit with 1 when a target is missed")
     options = parser.parse_args()
+    canaries = {row.claim.id: row for row in rows() if "[audit=" in row.claim.id}
+    try:
+        chosen = matching(options.only, list(canaries), what="audit")
+    except UsageError as error:
+        parser.error(str(error))
     print("| audit | canary trials | certified ε | of the accounted | seconds |")
     print("|---|---|---|---|---|")
     missed = False
-    for row in rows():
-        id_ = row.claim.id
-        if options.only not in id_:
-            continue
+    for id_ in chosen:
+        row = canaries[id_]
         context = Context(
             seed=options.seed, name=id_, significance=2 * _USUAL, effort=options.effort
         )

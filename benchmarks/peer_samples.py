@@ -34,6 +34,7 @@ from dpcp_audit.audits.search.features import Ones
 from dpcp_audit.audits.search.pair_space import FixedPairs
 from dpcp_audit.audits.sequential import SequentialPrivacy
 from dpcp_audit.checks import Context
+from dpcp_audit.engine.suites import matching
 from dpcp_audit.guarantees import ApproxDP, PrivacyGuarantee, PureDP
 from dpcp_audit.mechanisms.laws import FiniteLaw, FinitePair, GaussianPair
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
@@ -272,14 +273,15 @@ def main() -> int:
     """Print the table; return 1 where a peer does much better."""
     parser = argparse.ArgumentParser(description="Any-time bets beside their peers.")
     parser.add_argument("--runs", type=int, default=40, help="behind each median")
-    parser.add_argument("--only", default="", help="targets whose names hold these words")
+    parser.add_argument("--only", action="append", default=[], metavar="GLOB", help="targets")
     parser.add_argument("--check", action="store_true", help="fail where peers need much fewer")
     options = parser.parse_args()
+    chosen = matching(options.only, [target.name for target in targets()], what="target")
     print("| target | claimed ε | bets, known | bets | kernel bets | jax_privacy |")
     print("|---|---|---|---|---|---|")
     held = True
     for target in targets():
-        if options.only not in target.name:
+        if target.name not in chosen:
             continue
         ways = known_bets, bets, kernel_bets
         found = [

@@ -91,6 +91,17 @@ def power(value: float) -> str:
     return _powers(f"{value:.0e}") if short else number(value)
 
 
+def counted(count: int, noun: str) -> str:
+    """Return how many there are of something, in words.
+
+    Examples
+    --------
+    >>> counted(1, "claim"), counted(0, "claim"), counted(2000, "output")
+    ('1 claim', '0 claims', '2,000 outputs')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def symbol(name: str) -> str:
     """Return a parameter's name as papers write it.
 

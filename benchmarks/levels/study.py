@@ -1,6 +1,6 @@
 """Measure how often every auditor refutes true claims, and write the page of results.
 
-    python benchmarks/levels/study.py [--jobs 2] [--only 'score test'] [--counts levels.ndjson]
+    python benchmarks/levels/study.py [--jobs 2] [--only 'score test*'] [--counts levels.ndjson]
 
 What is counted is kept in the file ``--counts``, chunk by chunk: a study that was stopped goes on
 where it was, and one of changed code starts with another file. Exits with 1 where a level is
@@ -20,8 +20,10 @@ from joblib import Parallel, delayed
 from levels_page import LEVEL, holds, page
 from study_counts import StudyChunk, keep, kept, missing, planned, tallies
 
+from dpcp_audit.engine.suites import matching
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from level_case import LevelCase
 
@@ -44,9 +46,10 @@ def run(chunks: Iterable[StudyChunk], path: Path, jobs: int) -> None:
         )
 
 
-def selected(words: str) -> dict[str, LevelCase]:
-    """Return the cases whose names hold the words."""
-    return {name: case for name, case in level_cases().items() if words in name}
+def selected(patterns: Sequence[str]) -> dict[str, LevelCase]:
+    """Return the cases whose names match."""
+    cases = level_cases()
+    return {name: cases[name] for name in matching(patterns, list(cases), what="case")}
 
 
 def main() -> int:
@@ -55,7 +58,9 @@ def main() -> int:
     parser.add_argument("--repetitions", type=int, default=2000, help="at equality")
     parser.add_argument("--detections", type=int, default=200, help="at twice the loss")
     parser.add_argument("--jobs", type=int, default=2, help="processes")
-    parser.add_argument("--only", default="", help="run the cases that hold these words")
+    parser.add_argument(
+        "--only", action="append", default=[], metavar="GLOB", help="run the cases that match"
+    )
     parser.add_argument("--counts", type=Path, default=Path("levels.ndjson"))
     parser.add_argument("--page", type=Path, default=Path("docs/levels.md"))
     options = parser.parse_args()

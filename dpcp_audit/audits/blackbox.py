@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit import _validate
-from dpcp_audit._format import number
+from dpcp_audit._format import counted, number
 from dpcp_audit.audits.estimates.loss_bracket import claimed_loss
 from dpcp_audit.audits.search.feature_cells import Automatic
 from dpcp_audit.audits.search.largest_bound import bounding_event
@@ -298,7 +298,8 @@ class BlackBoxPrivacy:
         certified = f"Certified there: {evidence.quantity.unit} ≥ {number(evidence.lower)}."
         parts = [tried, shown.judgement.note if shown.judgement.refuted else certified]
         if failures:
-            parts.append(f"The target raised on {len(failures)} pairs, first: {failures[0]}.")
+            raised = counted(len(failures), "pair")
+            parts.append(f"The target raised on {raised}, first: {failures[0]}.")
         return " ".join(filter(None, parts))
 
 
@@ -359,9 +360,9 @@ def _searched(budget: int) -> int:
 
 def _says_nothing(pairs: int, draws: int) -> DegenerateTargetError:
     return DegenerateTargetError(
-        f"sample returned one and the same value on both inputs of all {pairs} pairs tried "
-        f"({draws} outputs), which says nothing about its privacy: name inputs on which it is "
-        "random, or declare Randomness.NONE (--rng none)"
+        f"one and the same value on both inputs of {counted(pairs, 'pair')} tried, "
+        f"in {counted(draws, 'output')}, which says nothing about its privacy: "
+        "name inputs on which it is random, or declare Randomness.NONE (--rng none)"
     )
 
 

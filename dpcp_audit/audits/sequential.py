@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcp_audit import _validate
+from dpcp_audit._format import counted
 from dpcp_audit.audits.bet_account import BetAccount
 from dpcp_audit.audits.bet_power import bet_violation, rounds_needed
 from dpcp_audit.audits.certificates import linear_claim
@@ -250,9 +251,9 @@ def _counted(budgets: list[int], *, single: bool) -> int:
 def _require_varied(race: PairRace) -> None:
     if race.constant_everywhere:
         raise DegenerateTargetError(
-            f"sample returned one and the same value on both inputs of all {len(race.arms)} pairs "
-            f"tried ({race.bank.spent} outputs), which says nothing about its privacy: name inputs "
-            "on which it is random, or declare Randomness.NONE (--rng none)"
+            f"one and the same value on both inputs of {counted(len(race.arms), 'pair')} "
+            f"tried, in {counted(race.bank.spent, 'output')}, which says nothing about its "
+            "privacy: name inputs on which it is random, or declare Randomness.NONE (--rng none)"
         )
 
 

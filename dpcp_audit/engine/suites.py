@@ -168,17 +168,49 @@ def select(patterns: Sequence[str], name: str = "papers", /, **given: Any) -> li
 
     ``*`` and ``?`` are wildcards; brackets stand for themselves, as they do in ids. No
     pattern selects everything.
+
+    Raises
+    ------
+    UsageError
+        If no id matches one of the patterns.
     """
     rows = list(suite(name, **given))
-    if not patterns:
-        return rows
+    hint = f"; 'dpcp-audit list --suite {name}' shows all"
+    chosen = set(matching(patterns, [row.claim.id for row in rows], what="claim", hint=hint))
+    return [row for row in rows if row.claim.id in chosen]
+
+
+def matching(
+    patterns: Sequence[str], names: Sequence[str], *, what: str, hint: str = ""
+) -> list[str]:
+    """Return the names that match any of the patterns, in their order; no pattern, all of them.
+
+    Parameters
+    ----------
+    what : str
+        What is named, for the message.
+    hint : str
+        Its end.
+
+    Raises
+    ------
+    UsageError
+        If nothing matches one of the patterns.
+
+    Examples
+    --------
+    >>> matching(["*[n=2]"], ["a[n=1]", "a[n=2]"], what="claim")
+    ['a[n=2]']
+    """
     escaped = [pattern.replace("[", "[[]") for pattern in patterns]
     for one, pattern in zip(patterns, escaped, strict=True):
-        if not any(fnmatch.fnmatchcase(row.claim.id, pattern) for row in rows):
-            raise UsageError(
-                f"--only: no claim matches {one!r}; 'dpcp-audit list --suite {name}' shows all"
-            )
-    return [row for row in rows if any(fnmatch.fnmatchcase(row.claim.id, pat) for pat in escaped)]
+        if not any(fnmatch.fnmatchcase(name, pattern) for name in names):
+            raise UsageError(f"--only: no {what} matches {one!r}{hint}")
+    return [
+        name
+        for name in names
+        if not patterns or any(fnmatch.fnmatchcase(name, pattern) for pattern in escaped)
+    ]
 
 
 def row_of(finding_id: str, name: str = "papers", /, **given: Any) -> Row:

@@ -28,9 +28,9 @@ def tables_of(document: Mapping[str, Any]) -> Iterator[tuple[str, PlainData]]:
 
 
 def texts(column: Mapping[str, Any]) -> list[str]:
-    """Return what a column's cells say: its texts, or else its values."""
+    """Return what a column's cells say, each on one line: its texts, or else its values."""
     if column["texts"]:
-        return [printable(text) for text in column["texts"]]
+        return [" ".join(printable(text).split()) for text in column["texts"]]
     return [NOTHING if value == "nan" else number(value) for value in column["values"]]
 
 

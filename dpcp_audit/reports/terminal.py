@@ -11,7 +11,9 @@ from rich import progress as bars
 from rich.console import Console
 from rich.text import Text
 
+from dpcp_audit._format import counted
 from dpcp_audit.engine.run_events import CheckFinished, CheckStarted, Event, RunStarted
+from dpcp_audit.reports.findings.expectations import recorded, told
 from dpcp_audit.reports.findings.witness import one_line
 from dpcp_audit.reports.terminal_findings import plain_line, print_findings
 
@@ -20,8 +22,6 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-_USERS = frozenset({"targets", "traces", "estimates"})
-"""The suites of users' own claims: nothing is expected but that they hold."""
 _MOST_WITNESSES, _FEW_WITNESSES = 5, 3
 """Of so many refuted claims the witnesses are printed; of more, those of the worst few."""
 _WITNESS = 190
@@ -147,13 +147,11 @@ def _print_body(
     findings = sorted(document["findings"], key=_worst_first)
     shown = [finding for finding in findings if display.shows(finding["verdict"])]
     if shown:
-        print_findings(
-            shown, console, expected=document["suite"] not in _USERS, verbose=display.verbose
-        )
+        print_findings(shown, console, expected=recorded(document), verbose=display.verbose)
     else:
         console.print(Text(_nothing(findings, display)))
     if hidden := len(findings) - len(shown):
-        console.print(Text(f"... and {_claims(hidden)} of other verdicts"))
+        console.print(Text(f"... and {counted(hidden, 'claim')} of other verdicts"))
     for line in _witnesses(shown, results, verbose=display.verbose):
         console.print(Text(line), soft_wrap=True)
     for skipped in document.get("skipped", []):
@@ -165,10 +163,6 @@ def _nothing(findings: Sequence[dict[str, Any]], display: Display) -> str:
     if not findings:
         return "no check was finished: there is no verdict"
     return f"no claim is {' or '.join(verdict.lower() for verdict in display.show)}"
-
-
-def _claims(count: int) -> str:
-    return "1 claim" if count == 1 else f"{count} claims"
 
 
 def _witnesses(
@@ -191,25 +185,19 @@ def _witnesses(
             "  replay:  with --report json=results.json, by dpcp-audit replay CLAIM results.json"
         )
     if hidden := len(refuted) - len(shown):
-        yield f"... and {hidden} more refuted claims, whose witnesses the reports hold"
+        yield f"... and {counted(hidden, 'more refuted claim')}, whose witnesses the reports hold"
 
 
 def summary_line(document: dict[str, Any]) -> str:
     """Return the run in one sentence."""
     summary = document["summary"]
     counts = ", ".join(f"{summary[v]} {v.lower()}" for v in _WORST_FIRST if summary[v])
-    contradictions = summary["contradictions"]
-    tail = ""
-    if document["suite"] not in _USERS:
-        tail = (
-            f" {contradictions} verdict(s) CONTRADICT what was expected;"
-            if contradictions
-            else " no verdict contradicts what was expected;"
-        )
-    return (
-        f"{_claims(len(document['findings']))}: {counts or 'none'};{tail} false-alarm "
-        f"probability of the run {document['false_alarm']:g}."
-    )
+    parts = [
+        f"{counted(len(document['findings']), 'claim')}: {counts or 'none'}",
+        told(document),
+        f"false-alarm probability of the run {document['false_alarm']:g}.",
+    ]
+    return "; ".join(filter(None, parts))
 
 
 def _worst_first(finding: dict[str, Any]) -> tuple[bool, int, str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcp_audit._format import counted
 from dpcp_audit.audits.search.pair_space import input_key
 from dpcp_audit.audits.search.pilot_hypotheses import choose_pair_test, total_promise
 from dpcp_audit.targets.degenerate import DegenerateTargetError, Randomness, draw, probe
@@ -163,8 +164,8 @@ class PairRace:
             self._race(stop, rng)
         if not self.arms:
             raise DegenerateTargetError(
-                f"sample raised on all of {len(self.bank.failures)} pairs of inputs that were "
-                f"tried, first: {self.bank.failures[0]}"
+                f"nothing was returned on any of {counted(len(self.bank.failures), 'pair')} of "
+                f"inputs tried, first: {self.bank.failures[0]}"
             )
         return self._settle(stop)
 

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dpcp_audit._format import counted
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from dpcp_audit.audits.search.pair_space import Candidate
 
 _MOST_SIZES = 12
 
 
+def _of(families: Collection[str]) -> str:
+    return "1 family" if len(families) == 1 else f"{len(families)} families"
+
+
 def extent(tried: Sequence[Candidate]) -> str:
     """Return how many pairs were tried and, of scores, of what families, sizes and orders."""
-    pairs = f"{len(tried)} pairs of neighbours tried"
+    pairs = f"{counted(len(tried), 'pair')} of neighbours tried"
     scores = [each.scores for each in tried if each.scores is not None]
     if not scores:
         return pairs
@@ -24,7 +30,4 @@ def extent(tried: Sequence[Candidate]) -> str:
     if len(sizes) > _MOST_SIZES:
         shown = f"{len(sizes)} sizes from {sizes[0]} to {sizes[-1]}"
     orders = sorted({str(pair.order) for pair in scores})
-    return (
-        f"{pairs} with the changed record {', '.join(orders)}, of {len(families)} families at "
-        f"n = {shown}"
-    )
+    return f"{pairs} with the changed record {', '.join(orders)}, of {_of(families)} at n = {shown}"

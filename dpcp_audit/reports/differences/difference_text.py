@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from dpcp_audit._format import DASH, interval, number
+from dpcp_audit._format import DASH, counted, interval, number
 from dpcp_audit.reports.differences.two_runs import Movement
 from dpcp_audit.reports.findings.severity import named
 
@@ -64,18 +64,14 @@ def summary(comparison: RunDifferences) -> str:
     """Return the comparison in two sentences."""
     worse, changes = len(comparison.worsenings), comparison.changes
     moved = sum(change.changed for change in changes)
-    claims = f"{_count(len(changes), 'claim')} compared"
+    claims = f"{counted(len(changes), 'claim')} compared"
     said = f"{worse} got worse" if worse else "none got significantly worse"
     ending = "" if comparison.complete else " The new run left claims unchecked."
     return (
-        f"{claims}, {moved} changed, {said}. {_count(comparison.tests, 'number')} could be tested; "
-        "if no mechanism had changed, any of them would be called moved with probability at most "
-        f"{comparison.false_alarm:g}.{ending}"
+        f"{claims}, {moved} changed, {said}. {counted(comparison.tests, 'number')} could be "
+        "tested; if no mechanism had changed, any of them would be called moved with probability "
+        f"at most {comparison.false_alarm:g}.{ending}"
     )
-
-
-def _count(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def print_comparison(comparison: RunDifferences, *, stream: TextIO) -> None:
@@ -116,7 +112,7 @@ def render_markdown(data: Mapping[str, Any]) -> str:
 def headline(data: Mapping[str, Any]) -> str:
     """Return what the data of a comparison say, in a few words."""
     count = len(data["worsenings"])
-    return f"{_count(count, 'claim')} got worse" if count else "No claim got significantly worse"
+    return f"{counted(count, 'claim')} got worse" if count else "No claim got significantly worse"
 
 
 def _escape(text: str) -> str:

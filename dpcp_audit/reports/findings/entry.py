@@ -19,6 +19,7 @@ from dpcp_audit._format import (
 )
 from dpcp_audit._plain_data import is_record
 from dpcp_audit.assumptions import Assumption
+from dpcp_audit.reports.findings.expectations import findings_of, recorded, surprises
 from dpcp_audit.reports.findings.plain_text import premise_text
 from dpcp_audit.reports.findings.severity import (
     Breach,
@@ -78,6 +79,10 @@ class Entry:
         Fragment identifier, unique in the document.
     subject, standing, parameters
         Of the claim.
+    expected : str
+        The verdict that the suite has recorded; "" of a claim of the user's own.
+    contradicts : bool
+        Whether the verdict contradicts what is recorded.
     quantity, measured, interval, claimed, kind : str
         Cells of the tables; without evidence, an en dash or "".
     worse : str
@@ -145,7 +150,9 @@ class Entry:
     @property
     def against(self) -> str:
         """What the verdict stands against: what was expected, or an earlier session."""
-        return "worse than in the baseline" if self.worse else f"expected {self.expected}"
+        if self.worse:
+            return "worse than in the baseline"
+        return f"expected {self.expected}" if self.expected else ""
 
     @property
     def refuted(self) -> bool:
@@ -182,11 +189,10 @@ class Entry:
 
 def entries_of(document: Mapping[str, Any]) -> tuple[Entry, ...]:
     """Return the entries of a document, worst first."""
-    findings = document["findings"]
+    findings = findings_of(document)
     anchors = _anchors([printable(finding["id"]) for finding in findings])
-    seed = document.get("seed")
     entries = [
-        _entry(finding, anchor, place, seed)
+        _entry(finding, anchor, place, document)
         for place, (finding, anchor) in enumerate(zip(findings, anchors, strict=True))
     ]
     return tuple(sorted(entries, key=lambda entry: entry.rank))
@@ -203,7 +209,9 @@ def _anchors(ids: Sequence[str]) -> list[str]:
     return anchors
 
 
-def _entry(finding: Mapping[str, Any], anchor: str, place: int, seed: object) -> Entry:
+def _entry(
+    finding: Mapping[str, Any], anchor: str, place: int, document: Mapping[str, Any]
+) -> Entry:
     evidence: PlainData = finding.get("evidence") or {}
     digits = telling_digits(evidence)
     value, claimed = evidence.get("value"), evidence.get("claimed")
@@ -218,8 +226,8 @@ def _entry(finding: Mapping[str, Any], anchor: str, place: int, seed: object) ->
         paper=printable(finding["source"]["paper"]),
         section=printable(finding["source"]["section"]),
         verdict=Verdict(finding["verdict"]),
-        expected=printable(finding["expected"] or "open"),
-        contradicts=bool(finding["contradicts"]),
+        expected=printable(finding["expected"] or ("open" if recorded(document) else "")),
+        contradicts=surprises(document, finding),
         worse=printable(finding.get("worse") or ""),
         note=printable(finding.get("note") or ""),
         power=power_sentence(finding.get("power")),
@@ -235,7 +243,7 @@ def _entry(finding: Mapping[str, Any], anchor: str, place: int, seed: object) ->
         kind=str(evidence.get("kind", DASH)),
         breach=breach(evidence),
         times=times_of(evidence),
-        facts=_facts(finding, seed),
+        facts=_facts(finding, document.get("seed")),
         witness=printable(plain(telling(finding["witness"]))) if finding.get("witness") else "",
         figures=tuple(finding.get("figures") or ()),
         tables=tuple(finding.get("tables") or ()),

@@ -10,8 +10,9 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit._format import DASH, clipped, number, printable
+from dpcp_audit._format import DASH, clipped, counted, number, printable
 from dpcp_audit.reports.findings.entry import WORST_FIRST, entries_of
+from dpcp_audit.reports.findings.expectations import told
 from dpcp_audit.reports.findings.families import families
 from dpcp_audit.reports.findings.orientation import lanes
 from dpcp_audit.results import Standing, Verdict
@@ -25,12 +26,18 @@ if TYPE_CHECKING:
     from dpcp_audit.reports.findings.orientation import Lane
     from dpcp_audit.results import PlainData
 
+_WRITTEN = (
+    "The verdicts speak of the statements as written here and of the mechanisms, parameters and "
+    "data listed here, not of another implementation or of a deployment."
+)
+_NOT_PROVED = (
+    "CONSISTENT is not a proof: a violation below the stated power, or at inputs that were not "
+    "tried, can go undetected."
+)
 LIMITS = tuple(
-    """\
-The verdicts speak of the statements as written here and of the mechanisms, parameters and data \
-listed here, not of another implementation or of a deployment.
-CONSISTENT is not a proof: a violation below the stated power, or at inputs that were not \
-tried, can go undetected.
+    f"""\
+{_WRITTEN}
+{_NOT_PROVED}
 PROVED covers every case that its statement speaks of, in real arithmetic: side channels, random \
 number generators and floating-point noise are outside of it.
 INCONCLUSIVE and ERROR say nothing of the claim.
@@ -65,13 +72,22 @@ _APART = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """A results document, read: its entries worst first and the sentences of the banner."""
+    """A results document, read: its entries worst first and the sentences of the banner.
+
+    Parameters
+    ----------
+    contradicting : tuple of Entry
+        Those whose verdict is not the one that a suite or a baseline has recorded.
+    expectations : str
+        Whether there are any, in a sentence; "" where nothing is recorded.
+    """
 
     entries: tuple[Entry, ...]
     families: tuple[Family, ...]
     papers: str
     counts: Mapping[Verdict, int]
     contradicting: tuple[Entry, ...]
+    expectations: str
     false_alarm: str
     complete: bool
     skipped: tuple[Skipped, ...]
@@ -83,7 +99,21 @@ class Reading:
 
     @property
     def headline(self) -> str:
-        """What a reader must know first: the claims as they are made, and nothing else."""
+        """What a reader must know first: the claims as they are made, and nothing else.
+
+        Of a run that is about its controls, how many of them are caught comes before.
+        """
+        controls = sum(entry.standing is Standing.CONTROL for entry in self.entries)
+        if not self.own or controls <= len(self.own):
+            return self._headline
+        caught = "All" if self.caught == controls else f"{self.caught or 'None'} of"
+        return (
+            f"{caught} {controls} controls {_is(self.caught or 1)} caught; "
+            f"{self._headline[:1].lower()}{self._headline[1:]}"
+        )
+
+    @property
+    def _headline(self) -> str:
         own = self.own or self.entries
         counts = Counter(entry.verdict for entry in own)
         refuted, total = counts[Verdict.REFUTED], len(own)
@@ -127,17 +157,6 @@ class Reading:
     def failed(self) -> tuple[Entry, ...]:
         """What could not be completed."""
         return tuple(entry for entry in self.entries if entry.verdict is Verdict.ERROR)
-
-    @property
-    def expectations(self) -> str:
-        """Whether any verdict contradicts what was expected."""
-        worse = sum(bool(entry.worse) for entry in self.contradicting)
-        count = len(self.contradicting) - worse
-        verb = "contradicts" if count == 1 else "contradict"
-        said = [f"{_count(count, 'verdict')} {verb} what was expected."] if count else []
-        if worse:
-            said.append(f"{_count(worse, 'claim')} got worse than in the baseline.")
-        return " ".join(said) or "No verdict contradicts what was expected."
 
     @property
     def tally(self) -> tuple[tuple[Verdict, int], ...]:
@@ -184,13 +203,18 @@ class Reading:
         return " ".join(sentence for sentence in said if sentence)
 
     @property
+    def caution(self) -> str:
+        """What a reader is most likely to take from the run, and should not."""
+        return _NOT_PROVED if self.counts[Verdict.CONSISTENT] else _WRITTEN
+
+    @property
     def _refuted(self) -> str:
         refuted = sum(entry.refuted for entry in self.own)
         if not refuted:
             return "The evidence excludes none of these claims." if self.own else ""
         them, each = _is(refuted, "it", "them"), _is(refuted, "it comes", "each comes")
         return (
-            f"The evidence excludes {_count(refuted, 'claim')} as stated, so do not build on "
+            f"The evidence excludes {counted(refuted, 'claim')} as stated, so do not build on "
             f"{them} in that form; {each} with a witness and a command that runs it again."
         )
 
@@ -210,7 +234,7 @@ class Reading:
         proved = self.counts[Verdict.PROVED]
         each = _is(proved, "it speaks", "they speak")
         return (
-            f"{_count(proved, 'claim')} {_is(proved)} proved, for every case that {each} of."
+            f"{counted(proved, 'claim')} {_is(proved)} proved, for every case that {each} of."
             if proved
             else ""
         )
@@ -221,7 +245,7 @@ class Reading:
         tried = [entry for entry in self.entries if entry.verdict is Verdict.CONSISTENT]
         if not tried:
             return ""
-        said = f"{_count(len(tried), 'claim')} {_is(len(tried))} not refuted"
+        said = f"{counted(len(tried), 'claim')} {_is(len(tried))} not refuted"
         factors = [entry.factor for entry in tried if entry.factor is not None]
         most = max(factors, default=math.inf)
         if len(factors) < len(tried) or math.isinf(most):
@@ -250,6 +274,7 @@ def read(document: Mapping[str, Any]) -> Reading:
         papers=_listed([name for name, _ in Counter(e.paper for e in entries).most_common()]),
         counts=Counter(entry.verdict for entry in entries),
         contradicting=tuple(entry for entry in entries if entry.contradicts),
+        expectations=_sentence(told(document)),
         false_alarm=number(document.get("false_alarm")),
         complete=bool(document.get("complete", True)),
         skipped=tuple(
@@ -276,8 +301,8 @@ def run_facts(document: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     return tuple((name, printable(value)) for name, value in facts.items())
 
 
-def _count(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+def _sentence(clause: str) -> str:
+    return f"{clause[:1].upper()}{clause[1:]}." if clause else ""
 
 
 def _is(count: int, one: str = "is", many: str = "are") -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit._format import clipped, gist, printable
+from dpcp_audit._format import clipped, counted, gist, printable
 from dpcp_audit.errors import MissingExtraError
 from dpcp_audit.reports.drawing.svg_figures import figure_svg
 from dpcp_audit.reports.findings.orientation import TICKS, position
@@ -97,7 +97,7 @@ def page_environment() -> jinja2.Environment:
         keep_trailing_newline=True,
     )
     filters: dict[str, Any] = environment.filters
-    filters |= {"printable": printable, "clipped": clipped, "gist": gist, "position": position}
+    filters |= {each.__name__: each for each in (clipped, counted, gist, position, printable)}
     return environment
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 from dpcp_audit._format import to_float
+from dpcp_audit.reports.findings.expectations import findings_of
 from dpcp_audit.reports.findings.plain_text import family, paragraphs, sentence
 from dpcp_audit.reports.report_format import ReportFormat
 from dpcp_audit.results import Verdict
@@ -44,7 +45,7 @@ def render_junit(document: Mapping[str, Any]) -> str:
     """
     root = ET.Element("testsuites", name=_text(document["tool"]["name"]))
     by_paper: dict[str, list[Mapping[str, Any]]] = {}
-    for finding in document["findings"]:
+    for finding in findings_of(document):
         by_paper.setdefault(finding["source"]["paper"], []).append(finding)
     for paper, findings in by_paper.items():
         _suite(root, paper).extend(map(_case, findings))

@@ -8,7 +8,7 @@ import re
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit._format import clipped, printable
+from dpcp_audit._format import clipped, counted, printable
 from dpcp_audit.reports.findings.summary import read
 from dpcp_audit.reports.report_format import ReportFormat
 from dpcp_audit.reports.table_texts import lines, numeric, tables_of
@@ -25,8 +25,15 @@ MOST_CHARACTERS = 65_000
 """GitHub takes 65,536 in a comment."""
 _SPECIAL = re.compile(r"([\\`*_\[\]~|$#])")
 _LINE_START = re.compile(r"^(\d*)([-+=.)])")
-_HEAD = "| Claim | Verdict | Expected | Quantity | Claimed | Measured | Kind |"
-_RULE = "|:--|:--|:--|:--|--:|--:|:--|"
+_COLUMNS = {
+    "Claim": ":--",
+    "Verdict": ":--",
+    "Expected": ":--",
+    "Quantity": ":--",
+    "Claimed": "--:",
+    "Measured": "--:",
+    "Kind": ":--",
+}
 _BROKEN_HEAD = "| Refuted, worst first | What breaks | Promised | Found | Claims |"
 _BROKEN_RULE = "|:--|:--|--:|--:|--:|"
 # Characters, but for the number of refuted claims up to which each is detailed.
@@ -78,10 +85,11 @@ def _parts(reading: Reading) -> list[str]:
     if reading.broken or reading.apart or reading.controls:
         parts.append(_broken(reading))
     parts += [_details(entry) for entry in alarming]
+    as_expected = " as expected" if reading.expectations else ""
     refuted = [e for e in reading.entries if e.refuted and not _alarms(e)]
     rest = [e for e in reading.entries if not e.refuted and not _alarms(e)]
-    parts += _folded(refuted, f"{_claims(len(refuted))} refuted as expected")
-    parts += _folded(rest, f"{_claims(len(rest))} not refuted")
+    parts += _folded(refuted, f"{counted(len(refuted), 'claim')} refuted{as_expected}")
+    parts += _folded(rest, f"{counted(len(rest), 'claim')} not refuted")
     if len(refuted) <= _MOST_DETAILED:
         parts += [_details(entry) for entry in refuted]
     return parts
@@ -108,12 +116,13 @@ def _fitting(parts: Iterable[str], most: int) -> list[str]:
 
 
 def _banner(reading: Reading) -> list[str]:
-    standing = f"**{reading.expectations}**" if reading.contradicting else reading.expectations
+    bold = "**" if reading.contradicting else ""
+    standing = f"{bold}{reading.expectations}{bold} " if reading.expectations else ""
     counted = [f"{count} {verdict.lower()}" for verdict, count in reading.tally]
     apart, refuted = reading.counted_apart
     counted += [f"{apart} counted apart ({refuted} refuted)"] if apart else []
     claims = f"Claims of {escaped(reading.papers)}: {', '.join(counted) or 'none'}."
-    lines = [f"## {reading.headline}", f"{standing} {claims}"]
+    lines = [f"## {reading.headline}", f"{standing}{claims}"]
     if not reading.complete:
         lines.append("**The run was stopped before its end;** other claims were not tried.")
     lines.append(f"{reading.meaning} {reading.assurance}")
@@ -167,7 +176,13 @@ def _line(cells: Iterable[str]) -> str:
 
 
 def _table(entries: Sequence[Entry], most: int = _TABLE) -> str:
-    return _shortened([_HEAD, _RULE, *(_row(entry) for entry in entries)], most)
+    """Return the table of entries; where nothing is expected, without that column."""
+    expected = any(entry.expected for entry in entries)
+    names = [name for name in _COLUMNS if expected or name != "Expected"]
+    head, rule = f"| {' | '.join(names)} |", f"|{'|'.join(_COLUMNS[name] for name in names)}|"
+    rows = [dict(zip(_COLUMNS, _row(entry), strict=True)) for entry in entries]
+    lines = [f"| {' | '.join(row[name] for name in names)} |" for row in rows]
+    return _shortened([head, rule, *lines], most)
 
 
 def _shortened(lines: Sequence[str], most: int) -> str:
@@ -175,30 +190,33 @@ def _shortened(lines: Sequence[str], most: int) -> str:
     ends = list(accumulate(len(line) + 1 for line in lines))
     kept = max(bisect.bisect_right(ends, most), 3)
     left_out = len(lines) - kept
-    more = f"\n\n… and {_claims(left_out)} more, in the HTML report." if left_out > 0 else ""
-    return "\n".join(lines[:kept]) + more
+    if left_out > 0:
+        more = f"… and {counted(left_out, 'claim')} more, in the HTML report."
+        return "\n".join([*lines[:kept], "", more])
+    return "\n".join(lines[:kept])
 
 
-def _row(entry: Entry) -> str:
+def _row(entry: Entry) -> tuple[str, ...]:
+    """Return the cells of all columns."""
     verdict = f"**{entry.verdict}**" if entry.needs_attention else str(entry.verdict)
     if entry.contradicts:
         verdict += f" ({'worse' if entry.worse else 'contradicts'})"
-    cells = (
+    return (
         f"<code>{_cell(entry.id)}</code>",
         verdict,
-        str(entry.expected),
+        entry.expected,
         _cell(entry.quantity),
         entry.claimed,
         f"{entry.measured} {escaped(entry.interval)}".strip(),
         entry.kind,
     )
-    return f"| {' | '.join(cells)} |"
 
 
 def _details(entry: Entry) -> str:
     # Markdown takes the line of an HTML block as it is: escape HTML there, and nothing else.
     name = html.escape(clipped(" ".join(entry.id.split()), _CELL))
-    summary = f"<code>{name}</code>: {entry.verdict}, {entry.against}"
+    verdict = f"{entry.verdict}, {entry.against}" if entry.against else entry.verdict
+    summary = f"<code>{name}</code>: {verdict}"
     parts = [
         f"<details><summary>{summary}</summary>",
         _paragraph(entry.statement),
@@ -212,10 +230,6 @@ def _details(entry: Entry) -> str:
         "</details>",
     ]
     return "\n\n".join(part for part in parts if part)
-
-
-def _claims(count: int) -> str:
-    return "1 claim" if count == 1 else f"{count} claims"
 
 
 def _cell(text: str) -> str:

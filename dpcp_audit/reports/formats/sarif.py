@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from dpcp_audit.reports.findings.expectations import findings_of
 from dpcp_audit.reports.findings.plain_text import family, sentence
 from dpcp_audit.reports.report_format import ReportFormat
 from dpcp_audit.results import Verdict
@@ -42,7 +43,7 @@ def render_sarif(document: Mapping[str, Any]) -> str:
     """
     shown = [
         finding
-        for finding in document["findings"]
+        for finding in findings_of(document)
         if finding["verdict"] != Verdict.ERROR
         and (finding["contradicts"] or finding["verdict"] == Verdict.REFUTED)
     ]
@@ -139,7 +140,7 @@ def _invocation(document: Mapping[str, Any]) -> PlainData:
             "level": "error",
             "message": _message(f"{finding['id']}: {sentence(finding)}"),
         }
-        for finding in document["findings"]
+        for finding in findings_of(document)
         if finding["verdict"] == Verdict.ERROR
     ]
     if not document["complete"]:

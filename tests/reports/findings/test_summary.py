@@ -256,3 +256,19 @@ def test_the_headline_and_the_table_print_the_same_bound() -> None:
 def test_shares_near_one_keep_what_is_missing() -> None:
     found = breach(evidence(quantity="coverage", value=0.99, claimed=0.99996, bound="at least"))
     assert found.promised == "≥ 99.996 %"
+
+
+def test_of_a_run_about_its_controls_these_come_first() -> None:
+    controls = [
+        finding(name, "REFUTED", "REFUTED") | {"standing": "control"} for name in ("a", "b", "c")
+    ]
+    twins = [finding("d", "CONSISTENT", "CONSISTENT"), finding("e", "PROVED", "PROVED")]
+    caught = read(document(*controls, *twins))
+    assert caught.headline == "All 3 controls are caught; none of 2 claims is refuted"
+    missed = read(document(*controls[:2], controls[2] | {"verdict": "CONSISTENT"}, *twins))
+    assert missed.headline == "2 of 3 controls are caught; none of 2 claims is refuted"
+
+
+def test_the_banner_says_what_it_does_not_mean() -> None:
+    assert "not a proof" in read(document(finding("c", "CONSISTENT", "PROVED"))).caution
+    assert "as written here" in read(document(finding("r", "REFUTED", "PROVED"))).caution

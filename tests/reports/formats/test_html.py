@@ -275,3 +275,16 @@ def test_what_is_printed_first_is_the_summary(text: str) -> None:
 def test_a_short_report_is_printed_whole() -> None:
     short = render_html(document(finding("a", "REFUTED", "REFUTED")))
     assert 'id="print-summary"' not in short
+
+
+def test_the_first_screen_says_what_a_clean_result_does_not_mean(text: str) -> None:
+    header = text[text.index("<header>") : text.index("</header>")]
+    assert "What it does not mean" in header
+    assert 'href="#limits"' in header
+
+
+def test_statements_of_human_size_are_not_cut() -> None:
+    long = "The coverage is at least 1−α with probability at least 1−δ, " * 5
+    entry = finding("a", "REFUTED", "REFUTED") | {"statement": long.strip()}
+    page = render_html(document(entry, finding("b", "PROVED", "PROVED")))
+    assert long.strip() in page[page.index('id="broken"') : page.index('id="claims"')]

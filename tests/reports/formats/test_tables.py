@@ -104,3 +104,10 @@ def test_a_terminal_prints_a_repeated_name_once() -> None:
     assert stream.getvalue().count("1000") == 1
     assert stream.getvalue().count(f" {HOSTILE}") == 2  # of the title and of the note
     assert stream.getvalue().count(HOSTILE) == 3
+
+
+def test_cells_stand_on_one_line() -> None:
+    lines = TableColumn(name="said", texts=["ValueError: first\n  second\tthird"])
+    stream = io.StringIO()
+    print_tables(run(Table(title="t", columns=[lines])), stream=stream)
+    assert "ValueError: first second third" in stream.getvalue()
