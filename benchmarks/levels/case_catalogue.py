@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from comparison_cases import comparison_cases
 from coverage_cases import coverage_cases
+from estimate_cases import estimate_cases
 from release_cases import release_cases
+from traced_cases import traced_cases
 from training_cases import training_cases
 
 if TYPE_CHECKING:
@@ -16,5 +18,12 @@ if TYPE_CHECKING:
 
 def level_cases() -> dict[str, LevelCase]:
     """Return every case by its name, in the order of the page."""
-    cases = chain(release_cases(), coverage_cases(), training_cases(), comparison_cases())
+    cases = chain(
+        release_cases(),
+        estimate_cases(),
+        traced_cases(),
+        coverage_cases(),
+        training_cases(),
+        comparison_cases(),
+    )
     return {case.name: case for case in cases}

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from dpcp_audit import _validate
+from dpcp_audit.audits.estimates.channel_loss import channel_loss
+from dpcp_audit.audits.estimates.loss_bracket import SIGNIFICANCE
 from dpcp_audit.audits.local_channel import guess_bound
 from dpcp_audit.audits.local_guesses import ABSTAINS, GuessRule, choose_rule
 from dpcp_audit.audits.loss_bounds import log_ratio
@@ -65,7 +67,8 @@ class LocalPrivacy:
     Half of the outputs are a pilot, equally many of each input, which chooses a contest and a rule
     (``choose_rule``); the other half is played by it. A true claim is refuted with probability at
     most the check's significance, of which a thousandth probes the pilot of every input for serial
-    dependence.
+    dependence. The pilot is a sample of fixed size on every input, and bounds the loss of the whole
+    randomiser from both sides (``channel_loss``), beside the verdict.
 
     Parameters
     ----------
@@ -120,6 +123,7 @@ class LocalPrivacy:
             | {"epsilon": self.guarantee.epsilon, "seed": context.seed}
             | _case(rule),
             note=self._note(rule, played, level),
+            estimates=(channel_loss(pilot, significance=SIGNIFICANCE),),
         )
 
     def smallest_violation(self, context: Context) -> Power:

@@ -30,6 +30,7 @@ _CHARGED = 0.01
 """A δ from which they are not: each round is charged for the largest stake then, and pays only by
 outputs well beyond the claim."""
 _FEWEST_TAUGHT = 30
+_NOTHING = np.zeros(0)
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -45,6 +46,8 @@ class PairBets:
         Those that were bet on, and the guesses among them that exceeded the claim.
     won : float
         By how much they have raised the log of the wealth.
+    stage : tuple of ndarray
+        Outputs of either input in the last stage that bet on the pair.
     """
 
     candidate: Candidate
@@ -53,6 +56,7 @@ class PairBets:
     right: int = 0
     wrong: int = 0
     won: float = 0.0
+    stage: tuple[FloatArray, FloatArray] = (_NOTHING, _NOTHING)
     tangent: Tangent | None = None
     _observer: Guesser | None = None
 

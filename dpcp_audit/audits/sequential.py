@@ -13,12 +13,13 @@ from dpcp_audit._format import counted
 from dpcp_audit.audits.bet_account import BetAccount
 from dpcp_audit.audits.bet_power import bet_violation, rounds_needed
 from dpcp_audit.audits.certificates import linear_claim
+from dpcp_audit.audits.estimates.stopped_loss import StoppedLoss
 from dpcp_audit.audits.guessing.tangents import tangents_of
 from dpcp_audit.audits.loss_bounds import event_loss, log_ratio
 from dpcp_audit.audits.pair_bets import PairBets
 from dpcp_audit.audits.search.pair_race import Arm, Bank, PairRace, halves
 from dpcp_audit.audits.search.pair_space import FixedPairs, input_as_data, input_key
-from dpcp_audit.decisions import DETECT, conclude
+from dpcp_audit.decisions import DETECT, conclude, refutes
 from dpcp_audit.evidence import of_loss
 from dpcp_audit.stats.bisection import fewest
 from dpcp_audit.targets.degenerate import DegenerateTargetError, Randomness
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from dpcp_audit.audits.search.pair_space import Candidate, PairSpace
     from dpcp_audit.checks import Context
     from dpcp_audit.guarantees import PrivacyGuarantee
-    from dpcp_audit.results import Evidence, Outcome, PlainData, Power
+    from dpcp_audit.results import Estimate, Evidence, Outcome, PlainData, Power
 
 _FIRST_STAGE = 1200
 _MOST_STAGES = 8
@@ -41,8 +42,8 @@ _FIRST_BATCH, _LARGEST_BATCH = 64, 2**15
 _GROWTH = 1.3
 _SEARCH_STREAM = 10**6
 _COIN_STREAM = 2 * 10**6
-_PROBED_OUTPUTS = 2**14
-"""Of a stage, at most about so many outputs are probed for serial dependence."""
+_PROBED_OUTPUTS, _KEPT_OUTPUTS = 2**13, 2**17
+"""Of a stage, at most so many of an input are probed for serial dependence, and so many kept."""
 _DETAIL = "of the release, from guesses of its input, valid at any time"
 
 
@@ -59,6 +60,9 @@ class SequentialPrivacy:
 
     One pair that is given is bet on from the first output. Where there are more, stages of
     doubling size each spend two fifths of their outputs on a race over pairs and bet on the winner.
+
+    Beside the verdict stands the loss on the pair with the largest gain, with two sides at 95 %
+    (``StoppedLoss``): after a refutation by further outputs, half as many as were drawn.
 
     Parameters
     ----------
@@ -183,20 +187,26 @@ class SequentialPrivacy:
             for value, chosen in zip(table.candidate.inputs, (coins, ~coins), strict=True):
                 bank.keep(value, outputs[chosen])
             table.play(account, outputs, coins)
-            if sum(len(known) for known, _ in batches) < _PROBED_OUTPUTS:
+            if sum(len(known) for known, _ in batches) < _KEPT_OUTPUTS:
                 batches.append((coins, outputs))
             size = min(_LARGEST_BATCH, math.ceil(_GROWTH * size))
-        if batches and self.randomness is not Randomness.NONE:
-            known, drawn = (np.concatenate(parts) for parts in zip(*batches, strict=True))
+        if not batches:
+            return
+        known, drawn = (np.concatenate(parts) for parts in zip(*batches, strict=True))
+        table.stage = drawn[known], drawn[~known]
+        if self.randomness is not Randomness.NONE:
             significance = context.significance / _MOST_STAGES
-            require_independent(drawn[known], drawn[~known], significance=significance)
+            first, second = (each[:_PROBED_OUTPUTS] for each in table.stage)
+            require_independent(first, second, significance=significance)
 
     def _outcome(
         self, best: PairBets, account: BetAccount, bank: Bank, context: Context
     ) -> Outcome:
         value, neighbour = best.candidate.inputs
+        evidence = self._evidence(best, account, context)
+        estimates = self._estimates(best, bank, evidence)
         return conclude(
-            self._evidence(best, account, context),
+            evidence,
             lambda: self.smallest_violation(context),
             detect=self.detect,
             witness=self.witness
@@ -213,7 +223,15 @@ class SequentialPrivacy:
             }
             | best.as_data(),
             note=_note(best, account, bank),
+            estimates=estimates,
         )
+
+    def _estimates(self, best: PairBets, bank: Bank, evidence: Evidence) -> tuple[Estimate, ...]:
+        budgets = self._budgets(bank.context)
+        loss = StoppedLoss(guarantee=self.guarantee, bounds=self.pairs.bounds, stages=len(budgets))
+        if not refutes(evidence):
+            return loss.of_stage(best.stage)
+        return loss.of_refuted(bank, best.candidate, draws=sum(budgets), evidence=evidence)
 
     def _evidence(self, best: PairBets, account: BetAccount, context: Context) -> Evidence:
         right, wrong = best.right / max(1, best.rounds), max(best.wrong, 0.5) / max(1, best.rounds)

@@ -17,7 +17,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Self, cast
 
 import numpy as np
-from scipy.special import logsumexp
 
 from dpcp_audit import _validate
 from dpcp_audit.stats.bisection import turn
@@ -101,7 +100,7 @@ class MeanBets:
 
     def log_capital(self, log_wealth: FloatArray) -> FloatArray:
         """Return the log of the mixture's capital, shape (...), from that of each bet."""
-        return np.asarray(logsumexp(log_wealth + np.log(self.weights), axis=-1))
+        return np.asarray(np.logaddexp.reduce(log_wealth + np.log(self.weights), axis=-1))
 
     def log_wealth_path(self, values: ArrayLike, *, at_least: float) -> FloatArray:
         """Return the log of each bet's capital after each value, shape (..., n, k)."""

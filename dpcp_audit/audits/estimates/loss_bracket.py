@@ -168,6 +168,7 @@ def claimed_loss(
     *,
     bounds: tuple[float, float] | None = None,
     feature: Feature | None = None,
+    significance: float = SIGNIFICANCE,
 ) -> tuple[Estimate, ...]:
     """Return the loss in a claim's unit, over a partition that a pilot chooses.
 
@@ -179,5 +180,5 @@ def claimed_loss(
         As ``learn_partition`` has them.
     """
     partition = learn_partition(*pilot, trials=len(fresh[0]), bounds=bounds, feature=feature)
-    found = partition_loss(partition, *fresh, significance=SIGNIFICANCE)
+    found = partition_loss(partition, *fresh, significance=significance)
     return (found.bracket.estimate(asked_of(guarantee)),)

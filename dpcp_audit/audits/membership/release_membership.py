@@ -18,6 +18,7 @@ from scipy.special import expit
 from dpcp_audit import _validate
 from dpcp_audit.audits import event_power
 from dpcp_audit.audits.certificates import Hits, certify, prefers_complement
+from dpcp_audit.audits.estimates.loss_bracket import claimed_loss
 from dpcp_audit.audits.membership.score_attacks import Attack, CellLikelihood, membership_pvalues
 from dpcp_audit.decisions import conclude
 from dpcp_audit.figures import Figure, FigureKind, Series
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from dpcp_audit.guarantees import PrivacyGuarantee
     from dpcp_audit.mechanisms.laws import FinitePair
     from dpcp_audit.neighbours import Neighbours
+    from dpcp_audit.results import Estimate
 
 _LOW_RATES = (1e-2, 1e-3)
 _LEVELS = expit(np.linspace(-7.0, 7.0, 57))
@@ -107,6 +109,8 @@ class AttackResult:
         Fresh games in each world.
     telling : Judgement or None
         The exact test of the last threshold, where the claim is tested so.
+    estimates : tuple of Estimate
+        The loss on the pair, in the claim's unit.
     """
 
     attack: str
@@ -115,6 +119,7 @@ class AttackResult:
     roc_tpr: FloatArray
     games: int
     telling: Judgement | None = None
+    estimates: tuple[Estimate, ...] = ()
 
     @property
     def advantage(self) -> Rate:
@@ -197,6 +202,7 @@ class MembershipInference:
             },
             note=self._note(result, pair),
             figures=(roc_figure(self.guarantee, result, pair),),
+            estimates=result.estimates,
         )
 
     def play(self, context: Context) -> AttackResult:
@@ -207,13 +213,10 @@ class MembershipInference:
         require_independent(*pilot, significance=context.significance)
         share = unprobed(context.significance) / _TESTS
         fitted = self._fit(pilot[0], pilot[1], context.rng(2))
+        fresh = [self._draw(x, half, context.rng(3 + i)) for i, x in enumerate(inputs)]
         member, other = (
-            membership_pvalues(
-                fitted.score(self._draw(x, half, context.rng(3 + i))),
-                fitted.reference,
-                rng=context.rng(5 + i),
-            )
-            for i, x in enumerate(inputs)
+            membership_pvalues(fitted.score(drawn), fitted.reference, rng=context.rng(5 + i))
+            for i, drawn in enumerate(fresh)
         )
         thresholds = self._thresholds(fitted.pilot)
         points = tuple(
@@ -227,6 +230,7 @@ class MembershipInference:
             roc_tpr=_shares(member),
             games=half,
             telling=self._test(thresholds[_TELLING], fitted.pilot, member, other, share),
+            estimates=claimed_loss(self.guarantee, (pilot[0], pilot[1]), (fresh[0], fresh[1])),
         )
 
     def _test(

@@ -1,0 +1,164 @@
+"""Audits of traced paths: the law of their losses, their mean cost, and both sides together."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from level_case import LevelCase
+
+from dpcp_audit.audits.composed_claims import mean_outcome
+from dpcp_audit.audits.estimates.transcript_loss import transcript_curve
+from dpcp_audit.audits.traced_privacy import TracedPrivacy
+from dpcp_audit.checks import Context
+from dpcp_audit.frontends.function_checks import spec_of
+from dpcp_audit.guarantees import ZCDP, ApproxDP, GaussianDP
+from dpcp_audit.mechanisms.laws import GaussianPair
+from dpcp_audit.neighbours import Neighbours, Relation
+from dpcp_audit.results import Verdict
+from dpcp_audit.target_checks.target_rows import rows_of_targets
+from dpcp_audit.tracing.composed_noise import ComposedNoise
+from dpcp_audit.tracing.loss_samples import LossSample
+from dpcp_audit.tracing.pair_traces import PairTrace
+from dpcp_audit.tracing.target_calls import TracedTarget
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from dpcp_audit._types import FloatArray
+    from dpcp_audit.checks import Check
+    from dpcp_audit.guarantees import PrivacyGuarantee
+
+_PATHS = 400
+"""In each direction."""
+_MU = 1.0
+_COSTS = (0.2, 1.8)
+"""Divergences of the two kinds of paths of a transcript, equally likely."""
+_RATES = np.linspace(0.0, 1.0, 201)
+
+
+def gaussian_losses(mu: float, rng: np.random.Generator) -> LossSample:
+    """Return the losses of paths that release one number of a ``mu``-GDP Gaussian mechanism."""
+    losses = rng.normal(mu**2 / 2, mu, size=_PATHS)
+    return LossSample(losses=losses, departed=np.zeros(_PATHS, dtype=np.bool_))
+
+
+def gaussian_trace(mu: float, seed: int) -> PairTrace:
+    """Return the trace of such a mechanism, without a run of it."""
+    rng = np.random.default_rng([seed, _PATHS])
+    return PairTrace(
+        forward=gaussian_losses(mu, rng),
+        backward=gaussian_losses(mu, rng),
+        exact=None,
+        lines=(),
+        leaks=(),
+        unfollowed=(),
+        values=False,
+        released=True,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class TracedLossTrial:
+    """The test of the law of the losses of a Gaussian release's paths."""
+
+    guarantee: PrivacyGuarantee
+
+    def __call__(self, seed: int, /, *, level: float, twice: bool = False) -> bool:
+        """Draw the losses and judge the claim."""
+        audit = TracedPrivacy(
+            target=TracedTarget.of(noisy_mean, {}),
+            guarantee=self.guarantee,
+            neighbours=Neighbours(relation=Relation.SUBSTITUTION, value=1, neighbour=0),
+        )
+        context = Context(seed=seed, name="level", significance=level)
+        trace = gaussian_trace(2 * _MU if twice else _MU, seed)
+        return audit.judge(trace, context).verdict is Verdict.REFUTED
+
+
+@dataclass(frozen=True, slots=True)
+class MeanCostTrial:
+    """The test of a transcript whose paths cost differently, by their mean."""
+
+    def __call__(self, seed: int, /, *, level: float, twice: bool = False) -> bool:
+        """Draw the paths from either input and test ρ-zCDP at the mean of their divergences."""
+        rng = np.random.default_rng([seed, _PATHS])
+        dear = rng.binomial(_PATHS, 0.5, size=2).tolist()
+        counts = [_PATHS - each for each in dear], dear
+        paths = tuple(
+            ComposedNoise(gaussian=math.sqrt(2 * cost * (1 + twice)), paths=tuple(each))
+            for cost, each in zip(_COSTS, counts, strict=True)
+        )
+        claim = ZCDP(sum(_COSTS) / 2)
+        found = mean_outcome(claim, paths, significance=level, witness={}, tables=())
+        return found is not None
+
+
+@dataclass(frozen=True, slots=True)
+class UpperCurveTrial:
+    """The curve above the ROC curve of a release, from the losses of its paths."""
+
+    def __call__(self, seed: int, /, *, level: float, twice: bool = False) -> bool:
+        """Return whether the curve fails to lie above, or with ``twice`` excludes, the truth."""
+        curve = transcript_curve(gaussian_trace(_MU, seed), significance=level)
+        if curve is None:
+            return False
+        truth = GaussianDP(2 * _MU if twice else _MU).power(_RATES)
+        return bool((curve.at(_RATES) < truth - 1e-9).any())
+
+
+@dataclass(frozen=True, slots=True)
+class BothSidesTrial:
+    """The audit of a function whose noise is followed and whose outputs are searched, too."""
+
+    def __call__(self, seed: int, /, *, level: float, twice: bool = False) -> bool:
+        """Audit the mean of two scores."""
+        context = Context(seed=seed, name="level", significance=level)
+        return (
+            _both_sides(noisier_claimed if twice else noisy_mean)(context).verdict
+            is Verdict.REFUTED
+        )
+
+
+def noisy_mean(scores: FloatArray, *, rng: np.random.Generator) -> float:
+    """Return a mean with noise for μ = 1, of scores in [0, 1]."""
+    return float(scores.mean() + rng.normal(scale=1 / len(scores)))
+
+
+def noisier_claimed(scores: FloatArray, *, rng: np.random.Generator) -> float:
+    """Return a mean with noise for μ = 2."""
+    return float(scores.mean() + rng.normal(scale=0.5 / len(scores)))
+
+
+@lru_cache(maxsize=2)
+def _both_sides(function: Callable[..., float]) -> Check:
+    spec = spec_of(function, [GaussianDP(_MU)], {"draws": 1000, "n": 2}, file="study.py")
+    (row,) = rows_of_targets([spec])
+    return row.check
+
+
+def traced_cases() -> Iterator[LevelCase]:
+    """Yield the audits that follow the noise."""
+    delta = GaussianPair(_MU).delta_at(1.0)
+    claims = {"μ-GDP, Gaussian": GaussianDP(_MU), "(ε, δ)-DP, Gaussian": ApproxDP(1.0, delta)}
+    for claim, guarantee in claims.items():
+        yield LevelCase(
+            auditor="traced audit, law of the losses",
+            claim=claim,
+            trial=TracedLossTrial(guarantee),
+        )
+    yield LevelCase(
+        auditor="traced audit, mean cost", claim="ρ of two kinds of paths", trial=MeanCostTrial()
+    )
+    yield LevelCase(
+        auditor="estimate, upper curve of a trace",
+        claim="lies above that of a Gaussian release",
+        trial=UpperCurveTrial(),
+        at_twice="twice the loss excluded",
+    )
+    yield LevelCase(
+        auditor="both sides of a function", claim="μ-GDP, Gaussian mean", trial=BothSidesTrial()
+    )
