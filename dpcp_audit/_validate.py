@@ -80,6 +80,13 @@ def non_negative(**arguments: object) -> None:
             raise _fail(name, "be finite and >= 0", value)
 
 
+def order(**arguments: object) -> None:
+    """Each argument must be an order of a Rényi divergence: a number of at least 1."""
+    for name, value in arguments.items():
+        if not _number(name, value) >= 1:
+            raise _fail(name, "be >= 1", value)
+
+
 def open_unit(**arguments: object) -> None:
     """Each argument must lie in the open interval (0, 1)."""
     for name, value in arguments.items():

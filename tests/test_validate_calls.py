@@ -7,6 +7,7 @@ names that argument; never anything else.
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,12 +45,15 @@ from dpcp_audit.stats import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 BAD: tuple[Any, ...] = (
     *(None, True, "x", "0.5", b"0.5", 0.5j, object(), {}, {"a": 1}, [], [1, "x"], [[0.5], [1, 2]]),
     *(math.nan, math.inf, -math.inf, -1, 0, 0.5, 3, 1e300, 10**400, -(10**400), 1e-320),
+    *((), {1}, 2**63, np.datetime64("2020-01-01"), np.float64("nan")),
     *(np.array([]), np.array([math.nan]), np.array(["a"]), np.zeros((2, 2, 2)), np.array(0.5j)),
 )
+SAMPLES = tuple(np.random.default_rng(0).laplace([[0.0], [1.0]], size=(2, 300)))
 TABLE = [[0.7, 0.3], [0.2, 0.8]]
 LEVEL = {"significance": 0.05}
 PAIR = Neighbours(relation=Relation.SUBSTITUTION, value=[0.0], neighbour=[1.0])
@@ -67,6 +71,44 @@ def audited(function: Any, guarantee: Any, **options: Any) -> dp.Result:
     return dp.audit(function, guarantee, **options)
 
 
+def estimated(function: Any, guarantee: Any, **options: Any) -> Any:
+    return dp.estimate(function, guarantee, **options)
+
+
+def estimated_from(samples: Any, guarantee: Any, **options: Any) -> Any:
+    return dp.estimate(None, guarantee, samples=samples, **options)
+
+
+def traced(function: Any, x: Any, x_neighbour: Any, guarantee: Any, **options: Any) -> Any:
+    return dp.trace(function, x, x_neighbour, guarantee, **options)
+
+
+def flip(x: Any, *, rng: np.random.Generator) -> Any:
+    return x ^ int(rng.random() < 0.25)
+
+
+def noisy_sum(x: Any, *, rng: np.random.Generator) -> Any:
+    return sum(x) + rng.laplace(scale=1)
+
+
+@cache
+def made() -> tuple[Any, dp.Result]:
+    """Return what methods are called of: estimates, a trace and a result."""
+    return (
+        dp.estimate(samples=SAMPLES),
+        dp.trace(noisy_sum, [0, 1], [0, 0], dp.PureDP(0.5), draws=20),
+        dp.audit(flip, dp.LocalDP(2.0), domain=2, draws=600),
+    )
+
+
+def method(place: int, name: str) -> Callable[..., Any]:
+    def call(**given: Any) -> Any:
+        return getattr(made()[place], name)(**given)
+
+    call.__qualname__ = name
+    return call
+
+
 def covered(at_least: Any, confidence: Any) -> dp.Result:
     options: dict[str, Any] = {"n": 5, "vectorised": True, "draws": 200}
     return dp.covers(mean, at_least=at_least, confidence=confidence, **options)
@@ -76,6 +118,7 @@ def ran(suite: Any, profile: Any) -> dp.Result:
     return dp.run(suite, profile=profile, only="ldpcp.krr", jobs=1)
 
 
+LAW = {"scores": "uniform", "profile": "smoke"}
 CALLS: list[tuple[Callable[..., Any], dict[str, Any]]] = [
     (dp.PureDP, {"epsilon": 1.0}),
     (dp.ApproxDP, {"epsilon": 1.0, "delta": 0.1}),
@@ -134,6 +177,34 @@ CALLS: list[tuple[Callable[..., Any], dict[str, Any]]] = [
      {"function": mean, "guarantee": dp.PureDP(1.0), "vectorised": True, "n": 10, "alpha": 0.1,
       "bounds": (0.0, 1.0), "draws": 600, "tolerance": 0.0, "seed": 0, "false_alarm": 1e-3,
       "strict": False, "options": {}, "neighbours": "substitution", "kind": "quantile"}),
+    (estimated,
+     {"function": flip, "guarantee": dp.LocalDP(1.0), "domain": 2, "draws": 600, "seed": 0,
+      "false_alarm": 0.05, "pair": (0, 1), "paths": 100, "options": {}, "trace": True,
+      "kind": "randomizer"}),
+    (estimated_from, {"samples": SAMPLES, "guarantee": dp.PureDP(1.0), "seed": 0}),
+    (method(0, "epsilon"), {"delta": 0.1}),
+    (method(0, "delta"), {"epsilon": 1.0}),
+    (method(0, "renyi"), {"alpha": 2.0}),
+    (method(0, "tpr"), {"fpr": 0.1}),
+    (method(0, "report"), {"path": "estimates.json"}),
+    (traced,
+     {"function": noisy_sum, "x": [0, 1], "x_neighbour": [0, 0], "guarantee": dp.PureDP(0.5),
+      "draws": 20, "scope": "release", "neighbours": "substitution", "seed": 0,
+      "false_alarm": 0.05, "options": {}}),
+    (method(1, "delta"), {"epsilon": 1.0, "significance": 0.05}),
+    (method(1, "epsilon"), {"delta": 0.1}),
+    (method(1, "renyi"), {"alpha": 2.0}),
+    (method(1, "report"), {"path": "trace.json"}),
+    (method(2, "plot"), {"figure": 0}),
+    (method(2, "report"), {"path": "result.json"}),
+    (dp.theorem,
+     {"name": "ldpcp-4", "n": 2000, "epsilon": 2, "delta": 0.05, "alpha": 0.1, "seed": 0,
+      "false_alarm": 0.05, "strict": False, **LAW}),
+    (dp.theorem, {"name": "split-conformal", "scores": [0.1, 0.4, 0.7], "n": 9}),
+    (dp.theorem,
+     {"name": "split-conformal", "probabilities": TABLE, "labels": [0, 1], "n": 9,
+      "profile": "smoke"}),
+    (dp.primitive, {"law": flip}),
     (covered, {"at_least": 0.5, "confidence": 0.5}),
     (ran, {"suite": "papers", "profile": "smoke"}),
 ]  # fmt: skip
@@ -157,8 +228,12 @@ def wrong(function: Callable[..., Any], good: dict[str, Any], name: str, value: 
 )
 @pytest.mark.filterwarnings("ignore")
 def test_bad_values_are_accepted_or_refused_by_name(
-    function: Callable[..., Any], good: dict[str, Any]
+    function: Callable[..., Any],
+    good: dict[str, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     function(**good)
     found = {
         (name, repr(value)[:40]): what
@@ -167,3 +242,11 @@ def test_bad_values_are_accepted_or_refused_by_name(
         if (what := wrong(function, good, name, value))
     }
     assert found == {}
+
+
+def test_every_public_name_that_can_be_called_is_tried() -> None:
+    tried = {function.__name__ for function, _ in CALLS}
+    wrapped = {"audit": "audited", "run": "ran", "covers": "covered", "estimate": "estimated"}
+    wrapped |= {"trace": "traced"}
+    public = set(dp.__all__) - {"Result", "Verdict", "__version__"}
+    assert {wrapped.get(name, name) for name in public} <= tried

@@ -157,8 +157,7 @@ class FinitePair(LawPair):
 
     def renyi(self, alpha: float) -> float:
         """Return D_α(P‖Q); with slack, a lower bound."""
-        if not alpha >= 1:
-            raise ValueError(f"alpha must be >= 1, got {alpha!r}")
+        _validate.order(alpha=alpha)
         p, loss = self.law.log_mass, self.loss
         live = ~np.isneginf(p)
         if alpha == 1:

@@ -12,8 +12,8 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit import __version__
-from dpcp_audit._plain_data import is_list, is_record
-from dpcp_audit.engine.encoding import plain_data, plain_record
+from dpcp_audit._plain_data import is_list, is_record, shown
+from dpcp_audit.engine.encoding import plain_record
 from dpcp_audit.engine.environment import LIBRARIES, third_party
 from dpcp_audit.engine.suites import find
 from dpcp_audit.errors import UsageError
@@ -146,25 +146,32 @@ def dump(document: dict[str, Any]) -> str:
 def load(path: Path) -> dict[str, Any]:
     """Read a results document, refusing other files, unknown major versions and other shapes."""
     try:
-        document = plain_data(json.loads(path.read_text(encoding="utf-8")))
-        if is_record(document):
-            dump(document).encode()  # what cannot be written again is refused here
+        read = json.loads(path.read_text(encoding="utf-8"))
+        _check_head(path, read)
+        document = plain_record(read)
+        dump(document).encode()  # what cannot be written again is refused here
+    except DocumentError:
+        raise
     except OSError as error:
         raise DocumentError(f"{path}: {error.strerror or error}") from error
     except RecursionError as error:
         raise DocumentError(f"{path}: not a results file (nested too deeply)") from error
     except ValueError as error:  # of the decoder, or text that is not Unicode
         raise DocumentError(f"{path}: not a JSON file ({error})") from error
-    if not is_record(document) or "schema_version" not in document:
-        raise DocumentError(f"{path}: not a dpcp-audit results file (no schema_version)")
-    version = str(document["schema_version"])
-    if version.split(".", maxsplit=1)[0] != SCHEMA_VERSION.split(".", maxsplit=1)[0]:
-        raise DocumentError(f"{path}: schema version {version}, this tool reads {SCHEMA_VERSION}")
-    count = len(document["findings"]) if is_list(document.get("findings")) else 0
-    if count > _MOST_FINDINGS:
-        raise DocumentError(f"{path}: {count} findings, this tool reads at most {_MOST_FINDINGS}")
     try:
         check_document(document)
     except SchemaError as error:
         raise DocumentError(f"{path}: {error}") from error
     return document
+
+
+def _check_head(path: Path, document: object) -> None:
+    """Refuse what a glance shows to be no results file of this tool, however large it is."""
+    if not is_record(document) or "schema_version" not in document:
+        raise DocumentError(f"{path}: not a dpcp-audit results file (no schema_version)")
+    version = shown(document["schema_version"], 20).strip("'")
+    if version.split(".", maxsplit=1)[0] != SCHEMA_VERSION.split(".", maxsplit=1)[0]:
+        raise DocumentError(f"{path}: schema version {version}, this tool reads {SCHEMA_VERSION}")
+    count = len(document["findings"]) if is_list(document.get("findings")) else 0
+    if count > _MOST_FINDINGS:
+        raise DocumentError(f"{path}: {count} findings, this tool reads at most {_MOST_FINDINGS}")

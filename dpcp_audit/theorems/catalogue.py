@@ -7,6 +7,7 @@ import difflib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from dpcp_audit._plain_data import shown
 from dpcp_audit.errors import UsageError
 from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
@@ -180,8 +181,9 @@ def named_theorem(name: object) -> NamedTheorem:
     ['n', 'epsilon', 'delta']
     """
     for each in CATALOGUE:
-        if each.name == name:
+        if isinstance(name, str) and each.name == name:
             return each
     near = difflib.get_close_matches(str(name), theorem_names(), n=1)
     hint = f"; did you mean {near[0]}?" if near else ""
-    raise UsageError(f"theorem must be one of {', '.join(theorem_names())}, got {name!r}{hint}")
+    menu = ", ".join(theorem_names())
+    raise UsageError(f"a theorem's name must be one of {menu}, got {shown(name, 60)}{hint}")

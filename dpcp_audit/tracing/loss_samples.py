@@ -138,8 +138,7 @@ class LossSample:
 
     def renyi(self, alpha: float) -> float:
         """Return an estimate of D_α, for ``alpha`` >= 1 (1 is the mean loss); not certified."""
-        if not alpha >= 1:
-            raise ValueError(f"alpha must be >= 1, got {alpha!r}")
+        _validate.order(alpha=alpha)
         if alpha == 1:
             return self.mean
         return float(logsumexp((alpha - 1) * self.losses) - math.log(self.size)) / (alpha - 1)

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
+from dpcp_audit._plain_data import shown
+from dpcp_audit.errors import UsageError
 from dpcp_audit.tracing.scipy_laws import described
 
 if TYPE_CHECKING:
@@ -62,6 +64,8 @@ def primitive(*, law: Callable[..., Any]) -> Callable[[_F], _F]:
     >>> dp.trace(noisy_sum, [0, 1], [0, 0], draws=50).epsilon()  # doctest: +ELLIPSIS
     0.5...
     """
+    if not callable(law):
+        raise UsageError(f"law must be callable, got {shown(law, 80)}")
 
     def decorate(function: _F) -> _F:
         @wraps(function)

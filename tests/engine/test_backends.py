@@ -8,13 +8,13 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.unruly import doing, harmless, process_of
+from support.waiting import PATIENCE, wait_until
 
 from dpcp_audit.engine import backends
 from dpcp_audit.engine.backends import Engine, EngineKind
@@ -114,9 +114,7 @@ def cluster(
         "distributed.cli.dask_scheduler", *here, "--port", "0", "--scheduler-file", str(path)
     )
     wait_for_line(scheduler, "Scheduler at")
-    deadline = time.monotonic() + 30
-    while not path.exists() and time.monotonic() < deadline:
-        time.sleep(0.02)
+    wait_until(path.exists, "the scheduler writes its file")
     address = json.loads(path.read_text())["address"]
     alone = ("--nthreads", "1", "--no-nanny", "--local-directory", str(path.parent))
     workers = [program("distributed.cli.dask_worker", address, *here, *alone) for _ in range(2)]
@@ -137,13 +135,12 @@ def test_dask_finds_the_same_although_a_worker_is_killed(cluster: Cluster, tmp_p
     log, report = tmp_path / "log", tmp_path / "dask.json"
     options = [*SELECTION, "--engine", f"dask={address}", "--log", str(log)]
     with program("dpcp_audit", "run", *options, "--report", f"json={report}") as running:
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
-            if log.exists() and log.read_text().count("REFUTED") >= 1:
-                break
-            time.sleep(0.01)
+        wait_until(
+            lambda: running.poll() is not None or (log.exists() and "REFUTED" in log.read_text()),
+            "a claim is refuted",
+        )
         workers[0].send_signal(signal.SIGKILL)
-        said, _ = running.communicate(timeout=120)
+        said, _ = running.communicate(timeout=PATIENCE)
     assert running.returncode == 0, said
     lines = log.read_text()
     assert "run finished" in lines
@@ -166,9 +163,7 @@ def test_a_single_thread_of_dask_is_used_too(cluster: Cluster) -> None:
     first.kill()
     first.wait()
     engine = Engine(kind=EngineKind.DASK, address=address)
-    deadline = time.monotonic() + 60
-    while len(ncores(address)) > 1 and time.monotonic() < deadline:
-        time.sleep(0.05)
+    wait_until(lambda: len(ncores(address)) <= 1, "one worker is left")
     crew = backends.hire(engine, Limits())
     try:
         (done,) = crew.results([doing(harmless)])
@@ -197,7 +192,7 @@ def test_a_scheduler_that_does_not_answer_is_told_of() -> None:
             text=True,
             env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
             check=False,
-            timeout=300,  # five seconds, and imports on a busy machine
+            timeout=PATIENCE,
         )
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1].endswith(f"no Dask scheduler answers at {address}")

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.unruly import Does, Sums, exits, harmless, row
+from support.waiting import PATIENCE, wait_until
 
 from dpcp_audit.engine import environment
 from dpcp_audit.engine.backends import Engine
@@ -277,12 +278,10 @@ def timeless(path: Path) -> list[str]:
 
 
 def wait_for(path: Path, lines: int) -> None:
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        if path.exists() and path.read_bytes().count(b"\n") >= lines:
-            return
-        time.sleep(0.01)
-    raise AssertionError(f"{path} never had {lines} lines")
+    wait_until(
+        lambda: path.exists() and path.read_bytes().count(b"\n") >= lines,
+        f"{path} has {lines} lines",
+    )
 
 
 @pytest.fixture(scope="module")
@@ -291,7 +290,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     only = [f"--only={pattern}" for pattern in ONLY]
     options = ["--report", f"json={path}", "--journal", str(path.with_name("run.ndjson"))]
     with process("--profile", "smoke", *only, *options) as done:
-        assert done.wait(timeout=120) == 0
+        assert done.wait(timeout=PATIENCE) == 0
     return path
 
 
@@ -308,7 +307,7 @@ def test_killed_twice_and_resumed_it_ends_in_the_same_json(whole: Path, tmp_path
             running.communicate()
         assert running.returncode == -signal.SIGKILL
     with process("--resume", str(journal), "--report", f"json={report}") as last:
-        _, err = last.communicate(timeout=120)
+        _, err = last.communicate(timeout=PATIENCE)
     assert last.returncode == 0, err
     assert f"going on with {journal}: " in err
     assert timeless(report) == timeless(whole)
@@ -329,7 +328,7 @@ def interrupted(number: int, folder: Path) -> tuple[int, str]:
         wait_for(journal, 3)
         time.sleep(0.5)
         running.send_signal(number)
-        _, err = running.communicate(timeout=300)
+        _, err = running.communicate(timeout=PATIENCE)
     return running.returncode, err
 
 
@@ -363,11 +362,11 @@ def test_a_disk_that_fills_up_leaves_a_partial_report_and_a_journal_to_go_on_wit
 
     options = ["--profile", "smoke", *only, "--journal", str(journal)]
     with process(*options, preexec_fn=small) as running:
-        _, err = running.communicate(timeout=120)
+        _, err = running.communicate(timeout=PATIENCE)
     assert running.returncode == 3, err
     assert f"--journal: {journal}: File too large; once that is mended, go on" in err
     assert "Traceback" not in err
     with process("--resume", str(journal), "--report", f"json={report}") as last:
-        _, err = last.communicate(timeout=120)
+        _, err = last.communicate(timeout=PATIENCE)
     assert last.returncode == 0, err
     assert timeless(report) == timeless(whole)

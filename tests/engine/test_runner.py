@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.unruly import CannotTravel, Does, Sums, hangs_in_c
+from support.waiting import wait_until
 
 from dpcp_audit.checks import Context
 from dpcp_audit.computed import Computed
@@ -244,12 +244,6 @@ def test_a_run_that_is_left_leaves_no_process_behind() -> None:
     events = run([row("hangs", Does(hangs_in_c)), HOLDS], SMOKE)
     assert isinstance(next(events), RunStarted)
     assert isinstance(next(events), CheckStarted)
-    deadline = time.monotonic() + 60
-    while not set(family(os.getpid())) - before and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert set(family(os.getpid())) - before
+    wait_until(lambda: set(family(os.getpid())) - before, "a process is started")
     events.close()
-    deadline = time.monotonic() + 60
-    while set(family(os.getpid())) - before and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert set(family(os.getpid())) <= before
+    wait_until(lambda: set(family(os.getpid())) <= before, "it is gone")

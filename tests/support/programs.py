@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +17,7 @@ from dpcp_audit.targets import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 
 SCORES = np.array([0.75, 0.25, 0.5])
@@ -67,17 +65,3 @@ def refusal(target: Target, error: type[TargetError], size: int = 3) -> str:
     assert message.endswith(f"asked for {size} draws in request 1") or "request 1" not in message
     assert target.name in message
     return message
-
-
-def ended(pid: int) -> bool:
-    """Wait for a process to be gone; a zombie that nobody has reaped yet is gone too."""
-    for _ in range(3000):
-        try:
-            os.kill(pid, 0)
-            state = Path(f"/proc/{pid}/stat")
-            if state.exists() and state.read_text(encoding="utf-8").split()[2] == "Z":
-                return True
-        except OSError:
-            return True
-        time.sleep(0.01)
-    return False

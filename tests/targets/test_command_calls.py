@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from support.programs import SCORES, drawn, ended, opened_programs, refusal
+from support.programs import SCORES, drawn, opened_programs, refusal
+from support.waiting import ended
 
 from dpcp_audit.targets import (
     Kind,

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from support.programs import HEAD, drawn, ended, opened_programs, refusal
+from support.programs import HEAD, drawn, opened_programs, refusal
+from support.waiting import PATIENCE, ended
 
 from dpcp_audit.targets import (
     Kind,
@@ -28,25 +29,27 @@ def program(tmp_path: Path) -> Iterator[Callable[..., Target]]:
 
 
 @pytest.mark.parametrize(
-    ("body", "words"),
+    ("body", "words", "seconds"),
     [
-        ("time.sleep(60)", "gave no reply within 0.4 s and was killed: does it flush"),
-        ("signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(60)", "was killed"),
+        ("time.sleep(60)", "gave no reply within 0.4 s and was killed: does it flush", 0.4),
+        ("signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(60)", "was killed", 0.4),
         (
             "sys.stdout.write('{\"id\"'); sys.stdout.flush(); time.sleep(60)",
-            "gave only '{\"id\"', without an end of line, within 0.4 s and was killed",
+            "gave only '{\"id\"', without an end of line, within 4 s and was killed",
+            4.0,
         ),
         (
             "sys.stderr.write('loading\\n'); sys.stderr.flush(); time.sleep(60)",
             "--call-seconds sets the limit; last line of its stderr: 'loading'",
+            4.0,
         ),
-        ("while True: os.write(2, b'warning\\n' * 2**20)", "gave no reply within 0.4 s"),
-        ("os.close(1); time.sleep(60)", "closed its stdout"),
+        ("while True: os.write(2, b'warning\\n' * 2**20)", "gave no reply within 0.4 s", 0.4),
+        ("os.close(1); time.sleep(60)", "closed its stdout", PATIENCE),
     ],
 )
-def test_a_program_that_hangs_is_killed(program, body, words) -> None:
-    target = program(body, seconds=0.4)
-    assert words in refusal(target, TargetUnusableError)
+def test_a_program_that_hangs_is_killed(program, body, words, seconds) -> None:
+    """Four seconds start one and show what it has written, on a busy machine too."""
+    assert words in refusal(program(body, seconds=seconds), TargetUnusableError)
 
 
 def test_a_program_that_does_not_read_is_killed(tmp_path) -> None:
@@ -73,7 +76,7 @@ def test_all_that_a_program_started_is_killed_with_it(program, tmp_path) -> None
         "child = subprocess.Popen(['sleep', '60'])\n"
         f"open({str(note)!r}, 'w').write(str(child.pid))\n"
         "time.sleep(60)",
-        seconds=0.6,
+        seconds=4.0,
     )
     refusal(target, TargetUnusableError)
     assert ended(int(note.read_text(encoding="utf-8")))
@@ -95,7 +98,7 @@ def test_a_daemon_that_a_program_left_is_killed_with_it(program, tmp_path) -> No
         "    time.sleep(0.01)\n"
         "reply(r, [0.5, 0.5, 0.5])"
     )
-    with program(body, seconds=20.0) as target:
+    with program(body, seconds=PATIENCE) as target:
         drawn(target)
     assert ended(int(note.read_text(encoding="utf-8")))
 

@@ -58,7 +58,7 @@ def test_the_largest_loss_is_epsilon_at_0() -> None:
 
 @pytest.mark.parametrize("alpha", [0.5, math.nan])
 def test_an_order_below_1_is_refused(alpha) -> None:
-    with pytest.raises(ValueError, match="alpha must be >= 1"):
+    with pytest.raises(ValueError, match="alpha must be (>= 1|a number)"):
         sample_of([0.0]).renyi(alpha)
 
 

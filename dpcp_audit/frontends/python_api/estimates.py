@@ -96,8 +96,7 @@ class LossEstimates:
 
     def renyi(self, alpha: float) -> Estimate:
         """Return the Rényi divergence D_α, in nats, for ``alpha`` >= 1 (1 is Kullback–Leibler)."""
-        if not alpha >= 1:
-            raise ValueError(f"alpha must be >= 1, got {alpha!r}")
+        _validate.order(alpha=alpha)
         return self._of(Quantity.RENYI_DIVERGENCE, alpha=float(alpha))
 
     def tpr(self, fpr: float) -> Estimate:
@@ -312,7 +311,7 @@ def _of_samples(
 
 
 def _outputs(sample: ArrayLike) -> FloatArray:
-    array = np.asarray(sample, dtype=np.float64)
+    array = _validate.reals(sample, name="samples")
     if array.ndim not in (1, 2) or len(array) < _FEWEST:
         raise UsageError(
             f"samples must have shape (size,) or (size, d) with {_FEWEST} outputs or more, got "

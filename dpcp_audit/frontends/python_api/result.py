@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from dpcp_audit import _validate
 from dpcp_audit._whole_files import write_whole
 from dpcp_audit.frontends.python_api import result_text
 from dpcp_audit.reports.document import agree
@@ -124,7 +125,8 @@ class ClaimResult:
         """
         from dpcp_audit.reports.drawing.notebook_figures import plot_figure  # noqa: PLC0415
 
-        if figure not in range(len(self.figures)):
+        _validate.integer(figure=figure, at_least=0)
+        if figure >= len(self.figures):
             raise ValueError(
                 f"figure must be below {len(self.figures)}, the number of figures of {self.key!r}, "
                 f"got {figure!r}"
@@ -224,11 +226,12 @@ class Result:
 
         Raises
         ------
-        UsageError
-            If no format has the suffix.
+        ValueError
+            If it is no path, or no format has the suffix.
         MissingExtraError
             If a package that the format needs is not installed.
         """
+        _validate.instance(str, Path, path=path)
         wanted = Path(path)
         found = format_for(wanted)
         found.require()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit import _validate
-from dpcp_audit._values import Choice
+from dpcp_audit._values import Choice, KeywordTable
 from dpcp_audit.audits.trace_tables import trace_tables
 from dpcp_audit.audits.traced_privacy import Scope, TracedPrivacy
 from dpcp_audit.engine.run_settings import RunSettings
@@ -178,7 +178,8 @@ def trace(
             raise UsageError(f"guarantee must be a privacy claim, got {each}")
     relation = Choice(Relation).read(neighbours, "neighbours")
     of = Choice(Scope).read(scope, "scope")
-    target = TracedTarget.of(function, options or {})
+    keywords = {} if options is None else KeywordTable().read(options, "options")
+    target = TracedTarget.of(function, keywords)
     pair = Neighbours(relation=relation, value=x, neighbour=x_neighbour)
     settings = RunSettings(suite=_SUITE, seed=seed, false_alarm=false_alarm)
     found = trace_target(target, x, x_neighbour, draws=draws, rng=seed)

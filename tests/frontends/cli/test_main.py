@@ -9,6 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support.waiting import PATIENCE
 
 from dpcp_audit import __version__
 from dpcp_audit.engine.suites import suite
@@ -295,7 +296,7 @@ def shell(command: str, **environment: str) -> subprocess.CompletedProcess[str]:
         encoding="utf-8",
         env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)} | environment,
         check=False,
-        timeout=120,
+        timeout=PATIENCE,
     )
 
 

@@ -5,14 +5,19 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+import numpy as np
+import pytest
+from support.random_commands import HOSTILE, command_lines
+
+from dpcp_audit.engine.run_settings import Profile, RunSettings
+from dpcp_audit.engine.runner import check
 from dpcp_audit.frontends.cli import main as command_line
 from dpcp_audit.frontends.cli.main import main
+from dpcp_audit.reports.document import dump, to_document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-    import pytest
 
 NOTHING: dict[str, list[str]] = {
     "run": ["--only", "nope"],
@@ -28,7 +33,21 @@ NOTHING: dict[str, list[str]] = {
     "theorem": ["nope"],
 }
 """Arguments with which a command is refused whatever else is given, before it runs anything."""
-WORDS = ("", "x", "-1", "1e400", "9" * 400, "nan", "\x1b[2J\u202e", "=", "[[")
+MINE = """
+def mean(scores, *, rng):
+    return scores.mean() + rng.laplace() / len(scores)
+
+
+def raises(scores, *, rng):
+    raise ValueError("planted")
+"""
+CHECKS = """
+[[check]]
+target = "mine.py:mean"
+kind = "quantile"
+pure-dp = 1
+draws = 600
+"""
 SHOWING = {"--help", "-h", "--version", "--suites", "--list"}
 
 
@@ -41,9 +60,21 @@ def lines() -> Iterator[list[str]]:
             if not option.option_strings or SHOWING & set(option.option_strings):
                 continue
             count = option.nargs if isinstance(option.nargs, int) else 1
-            for word in WORDS if count else ("",):
+            for word in HOSTILE if count else ("",):
                 words = [word] * count
                 yield [name, *NOTHING.get(name, ["nope"]), option.option_strings[-1], *words]
+
+
+def ended(line: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
+    """Run a command line; return its exit code, its stdout and its stderr."""
+    try:
+        code = main(line)
+    except SystemExit as end:
+        code = 0 if end.code is None else int(end.code)
+    out, err = capsys.readouterr()
+    assert "unexpected" not in err, (line, err)
+    assert "Traceback" not in err, (line, err)
+    return code, out, err
 
 
 def test_no_command_line_ends_with_a_traceback_or_a_false_verdict(
@@ -52,14 +83,47 @@ def test_no_command_line_ends_with_a_traceback_or_a_false_verdict(
     monkeypatch.chdir(tmp_path)
     tried = 0
     for line in lines():
-        try:
-            code = main(line)
-        except SystemExit as end:
-            code = 0 if end.code is None else int(end.code)
-        said = capsys.readouterr().err
+        code, _, said = ended(line, capsys)
         assert code in {2, 3}, (line, code, said)
-        assert "unexpected" not in said, (line, said)
-        assert "Traceback" not in said, (line, said)
         assert said.strip(), line
         tried += 1
     assert tried >= 700
+
+
+@pytest.mark.parametrize(
+    ("seed", "count", "hostile"),
+    [(0, 40, 0.9), *(pytest.param(each, 70, 0.3, marks=pytest.mark.study) for each in range(10))],
+)
+def test_random_command_lines_end_with_their_exit_code(
+    *,
+    seed: int,
+    count: int,
+    hostile: float,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Some of them run audits; 1 is the exit code of a refutation alone.
+
+    The study has 700: python -m pytest -m study tests/frontends/cli/test_main_properties.py
+    """
+    monkeypatch.chdir(tmp_path)
+    prepare(tmp_path)
+    for line in command_lines(count, rng=np.random.default_rng(seed), hostile=hostile):
+        code, out, err = ended(line, capsys)
+        assert code in {0, 1, 2, 3}, (line, code)
+        if code == 1:
+            assert "refuted" in (out + err).lower(), (line, out, err)
+        if code > 1:
+            assert err.strip(), line
+
+
+def prepare(folder: Path) -> None:
+    """Write the files that the words name: a target, a pool, checks and results."""
+    (folder / "mine.py").write_text(MINE, encoding="utf-8")
+    (folder / "checks.toml").write_text(CHECKS, encoding="utf-8")
+    np.savez(folder / "pool.npz", probabilities=[[0.2, 0.8], [0.7, 0.3]], labels=[1, 0])
+    settings = RunSettings(profile=Profile.SMOKE)
+    found = [check("ldpcp.krr", settings)]
+    document = to_document(settings, found, seconds=1.0, complete=True)
+    (folder / "results.json").write_text(dump(document), encoding="utf-8")

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from support.waiting import PATIENCE
 
 from dpcp_audit.audits.training.extraction import HarderToExtract
 from dpcp_audit.audits.training.reconstruction import Reconstruction
@@ -42,7 +43,7 @@ sys.meta_path.insert(0, NoTorch())
 def test_the_rows_are_read_without_pytorch() -> None:
     code = f"{WITHOUT_TORCH}\nfrom {training_extraction.__name__} import rows\nprint(len(rows()))"
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE
     )
     assert int(done.stdout) == len(ROWS)
 

@@ -156,7 +156,7 @@ def test_every_mistake_is_a_line_that_names_the_argument(capsys) -> None:
     ("words", "told"),
     [
         ([], "give the NAME of a theorem"),
-        (["ldpcp-5"], "theorem must be one of ldpcp-1, "),
+        (["ldpcp-5"], "theorem's name must be one of ldpcp-1, "),
         (["ldpcp-4"], "n, epsilon, delta must be given for ldpcp-4 (n, the number of"),
         (["ldpcp-4", "--n", "5", "--epsilon", "1"], "delta must be given for ldpcp-4 ("),
         (["ldpcp-4", *BASE["ldpcp-4"]], "pool must be given"),
