@@ -67,6 +67,25 @@ def test_workflows_ask_for_few_rights_and_pin_their_actions(path: Path) -> None:
             assert "${{" not in step.get("run", "")  # inputs come in by the environment
 
 
+def test_every_python_that_the_package_names_is_tested() -> None:
+    prefix = "Programming Language :: Python :: 3."
+    named = {each.removeprefix(prefix) for each in PROJECT["classifiers"] if prefix in each}
+    jobs = read(".github", "workflows", "ci.yml")["jobs"].values()
+    used = [
+        step["with"].get("python-version", "")
+        for job in jobs
+        for step in job["steps"]
+        if "with" in step
+    ]
+    used += [
+        each
+        for job in jobs
+        for each in job.get("strategy", {"matrix": {}})["matrix"].get("python-version", [])
+    ]
+    assert {each.removeprefix("3.") for each in used if each.startswith("3.")} == named
+    assert PROJECT["requires-python"] == f">=3.{min(map(int, named))}"
+
+
 @pytest.mark.parametrize("path", ["workflows/dpcp-audit.yml"])
 def test_the_reusable_workflow_uses_options_that_exist(path: str, capsys: Any) -> None:
     text = (ROOT / ".github" / path).read_text("utf-8")

@@ -148,6 +148,7 @@ def test_a_program_is_audited_as_a_function_is(epsilon: float, verdict: Verdict)
         assert audit(target, (tied, np.append(tied[1:], 0.0))).verdict is verdict
 
 
+@pytest.mark.filterwarnings("ignore:.*fork")  # Python 3.12 warns of threads
 def test_a_child_that_a_target_forks_does_not_go_on_with_the_audit() -> None:
     """Else every call would double the number of processes that audit."""
     here = os.getpid()

@@ -178,8 +178,8 @@ def trace(
             raise UsageError(f"guarantee must be a privacy claim, got {each}")
     relation = Choice(Relation).read(neighbours, "neighbours")
     of = Choice(Scope).read(scope, "scope")
-    keywords = {} if options is None else KeywordTable().read(options, "options")
-    target = TracedTarget.of(function, keywords)
+    given: Mapping[str, Any] = {} if options is None else options
+    target = TracedTarget.of(function, KeywordTable().read(given, "options"))
     pair = Neighbours(relation=relation, value=x, neighbour=x_neighbour)
     settings = RunSettings(suite=_SUITE, seed=seed, false_alarm=false_alarm)
     found = trace_target(target, x, x_neighbour, draws=draws, rng=seed)
