@@ -42,7 +42,7 @@ def largest_difference(left: Polynomial, right: Polynomial, *, variables: int) -
 
 def loss_law() -> Computation:
     """Compare 2σ²·L(μ+z), as the densities give it, with d² − 2zd (Theorem 2, one step)."""
-    return _identity(
+    return identity(
         largest_difference(_loss_of_densities, _printed_loss, variables=3),
         "2σ²·L(μ+z) − (d² − 2zd)",
         "With d = μ′−μ the loss at μ+z is d²/(2σ²) − zd/σ², for every σ: linear in z ~ N(0, σ²), "
@@ -63,7 +63,7 @@ def _printed_loss(at: Point) -> int:
 
 def gaussian_divergence() -> Computation:
     """Compare the exponent of p^α·q^{1−α} with a completed square (Theorem 2, Rényi)."""
-    return _identity(
+    return identity(
         largest_difference(_exponent, _completed_square, variables=4),
         "α(x−μ₁)² + (1−α)(x−μ₂)² − (x−m)² − α(1−α)(μ₁−μ₂)²",
         "With m = αμ₁ + (1−α)μ₂ the integral of p^α·q^{1−α} is exp(−α(1−α)Δ²/(2σ²)), since "
@@ -84,7 +84,8 @@ def _completed_square(at: Point) -> int:
     return (x - mean) ** 2 + order * (1 - order) * (first - other) ** 2
 
 
-def _identity(gap: int, says: str, argument: str) -> Computation:
+def identity(gap: int, says: str, argument: str) -> Computation:
+    """Return the computation that two polynomials are equal, from their largest difference."""
     found = Computation(
         quantity=Quantity.DIFFERENCE,
         detail=f"largest |{says}|",
