@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from typing import TYPE_CHECKING
 
+from dpcp_audit._format import number
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -151,9 +153,11 @@ class Quantity(StrEnum):
         Examples
         --------
         >>> Quantity.EPSILON.described({"delta": 1e-5}, "of the event")
-        'privacy loss ε at δ = 1e-05, of the event'
+        'privacy loss ε at δ = 10⁻⁵, of the event'
         """
-        where = ", ".join(f"{_SYMBOLS.get(name, name)} = {value:.6g}" for name, value in at.items())
+        where = ", ".join(
+            f"{_SYMBOLS.get(name, name)} = {number(value, digits=6)}" for name, value in at.items()
+        )
         named = f"{self.label} at {where}" if where else self.label
         return f"{named}, {detail}" if detail else named
 

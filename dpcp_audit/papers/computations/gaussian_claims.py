@@ -11,6 +11,7 @@ import numpy as np
 from scipy.special import log_ndtr
 
 from dpcp_audit import _validate
+from dpcp_audit._format import number
 from dpcp_audit.computed import Computation
 from dpcp_audit.figures import Figure, FigureKind, Series
 from dpcp_audit.guarantees import RenyiDP
@@ -55,10 +56,10 @@ def classic_over(low: float, high: float) -> Computation:
 
 
 def _where(value: float, epsilon: float, delta: float) -> str:
-    limits = ", ".join(f"{_limit(d):.3g} (δ = {d:g})" for d in _DELTAS)
+    limits = ", ".join(f"{_limit(d):.3g} (δ = {number(d)})" for d in _DELTAS)
     return (
-        f"At ε = {epsilon:.3g} and δ = {delta:g} the exact δ is {value:.4g} times the claimed "
-        f"one. The classic scale is enough up to ε = {limits}."
+        f"At ε = {epsilon:.3g} and δ = {number(delta)} the exact δ is {value:.4g} times the "
+        f"claimed one. The classic scale is enough up to ε = {limits}."
     )
 
 
@@ -121,7 +122,7 @@ def _over_epsilon(
         y_label=label,
         series=[
             Series(name="enough: exactly", x=ends, y=[1.0, 1.0]),
-            *(Series(name=f"δ = {d:g}", x=epsilons.tolist(), y=y) for d, y in curves.items()),
+            *(Series(name=f"δ = {number(d)}", x=epsilons.tolist(), y=y) for d, y in curves.items()),
         ],
         marks={"Theorem 1 ends at ε": 1.0},
         log_x=True,

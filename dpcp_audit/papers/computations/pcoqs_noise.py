@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from scipy.special import log_ndtr
 
+from dpcp_audit._format import number
 from dpcp_audit.computed import Computation
 from dpcp_audit.figures import Figure, FigureKind, Series
 from dpcp_audit.proofs import Proof, ProofMethod
@@ -130,7 +131,7 @@ def informative_region(mechanism: PCOQS, *, beta: float) -> Figure:
         cases = [replace(mechanism, rho=rho, resolution=resolution) for rho in rhos]
         taus = [noise_rank_error(case, beta=beta) + 1 for case in cases]
         sizes = [tau / mechanism.alpha - 1 for tau in taus]
-        series.append(Series(name=f"Δ = {resolution:g}", x=rhos, y=sizes))
+        series.append(Series(name=f"Δ = {number(resolution)}", x=rhos, y=sizes))
     return Figure(
         kind=FigureKind.LINES,
         title=f"Smallest n at which τ/(n+1) < α = {mechanism.alpha:g}",

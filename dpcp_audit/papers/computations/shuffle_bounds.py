@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from dpcp_audit import _validate
+from dpcp_audit._format import number
 from dpcp_audit.computed import Computation
 from dpcp_audit.figures import Figure, FigureKind, Series
 from dpcp_audit.mechanisms.laws import FinitePair
@@ -195,7 +196,8 @@ class ShuffleTable:
             witness=self._witness(worst),
             note=(
                 f"At n = {worst.n} and ε₀ = {worst.local:g} an input attains "
-                f"ε = {worst.attained:.4g} at δ = {self.delta:g}; ε₀/√n is {worst.claimed:.4g}."
+                f"ε = {worst.attained:.4g} at δ = {number(self.delta)}; "
+                f"ε₀/√n is {worst.claimed:.4g}."
             ),
             figures=self._figures(rows),
         )
@@ -249,7 +251,7 @@ def _figure(rows: list[Amplification], *, k: int, delta: float) -> Figure:
     }
     return Figure(
         kind=FigureKind.LINES,
-        title=f"{k}-ary randomised response, shuffled: ε₀ = {rows[0].local:g}, δ = {delta:g}",
+        title=f"{k}-ary randomised response, shuffled: ε₀ = {rows[0].local:g}, δ = {number(delta)}",
         x_label="n",
         y_label="ε",
         log_x=True,

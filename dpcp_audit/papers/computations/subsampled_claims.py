@@ -13,6 +13,7 @@ import numpy as np
 from scipy.special import gammaln, logsumexp
 
 from dpcp_audit import _validate
+from dpcp_audit._format import number
 from dpcp_audit.computed import Computation
 from dpcp_audit.figures import Figure, FigureKind, Series
 from dpcp_audit.quantities import Quantity
@@ -125,7 +126,7 @@ def _ratio_map(alpha: int, ratios: dict[tuple[int, float, float], float]) -> Fig
                 name=f"σ = {sigma:g}",
                 x=list(_RATES),
                 y=[math.log10(ratio) for ratio in row],
-                texts=[f"{ratio:.3f}" if ratio < 10 else f"{ratio:.3g}" for ratio in row],
+                texts=[f"{ratio:.3f}" if ratio < 10 else number(ratio, digits=3) for ratio in row],
             )
             for sigma, row in rows
         ],

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcp_audit import _validate
+from dpcp_audit._format import number
 from dpcp_audit.audits.mechanism_proofs import response_loss
 from dpcp_audit.computed import Computation
 from dpcp_audit.mechanisms.laws import FiniteLaw, FinitePair
@@ -73,8 +74,8 @@ def threshold_leak(mechanism: LDPCPScores, *, n: int, delta: float = 1e-6) -> Co
         },
         note=(
             f"From the threshold alone an outsider has ε = {central.epsilon_at(delta):.4g} at "
-            f"δ = {delta:g} on the worst neighbours, and ρ = {leakiest.rho():.3g} on those of "
-            f"largest D₂, where the aggregator has ε = {mechanism.epsilon:g}."
+            f"δ = {number(delta)} on the worst neighbours, and ρ = {leakiest.rho():.3g} on those "
+            f"of largest D₂, where the aggregator has ε = {mechanism.epsilon:g}."
         ),
     )
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcp_audit import _validate
+from dpcp_audit._format import number
 from dpcp_audit.audits.accounting import Accountant, Sampling, Training, accounted_epsilon
 from dpcp_audit.computed import Computation
 from dpcp_audit.figures import Figure, FigureKind, Series
@@ -222,7 +223,7 @@ def _table_figure(training: Training, printed: Mapping[float, float], delta: flo
 
     return Figure(
         kind=FigureKind.LINES,
-        title=f"ε of {training.epochs} epochs at δ = {delta:g}: printed and accounted",
+        title=f"ε of {training.epochs} epochs at δ = {number(delta)}: printed and accounted",
         x_label="noise multiplier σ",
         y_label="ε",
         log_y=True,
@@ -338,7 +339,8 @@ def _epochs_figure(training: Training, delta: float) -> Figure:
         )
     return Figure(
         kind=FigureKind.LINES,
-        title=f"ε over epochs at δ = {delta:g}, σ = {sigma:g}: the formula and the accountants",
+        title=f"ε over epochs at δ = {number(delta)}, σ = {sigma:g}: the formula and the "
+        "accountants",
         x_label="epochs",
         y_label="ε",
         log_x=True,

@@ -25,11 +25,33 @@ ROW = 0.21
 _MOST_POINTS = 1200
 _MOST_BINS = 200
 _MOST_CHARACTERS = 160
+_SPIKE = 0.03
+"""A histogram whose full bins take up no more of its axis is one spike."""
+_LINEAR = 10.0
+"""The ratio of its ends below which a logarithmic axis is labelled as a linear one."""
 
 
 def rows_above(figure: Mapping[str, Any]) -> int:
     """Return the number of lines that legend and marks take above the plot."""
     return len(_marks(figure)) + (0 if _speaks_for_itself(figure) else len(figure["series"]))
+
+
+def one_place(figure: Mapping[str, Any]) -> tuple[float, float] | None:
+    """Return between which values a histogram has everything, where that is one spike on its axis.
+
+    Such a histogram is a line and a number; its counts say nothing. None of any other figure.
+    """
+    if FigureKind(figure["kind"]) is not FigureKind.HISTOGRAM or len(figure["series"]) != 1:
+        return None
+    series = figure["series"][0]
+    edges, counts = _numbers(series["x"]), _numbers(series["y"])
+    full = np.flatnonzero(counts)
+    if not full.size or edges.size != counts.size + 1:
+        return None
+    low, high = float(edges[full[0]]), float(edges[full[-1] + 1])
+    shown = [low, high, *(v for v in _marks(figure).values() if math.isfinite(v))]
+    spike = full.size == 1 or high - low <= _SPIKE * (max(shown) - min(shown))
+    return (low, high) if spike else None
 
 
 def draw_chart(axes: Axes, figure: Mapping[str, Any], *, height: float) -> None:
@@ -43,7 +65,11 @@ def draw_chart(axes: Axes, figure: Mapping[str, Any], *, height: float) -> None:
     marks = _marks(figure)
     on_scale = {k: v for k, v in marks.items() if _drawable(v, figure.get("log_x"))}
     _dress(axes, figure)
-    _draw_series(axes, figure)
+    place = one_place(figure)
+    if place is None:
+        _draw_series(axes, figure)
+    else:
+        _draw_place(axes, figure, place)
     for label in marks.keys() - on_scale.keys():
         axes.plot([], [], " ", label=f"{label} = {number(marks[label])} (off the scale)")
     _draw_marks(axes, on_scale)
@@ -95,6 +121,29 @@ def _draw_series(axes: Axes, figure: Mapping[str, Any]) -> None:
     for axis, log in ((axes.xaxis, figure.get("log_x")), (axes.yaxis, figure.get("log_y"))):
         if log:
             _label_decades(axis)
+
+
+def _draw_place(axes: Axes, figure: Mapping[str, Any], place: tuple[float, float]) -> None:
+    """Draw where everything is, and say how much it is; there is no scale of counts."""
+    series = figure["series"][0]
+    middle, count = sum(place) / 2, _numbers(series["y"]).sum()
+    axes.yaxis.set_visible(False)
+    axes.spines["left"].set_visible(False)
+    axes.set_ylim(0, 1)
+    axes.axvspan(*place, color=_COLOURS[0], linewidth=2.5)
+    said = f"all {number(count)} {figure['y_label']}: {number(place[0])} to {number(place[1])}"
+    limits = [v for v in _marks(figure).values() if math.isfinite(v)]
+    right = bool(limits) and middle > (min([middle, *limits]) + max([middle, *limits])) / 2
+    axes.annotate(
+        said,
+        (place[0] if right else place[1], 0.5),
+        xytext=(-8 if right else 8, 0),
+        textcoords="offset points",
+        ha="right" if right else "left",
+        va="center",
+        color=INK,
+        annotation_clip=False,
+    )
 
 
 def _lines(
@@ -157,7 +206,12 @@ def _trimmed(counts: FloatArray, edges: FloatArray) -> tuple[FloatArray, FloatAr
 
 
 def _label_decades(axis: Any) -> None:
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter  # noqa: PLC0415
+    from matplotlib.ticker import (  # noqa: PLC0415
+        FuncFormatter,
+        LogLocator,
+        MaxNLocator,
+        NullFormatter,
+    )
 
     low, high = sorted(axis.get_view_interval())
     narrow = high / low < 50
@@ -165,12 +219,16 @@ def _label_decades(axis: Any) -> None:
     def tick(value: float, _: int | None) -> str:
         return _tick(value, narrow=narrow)
 
-    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if narrow else (1.0,), numticks=8))
+    decades = LogLocator(subs=(1.0, 2.0, 5.0) if narrow else (1.0,), numticks=8)
+    few = MaxNLocator(5, steps=[1, 2, 5, 10])
+    axis.set_major_locator(few if high / low < _LINEAR else decades)
     axis.set_major_formatter(FuncFormatter(tick))
     axis.set_minor_formatter(NullFormatter())
 
 
 def _tick(value: float, *, narrow: bool) -> str:
+    if value <= 0:  # beyond the axis
+        return ""
     if narrow and 1e-3 < value < 1e5:
         return number(value)
     exponent = math.floor(math.log10(value) + 1e-9)

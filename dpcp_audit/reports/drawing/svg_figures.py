@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from dpcp_audit._format import printable
 from dpcp_audit.errors import MissingExtraError
 from dpcp_audit.figures import FigureKind
-from dpcp_audit.reports.drawing.chart_axes import ROW, draw_chart, rows_above
+from dpcp_audit.reports.drawing.chart_axes import ROW, draw_chart, one_place, rows_above
 from dpcp_audit.reports.drawing.heatmaps import heat_map
 from dpcp_audit.reports.drawing.svg import inline
 
@@ -39,6 +39,8 @@ _STYLE: Mapping[Any, Any] = {
 }
 # Inches; the SVG's user unit is 1/72 of one.
 _WIDTH, _LEFT, _RIGHT, _PLOT, _BOTTOM = 5.6, 0.8, 0.15, 2.4, 0.5
+_STRIP = 0.6
+"""The height of a plot of one place."""
 
 
 def figure_svg(figure: Mapping[str, Any], *, prefix: str | None = None) -> str:
@@ -98,9 +100,10 @@ def _chart(figure: Mapping[str, Any]) -> Canvas:
     from matplotlib.figure import Figure  # noqa: PLC0415
 
     top = ROW * rows_above(figure) + 0.1
-    height = top + _PLOT + _BOTTOM
+    plot = _PLOT if one_place(figure) is None else _STRIP
+    height = top + plot + _BOTTOM
     canvas: Canvas = Figure(figsize=(_WIDTH, height))
     share = (_WIDTH - _LEFT - _RIGHT) / _WIDTH
-    axes = canvas.add_axes((_LEFT / _WIDTH, _BOTTOM / height, share, _PLOT / height))
-    draw_chart(axes, figure, height=_PLOT)
+    axes = canvas.add_axes((_LEFT / _WIDTH, _BOTTOM / height, share, plot / height))
+    draw_chart(axes, figure, height=plot)
     return canvas
