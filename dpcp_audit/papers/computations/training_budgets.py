@@ -15,6 +15,7 @@ from dpcp_audit._format import number
 from dpcp_audit.audits.accounting import Accountant, Sampling, Training, accounted_epsilon
 from dpcp_audit.computed import Computation
 from dpcp_audit.figures import Figure, FigureKind, Series
+from dpcp_audit.mechanisms.laws import GaussianPair
 from dpcp_audit.neighbours import Relation
 from dpcp_audit.proofs import Proof, ProofMethod
 from dpcp_audit.quantities import Quantity
@@ -89,7 +90,8 @@ def table_budget(
 ) -> Computation:
     """Compute the ε of a training at the printed (σ, ε) where it is the largest share of it.
 
-    Under zero-out neighbours, by privacy loss distributions, between two bounds.
+    Under zero-out neighbours: with Poisson sampling by privacy loss distributions, between two
+    bounds, and with shuffled batches, where the steps compose to one Gaussian pair, by its δ(ε).
 
     Parameters
     ----------
@@ -100,18 +102,23 @@ def table_budget(
     found = {sigma: budget(training, sigma, delta=delta, sampling=sampling) for sigma in printed}
     sigma = max(printed, key=lambda s: found[s] / printed[s])
     worst = replace(training, noise_multiplier=sigma)
-    below = worst.guarantee(sampling=sampling).epsilon_below(delta)
-    substituted = worst.guarantee(sampling=sampling, relation=Relation.SUBSTITUTION)
     poisson = sampling is Sampling.POISSON
+    shift = math.sqrt(training.epochs) / sigma
+    below = (
+        worst.guarantee(sampling=sampling).epsilon_below(delta)
+        if poisson
+        else GaussianPair(shift).epsilon_at(delta)
+    )
+    substituted = worst.guarantee(sampling=sampling, relation=Relation.SUBSTITUTION)
     proof = (_poisson_proof if poisson else _shuffled_proof)(training, printed, delta)
     most = proof.premises[list(printed).index(sigma)].left[1] if poisson else printed[sigma]
     return Computation(
         quantity=Quantity.EPSILON,
         at={"delta": delta},
-        detail=f"of the whole training, σ = {sigma:g}",
+        detail=f"of the whole training, σ = {sigma:g}" + (", from below" if poisson else ""),
         value=below,
         claimed=printed[sigma],
-        slack=found[sigma] - below,
+        slack=found[sigma] - below if poisson else 0.0,
         upper=most if proof.holds else None,
         proof=proof,
         witness=worst.parameters
