@@ -32,6 +32,8 @@ extensions = [
 exclude_patterns = ["_build", "_ext"]
 
 html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["pages.css"]
 html_title = f"dpcp-audit {release}"
 html_theme_options = {"top_of_page_buttons": []}
 html_show_sphinx = False

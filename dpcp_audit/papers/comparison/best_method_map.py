@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import textwrap
 from typing import TYPE_CHECKING, Any, cast
 
+from dpcp_audit._format import number
 from dpcp_audit.errors import MissingExtraError
 from dpcp_audit.papers.comparison.best_method import PANELS, BestMethod, choose
 from dpcp_audit.papers.comparison.own_methods import METHODS, method
@@ -32,6 +34,9 @@ _COLOURS = {
 }
 _NOTHING = "#f2f2f2"
 _INK = "#222222"
+_CELL, _ROW, _TITLE, _FOOT = 0.46, 0.27, 0.62, 1.5
+"""Inches: three maps of six columns stay legible in a column of text."""
+_TITLE_WIDTH = 40
 
 
 def draw_map(comparison: Comparison, *, subjects: Sequence[str], alpha: float) -> str:
@@ -64,22 +69,29 @@ def draw_map(comparison: Comparison, *, subjects: Sequence[str], alpha: float) -
     shown = {
         choice.row.method for cells in maps.values() for choice in cells.values() if choice.row
     }
+    heading = (
+        f"Which private calibrator gives the smallest sets? α = {number(alpha)}, "
+        f"δ = {number(comparison.grid.delta)}"
+    )
     settings = {"svg.hashsalt": "dpcp-audit", "svg.fonttype": "path", "font.size": 9.0}
     with mpl.rc_context(settings):  # type: ignore[arg-type]
-        wide, high = 1.6 + 0.62 * len(comparison.grid.sizes), 0.9 + 0.3 * len(_epsilons(comparison))
-        size = (max(7.0, wide * len(subjects)), high * len(PANELS) + 1.7)
-        canvas = cast("Any", Canvas(figsize=size, layout="constrained"))
-        axes = canvas.subplots(len(PANELS), len(subjects), squeeze=False)
+        columns, rows = len(comparison.grid.sizes), len(comparison.grid.epsilons)
+        wide, high = _CELL * columns * len(subjects), (_ROW * rows + _TITLE) * len(PANELS)
+        canvas = cast(
+            "Any", Canvas(figsize=(max(7.0, wide + 0.6), high + _FOOT), layout="constrained")
+        )
+        axes = canvas.subplots(len(PANELS), len(subjects), squeeze=False, sharex=True, sharey=True)
         for i, panel in enumerate(PANELS):
             for j, name in enumerate(subjects):
                 _fill(axes[i, j], comparison, maps[panel.title, name])
-                axes[i, j].set_title(f"{panel.title}\n{name}", fontsize=8.5, loc="left")
+                title = textwrap.fill(panel.title, _TITLE_WIDTH)
+                axes[i, j].set_title(f"{title}:\n{name}", fontsize=8.5, loc="left")
+        for below in axes[-1]:
+            below.set_xlabel("n")
+        for beside in axes[:, 0]:
+            beside.set_ylabel("ε")
         _legend(canvas, [m.key for m in METHODS if m.key in shown])
-        canvas.suptitle(
-            f"Which private calibrator gives the smallest sets? α = {alpha:g}, "
-            f"δ = {comparison.grid.delta:g}",
-            fontsize=11,
-        )
+        canvas.suptitle(heading, fontsize=11)
         buffer = io.StringIO()
         canvas.savefig(buffer, format="svg", metadata={"Date": None}, facecolor="white")
     return "\n".join(line.rstrip() for line in buffer.getvalue().splitlines()) + "\n"
@@ -120,13 +132,18 @@ def _fill(
         text = f"{choice.excess + 0:+.2f}".replace("-0.00", "+0.00") if choice.row else "–"
         axes.add_patch(Rectangle((x, y), 1, 1, facecolor=colour, edgecolor="white"))
         ink = "white" if _dark(colour) else _INK
-        axes.text(x + 0.5, y + 0.5, text, ha="center", va="center", fontsize=8, color=ink)
-    axes.set(xlim=(0, len(sizes)), ylim=(0, len(epsilons)), xlabel="n", ylabel="ε")
-    axes.set_xticks([i + 0.5 for i in range(len(sizes))], [f"{n:,}" for n in sizes], fontsize=8)
+        axes.text(x + 0.5, y + 0.5, text, ha="center", va="center", fontsize=8.5, color=ink)
+    axes.set(xlim=(0, len(sizes)), ylim=(0, len(epsilons)))
+    axes.set_xticks([i + 0.5 for i in range(len(sizes))], [_short(n) for n in sizes])
     axes.set_yticks([i + 0.5 for i in range(len(epsilons))], [f"{e:g}" for e in epsilons])
     axes.tick_params(length=0)
     for spine in axes.spines.values():
         spine.set_visible(False)
+
+
+def _short(size: int) -> str:
+    """Return a sample size in four characters."""
+    return f"{size // 1000}k" if size >= 1000 and size % 1000 == 0 else str(size)
 
 
 def _legend(canvas: Any, keys: Sequence[str]) -> None:
@@ -142,10 +159,9 @@ def _legend(canvas: Any, keys: Sequence[str]) -> None:
         ncols=3,
         frameon=False,
         fontsize=8,
-        title="In a cell: labels a set more than split conformal prediction without privacy. "
-        "† no theorem about its coverage.\n"
-        "Pools that end in :log have the score log(1 − log p) in place of 1 − p, which "
-        "orders the labels alike.",
+        title="In a cell: labels a set more than split conformal prediction without privacy; "
+        "k: thousand.\n† no theorem about its coverage. Pools that end in :log have the score\n"
+        "log(1 − log p) in place of 1 − p, which orders the labels alike.",
         title_fontsize=8,
     )
 
@@ -157,4 +173,4 @@ def _name(key: str) -> str:
 
 def _dark(colour: str) -> bool:
     red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
-    return 0.299 * red + 0.587 * green + 0.114 * blue < 140
+    return 0.299 * red + 0.587 * green + 0.114 * blue < 100

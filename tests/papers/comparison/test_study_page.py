@@ -203,6 +203,14 @@ def test_the_map_is_one_svg_that_does_not_change(measured) -> None:
     assert first == draw_map(measured, subjects=[POOL], alpha=0.1)
 
 
+def test_nine_maps_are_legible_in_a_column_of_text() -> None:
+    """A page's column is 736 pixels wide; a figure that is wider is shrunk, text and all."""
+    drawn = (Path(__file__).parents[3] / "docs" / "comparison.svg").read_text(encoding="utf-8")
+    width = float(ET.fromstring(drawn).attrib["width"].removesuffix("pt"))  # noqa: S314  (our own)
+    shrunk = min(1.0, 736 / (width * 96 / 72))
+    assert 8.5 * 96 / 72 * shrunk >= 9  # pixels, of a cell's figures
+
+
 def test_the_pages_numbers_come_from_the_run(measured) -> None:
     page = comparison_page(measured, image="comparison.svg")
     assert "![" in page
