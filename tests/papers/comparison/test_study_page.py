@@ -7,6 +7,7 @@ import io
 import math
 import xml.etree.ElementTree as ET
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from support.comparisons import compare
