@@ -10,8 +10,8 @@ from pathlib import Path
 _EVERYONE = 0o666
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write a text as UTF-8, line ends as they are, beside the file, and put it in its place.
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Write bytes, or a text as UTF-8, beside the file, and put them in its place.
 
     A full disk, or the end of this process at whatever moment, leaves the old file as it was. A
     link stays a link, and a file's permissions stay; a device or a pipe is written to as it is.
@@ -29,14 +29,15 @@ def write_whole(path: Path, text: str) -> None:
     ...     print(*(file.read_text() for file in Path(folder).iterdir()))
     once
     """
+    data = content.encode() if isinstance(content, str) else content
     if path.exists() and not path.is_file():
-        path.write_text(text, encoding="utf-8", newline="")
+        path.write_bytes(data)
         return
     place = Path(os.path.realpath(path))
     descriptor, name = tempfile.mkstemp(prefix=f".{place.name[:80]}.", dir=place.parent)
     try:
-        with open(descriptor, "w", encoding="utf-8", newline="") as file:  # noqa: PTH123
-            file.write(text)
+        with open(descriptor, "wb") as file:  # noqa: PTH123
+            file.write(data)
             file.flush()
             os.fchmod(descriptor, _permissions(place))
             os.fsync(descriptor)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import signal
 import subprocess
@@ -10,16 +11,31 @@ from pathlib import Path
 
 import pytest
 
+import dpcp_audit
 from dpcp_audit._whole_files import write_whole
-from dpcp_audit.errors import UsageError
+from dpcp_audit.errors import IncompleteError, UsageError
 from dpcp_audit.frontends.cli.main import main
+from dpcp_audit.reports.drawing.figure_files import save_figure
 from dpcp_audit.reports.writers import parse_reports
 
+FIGURE = {
+    "kind": "lines",
+    "title": "A law",
+    "x_label": "x",
+    "y_label": "y",
+    "series": [{"name": "F", "x": [0.0, 1.0], "y": [0.0, 1.0], "texts": []}],
+    "description": "A line.",
+    "marks": {},
+    "log_x": False,
+    "log_y": False,
+    "columns": [],
+}
 OLD, NEW = "the old report\n", "the new report\r\n" * 100_000
 _WRITER = """
 import os, resource, signal
 from pathlib import Path
 {planted}
+import dpcp_audit
 from dpcp_audit._whole_files import write_whole
 write_whole(Path({path!r}), "the new report\\r\\n" * 100_000)
 """
@@ -99,6 +115,10 @@ def test_a_folder_that_takes_no_new_file_is_refused_before_the_run(
         parse_reports([f"json={path}"])
 
 
+def failing(*_: object) -> None:
+    raise OSError(28, "No space left on device")
+
+
 def test_a_report_that_fails_leaves_the_old_one(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -106,10 +126,31 @@ def test_a_report_that_fails_leaves_the_old_one(
     path = tmp_path / "report.json"
     path.write_text(OLD, encoding="utf-8")
 
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("os.fsync", full)
+    monkeypatch.setattr("os.fsync", failing)
     run = ["run", "--profile", "smoke", "--jobs", "1", "--only", "ldpcp.krr"]
     assert main([*run, "--report", f"json={path}"]) == 3
     assert path.read_text(encoding="utf-8") == OLD
+
+
+def test_a_figure_that_fails_leaves_the_old_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    pytest.importorskip("matplotlib")
+    path = tmp_path / "law.svg"
+    path.write_text(OLD, encoding="utf-8")
+    monkeypatch.setattr("os.fsync", failing)
+    with pytest.raises(IncompleteError, match="No space left"):
+        save_figure(FIGURE, path)
+    assert path.read_text(encoding="utf-8") == OLD
+
+
+def test_nothing_else_writes_files() -> None:
+    """Journals and logs grow, line by line; all else goes through ``write_whole``."""
+    package = Path(dpcp_audit.__file__).parent
+    written = {
+        path.name
+        for path in package.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute) and node.attr in {"write_text", "write_bytes"}
+    }
+    assert written == {"_whole_files.py"}

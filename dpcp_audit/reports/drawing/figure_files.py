@@ -8,6 +8,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from dpcp_audit._whole_files import write_whole
 from dpcp_audit.errors import IncompleteError, MissingExtraError, UsageError
 from dpcp_audit.reports.drawing.notebook_figures import plot_figure
 
@@ -59,6 +60,6 @@ def save_figure(figure: Mapping[str, Any], path: Path) -> None:
         undated = {"Date": None} if suffix == "svg" else None
         canvas.savefig(drawn, format=suffix, dpi=_DOTS, metadata=undated)
     try:
-        path.write_bytes(drawn.getvalue())
+        write_whole(path, drawn.getvalue())
     except OSError as error:
         raise IncompleteError(f"--figure: {path}: {error.strerror}") from error
