@@ -14,6 +14,7 @@ from dpcp_audit.engine.run_settings import Profile, RunSettings
 from dpcp_audit.engine.suites import select
 from dpcp_audit.quantities import Quantity
 from dpcp_audit.reports.document import DocumentError, dump, load, to_document
+from dpcp_audit.reports.results_schema import SCHEMA_VERSION
 from dpcp_audit.results import Claim, Finding, Source, Verdict
 
 if TYPE_CHECKING:
@@ -57,6 +58,24 @@ def test_more_findings_than_any_run_has_are_refused(
     many = results | {"findings": results["findings"][:1] * 10_001}
     with pytest.raises(DocumentError, match="10001 findings, this tool reads at most 10000"):
         load(write(tmp_path / "r.json", many))
+
+
+@pytest.mark.parametrize(
+    ("head", "message"),
+    [
+        ({"schema_version": SCHEMA_VERSION}, "20000 findings, this tool reads at most 10000"),
+        ({"schema_version": "1.0"}, "schema version 1.0, this tool reads"),
+        ({}, "no schema_version"),
+    ],
+)
+def test_a_file_of_stubs_is_refused_at_a_glance(
+    head: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """One of 88 MB took minutes: it was copied and written again before it was looked at."""
+    monkeypatch.setattr("dpcp_audit.reports.document.plain_record", pytest.fail)
+    stubs = head | {"findings": [{"id": "a", "verdict": "REFUTED"}] * 20_000}
+    with pytest.raises(DocumentError, match=message):
+        load(write(tmp_path / "r.json", stubs))
 
 
 def test_round_trip(results: dict[str, Any], tmp_path: Path) -> None:
