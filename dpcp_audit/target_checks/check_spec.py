@@ -40,7 +40,7 @@ from dpcp_audit.target_checks.claim_options import (
     guarantees_of,
     require_claims,
 )
-from dpcp_audit.targets import Kind, TargetSpec
+from dpcp_audit.targets import Kind, Takes, TargetSpec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -51,7 +51,8 @@ _FEWEST_DRAWS, _FEWEST_CALIBRATIONS = 600, 100
 """Of calls for a privacy claim, and for a claim of coverage."""
 _LEARNED = ("location", "planned")
 """Keys of a check's data that are no options: what was learned before it ran."""
-_OF_SCORES = (Kind.QUANTILE, Kind.CALIBRATOR)
+_OF_SETS = (Kind.QUANTILE, Kind.CALIBRATOR)
+_OF_SCORES = tuple(kind for kind in Kind if kind.takes is not Takes.VALUE)
 _RELATIONS = tuple(each for each in Relation if each is not Relation.ZERO_OUT)
 """Zero-out is a relation of trainings alone."""
 
@@ -137,12 +138,12 @@ class CheckSpec:
         metadata=option(
             Flag(),
             "whether coverage is claimed of tied scores too (default: it is)",
-            kinds=_OF_SCORES,
+            kinds=_OF_SETS,
         ),
     )
     open_sets: bool = field(
         default=False,
-        metadata=option(Flag(), "sets hold the labels with score < threshold", kinds=_OF_SCORES),
+        metadata=option(Flag(), "sets hold the labels with score < threshold", kinds=_OF_SETS),
     )
     tolerance: float = field(
         default=0.0,
@@ -150,7 +151,7 @@ class CheckSpec:
             NonNegative(),
             "how much larger thresholds may be taken to be, for single-precision code",
             metavar="T",
-            kinds=_OF_SCORES,
+            kinds=_OF_SETS,
         ),
     )
     detect: float = field(

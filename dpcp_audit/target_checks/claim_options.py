@@ -19,7 +19,7 @@ from dpcp_audit.guarantees import (
     RenyiDP,
 )
 from dpcp_audit.options import Group, Option, Spelling, dashed, read
-from dpcp_audit.targets import Kind
+from dpcp_audit.targets import Kind, Takes, kinds_that
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -28,6 +28,7 @@ Guarantee = PrivacyGuarantee | Coverage
 COVERAGE = "coverage"
 """What a claim of coverage is called."""
 _OF_SETS = (Kind.QUANTILE, Kind.CALIBRATOR)
+_OF_VALUES = kinds_that(take=Takes.VALUE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +107,7 @@ PRIVACY = (
     _privacy("pure_dp", PureDP, "E-differential privacy", "E"),
     _privacy("approx_dp", ApproxDP, "(E, D)-differential privacy", "E D"),
     _privacy("zcdp", ZCDP, "R-zero-concentrated differential privacy", "R"),
-    _privacy("local_dp", LocalDP, "E-local differential privacy", "E", kinds=(Kind.RANDOMIZER,)),
+    _privacy("local_dp", LocalDP, "E-local differential privacy", "E", kinds=_OF_VALUES),
     _privacy("renyi_dp", RenyiDP, "a Renyi divergence of order A of at most E", "A E"),
     _privacy("gaussian_dp", GaussianDP, "M-Gaussian differential privacy", "M"),
 )
@@ -179,15 +180,15 @@ def require_claims(guarantees: Iterable[Guarantee], kind: Kind) -> None:
         key_of(each)
         if isinstance(each, ApproxDP):
             _require_delta(each)
-        if isinstance(each, LocalDP) and kind is not Kind.RANDOMIZER:
+        if isinstance(each, LocalDP) and kind not in _OF_VALUES:
             raise UsageError(f"LocalDP is a claim of randomizers, not of a {kind}: use PureDP")
         if isinstance(each, Coverage):
             coverage += 1
             _require_probabilities(each)
             if each.at_most != 1:
                 raise UsageError(f"at_most must be 1, an upper bound is not tested, got {each!r}")
-            if kind is Kind.RANDOMIZER:
-                raise UsageError("Coverage is no claim of a randomizer")
+            if kind not in _OF_SETS:
+                raise UsageError(f"Coverage is no claim of a {kind}")
     if coverage > 1:
         raise UsageError("Coverage must be claimed once: give one check for each")
 

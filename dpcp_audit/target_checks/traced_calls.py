@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcp_audit.errors import UsageError
-from dpcp_audit.targets import Kind
+from dpcp_audit.targets import Takes
 from dpcp_audit.targets.captured_output import Talk
 from dpcp_audit.targets.function_calls import FunctionCaller
 from dpcp_audit.targets.loading import code_of
@@ -31,10 +31,10 @@ def traced_target(target: Target) -> TracedTarget:
     caller = target.caller
     if not isinstance(caller, FunctionCaller):
         raise UsageError("a command cannot be traced: its noise is drawn in another process")
-    size = {"size": 1} if caller.vectorised and target.kind is not Kind.RANDOMIZER else {}
+    size = {"size": 1} if caller.vectorised and target.kind.takes is not Takes.VALUE else {}
     named = {"rng"} if caller.convention.rng else set[str]()
     named |= {caller.convention.seed} - {""}
-    many = caller.vectorised and target.kind is Kind.RANDOMIZER
+    many = caller.vectorised and target.kind.takes is Takes.VALUE
     several = len(target.kind.inputs) > 1
     talk = Talk()
 

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcp_audit._plain_data import shown
+from dpcp_audit.audits.search.number_pairs import NumberPairs
 from dpcp_audit.audits.search.record_pairs import RecordPairs, ValuePairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs, sizes_beside
 from dpcp_audit.errors import UsageError
 from dpcp_audit.neighbours import Relation
-from dpcp_audit.targets import Kind
+from dpcp_audit.targets import Takes
 
 if TYPE_CHECKING:
     from dpcp_audit.audits.search.pair_space import PairSpace
@@ -26,12 +27,14 @@ _LARGEST_SIZE = 10**7
 def pair_space(spec: CheckSpec) -> PairSpace:
     """Return the neighbours to search for the privacy claims of a check."""
     target = spec.target
-    if target.kind is Kind.RANDOMIZER:
-        assert target.domain is not None  # noqa: S101  (for the type checker)
+    if target.kind.takes is Takes.VALUE:
+        if target.domain is None:
+            return NumberPairs(limits=target.bounds)
         return ValuePairs(n_values=target.domain)
     one_label = spec.neighbours is Relation.ONE_LABEL
-    if target.kind is Kind.QUANTILE and one_label:
-        raise UsageError("neighbours: a quantile has no labels: use 'substitution'")
+    of_scores = target.kind.takes is Takes.SCORES
+    if of_scores and one_label:
+        raise UsageError(f"neighbours: a {target.kind} has no labels: use 'substitution'")
     if max(spec.n, default=0) > _LARGEST_SIZE:
         raise UsageError(
             f"n must be at most {_LARGEST_SIZE}, since every call takes n scores, "
@@ -40,26 +43,26 @@ def pair_space(spec: CheckSpec) -> PairSpace:
     settings: dict[str, Any] = {"sizes": sizes_beside(spec.n)} if spec.n else {}
     try:
         scores = ScorePairs(
-            bounds=target.bounds if target.kind is Kind.QUANTILE else (0.0, 1.0),
+            bounds=target.bounds if of_scores else (0.0, 1.0),
             relation=Relation.SUBSTITUTION if one_label else spec.neighbours,
             alpha=spec.alpha,
             **settings,
         )
     except ValueError as error:
         raise UsageError(str(error)) from error
-    if target.kind is Kind.QUANTILE:
+    if of_scores:
         return scores
     return RecordPairs(scores=scores, relation=spec.neighbours)
 
 
 def typical(spec: CheckSpec) -> Any:
     """Return an input of the largest size that will be tried, as the target takes it."""
-    kind = spec.target.kind
-    if kind is Kind.RANDOMIZER:
-        return 0
+    takes = spec.target.kind.takes
+    if takes is Takes.VALUE:
+        return 0 if spec.target.domain is not None else spec.target.bounds[0]
     n = max(spec.n or (COVERAGE_SIZE,))
     grid = (np.arange(n) + 0.5) / n
-    if kind is Kind.QUANTILE:
+    if takes is Takes.SCORES:
         low, high = spec.target.bounds
         return low + (high - low) * grid
     rest = (1 - grid) / (_CLASSES - 1)

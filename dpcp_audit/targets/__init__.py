@@ -1,16 +1,19 @@
 """Targets: third-party code under audit, loaded, called, its answers validated before use."""
 
-from dpcp_audit.targets.kinds import Kind, RandomStyle
+from dpcp_audit.targets.kinds import Gives, Kind, RandomStyle, Takes, kinds_that
 from dpcp_audit.targets.target import Target
 from dpcp_audit.targets.target_errors import TargetError, TargetRaisedError, TargetUnusableError
 from dpcp_audit.targets.target_spec import TargetSpec
 
 __all__ = [
+    "Gives",
     "Kind",
     "RandomStyle",
+    "Takes",
     "Target",
     "TargetError",
     "TargetRaisedError",
     "TargetSpec",
     "TargetUnusableError",
+    "kinds_that",
 ]

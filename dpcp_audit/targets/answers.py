@@ -10,7 +10,7 @@ import numpy as np
 
 from dpcp_audit._plain_data import is_sequence
 from dpcp_audit._types import is_array
-from dpcp_audit.targets.kinds import Kind
+from dpcp_audit.targets.kinds import Gives, Kind
 from dpcp_audit.targets.target_errors import one_line
 
 if TYPE_CHECKING:
@@ -21,6 +21,46 @@ if TYPE_CHECKING:
 
 class AnswerError(ValueError):
     """What was returned, and what should have been; the caller adds the target and the call."""
+
+
+def one(answer: Any, *, kind: Kind) -> float | FloatArray:
+    """Return an answer as the number that it is, or as an array where its kind returns those.
+
+    Returns
+    -------
+    float, or ndarray of shape (d,)
+
+    Raises
+    ------
+    AnswerError
+    """
+    if kind.gives is not Gives.VECTOR or is_number(answer):
+        return number(answer, kind=kind)
+    return np.array(_plain_array(answer, "an array of numbers"), dtype=np.float64).ravel()
+
+
+def is_number(answer: Any) -> bool:
+    """Tell whether an answer is one number, or nothing that could be an array of them."""
+    return not hasattr(answer, "__len__") or isinstance(answer, str) or np.ndim(answer) == 0
+
+
+def stacked(found: Sequence[float | FloatArray]) -> FloatArray:
+    """Return answers as an array of shape (size,), or (size, d) of arrays of more than one number.
+
+    Raises
+    ------
+    AnswerError
+        If they are not equally long.
+    """
+    lengths = {np.size(each) for each in found}
+    if len(lengths) > 1:
+        few, many = min(lengths), max(lengths)
+        raise AnswerError(
+            f"returned {few} numbers in one call and {many} in another: an audit compares arrays "
+            "of one length, so fill up, or return a summary"
+        )
+    array = np.array(found, dtype=np.float64)
+    return array.reshape(len(found)) if lengths == {1} else array
 
 
 def number(answer: Any, *, kind: Kind) -> float:
@@ -50,20 +90,28 @@ def numbers_of(answer: Any, size: int, *, kind: Kind) -> FloatArray:
     ------
     AnswerError
     """
-    if hasattr(answer, "detach"):
-        answer = answer.detach().cpu().numpy()
-    try:
-        array = np.asarray(answer)
-        plain = array.dtype.kind in ("iuf" if kind is not Kind.RANDOMIZER else "iufb")
-    except (TypeError, ValueError):
-        plain, array = False, np.empty(0)
-    if not plain:
-        raise AnswerError(f"returned {_what(answer)}, not {size} numbers")
+    array = _plain_array(answer, f"{size} numbers", truth=kind.gives is not Gives.NUMBER)
+    if kind.gives is Gives.VECTOR and array.ndim > 1 and len(array) == size and array.size:
+        return stacked(list(array.reshape(size, -1).astype(np.float64)))
     if array.shape != (size,):
         was = f"an array of shape {array.shape}" if array.ndim else "one number"
         hint = "" if array.ndim else ": is it vectorised?"
         raise AnswerError(f"returned {was} where the shape must be ({size},){hint}")
     return array.astype(np.float64)
+
+
+def _plain_array(answer: Any, wanted: str, *, truth: bool = True) -> np.ndarray:
+    """Return an answer as an array of numbers; truth values are 0 and 1 where ``truth``."""
+    if hasattr(answer, "detach"):
+        answer = answer.detach().cpu().numpy()
+    try:
+        array = np.asarray(answer)
+        plain = array.dtype.kind in ("iufb" if truth else "iuf") and array.size > 0
+    except (TypeError, ValueError):
+        plain, array = False, np.empty(0)
+    if not plain:
+        raise AnswerError(f"returned {_what(answer)}, not {wanted}")
+    return array
 
 
 def require_numbers(outputs: FloatArray) -> None:
@@ -73,7 +121,7 @@ def require_numbers(outputs: FloatArray) -> None:
     ------
     AnswerError
     """
-    missing = np.isnan(outputs)
+    missing = np.isnan(outputs.reshape(len(outputs), -1)).any(axis=1)
     if missing.any():
         raise AnswerError(
             f"returned NaN{_place(int(missing.argmax()), len(outputs))}: return a number, or "

@@ -6,7 +6,7 @@ import inspect
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.targets.kinds import Kind, RandomStyle
+from dpcp_audit.targets.kinds import Kind, RandomStyle, Takes
 from dpcp_audit.targets.target_errors import TargetError
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def convention(
     keywords = dict(options)
     keywords |= {"rng": None} if found.rng else {}
     keywords |= {found.seed: 0} if found.seed else {}
-    keywords |= {"size": 1} if vectorised and kind is not Kind.RANDOMIZER else {}
+    keywords |= {"size": 1} if vectorised and kind.takes is not Takes.VALUE else {}
     try:
         signature.bind(*kind.inputs, **keywords)
     except TypeError as error:
@@ -124,9 +124,12 @@ def _mistaken(signature: inspect.Signature, kind: Kind) -> str:
             "it is a method without its object: name one of an object that the module makes, "
             "as in module:object.method, or wrap it in a function"
         )
-    others = (k for k in Kind if k is not kind and names[: len(k.inputs)] == [*k.inputs])
-    other = next(others, None)
-    return "" if other is None else f"it looks like a {other}: --kind {other}"
+    others = [
+        k for k in Kind if k.takes is not kind.takes and names[: len(k.inputs)] == [*k.inputs]
+    ]
+    if not others:
+        return ""
+    return f"it looks like a {' or a '.join(others)}: --kind {others[0]}"
 
 
 def _advice(

@@ -11,6 +11,7 @@ import numpy as np
 from dpcp_audit._plain_data import is_list, is_record
 from dpcp_audit.targets import answers
 from dpcp_audit.targets.calling_convention import draw_seed
+from dpcp_audit.targets.kinds import Gives, Takes
 from dpcp_audit.targets.process import LineProcess
 from dpcp_audit.targets.target_errors import (
     TargetError,
@@ -52,14 +53,16 @@ class CommandCaller:
     def outputs(
         self, inputs: tuple[np.ndarray, ...], size: int, *, rng: np.random.Generator
     ) -> FloatArray:
-        """Return ``size`` thresholds on one input, shape (size,)."""
+        """Return ``size`` outputs on one input, shape (size,), or (size, d) of arrays."""
+        if self.kind.takes is Takes.VALUE:
+            return self.reports(np.full(size, inputs[0]), rng=rng)
         data = {name: x.tolist() for name, x in zip(self.kind.inputs, inputs, strict=True)}
         text = json.dumps(data, allow_nan=False)[1:-1]
         sizes = [min(BATCH, size - start) for start in range(0, size, BATCH)]
         return self._ask_all(((text, part) for part in sizes), rng)
 
     def reports(self, values: IntArray, *, rng: np.random.Generator) -> FloatArray:
-        """Return one report for each value, shape (n,)."""
+        """Return one report for each value, shape (n,), or (n, d) of arrays."""
         parts = [values[start : start + BATCH].tolist() for start in range(0, len(values), BATCH)]
         asked = (
             (json.dumps({"inputs": part, "domain": self.domain})[1:-1], len(part)) for part in parts
@@ -126,10 +129,17 @@ class CommandCaller:
         values = reply["values"]
         try:
             if is_list(values):
-                values = [_number(value, self.kind) for value in values]
+                values = [_value(value, self.kind) for value in values]
             return answers.numbers_of(values, size, kind=self.kind)
         except answers.AnswerError as error:
             raise TargetUnusableError(f"{self.name} {error}") from None
+
+
+def _value(value: Any, kind: Kind) -> float | list[float]:
+    """Return a number, or of a kind that returns arrays a list of them."""
+    if kind.gives is Gives.VECTOR and is_list(value):
+        return [_number(each, kind) for each in value]
+    return _number(value, kind)
 
 
 def _number(value: Any, kind: Kind) -> float:

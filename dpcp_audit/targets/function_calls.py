@@ -14,7 +14,7 @@ from dpcp_audit.targets import answers
 from dpcp_audit.targets.captured_output import Talk
 from dpcp_audit.targets.fixed_seeds import fixed_seed
 from dpcp_audit.targets.global_state import seeded
-from dpcp_audit.targets.kinds import Kind, RandomStyle
+from dpcp_audit.targets.kinds import Kind, RandomStyle, Takes
 from dpcp_audit.targets.loading import code_of, raised
 from dpcp_audit.targets.target_errors import TargetError, TargetRaisedError, TargetUnusableError
 
@@ -46,10 +46,12 @@ class FunctionCaller:
     def outputs(
         self, inputs: tuple[np.ndarray, ...], size: int, *, rng: np.random.Generator
     ) -> FloatArray:
-        """Return ``size`` thresholds on one input, shape (size,)."""
+        """Return ``size`` outputs on one input, shape (size,), or (size, d) of arrays."""
         with self._globals(rng), self._talk.limited():
             if not self.vectorised:
-                return np.array([self._one(inputs, rng) for _ in range(size)], dtype=np.float64)
+                return self._stacked([self._one(inputs, rng) for _ in range(size)], inputs)
+            if self.kind.takes is Takes.VALUE:  # an array of values, an output for each
+                return self._many((np.full(size, inputs[0]),), size, rng, {})
             return self._many(inputs, size, rng, {"size": size})
 
     def reports(self, values: IntArray, *, rng: np.random.Generator) -> FloatArray:
@@ -69,10 +71,16 @@ class FunctionCaller:
     def _globals(self, rng: np.random.Generator) -> AbstractContextManager[None]:
         return seeded(rng) if self.convention.style is RandomStyle.GLOBAL else nullcontext()
 
-    def _one(self, inputs: tuple[Any, ...], rng: np.random.Generator) -> float:
+    def _one(self, inputs: tuple[Any, ...], rng: np.random.Generator) -> float | FloatArray:
         answer = self._call(inputs, rng, {})
         try:
-            return answers.number(answer, kind=self.kind)
+            return answers.one(answer, kind=self.kind)
+        except answers.AnswerError as error:
+            raise self._wrong(error, inputs) from None
+
+    def _stacked(self, found: list[float | FloatArray], inputs: tuple[Any, ...]) -> FloatArray:
+        try:
+            return answers.stacked(found)
         except answers.AnswerError as error:
             raise self._wrong(error, inputs) from None
 
@@ -122,7 +130,7 @@ class FunctionCaller:
 
 def describe(kind: Kind, inputs: tuple[Any, ...]) -> str:
     """Return what a call was given, in words."""
-    if kind is Kind.RANDOMIZER:
+    if kind.takes is Takes.VALUE:
         (value,) = inputs
         return f"{len(value)} values" if is_array(value) else f"the value {value}"
     return " and ".join(

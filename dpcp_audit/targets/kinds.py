@@ -1,31 +1,119 @@
-"""What a target computes, and how it takes its randomness."""
+"""The kinds of target: what each takes and gives, in one table."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
+
+
+class Takes(StrEnum):
+    """The data that a target is called with."""
+
+    SCORES = "scores"
+    """n scores, shape (n,)."""
+    RECORDS = "records"
+    """n rows of class probabilities, shape (n, K), and n labels."""
+    VALUE = "value"
+    """One user's value: an integer in {0, …, K−1}, or a number between the bounds."""
+
+
+class Gives(StrEnum):
+    """What a target returns."""
+
+    NUMBER = "a number"
+    REPORT = "a report in 0 … K−1"
+    VECTOR = "a number, or an array of them"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """A row of the table of kinds.
+
+    Parameters
+    ----------
+    form : str
+        How a target of the kind is written.
+    inputs : tuple of str
+        What its arguments that carry data are called.
+    takes : Takes
+    gives : Gives
+    """
+
+    form: str
+    inputs: tuple[str, ...]
+    takes: Takes
+    gives: Gives
 
 
 class Kind(StrEnum):
     """What a target computes."""
 
     QUANTILE = "quantile"
-    """``f(scores, *, rng) -> float``: a threshold from (n,) scores."""
+    """A threshold from scores."""
     RANDOMIZER = "randomizer"
-    """``f(value, *, rng) -> int``: a report in {0, …, K−1} of a value in {0, …, K−1}."""
+    """A report in {0, …, K−1} of a value in {0, …, K−1}."""
     CALIBRATOR = "calibrator"
-    """``f(probabilities, labels, *, rng) -> float``: a threshold on the score 1 − p_y."""
+    """A threshold on the score 1 − p_y, or one for each class."""
+    VECTOR = "vector"
+    """An array of numbers from scores: a histogram, several quantiles, a transcript."""
+    LOCAL = "local"
+    """A number or an array of them from one user's value: noisy values, bit vectors."""
+
+    @property
+    def shape(self) -> Shape:
+        """The kind's row in the table."""
+        return _SHAPES[self]
 
     @property
     def inputs(self) -> tuple[str, ...]:
         """The names of the arguments that carry data."""
-        return _INPUTS[self]
+        return self.shape.inputs
+
+    @property
+    def takes(self) -> Takes:
+        """The data that it is called with."""
+        return self.shape.takes
+
+    @property
+    def gives(self) -> Gives:
+        """What it returns."""
+        return self.shape.gives
 
 
-_INPUTS = {
-    Kind.QUANTILE: ("scores",),
-    Kind.RANDOMIZER: ("value",),
-    Kind.CALIBRATOR: ("probabilities", "labels"),
+_SHAPES = {
+    Kind.QUANTILE: Shape(
+        form="f(scores, *, rng) -> float",
+        inputs=("scores",),
+        takes=Takes.SCORES,
+        gives=Gives.NUMBER,
+    ),
+    Kind.RANDOMIZER: Shape(
+        form="f(value, *, rng) -> int", inputs=("value",), takes=Takes.VALUE, gives=Gives.REPORT
+    ),
+    Kind.CALIBRATOR: Shape(
+        form="f(probabilities, labels, *, rng) -> float or array of shape (K,)",
+        inputs=("probabilities", "labels"),
+        takes=Takes.RECORDS,
+        gives=Gives.VECTOR,
+    ),
+    Kind.VECTOR: Shape(
+        form="f(scores, *, rng) -> array of numbers",
+        inputs=("scores",),
+        takes=Takes.SCORES,
+        gives=Gives.VECTOR,
+    ),
+    Kind.LOCAL: Shape(
+        form="f(value, *, rng) -> number or array of numbers",
+        inputs=("value",),
+        takes=Takes.VALUE,
+        gives=Gives.VECTOR,
+    ),
 }
+
+
+def kinds_that(*, take: Takes) -> tuple[Kind, ...]:
+    """Return the kinds that take such data."""
+    return tuple(kind for kind in Kind if kind.takes is take)
 
 
 class RandomStyle(StrEnum):

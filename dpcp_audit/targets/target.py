@@ -14,7 +14,7 @@ from dpcp_audit.targets import answers
 from dpcp_audit.targets.calling_convention import convention
 from dpcp_audit.targets.degenerate import Randomness
 from dpcp_audit.targets.function_calls import FunctionCaller
-from dpcp_audit.targets.kinds import Kind, RandomStyle
+from dpcp_audit.targets.kinds import Kind, RandomStyle, Takes
 from dpcp_audit.targets.loading import code_of, require_function
 from dpcp_audit.targets.target_errors import TargetError, TargetUnusableError
 
@@ -39,7 +39,7 @@ class Caller(Protocol):
     def outputs(
         self, inputs: tuple[np.ndarray, ...], size: int, *, rng: np.random.Generator
     ) -> FloatArray:
-        """Return ``size`` thresholds on one input, shape (size,)."""
+        """Return ``size`` outputs on one input, shape (size,), or (size, d) of arrays."""
         ...
 
     def reports(self, values: IntArray, *, rng: np.random.Generator) -> FloatArray:
@@ -139,12 +139,12 @@ class Target:
         )
 
     def __call__(self, value: Any, size: int, /, *, rng: np.random.Generator) -> FloatArray:
-        """Return ``size`` outputs on one input, shape (size,).
+        """Return ``size`` outputs on one input, shape (size,), or (size, d) of arrays.
 
         Parameters
         ----------
-        value : array of shape (n,), int, or pair of arrays of shapes (n, K) and (n,)
-            Scores; a value in {0, …, K−1}; probabilities and labels.
+        value : array of shape (n,), number, or pair of arrays of shapes (n, K) and (n,)
+            Scores; one user's value; probabilities and labels.
         size : int
             Outputs wanted.
 
@@ -224,8 +224,10 @@ class Target:
     ) -> None:
         self.close()
 
-    def _inputs(self, value: Any) -> tuple[np.ndarray, ...]:
-        if self.kind is Kind.QUANTILE:
+    def _inputs(self, value: Any) -> tuple[Any, ...]:
+        if self.kind.takes is Takes.VALUE:
+            return (self._value(value),)
+        if self.kind.takes is Takes.SCORES:
             return (_validate.array(value, name="scores", ndim=1),)
         try:
             probabilities, labels = value
@@ -235,6 +237,20 @@ class Target:
             ) from None
         table = _validate.array(probabilities, name="probabilities", ndim=2)
         return table, _validate.labels(labels, n_classes=table.shape[1])
+
+    def _value(self, value: Any) -> float:
+        """Return one user's value: below ``domain`` where that is given, else between the bounds.
+
+        With a domain it is an integer.
+        """
+        if self.domain is None:
+            low, high = self.bounds
+            _validate.finite(value=value)
+            if not low <= value <= high:
+                raise ValueError(f"value must lie in [{low:g}, {high:g}], got {value!r}")
+            return float(value)
+        _validate.integer(at_least=0, value=value)
+        return int(_validate.labels([value], n_classes=self.domain, name="value")[0])
 
     def _checked(self, check: Callable[..., Any], *arguments: Any) -> Any:
         try:
@@ -250,8 +266,9 @@ class Target:
         if self.randomness is Randomness.NONE or len(outputs) < _SUSPICIOUS:
             return
         if (outputs == outputs[0]).all() and (place := self.caller.fixed_seed()) is not None:
+            shown = "one array" if outputs.ndim > 1 else f"{outputs[0]:.6g}"
             raise TargetUnusableError(
-                f"{self.name} returned {outputs[0]:.6g} in all of {len(outputs)} draws on one "
+                f"{self.name} returned {shown} in all of {len(outputs)} draws on one "
                 f"input, and seeds itself by {place}: draw from the rng or seed that it is handed"
             )
 
@@ -274,10 +291,12 @@ def require_setting(
         raise ValueError(f"kind must be a Kind ({', '.join(Kind)}), got {kind!r}")  # noqa: TRY004
     if rng is not None:
         _validate.choice(RandomStyle, rng=rng)
-    if kind is Kind.RANDOMIZER:
-        if domain is None:
-            raise ValueError("domain must be given for a randomizer: the number K of its values")
+    if kind is Kind.RANDOMIZER and domain is None:
+        raise ValueError("domain must be given for a randomizer: the number K of its values")
+    if domain is not None and kind.takes is not Takes.VALUE:
+        raise ValueError(
+            f"domain only applies to kind='randomizer' or 'local', got {domain!r} for a {kind}"
+        )
+    if domain is not None:
         _validate.integer(at_least=2, domain=domain)
-    elif domain is not None:
-        raise ValueError(f"domain only applies to kind='randomizer', got {domain!r} for a {kind}")
     return _validate.bounds(bounds)

@@ -14,7 +14,7 @@ from dpcp_audit.options import Group, option
 from dpcp_audit.results import SourceLocation
 from dpcp_audit.targets.command_calls import CommandCaller
 from dpcp_audit.targets.degenerate import Randomness
-from dpcp_audit.targets.kinds import Kind, RandomStyle
+from dpcp_audit.targets.kinds import Kind, RandomStyle, Takes, kinds_that
 from dpcp_audit.targets.loading import load, split
 from dpcp_audit.targets.target import Target, require_setting
 
@@ -86,15 +86,13 @@ class TargetSpec:
         ),
     )
     kind: Kind = field(
-        metadata=option(
-            Choice(Kind), "quantile, randomizer or calibrator", group=Group.TARGET, metavar="KIND"
-        )
+        metadata=option(Choice(Kind), f"{', '.join(Kind)}", group=Group.TARGET, metavar="KIND")
     )
     vectorised: bool = field(
         default=False,
         metadata=option(
             Flag(),
-            "the target takes 'size' and returns that many outputs (a randomizer: an array)",
+            "the target takes 'size' and returns that many outputs; of one value, an array of them",
             group=Group.TARGET,
         ),
     )
@@ -112,7 +110,7 @@ class TargetSpec:
         default=(0.0, 1.0),
         metadata=option(
             Pair(),
-            "the interval that holds every score (default: 0 1)",
+            "the interval that holds every score, or every value (default: 0 1)",
             group=Group.TARGET,
             metavar="A B",
         ),
@@ -121,10 +119,10 @@ class TargetSpec:
         default=None,
         metadata=option(
             Whole(),
-            "a randomizer's number of values",
+            "how many values a randomizer's user may have: 0 ... K-1",
             group=Group.TARGET,
             metavar="K",
-            kinds=(Kind.RANDOMIZER,),
+            kinds=kinds_that(take=Takes.VALUE),
         ),
     )
     options: Mapping[str, Any] = field(

@@ -170,12 +170,15 @@ def test_a_quantile_is_no_calibrator() -> None:
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"kind": "quantile"}, r"kind must be a Kind \(quantile, randomizer, calibrator\), got"),
+        (
+            {"kind": "quantile"},
+            r"kind must be a Kind \(quantile, randomizer, calibrator, .*\), got",
+        ),
         ({"kind": Kind.RANDOMIZER}, "domain must be given for a randomizer"),
         ({"kind": Kind.RANDOMIZER, "domain": 1}, "domain must be an integer >= 2, got 1"),
         (
             {"kind": Kind.QUANTILE, "domain": 3},
-            "domain only applies to kind='randomizer', got 3",
+            "domain only applies to kind='randomizer' or 'local', got 3",
         ),
         ({"kind": Kind.QUANTILE, "bounds": (1, 0)}, "bounds must be finite with a < b"),
         ({"kind": Kind.QUANTILE, "rng": "seed"}, "rng must be a RandomStyle"),

@@ -51,9 +51,10 @@ def audit(function: Callable[..., Any] | str, *guarantees: Guarantee, **options:
     ----------
     function : callable or str
         ``f(scores, *, rng) -> float``, a private quantile of an (n,) array of scores; of kind
-        "calibrator" ``f(probabilities, labels, *, rng) -> float``, a threshold on 1 − p_y; of kind
-        "randomizer" ``f(value, *, rng) -> int``. Or 'package.module:function', or
-        'path/to/file.py:function'.
+        "vector" it returns an array; of kind "calibrator" it is ``f(probabilities, labels, *,
+        rng)``, and returns a threshold on 1 − p_y; of kind "randomizer" ``f(value, *, rng) ->
+        int``; of kind "local" that returns a number or an array. Or 'package.module:function',
+        or 'path/to/file.py:function'.
     *guarantees
         What it promises: ``PureDP``, ``ApproxDP``, ``ZCDP``, ``RenyiDP``, ``LocalDP``,
         ``GaussianDP``, ``Coverage``; several at once.
