@@ -279,11 +279,15 @@ class GaussianDP(PrivacyGuarantee):
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """at_least ≤ P(Y ∈ C(X)) ≤ at_most, with probability at least ``confidence``."""
+    """at_least ≤ P(Y ∈ C(X)) ≤ at_most, with probability at least ``confidence``.
+
+    With ``per_class`` the bounds are those of P(Y ∈ C(X) | Y = y), for each class y.
+    """
 
     at_least: float
     at_most: float = 1.0
     confidence: float = 1.0
+    per_class: bool = False
 
     def __post_init__(self) -> None:
         _validate.finite(at_least=self.at_least, at_most=self.at_most)

@@ -40,11 +40,14 @@ from dpcp_audit.target_checks.claim_options import (
     guarantees_of,
     require_claims,
 )
-from dpcp_audit.targets import Kind, Takes, TargetSpec
+from dpcp_audit.target_checks.row_data import RowsOf, rows_for
+from dpcp_audit.target_checks.units import Unit
+from dpcp_audit.targets import Kind, Takes, TargetSpec, kinds_that
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from dpcp_audit.data.row_pools import RowPool
     from dpcp_audit.options import Spelling
 
 _FEWEST_DRAWS, _FEWEST_CALIBRATIONS = 600, 100
@@ -72,6 +75,12 @@ class CheckSpec:
     n : tuple of int
         The numbers of scores; empty for the default ones. Claims of privacy are tried on small
         and odd ones, too: code that is not private on few scores must refuse them.
+    data : RowPool or None
+        The rows that a predictor is fitted to and predicts; None of made ones.
+    clients : int
+        The number of clients of a federated target.
+    unit : Unit
+        Whose data differ between its neighbours.
     alpha : float or None
         The miscoverage level that the target aims at, in (0, 1); it tells the search for
         neighbours which rank matters.
@@ -112,6 +121,34 @@ class CheckSpec:
         default=(),
         metadata=option(
             Sizes(), "numbers of calibration scores", metavar="N[,N...]", kinds=_OF_SCORES
+        ),
+    )
+    data: RowPool | None = field(
+        default=None,
+        metadata=option(
+            RowsOf(),
+            "rows to try a predictor on: a file .npz with 'features' and 'labels', or 'X' and "
+            "'y'; in Python a pair (X, y) (default: rows that are made)",
+            metavar="FILE",
+            kinds=kinds_that(take=Takes.ROWS),
+        ),
+    )
+    clients: int = field(
+        default=5,
+        metadata=option(
+            Whole(at_most=10_000),
+            "the number of clients",
+            metavar="K",
+            kinds=kinds_that(take=Takes.CLIENTS),
+        ),
+    )
+    unit: Unit = field(
+        default=Unit.RECORD,
+        metadata=option(
+            Choice(Unit),
+            "what differs between neighbours: a record (default), or all of a client's",
+            metavar="UNIT",
+            kinds=kinds_that(take=Takes.CLIENTS),
         ),
     )
     alpha: float | None = field(
@@ -244,6 +281,7 @@ class CheckSpec:
         options.require_kind((*CLAIMS, *TRIAL_OPTIONS), given, target.kind, spell)
         require_claims(guarantees, target.kind)
         values = options.read(TRIAL_OPTIONS, {"name": _name_of(target)} | dict(given), spell)
+        target = _with_classes(target, values.get("data"))
         spec = cls(target=target, guarantees=tuple(guarantees), **values)
         _require_one_meaning(spec, spell)
         return spec
@@ -338,6 +376,23 @@ def _require_one_meaning(spec: CheckSpec, spell: Spelling) -> None:
     fewest = _FEWEST_DRAWS if spec.privacy else _FEWEST_CALIBRATIONS
     if spec.draws is not None and spec.draws < fewest:
         raise wrong("draws", f"a whole number >= {fewest}", spec.draws)
+
+
+def _with_classes(target: TargetSpec, data: RowPool | None) -> TargetSpec:
+    """Return a predictor with the number of classes that the data have, if none is given."""
+    if target.kind is not Kind.PREDICTOR:
+        return target
+    try:
+        classes = rows_for(target.kind, data).classes
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    if target.domain is None:
+        return replace(target, domain=classes)
+    if target.domain < classes:
+        raise UsageError(
+            f"domain must be at least {classes}, as the data have, got {target.domain}"
+        )
+    return target
 
 
 def _location(place: object) -> SourceLocation | None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Guarantee = PrivacyGuarantee | Coverage
 COVERAGE = "coverage"
 """What a claim of coverage is called."""
-_OF_SETS = (Kind.QUANTILE, Kind.CALIBRATOR)
+_OF_SETS = (Kind.QUANTILE, Kind.CALIBRATOR, Kind.PREDICTOR, Kind.REGRESSION)
 _OF_VALUES = kinds_that(take=Takes.VALUE)
 
 
@@ -91,14 +91,14 @@ def _privacy(
     )
 
 
-def _coverage(name: str, help_: str, metavar: str) -> Option:
+def _coverage(name: str, help_: str, metavar: str, kinds: tuple[Kind, ...] = _OF_SETS) -> Option:
     return Option(
         name=name,
         value=Probability(),
         help=help_,
         group=Group.CLAIM,
         metavar=metavar,
-        kinds=_OF_SETS,
+        kinds=kinds,
         python=False,
     )
 
@@ -116,10 +116,17 @@ AT_LEAST = _coverage(
     "coverage of at least C, over calibration data, noise and test point ...",
     "C",
 )
+PER_CLASS = _coverage(
+    "class_conditional_coverage",
+    "coverage of at least C of the labels of each class, of a predictor's sets ...",
+    "C",
+    kinds=(Kind.PREDICTOR,),
+)
 CONFIDENCE = _coverage(
     "with_confidence", "... or with probability P over calibration data and noise", "P"
 )
-CLAIMS = (*PRIVACY, AT_LEAST, CONFIDENCE)
+_COVERAGES = (AT_LEAST, PER_CLASS)
+CLAIMS = (*PRIVACY, *_COVERAGES, CONFIDENCE)
 
 
 def key_of(guarantee: Guarantee) -> str:
@@ -143,7 +150,7 @@ def key_of(guarantee: Guarantee) -> str:
         raise UsageError(
             f"guarantee must be one such as ZCDP(0.5) or Coverage(0.9), got {shown(guarantee, 80)}"
         )
-    return COVERAGE
+    return PER_CLASS.name if guarantee.per_class else COVERAGE
 
 
 def guarantees_of(
@@ -159,23 +166,27 @@ def guarantees_of(
     values = read(CLAIMS, given, spell)
     found: list[Guarantee] = [one for each in PRIVACY for one in values.get(each.name, ())]
     confidence = values.get(CONFIDENCE.name)
-    if AT_LEAST.name in values:
-        found.append(
-            Coverage(
-                at_least=values[AT_LEAST.name], confidence=1.0 if confidence is None else confidence
-            )
+    covering = [
+        Coverage(
+            at_least=values[each.name],
+            confidence=1.0 if confidence is None else confidence,
+            per_class=each is PER_CLASS,
         )
-    elif confidence is not None:
+        for each in _COVERAGES
+        if each.name in values
+    ]
+    if confidence is not None and not covering:
         raise UsageError(f"{spell(CONFIDENCE.name)} needs {spell(AT_LEAST.name)}")
+    found += covering
     if required and not found:
-        known = ", ".join(spell(each.name) for each in (*PRIVACY, AT_LEAST))
+        known = ", ".join(spell(each.name) for each in (*PRIVACY, *_COVERAGES))
         raise UsageError(f"nothing is claimed: give at least one of {known}")
     return tuple(found)
 
 
 def require_claims(guarantees: Iterable[Guarantee], kind: Kind) -> None:
     """Refuse guarantees that cannot be tested of a target of this kind, or not at once."""
-    coverage = 0
+    covering: list[bool] = []
     for each in guarantees:
         key_of(each)
         if isinstance(each, ApproxDP):
@@ -183,13 +194,17 @@ def require_claims(guarantees: Iterable[Guarantee], kind: Kind) -> None:
         if isinstance(each, LocalDP) and kind not in _OF_VALUES:
             raise UsageError(f"LocalDP is a claim of randomizers, not of a {kind}: use PureDP")
         if isinstance(each, Coverage):
-            coverage += 1
+            covering.append(each.per_class)
             _require_probabilities(each)
             if each.at_most != 1:
                 raise UsageError(f"at_most must be 1, an upper bound is not tested, got {each!r}")
             if kind not in _OF_SETS:
                 raise UsageError(f"Coverage is no claim of a {kind}")
-    if coverage > 1:
+            if each.per_class and kind is not Kind.PREDICTOR:
+                raise UsageError(
+                    f"coverage of each class is a claim of a predictor, not of a {kind}"
+                )
+    if len(covering) > len(set(covering)):
         raise UsageError("Coverage must be claimed once: give one check for each")
 
 
@@ -216,7 +231,7 @@ def claims_as_data(guarantees: Iterable[Guarantee]) -> dict[str, Any]:
             data[dashed(each.name)] = each.value.as_data(claimed)
     for one in guarantees:
         if isinstance(one, Coverage):
-            data[dashed(AT_LEAST.name)] = one.at_least
+            data[dashed((PER_CLASS if one.per_class else AT_LEAST).name)] = one.at_least
             if one.confidence < 1:
                 data[dashed(CONFIDENCE.name)] = one.confidence
     return data

@@ -18,12 +18,15 @@ from dpcp_audit.results import Claim, Source, Standing, Verdict
 from dpcp_audit.rows import Row
 from dpcp_audit.suite import Suite
 from dpcp_audit.target_checks.planned_calls import cut_words
+from dpcp_audit.target_checks.row_data import rows_for
 from dpcp_audit.target_checks.time_limits import Timed, within
 from dpcp_audit.target_checks.trace_search import TraceEffort, TraceSearch
 from dpcp_audit.target_checks.trial_inputs import COVERAGE_SIZE, pair_space
 from dpcp_audit.target_checks.two_sided import TwoSidedPrivacy
+from dpcp_audit.targets import Takes
 from dpcp_audit.theorems.coverage import coverage_audit
 from dpcp_audit.theorems.coverage.coverage_audit import CoverageAudit
+from dpcp_audit.theorems.coverage.row_laws import RowLaws
 from dpcp_audit.theorems.coverage.trial_laws import LawCatalogue
 from dpcp_audit.theorems.coverage.worst_law import sides
 
@@ -160,7 +163,7 @@ class TargetCoverage:
             n=self.spec.n or (COVERAGE_SIZE,),
             draws=calls,
             bounds=self.spec.target.bounds,
-            laws=LawCatalogue(ties=self.spec.ties),
+            laws=_laws(self.spec, self.guarantee),
             strict=self.spec.open_sets,
             tolerance=self.spec.tolerance,
             detect=self.spec.detect,
@@ -172,6 +175,13 @@ class TargetCoverage:
             return coverage_audit.confirm(
                 witness, target, seed=context.seed, significance=context.significance
             )
+
+
+def _laws(spec: CheckSpec, guarantee: Coverage) -> LawCatalogue | RowLaws:
+    if spec.target.kind.takes is not Takes.ROWS:
+        return LawCatalogue(ties=spec.ties)
+    pool = rows_for(spec.target.kind, spec.data)
+    return RowLaws(pool=pool, per_class=guarantee.per_class)
 
 
 TargetCheck = TargetPrivacy | TargetCoverage
@@ -247,7 +257,8 @@ def _short(guarantee: Guarantee) -> str:
         confident = (
             "" if guarantee.confidence == 1 else f",confidence={all_digits(guarantee.confidence)}"
         )
-        return f"coverage>={all_digits(guarantee.at_least)}{confident}"
+        each = "class-" if guarantee.per_class else ""
+        return f"{each}coverage>={all_digits(guarantee.at_least)}{confident}"
     values = ",".join(f"{name}={all_digits(value)}" for name, value in guarantee.parameters.items())
     return f"{type(guarantee).__name__.lower()}:{values}"
 
@@ -260,7 +271,8 @@ def _promise(spec: CheckSpec, guarantee: Guarantee) -> str:
             else f"with probability {all_digits(guarantee.confidence)} over calibration data "
             "and noise"
         )
-        return f"{spec.name} covers at least {all_digits(guarantee.at_least)} {how}"
+        of = "of each class " if guarantee.per_class else ""
+        return f"{spec.name} covers at least {all_digits(guarantee.at_least)} {of}{how}"
     return f"{spec.name} is {_words(guarantee)}, where {_DIFFERENCES[spec.neighbours]}"
 
 

@@ -40,6 +40,8 @@ def traced_target(target: Target) -> TracedTarget:
 
     def call(x: Any, *, rng: Any) -> Any:
         inputs: list[Any] = [*x] if several else [np.array([x]) if many else x]
+        if target.kind.takes is Takes.CLIENTS:
+            inputs = [list(x)]
         process = os.getpid()
         try:
             with talk.limited():

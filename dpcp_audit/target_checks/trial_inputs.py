@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcp_audit._plain_data import shown
+from dpcp_audit.audits.search.client_pairs import ClientPairs
 from dpcp_audit.audits.search.number_pairs import NumberPairs
 from dpcp_audit.audits.search.record_pairs import RecordPairs, ValuePairs
+from dpcp_audit.audits.search.row_pairs import SIZES, RowPairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs, sizes_beside
 from dpcp_audit.errors import UsageError
 from dpcp_audit.neighbours import Relation
-from dpcp_audit.targets import Takes
+from dpcp_audit.target_checks.row_data import rows_for
+from dpcp_audit.target_checks.units import Unit
+from dpcp_audit.targets import Kind, Takes
 
 if TYPE_CHECKING:
     from dpcp_audit.audits.search.pair_space import PairSpace
@@ -31,8 +35,10 @@ def pair_space(spec: CheckSpec) -> PairSpace:
         if target.domain is None:
             return NumberPairs(limits=target.bounds)
         return ValuePairs(n_values=target.domain)
+    if target.kind.takes is Takes.ROWS:
+        return _row_pairs(spec)
     one_label = spec.neighbours is Relation.ONE_LABEL
-    of_scores = target.kind.takes is Takes.SCORES
+    of_scores = target.kind.takes is not Takes.RECORDS
     if of_scores and one_label:
         raise UsageError(f"neighbours: a {target.kind} has no labels: use 'substitution'")
     if max(spec.n, default=0) > _LARGEST_SIZE:
@@ -50,9 +56,21 @@ def pair_space(spec: CheckSpec) -> PairSpace:
         )
     except ValueError as error:
         raise UsageError(str(error)) from error
+    if target.kind.takes is Takes.CLIENTS:
+        of_clients = spec.unit is Unit.CLIENT
+        return ClientPairs(scores=scores, clients=spec.clients, of_clients=of_clients)
     if of_scores:
         return scores
     return RecordPairs(scores=scores, relation=spec.neighbours)
+
+
+def _row_pairs(spec: CheckSpec) -> PairSpace:
+    kind = spec.target.kind
+    if kind is Kind.REGRESSION and spec.neighbours is Relation.ONE_LABEL:
+        raise UsageError("neighbours: outcomes of a regression are no labels: use 'substitution'")
+    pool = rows_for(kind, spec.data)
+    sizes = {"sizes": (*spec.n, *SIZES)} if spec.n else {}
+    return RowPairs(pool=pool, relation=spec.neighbours, whole=kind is not Kind.REGRESSION, **sizes)
 
 
 def typical(spec: CheckSpec) -> Any:
@@ -60,6 +78,8 @@ def typical(spec: CheckSpec) -> Any:
     takes = spec.target.kind.takes
     if takes is Takes.VALUE:
         return 0 if spec.target.domain is not None else spec.target.bounds[0]
+    if takes in {Takes.ROWS, Takes.CLIENTS}:
+        return pair_space(spec).candidates()[0].inputs[0]
     n = max(spec.n or (COVERAGE_SIZE,))
     grid = (np.arange(n) + 0.5) / n
     if takes is Takes.SCORES:

@@ -124,12 +124,11 @@ def _mistaken(signature: inspect.Signature, kind: Kind) -> str:
             "it is a method without its object: name one of an object that the module makes, "
             "as in module:object.method, or wrap it in a function"
         )
-    others = [
+    others = (
         k for k in Kind if k.takes is not kind.takes and names[: len(k.inputs)] == [*k.inputs]
-    ]
-    if not others:
-        return ""
-    return f"it looks like a {' or a '.join(others)}: --kind {others[0]}"
+    )
+    other = next(others, None)
+    return "" if other is None else f"it looks like a {other}: --kind {other}"
 
 
 def _advice(

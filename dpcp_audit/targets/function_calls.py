@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -100,7 +100,7 @@ class FunctionCaller:
     def _call(
         self, inputs: tuple[Any, ...], rng: np.random.Generator, keywords: Mapping[str, int]
     ) -> Any:
-        data: list[Any] = [x.copy() if isinstance(x, np.ndarray) else x for x in inputs]
+        data = [_copied(x) for x in inputs]
         process = os.getpid()
         try:
             return self.function(*data, **self.convention.keywords(rng), **keywords, **self.options)
@@ -128,11 +128,21 @@ class FunctionCaller:
         return TargetUnusableError(f"{self.name} {error}; on {describe(self.kind, inputs)}")
 
 
+def _copied(x: Any) -> Any:
+    """Return a copy of an array, or a list of copies of several; other values as they are."""
+    if isinstance(x, tuple):
+        return [each.copy() for each in cast("tuple[np.ndarray, ...]", x)]
+    return x.copy() if is_array(x) else x
+
+
 def describe(kind: Kind, inputs: tuple[Any, ...]) -> str:
     """Return what a call was given, in words."""
     if kind.takes is Takes.VALUE:
         (value,) = inputs
         return f"{len(value)} values" if is_array(value) else f"the value {value}"
+    if kind.takes is Takes.CLIENTS:
+        (clients,) = inputs
+        return f"{len(clients)} clients with {', '.join(str(len(x)) for x in clients)} scores"
     return " and ".join(
         f"{name} of shape {np.shape(x)}" for name, x in zip(kind.inputs, inputs, strict=True)
     )

@@ -15,6 +15,10 @@ class Takes(StrEnum):
     """n rows of class probabilities, shape (n, K), and n labels."""
     VALUE = "value"
     """One user's value: an integer in {0, …, K−1}, or a number between the bounds."""
+    CLIENTS = "clients"
+    """A list of clients' scores, an array of shape (n_i,) for each."""
+    ROWS = "rows"
+    """n rows of features, shape (n, p), n labels, and new rows that predictions are of."""
 
 
 class Gives(StrEnum):
@@ -26,7 +30,7 @@ class Gives(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
+class KindForm:
     """A row of the table of kinds.
 
     Parameters
@@ -58,54 +62,86 @@ class Kind(StrEnum):
     """An array of numbers from scores: a histogram, several quantiles, a transcript."""
     LOCAL = "local"
     """A number or an array of them from one user's value: noisy values, bit vectors."""
+    FEDERATED = "federated"
+    """A number or an array of them from a list of clients' scores."""
+    PREDICTOR = "predictor"
+    """Prediction sets of new rows, by an object with ``fit`` and ``predict_set``."""
+    REGRESSION = "regression"
+    """Prediction intervals of new rows, by an object with ``fit`` and ``predict_interval``."""
+    MODEL = "model"
+    """Predictions of new rows, by the model that a training returns."""
 
     @property
-    def shape(self) -> Shape:
+    def row(self) -> KindForm:
         """The kind's row in the table."""
-        return _SHAPES[self]
+        return _TABLE[self]
 
     @property
     def inputs(self) -> tuple[str, ...]:
         """The names of the arguments that carry data."""
-        return self.shape.inputs
+        return self.row.inputs
 
     @property
     def takes(self) -> Takes:
         """The data that it is called with."""
-        return self.shape.takes
+        return self.row.takes
 
     @property
     def gives(self) -> Gives:
         """What it returns."""
-        return self.shape.gives
+        return self.row.gives
 
 
-_SHAPES = {
-    Kind.QUANTILE: Shape(
+_TABLE = {
+    Kind.QUANTILE: KindForm(
         form="f(scores, *, rng) -> float",
         inputs=("scores",),
         takes=Takes.SCORES,
         gives=Gives.NUMBER,
     ),
-    Kind.RANDOMIZER: Shape(
+    Kind.RANDOMIZER: KindForm(
         form="f(value, *, rng) -> int", inputs=("value",), takes=Takes.VALUE, gives=Gives.REPORT
     ),
-    Kind.CALIBRATOR: Shape(
+    Kind.CALIBRATOR: KindForm(
         form="f(probabilities, labels, *, rng) -> float or array of shape (K,)",
         inputs=("probabilities", "labels"),
         takes=Takes.RECORDS,
         gives=Gives.VECTOR,
     ),
-    Kind.VECTOR: Shape(
+    Kind.VECTOR: KindForm(
         form="f(scores, *, rng) -> array of numbers",
         inputs=("scores",),
         takes=Takes.SCORES,
         gives=Gives.VECTOR,
     ),
-    Kind.LOCAL: Shape(
+    Kind.LOCAL: KindForm(
         form="f(value, *, rng) -> number or array of numbers",
         inputs=("value",),
         takes=Takes.VALUE,
+        gives=Gives.VECTOR,
+    ),
+    Kind.FEDERATED: KindForm(
+        form="f(clients, *, rng) -> number or array of numbers",
+        inputs=("clients",),
+        takes=Takes.CLIENTS,
+        gives=Gives.VECTOR,
+    ),
+    Kind.PREDICTOR: KindForm(
+        form="an object with fit(X, y) and predict_set(X)",
+        inputs=("features", "labels", "new"),
+        takes=Takes.ROWS,
+        gives=Gives.VECTOR,
+    ),
+    Kind.REGRESSION: KindForm(
+        form="an object with fit(X, y) and predict_interval(X)",
+        inputs=("features", "labels", "new"),
+        takes=Takes.ROWS,
+        gives=Gives.VECTOR,
+    ),
+    Kind.MODEL: KindForm(
+        form="f(features, labels, *, rng) -> model with predict",
+        inputs=("features", "labels", "new"),
+        takes=Takes.ROWS,
         gives=Gives.VECTOR,
     ),
 }

@@ -44,8 +44,10 @@ def split(target: str) -> tuple[str, str]:
     return where, function
 
 
-def load(target: str) -> Callable[..., Any]:
+def load(target: str, *, called: bool = True) -> Callable[..., Any]:
     """Return the function that a target names, which may lie in a class: 'module:Class.method'.
+
+    Where it is not ``called`` itself, it may be an object or a class.
 
     A file is run under a name of its own, and its folder is importable while it loads; for a
     module it is the working directory.
@@ -65,7 +67,8 @@ def load(target: str) -> Callable[..., Any]:
         except AttributeError:
             raise TargetError(_no_function(found, part, where)) from None
     function: Callable[..., Any] = found
-    require_function(function, target)
+    if called:
+        require_function(function, target)
     return function
 
 

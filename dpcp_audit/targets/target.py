@@ -13,6 +13,7 @@ from dpcp_audit.results import SourceLocation
 from dpcp_audit.targets import answers
 from dpcp_audit.targets.calling_convention import convention
 from dpcp_audit.targets.degenerate import Randomness
+from dpcp_audit.targets.fitted_objects import as_function
 from dpcp_audit.targets.function_calls import FunctionCaller
 from dpcp_audit.targets.kinds import Kind, RandomStyle, Takes
 from dpcp_audit.targets.loading import code_of, require_function
@@ -115,6 +116,8 @@ class Target:
         """
         bounds = require_setting(kind=kind, rng=rng, bounds=bounds, domain=domain)
         called = name or str(getattr(function, "__qualname__", type(function).__name__))
+        if kind.takes is Takes.ROWS:
+            function = as_function(function, kind, name=called, classes=domain)
         require_function(function, called)
         settings: Mapping[str, Any] = {} if options is None else dict(options)
         found = convention(
@@ -229,6 +232,10 @@ class Target:
             return (self._value(value),)
         if self.kind.takes is Takes.SCORES:
             return (_validate.array(value, name="scores", ndim=1),)
+        if self.kind.takes is Takes.CLIENTS:
+            return (tuple(_validate.array(each, name="clients", ndim=1) for each in value),)
+        if self.kind.takes is Takes.ROWS:
+            return tuple(map(np.asarray, value))
         try:
             probabilities, labels = value
         except (TypeError, ValueError):
@@ -293,7 +300,7 @@ def require_setting(
         _validate.choice(RandomStyle, rng=rng)
     if kind is Kind.RANDOMIZER and domain is None:
         raise ValueError("domain must be given for a randomizer: the number K of its values")
-    if domain is not None and kind.takes is not Takes.VALUE:
+    if domain is not None and kind.takes is not Takes.VALUE and kind is not Kind.PREDICTOR:
         raise ValueError(
             f"domain only applies to kind='randomizer' or 'local', got {domain!r} for a {kind}"
         )

@@ -119,10 +119,11 @@ class TargetSpec:
         default=None,
         metadata=option(
             Whole(),
-            "how many values a randomizer's user may have: 0 ... K-1",
+            "how many values a randomizer's user may have, 0 ... K-1; of a predictor, how many "
+            "classes (default: as the data have)",
             group=Group.TARGET,
             metavar="K",
-            kinds=kinds_that(take=Takes.VALUE),
+            kinds=(*kinds_that(take=Takes.VALUE), Kind.PREDICTOR),
         ),
     )
     options: Mapping[str, Any] = field(
@@ -171,7 +172,7 @@ class TargetSpec:
         if self.command:
             return self._open_command()
         return Target.from_callable(
-            load(self.target),
+            load(self.target, called=self.kind.takes is not Takes.ROWS),
             kind=self.kind,
             vectorised=self.vectorised,
             rng=self.rng,

@@ -9,7 +9,7 @@ exact to the last atom, whatever the floating-point numbers do.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -31,6 +31,9 @@ _HALVINGS = 200
 
 class CalibrationSource(Protocol):
     """Draws calibration sets, and knows the coverage of every threshold."""
+
+    takes_arrays: ClassVar[bool]
+    """Whether the code may return an array in place of one threshold."""
 
     @property
     def name(self) -> str:
@@ -73,6 +76,8 @@ class ScoreSource:
     law: Population
     bounds: tuple[float, float] | None = None
 
+    takes_arrays: ClassVar[bool] = False
+
     @property
     def name(self) -> str:
         """The law's name."""
@@ -113,6 +118,8 @@ class LabelledSource:
 
     def __post_init__(self) -> None:
         _validate.integer(classes=self.classes, at_least=2)
+
+    takes_arrays: ClassVar[bool] = False
 
     @property
     def name(self) -> str:
@@ -172,6 +179,8 @@ class RowSource:
     def __post_init__(self) -> None:
         scores = Deferred(self.label, lambda: self.build().hps_population())
         object.__setattr__(self, "law", scores)
+
+    takes_arrays: ClassVar[bool] = False
 
     @property
     def name(self) -> str:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from dpcp_audit.data.piecewise import PiecewiseConstant
     from dpcp_audit.results import Outcome, PlainData, Power
     from dpcp_audit.theorems.coverage.calibration_sources import CalibrationSource
+    from dpcp_audit.theorems.coverage.row_laws import RowLaws
     from dpcp_audit.theorems.coverage.worst_law import Calibrate
 
 _FIRST_ROUND = 2000
@@ -52,6 +53,7 @@ _LOYALTY = 0.5
 _SINGLE_PRECISION, _DIAGNOSIS = 1e-6, 50
 _PROBE = 500
 """Calls on the law that refutes, beyond the budget, that are probed for serial dependence."""
+_COVERING = (Kind.QUANTILE, Kind.CALIBRATOR, Kind.PREDICTOR, Kind.REGRESSION)
 _LAST_CASE = 1 / 3
 """The share of all calls that the last round's judging has at least."""
 
@@ -88,8 +90,8 @@ class CoverageAudit:
         Calls of ``calibrate`` at effort 1, at most.
     bounds : tuple of float
         The interval that a quantile's scores lie in.
-    laws : LawCatalogue
-        What the scores may be.
+    laws : LawCatalogue or RowLaws
+        What the scores, or the rows of a predictor, may be.
     strict : bool
         Whether sets are {y : score < threshold}; by default they are {y : score <= threshold}.
     tolerance : float
@@ -109,15 +111,15 @@ class CoverageAudit:
     n: int | tuple[int, ...]
     draws: int = 20_000
     bounds: tuple[float, float] = (0.0, 1.0)
-    laws: LawCatalogue = field(default_factory=LawCatalogue)
+    laws: LawCatalogue | RowLaws = field(default_factory=LawCatalogue)
     strict: bool = False
     tolerance: float = 0.0
     detect: float = DETECT
     witness: PlainData = field(default_factory=dict[str, Any])
 
     def __post_init__(self) -> None:
-        if self.kind not in {Kind.QUANTILE, Kind.CALIBRATOR}:
-            raise ValueError(f"kind must be quantile or calibrator, got {self.kind!r}")
+        if self.kind not in _COVERING:
+            raise ValueError(f"kind must be one of {', '.join(_COVERING)}, got {self.kind!r}")
         object.__setattr__(self, "kind", Kind(self.kind))
         sides(self.guarantee)
         _validate.integer(draws=self.draws, at_least=100)

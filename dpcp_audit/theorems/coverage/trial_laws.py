@@ -13,6 +13,7 @@ from dpcp_audit.data.pools import Classifier, Dataset, ProbabilityPool, classifi
 from dpcp_audit.data.populations import Beta, Deferred, Pool
 from dpcp_audit.targets.kinds import Kind
 from dpcp_audit.theorems.coverage.calibration_sources import LabelledSource, RowSource, ScoreSource
+from dpcp_audit.theorems.coverage.row_laws import LawOfRows
 from dpcp_audit.theorems.search.law_space import LawSpace
 
 if TYPE_CHECKING:
@@ -175,6 +176,8 @@ def source_from_data(
 ) -> CalibrationSource:
     """Return the source that a witness holds as plain data."""
     family = data.get("family")
+    if family == "rows-by-law":
+        return LawOfRows.from_data(data)
     if family == "classifier-rows":
         return RowSource(label=data["name"], build=FittedPool.named(data["name"]), stored=True)
     if family == "rows":

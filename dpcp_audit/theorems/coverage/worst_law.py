@@ -188,7 +188,7 @@ class Calls:
         self.spent += size
         sets = source.draw(n, size, rng=data)  # a call takes one calibration set: hence the loop
         thresholds = [draw(self._calibrate, value, 1, rng=noise) for value in sets]
-        if any(threshold.ndim != 1 for threshold in thresholds):
+        if not source.takes_arrays and any(threshold.ndim != 1 for threshold in thresholds):
             raise DegenerateTargetError("calibrate must return one threshold a call, got vectors")
         shifted = np.concatenate(thresholds) + self.tolerance
         return source.coverage(shifted, strict=self._strict)

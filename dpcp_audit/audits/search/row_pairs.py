@@ -1,0 +1,120 @@
+"""Neighbouring data sets of rows (features, labels), beside new rows that predictions are of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcp_audit import _validate
+from dpcp_audit.audits.search.pair_space import Candidate, FixedPairs, neighbours_of
+from dpcp_audit.neighbours import Relation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dpcp_audit._types import FloatArray, IntArray
+    from dpcp_audit.data.row_pools import RowPool
+
+SIZES = (30, 5, 2, 100)
+_NEW_ROWS = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RowPairs:
+    """Pairs of data sets that differ in one row.
+
+    The others are spread over the pool, or all alike, or all of one class; the row that differs
+    is at an end of the features, moves to the other end, changes its label, or both.
+
+    Parameters
+    ----------
+    pool : RowPool
+    sizes : tuple of int
+        The numbers of rows to try.
+    relation : Relation
+        SUBSTITUTION, ADD_REMOVE or ONE_LABEL.
+    whole : bool
+        Whether labels are classes.
+    """
+
+    pool: RowPool
+    sizes: tuple[int, ...] = SIZES
+    relation: Relation = Relation.SUBSTITUTION
+    whole: bool = True
+
+    def __post_init__(self) -> None:
+        for n in self.sizes:
+            _validate.integer(sizes=n, at_least=1)
+
+    @property
+    def bounds(self) -> None:
+        """None: predictions are no thresholds."""
+        return
+
+    def candidates(self) -> list[Candidate]:
+        """Return the pairs, all families at the first size in front."""
+        least = 2 if self.relation is Relation.ADD_REMOVE else 1
+        return [
+            self._pair(family, rows, moved)
+            for n in self.sizes
+            if n >= least
+            for family, rows in self._others(n - 1)
+            for moved in self._moves()
+        ]
+
+    balanced, untied = FixedPairs.balanced, FixedPairs.untied
+    beside, nearby = FixedPairs.beside, FixedPairs.nearby
+
+    def simpler(self, candidate: Candidate) -> Iterator[Candidate]:
+        """Yield the pairs of fewer rows."""
+        size = len(candidate.inputs[0][1])
+        yield from (each for each in self.candidates() if len(each.inputs[0][1]) < size)
+
+    def _others(self, n: int) -> Iterator[tuple[str, IntArray]]:
+        """Yield n rows of the pool that both data sets have."""
+        m = len(self.pool.labels)
+        yield "others spread", np.linspace(0, m - 1, n).round().astype(np.int64)
+        if n:
+            yield "others all alike", np.full(n, m // 2)
+            yield "others of the first labels", np.arange(n) % max(1, m // 3)
+
+    def _moves(self) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
+        """Yield what differs: the places in the pool of its features and label, on either side."""
+        first, last = self._ends()
+        middle = len(self.pool.labels) // 2
+        if self.relation is not Relation.ONE_LABEL:
+            yield (first, 0), (last, -1)
+            yield (last, 0), (first, -1)
+        yield (first, 0), (first, -1)
+        yield (last, 0), (last, -1)
+        yield (middle, 0), (middle, -1)
+        if self.relation is not Relation.ONE_LABEL:
+            yield (first, middle), (last, middle)
+
+    def _ends(self) -> tuple[int, int]:
+        total = self.pool.features.sum(axis=1)
+        return int(total.argmin()), int(total.argmax())
+
+    def _pair(
+        self, family: str, rows: IntArray, moved: tuple[tuple[int, int], tuple[int, int]]
+    ) -> Candidate:
+        value, neighbour = (self._data(rows, *each) for each in moved)
+        if self.relation is Relation.ADD_REMOVE:
+            features, labels, new = value
+            neighbour = features[:-1], labels[:-1], new
+        return neighbours_of(self.relation, value, neighbour, family=family)
+
+    def _data(
+        self, rows: IntArray, features: int, label: int
+    ) -> tuple[FloatArray, np.ndarray, FloatArray]:
+        table = self.pool.features[[*rows, features]]
+        labels = self.pool.labels[[*rows, label]]
+        return table, labels.astype(np.int64) if self.whole else labels, self._new()
+
+    def _new(self) -> FloatArray:
+        """Return the rows that predictions are asked of: the ends, and some between."""
+        m = len(self.pool.labels)
+        spread = np.linspace(0, m - 1, min(m, _NEW_ROWS - 2)).round().astype(np.int64)
+        return self.pool.features[[*self._ends(), *spread]]

@@ -1,0 +1,236 @@
+"""Objects that are fitted and then predict, as functions of their data and of new rows.
+
+What is fitted: an object with ``fit`` (or ``calibrate``, or ``conformalize``: the model behind
+it is fitted already), a class or function that makes one, or a function of features and labels
+that returns one. Each call fits a fresh object; what it says of the new rows is the output.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from dpcp_audit._plain_data import is_sequence
+from dpcp_audit.targets.kinds import Kind
+from dpcp_audit.targets.target_errors import TargetError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from dpcp_audit._types import FloatArray
+
+_FITS = ("conformalize", "calibrate", "fit")
+_PREDICTS = {
+    Kind.PREDICTOR: ("predict_set", "predict_sets", "predict"),
+    Kind.REGRESSION: ("predict_interval", "predict_int", "predict"),
+    Kind.MODEL: ("predict_proba", "decision_function", "predict", "forward"),
+}
+"""What the methods are called: scikit-learn's, MAPIE's, crepes', TorchCP's and puncc's names."""
+_RANDOM = frozenset({"rng", "seed", "random_state", "generator", "key"})
+_DATA = 2
+"""Features and labels."""
+
+
+def as_function(thing: Any, kind: Kind, *, name: str, classes: int | None) -> Callable[..., Any]:
+    """Return what is fitted as a function of features, labels and new rows.
+
+    Parameters
+    ----------
+    thing : object
+    kind : Kind
+        PREDICTOR: the function returns sets, shape (m, K) of 0 and 1. REGRESSION: intervals,
+        shape (m, 2). MODEL: predictions, an array.
+    classes : int or None
+        The number K of classes, for sets that are lists of labels.
+
+    Raises
+    ------
+    TargetError
+        If it is none of these.
+    """
+    if callable(thing) and not _has(thing, _FITS, instance=True):
+        needed = _needed(thing, name)
+        if len(needed) > _DATA:
+            return _read_only(thing, kind, classes)
+        trains = len(needed) == _DATA
+        return _with_signature(
+            _Fitting(make=thing, trains=trains, **_of(kind, name, classes)), thing
+        )
+    if not _has(thing, _FITS, instance=True):
+        raise TargetError(
+            f"{name} is a {type(thing).__name__} without {', '.join(_FITS)}: name an object or a "
+            "class with such a method, or a function of (features, labels) that returns a "
+            "fitted object"
+        )
+    fit = getattr(thing, next(each for each in _FITS if hasattr(thing, each)))
+    return _with_signature(_Fitting(template=thing, **_of(kind, name, classes)), fit)
+
+
+def _of(kind: Kind, name: str, classes: int | None) -> dict[str, Any]:
+    return {"kind": kind, "name": name, "classes": classes}
+
+
+class _Fitting:
+    """Fits a fresh object to each call's data, and asks it for its predictions."""
+
+    def __init__(
+        self,
+        *,
+        kind: Kind,
+        name: str,
+        classes: int | None,
+        make: Callable[..., Any] | None = None,
+        trains: bool = False,
+        template: Any = None,
+    ) -> None:
+        self._kind, self._name, self._classes = kind, name, classes
+        self._make, self._trains, self._template = make, trains, template
+
+    def __call__(self, features: Any, labels: Any, probes: Any, **keywords: Any) -> Any:
+        predictor = self._fitted(features, labels, keywords)
+        return answered(self._predictions(predictor, probes, keywords), self._kind, self._classes)
+
+    def _fitted(self, features: Any, labels: Any, keywords: Mapping[str, Any]) -> Any:
+        if self._trains:
+            assert self._make is not None  # noqa: S101  (for the type checker)
+            return self._make(features, labels, **_taken(self._make, keywords))
+        if self._make is not None:
+            found = self._make(**_taken(self._make, keywords))
+        else:
+            found = copy.deepcopy(self._template)
+        fit = self._method(found, _FITS)
+        fitted = fit(features, labels, **_taken(fit, keywords))
+        return found if fitted is None or not _has(fitted, _PREDICTS[self._kind]) else fitted
+
+    def _predictions(self, predictor: Any, probes: Any, keywords: Mapping[str, Any]) -> Any:
+        if not _has(predictor, _PREDICTS[self._kind]) and callable(predictor):
+            return predictor(probes)
+        predict = self._method(predictor, _PREDICTS[self._kind])
+        return predict(probes, **_taken(predict, keywords))
+
+    def _method(self, found: Any, names: tuple[str, ...]) -> Callable[..., Any]:
+        for each in names:
+            if hasattr(found, each):
+                method: Callable[..., Any] = getattr(found, each)
+                return method
+        raise AttributeError(f"a {type(found).__name__} has none of {', '.join(names)}")
+
+
+def answered(answer: Any, kind: Kind, classes: int | None) -> Any:
+    """Return predictions of new rows in one form: (m, K) of 0 and 1, (m, 2), or as they are.
+
+    Parameters
+    ----------
+    answer : object
+        Sets as a matrix or as lists of labels; intervals as a matrix or as their two ends; with
+        the point predictions in front, or without.
+    """
+    if kind is Kind.MODEL:
+        return answer
+    if isinstance(answer, tuple):
+        parts = list(cast("Sequence[Any]", answer))
+        ends = parts[-2:]
+        if kind is Kind.REGRESSION and len(parts) > 1 and all(np.ndim(end) == 1 for end in ends):
+            return np.stack([np.asarray(end, dtype=np.float64) for end in ends], axis=1)
+        answer = parts[-1]
+    if kind is Kind.PREDICTOR and is_sequence(answer) and not _is_matrix(answer):
+        return _indicators(answer, classes)
+    return _plain(answer)
+
+
+def _is_matrix(answer: Any) -> bool:
+    """Tell a list of rows of truth values from one of sets of labels."""
+    rows = [list(row) for row in answer if np.iterable(row)]
+    truths = all(isinstance(each, bool | np.bool_) for row in rows for each in row)
+    return bool(rows) and truths and len({len(row) for row in rows}) == 1 and len(rows[0]) > 0
+
+
+def _indicators(sets: Any, classes: int | None) -> FloatArray:
+    if classes is None:
+        raise ValueError("sets of labels need the number of classes: --domain K")
+    found = np.zeros((len(sets), classes))
+    for row, labels in enumerate(sets):
+        for label in labels:
+            if not 0 <= int(label) < classes:
+                raise ValueError(f"a set holds the label {label}, and there are {classes} classes")
+            found[row, int(label)] = 1
+    return found
+
+
+def _plain(answer: Any) -> Any:
+    """Return an array without the axis of a single confidence level."""
+    if hasattr(answer, "detach"):
+        answer = answer.detach().cpu().numpy()
+    array = np.asarray(answer)
+    three = array.ndim == _DATA + 1
+    if three and array.shape[-1] == 1:
+        return array[..., 0]
+    return array[:, 0, :] if three and array.shape[1] == 1 else answer
+
+
+def _read_only(function: Callable[..., Any], kind: Kind, classes: int | None) -> Callable[..., Any]:
+    def call(features: Any, labels: Any, probes: Any, **keywords: Any) -> Any:
+        return answered(function(features, labels, probes, **keywords), kind, classes)
+
+    call.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
+    call.__wrapped__ = function  # type: ignore[attr-defined]
+    return call
+
+
+def _with_signature(fitting: _Fitting, random: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a fitting as a function that takes the keywords of what is called first."""
+
+    def call(features: Any, labels: Any, probes: Any, **keywords: Any) -> Any:
+        return fitting(features, labels, probes, **keywords)
+
+    data = [
+        inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY) for name in Kind.PREDICTOR.inputs
+    ]
+    others = [
+        each.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for each in _parameters(random)
+        if each.name in _RANDOM or each.default is not inspect.Parameter.empty
+    ]
+    rest = inspect.Parameter("others", inspect.Parameter.VAR_KEYWORD)
+    call.__signature__ = inspect.Signature([*data, *others, rest])  # type: ignore[attr-defined]
+    call.__wrapped__ = getattr(random, "__init__", random) if inspect.isclass(random) else random  # type: ignore[attr-defined]
+    return call
+
+
+def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    try:
+        found = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [each for each in found if each.kind not in {each.VAR_KEYWORD, each.VAR_POSITIONAL}]
+
+
+def _needed(function: Callable[..., Any], name: str) -> list[str]:
+    """Return the data that a function must be given: none, (X, y), or (X, y, new rows)."""
+    empty = inspect.Parameter.empty
+    found = [
+        each.name
+        for each in _parameters(function)
+        if each.default is empty and each.name not in _RANDOM and each.kind is not each.KEYWORD_ONLY
+    ]
+    if len(found) in {0, _DATA, _DATA + 1}:
+        return found
+    raise TargetError(
+        f"{name} needs ({', '.join(found)}): name a class or function that makes an object with "
+        "'fit' and needs no data, or a function of (features, labels) that returns a fitted one"
+    )
+
+
+def _taken(function: Callable[..., Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those keywords that a function has a parameter for."""
+    names = {each.name for each in _parameters(function)}
+    return {name: value for name, value in keywords.items() if name in names}
+
+
+def _has(thing: Any, names: tuple[str, ...], *, instance: bool = False) -> bool:
+    if instance and inspect.isclass(thing):
+        return False
+    return any(callable(getattr(thing, name, None)) for name in names)
