@@ -95,7 +95,7 @@ def test_a_specification_survives_its_own_data(data: Mapping[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"kind": "median"}, "kind must be one of quantile, randomizer, calibrator, got 'median'"),
+        ({"kind": "median"}, "kind must be one of quantile, randomizer, calibrator, vector, local, "),
         ({"kind": None}, "kind is missing"),
         ({"zcpd": 0.5}, "unknown key 'zcpd'; did you mean 'zcdp'?"),
         ({"zcdp": "much"}, "zcdp must be a number, got 'much'"),
@@ -104,7 +104,7 @@ def test_a_specification_survives_its_own_data(data: Mapping[str, Any]) -> None:
         ({"zcdp": []}, "nothing is claimed: give at least one of pure-dp"),
         ({"approx_dp": [1.0]}, "approx-dp must be 2 numbers"),
         ({"approx_dp": [1.0, 2.0]}, "approx-dp: delta"),
-        ({"local_dp": 1.0}, "local-dp applies to a randomizer, not to a quantile"),
+        ({"local_dp": 1.0}, "local-dp applies to a randomizer or local, not to a quantile"),
         ({"coverage_at_least": 90}, "coverage-at-least must lie in (0, 1), got 90"),
         ({"with_confidence": 0.9}, "with-confidence needs coverage-at-least"),
         ({"alpha": 0}, "alpha must lie in (0, 1), got 0"),
@@ -272,6 +272,6 @@ def test_what_cannot_be_a_value_is_named(changes: dict[str, Any], said: str) -> 
 
 def test_an_array_is_refused_where_its_option_does_not_apply() -> None:
     randomizer = {"target": "m:f", "kind": "randomizer", "local-dp": 2, "domain": 10}
-    with pytest.raises(UsageError, match="n applies to a quantile or calibrator"):
+    with pytest.raises(UsageError, match="n applies to a quantile or calibrator or vector"):
         CheckSpec.from_data(randomizer | {"n": np.array([5, 6])})
     assert CheckSpec.from_data(randomizer | {"tolerance": 0}).tolerance == 0
