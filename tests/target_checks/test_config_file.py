@@ -95,7 +95,7 @@ def test_a_specification_survives_its_own_data(data: Mapping[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"kind": "median"}, "kind must be one of quantile, randomizer, calibrator, vector, local, "),
+        ({"kind": "median"}, "kind must be one of quantile, randomizer, calibrator, "),
         ({"kind": None}, "kind is missing"),
         ({"zcpd": 0.5}, "unknown key 'zcpd'; did you mean 'zcdp'?"),
         ({"zcdp": "much"}, "zcdp must be a number, got 'much'"),
