@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dpcp_audit.computed import Computation, Computed
 from dpcp_audit.papers.computations.proof_steps import (
     gaussian_divergence,
+    layer_sensitivity,
     loss_law,
     lot_bias,
     markov_step,
@@ -107,6 +108,19 @@ def rows() -> list[Row]:
             "E[(1/L)·Σ ḡ(xᵢ)] = (1/N)·Σ g(xᵢ)",
             {"lot": _LOT, "clip": 1},
             partial(lot_bias, _GRADIENTS, lot=_LOT, clip=1),
+        ),
+        (
+            "dpskin.clipping[per-layer]",
+            "Section 3.3, Per-layer and time-dependent parameters",
+            Standing.PRACTICE,
+            refuted,
+            (
+                "Each of the layers clipped to C by itself, with the noise σC of Algorithm 1, a "
+                "step has the sensitivity, and so the privacy, of Algorithm 1."
+            ),
+            "‖Σ over layers‖ ≤ C",
+            {"layers": 18},
+            partial(layer_sensitivity, layers=18),
         ),
     )
     return [

@@ -257,6 +257,31 @@ def _settings() -> tuple[_Case, ...]:
             {"short": 0.02},
             partial(printed_settings.targeted_everywhere, short=0.02),
         ),
+        (
+            "pcoqs.section-5.1.1[sensitivity]",
+            "Section 5.1.1, Tables 1, 5, 7 and 12",
+            _PAPER,
+            _PROVED,
+            "“P-COQS and HistLap show significantly lower sensitivity to ε_CP compared to ExponQ.”",
+            "",
+            about,
+            {},
+            printed_settings.less_sensitive,
+        ),
+        (
+            "pcoqs.section-5.1.1[small-epsilon]",
+            "Section 5.1.1, Tables 1, 5, 7 and 12",
+            _PAPER,
+            _PROVED,
+            (
+                "“For smaller values of ε_CP, the P-COQS appears to perform better than HistLap”: "
+                "its printed coverage is nearer to 1−α at the smallest one."
+            ),
+            "",
+            about,
+            {"epsilon": 0.1},
+            printed_settings.nearer_at_small_budgets,
+        ),
     )
 
 

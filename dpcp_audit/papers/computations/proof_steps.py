@@ -171,3 +171,23 @@ def lot_bias(gradients: Sequence[int], *, lot: int, clip: int | None) -> Computa
         ),
         parameters={"lot": lot},
     )
+
+
+def layer_sensitivity(*, layers: int) -> Computation:
+    """Compute what one example moves at most where each layer is clipped to C, in units of C.
+
+    The worst example has a gradient of norm C in every layer.
+    """
+    _validate.integer(layers=layers, at_least=1)
+    worst = math.hypot(*[1.0] * layers)
+    return Computation(
+        quantity=Quantity.RATIO,
+        detail="largest norm of a clipped gradient over C",
+        value=worst,
+        claimed=1.0,
+        witness={"layers": layers},
+        note=(
+            "The thesis lets C and σ differ between layers and states no privacy for it. With one "
+            f"C, √{layers} times the noise is needed, or a layer's bound of C/√{layers}."
+        ),
+    )

@@ -14,6 +14,7 @@ from dpcp_audit.papers.claims import dpskin_proof
 from dpcp_audit.papers.computations.proof_steps import (
     gaussian_divergence,
     largest_difference,
+    layer_sensitivity,
     loss_law,
     lot_bias,
     markov_step,
@@ -94,3 +95,13 @@ def test_bad_arguments_are_refused() -> None:
         markov_step(shift=0.0, epsilon=1.0, order=2.0)
     with pytest.raises(ValueError, match="^order must"):
         markov_step(shift=1.0, epsilon=1.0, order=1.0)
+
+
+def test_layers_add_up_as_in_a_clipped_gradient() -> None:
+    """The norm of drawn gradients, each layer clipped to 1, comes up to that of the bound."""
+    rng = np.random.default_rng(0)
+    gradients = rng.normal(0, 9, (18, 40))
+    norms = np.linalg.norm(gradients, axis=1, keepdims=True)
+    clipped = gradients / np.maximum(1, norms)
+    assert np.linalg.norm(clipped) == pytest.approx(layer_sensitivity(layers=18).value)
+    assert layer_sensitivity(layers=1).verdict is not Verdict.REFUTED

@@ -1,0 +1,79 @@
+"""The statements of the papers that are hard to test, and what became of each."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from importlib import resources
+from typing import Any
+
+
+class StatementFate(StrEnum):
+    """What became of a statement."""
+
+    ROWS = "tested"
+    """Claims of the suites test it."""
+    UNTESTED = "cannot be tested here"
+    """No run can say; the entry says why."""
+    OPEN = "open"
+    """Something is left to do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedStatement:
+    """A statement of a paper.
+
+    Parameters
+    ----------
+    paper, place, says : str
+        Where it stands, and what it says.
+    rows : tuple of str
+        Ids of the claims that test it, or a part of it.
+    note : str
+        What the rows leave unsaid.
+    untested, open : str
+        Why it cannot be tested here; what is left to do. At most one is given.
+    """
+
+    paper: str
+    place: str
+    says: str
+    rows: tuple[str, ...] = ()
+    note: str = ""
+    untested: str = ""
+    open: str = ""
+
+    def __post_init__(self) -> None:
+        if self.untested and (self.open or self.rows):
+            raise ValueError(f"a statement that cannot be tested has no rows: {self.says}")
+        if not (self.rows or self.untested or self.open):
+            raise ValueError(f"a statement needs rows or a reason: {self.says}")
+
+    @property
+    def fate(self) -> StatementFate:
+        """What became of it."""
+        if self.open:
+            return StatementFate.OPEN
+        return StatementFate.UNTESTED if self.untested else StatementFate.ROWS
+
+    @property
+    def reason(self) -> str:
+        """What there is to say beside the rows."""
+        return self.untested or self.open or self.note
+
+
+@cache
+def listed_statements() -> tuple[ListedStatement, ...]:
+    """Return the statements, in the papers' order."""
+    text = (
+        resources.files("dpcp_audit.papers.claims")
+        .joinpath("statements.toml")
+        .read_text(encoding="utf-8")
+    )
+    return tuple(_statement(entry) for entry in tomllib.loads(text)["statement"])
+
+
+def _statement(entry: dict[str, Any]) -> ListedStatement:
+    return ListedStatement(**(entry | {"rows": tuple(entry.get("rows", ()))}))
