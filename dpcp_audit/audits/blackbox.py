@@ -12,7 +12,7 @@ from dpcp_audit.audits.estimates.loss_bracket import claimed_loss
 from dpcp_audit.audits.search.feature_cells import Automatic
 from dpcp_audit.audits.search.largest_bound import bounding_event
 from dpcp_audit.audits.search.moment_test import MomentTest
-from dpcp_audit.audits.search.pair_race import Bank, PairRace, halves
+from dpcp_audit.audits.search.pair_race import Bank, PairRace
 from dpcp_audit.audits.search.pair_shrinking import CERTIFICATIONS, shrink
 from dpcp_audit.audits.search.pair_space import (
     Candidate,
@@ -21,13 +21,13 @@ from dpcp_audit.audits.search.pair_space import (
     input_from_data,
 )
 from dpcp_audit.audits.search.pilot_hypotheses import EventTest, pair_test_from_data
-from dpcp_audit.audits.search.race_stage import Stage
+from dpcp_audit.audits.search.race_stage import Stage, figure_of, halves
+from dpcp_audit.audits.search.rare_atoms import claims_delta
 from dpcp_audit.audits.search.record_pairs import ValuePairs
 from dpcp_audit.audits.search.search_extent import extent
 from dpcp_audit.audits.twin_power import Twin
 from dpcp_audit.decisions import DETECT, conclude
-from dpcp_audit.figures import Figure, FigureKind, Series
-from dpcp_audit.targets.degenerate import DegenerateTargetError, Randomness
+from dpcp_audit.targets.degenerate import DegenerateTargetError, OutOfTimeError, Randomness
 from dpcp_audit.targets.serial_probe import require_independent, unprobed
 
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 _FIRST_STAGE = 2400
 _MOST_STAGES = 8
+_DOUBLED, _WITH_DELTA = 2, 4
+"""How stages grow; where δ is claimed the last one is larger: rare events need many outputs."""
 _SEARCHED, _SEARCHED_ANYWAY = 0.3, 1500
 """The share of a stage's outputs that search, beside so many; at least half certify."""
 _MOST_SEARCHED = 200_000
@@ -60,7 +62,7 @@ _MOST_CERTIFIED = _MOST_STAGES + CERTIFICATIONS + 1
 class BlackBoxPrivacy:
     """Test a guarantee against code whose law and whose worst neighbours are unknown.
 
-    In stages of doubling size a race over candidate pairs chooses a pair and what to hold
+    In stages of growing size a race over candidate pairs chooses a pair and what to hold
     against it, an event or, where Rényi divergences are claimed, a moment; outputs drawn
     afterwards certify it, unless they are seen to depend on each other, for which a thousandth
     of the check's significance is set aside. Stage k of K has the significance s_k, with the
@@ -120,7 +122,9 @@ class BlackBoxPrivacy:
         ------
         DegenerateTargetError
             If the target returns NaN or another shape, seeds itself, returns the same value on
-            all inputs tried, or raises on all of them.
+            all inputs tried, or raises on all of them. Or, where time is limited, if not even
+            the first stage was over (``OutOfTimeError``); later, what is not refuted by then is
+            INCONCLUSIVE.
         """
         draws = max(600, context.samples(self.draws))
         bank = Bank(sample=self.sample, context=context)
@@ -128,18 +132,22 @@ class BlackBoxPrivacy:
             bank=bank, guarantee=self.guarantee, pairs=self.pairs, randomness=self.randomness
         )
         stages: list[Stage] = []
-        for budget, significance in _plan(draws, unprobed(context.significance)):
-            stages.append(self._stage(race, len(stages) + 1, budget, significance))
-            if stages[-1].judgement.refuted:
-                break
-        last = stages[-1]
-        shown = last
-        if last.judgement.refuted:
-            shown = self._shrunk(race, last, draws, _SHRUNK * context.significance)
-            shown = self._bounded(race, shown, draws, _BOUNDED * context.significance)
+        stopped = ""
+        try:
+            for budget, significance in self._plan(draws, unprobed(context.significance)):
+                stages.append(self._stage(race, len(stages) + 1, budget, significance))
+                if stages[-1].judgement.refuted:
+                    break
+        except OutOfTimeError as error:
+            if not stages:
+                raise
+            stopped = f"{error}."
+        shown = stages[-1]
+        if shown.judgement.refuted:
+            shown = self._told_better(race, shown, draws, context.significance)
         elif self.randomness is not Randomness.NONE and race.constant_everywhere:
             raise _says_nothing(len(race.arms), bank.spent)
-        return self._outcome(race, shown, stages, context)
+        return self._outcome(race, shown, stages, context, stopped)
 
     def smallest_violation(self, context: Context) -> Power:
         """Return the smallest loss of a planted twin that is refuted with probability 0.95.
@@ -160,6 +168,17 @@ class BlackBoxPrivacy:
     def _twin(self) -> Twin:
         inputs = self.pairs.n_values if isinstance(self.pairs, ValuePairs) else None
         return Twin(guarantee=self.guarantee, inputs=inputs, detect=self.detect)
+
+    def _plan(self, draws: int, significance: float) -> list[tuple[int, float]]:
+        """Return each stage's outputs and significance."""
+        growth = _WITH_DELTA if claims_delta(self.guarantee) else _DOUBLED
+        usable = round((1 - _SHRUNK) * draws)
+        stages = math.log((growth - 1) * usable / _FIRST_STAGE + 1, growth)
+        count = min(_MOST_STAGES, max(1, int(stages)))
+        whole = (1 - _SHRUNK - _BOUNDED) * significance
+        early = whole / 2 / (count - 1) if count > 1 else 0.0
+        shares = [early] * (count - 1) + [whole - early * (count - 1)]
+        return list(zip(halves(usable, count, growth), shares, strict=True))
 
     def _stage(self, race: PairRace, number: int, budget: int, significance: float) -> Stage:
         stop = race.bank.spent + budget
@@ -209,6 +228,18 @@ class BlackBoxPrivacy:
             fresh=outputs,
         )
 
+    def _told_better(
+        self, race: PairRace, refuted: Stage, draws: int, significance: float
+    ) -> Stage:
+        """Return a refutation with a simpler pair and a larger loss, as far as time suffices."""
+        shown = refuted
+        try:
+            shown = self._shrunk(race, shown, draws, _SHRUNK * significance)
+            shown = self._bounded(race, shown, draws, _BOUNDED * significance)
+        except OutOfTimeError:
+            pass
+        return shown
+
     def _shrunk(self, race: PairRace, stage: Stage, draws: int, significance: float) -> Stage:
         """Return the stage with the simplest pair that fresh outputs still refute."""
         room = max(draws - race.bank.spent, round(_SHRUNK * draws))
@@ -253,7 +284,7 @@ class BlackBoxPrivacy:
         return EventTest(event=best.event, swapped=best.swapped, complement=False, promise=math.nan)
 
     def _outcome(
-        self, race: PairRace, shown: Stage, stages: list[Stage], context: Context
+        self, race: PairRace, shown: Stage, stages: list[Stage], context: Context, stopped: str
     ) -> Outcome:
         pair_test = shown.pair_test
         data = shown.judgement.held or pair_test.as_data()
@@ -261,7 +292,7 @@ class BlackBoxPrivacy:
         value, neighbour = shown.candidate.inputs
         return conclude(
             replace(shown.judgement.evidence, confidence=1 - context.significance),
-            lambda: self.smallest_violation(context),
+            lambda: self._power(context, stopped),
             detect=self.detect,
             witness=self.witness
             | {
@@ -277,8 +308,8 @@ class BlackBoxPrivacy:
                 "seed": context.seed,
             }
             | held,
-            note=self._note(race, shown),
-            figures=(_figure(stages),),
+            note=f"{self._note(race, shown)} {stopped}".strip(),
+            figures=(figure_of(stages),),
             estimates=claimed_loss(
                 self.guarantee,
                 shown.pilot,
@@ -287,6 +318,11 @@ class BlackBoxPrivacy:
                 feature=shown.feature,
             ),
         )
+
+    def _power(self, context: Context, stopped: str) -> Power:
+        """Return the power; none of a search that a clock has stopped, which settles nothing."""
+        power = self.smallest_violation(context)
+        return replace(power, smallest=math.inf) if stopped else power
 
     def _note(self, race: PairRace, shown: Stage) -> str:
         failures = race.bank.failures
@@ -343,16 +379,6 @@ def confirm(
     )
 
 
-def _plan(draws: int, significance: float) -> list[tuple[int, float]]:
-    """Return each stage's outputs and significance."""
-    usable = round((1 - _SHRUNK) * draws)
-    count = min(_MOST_STAGES, max(1, int(math.log2(max(2.0, usable / _FIRST_STAGE + 1)))))
-    whole = (1 - _SHRUNK - _BOUNDED) * significance
-    early = whole / 2 / (count - 1) if count > 1 else 0.0
-    shares = [early] * (count - 1) + [whole - early * (count - 1)]
-    return list(zip(halves(usable, count), shares, strict=True))
-
-
 def _searched(budget: int) -> int:
     """Return how many of a stage's outputs search."""
     return min(_MOST_SEARCHED, budget // 2, _SEARCHED_ANYWAY + round(_SEARCHED * budget))
@@ -363,26 +389,4 @@ def _says_nothing(pairs: int, draws: int) -> DegenerateTargetError:
         f"one and the same value on both inputs of {counted(pairs, 'pair')} tried, "
         f"in {counted(draws, 'output')}, which says nothing about its privacy: "
         "name inputs on which it is random, or declare Randomness.NONE (--rng none)"
-    )
-
-
-def _figure(stages: list[Stage]) -> Figure:
-    evidence = stages[-1].judgement.evidence
-    name, claimed = evidence.quantity.unit, evidence.claimed or 0.0
-    spent = [float(stage.spent) for stage in stages]
-    losses = [stage.judgement.evidence.lower for stage in stages]
-    x = spent if len(spent) > 1 else [0.0, *spent]
-    return Figure(
-        kind=FigureKind.LINES,
-        title=f"Certified {name} by stage",
-        x_label="outputs drawn",
-        y_label=name,
-        series=[
-            Series(name=f"certified {name}", x=x, y=losses if len(spent) > 1 else [0.0, *losses]),
-            Series(name="claimed", x=[x[0], x[-1]], y=[claimed, claimed]),
-        ],
-        description=(
-            f"The lower bound of {name} that each stage certifies ends at {losses[-1]:.4g} after "
-            f"{stages[-1].spent} outputs; claimed is {claimed:.4g}."
-        ),
     )

@@ -10,7 +10,7 @@ import numpy as np
 
 from dpcp_audit.audits.guessing.experts import Settled
 from dpcp_audit.audits.guessing.game_test import GameTest
-from dpcp_audit.audits.guessing.guesser import EASED, Guesser, Plan
+from dpcp_audit.audits.guessing.guesser import Guesser, Plan
 from dpcp_audit.audits.guessing.rounds import Pools, learn
 from dpcp_audit.audits.guessing.smoothing import smoothed_experts
 from dpcp_audit.stats.betting import levels_of
@@ -110,7 +110,7 @@ class PairBets:
         """Return the pair's last rule as a game that can be played again."""
         if self._observer is None or self.tangent is None:
             return {}
-        rule = self._observer.rule(self.tangent).above(EASED * self.tangent.epsilon)
+        rule = self._observer.rule(self.tangent).above(self.tangent.eased(self.rounds))
         share = (self.right + self.wrong) / max(1, self.rounds)
         return GameTest(
             observer=Guesser(experts=(Settled(rule),), rules=[rule]),

@@ -17,8 +17,9 @@ from dpcp_audit.audits.estimates.stopped_loss import StoppedLoss
 from dpcp_audit.audits.guessing.tangents import tangents_of
 from dpcp_audit.audits.loss_bounds import event_loss, log_ratio
 from dpcp_audit.audits.pair_bets import PairBets
-from dpcp_audit.audits.search.pair_race import Arm, Bank, PairRace, halves
+from dpcp_audit.audits.search.pair_race import Arm, Bank, PairRace
 from dpcp_audit.audits.search.pair_space import FixedPairs, input_as_data, input_key
+from dpcp_audit.audits.search.race_stage import halves
 from dpcp_audit.decisions import DETECT, conclude, refutes
 from dpcp_audit.evidence import of_loss
 from dpcp_audit.stats.bisection import fewest

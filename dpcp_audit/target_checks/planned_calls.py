@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from dpcp_audit.checks import Planned
 from dpcp_audit.decisions import DETECT, reaches
@@ -19,9 +19,12 @@ MOST, MOST_UNASKED = 2**22, 2**20
 
 
 class ClaimCheck(Planned, Protocol):
-    """A check of one claim of a target; ``fewest`` calls are planned at least."""
+    """A check of one claim of a target."""
 
-    fewest: ClassVar[int]
+    @property
+    def fewest(self) -> int:
+        """The calls that are planned at least."""
+        ...
 
     @property
     def spec(self) -> CheckSpec:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from dpcp_audit._format import all_digits
 from dpcp_audit.audits import blackbox
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy
 from dpcp_audit.audits.loss_bounds import event_loss
+from dpcp_audit.audits.search.rare_atoms import claims_delta
 from dpcp_audit.audits.sequential import SequentialPrivacy
 from dpcp_audit.decisions import violation_by
 from dpcp_audit.errors import UsageError
@@ -58,7 +59,10 @@ class TargetPrivacy:
     spec: CheckSpec
     guarantee: PrivacyGuarantee
 
-    fewest: ClassVar[int] = 2**17
+    @property
+    def fewest(self) -> int:
+        """Twice as many calls where δ is claimed: an event of a thousandth of them shows then."""
+        return 2**18 if claims_delta(self.guarantee) else 2**17
 
     @property
     def sampled(self) -> bool:
@@ -124,7 +128,10 @@ class TargetCoverage:
     spec: CheckSpec
     guarantee: Coverage
 
-    fewest: ClassVar[int] = 2**14
+    @property
+    def fewest(self) -> int:
+        """As many calls as find more than the miss that power is stated of."""
+        return 2**14
 
     @property
     def sampled(self) -> bool:

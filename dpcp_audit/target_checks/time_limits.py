@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.targets.degenerate import DegenerateTargetError
+from dpcp_audit.targets.degenerate import OutOfTimeError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -16,13 +16,10 @@ if TYPE_CHECKING:
     from dpcp_audit.targets import Target
     from dpcp_audit.targets.degenerate import Randomness
 
-_SHARE = 0.95
-"""Of the budget, what a check may take; the rest went into its planning."""
+_ASKED, _SHARE = 0.85, 0.95
+"""Of the budget, when a target is not asked any more, and what a check may take in all: its process
+is ended then. The rest went into its planning."""
 clock = time.perf_counter
-
-
-class OutOfTimeError(DegenerateTargetError):
-    """The budget is spent, which ends an audit: no verdict depends on a clock."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -73,8 +70,9 @@ class Timed:
 
 def within(target: Target, spec: CheckSpec, calls: int) -> Target | Timed:
     """Return an opened target that keeps to the budget of its check, where it has one."""
-    seconds = seconds_of(spec)
-    return target if seconds is None else Timed(target=target, seconds=seconds, planned=calls)
+    if seconds_of(spec) is None or spec.budget is None:
+        return target
+    return Timed(target=target, seconds=_ASKED * spec.budget, planned=calls)
 
 
 def seconds_of(spec: CheckSpec) -> float | None:

@@ -39,6 +39,10 @@ class DegenerateTargetError(ValueError):
     """The target's samples say nothing about its law, or are no samples at all."""
 
 
+class OutOfTimeError(DegenerateTargetError):
+    """A limit of time is over, which ends an audit: what it has not refuted, it leaves open."""
+
+
 def draw(
     sample: Callable[..., Any], value: object, size: int, *, rng: np.random.Generator
 ) -> FloatArray:

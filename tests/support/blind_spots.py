@@ -240,3 +240,5 @@ granular, trailing_digits, middle_digit, last_bit_of_sum = (
 )
 any_score = hands_out(0.1, lambda scores, size, rng: rng.choice(scores, size))
 the_largest = hands_out(0.03, lambda scores, size, rng: np.full(size, scores.max()))
+the_rare_largest = hands_out(1e-3, lambda scores, size, rng: np.full(size, scores.max()))
+the_rare_smallest = hands_out(1e-3, lambda scores, size, rng: np.full(size, scores.min()))

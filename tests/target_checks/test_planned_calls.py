@@ -39,7 +39,7 @@ REPORT = {"kind": "randomizer", "domain": 10}
         ({"pure-dp": 1.0}, FEWEST),
         ({"zcdp": 0.5}, FEWEST),
         ({"gaussian-dp": 1.0}, FEWEST),
-        ({"approx-dp": [1.0, 1e-5]}, FEWEST),
+        ({"approx-dp": [1.0, 1e-5]}, 2**18),
         (REPORT | {"local-dp": 2.0}, FEWEST),
         ({"coverage-at-least": 0.9}, 2**14),
         ({"pure-dp": 0.1}, 2**18),

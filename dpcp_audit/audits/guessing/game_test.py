@@ -10,7 +10,7 @@ import numpy as np
 from dpcp_audit.audits import event_power
 from dpcp_audit.audits.guessing.experts import Settled
 from dpcp_audit.audits.guessing.game_evidence import judge_game
-from dpcp_audit.audits.guessing.guesser import EASED, Guesser, Plan, Tangent
+from dpcp_audit.audits.guessing.guesser import Guesser, Plan, Tangent
 from dpcp_audit.audits.guessing.log_odds import LogOdds
 from dpcp_audit.audits.guessing.rounds import Pools, learn, play
 from dpcp_audit.audits.guessing.smoothing import smoothed_experts
@@ -74,7 +74,7 @@ class GameTest:
     def as_data(self) -> PlainData:
         """Return the rule that the pilot has taught, and the plan."""
         rule = self.observer.rule(self.plan.tangent)
-        return self._described(rule.above(EASED * self.plan.tangent.epsilon))
+        return self._described(rule.above(self.plan.tangent.eased(self.observer.rounds)))
 
     @classmethod
     def from_data(cls, data: dict[str, Any], *, seed: int) -> GameTest:

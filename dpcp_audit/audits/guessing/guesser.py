@@ -24,10 +24,16 @@ if TYPE_CHECKING:
     from dpcp_audit.audits.guessing.log_odds import LogOdds
 
 EASED = 0.5
-"""Guesses are chosen as against half the claimed ε and δ: most violations are small beside the
-noise of what was seen, and a rule that reaches for the largest excess seen guesses too little."""
+_EASING = 12.0
+"""Guesses are chosen as against a part of the claimed ε: most violations are small beside the noise
+of what was seen, and a rule that reaches for the largest excess seen guesses too little. Half of it
+at first, and ε − 12/√rounds later."""
+CHARGED = 1e-3
+"""The δ from which on ε is not eased: guesses that are right less often than ε allows then take
+from the excess over δ, and many of them all of it."""
 _CAUTION = 0.85
-"""The share of the guesses that look best that are planned: leaving one out costs less."""
+"""The share of the guesses that look best that are planned: leaving one out costs less, without δ.
+Where there is a δ, guesses that are missing are filled, and cost nothing of the excess."""
 _LEAST_SPREAD = 1e-300
 """A variance that stands in for one that a huge ε makes 0."""
 _STEADY = 30.0
@@ -48,6 +54,12 @@ class Tangent(NamedTuple):
 
     epsilon: float
     delta: float
+
+    def eased(self, rounds: int) -> float:
+        """Return the ε against which guesses are chosen once so many rounds are seen."""
+        if self.delta >= CHARGED:
+            return self.epsilon
+        return max(EASED * self.epsilon, self.epsilon - _EASING / math.sqrt(max(1, rounds)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +101,7 @@ class Preference(NamedTuple):
     share : float
         Guesses a round.
     merit : float
-        Standard errors of the right guesses beyond the eased tangent, per square root of a round.
+        Standard errors of the right guesses beyond the tangent, eased, per square root of a round.
     """
 
     expert: int
@@ -134,6 +146,11 @@ class Guesser:
         if len(self._coins) >= _NEWS * self._learned:
             self.rules = [expert(self._outputs, self._coins) for expert in self.experts]
             self._learned = len(self._coins)
+
+    @property
+    def rounds(self) -> int:
+        """The rounds that were seen, as far as they are looked at."""
+        return len(self._coins)
 
     def rule(self, tangent: Tangent) -> LogOdds:
         """Return the log-odds of the expert that has done best against a tangent."""
@@ -206,13 +223,14 @@ def _prefixes(
     ends = np.append(sizes[1:] != sizes[:-1], True) & (sizes > 0) & (made > 0)
     if not ends.any():
         return -np.inf, 0.0
-    share = float(expit(EASED * tangent.epsilon))
+    share = float(expit(tangent.eased(sizes.size)))
     gain = np.cumsum(np.where(guessed[order], right[order] - share, 0.0))
-    shown = sizes.size * EASED * tangent.delta * (1 - share)
+    shown = sizes.size * tangent.delta * (1 - share)
     spread = share * (1 - share) * (made + _STEADY) + shown * (1 - share)
     z = np.where(ends, (gain - shown) / np.sqrt(spread), -np.inf)
     best = int(np.argmax(z))
-    nearest = int(np.argmin(np.abs(made[ends] - _CAUTION * made[best])))
+    planned = made[best] * (1.0 if tangent.delta >= CHARGED else _CAUTION)
+    nearest = int(np.argmin(np.abs(made[ends] - planned)))
     return float(z[best]) / np.sqrt(sizes.size), float(made[ends][nearest]) / sizes.size
 
 

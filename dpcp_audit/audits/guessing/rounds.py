@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit.audits.guessing.guesser import EASED, Plan, threshold
+from dpcp_audit.audits.guessing.guesser import Plan, threshold
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -114,7 +114,9 @@ def play(
         left = test.guesses - right - wrong
         scores = observer.rule(plan.tangent)(outputs)
         sizes = np.abs(scores)
-        least = max(threshold(sizes, left / (rounds - start))[0], EASED * test.epsilon)
+        least = max(
+            threshold(sizes, left / (rounds - start))[0], plan.tangent.eased(observer.rounds)
+        )
         guessed = np.flatnonzero(sizes >= least)[:left]
         hits = int(((scores[guessed] > 0) == coins[guessed]).sum())
         right, wrong = right + hits, wrong + guessed.size - hits
@@ -124,7 +126,7 @@ def play(
         right=right,
         wrong=wrong,
         filled=int(rng.binomial(test.guesses - right - wrong, test.share)),
-        rule=observer.rule(plan.tangent).above(EASED * test.epsilon),
+        rule=observer.rule(plan.tangent).above(plan.tangent.eased(observer.rounds)),
     )
 
 

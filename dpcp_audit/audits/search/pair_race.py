@@ -12,12 +12,11 @@ import numpy as np
 from dpcp_audit._format import counted
 from dpcp_audit.audits.search.pair_space import input_key
 from dpcp_audit.audits.search.pilot_hypotheses import choose_pair_test, total_promise
+from dpcp_audit.audits.search.rare_atoms import claims_delta, promise_of_atoms, shows_atoms
 from dpcp_audit.targets.degenerate import DegenerateTargetError, Randomness, draw, probe
 from dpcp_audit.targets.target_errors import TargetError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dpcp_audit._types import FloatArray
     from dpcp_audit.audits.sampled import Sampler
     from dpcp_audit.audits.search.pair_space import Candidate, PairSpace
@@ -33,6 +32,9 @@ _ARMS = 128
 _MOST_TRIED = 400
 _CLIMBS, _WINNERS = 0.2, 0.25
 """The shares of a round's outputs that go to the pairs beside the leader, and to the winner."""
+_WATCHED, _MOST_WATCHED = 0.4, 3
+"""The share of a round's outputs that goes, where δ is claimed, to pairs that show rare atoms, and
+how many of them."""
 _PENALTY = 1.5
 """Standard errors taken off what a pair promises, as the luckiest of many looks best."""
 _HOPE = 1.0
@@ -41,9 +43,6 @@ _EXPLORED = 0.5
 """The share of the race's outputs that tries new pairs."""
 _SETTLING = 4
 """Steps in which the winner's outputs are drawn."""
-_EASED = ((1.0, 1.0), (0.7, 0.5), (0.3, 0.25))
-"""Pairs are ranked by the claim and by ones of so many times its ε, ρ or μ, which fewer outputs
-break; each with its weight."""
 _TURNING, _TURNING_SHARE = 400, 100
 """Outputs that there must be room for before some are spent on where the output turns, and how many
 times those of a trial must fit."""
@@ -158,7 +157,10 @@ class PairRace:
             If the target raised on every candidate tried.
         """
         stop = self.bank.spent + budget
-        self._race(stop - round((_WINNERS + _CLIMBS) * budget), rng)
+        watched = _WATCHED if claims_delta(self.guarantee) else 0.0
+        self._race(stop - round((_WINNERS + _CLIMBS + watched) * budget), rng)
+        if claims_delta(self.guarantee):
+            self._watch(round(_WATCHED * budget))
         self._climb(stop - round(_WINNERS * budget))
         if self.constant_everywhere and self.bank.spent < stop:
             self._race(stop, rng)
@@ -225,6 +227,12 @@ class PairRace:
         """Return how many outputs a promotion draws."""
         goal = min(_RATIO * arm.size, _LOOKED_AT)
         return sum(max(0, goal - len(self.bank.known(value))) for value in arm.candidate.inputs)
+
+    def _watch(self, budget: int) -> None:
+        """Draw more on a few pairs that show rare atoms."""
+        watched = [arm for arm in self.arms if shows_atoms(arm.candidate)][:_MOST_WATCHED]
+        for arm in watched:
+            self._promote(arm, self._known(arm) + budget // (2 * len(watched)))
 
     def _climb(self, stop: int) -> None:
         """Try the pairs one step beside the leader, and go on from the best."""
@@ -331,9 +339,9 @@ class PairRace:
     def _score(self, arm: Arm, samples: tuple[FloatArray, FloatArray]) -> float:
         if self.constant(arm):
             return -math.inf
-        claims = [(eased(self.guarantee, factor), weight) for factor, weight in _EASED]
         marks = _marks(arm.candidate)
-        return total_promise(claims, *samples, bounds=self.pairs.bounds, marks=marks)
+        total = total_promise(self.guarantee, *samples, bounds=self.pairs.bounds, marks=marks)
+        return max(total, promise_of_atoms(self.guarantee, *samples))
 
 
 def _prospect(arm: Arm) -> float:
@@ -375,25 +383,8 @@ def _odd(count: int) -> int:
     return min(_MANY, count) | 1
 
 
-def eased(guarantee: PrivacyGuarantee, factor: float) -> PrivacyGuarantee:
-    """Return the guarantee with its ε, ρ or μ times a factor; itself where it has neither."""
-    scaled = {
-        name: value * factor
-        for name, value in guarantee.parameters.items()
-        if name in {"epsilon", "rho", "mu"}
-    }
-    return type(guarantee)(**(guarantee.parameters | scaled))
-
-
 def _line(error: Exception) -> str:
     text = " ".join(str(error).split())
     if isinstance(error, TargetError):
         return text
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
-
-
-def halves(total: int, stages: int) -> Iterator[int]:
-    """Yield budgets that double from stage to stage and sum to at most ``total``."""
-    first = total / (2**stages - 1)
-    for stage in range(stages):
-        yield int(first * 2**stage)

@@ -11,6 +11,7 @@ from dpcp_audit.audits.guessing.experts import DistinctValues, HalfLines, Quanti
 from dpcp_audit.audits.guessing.guesser import Guesser, Plan, Tangent, threshold
 from dpcp_audit.audits.search.features import ScalarValue
 from dpcp_audit.audits.search.float_features import LastBits
+from dpcp_audit.mechanisms.laws import GaussianPair
 
 CLAIM = Tangent(0.5, 0.0)
 
@@ -81,3 +82,23 @@ def test_a_plan_leaves_room_for_shown_coins_and_can_always_refute() -> None:
     assert roomy.guesses == 250 + round(math.sqrt(1000 * 0.25 * 0.75))
     rare = Plan(tangent=Tangent(4.0, 0.0), share=1e-3).test(1000, 0.05)
     assert rare.p_value(rare.guesses) <= 0.05 / 4
+
+
+def test_where_delta_is_claimed_it_plans_guesses_beyond_epsilon_alone() -> None:
+    """Of a Gaussian release at (1, δ(1)) log-ratios beyond ±1: a share of 0.375, not 0.56."""
+    rng = np.random.default_rng(4)
+    shares: list[float] = []
+    for _ in range(5):
+        coins = rng.random(4000) < 0.5
+        observer = Guesser(experts=(HalfLines(ScalarValue()),))
+        shown(observer, coins + rng.normal(size=4000), coins)
+        tight = Tangent(1.0, GaussianPair(1.0).delta_at(1.0))
+        shares.append(observer.choose([tight]).share)
+    assert 0.3 < np.mean(shares) < 0.45
+
+
+def test_epsilon_is_eased_less_the_more_was_seen() -> None:
+    claim = Tangent(1.0, 1e-5)
+    assert claim.eased(0) == claim.eased(500) == 0.5
+    assert claim.eased(1000) == pytest.approx(1 - 12 / math.sqrt(1000))
+    assert Tangent(1.0, 0.1).eased(0) == 1.0

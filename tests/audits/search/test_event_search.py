@@ -66,7 +66,7 @@ def audit(
     return check(context(0, significance=1e-4))
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(i, marks=pytest.mark.study) for i in (1, 2))])
 def test_ones_tell_apart_what_no_threshold_does(seed: int) -> None:
     """P-COQS at ρ = 0.5 is not 1-DP on this pair: δ(1) = 0.064."""
     neighbours = pair(*BISECTION.worst_pair(50))
@@ -125,7 +125,7 @@ def test_no_single_coordinate_shows_a_correlation() -> None:
     assert audit(correlated, EachCoordinate(), PureDP(1.0)).verdict is Verdict.CONSISTENT
 
 
-@pytest.mark.parametrize("search", [Discrete(), Automatic()])
+@pytest.mark.parametrize("search", [Discrete(), pytest.param(Automatic(), marks=pytest.mark.study)])
 def test_a_parity_is_found_among_discrete_vectors(search: EventSearch) -> None:
     """P(odd) is 0.1 against 0.9: ε = log 9 = 2.197."""
     assert audit(cells, search, PureDP(2.0)).verdict is Verdict.REFUTED

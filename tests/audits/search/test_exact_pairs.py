@@ -21,13 +21,14 @@ from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.results import Verdict
 
 SEARCH = PCOQS(alpha=0.1, rho=0.5)
+SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.study) for seed in (1, 2, 3))]
 
 
 def exponq(normaliser: Normaliser) -> ExponQ:
     return ExponQ(alpha=0.1, epsilon=1.0, n_candidates=1000, gamma=0.01, normaliser=normaliser)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_pcoqs_worst_pair_is_found_without_being_told(seed: int) -> None:
     """At least the pair of ``PCOQS.worst_pair``; in fact one whose ρ̂ is 0.94 of the claim."""
     found = search_pairs(
@@ -40,12 +41,12 @@ def test_pcoqs_worst_pair_is_found_without_being_told(seed: int) -> None:
     assert worst_measurement(SEARCH.guarantee, [laws])[0].value == found.loss
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_the_pair_of_the_largest_delta_is_found(seed: int) -> None:
     """For δ(1), n = 50, the worst pair has counts at the rank: δ = 0.06414, to 1 %."""
     guarantee = ApproxDP(1.0, 0.05)
     found = search_pairs(
-        exact_loss(SEARCH, guarantee), n=50, bounds=(0.0, 1.0), evaluations=600, rng=seed
+        exact_loss(SEARCH, guarantee), n=50, bounds=(0.0, 1.0), evaluations=300, rng=seed
     )
     assert found.loss >= 0.99 * FinitePair(*SEARCH.laws(*SEARCH.worst_pair(50))).delta_at(1.0)
 

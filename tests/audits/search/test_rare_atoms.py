@@ -1,0 +1,99 @@
+"""Rare atoms where δ is claimed: found with the calls that are planned, and never where none is."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from support import blind_spots
+
+from dpcp_audit.audits.search.exact_pairs import ScorePair
+from dpcp_audit.audits.search.rare_atoms import promise_of_atoms, shows_atoms
+from dpcp_audit.audits.search.score_pairs import ScorePairs
+from dpcp_audit.checks import Context
+from dpcp_audit.frontends.function_checks import spec_of
+from dpcp_audit.frontends.planning import plan_here
+from dpcp_audit.guarantees import ZCDP, ApproxDP, PureDP
+from dpcp_audit.results import Verdict
+from dpcp_audit.target_checks.target_rows import TargetPrivacy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpcp_audit.audits.search.pair_space import Candidate
+
+CLAIM = ApproxDP(1.0, 1e-5)
+LEVEL = 2.25e-5
+"""That of one of two tests of a session of pytest."""
+STUDIED = pytest.mark.study
+TWINS = [
+    pytest.param(blind_spots.the_rare_largest, id="largest"),
+    pytest.param(blind_spots.the_rare_smallest, id="smallest", marks=STUDIED),
+]
+
+
+def verdict(twins: Callable[[bool], Any], seed: int, *, correct: bool) -> Verdict:
+    given = {"vectorised": True, "trace": False, "n": [100]}
+    spec = plan_here(spec_of(twins(correct), (CLAIM,), given, file=None))
+    assert spec.calls(CLAIM) == 2**18
+    audit = TargetPrivacy(spec=spec, guarantee=CLAIM)
+    return audit(Context(seed=seed, name="rare", significance=LEVEL)).verdict
+
+
+@pytest.mark.known_bad
+@pytest.mark.parametrize("twins", TWINS)
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=STUDIED) for seed in range(1, 5))])
+def test_a_delta_of_a_thousandth_is_refuted_at_defaults(
+    twins: Callable[[bool], Any], seed: int
+) -> None:
+    assert verdict(twins, seed, correct=False) is Verdict.REFUTED
+
+
+@pytest.mark.known_bad
+@pytest.mark.statistical
+def test_its_correct_twin_is_not_refuted() -> None:
+    """False alarm at most 2.25e-5."""
+    assert verdict(blind_spots.the_rare_largest, 0, correct=True) is Verdict.CONSISTENT
+
+
+def outputs_with(hits: tuple[int, int]) -> list[np.ndarray]:
+    """Return 2,000 outputs of either input; so many of them are 0.25, and 0.75."""
+    first, second = np.random.default_rng(0).normal(size=(2, 2000))
+    first[: hits[0]], second[: hits[1]] = 0.25, 0.75
+    return [first, second]
+
+
+@pytest.mark.parametrize("hits", [(4, 0), (0, 4), (3, 3)])
+def test_values_of_one_input_alone_come_before_all_else(hits: tuple[int, int]) -> None:
+    assert promise_of_atoms(CLAIM, *outputs_with(hits)) > 1
+
+
+def test_values_that_both_inputs_have_or_many_show_nothing() -> None:
+    shared = outputs_with((5, 0))
+    shared[1][0] = 0.25
+    rounded = [x.round(2) for x in outputs_with((0, 0))]
+    for outputs in (outputs_with((3, 0)), outputs_with((1, 1)), shared, rounded):
+        assert math.isinf(promise_of_atoms(CLAIM, *outputs))
+
+
+def test_nothing_is_promised_where_no_delta_is_claimed_or_of_vectors() -> None:
+    outputs = outputs_with((9, 9))
+    assert math.isinf(promise_of_atoms(PureDP(1.0), *outputs))
+    assert math.isinf(promise_of_atoms(ZCDP(1.0), *outputs))
+    assert math.isinf(promise_of_atoms(CLAIM, *(x[:, None] for x in outputs)))
+
+
+def test_pairs_of_one_outlier_are_watched() -> None:
+    def candidate(*counts: int) -> Candidate:
+        pair = ScorePair(
+            positions=np.arange(len(counts)) / 10,
+            counts=np.array(counts),
+            source=0.0,
+            target=1.0,
+        )
+        return ScorePairs().candidate(pair, "")
+
+    assert shows_atoms(candidate(99))
+    assert not shows_atoms(candidate(49, 50))
