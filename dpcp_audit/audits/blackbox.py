@@ -134,7 +134,7 @@ class BlackBoxPrivacy:
         stages: list[Stage] = []
         stopped = ""
         try:
-            for budget, significance in self._plan(draws, unprobed(context.significance)):
+            for budget, significance in self._plan(draws, context):
                 stages.append(self._stage(race, len(stages) + 1, budget, significance))
                 if stages[-1].judgement.refuted:
                     break
@@ -169,16 +169,9 @@ class BlackBoxPrivacy:
         inputs = self.pairs.n_values if isinstance(self.pairs, ValuePairs) else None
         return Twin(guarantee=self.guarantee, inputs=inputs, detect=self.detect)
 
-    def _plan(self, draws: int, significance: float) -> list[tuple[int, float]]:
-        """Return each stage's outputs and significance."""
+    def _plan(self, draws: int, context: Context) -> list[tuple[int, float]]:
         growth = _WITH_DELTA if claims_delta(self.guarantee) else _DOUBLED
-        usable = round((1 - _SHRUNK) * draws)
-        stages = math.log((growth - 1) * usable / _FIRST_STAGE + 1, growth)
-        count = min(_MOST_STAGES, max(1, int(stages)))
-        whole = (1 - _SHRUNK - _BOUNDED) * significance
-        early = whole / 2 / (count - 1) if count > 1 else 0.0
-        shares = [early] * (count - 1) + [whole - early * (count - 1)]
-        return list(zip(halves(usable, count, growth), shares, strict=True))
+        return _plan(draws, unprobed(context.significance), growth)
 
     def _stage(self, race: PairRace, number: int, budget: int, significance: float) -> Stage:
         stop = race.bank.spent + budget
@@ -377,6 +370,17 @@ def confirm(
         witness=witness | {"seed": context.seed, "n_samples": size},
         note=judgement.note,
     )
+
+
+def _plan(draws: int, significance: float, growth: int) -> list[tuple[int, float]]:
+    """Return each stage's outputs and significance."""
+    usable = round((1 - _SHRUNK) * draws)
+    stages = math.log((growth - 1) * usable / _FIRST_STAGE + 1, growth)
+    count = min(_MOST_STAGES, max(1, int(stages)))
+    whole = (1 - _SHRUNK - _BOUNDED) * significance
+    early = whole / 2 / (count - 1) if count > 1 else 0.0
+    shares = [early] * (count - 1) + [whole - early * (count - 1)]
+    return list(zip(halves(usable, count, growth), shares, strict=True))
 
 
 def _searched(budget: int) -> int:
