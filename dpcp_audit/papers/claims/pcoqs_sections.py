@@ -155,6 +155,24 @@ def _algorithm() -> tuple[_Case, ...]:
 def _remarks() -> tuple[_Case, ...]:
     return (
         (
+            "pcoqs.remark-1[budget]",
+            "Remark 1",
+            _PAPER,
+            _PROVED,
+            (
+                "With a bound b that is released at ρ_b, “the total privacy cost then becomes "
+                "ρ_total = ρ + ρ_b”."
+            ),
+            "ρ_total = ρ + ρ_b",
+            Heading.SEARCH_PRIVACY,
+            {"rho": 0.5, "rho_bound": 0.05},
+            partial(
+                pcoqs_sentences.private_bound_budget,
+                PCOQS(alpha=0.01, rho=0.05, bounds=(0.0, 1e3), resolution=1e-3),
+                _DEFAULT,
+            ),
+        ),
+        (
             "pcoqs.remark-2[resolution=any]",
             "Remark 2",
             _READING,

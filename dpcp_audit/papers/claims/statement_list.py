@@ -76,4 +76,5 @@ def listed_statements() -> tuple[ListedStatement, ...]:
 
 
 def _statement(entry: dict[str, Any]) -> ListedStatement:
-    return ListedStatement(**(entry | {"rows": tuple(entry.get("rows", ()))}))
+    given: dict[str, Any] = entry | {"rows": tuple(entry.get("rows", ()))}
+    return ListedStatement(**given)

@@ -18,7 +18,7 @@ from dpcp_audit.mechanisms.randomized_response import BinaryRandomizedResponse
 from dpcp_audit.papers.computations.proof_steps import Point, identity, largest_difference
 from dpcp_audit.proofs import ProofMethod
 from dpcp_audit.quantities import Quantity
-from dpcp_audit.stats.enclosures import at_most, decimal
+from dpcp_audit.stats.enclosures import at_most, decimal, ends, exact
 from dpcp_audit.theorems.admissible import likely_crowd
 from dpcp_audit.theorems.pcoqs_coverage import noise_rank_error
 
@@ -73,6 +73,38 @@ def _composed_exponent(at: Point) -> int:
 def _added_exponents(at: Point) -> int:
     order, first, second = at
     return order * first**2 + order * second**2
+
+
+def private_bound_budget(bound: PCOQS, quantile: PCOQS) -> Computation:
+    """Compute what a private bound b and then a search below it spend together (Remark 1).
+
+    The bound is a high quantile, found on public ``bounds`` by the same search; scores above it
+    are truncated to it, and the second search runs on [a, b].
+    """
+    spent = [each.rounds / (2 * exact(each.noise_scale) ** 2) for each in (bound, quantile)]
+    claimed = exact(bound.rho) + exact(quantile.rho)
+    found = Computation(
+        quantity=Quantity.RHO,
+        detail="of both searches, from above",
+        value=ends(spent[0] + spent[1])[1],
+        claimed=ends(claimed)[0],
+        witness={
+            "rho": quantile.rho,
+            "rho_bound": bound.rho,
+            "rounds": [bound.rounds, quantile.rounds],
+        },
+        note="Only the budget is tested; what truncation costs depends on the scores.",
+    )
+    return found.between(
+        at_most("N_b/(2σ_b²) + N/(2σ²) ≤ ρ_b + ρ", spent[0] + spent[1], claimed),
+        method=ProofMethod.ARGUMENT,
+        argument=(
+            "Given b, truncating scores moves no more than one of them between neighbours, so that "
+            "the second search is ρ-zCDP whatever b was released; divergences of adaptive releases "
+            "add up. N/(2σ²) bounds what each search spends."
+        ),
+        parameters={"rho": quantile.rho, "rho_bound": bound.rho},
+    )
 
 
 def pure_to_zcdp(epsilons: Sequence[float]) -> Computation:

@@ -50,6 +50,24 @@ def test_the_response_divergence_is_that_of_its_laws(epsilon: float) -> None:
         assert found == pytest.approx(math.log(summed) / (order - 1))
 
 
+def test_a_private_bound_spends_what_its_noise_says() -> None:
+    bound = PCOQS(alpha=0.01, rho=0.05, bounds=(0.0, 1e3), resolution=1e-3)
+    found = pcoqs_sentences.private_bound_budget(bound, MECHANISM)
+    orders = (1.001, 2.0, 1e4)
+    spent = max(sum(m.renyi_supremum(a) for m in (bound, MECHANISM)) / a for a in orders)
+    assert 0.999 * 0.55 < spent <= found.value <= 0.55 * (1 + 1e-12)
+
+
+@pytest.mark.known_bad
+def test_a_bound_with_less_noise_is_not_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = PCOQS.noise_scale.fget
+    assert original is not None
+    monkeypatch.setattr(PCOQS, "noise_scale", property(lambda self: original(self) * 0.99))
+    bound = PCOQS(alpha=0.01, rho=0.05, bounds=(0.0, 1e3), resolution=1e-3)
+    found = pcoqs_sentences.private_bound_budget(bound, MECHANISM)
+    assert found.verdict is Verdict.REFUTED
+
+
 @pytest.mark.known_bad
 def test_half_of_what_pure_dp_implies_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
     original = pcoqs_sentences._response_divergence

@@ -39,12 +39,23 @@ def test_a_private_network_is_less_accurate_and_has_larger_sets() -> None:
         assert value(found[f"{plain}, {method}", "coverage"]) == pytest.approx(0.9, abs=0.05)
 
 
+def test_imagenet_is_computed_from_the_pool_that_is_given_at_every_budget() -> None:
+    found = cells("pcoqs-figure-2")
+    name = experiments.DIGITS[0]().name
+    assert len(found) == 6 * (1 + 3 * 3)
+    for epsilon in ("0.1", "10"):
+        covered = value(found[f"{name}, ε = {epsilon}, P-COQS", "coverage"])
+        assert covered == pytest.approx(0.9, abs=0.02)
+    exponq = [value(found[f"{name}, ε = {e}, ExponQ", "size"]) for e in ("0.1", "10")]
+    assert exponq[0] > exponq[1]
+
+
 def test_sizes_and_singletons_are_those_of_the_sets(monkeypatch) -> None:
     (build,) = experiments.DIGITS
     pool = build()
     monkeypatch.setattr(
         "dpcp_audit.papers.reproduce.pcoqs_networks._thresholds",
-        lambda *_: np.array([0.3, 0.9]),
+        lambda *_, **__: np.array([0.3, 0.9]),
     )
     found = {(cell.row, cell.column): cell for cell in _pool_cells(pool, 100, INPUTS)}
     sizes = np.array([prediction_sets(hps(pool.probabilities), q).sum(axis=1) for q in (0.3, 0.9)])
