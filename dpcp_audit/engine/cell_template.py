@@ -23,7 +23,7 @@ import warnings
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from dpcp_audit.engine import messages, worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import TextIO
 
 FORKS = sys.platform == "linux"
 _ROOMS = ("dpcp_audit.frontends", "dpcp_audit.reports")
@@ -103,7 +104,8 @@ class CellTemplate:
 
     def _fork(self, theirs: socket.socket) -> Callable[[], object]:
         for stream in (sys.stdout, sys.stderr):
-            stream.flush()
+            if cast("TextIO | None", stream) is not None:  # it may be closed
+                stream.flush()
         _import(worker.NEEDED)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # linear algebra's threads stay
@@ -226,10 +228,8 @@ def _import(modules: Sequence[str]) -> None:
 def _serve(requests: socket.socket) -> NoReturn:
     with contextlib.suppress(OSError):
         os.setsid()  # no Ctrl-C of the user's reaches it
-    nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1):
-        os.dup2(nothing, stream)
-    os.close(nothing)
+        _become(os.open(os.devnull, os.O_RDWR), stream)
     warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside linear algebra's threads
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -269,8 +269,7 @@ def _ended(verb: str, pid: int) -> int:
 def _become_cell(descriptors: Sequence[int], template: int) -> None:
     """Run tasks; what a fresh interpreter would not share with others is made anew."""
     for place, descriptor in enumerate(descriptors):
-        os.dup2(descriptor, place)
-        os.close(descriptor)
+        _become(descriptor, place)
     given = messages.read(0)
     if given is None:
         return
@@ -283,6 +282,13 @@ def _become_cell(descriptors: Sequence[int], template: int) -> None:
     random.seed()
     np.random.seed()  # noqa: NPY002  (the state that code under audit may draw from)
     worker.main(parent=template, memory=told["memory"])
+
+
+def _become(descriptor: int, place: int) -> None:
+    """Move a descriptor to its place, which it has already where that was closed."""
+    if descriptor != place:
+        os.dup2(descriptor, place)
+        os.close(descriptor)
 
 
 def _circumstances(memory: int | None) -> bytes:
