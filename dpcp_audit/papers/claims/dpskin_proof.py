@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.computed import Computation, Computed
 from dpcp_audit.papers.computations.proof_steps import (
+    clipped_mean_budget,
     gaussian_divergence,
     layer_sensitivity,
     loss_law,
@@ -25,6 +26,12 @@ _claim = claims_of("DP-SKIN", subject="DP-SKIN, the Gaussian mechanism")
 _TAIL: dict[str, Any] = {"shift": 1.0, "epsilon": 2.0, "order": 3.5}
 _GRADIENTS = (3, -1, -1, -1)
 _LOT = 2
+_MEAN: dict[str, Any] = {
+    "epochs": [9, 20, 10, 7],
+    "noise": 8.1,
+    "tensors": 66,
+    "delta": 1e-5,
+}
 
 
 def rows() -> list[Row]:
@@ -121,6 +128,26 @@ def rows() -> list[Row]:
             "‖Σ over layers‖ ≤ C",
             {"layers": 18},
             partial(layer_sensitivity, layers=18),
+        ),
+        (
+            "dpskin.clipping[after-averaging]",
+            "Section 3.3, Norm Clipping",
+            Standing.PRACTICE,
+            refuted,
+            (
+                "A training that clips after averaging, tensor by tensor, and adds noise of σ = 8.1 "
+                "to the mean of a batch has the ε that Chapter 4 prints for that σ."
+            ),
+            "ε = √(2·log(1.25/δ))/σ",
+            _MEAN,
+            partial(
+                clipped_mean_budget,
+                (9, 20, 10, 7),
+                noise=8.1,
+                tensors=66,
+                delta=1e-5,
+                claimed=0.59812,
+            ),
         ),
     )
     return [

@@ -12,6 +12,7 @@ from scipy.special import log_ndtr
 
 from dpcp_audit import _validate
 from dpcp_audit.computed import Computation
+from dpcp_audit.mechanisms.laws import GaussianPair
 from dpcp_audit.proofs import ProofMethod
 from dpcp_audit.quantities import Quantity
 from dpcp_audit.stats.enclosures import at_most
@@ -189,5 +190,39 @@ def layer_sensitivity(*, layers: int) -> Computation:
         note=(
             "The thesis lets C and σ differ between layers and states no privacy for it. With one "
             f"C, √{layers} times the noise is needed, or a layer's bound of C/√{layers}."
+        ),
+    )
+
+
+def clipped_mean_budget(
+    epochs: Sequence[int], *, noise: float, tensors: int, delta: float, claimed: float
+) -> Computation:
+    """Compute ε where the mean gradient of a batch is clipped to 1 and noised, from below.
+
+    A person's gradient is not bounded, and can turn the mean around: the clipped mean moves by 2
+    in a tensor, once an epoch. Gaussian releases at distance 2/σ compose to one at distance
+    2√(epochs)/σ for one tensor, and 2√(tensors·epochs)/σ where every tensor moves.
+    """
+    _validate.positive(noise=noise, claimed=claimed)
+    _validate.integer(tensors=tensors, at_least=1)
+
+    def spent(passes: int, moved: int) -> float:
+        return GaussianPair(2 * math.sqrt(moved * passes) / noise).epsilon_at(delta)
+
+    least = min(epochs)
+    one = ", ".join(f"{spent(passes, 1):.3g} ({passes} epochs)" for passes in epochs)
+    every = ", ".join(f"{spent(passes, tensors):.3g}" for passes in epochs)
+    return Computation(
+        quantity=Quantity.EPSILON,
+        at={"delta": delta},
+        detail="where one tensor of the network moves, from below",
+        value=spent(least, 1),
+        claimed=claimed,
+        upper=math.inf,
+        witness={"epochs": least, "noise": noise, "shift": 2 / noise, "tensors": 1},
+        note=(
+            f"With one tensor: {one}. With {tensors} tensors that all move: {every}. Without "
+            "per-example clipping the noise is that of a mean, not divided by the batch, and q "
+            "plays no part: the batches are slices in a fixed order."
         ),
     )

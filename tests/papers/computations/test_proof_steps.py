@@ -12,6 +12,7 @@ from support.samplers import context
 
 from dpcp_audit.papers.claims import dpskin_proof
 from dpcp_audit.papers.computations.proof_steps import (
+    clipped_mean_budget,
     gaussian_divergence,
     largest_difference,
     layer_sensitivity,
@@ -105,3 +106,23 @@ def test_layers_add_up_as_in_a_clipped_gradient() -> None:
     clipped = gradients / np.maximum(1, norms)
     assert np.linalg.norm(clipped) == pytest.approx(layer_sensitivity(layers=18).value)
     assert layer_sensitivity(layers=1).verdict is not Verdict.REFUTED
+
+
+def test_a_mean_that_is_clipped_is_turned_around_by_one_person() -> None:
+    """The distance by a batch with and without an outlier; ε by the two tails of normal laws."""
+    batch, outlier = np.full((19, 5), 0.01), np.full((1, 5), 1e6)
+    means = [np.concatenate([batch, sign * outlier]).mean(axis=0) for sign in (1, -1)]
+    clipped = [mean / max(1.0, float(np.linalg.norm(mean))) for mean in means]
+    shift = float(np.linalg.norm(clipped[0] - clipped[1])) / 8.1
+    assert shift == pytest.approx(2 / 8.1)
+    found = clipped_mean_budget((7,), noise=8.1, tensors=66, delta=1e-5, claimed=0.59812)
+    moved, epsilon = math.sqrt(7) * shift, found.value
+    tails = stats.norm.sf([epsilon / moved - moved / 2, epsilon / moved + moved / 2])
+    assert tails[0] - math.exp(epsilon) * tails[1] == pytest.approx(1e-5, rel=1e-4)
+    assert found.verdict is Verdict.REFUTED
+
+
+@pytest.mark.known_bad
+def test_enough_noise_on_a_clipped_mean_is_not_refuted() -> None:
+    found = clipped_mean_budget((9, 7), noise=60.0, tensors=1, delta=1e-5, claimed=0.59812)
+    assert found.verdict is not Verdict.REFUTED
