@@ -130,6 +130,17 @@ def bounds(value: object, *, name: str = "bounds") -> tuple[float, float]:
     return low, high
 
 
+def interval(value: object, *, name: str = "bounds") -> tuple[float, float]:
+    """Return (a, b) with a < b; either end may be infinite."""
+    try:
+        low, high = (_number(name, end) for end in value)  # type: ignore[attr-defined]
+    except (TypeError, ValueError):
+        raise _fail(name, "be a pair (a, b) of numbers", value) from None
+    if not low < high:
+        raise _fail(name, "be a pair with a < b", value)
+    return low, high
+
+
 def choice(kind: type[_E], **arguments: object) -> None:
     """Each argument must be a member of the enumeration ``kind``."""
     for name, value in arguments.items():

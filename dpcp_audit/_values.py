@@ -243,22 +243,25 @@ class Sizes(Value):
 
 
 class Pair(Value):
-    """Two numbers."""
+    """The two ends of an interval: numbers, or "none" where there is no end."""
 
     def read(self, value: object, name: str) -> tuple[float, float]:
-        """Return the two."""
+        """Return the two, infinite where there is no end."""
         if not is_sequence(value) or len(value) != 2:
             raise wrong(name, "two numbers", value)
-        low, high = (number(item, name) for item in value)
+        low, high = (
+            none if item == "none" else number(item, name)
+            for item, none in zip(value, (-math.inf, math.inf), strict=True)
+        )
         return low, high
 
     def of_words(self, words: list[str], name: str) -> object:  # noqa: ARG002
         """Return a number for each word."""
         return [number_of(word) for word in words]
 
-    def as_data(self, value: tuple[float, float]) -> list[float]:
+    def as_data(self, value: tuple[float, float]) -> list[float | str]:
         """Return a list."""
-        return list(value)
+        return ["none" if math.isinf(end) else end for end in value]
 
     def arguments(self, *, default: object) -> dict[str, Any]:  # noqa: ARG002
         """Return that it takes two words."""

@@ -17,6 +17,7 @@ from dpcp_audit.neighbours import Relation
 from dpcp_audit.target_checks.row_data import rows_for
 from dpcp_audit.target_checks.units import Unit
 from dpcp_audit.targets import Kind, Takes
+from dpcp_audit.targets.score_bounds import tried
 
 if TYPE_CHECKING:
     from dpcp_audit.audits.search.pair_space import PairSpace
@@ -33,7 +34,7 @@ def pair_space(spec: CheckSpec) -> PairSpace:
     target = spec.target
     if target.kind.takes is Takes.VALUE:
         if target.domain is None:
-            return NumberPairs(limits=target.bounds)
+            return NumberPairs(limits=tried(target.bounds))
         return ValuePairs(n_values=target.domain)
     if target.kind.takes is Takes.ROWS:
         return _row_pairs(spec)
@@ -49,7 +50,7 @@ def pair_space(spec: CheckSpec) -> PairSpace:
     settings: dict[str, Any] = {"sizes": sizes_beside(spec.n)} if spec.n else {}
     try:
         scores = ScorePairs(
-            bounds=target.bounds if of_scores else (0.0, 1.0),
+            bounds=tried(target.bounds) if of_scores else (0.0, 1.0),
             relation=Relation.SUBSTITUTION if one_label else spec.neighbours,
             alpha=spec.alpha,
             **settings,
@@ -77,13 +78,13 @@ def typical(spec: CheckSpec) -> Any:
     """Return an input of the largest size that will be tried, as the target takes it."""
     takes = spec.target.kind.takes
     if takes is Takes.VALUE:
-        return 0 if spec.target.domain is not None else spec.target.bounds[0]
+        return 0 if spec.target.domain is not None else tried(spec.target.bounds)[0]
     if takes in {Takes.ROWS, Takes.CLIENTS}:
         return pair_space(spec).candidates()[0].inputs[0]
     n = max(spec.n or (COVERAGE_SIZE,))
     grid = (np.arange(n) + 0.5) / n
     if takes is Takes.SCORES:
-        low, high = spec.target.bounds
+        low, high = tried(spec.target.bounds)
         return low + (high - low) * grid
     rest = (1 - grid) / (_CLASSES - 1)
     probabilities = np.repeat(rest[:, None], _CLASSES, axis=1)

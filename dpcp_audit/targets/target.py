@@ -306,4 +306,4 @@ def require_setting(
         )
     if domain is not None:
         _validate.integer(at_least=2, domain=domain)
-    return _validate.bounds(bounds)
+    return _validate.interval(bounds)

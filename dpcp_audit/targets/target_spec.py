@@ -110,7 +110,8 @@ class TargetSpec:
         default=(0.0, 1.0),
         metadata=option(
             Pair(),
-            "the interval that holds every score, or every value (default: 0 1)",
+            "the interval that holds every score, or every value; 'none' for an end that there is "
+            "not, as of residuals (default: 0 1)",
             group=Group.TARGET,
             metavar="A B",
         ),

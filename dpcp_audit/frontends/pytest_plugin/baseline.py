@@ -26,6 +26,7 @@ from dpcp_audit.reports.document import load
 from dpcp_audit.reports.findings.severity import named
 from dpcp_audit.results import Count, Evidence, EvidenceKind, Measure, Sample
 from dpcp_audit.targets import Kind
+from dpcp_audit.targets.score_bounds import tried
 from dpcp_audit.theorems.coverage import coverage_audit
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def reference(
     size = max(_FEWEST, round(_PILOT * draws))
     pair = {"likelier": witness["value"], "other": witness["neighbour"]}
     pilot = _outputs(pair, target, _named(context, "pilot"), (size, size))
-    bounds = target.bounds if target.kind is Kind.QUANTILE else None
+    bounds = tried(target.bounds) if target.kind is Kind.QUANTILE else None
     try:
         chosen = choose_event_or_moment(_NOTHING, *pilot, bounds=bounds).as_data()
     except ValueError:  # of outputs that are all alike

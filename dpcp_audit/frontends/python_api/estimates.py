@@ -34,6 +34,7 @@ from dpcp_audit.target_checks.estimate_rows import (
 )
 from dpcp_audit.target_checks.run_options import RUN_OPTIONS
 from dpcp_audit.target_checks.target_rows import row_for
+from dpcp_audit.targets.score_bounds import tried
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -279,7 +280,7 @@ def _given_pair(pair: tuple[Any, Any] | None, spec: CheckSpec) -> FixedPairs | N
     relation = Choice(Relation).read(str(spec.neighbours), "neighbours")
     value, neighbour = map(_input, pair)
     neighbours = Neighbours(relation=relation, value=value, neighbour=neighbour)
-    return FixedPairs((neighbours,), bounds=spec.target.bounds)
+    return FixedPairs((neighbours,), bounds=tried(spec.target.bounds))
 
 
 def _input(value: Any) -> Any:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from dpcp_audit.results import PlainData
 
 _HALVINGS = 200
+_FARTHEST = 1e6
 
 
 class CalibrationSource(Protocol):
@@ -70,7 +71,8 @@ class ScoreSource:
     law : Population
         Of scores on [0, 1], or on the target's own scale.
     bounds : tuple of float or None
-        The interval that [0, 1] is mapped to; None leaves the scores as the law has them.
+        The interval that [0, 1] is mapped to, whose ends may be infinite; None leaves the
+        scores as the law has them.
     """
 
     law: Population
@@ -101,6 +103,8 @@ class ScoreSource:
         if self.bounds is None or self.bounds == (0.0, 1.0):
             return scores
         low, high = self.bounds
+        if np.isinf(low) or np.isinf(high):
+            return _stretched(scores, low, high)
         inside = np.minimum(high, low + (high - low) * scores)
         return np.where(scores >= 1, high, inside)  # low + (high − low) may not be high
 
@@ -204,6 +208,22 @@ class RowSource:
         pool = self.build()
         rows = {"probabilities": pool.probabilities.tolist(), "labels": pool.labels.tolist()}
         return {"family": "rows", "name": self.label} | rows
+
+
+def _stretched(scores: FloatArray, low: float, high: float) -> FloatArray:
+    """Return scores on [0, 1] as scores without bounds: odds, whose tails are heavy.
+
+    Parameters
+    ----------
+    low, high : float
+        At least one infinite. An atom at an end of [0, 1] becomes one at ±1e6.
+    """
+    with np.errstate(divide="ignore"):
+        up = np.minimum(scores / (1 - scores), _FARTHEST)
+        down = np.minimum((1 - scores) / scores, _FARTHEST)
+    if np.isinf(low) and np.isinf(high):
+        return np.asarray(up - down)
+    return np.asarray(low + up if np.isinf(high) else high - down)
 
 
 def mapped_cdf(

@@ -23,11 +23,13 @@ import numpy as np
 from scipy.special import betaincinv
 
 from dpcp_audit import _validate
+from dpcp_audit._values import Pair
 from dpcp_audit.checks import Context
 from dpcp_audit.decisions import DETECT
 from dpcp_audit.guarantees import Coverage
 from dpcp_audit.stats.bounded_mean import MeanBets
 from dpcp_audit.targets.kinds import Kind
+from dpcp_audit.targets.score_bounds import tried
 from dpcp_audit.targets.serial_probe import require_independent
 from dpcp_audit.theorems.coverage.coverage_outcome import Report
 from dpcp_audit.theorems.coverage.trial_laws import LawCatalogue, source_from_data
@@ -129,7 +131,7 @@ class CoverageAudit:
                 f"tolerance must be 0 where the coverage is bounded from above, got "
                 f"{self.tolerance!r}"
             )
-        object.__setattr__(self, "bounds", _validate.bounds(self.bounds))
+        object.__setattr__(self, "bounds", _validate.interval(self.bounds))
         if not self.sizes:
             raise ValueError("n must not be empty, got ()")
         for n in self.sizes:
@@ -245,7 +247,7 @@ class CoverageAudit:
 
     def _spared(self, case: JudgedLaw, calls: Calls) -> float | None:
         """Return a tolerance that would restore the claim on the case's law, if rounding does."""
-        finest = _SINGLE_PRECISION * max(map(abs, self.bounds))
+        finest = _SINGLE_PRECISION * max(map(abs, tried(self.bounds)))
         if case.side.upper or self.guarantee.at_most < 1 or self.tolerance >= finest:
             return None
         calls.tolerance = finest
@@ -279,7 +281,7 @@ class CoverageAudit:
     def _setting(self) -> PlainData:
         return {
             "kind": str(self.kind),
-            "bounds": list(self.bounds),
+            "bounds": Pair().as_data(self.bounds),
             "strict": self.strict,
             "tolerance": self.tolerance,
             "guarantee": {
@@ -312,8 +314,8 @@ def confirm(
         Calls at most; five times as many as the witness took, if None.
     """
     kind = Kind(witness["kind"])
-    low, high = witness["bounds"]
-    source = source_from_data(witness["law"], kind=kind, bounds=(low, high))
+    bounds = Pair().read(witness["bounds"], "bounds")
+    source = source_from_data(witness["law"], kind=kind, bounds=bounds)
     budget = 5 * witness["calls"] + 100 if draws is None else draws
     _validate.integer(draws=budget, at_least=1)
     context = Context(seed=seed, name="confirm", significance=significance)

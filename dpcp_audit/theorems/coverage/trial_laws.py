@@ -12,6 +12,7 @@ from dpcp_audit.data.piecewise import PiecewiseConstant
 from dpcp_audit.data.pools import Classifier, Dataset, ProbabilityPool, classifier_pool
 from dpcp_audit.data.populations import Beta, Deferred, Pool
 from dpcp_audit.targets.kinds import Kind
+from dpcp_audit.targets.score_bounds import tried
 from dpcp_audit.theorems.coverage.calibration_sources import LabelledSource, RowSource, ScoreSource
 from dpcp_audit.theorems.coverage.row_laws import LawOfRows
 from dpcp_audit.theorems.search.law_space import LawSpace
@@ -70,7 +71,8 @@ class LawCatalogue:
         bounds : tuple of float
             The interval of a quantile's scores.
         """
-        finest = _ROUNDINGS * np.spacing(max(map(abs, bounds))) / (bounds[1] - bounds[0])
+        low, high = tried(bounds)
+        finest = _ROUNDINGS * np.spacing(max(abs(low), abs(high))) / (high - low)
         laws = [law for law in self._laws(level, finest) if self._admits(law)]
         if kind is Kind.QUANTILE:
             scores = [self.source(kind, law, bounds=bounds) for law in laws]

@@ -334,7 +334,7 @@ def test_power_is_that_of_split_conformals_own_rank(n, rank) -> None:
         ({"n": 0}, "n must be an integer >= 1, got 0"),
         ({"n": ()}, "n must not be empty"),
         ({"draws": 99}, "draws must be an integer >= 100, got 99"),
-        ({"bounds": (1, 0)}, "bounds must be finite with a < b"),
+        ({"bounds": (1, 0)}, "bounds must be a pair with a < b"),
         ({"guarantee": Coverage(at_least=0.0)}, "guarantee must bound the coverage"),
         ({"guarantee": Coverage(at_least=1.0)}, "guarantee must bound the coverage"),
         ({"guarantee": Coverage(at_least=0.9, confidence=0)}, "confidence must lie in"),
