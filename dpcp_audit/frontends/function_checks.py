@@ -47,6 +47,7 @@ class InProcess(TargetSpec):
             domain=self.domain,
             options=self.options,
             name=self.target.rpartition(":")[2],
+            given_as=self.given_as,
         )
 
 

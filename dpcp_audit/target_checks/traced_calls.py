@@ -10,6 +10,7 @@ import numpy as np
 from dpcp_audit.errors import UsageError
 from dpcp_audit.targets import Takes
 from dpcp_audit.targets.captured_output import Talk
+from dpcp_audit.targets.data_forms import handed_over
 from dpcp_audit.targets.function_calls import FunctionCaller
 from dpcp_audit.targets.loading import code_of
 from dpcp_audit.tracing.target_calls import TracedTarget
@@ -32,8 +33,7 @@ def traced_target(target: Target) -> TracedTarget:
     if not isinstance(caller, FunctionCaller):
         raise UsageError("a command cannot be traced: its noise is drawn in another process")
     size = {"size": 1} if caller.vectorised and target.kind.takes is not Takes.VALUE else {}
-    named = {"rng"} if caller.convention.rng else set[str]()
-    named |= {caller.convention.seed} - {""}
+    named = {caller.convention.rng, caller.convention.seed} - {""}
     many = caller.vectorised and target.kind.takes is Takes.VALUE
     several = len(target.kind.inputs) > 1
     talk = Talk()
@@ -41,12 +41,15 @@ def traced_target(target: Target) -> TracedTarget:
     def call(x: Any, *, rng: Any) -> Any:
         inputs: list[Any] = [*x] if several else [np.array([x]) if many else x]
         if target.kind.takes is Takes.CLIENTS:
-            inputs = [list(x)]
+            inputs = [tuple(x)]
+        data, by_name = caller.convention.named(
+            [handed_over(each, caller.given_as) for each in inputs]
+        )
         process = os.getpid()
         try:
             with talk.limited():
                 keywords = dict.fromkeys(named, rng)
-                return caller.function(*inputs, **keywords, **size, **caller.options)
+                return caller.function(*data, **by_name, **keywords, **size, **caller.options)
         except SystemExit as end:
             raise RuntimeError(f"it exits with {end.code!r}") from end
         finally:

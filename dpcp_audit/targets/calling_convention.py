@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
-from dataclasses import dataclass
+import sys
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.targets.kinds import Kind, RandomStyle, Takes
 from dpcp_audit.targets.target_errors import TargetError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy as np
 
-_SEEDS = ("seed", "random_state")
+_GENERATORS = ("rng", "generator")
+_SEEDS = ("seed", "random_state", "key")
 _SEED_LIMIT = 2**31
+_CALLED = {
+    "probabilities": frozenset({"probabilities", "probs", "proba", "probas", "p", "y_prob"}),
+    "labels": frozenset({"labels", "label", "y", "y_true", "targets"}),
+}
+"""What the two inputs of a calibrator are called, whatever their order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,20 +34,48 @@ class Convention:
     ----------
     style : RandomStyle
         How it takes its randomness.
-    rng : bool
-        Whether it is handed a generator, as ``rng``.
+    rng : str
+        The keyword of the generator that it is handed; empty for none.
     seed : str
         The keyword of the integer that it is handed; empty for none.
+    torch : bool
+        Whether the generator is one of PyTorch.
+    data : tuple of str
+        The keywords of its data, where they are not its first arguments in order.
     """
 
     style: RandomStyle
-    rng: bool = False
+    rng: str = ""
     seed: str = ""
+    torch: bool = False
+    data: tuple[str, ...] = ()
 
     def keywords(self, rng: np.random.Generator) -> dict[str, Any]:
         """Return the keywords that carry the randomness of one call."""
-        keywords: dict[str, Any] = {"rng": rng} if self.rng else {}
-        return keywords | ({self.seed: draw_seed(rng)} if self.seed else {})
+        keywords: dict[str, Any] = {}
+        if self.rng:
+            keywords[self.rng] = _torch_generator(draw_seed(rng)) if self.torch else rng
+        if self.seed:
+            seed = draw_seed(rng)
+            keywords[self.seed] = _jax_key(seed) if self.seed == "key" else seed
+        return keywords
+
+    def named(self, data: Sequence[Any]) -> tuple[Sequence[Any], dict[str, Any]]:
+        """Return data as the positional arguments and the keywords that carry them."""
+        if not self.data:
+            return data, {}
+        return (), dict(zip(self.data, data, strict=True))
+
+
+def _torch_generator(seed: int) -> Any:
+    torch: Any = importlib.import_module("torch")
+    return torch.Generator().manual_seed(seed)
+
+
+def _jax_key(seed: int) -> Any:
+    """Return JAX's key of a seed where the target has loaded JAX, else the seed."""
+    jax: Any = sys.modules.get("jax")
+    return seed if jax is None else jax.random.PRNGKey(seed)
 
 
 def draw_seed(rng: np.random.Generator) -> int:
@@ -55,12 +91,15 @@ def convention(
     vectorised: bool,
     style: RandomStyle | None,
     options: Mapping[str, Any],
+    tensors: bool = False,
 ) -> Convention:
     """Read a signature, and make sure that the function can be called.
 
-    Without a style, a keyword ``rng`` says GENERATOR, ``seed`` (or ``random_state``) SEED, and
-    neither GLOBAL. A required ``rng`` or ``seed`` is handed over whatever the style. Of a
-    function of C code that has no signature, nothing is known before it is called.
+    Without a style, a keyword ``rng`` (or ``generator``) says GENERATOR, ``seed`` (or
+    ``random_state``, or a required ``key``) SEED, and neither GLOBAL. With ``tensors``, or where
+    the annotation says so, the generator is PyTorch's. A required ``rng`` or ``seed`` is handed
+    over whatever the style. Of a function of C code that has no signature, nothing is known
+    before it is called.
 
     Raises
     ------
@@ -72,16 +111,22 @@ def convention(
     except (TypeError, ValueError):
         seed = "seed" if style is RandomStyle.SEED else ""
         return Convention(
-            style=style or RandomStyle.GLOBAL, rng=style is RandomStyle.GENERATOR, seed=seed
+            style=style or RandomStyle.GLOBAL,
+            rng="rng" * (style is RandomStyle.GENERATOR),
+            seed=seed,
         )
-    accepted = _keywords(signature, data=len(kind.inputs))
+    carry = _carriers(signature, kind)
+    accepted = _keywords(signature, carry)
     found = _read(accepted, style)
+    torch = tensors or "torch" in str(getattr(accepted.get(found.rng), "annotation", ""))
+    found = replace(found, torch=torch, data=_in_order(signature, carry, kind))
     keywords = dict(options)
-    keywords |= {"rng": None} if found.rng else {}
+    keywords |= {found.rng: None} if found.rng else {}
     keywords |= {found.seed: 0} if found.seed else {}
     keywords |= {"size": 1} if vectorised and kind.takes is not Takes.VALUE else {}
     try:
-        signature.bind(*kind.inputs, **keywords)
+        positional, named = found.named(kind.inputs)
+        signature.bind(*positional, **named, **keywords)
     except TypeError as error:
         shown = ", ".join([*kind.inputs, *(f"{key}=…" for key in keywords)])
         raise TargetError(
@@ -91,23 +136,44 @@ def convention(
     return found
 
 
-def _keywords(signature: inspect.Signature, *, data: int) -> dict[str, inspect.Parameter]:
-    """Return the parameters that can be given by keyword, but for those that carry data."""
+def _carriers(signature: inspect.Signature, kind: Kind) -> list[str]:
+    """Return the parameters that carry data: the first that are not of randomness."""
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    others = {*_GENERATORS, *_SEEDS, "size"} - {"key"}
+    names = [p.name for p in signature.parameters.values() if p.kind in positional]
+    return [name for name in names if name not in others][: len(kind.inputs)]
+
+
+def _in_order(signature: inspect.Signature, carry: list[str], kind: Kind) -> tuple[str, ...]:
+    """Return the parameters of the data in the kind's order; none where that is their own."""
+    known = [
+        next((name for name in carry if name in _CALLED.get(each, ())), "") for each in kind.inputs
+    ]
+    told = all(known) and len(set(known)) == len(kind.inputs)
+    order = known if told else carry
+    plain = order == list(signature.parameters)[: len(order)] or len(order) < len(kind.inputs)
+    return () if plain else tuple(order)
+
+
+def _keywords(signature: inspect.Signature, carry: list[str]) -> dict[str, inspect.Parameter]:
+    """Return the parameters that can be given by keyword, but for those that carry data."""
     parameters = list(signature.parameters.values())
-    carry = [p.name for p in parameters if p.kind in positional][:data]
     named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     return {p.name: p for p in parameters if p.kind in named and p.name not in carry}
 
 
 def _read(accepted: Mapping[str, inspect.Parameter], style: RandomStyle | None) -> Convention:
-    seed = next((name for name in _SEEDS if name in accepted), "")
+    seeds = [name for name in _SEEDS if name in accepted]
+    seed = next((name for name in seeds if name != "key" or _required(accepted, name)), "")
+    rng = next((name for name in _GENERATORS if name in accepted), "")
     if style is None:
         style = RandomStyle.SEED if seed else RandomStyle.GLOBAL
-        style = RandomStyle.GENERATOR if "rng" in accepted else style
+        style = RandomStyle.GENERATOR if rng else style
     return Convention(
         style=style,
-        rng=style is RandomStyle.GENERATOR or _required(accepted, "rng"),
+        rng=(rng or _GENERATORS[0])
+        if style is RandomStyle.GENERATOR
+        else rng * _required(accepted, rng),
         seed=(seed or _SEEDS[0]) if style is RandomStyle.SEED else seed * _required(accepted, seed),
     )
 

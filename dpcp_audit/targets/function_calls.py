@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpcp_audit._types import is_array
 from dpcp_audit.targets import answers
 from dpcp_audit.targets.captured_output import Talk
+from dpcp_audit.targets.data_forms import DataForm, handed_over
 from dpcp_audit.targets.fixed_seeds import fixed_seed
 from dpcp_audit.targets.global_state import seeded
 from dpcp_audit.targets.kinds import Kind, RandomStyle, Takes
@@ -41,6 +42,7 @@ class FunctionCaller:
     convention: Convention
     vectorised: bool = False
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    given_as: DataForm = DataForm.ARRAY
     _talk: Talk = field(default_factory=Talk, init=False, repr=False, compare=False)
 
     def outputs(
@@ -100,10 +102,11 @@ class FunctionCaller:
     def _call(
         self, inputs: tuple[Any, ...], rng: np.random.Generator, keywords: Mapping[str, int]
     ) -> Any:
-        data = [_copied(x) for x in inputs]
+        data, named = self.convention.named([handed_over(x, self.given_as) for x in inputs])
         process = os.getpid()
         try:
-            return self.function(*data, **self.convention.keywords(rng), **keywords, **self.options)
+            random = self.convention.keywords(rng)
+            return self.function(*data, **named, **random, **keywords, **self.options)
         except (Exception, SystemExit) as error:
             code = code_of(self.function)
             what = raised(error, file=None if code is None else code.co_filename)
@@ -126,13 +129,6 @@ class FunctionCaller:
 
     def _wrong(self, error: Exception, inputs: tuple[Any, ...]) -> TargetError:
         return TargetUnusableError(f"{self.name} {error}; on {describe(self.kind, inputs)}")
-
-
-def _copied(x: Any) -> Any:
-    """Return a copy of an array, or a list of copies of several; other values as they are."""
-    if isinstance(x, tuple):
-        return [each.copy() for each in cast("tuple[np.ndarray, ...]", x)]
-    return x.copy() if is_array(x) else x
 
 
 def describe(kind: Kind, inputs: tuple[Any, ...]) -> str:

@@ -12,6 +12,7 @@ from dpcp_audit import _validate
 from dpcp_audit.results import SourceLocation
 from dpcp_audit.targets import answers
 from dpcp_audit.targets.calling_convention import convention
+from dpcp_audit.targets.data_forms import DataForm
 from dpcp_audit.targets.degenerate import Randomness
 from dpcp_audit.targets.fitted_objects import as_function
 from dpcp_audit.targets.function_calls import FunctionCaller
@@ -104,6 +105,7 @@ class Target:
         domain: int | None = None,
         options: Mapping[str, Any] | None = None,
         name: str | None = None,
+        given_as: DataForm = DataForm.ARRAY,
     ) -> Self:
         """Return a Python function as a target; the arguments are those of ``TargetSpec``.
 
@@ -121,7 +123,13 @@ class Target:
         require_function(function, called)
         settings: Mapping[str, Any] = {} if options is None else dict(options)
         found = convention(
-            function, name=called, kind=kind, vectorised=vectorised, style=rng, options=settings
+            function,
+            name=called,
+            kind=kind,
+            vectorised=vectorised,
+            style=rng,
+            options=settings,
+            tensors=given_as is DataForm.TENSOR,
         )
         code = code_of(function)
         return cls(
@@ -138,6 +146,7 @@ class Target:
                 convention=found,
                 vectorised=vectorised,
                 options=settings,
+                given_as=given_as,
             ),
         )
 

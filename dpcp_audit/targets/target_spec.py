@@ -13,6 +13,7 @@ from dpcp_audit._values import Choice, Duration, Flag, KeywordTable, Pair, Text,
 from dpcp_audit.options import Group, option
 from dpcp_audit.results import SourceLocation
 from dpcp_audit.targets.command_calls import CommandCaller
+from dpcp_audit.targets.data_forms import DataForm
 from dpcp_audit.targets.degenerate import Randomness
 from dpcp_audit.targets.kinds import Kind, RandomStyle, Takes, kinds_that
 from dpcp_audit.targets.loading import load, split
@@ -52,6 +53,8 @@ class TargetSpec:
         Of a quantile: the interval in which its scores lie.
     domain : int or None
         Of a randomizer: the number K of values.
+    given_as : DataForm
+        What a function's data are handed over as.
     options : mapping
         Keyword arguments of every call, or ``options`` of every request: plain data.
     call_seconds : float
@@ -127,6 +130,17 @@ class TargetSpec:
             kinds=(*kinds_that(take=Takes.VALUE), Kind.PREDICTOR),
         ),
     )
+    given_as: DataForm = field(
+        default=DataForm.ARRAY,
+        metadata=option(
+            Choice(DataForm),
+            "what the data are handed over as: array (default), list, frame (pandas) or tensor "
+            "(PyTorch)",
+            group=Group.TARGET,
+            metavar="FORM",
+            flag="--as",
+        ),
+    )
     options: Mapping[str, Any] = field(
         default_factory=dict[str, Any],
         metadata=option(
@@ -181,6 +195,7 @@ class TargetSpec:
             domain=self.domain,
             options=self.options,
             name=self.target,
+            given_as=self.given_as,
         )
 
     def as_data(self) -> dict[str, Any]:
@@ -192,6 +207,8 @@ class TargetSpec:
             raise ValueError(f"command must be a program and its arguments, got {self.command!r}")
         if self.rng not in _COMMAND_RANDOMNESS:
             raise ValueError("rng must be seed, global or none for a command: it is sent seeds")
+        if self.given_as is not DataForm.ARRAY:
+            raise ValueError("given_as is said of functions: a command is sent JSON")
         if self.vectorised:
             raise ValueError("vectorised is said of functions: a command is always sent a 'size'")
 
