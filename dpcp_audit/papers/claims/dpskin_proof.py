@@ -135,8 +135,8 @@ def rows() -> list[Row]:
             Standing.PRACTICE,
             refuted,
             (
-                "A training that clips after averaging, tensor by tensor, and adds noise of σ = 8.1 "
-                "to the mean of a batch has the ε that Chapter 4 prints for that σ."
+                "A training that clips after averaging, tensor by tensor, and adds noise of "
+                "σ = 8.1 to the mean of a batch has the ε that Chapter 4 prints for that σ."
             ),
             "ε = √(2·log(1.25/δ))/σ",
             _MEAN,
