@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from dpcp_audit.tracing.noise_laws import NoiseLaw
     from dpcp_audit.tracing.trace_errors import Line
 
+SLACK = 1e-9
+"""Relative rounding of a value that lies at the end of what earlier bits leave."""
 _LATTICE = 1e-9
 """How far a discrete draw may seem to be from a whole number, by rounding."""
 

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from dpcp_audit.tracing.draws import Ordering
-from dpcp_audit.tracing.noise_laws import GUMBEL, NORMAL, UNIFORM
+from dpcp_audit.tracing.noise_laws import GUMBEL, NORMAL, UNIFORM, log_difference
 from dpcp_audit.tracing.trace_errors import NeedsValuesError
 
 if TYPE_CHECKING:
@@ -29,14 +29,18 @@ if TYPE_CHECKING:
 LOST = -math.inf
 """The log-probability of what cannot happen."""
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
-_AROUND = np.array([-32, -16, -8, -4, -2, -1, 0, 1, 2, 4, 8, 16, 32], dtype=np.float64)
+AROUND = np.array([-32, -16, -8, -4, -2, -1, 0, 1, 2, 4, 8, 16, 32], dtype=np.float64)
 _STEPS = np.array([0.5, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512])
+Way = tuple[float, float, float, Ordering]
+"""A comparison with 0 of offset + a·U + b·Z: offset, a, b, and how."""
 AGREE = 1e-9
 """How far two quadratures may be apart, which is taken for the error of either."""
 _HALVINGS = 4
 _MOST_CELLS = 3_000_000
 _MOST_VALUES = 200_000
-_TAIL = 1e-3
+_APART = Ordering.NOT_EQUAL
+_TAIL = 0.25
+"""The shortest panel, in the shortest of the lengths that the densities change over."""
 _FEWEST_ULPS = 64
 _LATTICE = 1e-9
 
@@ -68,7 +72,7 @@ def component_log_probability(bits: Sequence[JoinedBit]) -> tuple[NoiseDraw, flo
         return _normal_sum(bits[0])
     if any(len(bit.terms) > 2 for bit in bits):
         raise NeedsValuesError("more than two draws are compared", bits[0].terms[0][0].line)
-    common = [draw for draw in draws if all(draw in dict(bit.terms) for bit in bits)]
+    common = [draw for draw in draws if _is_common(draw, bits)]
     if not common:
         raise NeedsValuesError("no draw is shared by all comparisons", next(iter(draws)).line)
     root = min(common, key=_index)
@@ -82,12 +86,21 @@ def component_log_probability(bits: Sequence[JoinedBit]) -> tuple[NoiseDraw, flo
     return root, _summed(root, leaves) if law.discrete else _integrated(root, leaves)
 
 
+def share_a_draw(bits: Sequence[JoinedBit]) -> bool:
+    """Tell whether one draw stands in all comparisons."""
+    return any(_is_common(draw, bits) for draw, _ in bits[0].terms)
+
+
+def _is_common(draw: NoiseDraw, bits: Sequence[JoinedBit]) -> bool:
+    return all(any(draw is each for each, _ in bit.terms) for bit in bits)
+
+
 def _index(draw: NoiseDraw) -> int:
     return draw.index
 
 
-Leaves = dict["NoiseDraw", list[tuple[float, float, float, Ordering]]]
-"""Of each other draw its comparisons: offset, the root's coefficient, its own, and how."""
+Leaves = dict["NoiseDraw", list[Way]]
+"""Of each other draw its comparisons with the root."""
 
 
 def _leaves(root: NoiseDraw, bits: Sequence[JoinedBit]) -> Leaves:
@@ -137,35 +150,62 @@ def _given(root_values: FloatArray, leaves: Leaves) -> FloatArray:
     """Return the log-probability of all comparisons given the root's Z, of its shape."""
     total = np.zeros_like(root_values)
     for leaf, ways in leaves.items():
-        total += _leaf_given(root_values, leaf, ways)
+        total += leaf_given(root_values, leaf, ways)
     return total
 
 
-def _leaf_given(
-    u: FloatArray, leaf: NoiseDraw, ways: Sequence[tuple[float, float, float, Ordering]]
-) -> FloatArray:
+def leaf_given(u: FloatArray, leaf: NoiseDraw, ways: Sequence[Way]) -> FloatArray:
+    """Return the log-probability of a draw's comparisons with U, of the shape of u."""
     law = leaf.law
     if law is None or leaf.region.excluded:
         raise NeedsValuesError("a draw was compared for equality and then joined", leaf.line)
+    low, high, equal = bounds_of(u, leaf, [way for way in ways if way[3] is not _APART])
+    if equal is not None:
+        return _leaf_at(law, *equal, low, high)
+    found = law.log_interval(low, high)
+    apart = [way for way in ways if way[3] is _APART]
+    if apart:
+        found = log_difference(found, _leaf_apart(u, leaf, apart, low, high))
+    return found
+
+
+def _leaf_apart(
+    u: FloatArray, leaf: NoiseDraw, ways: Sequence[Way], low: FloatArray, high: FloatArray
+) -> FloatArray:
+    """Return the log-probability of the one value that a discrete Z does not have."""
+    if len(ways) > 1 or leaf.law is None or not leaf.law.discrete:
+        raise NeedsValuesError("a draw was compared for equality more than once", leaf.line)
+    ((offset, own, coefficient, _),) = ways
+    return _leaf_at(leaf.law, -(offset + own * u) / coefficient, coefficient, low, high)
+
+
+def bounds_of(
+    u: FloatArray, leaf: NoiseDraw, ways: Sequence[Way]
+) -> tuple[FloatArray, FloatArray, tuple[FloatArray, float] | None]:
+    """Return the ends that comparisons with U leave of Z, and Z itself where it is known.
+
+    With Z comes its coefficient.
+    """
     low, high = np.full_like(u, leaf.region.low), np.full_like(u, leaf.region.high)
+    discrete = leaf.law is not None and leaf.law.discrete
     for offset, own, coefficient, how in ways:
         bound = -(offset + own * u) / coefficient
         found = how if coefficient > 0 else how.mirrored
         if found is Ordering.EQUAL:
-            return _leaf_at(law, bound, coefficient, low, high)
+            return low, high, (bound, coefficient)
         if found is Ordering.NOT_EQUAL:
-            raise NeedsValuesError("two discrete draws were compared for equality", leaf.line)
+            raise NeedsValuesError("draws in a tree were compared for equality", leaf.line)
         if found in {Ordering.LESS, Ordering.LESS_EQUAL}:
-            high = np.minimum(high, _end(bound, law, strict=found is Ordering.LESS))
+            strict = found is Ordering.LESS
+            high = np.minimum(high, _end(bound, strict=strict) if discrete else bound)
         else:
-            low = np.maximum(low, -_end(-bound, law, strict=found is Ordering.GREATER))
-    return law.log_interval(low, high)
+            strict = found is Ordering.GREATER
+            low = np.maximum(low, -_end(-bound, strict=strict) if discrete else bound)
+    return low, high, None
 
 
-def _end(bound: FloatArray, law: NoiseLaw, *, strict: bool) -> FloatArray:
-    """Return the largest value below a bound, or at most it; of a continuous law the bound."""
-    if not law.discrete:
-        return bound
+def _end(bound: FloatArray, *, strict: bool) -> FloatArray:
+    """Return the largest whole number below a bound, or at most it."""
     whole = np.round(bound)
     on = np.abs(bound - whole) <= _LATTICE
     return np.where(on, whole - strict, np.floor(bound))
@@ -221,17 +261,8 @@ def _over_panels(law: NoiseLaw, edges: FloatArray, leaves: Leaves) -> float:
 
 
 def _edges(law: NoiseLaw, region: DrawRegion, leaves: Leaves) -> FloatArray:
-    """Return panels that resolve the law of the root and the turns of the others' laws.
-
-    Where a density jumps or has a corner a panel ends, however near the next: halving alone
-    does not see a jump inside of a panel.
-    """
-    low, high = max(region.low, law.reach[0]), min(region.high, law.reach[1])
-    if not low < high:
-        raise NeedsValuesError("a draw has no room left", next(iter(leaves)).line)
-    steps = law.spread * np.concatenate([-_STEPS[::-1], [0.0], _STEPS])
-    marks = [steps, low + steps, high + steps]
-    turns = [low, high, 0.0]
+    """Return panels that resolve the law of the root and the turns of the others' laws."""
+    turns, marks = [0.0], [np.zeros(1)]
     finest = law.spread
     for leaf, ways in leaves.items():
         width = leaf.law.spread if leaf.law is not None else 1.0
@@ -239,17 +270,37 @@ def _edges(law: NoiseLaw, region: DrawRegion, leaves: Leaves) -> FloatArray:
             scale = width * abs(coefficient / own)
             finest = min(finest, scale)
             ends = [e for e in (leaf.region.low, leaf.region.high) if math.isfinite(e)]
-            found = [-(offset + coefficient * z) / own for z in (0.0, *_corners(leaf.law), *ends)]
+            found = [-(offset + coefficient * z) / own for z in (0.0, *corners(leaf.law), *ends)]
             turns += found
-            marks += [turn + scale * _AROUND for turn in found]
-    kept = np.unique(np.clip(turns, low, high))
-    edges = np.unique(np.clip(np.concatenate(marks), low, high))
+            marks += [turn + scale * AROUND for turn in found]
+    return panel_edges(law, region, np.array(turns), np.concatenate(marks), finest)
+
+
+def panel_edges(
+    law: NoiseLaw, region: DrawRegion, turns: FloatArray, marks: FloatArray, finest: float
+) -> FloatArray:
+    """Return panels of a law's region, that end at turns and about at marks.
+
+    Where a density jumps or has a corner a panel ends, however near the next: halving alone
+    does not see a jump inside of a panel.
+
+    Raises
+    ------
+    NeedsValuesError
+        If the region has no length.
+    """
+    low, high = max(region.low, law.reach[0]), min(region.high, law.reach[1])
+    if not low < high:
+        raise NeedsValuesError("a draw has no room left", ("", 0))
+    steps = law.spread * np.concatenate([-_STEPS[::-1], [0.0], _STEPS])
+    kept = np.unique(np.clip([*turns, low, high], low, high))
+    edges = np.unique(np.clip(np.concatenate([marks, steps, low + steps, high + steps]), low, high))
     apart = np.diff(edges, prepend=-np.inf) > _TAIL * finest
     edges = np.union1d(kept, edges[apart])
     apart = np.diff(edges, prepend=-np.inf) > _FEWEST_ULPS * np.spacing(np.abs(edges))
     return np.append(edges[apart][:-1], high) if np.sum(apart) > 1 else np.array([low, high])
 
 
-def _corners(law: NoiseLaw | None) -> tuple[float, ...]:
+def corners(law: NoiseLaw | None) -> tuple[float, ...]:
     """Return where the density of a law jumps besides 0."""
     return (1.0,) if law is UNIFORM else ()

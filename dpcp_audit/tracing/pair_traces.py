@@ -81,7 +81,7 @@ class PairTrace:
         observations is that of the release.
     additive : bool
         Whether all that was drawn and seen is noise of an unbounded law: no sample of the rows,
-        coin or choice, which may be revealed more finely than the release shows it.
+        coin, choice or order, which may be revealed more finely than the release shows it.
     composed : tuple of ComposedNoise
         What the noises of single paths cost together, by composition.
     drawn : bool
@@ -192,7 +192,8 @@ def trace_target(
         unfollowed=unfollowed if exact is None else (),
         values=values,
         released=all(_is_release(path) for path in everything),
-        additive=all(draw.additive for path in everything for draw in path.draws),
+        additive=not any(path.nested for path in everything)
+        and all(draw.additive for path in everything for draw in path.draws),
         composed=composed_noise(paths, seeds),
         drawn=any(_is_drawn(path) for path in everything),
     )

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcp_audit.tracing.library_noise import recorded_libraries
+from dpcp_audit.tracing.list_extremes import replaced_extremes
 from dpcp_audit.tracing.primitives import recording
 from dpcp_audit.tracing.source_lines import target_line
 from dpcp_audit.tracing.system_entropy import refused_entropy, unused_entropy
@@ -272,6 +273,7 @@ def _replaced() -> list[tuple[Any, str, Any, Any]]:
         (math, "log", _of_one(math.log, np.log)),
         (math, "log1p", _of_one(math.log1p, np.log1p)),
         (math, "copysign", _signed),
+        *replaced_extremes(),
     ]
     return [
         (owner, name, getattr(owner, name), value)

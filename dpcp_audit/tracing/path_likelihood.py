@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit.tracing.joined_draws import AGREE, LOST, component_log_probability, log_of_region
+from dpcp_audit.tracing.comparison_trees import joint_log_probability
+from dpcp_audit.tracing.draws import SLACK
+from dpcp_audit.tracing.joined_draws import AGREE, LOST, log_of_region, share_a_draw
 
 if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray
@@ -24,8 +26,6 @@ if TYPE_CHECKING:
 
 _EPSILON = 4 * float(np.finfo(np.float64).eps)
 """Relative error of a number after a few operations."""
-_SLACK = 1e-9
-"""Relative rounding of a value that lies at the end of what earlier bits leave."""
 
 
 def log_likelihoods(run: PathRun) -> FloatArray:
@@ -44,8 +44,9 @@ def log_likelihoods(run: PathRun) -> FloatArray:
     together = {draw.index for bit in joined for draw, _ in bit.terms}
     _add_regions([draw for draw in run.draws if draw.index not in together], found)
     for part in _components(joined):
-        root, value = component_log_probability(part)
+        root, value = _joint(part)
         found[root.index] += value
+        run.nested |= not share_a_draw(part)
     if run.impossible:
         found[0] = LOST
     return found
@@ -92,7 +93,7 @@ def _narrowed(run: PathRun) -> list[JoinedBit]:
         elif unknown:
             ((draw, coefficient),) = unknown.items()
             draw.narrow(offset, coefficient, bit.how)
-        elif not bit.how.holds(offset, 0.0) and abs(offset) > _SLACK:
+        elif not bit.how.holds(offset, 0.0) and abs(offset) > SLACK:
             run.impossible = True
     return left
 
@@ -107,10 +108,10 @@ def _add_points(draws: list[NoiseDraw], found: FloatArray) -> None:
         places = [draw.index for draw in members]
         if law.discrete:
             whole = np.round(z)
-            values = np.where(np.abs(z - whole) <= _SLACK, law.log_point(whole), LOST)
+            values = np.where(np.abs(z - whole) <= SLACK, law.log_point(whole), LOST)
         else:
             values = law.log_point(z) - np.array([draw.log_unit for draw in members])
-        inside = [draw.holds_point(_SLACK) for draw in members]
+        inside = [draw.holds_point(SLACK) for draw in members]
         found[places] += np.where(inside, values, LOST)
 
 
@@ -122,6 +123,28 @@ def _add_regions(draws: list[NoiseDraw], found: FloatArray) -> None:
     for law, members in groups.items():
         places = [draw.index for draw in members]
         found[places] += log_of_region(law, [draw.region for draw in members])
+
+
+def _joint(bits: list[JoinedBit]) -> tuple[NoiseDraw, float]:
+    """Return the log-probability of comparisons, once for all that look alike."""
+    draws = list(dict.fromkeys(draw for bit in bits for draw, _ in bit.terms))
+    places = {draw: place for place, draw in enumerate(draws)}
+    key = (
+        tuple((bit.offset, bit.how, tuple((places[d], c) for d, c in bit.terms)) for bit in bits),
+        tuple((draw.law, draw.region) for draw in draws),
+    )
+    if key not in _KNOWN:
+        if len(_KNOWN) >= _MOST_KNOWN:
+            _KNOWN.clear()
+        root, value = joint_log_probability(bits)
+        _KNOWN[key] = places[root], value
+    place, value = _KNOWN[key]
+    return draws[place], value
+
+
+_KNOWN: dict[object, tuple[int, float]] = {}
+"""Probabilities of comparisons: paths that see the same ask for the same integrals."""
+_MOST_KNOWN = 20_000
 
 
 def _components(joined: list[JoinedBit]) -> list[list[JoinedBit]]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from dpcp_audit.tracing import inversions, traced_arrays
-from dpcp_audit.tracing.draws import JoinedBit, NoiseDraw, Ordering
+from dpcp_audit.tracing.draws import SLACK, JoinedBit, NoiseDraw, Ordering
 from dpcp_audit.tracing.noise_laws import NORMAL
 from dpcp_audit.tracing.observations import Observation, Seen
 from dpcp_audit.tracing.source_lines import target_line
@@ -90,6 +90,8 @@ class PathRun:
         Whether a generator draws; a replay has NaN in place of every draw.
     symbolic : bool
         Whether it computes with all that may be drawn at once.
+    nested : bool
+        Whether comparisons were seen that share no draw: an order, more finely than its extreme.
     closed : bool
         Whether the run is over: what the target has kept of it is what an untraced run holds.
     """
@@ -108,6 +110,7 @@ class PathRun:
         self.impossible = False
         self.seeds: set[int] = set()
         self.vectors: dict[int, tuple[NoiseDraw, FloatArray | None]] = {}
+        self.nested = False
         self.closed = False
         self.halves: dict[NoiseDraw, tuple[NoiseDraw, NoiseDraw]] = {}
 
@@ -246,7 +249,7 @@ class PathRun:
         """Observe which number is the largest, or the smallest; of equal ones the first."""
         line = target_line()
         forms = [each for each in numbers if isinstance(each, Traced)]
-        if self.closed or self.values or any(_is_discrete(each) for each in forms):
+        if self.closed or self.values:
             found_values = [values_of(each) for each in numbers]
             return found_values.index(max(found_values) if largest else min(found_values))
         for form in forms:
@@ -266,10 +269,10 @@ class PathRun:
         return int(self.decided(Question(found, found.result, {})))
 
     def keep_peak(self, numbers: Sequence[Any], place: int, how: Ordering) -> None:
-        """Keep that one number lies beyond all others."""
+        """Keep that one number lies beyond all others, or level with later ones."""
         for index, other in enumerate(numbers):
             if index != place:
-                self._above(numbers[place], other, how)
+                self._above(numbers[place], other, how if index < place else _OR_EQUAL[how])
 
     def made(self, name: str, number: Traced) -> Any:
         """Return a function of a number where it has a draw of its own, else None."""
@@ -298,6 +301,9 @@ class PathRun:
             offset, terms = folded(form)
             if terms:
                 self.constrain(offset, terms, how)
+                return
+            form = offset
+        self.impossible |= not how.holds(form, 0.0) and abs(form) > SLACK
 
     def constrain(self, offset: float, terms: Terms, how: Ordering) -> None:
         """Keep what a comparison with 0 says of the draws."""
@@ -379,8 +385,10 @@ def value_in(number: Any) -> Any:
     return number.value if isinstance(number, Traced) else number
 
 
+_OR_EQUAL = {Ordering.GREATER: Ordering.GREATER_EQUAL, Ordering.LESS: Ordering.LESS_EQUAL}
 _EXACT = frozenset({Ordering.EQUAL, Ordering.NOT_EQUAL})
 
 
-def _is_discrete(number: Traced) -> bool:
+def is_discrete(number: Traced) -> bool:
+    """Tell whether a number has a draw of a discrete law."""
     return any(draw.law is not None and draw.law.discrete for draw in number.terms)

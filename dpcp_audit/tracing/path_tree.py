@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +29,7 @@ from dpcp_audit.tracing.target_calls import TracedTarget
 from dpcp_audit.tracing.trace_errors import NeedsValuesError, NotFiniteError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from dpcp_audit.tracing.draws import NoiseDraw, Ordering
     from dpcp_audit.tracing.observations import Observation
@@ -47,6 +48,16 @@ _CERTAIN = 1e-15
 """A fork less likely than this is rounding, where the other one is certain."""
 
 
+Ways = Sequence[tuple[Any, float]]
+"""What may be observed, with the log-probabilities."""
+KnownWays = dict[tuple[int, tuple[int, ...]], Ways]
+"""Ways by the number of observations before, and the forks taken before."""
+
+
+_ADDED_UP = 1e-7
+"""Numerical error of the sum of a fork's probabilities, beyond which they are not believed."""
+
+
 class TreeRun(PathRun):
     """A path of the tree: it follows given forks, and the first way at later ones.
 
@@ -58,6 +69,8 @@ class TreeRun(PathRun):
         Where given, later ways are drawn uniformly.
     most : int
         Forks of a path that are followed: a tree has more paths than any of them has forks.
+    known : dict, optional
+        The ways of comparisons that other paths of the same tree have come by, by their forks.
     """
 
     def __init__(
@@ -66,9 +79,12 @@ class TreeRun(PathRun):
         rng: np.random.Generator | None = None,
         *,
         most: int = MOST_PATHS,
+        known: KnownWays | None = None,
     ) -> None:
         super().__init__()
         self.most = most
+        self.known: KnownWays = {} if known is None else known
+        self.taken: list[int] = []
         self.prefix = prefix
         self.rng = rng
         self.forks: list[int] = []
@@ -88,20 +104,27 @@ class TreeRun(PathRun):
         if found.kind is Seen.SETTLED:
             result: Any = found.offset
         else:
-            result = self._way(self._ways(asked))
+            result = self._way(self._remembered(lambda: self._ways(asked)))
         self.seen.append(found._replace(result=result))
         return result
 
     def peak(self, found: Observation, numbers: Sequence[Any], how: Ordering) -> int:
         """Fork over all numbers that may be the largest, or the smallest."""
-        ways = self._likelier(
-            [(place, partial(self.keep_peak, numbers, place, how)) for place in range(len(numbers))]
-        )
-        place = int(self._way(ways))
+        options = [
+            (place, partial(self.keep_peak, numbers, place, how)) for place in range(len(numbers))
+        ]
+        place = int(self._way(self._remembered(lambda: self._likelier(options))))
         self.seen.append(found._replace(result=place))
         return place
 
-    def _ways(self, asked: Question) -> Sequence[tuple[Any, float]]:
+    def _remembered(self, ways: Callable[[], Ways]) -> Ways:
+        """Return the ways of an observation, computed once for all paths that come by it."""
+        key = len(self.seen), tuple(self.taken)
+        if key not in self.known:
+            self.known[key] = ways()
+        return self.known[key]
+
+    def _ways(self, asked: Question) -> Ways:
         terms, offset = asked.terms, asked.found.offset
         if asked.how is None:
             if len(terms) != 1 or any(draw.joined for draw in terms):
@@ -125,16 +148,27 @@ class TreeRun(PathRun):
         before = float(log_likelihoods(self).sum())
         regions = [draw.region for draw in self.draws]
         flags, count = [draw.joined for draw in self.draws], len(self.joined)
+        impossible = self.impossible
         ways: list[tuple[Any, float]] = []
         for result, keep in options:
             keep()
-            ways.append((result, float(log_likelihoods(self).sum()) - before))
+            ways.append((result, self._log_mass_or_lost() - before))
+            self.impossible = impossible
             del self.joined[count:]
             for draw, region, flag in zip(self.draws, regions, flags, strict=True):
                 draw.region, draw.joined = region, flag
+        if not abs(logsumexp([mass for _, mass in ways])) <= _ADDED_UP:
+            raise NotFiniteError("the probabilities of a fork do not add up", target_line())
         return [way for way in ways if way[1] > math.log(_CERTAIN)]
 
-    def _way(self, ways: Sequence[tuple[Any, float]]) -> Any:
+    def _log_mass_or_lost(self) -> float:
+        """Return the log-probability of the path; what has none that is computed counts as lost."""
+        try:
+            return float(log_likelihoods(self).sum())
+        except NeedsValuesError:
+            return LOST
+
+    def _way(self, ways: Ways) -> Any:
         place = 0
         if len(ways) > 1:
             depth = len(self.forks)
@@ -145,6 +179,7 @@ class TreeRun(PathRun):
             elif self.rng is not None:
                 place = int(self.rng.integers(len(ways)))
             self.forks.append(len(ways))
+            self.taken.append(place)
         result, log_mass = ways[place]
         self.log_mass += log_mass
         return result
@@ -199,13 +234,14 @@ def release_law(target: TracedTarget, x: Any, *, most: int = MOST_PATHS) -> dict
     found: dict[tuple[Atom, ...], list[float]] = defaultdict(list)
     waiting: list[tuple[int, ...]] = [()]
     source, runs = np.random.default_rng(0), 0
-    if _estimated_paths(target, x, most) > _HOPELESS * most:
+    known: KnownWays = {}
+    if _estimated_paths(target, x, most, known) > _HOPELESS * most:
         raise NotFiniteError(f"the tree has more than {most} paths", target.home)
     while waiting:
         prefix = waiting.pop()
         if (runs := runs + 1) > most:
             raise NotFiniteError(f"the tree has more than {most} paths", target.home)
-        path = TreeRun(prefix, most=most)
+        path = TreeRun(prefix, most=most, known=known)
         output = _output(target, x, path, source)
         found[rounded_output(output)].append(path.log_mass)
         start = len(prefix)
@@ -223,7 +259,7 @@ def rounded_output(output: tuple[Atom, ...]) -> tuple[Atom, ...]:
     )
 
 
-def _estimated_paths(target: TracedTarget, x: Any, most: int) -> float:
+def _estimated_paths(target: TracedTarget, x: Any, most: int, known: KnownWays) -> float:
     """Return a cautious estimate of the number of paths: exact where the tree is balanced.
 
     The geometric mean of the sizes that random descents show, each an unbiased estimate (Knuth
@@ -232,7 +268,7 @@ def _estimated_paths(target: TracedTarget, x: Any, most: int) -> float:
     rng = np.random.default_rng(0)
     sizes: list[float] = []
     for _ in range(_PROBES):
-        path = TreeRun((), rng, most=most)
+        path = TreeRun((), rng, most=most, known=known)
         _output(target, x, path, np.random.default_rng(0))
         sizes.append(math.fsum(map(math.log, path.forks)))
     return math.exp(math.fsum(sizes) / len(sizes))

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+MOST_ORDERED = 5
+"""Numbers whose order is observed place by place; of more the values are read."""
+
+
 class TracedArray(np.ndarray):
     """An array of objects some of which are traced numbers, all of one path."""
 
@@ -68,8 +72,13 @@ class TracedArray(np.ndarray):
         self[...] = np.sort(values_of(self), *args, **kwargs)
 
     def argsort(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the order of the values, read."""
-        return values_of(self).argsort(*args, **kwargs)
+        """Return the order of the values, read; of a few numbers only the order is observed."""
+        if args or kwargs or self.ndim != 1 or self.size > MOST_ORDERED:
+            return values_of(self).argsort(*args, **kwargs)
+        left, order = list(range(self.size)), []
+        while left:
+            order.append(left.pop(_place(self[left].view(np.ndarray), largest=False)))
+        return np.array(order, dtype=np.intp)
 
     def searchsorted(self, *args: Any, **kwargs: Any) -> Any:
         """Return places among the values, read."""
@@ -368,6 +377,7 @@ _KEEPING = frozenset(_OPERATIONS.split())
 _OWN = {
     "argmax": "argmax",
     "argmin": "argmin",
+    "argsort": "argsort",
     "max": "max",
     "amax": "max",
     "min": "min",

@@ -231,14 +231,14 @@ def test_noise_that_cannot_be_negative_excludes_a_neighbour() -> None:
     assert loss == math.inf
 
 
-def test_comparisons_in_a_chain_have_their_values_revealed() -> None:
-    def chain(x, *, rng) -> Any:
+def test_comparisons_in_a_ring_have_their_values_revealed() -> None:
+    def ring(x, *, rng) -> Any:
         a, b, c, d = x + rng.laplace(size=4)
-        return a < b, b < c, c < d
+        return a < b, a < c, b < d, c < d
 
     inputs = np.zeros(4), np.ones(4) * 0.5
     with pytest.raises(NeedsValuesError, match="no draw is shared"):
-        followed(chain, *inputs)
-    output, other, loss = followed(chain, *inputs, values=True)
+        followed(ring, *inputs)
+    output, other, loss = followed(ring, *inputs, values=True)
     assert output == other
     assert abs(loss) <= 2.0
