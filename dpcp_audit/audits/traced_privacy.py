@@ -46,6 +46,15 @@ _STEPS = 7
 _MISSED = 0.05
 
 
+_RUN_OF_ALL = (
+    "Every path was run: the whole law of the output, on {count} outputs, for ideal draws."
+)
+_MISSED_PATHS = (
+    " Of a loop that draws until something is accepted, paths of a probability below 1e-12 "
+    "together were left out."
+)
+
+
 class Scope(StrEnum):
     """Of what a claim is taken to speak."""
 
@@ -200,8 +209,7 @@ def _of_law(guarantee: PrivacyGuarantee, trace: PairTrace, witness: PlainData) -
         evidence=evidence,
         power=None if refutes(evidence) else power,
         witness=witness,
-        note=f"Every path was run: the whole law of the output, on {count} outputs, for ideal "
-        "draws.",
+        note=_RUN_OF_ALL.format(count=count) + (_MISSED_PATHS if trace.missed else ""),
         tables=trace_tables(trace),
     )
 

@@ -210,6 +210,7 @@ class TraceSearch:
             location=leaking_line(trace),
             note=f"{spent} {found.note}".strip(),
         )
+        every = every and not trace.missed
         if every and self.randomness is Randomness.GENERATOR:
             found = _of_every_pair(found, self.guarantee)
         return TraceResult(outcome=found, trace=trace, pair=pair, every=every)
@@ -283,9 +284,9 @@ class TraceSearch:
             for value in range(domain):
                 require_replay(self.traced, value, value)
             laws = [release_law(self.traced, v, most=_ALL_PATHS // domain) for v in range(domain)]
+            measured = [_measured(self.guarantee, laws[a], laws[b]) for a, b in pairs]
         except TraceEnd:
             return None
-        measured = [_measured(self.guarantee, laws[a], laws[b]) for a, b in pairs]
         a, b = pairs[measured.index(max(measured))]
         return Neighbours(relation=Relation.SUBSTITUTION, value=a, neighbour=b)
 

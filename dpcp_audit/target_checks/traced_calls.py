@@ -13,6 +13,7 @@ from dpcp_audit.targets.captured_output import Talk
 from dpcp_audit.targets.data_forms import handed_over
 from dpcp_audit.targets.function_calls import FunctionCaller
 from dpcp_audit.targets.loading import code_of
+from dpcp_audit.tracing.reachable_names import Reach
 from dpcp_audit.tracing.target_calls import TracedTarget
 
 if TYPE_CHECKING:
@@ -58,4 +59,6 @@ def traced_target(target: Target) -> TracedTarget:
 
     code = code_of(caller.function)
     home = ("", 0) if code is None else (code.co_filename, code.co_firstlineno)
-    return TracedTarget(function=call, options={}, keyword="rng", home=home)
+    return TracedTarget(
+        function=call, options={}, keyword="rng", home=home, reach=Reach.of(caller.function)
+    )

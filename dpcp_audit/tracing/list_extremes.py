@@ -61,7 +61,8 @@ def _place(keys: Sequence[Any], *, largest: bool) -> int | None:
     if len(rivals) < _FEWEST:
         return None
     path: Any = next(each.path for each in numbers if isinstance(each, Traced))
-    return rivals[path.extreme([numbers[place] for place in rivals], largest=largest)]
+    found: int = path.extreme([numbers[place] for place in rivals], largest=largest)
+    return rivals[found]
 
 
 def _extreme(plain: Callable[..., Any], *, largest: bool) -> Callable[..., Any]:

@@ -20,6 +20,8 @@ MOST_OPTIONS = 100_000
 
 def uniform_log_mass(found: Any, first: int, stop: int, count: int) -> float:
     """Return the log-probability of whole numbers that are uniform from ``first`` to ``stop``."""
+    if isinstance(found, int | np.integer):
+        return -math.log(count) if first <= found < stop else -math.inf
     values = np.asarray(found)
     if values.size and not (first <= values.min() and values.max() < stop):
         return -math.inf

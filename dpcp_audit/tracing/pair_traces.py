@@ -68,6 +68,8 @@ class PairTrace:
         Losses of the first input's paths against the second, and the other way round.
     exact : FinitePair or None
         The whole laws of the output, where its randomness is finite and small.
+    missed : float
+        The probability of the paths that these laws leave out, of either input.
     lines : tuple of LineLoss
         The lines that spend, the largest first.
     leaks : tuple of Remark
@@ -99,6 +101,7 @@ class PairTrace:
     additive: bool = True
     composed: tuple[ComposedNoise, ...] = ()
     drawn: bool = True
+    missed: float = 0.0
 
     @property
     def followed(self) -> bool:
@@ -196,6 +199,7 @@ def trace_target(
         and all(draw.additive for path in everything for draw in path.draws),
         composed=composed_noise(paths, seeds),
         drawn=any(_is_drawn(path) for path in everything),
+        missed=max((getattr(law, "missed", 0.0) for law in laws), default=0.0),
     )
 
 
@@ -229,9 +233,9 @@ def _laws(
             return product, products
     try:
         laws = [release_law(target, each, most=most) for each in (x, neighbour)]
+        return pair_of(*laws), laws
     except NotFiniteError:
         return None, ()
-    return pair_of(*laws), laws
 
 
 def _require_support(

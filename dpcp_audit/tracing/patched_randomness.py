@@ -4,8 +4,7 @@
 """The global generators of NumPy and Python, handed to a path for the length of a call.
 
 Generators that the target seeds with a constant stay what they are: their draws are no noise.
-Functions that were imported by name before the call are out of reach; a replay on the same input
-shows that.
+So are functions that the target imported by name.
 """
 
 from __future__ import annotations
@@ -23,8 +22,9 @@ import numpy as np
 from dpcp_audit.tracing.library_noise import recorded_libraries
 from dpcp_audit.tracing.list_extremes import replaced_extremes
 from dpcp_audit.tracing.primitives import recording
+from dpcp_audit.tracing.reachable_names import Reach
 from dpcp_audit.tracing.source_lines import target_line
-from dpcp_audit.tracing.system_entropy import refused_entropy, unused_entropy
+from dpcp_audit.tracing.system_entropy import refusals, refused_entropy, unused_entropy
 from dpcp_audit.tracing.trace_errors import UnfollowableError
 from dpcp_audit.tracing.traced_numbers import Traced
 
@@ -190,6 +190,7 @@ class _Recorders:
     python: PythonRecorder
 
 
+_NOTHING = Reach()
 _SHARED_STATE = "_rand"
 """Where NumPy keeps the state of the functions of ``numpy.random``, for other libraries too."""
 _ACTIVE: list[_Recorders] = []
@@ -282,8 +283,14 @@ def _replaced() -> list[tuple[Any, str, Any, Any]]:
     ]
 
 
+@cache
+def _by_identity() -> dict[int, Any]:
+    """Return what replaces a function, by its identity."""
+    return {id(original): value for _, _, original, value in (*_replaced(), *refusals())}
+
+
 @contextmanager
-def recorded_globals(rng: RecordingGenerator) -> Generator[None]:
+def recorded_globals(rng: RecordingGenerator, reach: Reach = _NOTHING) -> Generator[None]:
     """Replace the functions of ``numpy.random`` and ``random``, and put them back."""
     legacy = LegacyRecorder(rng)
     _ACTIVE.append(_Recorders(rng, legacy, PythonRecorder(rng)))
@@ -292,7 +299,12 @@ def recorded_globals(rng: RecordingGenerator) -> Generator[None]:
         for owner, name, _, value in _replaced():
             setattr(owner, name, value)
         setattr(np.random.mtrand, _SHARED_STATE, legacy)
-        with recording(rng), recorded_libraries(rng), refused_entropy():
+        with (
+            recording(rng),
+            recorded_libraries(rng),
+            refused_entropy(),
+            reach.rebound(_by_identity()),
+        ):
             yield
     finally:
         for owner, name, original, _ in _replaced():

@@ -26,7 +26,7 @@ from dpcp_audit.tracing.path_losses import require_replay
 from dpcp_audit.tracing.path_runs import PathRun
 from dpcp_audit.tracing.source_lines import target_line
 from dpcp_audit.tracing.target_calls import TracedTarget
-from dpcp_audit.tracing.trace_errors import NeedsValuesError, NotFiniteError
+from dpcp_audit.tracing.trace_errors import NeedsValuesError, NotFiniteError, TraceEnd
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -54,8 +54,31 @@ KnownWays = dict[tuple[int, tuple[int, ...]], Ways]
 """Ways by the number of observations before, and the forks taken before."""
 
 
+_RARE = math.log(1e-16)
+_DEEP, _ENDLESS = 64, -100.0
+"""Forks, and the log-probability, of a path that seems to go on without an end."""
+_MISSED = 1e-12
+"""The largest probability of what is left out."""
+_CHANGED = 1e-10
+"""The largest relative change of a probability by what is left out."""
 _ADDED_UP = 1e-7
 """Numerical error of the sum of a fork's probabilities, beyond which they are not believed."""
+
+
+class PrunedPathError(TraceEnd):
+    """The path has become less likely than what is left out."""
+
+
+class OutputLaw(dict[Any, float]):
+    """The log-probabilities of outputs.
+
+    Attributes
+    ----------
+    missed : float
+        The probability of the paths that were left out: those of a loop without an end.
+    """
+
+    missed: float = 0.0
 
 
 class TreeRun(PathRun):
@@ -69,6 +92,8 @@ class TreeRun(PathRun):
         Where given, later ways are drawn uniformly.
     most : int
         Forks of a path that are followed: a tree has more paths than any of them has forks.
+    least : float
+        Log-probability below which the path is left out.
     known : dict, optional
         The ways of comparisons that other paths of the same tree have come by, by their forks.
     """
@@ -79,10 +104,12 @@ class TreeRun(PathRun):
         rng: np.random.Generator | None = None,
         *,
         most: int = MOST_PATHS,
+        least: float = LOST,
         known: KnownWays | None = None,
     ) -> None:
         super().__init__()
         self.most = most
+        self.least = least
         self.known: KnownWays = {} if known is None else known
         self.taken: list[int] = []
         self.prefix = prefix
@@ -172,8 +199,8 @@ class TreeRun(PathRun):
         place = 0
         if len(ways) > 1:
             depth = len(self.forks)
-            if depth >= self.most:
-                raise NotFiniteError(f"a path has {self.most} forks", target_line())
+            if depth >= self.most or (depth > _DEEP and self.log_mass < _ENDLESS):
+                raise NotFiniteError(f"a path has {depth} forks", target_line())
             if depth < len(self.prefix):
                 place = self.prefix[depth]
             elif self.rng is not None:
@@ -182,6 +209,8 @@ class TreeRun(PathRun):
             self.taken.append(place)
         result, log_mass = ways[place]
         self.log_mass += log_mass
+        if self.log_mass < self.least:
+            raise PrunedPathError("a path is too unlikely to be run", target_line())
         return result
 
 
@@ -221,8 +250,11 @@ def _number(value: float) -> float:
     return int(value) if float(value).is_integer() else value
 
 
-def release_law(target: TracedTarget, x: Any, *, most: int = MOST_PATHS) -> dict[Any, float]:
+def release_law(target: TracedTarget, x: Any, *, most: int = MOST_PATHS) -> OutputLaw:
     """Return the log-probability of every output of the target on one input.
+
+    Of a loop that draws until something is accepted, paths that go on for long are left out: all
+    together less likely than 10⁻¹².
 
     Raises
     ------
@@ -231,9 +263,22 @@ def release_law(target: TracedTarget, x: Any, *, most: int = MOST_PATHS) -> dict
     UnfollowableError
         If a path cannot be followed.
     """
+    law = _law(target, x, most, _RARE)
+    if law.missed == 0:
+        return law
+    try:
+        return _law(target, x, most, LOST)
+    except NotFiniteError:
+        if not law or law.missed > _MISSED:
+            raise
+        return law
+
+
+def _law(target: TracedTarget, x: Any, most: int, least: float) -> OutputLaw:
+    """Return the law of the paths that are no less likely than ``least``, a log."""
     found: dict[tuple[Atom, ...], list[float]] = defaultdict(list)
     waiting: list[tuple[int, ...]] = [()]
-    source, runs = np.random.default_rng(0), 0
+    source, runs, missed = np.random.default_rng(0), 0, 0.0
     known: KnownWays = {}
     if _estimated_paths(target, x, most, known) > _HOPELESS * most:
         raise NotFiniteError(f"the tree has more than {most} paths", target.home)
@@ -241,14 +286,20 @@ def release_law(target: TracedTarget, x: Any, *, most: int = MOST_PATHS) -> dict
         prefix = waiting.pop()
         if (runs := runs + 1) > most:
             raise NotFiniteError(f"the tree has more than {most} paths", target.home)
-        path = TreeRun(prefix, most=most, known=known)
-        output = _output(target, x, path, source)
-        found[rounded_output(output)].append(path.log_mass)
+        path = TreeRun(prefix, most=most, least=least, known=known)
+        try:
+            output = _output(target, x, path, source)
+        except PrunedPathError:
+            missed += math.exp(path.log_mass)
+        else:
+            found[rounded_output(output)].append(path.log_mass)
         start = len(prefix)
         for depth in range(start, len(path.forks)):
             stem = (*prefix, *(0,) * (depth - start))
             waiting += [(*stem, way) for way in range(1, path.forks[depth])]
-    return {output: float(logsumexp(masses)) for output, masses in found.items()}
+    law = OutputLaw({output: float(logsumexp(masses)) for output, masses in found.items()})
+    law.missed = missed
+    return law
 
 
 def rounded_output(output: tuple[Atom, ...]) -> tuple[Atom, ...]:
@@ -326,10 +377,21 @@ def enumerated(
 
 
 def pair_of(law: Mapping[Any, float], neighbour: Mapping[Any, float]) -> FinitePair:
-    """Return two laws over the outputs of both; what differs by rounding is one output."""
+    """Return two laws over the outputs of both; what differs by rounding is one output.
+
+    Raises
+    ------
+    NotFiniteError
+        If what the laws leave out could change the ratio of a probability.
+    """
+    laws = law, neighbour
     alone = [output for output in law if output not in neighbour]
     neighbour = {_matched(output, law, alone): mass for output, mass in neighbour.items()}
     outputs = [*law, *(each for each in neighbour if each not in law)]
+    missed = max(getattr(each, "missed", 0.0) for each in laws)
+    least = min(each.get(output, LOST) for output in outputs for each in (law, neighbour))
+    if missed > 0 and not least >= math.log(missed / _CHANGED):
+        raise NotFiniteError("an output is as unlikely as what is left out of a loop", ("", 0))
     ones = np.zeros(len(outputs))
     first, second = (
         FiniteLaw(np.array([each.get(output, LOST) for output in outputs]), ones)

@@ -15,10 +15,12 @@ if TYPE_CHECKING:
     from types import FrameType
 
 _STANDARD = Path(os.__file__).parent
+_THEIRS = ("secrets.py", "uuid.py", "pathlib.py", "heapq.py", "bisect.py")
+"""Modules that draw or compare for their callers."""
 _INTERNAL = (
     str(Path(__file__).parent),
     str(Path(np.__file__).parent),
-    *(str(_STANDARD / name) for name in ("secrets.py", "uuid.py")),
+    *(str(_STANDARD / name) for name in _THEIRS),
 )
 
 

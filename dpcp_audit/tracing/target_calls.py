@@ -13,6 +13,7 @@ import numpy as np
 from dpcp_audit.targets.loading import code_of
 from dpcp_audit.tracing.output_atoms import atoms_of
 from dpcp_audit.tracing.patched_randomness import recorded_globals
+from dpcp_audit.tracing.reachable_names import Reach
 from dpcp_audit.tracing.recording_generator import RecordingGenerator
 from dpcp_audit.tracing.source_lines import is_target
 from dpcp_audit.tracing.trace_errors import UnfollowableError
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     from dpcp_audit.tracing.path_runs import PathRun
     from dpcp_audit.tracing.trace_errors import Line
 
+_MADE_BEFORE = (
+    "the target has randomness that is not followed: it draws from a generator that was made "
+    "before the call"
+)
 _NAMES = ("rng", "random_state", "generator", "seed")
 
 
@@ -38,12 +43,19 @@ class TracedTarget:
         handed the generator too.
     options : mapping
         Keyword arguments of every call.
+    keyword : str
+        The parameter that takes the generator; "" of none.
+    home : tuple
+        Where the function begins.
+    reach : Reach
+        The names and generators that it can reach.
     """
 
     function: Callable[..., Any]
     options: Mapping[str, Any]
     keyword: str
     home: Line
+    reach: Reach = Reach()  # noqa: RUF009  (frozen)
 
     @classmethod
     def of(cls, function: Callable[..., Any], options: Mapping[str, Any]) -> TracedTarget:
@@ -55,7 +67,13 @@ class TracedTarget:
         except (TypeError, ValueError):
             names = []
         keyword = next((name for name in _NAMES if name in names and name not in options), "")
-        return cls(function=function, options=dict(options), keyword=keyword, home=home)
+        return cls(
+            function=function,
+            options=dict(options),
+            keyword=keyword,
+            home=home,
+            reach=Reach.of(function),
+        )
 
     def outputs(self, x: Any, path: PathRun, source: np.random.Generator) -> tuple[Atom, ...]:
         """Run the target on a copy of ``x`` and return the plain values of its output.
@@ -66,10 +84,12 @@ class TracedTarget:
             If the path cannot be followed to its end.
         """
         rng = RecordingGenerator(path, source)
+        before = self.reach.states()
         keywords = {**self.options, **({self.keyword: rng} if self.keyword else {})}
         try:
-            with recorded_globals(rng), np.errstate(all="ignore"):
+            with recorded_globals(rng, self.reach), np.errstate(all="ignore"):
                 output = self.function(copy.deepcopy(x), **keywords)
+            self._require_same(before)
             path.returns_at(self.home)
             return atoms_of(output, self.home)
         except Exception as error:
@@ -78,6 +98,10 @@ class TracedTarget:
             ) from error
         finally:
             path.closed = True
+
+    def _require_same(self, states: bytes) -> None:
+        if self.reach.states() != states:
+            raise UnfollowableError(_MADE_BEFORE, self.home)
 
     def _place(self, error: BaseException) -> Line:
         """Return the last line of the target that an error passed."""

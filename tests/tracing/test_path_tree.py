@@ -123,3 +123,32 @@ def test_an_error_of_the_target_says_where() -> None:
     with pytest.raises(UnfollowableError, match="KeyError") as found:
         enumerated(broken, 0, 1)
     assert found.value.line[0] == __file__
+
+
+def by_rejection(value, *, rng, epsilon, k=4) -> int:
+    """Return k-ary randomised response; another value is drawn until it differs."""
+    if rng.random() < math.exp(epsilon) / (math.exp(epsilon) + k - 1):
+        return int(value)
+    while True:
+        other = int(rng.integers(k))
+        if other != value:
+            return other
+
+
+@pytest.mark.known_bad
+@pytest.mark.parametrize("epsilon", [1.0, 2.0])
+def test_a_loop_that_draws_until_something_is_accepted_has_its_law(epsilon) -> None:
+    found = enumerated(by_rejection, 0, 1, options={"epsilon": epsilon}, most=1000)
+    assert found.max_divergence() == pytest.approx(epsilon, abs=1e-9)
+
+
+@pytest.mark.known_bad
+def test_what_is_left_out_of_a_loop_never_makes_an_infinite_loss() -> None:
+    def tries(x, *, rng) -> int:
+        count = 0
+        while rng.random() < 0.5 + x:
+            count += 1
+        return count
+
+    with pytest.raises(NotFiniteError, match="left out"):
+        enumerated(tries, 0.0, 0.1, most=1000)
