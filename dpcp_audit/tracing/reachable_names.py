@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FunctionType, ModuleType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -123,9 +123,7 @@ def _others(values: Iterable[Any]) -> Iterator[dict[str, Any]]:
 
 def _is_own(file: str | None) -> bool:
     """Tell whether a file is the user's, and not an installed library's."""
-    return (
-        bool(file) and is_target(cast("str", file)) and not cast("str", file).startswith(_INSTALLED)
-    )
+    return file is not None and is_target(file) and not file.startswith(_INSTALLED)
 
 
 def _held(function: FunctionType) -> Iterator[Any]:
