@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -26,10 +26,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from dpcp_audit._types import FloatArray
+    from dpcp_audit._types import BoolArray, FloatArray, IntArray
 
 _ORDERS = 1 + np.logspace(-3, 3, 193)
 _LARGEST_EPSILON = 600.0
+_BELOW_ONE = math.nextafter(1.0, 0.0)
 _SAME = 1e-15
 """Relative width of a bracket that ends a bisection; its upper end is taken."""
 
@@ -172,18 +173,21 @@ class _RenyiBounded(PrivacyGuarantee):
         """Return the largest p for which Bernoulli(p) and Bernoulli(q) keep every D_α in bounds.
 
         The orders are a grid, which can only enlarge the region: what is refused here is
-        refused by the guarantee.
+        refused by the guarantee. One bound at a time cuts p down, the one most broken first,
+        until none is broken.
         """
         q = _rates(fpr)
-        orders, limits = self._limits()
-        low, high = q.copy(), np.ones_like(q)
-        for _ in range(64):
-            p = np.where(high > 4 * low, np.sqrt(low) * np.sqrt(high), (low + high) / 2)
-            inside = _bernoulli_inside(p, q, orders, limits)
-            low, high = np.where(inside, p, low), np.where(inside, high, p)
-            if (high - low <= _SAME * high).all():
-                break
-        return np.where(q > 0, high, 0.0)  # mass where a neighbour has none: D_α is infinite
+        high = np.where(q > 0, 1.0, 0.0)  # mass where a neighbour has none: D_α is infinite
+        left = np.flatnonzero(high)
+        flat, below = high.reshape(-1), q.reshape(-1)
+        bounds = _bernoulli_bounds(*self._limits())
+        flat[left] = _cut(flat[left], below[left], bounds.of(np.full(left.size, bounds.start)))
+        while left.size:
+            p = flat[left]
+            cut = _cut(p, below[left], bounds.of(bounds.most_broken(p, below[left])))
+            flat[left] = cut
+            left = left[p - cut > _SAME * cut]
+        return high
 
     def epsilon_at(self, delta: float) -> float:
         """Return the smallest ε at which the guarantee implies (ε, ``delta``)-DP.
@@ -342,25 +346,59 @@ def _linear_epsilon(target: float, claimed: float, delta: float) -> float:
     return max(0.0, claimed + math.log1p(-lost)) if lost < 1 else 0.0
 
 
-def _bernoulli_inside(
-    p: FloatArray, q: FloatArray, orders: FloatArray, limits: FloatArray
-) -> np.ndarray:
-    """Tell whether Bernoulli(p) and Bernoulli(q) keep D_α within the limits, both ways."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        log_p, log_q = np.log(p)[..., None], np.log(q)[..., None]
-        log_np, log_nq = np.log1p(-p)[..., None], np.log1p(-q)[..., None]
-        inside = np.ones(p.shape, dtype=bool)
-        for (a, b), (c, d) in (
-            ((log_p, log_q), (log_np, log_nq)),
-            ((log_q, log_p), (log_nq, log_np)),
-        ):
+class _Bounds(NamedTuple):
+    """Bounds D_α ≤ limit between Bernoulli(p) and Bernoulli(q), in both directions, in a row."""
+
+    orders: FloatArray
+    limits: FloatArray
+    back: BoolArray
+
+    @property
+    def start(self) -> int:
+        """One of a middling order."""
+        return self.orders.size // 4
+
+    def of(self, places: IntArray) -> _Bounds:
+        """Return the bounds at some places."""
+        return _Bounds(self.orders[places], self.limits[places], self.back[places])
+
+    def excess(self, p: FloatArray, q: FloatArray) -> FloatArray:
+        """Return D_α − limit, of Bernoulli(q) from Bernoulli(p) where ``back`` is set."""
+        first, second = np.where(self.back, q, p), np.where(self.back, p, q)
+        with np.errstate(divide="ignore", invalid="ignore"):
             terms = [
-                np.where(np.isneginf(x), -np.inf, orders * x + (1 - orders) * y)
-                for x, y in ((a, b), (c, d))
+                np.where(np.isneginf(x), -np.inf, self.orders * x + (1 - self.orders) * y)
+                for x, y in (
+                    (np.log(first), np.log(second)),
+                    (np.log1p(-first), np.log1p(-second)),
+                )
             ]
-            divergence = np.logaddexp(*terms) / (orders - 1)
-            inside &= (divergence <= limits).all(axis=-1)
-    return inside | (p <= q)
+            excess: FloatArray = np.logaddexp(*terms) / (self.orders - 1) - self.limits
+        return excess
+
+    def most_broken(self, p: FloatArray, q: FloatArray) -> IntArray:
+        """Return, for each p, the place of the bound that is exceeded by the largest share."""
+        p = np.minimum(p, _BELOW_ONE)  # at 1 all are exceeded without end
+        excess = self.excess(p[:, np.newaxis], q[:, np.newaxis])
+        places: IntArray = np.argmax(excess / self.limits, axis=-1)
+        return places
+
+
+def _bernoulli_bounds(orders: FloatArray, limits: FloatArray) -> _Bounds:
+    back = np.repeat([False, True], orders.size)
+    return _Bounds(np.tile(orders, 2), np.tile(limits, 2), back)
+
+
+def _cut(p: FloatArray, q: FloatArray, bounds: _Bounds) -> FloatArray:
+    """Return the largest rates up to p that keep within a bound each, from above; at least q."""
+    low, high = np.minimum(q, p), p.copy()
+    for _ in range(64):
+        middle = np.where(high > 4 * low, np.sqrt(low) * np.sqrt(high), (low + high) / 2)
+        inside = (bounds.excess(middle, q) <= 0) | (middle <= q)
+        low, high = np.where(inside, middle, low), np.where(inside, high, middle)
+        if (high - low <= _SAME * high).all():
+            break
+    return high
 
 
 def _concave_maximum(objective: Callable[[FloatArray], FloatArray]) -> float:

@@ -56,7 +56,8 @@ class Mutant:
     path : str
         The module's file, relative to the repository.
     place : int
-        The number of the node in the walk over the module's tree.
+        The number of the node in the walk over the module's tree; of a planted bug -1: then
+        ``before`` is a text that the source holds once.
     variant : int
         Which part of the node is changed.
     line : int
@@ -71,6 +72,11 @@ class Mutant:
     line: int
     before: str
     after: str
+
+
+def planted(path: str, before: str, after: str) -> Mutant:
+    """Return a bug that is named by its text."""
+    return Mutant(path=path, place=-1, variant=0, line=0, before=before, after=after)
 
 
 def mutants_of(path: Path, root: Path) -> Iterator[Mutant]:
@@ -94,6 +100,10 @@ def mutants_of(path: Path, root: Path) -> Iterator[Mutant]:
 
 def mutated(source: str, mutant: Mutant) -> ast.Module:
     """Return a module's tree with the change."""
+    if mutant.place < 0:
+        if source.count(mutant.before) != 1:
+            raise ValueError(f"{mutant.path} must hold once: {mutant.before}")
+        return ast.parse(source.replace(mutant.before, mutant.after))
     tree = ast.parse(source)
     node = list(ast.walk(tree))[mutant.place]
     changed = _changed(node, mutant.variant)
@@ -112,7 +122,7 @@ def _replace(parent: ast.AST, old: ast.AST, new: ast.AST) -> None:
             value[:] = [new if each is old else each for each in value]
 
 
-def _variants(node: ast.AST) -> int:
+def _variants(node: ast.AST) -> int:  # noqa: PLR0911  (a table)
     """Return in how many ways a node is changed."""
     if isinstance(node, ast.Compare):
         return sum(type(op) in _COMPARED for op in node.ops[:1])
@@ -163,7 +173,7 @@ def _called(node: ast.Call) -> str:
             return ""
 
 
-def _skipped(tree: ast.Module) -> Iterator[ast.AST]:
+def _skipped(tree: ast.Module) -> Iterator[ast.AST]:  # noqa: C901, PLR0912  (a table)
     """Yield what is no computation: annotations, errors, messages, slices by None, decorators.
 
     Module-level constants are left alone, too: those are tolerances, grids and step counts.

@@ -14,8 +14,8 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from mutation_operators import Mutant, mutants_of
-from mutation_trial import KILLED, TIME, Trial, green, outcome, preload
+from mutation_operators import Mutant, mutants_of, planted
+from mutation_trial import KILLED, SURVIVED, TIME, Trial, green, outcome, preload
 
 ROOT = Path(__file__).parents[2]
 STUDIED = (
@@ -36,38 +36,67 @@ STUDIED = (
     "audits/search/pilot_hypotheses.py",
     "audits/guessing/*.py",
 )
+PLANTED = (
+    planted(
+        "dpcp_audit/audits/sampled.py",
+        "(context.rng(2), context.rng(3))",
+        "(context.rng(0), context.rng(1))",
+    ),
+    planted(
+        "dpcp_audit/audits/membership/release_membership.py",
+        "share = unprobed(context.significance) / _TESTS",
+        "share = unprobed(context.significance)",
+    ),
+    planted(
+        "dpcp_audit/theorems/coverage/coverage_audit.py",
+        "math.ceil(side.claimed * (n + 1))",
+        "math.ceil(side.claimed * n)",
+    ),
+    planted(
+        "dpcp_audit/audits/search/pair_race.py",
+        "        rng = self.context.rng(self._streams)\n        self._streams += 1\n        parts",
+        "        rng = self.context.rng(self._streams)\n        parts",
+    ),
+)
+"""The central rule, that samples which choose an event do not certify it, and what once got by."""
 LARGEST_SHARE = 0.02
 
 
 def main() -> int:
     """Run the study, or go on with it: what was counted is kept."""
     options = _options()
-    found = {json.dumps(asdict(one)): "" for one in _sample(options)}
-    kept = Path(options.kept)
-    if kept.exists():
-        for line in kept.read_text().splitlines():
-            mutant, _, result = line.partition("\t")
-            if mutant in found:
-                found[mutant] = result
+    mutants, kept = _sample(options), Path(options.kept)
+    found = _known(kept)
     preload()
     durations = _durations(options.durations)
-    for number, (key, known) in enumerate(found.items()):
-        if known:
+    for number, mutant in enumerate(mutants):
+        if _key(mutant) in found:
             continue
-        mutant = Mutant(**json.loads(key))
-        found[key] = outcome(Trial(root=ROOT, mutant=mutant, durations=durations))
+        result = outcome(Trial(root=ROOT, mutant=mutant, durations=durations))
+        found[_key(mutant)] = result
         with kept.open("a") as file:
-            file.write(f"{key}\t{found[key]}\n")
-        sys.stderr.write(f"[{number + 1}/{len(found)}] {_shown(mutant)}: {found[key]}\n")
-    killers = {each.removeprefix(KILLED) for each in found.values() if each.startswith(KILLED)}
-    if not green(ROOT, sorted(killers - {TIME})):
+            file.write(f"{_key(mutant)}\t{result}\n")
+        sys.stderr.write(f"[{number + 1}/{len(mutants)}] {_shown(mutant)}: {result}\n")
+    results = [found[_key(mutant)] for mutant in mutants]
+    killers = {each.removeprefix(KILLED) for each in results} - {SURVIVED, TIME}
+    if killers and not green(ROOT, sorted(killers)):
         sys.stdout.write("tests fail without any mutant: what they killed counts for nothing\n")
         return 1
-    survivors = [Mutant(**json.loads(key)) for key, result in found.items() if result == "survived"]
+    survivors = [one for one, each in zip(mutants, results, strict=True) if each == SURVIVED]
     for mutant in survivors:
         sys.stdout.write(f"survived: {_shown(mutant)}\n")
-    sys.stdout.write(f"{len(survivors)} of {len(found)} mutants survived\n")
-    return int(len(survivors) > LARGEST_SHARE * len(found))
+    sys.stdout.write(f"{len(survivors)} of {len(mutants)} mutants survived\n")
+    return int(len(survivors) > LARGEST_SHARE * len(mutants))
+
+
+def _key(mutant: Mutant) -> str:
+    return json.dumps(asdict(mutant))
+
+
+def _known(kept: Path) -> dict[str, str]:
+    """Return what was counted before, by mutants."""
+    lines = kept.read_text().splitlines() if kept.exists() else []
+    return {key: result for key, _, result in (line.partition("\t") for line in lines)}
 
 
 def _options() -> argparse.Namespace:
@@ -76,6 +105,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=0, help="of the sample")
     parser.add_argument("--only", default="", help="a part of a module's path: all its mutants")
     parser.add_argument("--line", type=int, default=0, help="with --only: of this line")
+    parser.add_argument("--planted", action="store_true", help="the bugs that are named instead")
     parser.add_argument("--kept", default="mutants.tsv", help="the file of what was counted")
     parser.add_argument(
         "--durations", default="", help="a file with what 'pytest -vv --durations=0' printed"
@@ -87,6 +117,8 @@ def _sample(options: argparse.Namespace) -> list[Mutant]:
     package = ROOT / "dpcp_audit"
     paths = sorted({path for pattern in STUDIED for path in package.glob(pattern)})
     everything = [mutant for path in paths for mutant in mutants_of(path, ROOT)]
+    if options.planted:
+        return list(PLANTED)
     if options.only:
         return [
             each

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
-
 from mutation_operators import Mutant, mutated
 
 if TYPE_CHECKING:
@@ -29,14 +28,14 @@ _PRELOADED = (
 )
 _PATIENCE = 3.0
 """A mutant may take this multiple of what its tests take, and a start, of processor time."""
-_START_SECONDS, _UNKNOWN_SECONDS = 20.0, 1.0
-_LONGEST_OF_OTHERS = 2.0
-"""Tests of other modules that take longer are left out."""
+_START_SECONDS, _UNKNOWN_SECONDS = 20.0, 0.5
+_LONGEST, _LONGEST_OF_OTHERS = 6.0, 1.0
+"""Seconds: longer tests of the module, or of others that import it, are left out."""
 _OPTIONS = ("-q", "-x", "--assert=plain", "-p", "no:cacheprovider")
-_SURVIVED, _BROKEN = 0, frozenset({3, 4, 5})
+_GREEN, _BROKEN = 0, frozenset({3, 4, 5})
 
 
-KILLED, TIME = "killed by ", "its time limit"
+KILLED, SURVIVED, TIME = "killed by ", "survived", "its time limit"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +52,9 @@ class Trial:
         path = self.root / self.mutant.path
         folder = self.root / "tests" / path.parent.relative_to(self.root / "dpcp_audit")
         found = {*folder.glob(f"test_{path.stem}.py"), *folder.glob(f"test_{path.stem}_*.py")}
-        return sorted(each.relative_to(self.root).as_posix() for each in found)
+        return sorted(
+            each.relative_to(self.root).as_posix() for each in found or folder.glob("test_*.py")
+        )
 
     @property
     def others(self) -> list[str]:
@@ -80,7 +81,7 @@ def green(root: Path, tests: Sequence[str]) -> bool:
             code = int(pytest.main([*_OPTIONS, *tests]))
         finally:
             os._exit(code)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == _SURVIVED
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == _GREEN
 
 
 def preload() -> None:
@@ -104,8 +105,8 @@ def outcome(trial: Trial) -> str:
     with os.fdopen(reader) as file:
         told = file.read()
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    if code == _SURVIVED:
-        return "survived"
+    if code == _GREEN:
+        return SURVIVED
     if code in _BROKEN:
         raise RuntimeError(f"pytest ended with {code} for {trial.mutant}: {told}")
     return f"{KILLED}{told or TIME}"
@@ -132,7 +133,7 @@ def _plant(path: str, code: CodeType) -> None:
     def get_code(self: Any, fullname: str) -> CodeType | None:
         return code if self.path == path else original(self, fullname)
 
-    loader.get_code = get_code  # type: ignore[assignment]
+    loader.get_code = get_code  # type: ignore[method-assign]
 
 
 class _Order:
@@ -146,7 +147,9 @@ class _Order:
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Sort, drop what is long and not the module's own, and set the time limit."""
         items[:] = [
-            each for each in items if self._is_own(each) or self._seconds(each) < _LONGEST_OF_OTHERS
+            item
+            for item in items
+            if self._seconds(item) < (_LONGEST if self._is_own(item) else _LONGEST_OF_OTHERS)
         ]
         items.sort(key=lambda item: (not self._is_own(item), self._seconds(item)))
         total = sum(map(self._seconds, items))
