@@ -13,6 +13,7 @@ from dpcp_audit.computed import Computation, Computed
 from dpcp_audit.engine.run_settings import Profile, RunSettings
 from dpcp_audit.engine.suites import select
 from dpcp_audit.quantities import Quantity
+from dpcp_audit.reports import document
 from dpcp_audit.reports.document import DocumentError, dump, load, to_document
 from dpcp_audit.reports.results_schema import SCHEMA_VERSION
 from dpcp_audit.results import Claim, Finding, Source, Verdict
@@ -53,10 +54,12 @@ def write(path: Path, document: object) -> Path:
 
 
 def test_more_findings_than_any_run_has_are_refused(
-    results: dict[str, Any], tmp_path: Path
+    results: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    many = results | {"findings": results["findings"][:1] * 10_001}
-    with pytest.raises(DocumentError, match="10001 findings, this tool reads at most 10000"):
+    assert document._MOST_FINDINGS == 10_000
+    monkeypatch.setattr(document, "_MOST_FINDINGS", 100)
+    many = results | {"findings": results["findings"][:1] * 101}
+    with pytest.raises(DocumentError, match="101 findings, this tool reads at most 100$"):
         load(write(tmp_path / "r.json", many))
 
 

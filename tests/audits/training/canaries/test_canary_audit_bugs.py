@@ -63,7 +63,7 @@ def _name(check: CanaryAudit) -> str:
     "check",
     [
         white_box(SGD(), runs=100),
-        white_box(Adam(), runs=100),
+        pytest.param(white_box(Adam(), runs=100), marks=pytest.mark.study),
         one_run(SGD()),
         pytest.param(one_run(Adam()), marks=pytest.mark.study),
         *(
@@ -82,7 +82,9 @@ def test_what_is_called_consistent_would_be_refuted_without_noise(check) -> None
     assert replace(check, game=Bare(check.game))(context).verdict is Verdict.REFUTED
 
 
-@pytest.mark.parametrize("optimiser", [SGD(), Adam()], ids=str)
+@pytest.mark.parametrize(
+    "optimiser", [SGD(), pytest.param(Adam(), marks=pytest.mark.study)], ids=str
+)
 def test_a_training_without_noise_is_not_consistent_where_the_attack_is_too_weak(optimiser) -> None:
     check = black_box(optimiser, OutsideCanaries.MISLABELLED, runs=64)
     context = Context(seed=0, name="weak", significance=1e-3 / 54)
