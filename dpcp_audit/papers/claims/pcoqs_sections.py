@@ -165,10 +165,10 @@ def _remarks() -> tuple[_Case, ...]:
             ),
             "ρ_total = ρ + ρ_b",
             Heading.SEARCH_PRIVACY,
-            {"rho": 0.5, "rho_bound": 0.05},
+            {"rho": 0.5, "rho_bound": 0.0625},
             partial(
                 pcoqs_sentences.private_bound_budget,
-                PCOQS(alpha=0.01, rho=0.05, bounds=(0.0, 1e3), resolution=1e-3),
+                PCOQS(alpha=0.01, rho=0.0625, bounds=(0.0, 1e3), resolution=1e-3),
                 _DEFAULT,
             ),
         ),

@@ -9,7 +9,7 @@ from support.samplers import context
 
 from dpcp_audit._format import setting
 from dpcp_audit.computed import Computed
-from dpcp_audit.papers.claims import papers_suite, theorem_grid
+from dpcp_audit.papers.claims import papers_suite
 from dpcp_audit.results import Outcome, Verdict
 
 if TYPE_CHECKING:
@@ -40,22 +40,3 @@ def test_all_rows_that_are_expected_to_be_proved_are_computed() -> None:
     expected = {r.claim.id for r in papers_suite.rows() if r.claim.expected is Verdict.PROVED}
     assert expected == {row.claim.id for row in ROWS}
     assert len(ROWS) >= 28
-
-
-def test_both_suites_agree_on_whose_claim_theorem_4_is() -> None:
-    """Where the suite of theorems has the same law, size and budget as a row of the papers'."""
-    keys = ("population", "n", "epsilon", "delta", "rounds", "on_miss", "starred", "window")
-    grid = {
-        tuple(row.claim.parameters.get(key) for key in keys): row.claim.standing
-        for row in theorem_grid.rows()
-        if row.claim.id.startswith("grid.ldpcp.theorem-4")
-    }
-    shared = [
-        (row.claim, grid[case])
-        for row in papers_suite.rows()
-        if row.claim.id.startswith("ldpcp.theorem-4[scores=")
-        and (case := tuple(row.claim.parameters.get(key) for key in keys)) in grid
-    ]
-    assert len(shared) >= 3
-    for claim, standing in shared:
-        assert claim.standing is standing, claim.id

@@ -12,7 +12,7 @@ from dpcp_audit.engine.run_settings import Profile, RunSettings
 from dpcp_audit.engine.runner import check
 from dpcp_audit.engine.suites import suite
 from dpcp_audit.frontends.cli.main import main
-from dpcp_audit.papers.claims import theorem_grid
+from dpcp_audit.papers.claims import papers_suite, theorem_grid
 from dpcp_audit.results import Standing, Verdict
 from dpcp_audit.rows import WithoutFigures
 
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from dpcp_audit.rows import Row
 
-IDS = [row.claim.id for row in suite("theorems")]
+GRID = tuple(suite("theorems"))
+IDS = [row.claim.id for row in GRID]
 SOME = IDS[5::13]
 SETTINGS = RunSettings(suite="theorems", profile=Profile.SMOKE, false_alarm=1e-6)
 
@@ -124,3 +125,22 @@ def test_figures_are_kept_where_that_is_asked_for(of_a_pool: list[Row]) -> None:
 def test_figures_are_refused_of_a_suite_that_has_them_anyway(capsys) -> None:
     assert main(["run", "--figures", "--only", "ldpcp.krr"]) == 2
     assert "--suite papers takes no figures; theorems does" in capsys.readouterr().err
+
+
+def test_both_suites_agree_on_whose_claim_theorem_4_is() -> None:
+    """Where the suite of theorems has the same law, size and budget as a row of the papers'."""
+    keys = ("population", "n", "epsilon", "delta", "rounds", "on_miss", "starred", "window")
+    grid = {
+        tuple(row.claim.parameters.get(key) for key in keys): row.claim.standing
+        for row in GRID
+        if row.claim.id.startswith("grid.ldpcp.theorem-4")
+    }
+    shared = [
+        (row.claim, grid[case])
+        for row in papers_suite.rows()
+        if row.claim.id.startswith("ldpcp.theorem-4[scores=")
+        and (case := tuple(row.claim.parameters.get(key) for key in keys)) in grid
+    ]
+    assert len(shared) >= 3
+    for claim, standing in shared:
+        assert claim.standing is standing, claim.id
