@@ -62,8 +62,8 @@ def upward(source: str, package: str) -> set[str]:
 
 
 def modules() -> list[Path]:
-    """Return all but those that stand on top: the command, and the lazy names of the package."""
-    on_top = {PACKAGE / "__init__.py", PACKAGE / "__main__.py"}
+    """Return all but those on top: the command, the package's lazy names, the strategies."""
+    on_top = {PACKAGE / name for name in ("__init__.py", "__main__.py", "strategies.py")}
     return [path for path in sorted(PACKAGE.rglob("*.py")) if path not in on_top]
 
 
