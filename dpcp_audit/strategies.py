@@ -9,7 +9,8 @@ Examples
 >>> import numpy as np
 >>> def moves_far(pair):
 ...     return abs(np.quantile(pair.value, 0.5) - np.quantile(pair.neighbour, 0.5)) > 0.4
->>> pair = find(neighbours(n=(3, 30)), moves_far, settings=settings(derandomize=True, database=None))
+>>> repeated = settings(derandomize=True, database=None)
+>>> pair = find(neighbours(n=(3, 30)), moves_far, settings=repeated)
 >>> len(pair.value), bool(moves_far(pair))
 (3, True)
 """
@@ -60,7 +61,7 @@ def scores(
     >>> find(scores(), lambda x: x.sum() > 1, settings=settings(derandomize=True)).sum() > 1
     np.True_
     """
-    return _scores(_sizes(n), _validate.bounds(bounds), ties)
+    return _scores(_sizes(n), _validate.bounds(bounds), ties=ties)
 
 
 def neighbours(
@@ -88,14 +89,14 @@ def neighbours(
 
 
 def score_laws(*, ties: bool = True) -> SearchStrategy[PiecewiseConstant]:
-    """Return a strategy of laws of scores on [0, 1], with ``sample(shape, rng=...)`` and ``cdf(x)``.
+    """Return a strategy of laws of scores on [0, 1], with ``sample`` and ``cdf``.
 
     Parameters
     ----------
     ties : bool
         Whether laws may have atoms.
     """
-    return _score_laws(ties)
+    return _score_laws(ties=ties)
 
 
 def guarantees(*, largest: float = 10.0) -> SearchStrategy[PrivacyGuarantee]:
@@ -137,7 +138,7 @@ def pools(
 
 @st.composite
 def _scores(
-    draw: DrawFn, n: tuple[int, int], bounds: tuple[float, float], ties: bool
+    draw: DrawFn, n: tuple[int, int], bounds: tuple[float, float], *, ties: bool
 ) -> FloatArray:
     each = st.floats(*bounds)
     if not ties:
@@ -163,7 +164,7 @@ def _neighbours(
 
 
 @st.composite
-def _score_laws(draw: DrawFn, ties: bool) -> PiecewiseConstant:
+def _score_laws(draw: DrawFn, *, ties: bool) -> PiecewiseConstant:
     inner = draw(st.lists(st.integers(1, 99), max_size=3, unique=True))
     edges = [0.0, *(place / 100 for place in sorted(inner)), 1.0]
     weights = st.integers(0, _MOST_WEIGHT)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import doctest
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from dpcp_audit import strategies
 from dpcp_audit.guarantees import PrivacyGuarantee
 from dpcp_audit.neighbours import Relation
 
+PAGE = Path(__file__).parents[1] / "docs" / "howto" / "property_tests.md"
 REPEATED = settings(derandomize=True, database=None, max_examples=2000)
 FEW = settings(derandomize=True, database=None, max_examples=60)
 
@@ -94,6 +97,12 @@ def test_what_cannot_be_drawn_is_told() -> None:
         strategies.scores(n=(3, 2))
     with pytest.raises(ValueError, match="classes must be an integer >= 2, got 1"):
         strategies.pools(classes=(1, 3))
+
+
+def test_the_example_of_the_page_gives_what_it_says() -> None:
+    failed, tried = doctest.testfile(str(PAGE), module_relative=False)
+    assert tried >= 5
+    assert failed == 0
 
 
 def test_hypothesis_is_imported_here_alone() -> None:

@@ -64,7 +64,7 @@ class TargetSpec:
     --------
     >>> spec = TargetSpec(kind=Kind.QUANTILE, target="mine.py:f", options={"epsilon": 1.0})
     >>> list(spec.as_data())
-    ['target', 'kind', 'vectorised', 'bounds', 'options', 'call-seconds']
+    ['target', 'kind', 'vectorised', 'bounds', 'given-as', 'options', 'call-seconds']
     """
 
     target: str = field(
