@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dpcp_audit.tracing.pair_traces import PairTrace, Remark
 
 _SIGNIFICANCE = 0.05
-_LINES_NOTE = (
+_JOINED_NOTE = (
     "Draws that are compared with each other count at the one that the others share; their scale "
     "and sensitivity are not shown."
 )
@@ -68,7 +68,7 @@ def _lines(lines: Sequence[LineLoss]) -> Table:
                 values=[each.share for each in lines],
             ),
         ],
-        notes=[_LINES_NOTE],
+        notes=[_JOINED_NOTE] if any(each.joined for each in lines) else [],
     )
 
 

@@ -60,5 +60,10 @@ def traced_target(target: Target) -> TracedTarget:
     code = code_of(caller.function)
     home = ("", 0) if code is None else (code.co_filename, code.co_firstlineno)
     return TracedTarget(
-        function=call, options={}, keyword="rng", home=home, reach=Reach.of(caller.function)
+        function=call,
+        options={},
+        keyword="rng",
+        home=home,
+        reach=Reach.of(caller.function),
+        code=code,
     )

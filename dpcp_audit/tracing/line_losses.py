@@ -37,7 +37,9 @@ class LineLoss:
     largest_loss : float
         The largest loss of one of its draws.
     share : float
-        Its part of the mean loss of all lines.
+        Its part of the mean loss of all lines: of what was observed, not of what a claim counts.
+    joined : bool
+        Whether its draws were compared with each other.
     """
 
     location: SourceLocation
@@ -48,6 +50,7 @@ class LineLoss:
     mean_loss: float
     largest_loss: float
     share: float
+    joined: bool = False
 
 
 def line_losses(paths: Sequence[Sequence[PathLoss]]) -> tuple[LineLoss, ...]:
@@ -90,4 +93,5 @@ def _line(
         mean_loss=mean,
         largest_loss=max(part.loss for part in parts),
         share=mean / total if total > 0 and math.isfinite(mean) else 0.0,
+        joined=any(part.law is not None and math.isnan(part.scale) for part in parts),
     )

@@ -233,7 +233,9 @@ def _replayed(
         )
     if not same_atoms(output, found):
         says = f"the output is {_shown(found)} in place of {_shown(output)}"
-        return Divergence(departure=Departure.OUTPUT, says=says, line=target.home)
+        again = ForcedRun(path.transcript, values=path.values)
+        line = target.returning_line(x, again, np.random.default_rng(seed))
+        return Divergence(departure=Departure.OUTPUT, says=says, line=line)
     return None
 
 

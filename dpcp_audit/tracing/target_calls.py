@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import sys
 import traceback
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,10 +17,11 @@ from dpcp_audit.tracing.patched_randomness import recorded_globals
 from dpcp_audit.tracing.reachable_names import Reach
 from dpcp_audit.tracing.recording_generator import RecordingGenerator
 from dpcp_audit.tracing.source_lines import is_target
-from dpcp_audit.tracing.trace_errors import UnfollowableError
+from dpcp_audit.tracing.trace_errors import TraceEnd, UnfollowableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from types import CodeType, FrameType
 
     from dpcp_audit.tracing.output_atoms import Atom
     from dpcp_audit.tracing.path_runs import PathRun
@@ -49,6 +51,8 @@ class TracedTarget:
         Where the function begins.
     reach : Reach
         The names and generators that it can reach.
+    code : code object or None
+        Its code, where that is known.
     """
 
     function: Callable[..., Any]
@@ -56,6 +60,7 @@ class TracedTarget:
     keyword: str
     home: Line
     reach: Reach = Reach()  # noqa: RUF009  (frozen)
+    code: CodeType | None = None
 
     @classmethod
     def of(cls, function: Callable[..., Any], options: Mapping[str, Any]) -> TracedTarget:
@@ -73,6 +78,7 @@ class TracedTarget:
             keyword=keyword,
             home=home,
             reach=Reach.of(function),
+            code=code,
         )
 
     def outputs(self, x: Any, path: PathRun, source: np.random.Generator) -> tuple[Atom, ...]:
@@ -98,6 +104,24 @@ class TracedTarget:
             ) from error
         finally:
             path.closed = True
+
+    def returning_line(self, x: Any, path: PathRun, source: np.random.Generator) -> Line:
+        """Run the target and return the line at which it returns."""
+        lines: list[Line] = []
+
+        def note(frame: FrameType, event: str, _: Any) -> None:
+            if event == "return" and frame.f_code is self.code:
+                lines.append((frame.f_code.co_filename, frame.f_lineno))
+
+        before = sys.getprofile()
+        sys.setprofile(note)
+        try:
+            self.outputs(x, path, source)
+        except TraceEnd:
+            return self.home
+        finally:
+            sys.setprofile(before)
+        return lines[-1] if lines else self.home
 
     def _require_same(self, states: bytes) -> None:
         if self.reach.states() != states:
