@@ -269,7 +269,7 @@ def test_every_filter_has_a_rule_and_every_claim_the_classes_that_it_asks_for(
 
 def test_what_is_printed_first_is_the_summary(text: str) -> None:
     assert re.search(r'id="print-summary" checked', text)
-    assert ":has(#print-summary) :is(.every, #claims) { display: none; }" in text
+    assert ":has(#print-summary) :is(.every, #claims, .view details) { display: none; }" in text
 
 
 def test_a_short_report_is_printed_whole() -> None:
@@ -288,3 +288,38 @@ def test_statements_of_human_size_are_not_cut() -> None:
     entry = finding("a", "REFUTED", "REFUTED") | {"statement": long.strip()}
     page = render_html(document(entry, finding("b", "PROVED", "PROVED")))
     assert long.strip() in page[page.index('id="broken"') : page.index('id="claims"')]
+
+
+def _colours(text: str, start: str) -> dict[str, str]:
+    """Return the page's colours by their names, of the first rule after a text."""
+    rule = text[text.index(start) :]
+    return dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6})", rule[: rule.index("}")]))
+
+
+def _contrast(first: str, second: str) -> float:
+    """Return the contrast of two colours as WCAG 2 defines it."""
+    lights: list[float] = []
+    for colour in (first, second):
+        shares = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [s / 12.92 if s <= 0.03928 else ((s + 0.055) / 1.055) ** 2.4 for s in shares]
+        lights.append(0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2])
+    return (max(lights) + 0.05) / (min(lights) + 0.05)
+
+
+@pytest.mark.parametrize("start", [":root {", "(prefers-color-scheme: dark)"])
+def test_texts_and_marks_stand_out_by_day_and_by_night(text: str, start: str) -> None:
+    colours = _colours(text, start)
+    for name in ("ink", "soft", "link", "bad", "good", "doubt", "fault"):
+        assert _contrast(colours[name], colours["page"]) >= 4.5, name
+    for name in ("bad", "fault"):
+        assert _contrast(colours["on-fill"], colours[name]) >= 4.5, name
+        assert _contrast(colours["ink"], colours[f"{name}-soft"]) >= 4.5, name
+    for name in ("good-fill", "proved-fill", "doubt-fill", "bad"):  # of the marks in a figure
+        assert _contrast(colours[name], colours["page"]) >= 3, name
+
+
+def test_every_choice_has_a_label_and_every_group_a_legend(text: str) -> None:
+    filters = text[text.index('<div class="filters">') : text.index('<div class="every">')]
+    assert filters.count("<input") == filters.count("<label>") > 4
+    assert filters.count("<fieldset>") == filters.count("<legend>") >= 2
+    assert filters.count(" checked>") == filters.count("<fieldset>")
