@@ -146,14 +146,14 @@ def _table(lines: Sequence[_Line]) -> Table:
 def _print_stacked(line: _Line, console: Console) -> None:
     head = Text(line.verdict, style=line.style)
     console.print(head, Text(line.claim), soft_wrap=True)
-    _print_indented(line.sentence(), console)
+    print_indented(line.sentence(), console)
 
 
 def _print_details(finding: Mapping[str, Any], console: Console) -> None:
     losses = estimate_sentences(finding)
     for text in (finding["statement"], *losses, finding["note"], _seen(finding["power"])):
         if text:
-            _print_indented(text, console)
+            print_indented(text, console)
 
 
 def _print_estimates(finding: Mapping[str, Any], claim: str, console: Console) -> None:
@@ -173,7 +173,8 @@ def _seen(power: Mapping[str, Any] | None) -> str:
     return f"Would have been refuted, with probability {likely}: {what} of {smallest} or worse."
 
 
-def _print_indented(text: str, console: Console) -> None:
+def print_indented(text: str, console: Console) -> None:
+    """Print a text as an indented paragraph, its words whole."""
     margin = " " * 4
     filled = textwrap.fill(
         plain_line(text),

@@ -1,13 +1,9 @@
-"""A comparison of two runs as plain data, as Markdown, and in a terminal."""
+"""A comparison of two runs as plain data and as Markdown."""
 
 from __future__ import annotations
 
 import html
 from typing import TYPE_CHECKING, Any
-
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from dpcp_audit._format import DASH, counted, interval, number
 from dpcp_audit.reports.differences.two_runs import Movement
@@ -15,14 +11,11 @@ from dpcp_audit.reports.findings.severity import named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import TextIO
 
     from dpcp_audit.reports.differences.two_runs import Change, RunDifferences
     from dpcp_audit.results import PlainData
 
-_COLUMNS = ("", "claim", "quantity", "old", "new", "p", "remark")
 _SPECIAL = str.maketrans({character: f"\\{character}" for character in r"\`*_[]~|$#"})
-_WIDTH = 180
 
 
 def comparison_data(comparison: RunDifferences) -> PlainData:
@@ -74,32 +67,10 @@ def summary(comparison: RunDifferences) -> str:
     )
 
 
-def print_comparison(comparison: RunDifferences, *, stream: TextIO) -> None:
-    """Print what changed as a table, worst first, and the summary."""
-    console = Console(file=stream)
-    if not console.is_terminal:
-        console = Console(file=stream, width=_WIDTH)
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in _COLUMNS:
-        table.add_column(
-            column,
-            overflow="fold",
-            no_wrap=column in {"", "p"},
-            min_width=36 if column == "claim" else None,
-        )
-    rows = [_cells(row) for row in comparison_data(comparison)["changes"] if row["changed"]]
-    for row in rows:
-        style = "bold red" if row[0].startswith("worse") else ""
-        table.add_row(Text(row[0], style=style), *map(Text, row[1:]))
-    if rows:
-        console.print(table)
-    console.print(Text(summary(comparison)))
-
-
 def render_markdown(data: Mapping[str, Any]) -> str:
     """Render the data of a comparison as GitHub-flavoured Markdown."""
     lines = [f"## {headline(data)}", "", data["summary"], ""]
-    rows = [_cells(row) for row in data["changes"] if row["changed"]]
+    rows = [cells_of(row) for row in data["changes"] if row["changed"]]
     if rows:
         lines += [
             "| | Claim | Quantity | Old | New | p | Remark |",
@@ -119,7 +90,8 @@ def _escape(text: str) -> str:
     return html.escape(" ".join(text.split()), quote=False).translate(_SPECIAL)
 
 
-def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
+def cells_of(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what became of a claim, its id, quantity, numbers then and now, p-value and remark."""
     evidence: PlainData = (row["new"] or row["old"])["evidence"] or {}
     return (
         standing(row),

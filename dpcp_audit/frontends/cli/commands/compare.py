@@ -69,9 +69,9 @@ def execute(options: argparse.Namespace) -> int:
     """Compare the two files and print what changed."""
     from dpcp_audit.engine.encoding import plain_record
     from dpcp_audit.reports.differences.difference_page import render_page
+    from dpcp_audit.reports.differences.difference_terminal import print_comparison
     from dpcp_audit.reports.differences.difference_text import (
         comparison_data,
-        print_comparison,
         render_markdown,
     )
     from dpcp_audit.reports.differences.two_runs import compare
