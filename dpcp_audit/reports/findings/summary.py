@@ -246,13 +246,13 @@ class Reading:
         if not tried:
             return ""
         said = f"{counted(len(tried), 'claim')} {_is(len(tried))} not refuted"
-        factors = [entry.factor for entry in tried if entry.factor is not None]
-        most = max(factors, default=math.inf)
-        if len(factors) < len(tried) or math.isinf(most):
+        factors = [e.factor for e in tried if e.factor is not None and math.isfinite(e.factor)]
+        if not factors:
             return f"{said}."
+        where = ", where" if len(factors) == len(tried) else f"; for {len(factors)} of them"
         return (
-            f"{said}, where a violation of {number(most, digits=3)} times the claim or more would "
-            "have been refuted with probability at least 0.95."
+            f"{said}{where} a violation of {number(max(factors), digits=3)} times the claim or "
+            "more would have been refuted with probability at least 0.95."
         )
 
 

@@ -272,3 +272,28 @@ def test_of_a_run_about_its_controls_these_come_first() -> None:
 def test_the_banner_says_what_it_does_not_mean() -> None:
     assert "not a proof" in read(document(finding("c", "CONSISTENT", "PROVED"))).caution
     assert "as written here" in read(document(finding("r", "REFUTED", "PROVED"))).caution
+
+
+def test_one_claim_of_unknown_power_hides_not_what_would_have_been_seen() -> None:
+    def tried(name: str, factor: float | str) -> dict[str, Any]:
+        power = {
+            "quantity": "epsilon",
+            "bound": "at most",
+            "smallest": 2.0,
+            "claimed": 1.0,
+            "detection": 0.95,
+            "at": {},
+            "detail": "",
+            "factor": factor,
+        }
+        return finding(name, "CONSISTENT", "CONSISTENT") | {"power": power}
+
+    seen = "a violation of 2 times the claim or more would have been refuted"
+    assert (
+        f"2 claims are not refuted, where {seen}"
+        in read(document(tried("a", 2.0), tried("b", 1.5))).meaning
+    )
+    assert (
+        f"2 claims are not refuted; for 1 of them {seen}"
+        in read(document(tried("a", 2.0), tried("b", "inf"))).meaning
+    )
