@@ -21,8 +21,9 @@ LARGE = LevelTest(level=0.3, repetitions=40, false_alarm=1e-6)
 SMALL = LevelTest(level=0.05, repetitions=600, false_alarm=1e-6)
 CHEAP = ("one run", "failure rate along n", "failure rate, seq", "mean of")
 """Auditors of two milliseconds or so, whose level is measured where it is used."""
-EXPENSIVE = ("canaries",)
-"""Half a second each: the study has them; their two tests are in test_canary_audit_levels.py."""
+EXPENSIVE = ("canaries", "both sides", "black-box search, bound")
+"""A quarter of a second or more each: the study has them. The two tests of canaries are in
+test_canary_audit_levels.py."""
 
 
 def level_test(name: str) -> LevelTest:

@@ -12,7 +12,9 @@ import numpy as np
 
 from dpcp_audit import _validate
 from dpcp_audit.assumptions import Assumption
+from dpcp_audit.audits.training.canaries.canary_power import CanaryPlan
 from dpcp_audit.audits.training.canaries.guess_counts import (
+    MOST_GUESSES,
     beginnings,
     blocks,
     foreseen,
@@ -50,7 +52,6 @@ if TYPE_CHECKING:
     from dpcp_audit.checks import Context
     from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
 
-_MOST_GUESSES = 10_000
 _FEWEST_BETS = 500
 _PILOT = 5
 _USUAL = 0.05
@@ -129,12 +130,12 @@ class CanaryAudit:
         played = self.game.play(runs, rng=rng)
         bare = self.game.play_noiseless(runs, rng=rng)
         canaries = self._runs(context) * self.game.canaries
-        share = min(self.claim_share, _MOST_GUESSES / canaries)
+        share = min(self.claim_share, MOST_GUESSES / canaries)
         result: PlainData = {
             "claim": [guessed(part, share) for part in blocks(played)],
             "noiseless": [guessed(part, share) for part in blocks(bare)],
             "epsilon": [
-                guessed(part, min(self.epsilon_share, _MOST_GUESSES / canaries))
+                guessed(part, min(self.epsilon_share, MOST_GUESSES / canaries))
                 for part in (blocks(played) if self.runs > 1 else beginnings(played, _POINTS))
             ],
         }
@@ -174,6 +175,29 @@ class CanaryAudit:
             note=self._note(context, groups, strict, usual, bounds[Assumption.TRADE_OFF]),
             figures=(self._figure(context, results, accounted),),
             tables=(_bounds_table(bounds, self.delta, accounted),),
+        )
+
+    def smallest_violation(self, context: Context) -> Power:
+        """Return the ε of a training that is refuted with probability 0.95, before any is run.
+
+        By the best attack, and by the region of the claim alone, at half of the significance.
+        """
+        return self._plan(self._runs(context)).smallest_violation(
+            significance=context.significance / 2
+        )
+
+    def draws_needed(self, violation: float, *, significance: float) -> int:
+        """Return the ``runs`` that refute ε = ``violation``; of a single run, its canaries."""
+        return self._plan(self.runs).draws_needed(violation, significance=significance / 2)
+
+    def _plan(self, runs: int) -> CanaryPlan:
+        return CanaryPlan(
+            claim=self.claim,
+            delta=self.delta,
+            canaries=self.game.canaries,
+            runs=runs,
+            side_by_side=self.side_by_side,
+            share=self.claim_share,
         )
 
     def bounds(self, context: Context, results: Sequence[PlainData]) -> dict[Assumption, float]:

@@ -16,9 +16,12 @@ from dpcp_audit.audits.training.one_run import Guesses, top_guesses, total
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+MOST_GUESSES = 10_000
+BLOCK = 1000
+"""Canaries of a block of runs."""
+MISSED = 0.05
+"""The probability with which a violation that is stated as seen may be missed."""
 _GROUPS = 32
-_BLOCK = 1000
-_QUANTILE = 0.05
 
 
 def guessed(played: GameResults, share: float) -> dict[str, int]:
@@ -30,7 +33,7 @@ def guessed(played: GameResults, share: float) -> dict[str, int]:
 
 def blocks(played: GameResults) -> list[GameResults]:
     """Return the runs in blocks of 1,000 canaries or so, whose guesses are independent."""
-    size = max(1, round(_BLOCK / played.scores.shape[1]))
+    size = max(1, round(BLOCK / played.scores.shape[1]))
     cuts = range(size, len(played.scores), size)
     pairs = zip(np.split(played.scores, cuts), np.split(played.members, cuts), strict=True)
     return [GameResults(*pair) for pair in pairs]
@@ -55,10 +58,14 @@ def foreseen(groups: Sequence[Guesses], twin: Guesses) -> list[Guesses]:
 
     The twin's rate of right guesses is known by Jeffreys's posterior.
     """
-    made = np.cumsum([0, *(group.guesses for group in groups)])
     right, wrong = twin.correct + 0.5, twin.guesses - twin.correct + 0.5
-    fewest = betabinom.ppf(_QUANTILE, made[-1], right, wrong)
-    correct = np.diff(np.floor(made * fewest / made[-1])).astype(int).tolist()
+    return spread(groups, int(betabinom.ppf(MISSED, total(groups).guesses, right, wrong)))
+
+
+def spread(groups: Sequence[Guesses], right: int) -> list[Guesses]:
+    """Return the groups with so many right guesses in all, as evenly as whole numbers allow."""
+    made = np.cumsum([0, *(group.guesses for group in groups)])
+    correct = np.diff(np.floor(made * right / made[-1])).astype(int).tolist()
     return [replace(group, correct=one) for group, one in zip(groups, correct, strict=True)]
 
 
