@@ -8,6 +8,7 @@ an event on the outputs which selected it would refute nearly always.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,14 +39,16 @@ PROBES = {64, 256}
 
 @dataclass
 class Watched:
-    """A target that keeps the state of every generator it is handed."""
+    """A target that keeps the stream and the state of every generator it is handed."""
 
     answer: Callable[[Any, int, np.random.Generator], Any]
     states: list[str] = field(default_factory=list)
+    streams: list[object] = field(default_factory=list)
 
     def __call__(self, value: Any, size: int, /, *, rng: np.random.Generator) -> Any:
         if size not in PROBES:
             self.states.append(str(rng.bit_generator.state))
+            self.streams.append(rng.bit_generator.seed_seq.spawn_key)  # type: ignore[attr-defined]
         return self.answer(value, size, rng)
 
     def report(self, values: Any, /, *, rng: np.random.Generator) -> Any:
@@ -98,6 +101,8 @@ def test_no_batch_of_draws_is_used_twice(name: str) -> None:
     audit(name, target)(context(0, significance=1e-6))
     assert len(target.states) >= 4
     assert len(set(target.states)) == len(target.states)
+    used = [stream for stream, _ in groupby(target.streams)]
+    assert len(set(used)) == len(used), "a stream that was left is come back to"
 
 
 class Memory:

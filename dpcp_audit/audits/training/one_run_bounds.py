@@ -127,7 +127,7 @@ def trade_off_bound(
     """
 
     def refuted(fewer: float) -> bool:
-        noisier = rescaled(claim, fewer)
+        noisier = _rescaled(claim, fewer)
         if assumption is Assumption.INDEPENDENT:
             return independent_p_value(noisier, total(groups)) <= significance
         return refutes(noisier, *groups, significance=significance)
@@ -137,10 +137,10 @@ def trade_off_bound(
     if not refuted(-_RANGE):
         return 0.0
     found = largest_refuted(refuted, low=-_RANGE, high=_RANGE, resolution=_RESOLUTION)
-    return rescaled(claim, found).epsilon_at(delta)
+    return _rescaled(claim, found).epsilon_at(delta)
 
 
-def rescaled(
+def _rescaled(
     claim: SubsampledGaussian | GaussianDP | PureDP, fewer: float
 ) -> SubsampledGaussian | GaussianDP | PureDP:
     """Return the claim at 2^−``fewer`` times the noise: 1/ε of ε-DP, 1/μ of μ-GDP."""

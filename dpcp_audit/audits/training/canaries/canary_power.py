@@ -20,7 +20,6 @@ from dpcp_audit.audits.training.canaries.guess_counts import (
     spread,
 )
 from dpcp_audit.audits.training.one_run import refutes, total
-from dpcp_audit.audits.training.one_run_bounds import rescaled
 from dpcp_audit.quantities import Quantity
 from dpcp_audit.results import Power
 from dpcp_audit.stats.bisection import fewest, turn
@@ -80,12 +79,12 @@ class CanaryPlan:
         claimed = self.claim.epsilon_at(self.delta)
 
         def refuted(fewer: float) -> bool:
-            return self.refutes(rescaled(self.claim, fewer), significance=significance)
+            return self.refutes(_with_less(self.claim, fewer), significance=significance)
 
         smallest = math.inf
         if refuted(_LEAST_NOISE):
             fewer = turn(refuted, 0.0, _LEAST_NOISE, steps=_STEPS).holds
-            smallest = rescaled(self.claim, fewer).epsilon_at(self.delta)
+            smallest = _with_less(self.claim, fewer).epsilon_at(self.delta)
         return Power(
             quantity=Quantity.EPSILON,
             smallest=smallest,
@@ -106,13 +105,14 @@ class CanaryPlan:
             raise ValueError(f"violation must exceed the claim's ε, got {violation!r}")
 
         def loses(fewer: float) -> bool:
-            return rescaled(self.claim, fewer).epsilon_at(self.delta) >= violation
+            return _with_less(self.claim, fewer).epsilon_at(self.delta) >= violation
 
-        truth = rescaled(self.claim, turn(loses, 0.0, _LEAST_NOISE, steps=_STEPS).holds)
-        budget = "canaries" if self.runs == 1 else "runs"
+        truth = _with_less(self.claim, turn(loses, 0.0, _LEAST_NOISE, steps=_STEPS).holds)
 
         def enough(number: int) -> bool:
-            return replace(self, **{budget: number}).refutes(truth, significance=significance)
+            single = self.runs == 1
+            plan = replace(self, canaries=number) if single else replace(self, runs=number)
+            return plan.refutes(truth, significance=significance)
 
         needed = fewest(enough, at_least=2, most=_MOST, share=_SHARE)
         if needed is None:
@@ -129,6 +129,11 @@ class CanaryPlan:
         rate = right_share(truth, made.guesses / made.canaries)
         right = int(binom.ppf(MISSED, made.guesses, rate))
         return refutes(self.claim, *spread(groups, right), significance=significance)
+
+
+def _with_less(claim: SubsampledGaussian, halvings: float) -> SubsampledGaussian:
+    """Return the training with 2^−``halvings`` times the noise."""
+    return replace(claim, noise_multiplier=claim.noise_multiplier * 2**-halvings)
 
 
 def right_share(truth: SubsampledGaussian, share: float) -> float:
