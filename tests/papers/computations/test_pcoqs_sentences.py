@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import copy
 import math
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,11 +11,9 @@ from support.samplers import context
 
 from dpcp_audit.data.populations import Uniform
 from dpcp_audit.guarantees import ZCDP
-from dpcp_audit.mechanisms.counting import FixedScores
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.papers.claims import pcoqs_sections
-from dpcp_audit.papers.computations import pcoqs_sentences, printed_search, printed_settings
-from dpcp_audit.papers.reproduce import pcoqs_experiments
+from dpcp_audit.papers.computations import pcoqs_sentences
 from dpcp_audit.results import Verdict
 
 if TYPE_CHECKING:
@@ -77,26 +73,6 @@ def test_half_of_what_pure_dp_implies_is_refuted(monkeypatch: pytest.MonkeyPatch
     assert pcoqs_sentences.pure_to_zcdp((0.1, 1.0)).verdict is Verdict.REFUTED
 
 
-@pytest.mark.parametrize("n", [1, 7, 40])
-def test_the_counted_search_is_the_mechanisms(n: int) -> None:
-    """Without noise both end at the same threshold, to what doubles round."""
-    scores = np.sort(np.random.default_rng(n).random(n))
-    done = printed_search.printed_search(
-        [Fraction(s) for s in scores], rank=MECHANISM.rank(n), resolution=Fraction(1e-10)
-    )
-    noise = np.zeros((MECHANISM.rounds, 1))
-    (released,) = MECHANISM.search(FixedScores(scores, MECHANISM.rank(n)), noise)
-    assert float(done.result) == pytest.approx(float(released), abs=1e-12)
-    assert (done.rounds, done.comparisons) == (34, 34 * n)
-
-
-def test_the_mechanism_itself_passes_the_end_of_the_interval() -> None:
-    noise = np.full((34, 1), -1e9)
-    (released,) = MECHANISM.search(FixedScores(np.array([0.5]), 1), noise)
-    expected = printed_search.beyond_the_end(1e-10).value
-    assert (float(released) - 1) / 1e-10 == pytest.approx(expected, rel=1e-4)
-
-
 def test_a_rare_class_is_left_out() -> None:
     """The class's coverage by drawn thresholds, where it is common enough to be seen."""
     found = pcoqs_sentences.one_class(PCOQS(alpha=0.1, rho=0.5), n=100, beta=0.5, share=0.1)
@@ -123,15 +99,3 @@ def test_the_largest_of_many_noises_is_the_median_that_is_said() -> None:
 def test_sharp_resolutions_behave_alike() -> None:
     found = pcoqs_sentences.coarse_tail(MECHANISM, n=2400, beta=0.01, multiples=(0.01, 0.1, 1.0))
     assert found.verdict is not Verdict.REFUTED
-
-
-@pytest.mark.known_bad
-def test_settings_without_the_contradicting_rows_are_not_refuted(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    assert len(printed_settings.printed_settings()) == 68
-    twin = copy.deepcopy(pcoqs_experiments.published())
-    del twin["11"]["rows"]["1"], twin["6"]["rows"]["100"], twin["8"]["rows"]["100"]
-    monkeypatch.setattr(pcoqs_experiments, "published", lambda: twin)
-    assert printed_settings.smaller_everywhere().verdict is not Verdict.REFUTED
-    assert printed_settings.targeted_everywhere(short=0.02).verdict is not Verdict.REFUTED
