@@ -40,6 +40,7 @@ from dpcp_audit.target_checks.claim_options import (
     guarantees_of,
     require_claims,
 )
+from dpcp_audit.target_checks.pair_data import InputPair, PairOf
 from dpcp_audit.target_checks.row_data import RowsOf, rows_for
 from dpcp_audit.target_checks.units import Unit
 from dpcp_audit.targets import Kind, Takes, TargetSpec, kinds_that
@@ -165,6 +166,15 @@ class CheckSpec:
             "one-label",
             metavar="RELATION",
             kinds=_OF_SCORES,
+        ),
+    )
+    pair: InputPair | None = field(
+        default=None,
+        metadata=option(
+            PairOf(),
+            "two neighbouring inputs to test alone: a file .json or .npz with 'value' and "
+            "'neighbour'; in Python a tuple (default: pairs are searched)",
+            metavar="FILE",
         ),
     )
     public_n: bool = field(

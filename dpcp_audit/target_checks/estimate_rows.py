@@ -21,7 +21,6 @@ from dpcp_audit.targets.function_calls import FunctionCaller
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dpcp_audit.audits.search.pair_space import PairSpace
     from dpcp_audit.checks import Context
     from dpcp_audit.guarantees import PrivacyGuarantee
     from dpcp_audit.results import Outcome
@@ -77,20 +76,12 @@ def estimation(
     target: Target,
     guarantee: PrivacyGuarantee | None,
     paths: int,
-    *,
-    pairs: PairSpace | None = None,
 ) -> LossEstimation:
-    """Return how the loss of an open target is estimated; a command cannot be traced.
-
-    Parameters
-    ----------
-    pairs : PairSpace or None
-        Given in the place of those that are searched.
-    """
+    """Return how the loss of an open target is estimated; a command cannot be traced."""
     able = spec.trace and isinstance(target.caller, FunctionCaller)
     return LossEstimation(
         sample=target,
-        pairs=pairs or pair_space(spec),
+        pairs=pair_space(spec),
         guarantee=guarantee,
         draws=spec.draws or DEFAULT_DRAWS,
         randomness=target.randomness,

@@ -274,7 +274,7 @@ class TraceSearch:
 
     def _worst_of_all(self) -> Neighbours[Any] | None:
         """Return the worst of all pairs of values, by their whole laws; None where not finite."""
-        domain = self.spec.target.domain
+        domain = None if self.spec.pair is not None else self.spec.target.domain
         if self.spec.target.kind is not Kind.RANDOMIZER or domain is None:
             return None
         pairs = list(combinations(range(domain), 2))

@@ -30,7 +30,13 @@ _LARGEST_SIZE = 10**7
 
 
 def pair_space(spec: CheckSpec) -> PairSpace:
-    """Return the neighbours to search for the privacy claims of a check."""
+    """Return the neighbours to search for the privacy claims of a check, or the pair given."""
+    if spec.pair is not None:
+        return spec.pair.space(spec.neighbours, tried(spec.target.bounds))
+    return _searched(spec)
+
+
+def _searched(spec: CheckSpec) -> PairSpace:
     target = spec.target
     if target.kind.takes is Takes.VALUE:
         if target.domain is None:
@@ -76,6 +82,8 @@ def _row_pairs(spec: CheckSpec) -> PairSpace:
 
 def typical(spec: CheckSpec) -> Any:
     """Return an input of the largest size that will be tried, as the target takes it."""
+    if spec.pair is not None:
+        return spec.pair.value
     takes = spec.target.kind.takes
     if takes is Takes.VALUE:
         return 0 if spec.target.domain is not None else tried(spec.target.bounds)[0]

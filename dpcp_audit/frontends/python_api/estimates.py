@@ -9,12 +9,9 @@ import numpy as np
 
 from dpcp_audit import _validate
 from dpcp_audit import options as tables
-from dpcp_audit._plain_data import is_sequence
-from dpcp_audit._values import Choice
 from dpcp_audit.audits.estimates.loss_estimation import outcome_of
 from dpcp_audit.audits.estimates.loss_measures import Asked
 from dpcp_audit.audits.estimates.pair_estimate import PairOutputs, estimate_pair
-from dpcp_audit.audits.search.pair_space import FixedPairs
 from dpcp_audit.checks import Context
 from dpcp_audit.engine.run_settings import RunSettings
 from dpcp_audit.errors import UsageError
@@ -22,7 +19,6 @@ from dpcp_audit.frontends.function_checks import spec_of, takes_options
 from dpcp_audit.frontends.python_api import result_text
 from dpcp_audit.frontends.python_api.audits import checked_here
 from dpcp_audit.guarantees import PrivacyGuarantee
-from dpcp_audit.neighbours import Neighbours, Relation
 from dpcp_audit.quantities import Quantity
 from dpcp_audit.rows import Row
 from dpcp_audit.target_checks.estimate_rows import (
@@ -34,7 +30,6 @@ from dpcp_audit.target_checks.estimate_rows import (
 )
 from dpcp_audit.target_checks.run_options import RUN_OPTIONS
 from dpcp_audit.target_checks.target_rows import row_for
-from dpcp_audit.targets.score_bounds import tried
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -174,7 +169,6 @@ class LossEstimates:
 def estimate(
     function: Callable[..., Any] | str | None = None,
     *guarantees: PrivacyGuarantee,
-    pair: tuple[Any, Any] | None = None,
     samples: tuple[ArrayLike, ArrayLike] | None = None,
     **options: Any,
 ) -> LossEstimates:
@@ -190,8 +184,6 @@ def estimate(
         As ``audit`` takes it; None where ``samples`` are given.
     *guarantees
         What it promises, one at most: shown beside the estimates, and what pairs are searched for.
-    pair : tuple, optional
-        Two neighbouring inputs, in the place of a search.
     samples : tuple of array_like, optional
         Outputs of two neighbouring inputs that were drawn beforehand, each of shape (size,) or
         (size, d) and independent of each other.
@@ -229,7 +221,7 @@ def estimate(
     settings = RunSettings(suite="estimates", **defaults | run)
     claim = guarantees[0] if guarantees else None
     if samples is not None:
-        if function is not None or pair is not None or given:
+        if function is not None or given:
             raise UsageError("samples must be given alone, without a function, a pair or options")
         return _of_samples(samples, claim, settings)
     if given.get("budget") is not None:
@@ -237,7 +229,7 @@ def estimate(
     if function is None:
         raise UsageError("function must be given, or samples of its outputs")
     spec = spec_of(function, guarantees, given, file=_HERE, draws=DEFAULT_DRAWS, claimed=False)
-    return _of_target(spec, claim, pair, settings, own.get("paths", 1000))
+    return _of_target(spec, claim, settings, own.get("paths", 1000))
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,37 +251,16 @@ class _Found:
 def _of_target(
     spec: CheckSpec,
     claim: PrivacyGuarantee | None,
-    pair: tuple[Any, Any] | None,
     settings: RunSettings,
     paths: int,
 ) -> LossEstimates:
     name = unclaimed(spec.name, spec)
     context = Context(seed=settings.seed, name=name.id, significance=settings.false_alarm)
     with spec.target.open() as target:
-        check = estimation(spec, target, claim, paths, pairs=_given_pair(pair, spec))
+        check = estimation(spec, target, claim, paths)
         found, witness = check.found(context)
         made = name if claim is None else row_for(spec, claim, check).claim
     return _shown(found, claim, made, outcome_of(found, claim, witness), settings)
-
-
-def _given_pair(pair: tuple[Any, Any] | None, spec: CheckSpec) -> FixedPairs | None:
-    if pair is None:
-        return None
-    if not isinstance(pair, tuple) or len(pair) != 2:
-        raise UsageError(f"pair must be a tuple of two inputs, got {pair!r}")
-    relation = Choice(Relation).read(str(spec.neighbours), "neighbours")
-    value, neighbour = map(_input, pair)
-    neighbours = Neighbours(relation=relation, value=value, neighbour=neighbour)
-    return FixedPairs((neighbours,), bounds=tried(spec.target.bounds))
-
-
-def _input(value: Any) -> Any:
-    """Return an input as targets are handed it: lists of numbers as arrays, scores as floats."""
-    if not is_sequence(value):
-        return value
-    if isinstance(value, list):
-        return np.asarray(value, dtype=np.float64)
-    return tuple(np.asarray(each) for each in value)
 
 
 def _of_samples(

@@ -81,7 +81,7 @@ def test_a_randomizer_is_enumerated() -> None:
         ({"samples": (np.full(100, np.nan), np.zeros(100))}, "nan"),
         ({"samples": (np.zeros(100), np.zeros((100, 2)))}, "alike"),
         ({"samples": samples(), "n": 5}, "samples must be given alone"),
-        ({"function": noisy_mean, "pair": [1, 2]}, "pair must be a tuple"),
+        ({"function": noisy_mean, "pair": [1, 2]}, "pair must be a tuple of two inputs, or a file"),
         ({"function": noisy_mean, "paths": -1}, "paths"),
         ({"function": noisy_mean, "nn": 5}, "nn"),
     ],

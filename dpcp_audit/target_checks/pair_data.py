@@ -1,0 +1,94 @@
+"""A pair of neighbouring inputs to test alone, as an option's value."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from dpcp_audit._plain_data import is_record, is_sequence
+from dpcp_audit._values import Value, wrong
+from dpcp_audit.audits.search.pair_space import FixedPairs, input_as_data
+from dpcp_audit.errors import UsageError
+from dpcp_audit.neighbours import Neighbours
+
+if TYPE_CHECKING:
+    from dpcp_audit.neighbours import Relation
+
+_ENDS = ("value", "neighbour")
+_WANTED = "a tuple of two inputs, or a file .json or .npz with 'value' and 'neighbour'"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class InputPair:
+    """Two inputs, as a target takes them.
+
+    Parameters
+    ----------
+    value, neighbour : object
+        A number, an array, or a tuple of arrays.
+    """
+
+    value: Any
+    neighbour: Any
+
+    def space(self, relation: Relation, bounds: tuple[float, float] | None) -> FixedPairs:
+        """Return the pair as all that is tried."""
+        pair = Neighbours(relation=relation, value=self.value, neighbour=self.neighbour)
+        return FixedPairs((pair,), bounds=bounds)
+
+
+class PairOf(Value):
+    """A pair, as a saved file, a tuple of two inputs, or what results files hold."""
+
+    def read(self, value: object, name: str) -> InputPair:
+        """Return the pair."""
+        if isinstance(value, InputPair):
+            return value
+        if isinstance(value, str | Path):
+            value = _saved(Path(value), name)
+        ends: Any = value
+        if is_record(value) and set(_ENDS) <= set(value):
+            ends = tuple(value[end] for end in _ENDS)
+        if not isinstance(ends, tuple) or len(cast("tuple[Any, ...]", ends)) != 2:
+            raise wrong(name, _WANTED, value)
+        try:
+            first, second = map(_input, cast("tuple[Any, Any]", ends))
+        except (TypeError, ValueError) as error:
+            raise UsageError(f"{name}: {error}") from error
+        return InputPair(value=first, neighbour=second)
+
+    def as_data(self, value: InputPair) -> dict[str, Any]:
+        """Return the pair as plain data."""
+        return {end: input_as_data(getattr(value, end)) for end in _ENDS}
+
+
+def _input(value: Any) -> Any:
+    """Return an input as targets are handed it: lists of numbers as arrays of floats."""
+    if is_record(value):
+        if set(value) != {"parts"}:
+            raise ValueError(f"an input in parts must be {{'parts': [...]}}, got {sorted(value)}")
+        value = tuple(value["parts"])
+    if isinstance(value, tuple):
+        return tuple(np.asarray(each) for each in cast("tuple[Any, ...]", value))
+    return np.asarray(value, dtype=np.float64) if is_sequence(value) else value
+
+
+def _saved(path: Path, name: str) -> Any:
+    if path.suffix not in {".json", ".npz"} or not path.is_file():
+        raise wrong(name, _WANTED, str(path))
+    try:
+        if path.suffix == ".json":
+            return json.loads(path.read_text(encoding="utf-8"))
+        with np.load(path, allow_pickle=False) as stored:
+            return {end: _whole(stored[end]) for end in _ENDS if end in stored.files}
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{name}: {path.name} cannot be read: {error}") from error
+
+
+def _whole(array: Any) -> Any:
+    """Return an array; the number that one without axes holds."""
+    return array.item() if array.ndim == 0 else array
