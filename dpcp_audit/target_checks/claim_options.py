@@ -19,6 +19,7 @@ from dpcp_audit.guarantees import (
     RenyiDP,
 )
 from dpcp_audit.options import Group, Option, Spelling, dashed, read
+from dpcp_audit.target_checks.trade_off_file import TradeOffFile
 from dpcp_audit.targets import Kind, Takes, kinds_that
 
 if TYPE_CHECKING:
@@ -110,6 +111,15 @@ PRIVACY = (
     _privacy("local_dp", LocalDP, "E-local differential privacy", "E", kinds=_OF_VALUES),
     _privacy("renyi_dp", RenyiDP, "a Renyi divergence of order A of at most E", "A E"),
     _privacy("gaussian_dp", GaussianDP, "M-Gaussian differential privacy", "M"),
+    _privacy("gdp", GaussianDP, "the same as --gaussian-dp", "M"),
+)
+TRADE_OFF = Option(
+    name="tradeoff",
+    value=TradeOffFile(),
+    help="a trade-off curve, of which each line is an (E, D) claim: a file of corners 'ALPHA BETA'",
+    group=Group.CLAIM,
+    metavar="FILE",
+    python=False,
 )
 AT_LEAST = _coverage(
     "coverage_at_least",
@@ -126,7 +136,7 @@ CONFIDENCE = _coverage(
     "with_confidence", "... or with probability P over calibration data and noise", "P"
 )
 _COVERAGES = (AT_LEAST, PER_CLASS)
-CLAIMS = (*PRIVACY, *_COVERAGES, CONFIDENCE)
+CLAIMS = (*PRIVACY, TRADE_OFF, *_COVERAGES, CONFIDENCE)
 
 
 def key_of(guarantee: Guarantee) -> str:
@@ -165,6 +175,7 @@ def guarantees_of(
     """
     values = read(CLAIMS, given, spell)
     found: list[Guarantee] = [one for each in PRIVACY for one in values.get(each.name, ())]
+    found += values.get(TRADE_OFF.name, ())
     confidence = values.get(CONFIDENCE.name)
     covering = [
         Coverage(
@@ -179,7 +190,7 @@ def guarantees_of(
         raise UsageError(f"{spell(CONFIDENCE.name)} needs {spell(AT_LEAST.name)}")
     found += covering
     if required and not found:
-        known = ", ".join(spell(each.name) for each in (*PRIVACY, *_COVERAGES))
+        known = ", ".join(spell(each.name) for each in (*PRIVACY, TRADE_OFF, *_COVERAGES))
         raise UsageError(f"nothing is claimed: give at least one of {known}")
     return tuple(found)
 
