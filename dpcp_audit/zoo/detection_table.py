@@ -30,9 +30,9 @@ class Mark(StrEnum):
     """A false claim is refuted."""
     MISSED = "MISSED"
     """A false claim that the check is meant to see is not refuted."""
-    HOLDS = "holds"
-    """A true claim is not refuted."""
-    OPEN = "not refuted"
+    STANDS = "not refuted"
+    """A true claim is not refuted, with the power that is asked for."""
+    OPEN = "undecided"
     """A true claim is not refuted, by too few calls to say more."""
     ALARM = "FALSE ALARM"
     """A true claim is refuted."""
@@ -59,7 +59,7 @@ class DetectionCell:
         """The mark with the number of calls, where it caught the bug."""
         if self.mark is Mark.CAUGHT:
             return "✓" if self.draws is None else f"✓ {_thousands(self.draws)}"
-        return {Mark.BLIND: "–", Mark.HOLDS: "holds"}.get(self.mark, str(self.mark))
+        return "–" if self.mark is Mark.BLIND else str(self.mark)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +151,7 @@ def _cell(specimen: Specimen, column: SpecimenCheck, finding: Mapping[str, Any])
     elif verdict == "INCONCLUSIVE":
         mark = Mark.OPEN
     else:
-        mark = Mark.BLIND if specimen.twin and column in specimen.unseen else Mark.HOLDS
+        mark = Mark.BLIND if specimen.twin and column in specimen.unseen else Mark.STANDS
     evidence: PlainData = finding["evidence"] or {}
     witness: PlainData = finding["witness"]
     draws = witness.get("spent", witness.get("calls", evidence.get("n_samples")))
