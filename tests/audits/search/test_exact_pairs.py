@@ -46,7 +46,7 @@ def test_the_pair_of_the_largest_delta_is_found(seed: int) -> None:
     """For δ(1), n = 50, the worst pair has counts at the rank: δ = 0.06414, to 1 %."""
     guarantee = ApproxDP(1.0, 0.05)
     found = search_pairs(
-        exact_loss(SEARCH, guarantee), n=50, bounds=(0.0, 1.0), evaluations=300, rng=seed
+        exact_loss(SEARCH, guarantee), n=50, bounds=(0.0, 1.0), evaluations=600, rng=seed
     )
     assert found.loss >= 0.99 * FinitePair(*SEARCH.laws(*SEARCH.worst_pair(50))).delta_at(1.0)
 
