@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -109,3 +110,34 @@ def test_opacus_adds_noise_to_sums_whose_sensitivity_is_measured() -> None:
     assert found.followed
     assert found.lines[0].draws == 2.0
     assert found.composed[0].gaussian == pytest.approx(math.sqrt(2) * 1.0 / 2, rel=1e-3)
+
+
+def train(x, *, clip=1.0, noise=2.0, lot=3) -> Any:
+    """Train a linear model on three examples as a user would, twice over the data."""
+    weight = torch.zeros(2, dtype=torch.float64)
+    features = torch.stack([torch.tensor(x), torch.ones(3, dtype=torch.float64)], dim=1)
+    for _ in range(2):
+        errors = features @ weight.detach() - 10.0
+        gradients = errors[:, None] * features
+        sizes = gradients.norm(dim=1, keepdim=True)
+        clipped = gradients / torch.clamp(sizes / clip, min=1.0)
+        noisy = clipped.sum(dim=0) + noise * torch.randn(2, dtype=torch.float64)
+        weight = weight - 0.1 * noisy / lot
+    return weight
+
+
+@pytest.mark.known_bad
+@pytest.mark.parametrize(
+    ("options", "within"),
+    [({}, True), ({"clip": 1e9}, False), ({"clip": 3.0}, False), ({"noise": 0.5}, False)],
+    ids=["correct", "no clipping", "noise not scaled to the clip", "too little noise"],
+)
+def test_training_spends_what_its_clip_and_noise_are_worth(options, within) -> None:
+    """Two rounds of sensitivity 2·clip = 2 and σ = 2 cost at most μ = √2; the broken twins more."""
+    found = trace_pair(partial(train, **options), X, np.array([0.2, -0.5, -50.0]), draws=10, rng=0)
+    assert found.followed
+    assert found.lines[0].draws == 2.0
+    mu = max(each.gaussian for each in found.composed)
+    assert (mu <= math.sqrt(2) + 1e-9) is within
+    if within:
+        assert mu > 0.5
