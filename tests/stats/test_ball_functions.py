@@ -7,11 +7,13 @@ import pytest
 from flint import arb
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 from scipy.special import log_ndtr
 
 from dpcp_audit.mechanisms.laws import FinitePair, GaussianPair, LaplacePair
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.stats.ball_functions import (
+    composed_delta,
     gaussian_delta,
     laplace_delta,
     normal_cdf,
@@ -78,3 +80,19 @@ def test_randomised_response(epsilon: float, k: int, at: float) -> None:
 
 def test_balls_shrink_with_the_precision() -> None:
     assert gaussian_delta(1, 1).rad() < arb(1e-12)
+
+
+@pytest.mark.parametrize("told", [0.0, 0.1])
+@pytest.mark.parametrize(("shift", "promised", "epsilon"), [(0.7, 1.0, 0.5), (2.0, 0.3, 1.5)])
+def test_a_response_beside_gaussian_noise_composes(shift, promised, epsilon, told) -> None:
+    """Against the integral of (p(x) − e^ε q(x))₊ over the noise, for each reply of the response."""
+    x = np.linspace(-12.0, 12.0 + shift, 400_001)
+    kept = 1 / (1 + math.exp(-promised))
+    one, other = stats.norm.pdf(x - shift), stats.norm.pdf(x)
+    excess = [
+        np.maximum(0.0, p * one - math.exp(epsilon) * q * other).sum() * (x[1] - x[0])
+        for p, q in ((kept, 1 - kept), (1 - kept, kept))
+    ]
+    low, high = ends(lambda: composed_delta(ball(shift), epsilon, promised=promised, told=told))
+    assert low <= high
+    assert (low + high) / 2 == pytest.approx(told + (1 - told) * sum(excess), abs=1e-8)

@@ -122,6 +122,14 @@ def test_bounds_invert_the_test() -> None:
     assert delta_bound(test, 300, significance=LEVEL) == -math.inf
 
 
+def test_the_critical_number_is_the_least_whose_p_value_is_as_small() -> None:
+    test = GuessingTest(guesses=40, rounds=40, epsilon=1.0)
+    for right in (28, 31, 35):
+        p_value = test.p_value(right)
+        assert test.critical(p_value) == right
+        assert test.critical(np.nextafter(p_value, 0.0)) == right + 1
+
+
 def test_power_where_the_best_rule_is_known_is_at_the_limit() -> None:
     """Samples of each input for 90 % of ε at 95 %, against the limits 976 and 598."""
     laplace_guesses = (1 + math.exp(-1)) / 2  # the share of rounds where the loss is ±1
