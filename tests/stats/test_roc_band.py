@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binom, laplace, norm
 
 from dpcp_audit.stats import roc_band as roc_bands
-from dpcp_audit.stats.roc_band import roc_band
+from dpcp_audit.stats.roc_band import log_ratio_limits, roc_band
 from dpcp_audit.stats.roc_curve import RocCurve
 
 _SIGNIFICANCE, _REPETITIONS = 0.2, 150
@@ -140,3 +140,16 @@ def test_a_cell_without_counts_adds_nothing() -> None:
     grid = np.linspace(0.0, 1.0, 21)
     np.testing.assert_allclose(empty.found.at(grid), plain.found.at(grid), atol=1e-3)
     assert (empty.most.at(grid) >= plain.most.at(grid) - 1e-12).all()
+
+
+@pytest.mark.statistical
+def test_limits_of_all_log_ratios_hold_at_once() -> None:
+    """Limits that err as often as allowed fail here with probability below 1e-6."""
+    p, q = LAWS["k-RR"]
+    rng, truth = np.random.default_rng(3), np.log(p / q)
+    misses = 0
+    for _ in range(_REPETITIONS):
+        counts = rng.multinomial(400, p), rng.multinomial(400, q)
+        _, low, high = log_ratio_limits(*counts, significance=_SIGNIFICANCE)
+        misses += bool(((truth < low) | (truth > high)).any())
+    assert misses <= binom.isf(1e-6, _REPETITIONS, _SIGNIFICANCE)

@@ -47,3 +47,9 @@ def test_masses_of_a_curve_sum_to_one_and_no_points_give_equal_laws() -> None:
             assert law.sum() == pytest.approx(1, abs=1e-15)
     p, q = RocCurve.hull([], []).masses
     assert p.tolist() == q.tolist() == [1.0]
+
+
+def test_points_above_one_another_are_one_corner() -> None:
+    curve = RocCurve.hull([0.5, 0.5, 1.0], [0.8, 0.7, 0.6])
+    assert curve.fpr.tolist() == [0.0, 0.5, 1.0]
+    assert curve.tpr.tolist() == [0.0, 0.8, 1.0]
