@@ -69,7 +69,7 @@ def test_a_specification_survives_json(
         vectorised=vectorised,
         rng=rng,
         bounds=bounds,
-        domain=domain if kind is Kind.RANDOMIZER else None,
+        domain={Kind.RANDOMIZER: domain, Kind.PREDICTOR: 3}.get(kind),  # classes of its data
         options=options,
     )
     assert restored(spec) == spec
