@@ -19,12 +19,16 @@ from dpcp_audit.audits.estimates.output_partition import OutputPartition
 from dpcp_audit.audits.estimates.pair_estimate import PairOutputs, estimate_pair
 from dpcp_audit.audits.estimates.transcript_loss import transcript_curve
 from dpcp_audit.audits.guessing.game_test import GameTest
+from dpcp_audit.audits.guessing.guesser import Guesser
 from dpcp_audit.audits.membership.release_membership import MembershipInference
+from dpcp_audit.audits.pair_bets import PairBets
 from dpcp_audit.audits.sampled import SampledPrivacy
 from dpcp_audit.audits.search.moment_test import MomentTest
 from dpcp_audit.audits.search.pair_race import PairRace
+from dpcp_audit.audits.search.pair_space import FixedPairs
 from dpcp_audit.audits.search.pilot_hypotheses import EventTest
 from dpcp_audit.audits.search.score_pairs import ScorePairs
+from dpcp_audit.audits.sequential import SequentialPrivacy
 from dpcp_audit.audits.traced_privacy import TracedPrivacy
 from dpcp_audit.audits.training.canaries.run_bets import RunBets
 from dpcp_audit.audits.training.membership import model_membership
@@ -84,6 +88,23 @@ def test_a_search_certifies_on_outputs_that_have_chosen_nothing(
     assert known
     assert judged
     assert all(judged)
+
+
+def test_bets_are_on_outputs_that_their_observer_has_not_seen(monkeypatch) -> None:
+    seen: set[float] = set()
+    unseen: list[bool] = []
+    spied(monkeypatch, Guesser, "see", lambda _, outputs, __: seen.update(rows([outputs])))
+    spied(
+        monkeypatch,
+        PairBets,
+        "_bet",
+        lambda _, __, ___, outputs, ____: unseen.append(not seen & rows([outputs])),
+    )
+    SequentialPrivacy(
+        sample=laplace(1.0), guarantee=PureDP(1.0), pairs=FixedPairs((pair(),)), draws=1000
+    )(context(0))
+    assert len(unseen) > 3
+    assert all(unseen)
 
 
 def counted_rows(monkeypatch: pytest.MonkeyPatch, module: Any) -> tuple[set[float], set[float]]:
