@@ -62,16 +62,6 @@ def test_the_whole_band_covers_whatever_the_order_of_the_cells(name) -> None:
     assert misses <= binom.isf(1e-6, _REPETITIONS, _SIGNIFICANCE)
 
 
-@pytest.mark.study
-@pytest.mark.parametrize("name", LAWS)
-def test_the_joint_error_of_the_whole_band_in_two_thousand_repetitions(name) -> None:
-    """False alarm below 1e-6; the rates that came out are in docs/explanation/estimates.md."""
-    p, q = LAWS[name]
-    rng, order = np.random.default_rng(7), np.argsort(-p / q)
-    misses = sum(_misses(p, q, order, 1000, rng) for _ in range(2000))
-    assert misses <= binom.isf(1e-6, 2000, _SIGNIFICANCE)
-
-
 @pytest.mark.statistical
 def test_a_band_whose_limits_forget_how_many_cells_there_are_would_be_seen(monkeypatch) -> None:
     """Limits at forty times their level miss too often; they pass with probability below 1e-6."""
