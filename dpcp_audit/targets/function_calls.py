@@ -17,6 +17,7 @@ from dpcp_audit.targets.fixed_seeds import fixed_seed
 from dpcp_audit.targets.global_state import seeded
 from dpcp_audit.targets.kinds import Kind, RandomStyle, Takes
 from dpcp_audit.targets.loading import code_of, raised
+from dpcp_audit.targets.seeding_calls import seeded_alike
 from dpcp_audit.targets.target_errors import TargetError, TargetRaisedError, TargetUnusableError
 
 if TYPE_CHECKING:
@@ -44,6 +45,9 @@ class FunctionCaller:
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     given_as: DataForm = DataForm.ARRAY
     _talk: Talk = field(default_factory=Talk, init=False, repr=False, compare=False)
+    _latest: list[tuple[Any, ...]] = field(
+        default_factory=list[tuple[Any, ...]], init=False, repr=False, compare=False
+    )
 
     def outputs(
         self, inputs: tuple[np.ndarray, ...], size: int, *, rng: np.random.Generator
@@ -65,7 +69,21 @@ class FunctionCaller:
 
     def fixed_seed(self) -> str | None:
         """Return where the function seeds a generator with a fixed number, if that can be seen."""
-        return fixed_seed(self.function)
+        return fixed_seed(self.function) or self._seeded_alike()
+
+    def _seeded_alike(self) -> str | None:
+        """Return where two calls on the latest data seed with one number of their own."""
+        code = code_of(self.function)
+        fitted = self.kind.takes is Takes.ROWS  # models are fitted with seeds of their own
+        if not self._latest or self.vectorised or fitted or code is None:
+            return None
+
+        def run(number: int) -> None:
+            rng = np.random.default_rng(number)
+            with self._globals(rng), self._talk.limited():
+                self._call(self._latest[0], rng, {})
+
+        return seeded_alike(run, file=code.co_filename)
 
     def close(self) -> None:
         """Do nothing: a function needs no end."""
@@ -74,6 +92,7 @@ class FunctionCaller:
         return seeded(rng) if self.convention.style is RandomStyle.GLOBAL else nullcontext()
 
     def _one(self, inputs: tuple[Any, ...], rng: np.random.Generator) -> float | FloatArray:
+        self._latest[:] = [inputs]
         answer = self._call(inputs, rng, {})
         try:
             return answers.one(answer, kind=self.kind)

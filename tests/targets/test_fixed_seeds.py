@@ -67,3 +67,38 @@ def test_a_constant_without_a_fixed_seed_is_left_to_the_audit() -> None:
 def test_a_seed_that_is_handed_over_is_none_of_its_own() -> None:
     target = quantile(lambda scores, *, seed: 0 * np.random.default_rng(seed).random())
     assert drawn(target, size=20) == [0.0] * 20
+
+
+class Attribute:
+    seed = 3
+
+    def __call__(self, scores) -> float:
+        return scores.max() + np.random.default_rng(self.seed).laplace()
+
+
+def by_a_default(scores, *, start=5) -> float:
+    return scores.max() + np.random.RandomState(start).laplace()
+
+
+def by_the_size(scores, *, rng) -> float:
+    return scores.max() + np.random.default_rng(len(scores)).laplace()
+
+
+@pytest.mark.parametrize("function", [Attribute(), by_a_default, by_the_size])
+def test_a_seed_that_no_source_shows_is_seen_as_the_code_runs(function) -> None:
+    message = refusal(quantile(function), size=20)
+    assert "in all of 20 draws on one input, and seeds itself by np.random." in message
+    assert "draw from the rng or seed that it is handed" in message
+
+
+def test_a_seed_that_is_handed_over_is_no_fixed_one() -> None:
+    def certain(scores, *, seed) -> float:
+        np.random.default_rng(seed).laplace()
+        return 1.0
+
+    def plain(scores) -> float:
+        return float(scores.max())
+
+    assert drawn(quantile(certain), size=20) == [1.0] * 20
+    assert len(set(drawn(quantile(plain), size=20))) == 1
+    assert np.random.default_rng.__name__ == "default_rng"
