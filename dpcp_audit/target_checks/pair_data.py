@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -53,10 +53,10 @@ class PairOf(Value):
         ends: Any = value
         if is_record(value) and set(_ENDS) <= set(value):
             ends = tuple(value[end] for end in _ENDS)
-        if not isinstance(ends, tuple) or len(cast("tuple[Any, ...]", ends)) != 2:
+        if not is_sequence(ends) or isinstance(ends, list) or len(ends) != 2:
             raise wrong(name, _WANTED, value)
         try:
-            first, second = map(_input, cast("tuple[Any, Any]", ends))
+            first, second = map(_input, ends)
         except (TypeError, ValueError) as error:
             raise UsageError(f"{name}: {error}") from error
         return InputPair(value=first, neighbour=second)
@@ -72,9 +72,11 @@ def _input(value: Any) -> Any:
         if set(value) != {"parts"}:
             raise ValueError(f"an input in parts must be {{'parts': [...]}}, got {sorted(value)}")
         value = tuple(value["parts"])
-    if isinstance(value, tuple):
-        return tuple(np.asarray(each) for each in cast("tuple[Any, ...]", value))
-    return np.asarray(value, dtype=np.float64) if is_sequence(value) else value
+    if not is_sequence(value):
+        return value
+    if isinstance(value, list):
+        return np.asarray(value, dtype=np.float64)
+    return tuple(np.asarray(each) for each in value)
 
 
 def _saved(path: Path, name: str) -> Any:
