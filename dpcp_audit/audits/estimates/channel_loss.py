@@ -70,7 +70,7 @@ def _elsewhere(chooses: IntArray, judges: IntArray) -> float:
     """Return the log-ratio that one half has where the other half's is the largest."""
     rates = chooses + _UNSEEN
     first, second = rates.argmax(axis=0), rates.argmin(axis=0)
-    outputs = np.arange(rates.shape[1])
+    outputs = np.arange(int(rates.shape[1]))
     spread = np.sqrt(1 / rates[first, outputs] + 1 / rates[second, outputs])
     ratios = np.log(rates[first, outputs] / rates[second, outputs])
     output = int(np.argmax(ratios - spread))
