@@ -196,4 +196,8 @@ def _helps(pytestconfig: pytest.Config) -> str:
     (commands,) = (each for each in main.parser_of_commands()._actions if each.dest == "command")
     helps = [command.format_help() for command in commands.choices.values()]
     helps += [one_theorem.parser_of(named).format_help() for named in CATALOGUE]
+    studies = (DOCS.parent / "benchmarks").rglob("*.py")
+    helps += [
+        line for path in studies for line in re.findall(r'"--[a-z-]+"', path.read_text("utf-8"))
+    ]
     return "".join([*helps, pytestconfig._parser.optparser.format_help()])
