@@ -37,7 +37,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     packages.use(tmp_path, monkeypatch)
     yield tmp_path
     sys.modules.pop("geometric_response", None)
-    backends._cells(Limits()).stop()
+    backends._cells(Limits(), apart=False).stop()
     backends._cells.cache_clear()
     packages.clear()
 
