@@ -28,7 +28,7 @@ _EXPERIMENT: dict[str, Any] = {"rounds": 10, "delta": 0.1}
 _FIGURE_5: dict[str, Any] = {"rounds": 7, "delta": 0.1}
 _SCORES: dict[str, Any] = {"n": 11_080, "alpha": 0.1, "epsilon": 4.0, "delta": 0.1, "rounds": 10}
 _LABELS: dict[str, Any] = _SCORES | {"n": 50_000, "k": 10}
-_EXCHANGEABLE = "samples that are exchangeable, and one common score the case"
+_EXCHANGEABLE = "samples that are exchangeable and not independent: one score for all"
 _OTHER = "LDP-CP, other statements"
 _claim = claims_of("LDP-CP", subject=_OTHER)
 _Case = tuple[str, str, Standing, Verdict, str, str, str, "PlainData", "Callable[[], Computation]"]
@@ -137,11 +137,12 @@ def _widths() -> tuple[_Case, ...]:
         (
             "ldpcp.figure-5[labels=many]",
             "Section 5, Figure 5",
-            _PAPER,
+            Standing.READING,
             Verdict.REFUTED,
             (
-                "“For large values of k, e.g. 100 or 1000, LDP-CP-S dominates”, at each ε of the "
-                "figure."
+                "“As the number of classes k increases (particularly for large values of k, e.g., "
+                "100 or 1000), LDP-CP-S dominates”: at each ε of the figure, for the given T, "
+                "which the paper does not state."
             ),
             "Δ_S ≤ Δ_L",
             _OTHER,

@@ -198,8 +198,8 @@ def _remarks() -> tuple[_Case, ...]:
             _PAPER,
             _PROVED,
             (
-                "Theorem 1 “does not imply class-conditional coverage”: some class is covered less "
-                "than its lower bound."
+                "Theorem 1 “does not imply slice-wise (e.g., class-conditional …) coverage”: some "
+                "class is covered less than its lower bound."
             ),
             "P(Y ∈ C | Y = y) < 1−α−τ/(n+1)",
             Heading.SEARCH_COVERAGE,
@@ -267,8 +267,8 @@ def _settings() -> tuple[_Case, ...]:
             _READING,
             _REFUTED,
             (
-                "“Simultaneously targeting the desired coverage in all these experimental settings”"
-                ": no printed coverage falls short of 1−α by more than 0.02."
+                "“Simultaneously targeting the desired coverage … in all these experimental "
+                "settings”: no printed coverage falls short of 1−α by more than 0.02."
             ),
             "",
             about,
@@ -289,7 +289,7 @@ def _settings() -> tuple[_Case, ...]:
         (
             "pcoqs.section-5.1.1[small-epsilon]",
             "Section 5.1.1, Tables 1, 5, 7 and 12",
-            _PAPER,
+            _READING,
             _PROVED,
             (
                 "“For smaller values of ε_CP, the P-COQS appears to perform better than HistLap”: "
@@ -314,7 +314,15 @@ def _marginal() -> tuple[_Case, ...]:
     clamped = MarginalGrid(corrected=True)
     cases = (
         ("theorem-1", "Theorem 1", theorem, bounds, "distinct", distinct, _CONSISTENT),
-        ("theorem-1", "Theorem 1", f"{theorem}, with ties", bounds, "tied", tied, _CONSISTENT),
+        (
+            "theorem-1",
+            "Theorem 1",
+            f"{theorem}, with ties, for which the theorem allows one rank more below",
+            bounds,
+            "tied",
+            tied,
+            _CONSISTENT,
+        ),
         (
             "corollary-1",
             "Corollary 1",

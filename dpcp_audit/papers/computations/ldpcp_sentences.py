@@ -80,8 +80,9 @@ def scores_wider(widths: Widths, *, epsilons: Sequence[float]) -> Computation:
         witness={"data": name, "epsilon": epsilon, "n": datasets()[name][0]},
         note=(
             f"At ε = {epsilon:g} on {name}, Δ_S is {1 / cases[name, epsilon]:.3g} times Δ_L; the "
-            f"sentence fails at some ε on {', '.join(below) or 'none'}. The paper states neither T "
-            f"nor δ: T = {_rounds_needed(widths, epsilons)} at least would make it true."
+            f"sentence fails at some ε on {', '.join(below) or 'none'}. The paper states neither "
+            "T, δ nor the constant of Δ_S, here Hoeffding's: "
+            f"T = {_rounds_needed(widths, epsilons)} at least would make it true."
         ),
         tables=(_ratio_table(widths, epsilons),),
     )
@@ -141,8 +142,9 @@ def many_labels(widths: Widths, *, labels: Sequence[int], epsilons: Sequence[flo
         claimed=1.0,
         witness={"k": k, "epsilon": epsilon, "rounds": widths.rounds, "delta": widths.delta},
         note=(
-            f"Δ_S/Δ_L, at any n: {listed}. It grows with T, which the paper does not state; only "
-            f"T = 1, which searches nothing, would make the sentence true."
+            f"Δ_S/Δ_L, at any n: {listed}. It grows with T, which the paper does not state, nor "
+            "the constant of Δ_S; with Hoeffding's, only T = 1, which searches nothing, would make "
+            "the sentence true at every ε."
             if one_round <= 1 < two_rounds
             else f"Δ_S/Δ_L, at any n: {listed}."
         ),
@@ -286,7 +288,8 @@ def equal_rows(dataset: str, methods: Iterable[str]) -> Computation:
         error=0.0,
         witness={"data": dataset, "scores": shared, "printed": pairs[0] if shared else []},
         note=(
-            "A starred calibration asks for 1−α+Δ, another one than 1−α: where both end at the "
-            "same threshold in 100 seeds, none of them heeds its target; or one was copied."
+            "A starred calibration asks for 1−α+Δ, another one than 1−α. A search of few rounds "
+            "can end at one midpoint for both, in all of 100 seeds, and then its grid decides and "
+            "not the target; or a row is printed twice. The table does not say which."
         ),
     )

@@ -82,6 +82,7 @@ class MarginalGrid:
         value, case = max(found, key=lambda pair: pair[0])
         theorem = case.theorem
         failing = sum(share > 1 for share, _ in found)
+        aside = self._aside([case for share, case in found if share > 1], [c for _, c in found])
         return Computation(
             quantity=Quantity.RATIO,
             detail=f"largest failure probability over β, of {len(found)} cases",
@@ -98,8 +99,18 @@ class MarginalGrid:
                 "failing": failing,
             },
             note=(
-                f"The theorem fails in {failing} of {len(found)} cases. Given the noise, the "
-                "coverage is averaged over the order of the scores; over the noise its law is "
+                f"The theorem fails in {failing} of {len(found)} cases{aside}. Given the noise, "
+                "the coverage is averaged over the order of the scores; over the noise its law is "
                 "computed."
             ),
         )
+
+    def _aside(self, failing: list[FiniteCoverage], every: list[FiniteCoverage]) -> str:
+        """Say where the failures are, or how many cases no coverage could make fail."""
+        if self.corrected:
+            clamped = sum(case.calibrator.alpha == 0 for case in failing)
+            return f", {clamped} of them at α* = 0" if failing else ""
+        empty = sum(
+            case.bounds["lower bound"] <= 0 and case.bounds["upper bound"] >= 1 for case in every
+        )
+        return f"; in {empty} its bounds are below 0 and above 1, and nothing could fail"

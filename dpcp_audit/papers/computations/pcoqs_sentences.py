@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 
 _ORDERS = 1 + np.logspace(-4, 4, 81)
+_ONE_SCORE = 1.0
+"""c of an interval Δ = c/n that holds one score in the mean."""
 
 
 def zcdp_conversion() -> Computation:
@@ -197,7 +199,8 @@ def histogram_rate(*, inside: bool, low: float, high: float) -> Computation:
         note=(
             "The sum of B Laplace counts of scale 1/ε has the standard deviation √(2B)/ε, which "
             "is √(2B)/(nε) of the sample. Balanced with 1/B that gives (nε)^(−2/3), the rate that "
-            "the remark quotes; with nε under the root it gives (nε)^(−1/3)."
+            "the remark quotes from the literature; with nε under the root it gives (nε)^(−1/3). "
+            "As an upper bound the printed term is true, and loose by a factor of √(nε)."
         ),
     )
 
@@ -253,6 +256,8 @@ def coarse_tail(
         least[multiple], most[multiple] = noise + max(1.0, multiple), noise + crowd
     worst = max(least, key=lambda c: least[c])
     best = min(most, key=lambda c: most[c])
+    near = [c for c in multiples if c <= _ONE_SCORE]
+    apart = max(most[c] for c in near) / min(least[c] for c in near)
     return Computation(
         quantity=Quantity.RATIO,
         detail="largest τ over the smallest, among Δ = c/n, from below",
@@ -263,6 +268,7 @@ def coarse_tail(
         note=(
             f"τ is at least {least[worst]:.3g} at c = {worst:g} and at most {most[best]:.3g} at c "
             f"= {best:g}: Δ = c/n adds c ranks, beside a τ* of "
-            f"{noise_rank_error(replace(mechanism, resolution=best / n), beta=beta):.3g}."
+            f"{noise_rank_error(replace(mechanism, resolution=best / n), beta=beta):.3g}. For c "
+            f"up to {_ONE_SCORE:g} they differ by a factor of {apart:.2f} at most."
         ),
     )

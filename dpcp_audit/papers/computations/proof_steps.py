@@ -188,8 +188,9 @@ def layer_sensitivity(*, layers: int) -> Computation:
         claimed=1.0,
         witness={"layers": layers},
         note=(
-            "The thesis lets C and σ differ between layers and states no privacy for it. With one "
-            f"C, √{layers} times the noise is needed, or a layer's bound of C/√{layers}."
+            "The thesis lets C and σ differ between layers, leaves their sum to an accountant and "
+            f"states no privacy for it. With one C and σ, √{layers} times the noise is needed, or "
+            f"a layer's bound of C/√{layers}."
         ),
     )
 

@@ -32,6 +32,22 @@ def test_the_released_threshold_is_below_the_score_so_often() -> None:
     assert missed == pytest.approx(np.array(expected, dtype=float))
 
 
+@pytest.mark.parametrize("rounds", [6, 10])
+def test_a_point_drawn_by_itself_is_covered_too_seldom_as_often_as_said(rounds: int) -> None:
+    """q is the coverage of such a point; below 1−α−Δ it is for each θ that is counted."""
+    case = CASE | {"rounds": rounds}
+    found = common_score_failure(**case)
+    width = found.witness["window_width"]
+    mechanism = LDPCPScores(alpha=0.1, epsilon=4.0, rounds=rounds, window_width=width)
+    rng = np.random.default_rng(5)
+    covered = np.array(
+        [mechanism.sample(np.full(11_080, theta), 2, rng=rng) for theta in THETAS]
+    ).max(axis=1)
+    counted = found.witness["drawn_by_itself"] > THETAS
+    assert counted.mean() > 0.7
+    assert (covered[counted] < 1 - 0.1 - width).all()
+
+
 def test_noise_lowers_the_share_that_is_counted() -> None:
     """At a small ε the rounds err; the bound then counts fewer cases, never more than half."""
     noisy = common_score_failure(**(CASE | {"epsilon": 0.7, "n": 1_000, "delta": 0.9}))

@@ -47,6 +47,14 @@ def test_a_bound_of_a_tenth_is_refuted() -> None:
     assert max(tenth) > 0.1
 
 
+def test_a_case_whose_bounds_hold_of_everything_is_counted() -> None:
+    """At ρ = 0.05 τ exceeds n = 20, and the bounds hold every coverage; not at 500."""
+    wide = replace(SMALL, sizes=(20,), rhos=(0.05,))
+    assert "0 of 1 cases; in 1 its bounds" in wide.worst().note
+    assert "; in 0 its bounds" in replace(wide, rhos=(500.0,)).worst().note
+    assert "of them at α* = 0" in replace(wide, corrected=True).worst().note
+
+
 def test_cases_at_zero_are_left_out_unless_asked_for() -> None:
     corrected = replace(SMALL, corrected=True)
     kept = list(replace(corrected, clamped=False).cases())

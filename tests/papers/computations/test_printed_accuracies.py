@@ -72,6 +72,28 @@ def test_a_model_that_is_best_everywhere_is_not_refuted(monkeypatch: pytest.Monk
     assert other.value == 5
 
 
+@pytest.mark.known_bad
+def test_a_model_that_is_second_on_the_mean_is_refuted() -> None:
+    """The means by hand: 60.102, 60.006, 59.960 and 58.440 %."""
+    best = printed_accuracies.best_on_the_mean("DP-Adam, ResNet18")
+    assert best.verdict is Verdict.PROVED
+    assert best.value == pytest.approx((60.006 - 60.102) / 100)
+    second = printed_accuracies.best_on_the_mean("DP-Adam, ResNet50")
+    assert second.verdict is Verdict.REFUTED
+    assert second.value == pytest.approx(-best.value)
+
+
+def test_means_over_batches_are_those_of_some_counts() -> None:
+    """75 batches of 20 and one of 12, each with the same weight."""
+    for digits, possible in (("59.91", True), ("59.83", False), ("60.12", False)):
+        some = any(
+            -0.005 <= 100 * (a / 20 + b / 12) / 76 - float(digits) < 0.01
+            for a in range(880, 930)
+            for b in range(13)
+        )
+        assert printed_accuracies._mean_of_batches(digits, 1512) is some is possible
+
+
 def test_the_three_impossible_accuracies_are_named() -> None:
     found = printed_accuracies.shares_of_the_test_set()
     assert found.witness["impossible"] == ["59.83", "59.91", "60.10"]
