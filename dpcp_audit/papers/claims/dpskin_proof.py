@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _claim = claims_of("DP-SKIN", subject="DP-SKIN, the Gaussian mechanism")
 _TAIL: dict[str, Any] = {"shift": 1.0, "epsilon": 2.0, "order": 3.5}
 _GRADIENTS = (3, -1, -1, -1)
+_UNCLIPPED = (5, 2, -1, -3)
 _LOT = 2
 _MEAN: dict[str, Any] = {
     "epochs": [9, 20, 10, 7],
@@ -101,7 +102,7 @@ def rows() -> list[Row]:
             ),
             "E[(1/L)·Σ g(xᵢ)] = (1/N)·Σ g(xᵢ)",
             {"lot": _LOT},
-            partial(lot_bias, _GRADIENTS, lot=_LOT, clip=None),
+            partial(lot_bias, _UNCLIPPED, lot=_LOT, clip=None),
         ),
         (
             "dpskin.lots[clipping=1]",

@@ -15,7 +15,7 @@ from dpcp_audit.computed import Computation
 from dpcp_audit.mechanisms.laws import GaussianPair
 from dpcp_audit.proofs import ProofMethod
 from dpcp_audit.quantities import Quantity
-from dpcp_audit.stats.enclosures import at_most
+from dpcp_audit.stats.enclosures import all_at_most, at_most
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -144,13 +144,9 @@ def lot_bias(gradients: Sequence[int], *, lot: int, clip: int | None) -> Computa
     in Algorithms 1 and 2 without their noise, whose mean is 0.
     """
     _validate.integer(lot=lot, at_least=1, at_most=len(gradients))
-    rate = Fraction(lot, len(gradients))
     used = [g if clip is None else max(-clip, min(clip, g)) for g in gradients]
-    mean = sum(
-        math.prod(rate if chosen else 1 - rate for chosen in members)
-        * Fraction(sum(g for g, chosen in zip(used, members, strict=True) if chosen), lot)
-        for members in product((False, True), repeat=len(gradients))
-    )
+    weights = _lot_weights(len(gradients), lot)
+    mean = sum((w * g for w, g in zip(weights, used, strict=True)), Fraction(0))
     full = Fraction(sum(gradients), len(gradients))
     found = Computation(
         quantity=Quantity.DIFFERENCE,
@@ -164,14 +160,30 @@ def lot_bias(gradients: Sequence[int], *, lot: int, clip: int | None) -> Computa
     if clip is not None:
         return found
     return found.between(
+        all_at_most(
+            "|weight of an example − 1/N| ≤ 0",
+            [abs(weight - Fraction(1, len(gradients))) for weight in weights],
+            0,
+        ),
         at_most("|E[averaged gradient] − gradient| ≤ 0", abs(mean - full), 0),
-        method=ProofMethod.ENUMERATION,
+        method=ProofMethod.CLOSED_FORM,
         argument=(
-            "The mean over all lots is linear in the gradients, each with weight (L/N)/L = 1/N; "
-            "it is summed here over every lot of some."
+            "The mean over all lots is linear in the gradients, each with weight (L/N)/L = 1/N, "
+            "whatever they are. The weights are summed here over every lot of some examples."
         ),
         parameters={"lot": lot},
     )
+
+
+def _lot_weights(examples: int, lot: int) -> list[Fraction]:
+    """Return the weight of each example in the mean over all lots, lot by lot."""
+    rate = Fraction(lot, examples)
+    weights = [Fraction(0)] * examples
+    for members in product((False, True), repeat=examples):
+        chance = rate ** sum(members) * (1 - rate) ** (examples - sum(members))
+        for place in (i for i, chosen in enumerate(members) if chosen):
+            weights[place] += chance / lot
+    return weights
 
 
 def layer_sensitivity(*, layers: int) -> Computation:

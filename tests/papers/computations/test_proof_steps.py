@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +12,7 @@ from scipy import integrate, stats
 from support.samplers import context
 
 from dpcp_audit.papers.claims import dpskin_proof
+from dpcp_audit.papers.computations import proof_steps
 from dpcp_audit.papers.computations.proof_steps import (
     clipped_mean_budget,
     gaussian_divergence,
@@ -87,6 +89,18 @@ def test_the_bias_of_a_lot_is_that_of_its_clipped_gradients() -> None:
     assert lot_bias([3, -1, -1, -1], lot=2, clip=1).value == 0.5
     assert lot_bias([3, -1, -1, -1], lot=2, clip=3).value == 0  # no gradient is clipped
     assert lot_bias([5, 2, 0, -4, 9], lot=3, clip=None).value == 0
+
+
+@pytest.mark.known_bad
+def test_gradients_that_cancel_do_not_hide_a_wrong_weight(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sum that is divided by L+1 has the mean 0 of gradients that add up to 0, too."""
+    assert proof_steps._lot_weights(5, 3) == [Fraction(1, 5)] * 5
+    right = proof_steps._lot_weights
+    monkeypatch.setattr(
+        proof_steps, "_lot_weights", lambda n, lot: [w * lot / (lot + 1) for w in right(n, lot)]
+    )
+    assert lot_bias([3, -1, -1, -1], lot=2, clip=None).verdict is not Verdict.PROVED
+    assert lot_bias([5, 2, -1, -3], lot=2, clip=None).verdict is Verdict.REFUTED
 
 
 def test_bad_arguments_are_refused() -> None:
