@@ -9,11 +9,12 @@ one; the exit code is 1 where more than 2 % survive without.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
-import random
 import sys
 import tomllib
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 from mutation_operators import Mutant, mutants_of, planted
@@ -75,7 +76,8 @@ def main() -> int:
     for number, mutant in enumerate(mutants):
         if _key(mutant) in found:
             continue
-        result = outcome(Trial(root=ROOT, mutant=mutant, durations=durations))
+        trial = Trial(root=ROOT, mutant=mutant, durations=durations, mirrored=options.mirrored)
+        result = outcome(trial)
         found[_key(mutant)] = result
         with kept.open("a") as file:
             file.write(f"{_key(mutant)}\t{result}\n")
@@ -126,6 +128,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=0, help="of the sample")
     parser.add_argument("--only", default="", help="a part of a module's path: all its mutants")
     parser.add_argument("--line", type=int, default=0, help="with --only: of this line")
+    parser.add_argument(
+        "--mirrored", action="store_true", help="run the tests of the module's own test file alone"
+    )
     parser.add_argument("--planted", action="store_true", help="the bugs that are named instead")
     parser.add_argument("--kept", default="mutants.tsv", help="the file of what was counted")
     parser.add_argument(
@@ -146,8 +151,12 @@ def _sample(options: argparse.Namespace) -> list[Mutant]:
             for each in everything
             if options.only in each.path and options.line in (0, each.line)
         ]
-    rng = random.Random(options.seed)  # noqa: S311  (a sample)
-    return rng.sample(everything, min(options.sample, len(everything)))
+    return sorted(everything, key=partial(_drawn, options.seed))[: options.sample]
+
+
+def _drawn(seed: int, mutant: Mutant) -> bytes:
+    """Return where a mutant stands in the sample: changes of other modules draw no other ones."""
+    return hashlib.sha256(f"{seed} {mutant.path} {mutant.place}".encode()).digest()
 
 
 def _durations(name: str) -> dict[str, float]:

@@ -40,11 +40,12 @@ KILLED, SURVIVED, TIME = "killed by ", "survived", "its time limit"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """A mutant, and what the tests take that are known."""
+    """A mutant, what the tests take that are known, and whether only the module's own are run."""
 
     root: Path
     mutant: Mutant
     durations: Mapping[str, float]
+    mirrored: bool = False
 
     @property
     def own(self) -> list[str]:
@@ -59,6 +60,8 @@ class Trial:
     @property
     def others(self) -> list[str]:
         """The other test files that import the module."""
+        if self.mirrored:
+            return []
         name = self.mutant.path.removesuffix(".py").replace("/", ".")
         package, _, module = name.rpartition(".")
         wanted = (f"from {name} import", f"import {name}", f"from {package} import {module}")

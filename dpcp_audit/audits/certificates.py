@@ -238,7 +238,7 @@ def _turn_near(fails: Callable[[float], bool], guess: float) -> float:
     step, low, high = 1 + _RESOLUTION, guess / (1 + _RESOLUTION / 2), guess
     while fails(low):
         low, high, step = low / step, low, step**2
-        if low < _NOTHING * guess:
+        if low <= _NOTHING * guess:
             return 0.0
     if high == guess:
         high = low * step

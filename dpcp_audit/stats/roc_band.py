@@ -177,10 +177,8 @@ def _ratios(x: IntArray, y: IntArray, splits: Sequence[_Errors]) -> FloatArray:
 
 def _most(x: IntArray, y: IntArray, splits: Sequence[_Errors], ratios: FloatArray) -> RocCurve:
     n, n_prime = int(x.sum()), int(y.sum())
-    with np.errstate(
-        divide="ignore", invalid="ignore"
-    ):  # an empty cell comes last, and adds nothing
-        order = np.argsort(-(x / n) / (y / n_prime), kind="stable")
+    with np.errstate(divide="ignore", invalid="ignore"):  # an empty cell adds nothing, at the end
+        order = np.argsort(-x / y, kind="stable")
     empirical = RocCurve.hull(np.cumsum(y[order]) / n_prime, np.cumsum(x[order]) / n)
     grid = _grid(n_prime)
     starts = np.append(0, grid[:-1] + 1)  # the smallest count that a step of the grid holds

@@ -16,6 +16,7 @@ from dpcp_audit.audits.search.pair_race import Bank, PairRace
 from dpcp_audit.audits.search.pilot_hypotheses import EventTest, choose_pair_test
 from dpcp_audit.audits.search.record_pairs import ValuePairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs
+from dpcp_audit.audits.twin_power import Twin
 from dpcp_audit.checks import Check, Context
 from dpcp_audit.decisions import decide
 from dpcp_audit.guarantees import ZCDP, ApproxDP, LocalDP, PureDP, RenyiDP
@@ -258,3 +259,14 @@ def test_the_loss_of_the_shown_pair_is_estimated_with_two_sides(scale: float) ->
     assert loss.lower <= worst + 1e-9  # a partition of one pair shows no more
     assert loss.value > 0.5 * worst
     assert "over a partition into" in loss.detail
+
+
+def test_no_power_is_stated_for_fewer_than_six_hundred_outputs(monkeypatch) -> None:
+    check = BlackBoxPrivacy(sample=laplace_mean(1.0), guarantee=PureDP(1.0), pairs=SMALL, draws=600)
+    stated: list[int] = []
+    monkeypatch.setattr(Twin, "power", lambda _, draws, **__: stated.append(draws))
+    check.smallest_violation(Context(seed=0, significance=0.05))
+    assert stated == [600]
+    monkeypatch.setattr(Twin, "calls_for", lambda _, violation, **__: 1.5 * violation)
+    assert check.draws_needed(100.0, significance=0.05) == 600
+    assert check.draws_needed(1001.0, significance=0.05) == 1502

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from dpcp_audit.audits.certificates import Certificate, Hits, certify
+from dpcp_audit.audits.certificates import Certificate, Hits, _turn_near, certify
 from dpcp_audit.audits.event_power import smallest_violation
 from dpcp_audit.audits.local import LocalPrivacy
 from dpcp_audit.checks import Context
@@ -107,3 +107,10 @@ def test_no_number_of_outputs_shows_an_infinite_loss(
     found = certify(guarantee, hits, significance=0.01).evidence
     assert 0 <= found.value < math.inf
     assert hits.successes < 100 or found.value >= found.lower
+
+
+def test_where_the_condition_holds_everywhere_the_turn_is_0() -> None:
+    assert _turn_near(lambda value: True, 2.0) == 0.0
+    assert _turn_near(lambda value: True, 0.0) == 0.0
+    assert _turn_near(lambda value: value > 0.3, 2.0) == pytest.approx(0.3, rel=0.011)
+    assert _turn_near(lambda value: value > 5.0, 2.0) == pytest.approx(5.0, rel=0.011)

@@ -10,7 +10,14 @@ import pytest
 from support.proofs import PROOF
 from support.samplers import context
 
-from dpcp_audit.audits.exact import exact_outcome, measure, profile_figure, worst_measurement
+from dpcp_audit.audits.exact import (
+    _between,
+    _method,
+    exact_outcome,
+    measure,
+    profile_figure,
+    worst_measurement,
+)
 from dpcp_audit.computed import Computation, Computed
 from dpcp_audit.guarantees import (
     ZCDP,
@@ -22,6 +29,7 @@ from dpcp_audit.guarantees import (
     RenyiDP,
 )
 from dpcp_audit.mechanisms.laws import FiniteLaw, FinitePair, GaussianPair, LaplacePair
+from dpcp_audit.proofs import ProofMethod
 from dpcp_audit.quantities import Quantity
 from dpcp_audit.results import EvidenceKind, Verdict
 
@@ -192,3 +200,13 @@ def test_slack_that_may_hide_a_violation_of_twice_the_claim_settles_nothing() ->
     found = Computation(quantity=Quantity.EPSILON, value=0.5, claimed=1.0, slack=10.0)
     assert found.verdict is Verdict.INCONCLUSIVE
     assert found.power.smallest == pytest.approx(11.0)
+
+
+def test_a_sum_over_tables_is_an_enumeration_and_formulas_are_not() -> None:
+    law = FiniteLaw.from_mass([0.5, 0.5])
+    assert _method([LAPLACE, FinitePair(law, law)]) is ProofMethod.ENUMERATION
+    assert _method([LAPLACE, GAUSSIAN]) is ProofMethod.CLOSED_FORM
+
+
+def test_the_lower_end_leaves_room_for_the_rounding_of_the_laws_parameters() -> None:
+    assert _between(computation(0.75, error=0.5), [0.75]).lower == 0.75 * (1 - 2.0**-50)

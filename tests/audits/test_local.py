@@ -192,3 +192,13 @@ def test_each_half_of_the_pilot_and_the_game_have_a_stream_of_their_own() -> Non
 
     audit(watched, epsilon=1.0, k=3, n_samples=2000)
     assert list(streams.values()) == [[500] * 3, [500] * 3, [3000]]
+
+
+def test_no_power_is_stated_for_fewer_than_two_hundred_outputs() -> None:
+    check = LocalPrivacy(
+        randomizer=BinaryRandomizedResponse(1.0).sample,
+        guarantee=LocalDP(1.0),
+        n_inputs=2,
+        n_outputs=2,
+    )
+    assert check.draws_needed(30.0, significance=0.05) == 200

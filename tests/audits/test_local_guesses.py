@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from dpcp_audit.audits.local_guesses import ABSTAINS, choose_rule
+from dpcp_audit.audits.local_guesses import ABSTAINS, _duels, choose_rule
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 
 
@@ -46,3 +46,20 @@ def test_what_only_one_half_shows_is_not_guessed() -> None:
     other = np.array([[10, 90, 700, 200], [90, 10, 200, 700]])
     rule = choose_rule((one, other), epsilon=0.5)
     assert rule.guesses[:2].tolist() == [ABSTAINS] * 2
+
+
+def test_each_duel_by_hand() -> None:
+    """Log-odds ±log 5/2 of two outputs; nothing of the third, which tells nothing, is counted."""
+    learned, judged = np.array([[4, 1, 2], [1, 4, 2]]), np.array([[3, 2, 5], [1, 6, 7]])
+    shown = _duels(learned, judged, first=0)
+    assert shown.size == pytest.approx(np.log([[2.5, 2.5, 1.0]]))
+    assert_array_equal(shown.right, [[3, 6, 0]])
+    assert_array_equal(shown.made, [[4, 8, 0]])
+
+
+@pytest.mark.parametrize(("shift", "inputs"), [(50, tuple(range(30))), (75, (0, 1))])
+def test_a_pair_must_stand_out_from_the_best_of_as_many(shift, inputs) -> None:
+    """Of 30 inputs: √(2 log 30) = 2.6 standard errors are what the best of equals shows."""
+    counts = np.full((30, 4), 1000)
+    counts[:2, :2] += shift * np.array([[1, -1], [-1, 1]])
+    assert choose_rule((counts, counts), epsilon=0.05).inputs == inputs

@@ -14,7 +14,7 @@ from support.samplers import context, gaussian, laplace, pair, response
 from dpcp_audit.audits.blackbox import confirm
 from dpcp_audit.audits.search.pair_space import FixedPairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs
-from dpcp_audit.audits.sequential import SequentialPrivacy
+from dpcp_audit.audits.sequential import SequentialPrivacy, _budgets, _counted
 from dpcp_audit.checks import Check
 from dpcp_audit.guarantees import ZCDP, ApproxDP, GaussianDP, LocalDP, PureDP
 from dpcp_audit.results import Verdict
@@ -140,3 +140,25 @@ def test_what_it_cannot_judge_is_refused() -> None:
         check(laplace(1.0), ApproxDP(1.0, 1.0))
     with pytest.raises(ValueError, match="draws must be an integer >= 600"):
         check(laplace(1.0), PureDP(1.0), draws=50)
+
+
+@pytest.mark.parametrize(
+    ("draws", "budgets"),
+    [
+        (100, [100]),
+        (3599, [3599]),
+        (3600, [1200, 2400]),
+        (20_000, [1333, 2666, 5333, 10_666]),
+        (10**6, [3921, 7843, 15_686, 31_372, 62_745, 125_490, 250_980, 501_960]),
+    ],
+)
+def test_stages_double_from_1200_outputs_on(draws, budgets) -> None:
+    assert _budgets(draws, single=False) == budgets
+    assert _budgets(draws, single=True) == [draws]
+
+
+def test_the_power_is_of_the_rounds_of_the_last_stage_that_are_bet_on() -> None:
+    """Two fifths of a stage search, at most 200,000 outputs, unless there is nothing to search."""
+    assert _counted([500, 1000], single=False) == 300
+    assert _counted([10**6], single=False) == 400_000
+    assert _counted([1000], single=True) == 500

@@ -101,3 +101,9 @@ def test_the_bound_is_above_the_tail(trials: int, count: int, p: Fraction) -> No
     assume(0 < p < 1 and count <= trials and count > p * trials)
     with ctx.workprec(96):
         assert not _chernoff(count, trials, exact(p)) < exact(tail_by_hand(count, trials, p))
+
+
+def test_a_ball_between_0_and_1_is_left_as_it_is() -> None:
+    plain = arb(0.3).beta_lower(5, 7, regularized=1)
+    found = beta_cdf(0.3, 5, 7)
+    assert (found.mid(), found.rad()) == (plain.mid(), plain.rad())

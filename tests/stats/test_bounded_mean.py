@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dpcp_audit.stats.bounded_mean import MeanBets
+from dpcp_audit.stats.bounded_mean import MeanBets, _levels
 from dpcp_audit.stats.intervals import mean_interval
 
 ONE = MeanBets(bets=np.array([0.5]), weights=np.array([1.0]))
@@ -141,3 +141,15 @@ def test_the_smallest_violation_inverts_the_draws_needed() -> None:
 def test_bad_input_is_named(call, message) -> None:
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_more_than_a_thousand_values_are_rounded_up_to_a_grid() -> None:
+    values = np.linspace(0.1, 0.9, 1001) ** 1.7
+    levels, counts = _levels(values[:1000])
+    assert levels.tolist() == values[:1000].tolist()
+    assert counts.tolist() == [1] * 1000
+    levels, counts = _levels(values)
+    assert (levels >= values).all()
+    assert (levels < values + 1e-5).all()
+    assert levels == pytest.approx(np.round(levels, 5), abs=1e-12)
+    assert counts.sum() == 1001

@@ -49,3 +49,10 @@ def test_ties_share_their_mean_rank(values) -> None:
 def test_what_is_no_probability_is_named(arguments) -> None:
     with pytest.raises(ValueError, match=r"^(level|rate|trials) must"):
         binomial_exceeded(*arguments)
+
+
+@pytest.mark.parametrize(("marked", "drawn", "total"), [(2, 3, 4), (7, 20, 33), (30, 40, 60)])
+def test_the_fewest_that_can_be_marked_are_certain_without_rounding(marked, drawn, total) -> None:
+    fewest = max(0, marked + drawn - total)
+    assert hypergeometric_tail(fewest, marked=marked, drawn=drawn, total=total) == 1.0
+    assert hypergeometric_tail(fewest + 1, marked=marked, drawn=drawn, total=total) < 1.0

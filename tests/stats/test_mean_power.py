@@ -52,3 +52,9 @@ def test_a_wider_range_takes_more() -> None:
 def test_bad_input_names_the_argument(call, name) -> None:
     with pytest.raises(ValueError, match=f"^{name} must "):
         call()
+
+
+@pytest.mark.parametrize("count", [50, 333])
+def test_a_miss_that_is_just_refuted_takes_no_value_more(count) -> None:
+    miss = smallest_violation(0.04, count, bounds=UNIT, significance=0.05)
+    assert draws_needed(0.04, miss, bounds=UNIT, significance=0.05) == count

@@ -10,7 +10,7 @@ from scipy.optimize import minimize_scalar
 from scipy.stats import binom, norm
 
 from dpcp_audit.stats.intervals import clopper_pearson
-from dpcp_audit.stats.ratio_test import RatioTest, epsilon_lower_bound
+from dpcp_audit.stats.ratio_test import RatioTest, _guess, epsilon_lower_bound
 
 DESIGNS = [(12, 9, 0.5, 0.0), (15, 20, 1.0, 0.1), (10, 10, 0.0, 0.0), (8, 30, 2.0, 0.0)]
 
@@ -170,3 +170,25 @@ def test_bad_counts_are_refused() -> None:
         p_value_of(5, 10, -1, 10, epsilon=1.0)
     with pytest.raises(ValueError, match="n must be an integer >= 1"):
         p_value_of(0, 0, 0, 10, epsilon=1.0)
+
+
+def test_the_largest_epsilon_is_allowed() -> None:
+    assert RatioTest(n=9, n_prime=9, epsilon=50.0).epsilon == 50.0
+    with pytest.raises(ValueError, match="^epsilon must be at most 50"):
+        RatioTest(n=9, n_prime=9, epsilon=50.1)
+
+
+@pytest.mark.parametrize(
+    ("counts", "significance", "resolution"),
+    [((60, 100, 20, 100, 0.0), 0.05, 1e-3), ((300, 1000, 50, 1000, 0.01), 0.01, 1e-2)],
+)
+def test_the_bound_is_looked_for_where_the_statistic_is_normal(
+    counts, significance, resolution
+) -> None:
+    x, n, y, n_prime, delta = counts
+    steps = _guess(*counts, significance, resolution)
+    at, after = (
+        RatioTest(n=n, n_prime=n_prime, epsilon=each * resolution, delta=delta).statistic(x, y)
+        for each in (steps, steps + 2)
+    )
+    assert after <= norm.isf(significance) <= at

@@ -143,3 +143,18 @@ def test_limits_of_all_log_ratios_hold_at_once() -> None:
         _, low, high = log_ratio_limits(*counts, significance=_SIGNIFICANCE)
         misses += bool(((truth < low) | (truth > high)).any())
     assert misses <= binom.isf(1e-6, _REPETITIONS, _SIGNIFICANCE)
+
+
+def test_counts_are_looked_at_evenly_and_densely_at_both_ends() -> None:
+    grid = roc_bands._grid(5000)
+    dense = np.geomspace(1, 1250, roc_bands._TAIL).astype(int)
+    evenly = np.linspace(0, 5000, roc_bands._EVEN + 1).astype(int)
+    assert set(grid.tolist()) == {*evenly.tolist(), *dense.tolist(), *(5000 - dense).tolist()}
+
+
+@pytest.mark.parametrize("far", [600.0, np.inf])
+def test_ratios_beyond_e_to_600_cap_nothing(far) -> None:
+    ratios = np.array([[0.0, 0.0], [-far, -1.0], [1.0, far]])
+    assert roc_bands._caps(ratios) == []
+    near = roc_bands._caps(np.array([[0.0, 0.0], [-1.0, -0.5], [0.5, 2.0]]))
+    assert near == [(0.0, pytest.approx(np.exp(2))), pytest.approx((1 - np.exp(-1), np.exp(-1)))]

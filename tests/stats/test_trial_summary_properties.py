@@ -74,3 +74,8 @@ def test_moments_are_those_of_numpy() -> None:
 def test_what_is_not_finite_is_refused(bad: list[float]) -> None:
     with pytest.raises(ValueError, match="statistic must be finite, got"):
         summary(bad)
+
+
+def test_values_that_are_not_finite_are_shown() -> None:
+    with pytest.raises(ValueError, match=r"^statistic must be finite, got \[inf nan\]$"):
+        summary([1.0, math.inf, 2.0, math.nan])

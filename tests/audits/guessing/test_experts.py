@@ -14,6 +14,7 @@ from dpcp_audit.audits.guessing.experts import (
     HalfLines,
     LinearScore,
     QuantileCells,
+    _shrunk,
     experts_for,
 )
 from dpcp_audit.audits.search.features import ScalarValue
@@ -78,3 +79,18 @@ def test_every_expert_bears_one_coin_and_infinite_outputs(expert: Expert) -> Non
     rule = expert(outputs, np.ones(6, dtype=bool))
     assert np.isfinite(rule(outputs)).all()
     assert (rule(outputs) >= 0).all()
+
+
+def test_log_odds_of_counts_by_hand() -> None:
+    """The widest prior is the likeliest for alike counts, the narrowest for ones far apart."""
+    ten = np.array([10, 10])
+    assert _shrunk(np.array([5.0, 6.0]), ten) == pytest.approx([0.0, math.log(38 / 36)])
+    assert _shrunk(np.array([10.0, 0.0]), ten) == pytest.approx(
+        [math.log(10.25 / 0.25), -math.log(10.25 / 0.25)]
+    )
+
+
+def test_what_lies_below_all_values_seen_has_even_odds() -> None:
+    rule = DistinctValues(VALUE)(np.array([1.0, 1.0, 2.0, 2.0]), np.array([1, 1, 0, 0], dtype=bool))
+    assert rule(np.array([0.0, 1.5, 3.0])).tolist() == [0.0, 0.0, 0.0]
+    assert rule(np.array([1.0, 2.0])) == pytest.approx([math.log(9), -math.log(9)])

@@ -10,7 +10,7 @@ import pytest
 from support.samplers import context, gaussian, pair
 
 from dpcp_audit.audits.sampled import SampledPrivacy
-from dpcp_audit.audits.search.event_search import Event, EventSearch
+from dpcp_audit.audits.search.event_search import Event, EventSearch, best_cells, quantile_cuts
 from dpcp_audit.audits.search.feature_cells import (
     Automatic,
     BestOf,
@@ -225,3 +225,25 @@ def test_events_of_the_ends_keep_them() -> None:
 def test_bad_input_is_named(make: object, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make()  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("outputs", "cuts"), [(60, 59), (64, 63), (1000, 7), (2000, 11), (3000, 17), (20_000, 63)]
+)
+def test_cells_hold_eighty_outputs_of_either_input_and_are_eight_to_64(outputs, cuts) -> None:
+    """Values that are all different; up to 64 of them are their own cells."""
+    assert quantile_cuts(np.arange(float(outputs))).size == cuts
+
+
+def test_one_half_orders_the_cells_and_the_other_says_how_many_to_take() -> None:
+    """Outputs at odd places say that 1 alone is telling, those at even places nothing of it."""
+
+    def outputs(even: list[int], odd: list[int]) -> np.ndarray:
+        found = np.zeros(400)
+        found[::2], found[1::2] = np.repeat(range(3), even), np.repeat(range(3), odd)
+        return found
+
+    samples = (outputs([72, 58, 70], [50, 100, 50]), outputs([60, 70, 70], [90, 20, 90]))
+    found = best_cells(PureDP(0.1), ScalarValue(), samples)
+    assert found.event.inside.tolist() == [True, True, False]
+    assert found.excess < 2.0
