@@ -265,7 +265,7 @@ def test_no_power_is_stated_for_fewer_than_six_hundred_outputs(monkeypatch) -> N
     check = BlackBoxPrivacy(sample=laplace_mean(1.0), guarantee=PureDP(1.0), pairs=SMALL, draws=600)
     stated: list[int] = []
     monkeypatch.setattr(Twin, "power", lambda _, draws, **__: stated.append(draws))
-    check.smallest_violation(Context(seed=0, significance=0.05))
+    check.smallest_violation(Context(name="", seed=0, significance=0.05))
     assert stated == [600]
     monkeypatch.setattr(Twin, "calls_for", lambda _, violation, **__: 1.5 * violation)
     assert check.draws_needed(100.0, significance=0.05) == 600

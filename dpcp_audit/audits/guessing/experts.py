@@ -54,16 +54,16 @@ class HalfLines:
         from scipy.optimize import isotonic_regression  # noqa: PLC0415  (slow to import)
 
         values, first, trials = _counts(self.feature(outputs), coins)
-        best, found = -np.inf, (np.zeros(0), np.zeros(1))
+        fits: list[tuple[float, FloatArray, FloatArray]] = []
         for increasing in (True, False):
             fit = isotonic_regression(first / trials, weights=trials, increasing=increasing)
             starts = fit.blocks[:-1]
             hits, sizes = (np.add.reduceat(x, starts) for x in (first, trials))
             rates = (hits + _PRIOR / 2) / (sizes + _PRIOR)
             likelihood = float(hits @ np.log(rates) + (sizes - hits) @ np.log1p(-rates))
-            if likelihood > best:
-                best, found = likelihood, (values[starts[1:] - 1], logit(rates))
-        return LogOdds(feature=self.feature, cuts=found[0], steps=found[1])
+            fits.append((likelihood, values[starts[1:] - 1], logit(rates)))
+        _, cuts, steps = max(fits, key=lambda one: one[0])
+        return LogOdds(feature=self.feature, cuts=cuts, steps=steps)
 
 
 @dataclass(frozen=True, slots=True)

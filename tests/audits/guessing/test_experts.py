@@ -94,3 +94,14 @@ def test_what_lies_below_all_values_seen_has_even_odds() -> None:
     rule = DistinctValues(VALUE)(np.array([1.0, 1.0, 2.0, 2.0]), np.array([1, 1, 0, 0], dtype=bool))
     assert rule(np.array([0.0, 1.5, 3.0])).tolist() == [0.0, 0.0, 0.0]
     assert rule(np.array([1.0, 2.0])) == pytest.approx([math.log(9), -math.log(9)])
+
+
+@pytest.mark.parametrize("rising", [True, False])
+def test_half_lines_of_eight_rounds_by_hand(rising) -> None:
+    """Of 0 and 1 one and three coins of four are true: rates 3/8 and 5/8 with the prior's."""
+    outputs = np.repeat([0.0, 1.0], 4)
+    coins = np.array([1, 0, 0, 0, 1, 1, 1, 0], dtype=bool)
+    rule = HalfLines(VALUE)(outputs, coins if rising else coins[::-1])
+    odds = math.log(5 / 3)
+    assert rule.cuts.tolist() == [0.0]
+    assert rule.steps == pytest.approx([-odds, odds] if rising else [odds, -odds])

@@ -7,8 +7,15 @@ import math
 import numpy as np
 import pytest
 
-from dpcp_audit.audits.guessing.experts import DistinctValues, HalfLines, QuantileCells, experts_for
-from dpcp_audit.audits.guessing.guesser import Guesser, Plan, Tangent, threshold
+from dpcp_audit.audits.guessing.experts import (
+    DistinctValues,
+    HalfLines,
+    QuantileCells,
+    Settled,
+    experts_for,
+)
+from dpcp_audit.audits.guessing.guesser import Guesser, Plan, Tangent, _prefixes, threshold
+from dpcp_audit.audits.guessing.log_odds import LogOdds
 from dpcp_audit.audits.search.features import ScalarValue
 from dpcp_audit.audits.search.float_features import LastBits
 from dpcp_audit.mechanisms.laws import GaussianPair
@@ -102,3 +109,94 @@ def test_epsilon_is_eased_less_the_more_was_seen() -> None:
     assert claim.eased(0) == claim.eased(500) == 0.5
     assert claim.eased(1000) == pytest.approx(1 - 12 / math.sqrt(1000))
     assert Tangent(1.0, 0.1).eased(0) == 1.0
+
+
+def settled(*steps: float) -> Settled:
+    """An expert of the values 0, 1, … that knows its log-odds beforehand."""
+    cuts = np.arange(len(steps) - 1, dtype=float)
+    return Settled(LogOdds(feature=ScalarValue(), cuts=cuts, steps=np.array(steps)))
+
+
+def test_rounds_are_judged_by_the_log_odds_that_it_had_before() -> None:
+    observer = Guesser(experts=(settled(-0.5, 0.0, 0.25),))
+    observer.see(np.zeros(2), np.array([True, False]))
+    observer.see(np.array([0.0, 0.0, 1.0, 2.0, 2.0]), np.array([True, False, False, True, False]))
+    assert observer.rounds == 7
+    assert observer._sizes[0].tolist() == [0.5, 0.5, 0.0, 0.25, 0.25]
+    assert observer._right[0].tolist() == [False, True, True, True, False]
+
+
+def judged(sizes: list[float], right: list[bool]) -> Guesser:
+    """An observer of one expert whose guesses were so sure, and so often right."""
+    rule = settled(0.0).log_odds
+    return Guesser(
+        experts=(Settled(rule),),
+        rules=[rule],
+        _outputs=np.zeros(len(sizes)),
+        _coins=np.ones(len(sizes), dtype=bool),
+        _sizes=[np.array(sizes)],
+        _right=[np.array(right)],
+        _learned=len(sizes),
+    )
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.01])
+@pytest.mark.parametrize(("share", "made", "hits"), [(0.6, 3, 2), (0.75, 4, 3), (1.0, 4, 3)])
+def test_the_promise_by_hand(delta, share, made, hits) -> None:
+    """Of five rounds those of largest log-odds are guessed, but none without any."""
+    observer = judged([0.5, 3.0, 2.0, 0.0, 1.0], [True, True, False, True, True])
+    theta = 1 / (1 + math.exp(-0.5))
+    shown = 5 * delta * (1 - theta)
+    spread = (theta * made + shown) * (1 - theta)
+    expected = (hits - theta * made - shown) / math.sqrt(5 * spread)
+    plan = Plan(tangent=Tangent(0.5, delta), share=share)
+    assert observer.promise(plan) == pytest.approx(expected)
+    assert judged([0.0, 0.0], [True, True]).promise(plan) == -math.inf
+
+
+def test_the_best_prefix_by_hand() -> None:
+    """Ends lie where sizes change, and where there was a guess: after 1, 3, 4 of five rounds."""
+    sizes, guessed = np.array([2.0, 3.0, 0.0, 2.0, 0.5]), np.array([1, 1, 1, 0, 1], dtype=bool)
+    right = np.array([True, True, True, True, False])
+    theta = 1 / (1 + math.exp(-Tangent(0.5, 0.0).eased(5)))
+    merit, share = _prefixes(sizes, guessed, right, Tangent(0.5, 0.0))
+    ends = [(1 - theta, 1), (2 * (1 - theta), 2), (2 - 3 * theta, 3)]
+    z = [gain / math.sqrt(theta * (1 - theta) * (made + 30)) for gain, made in ends]
+    assert merit == pytest.approx(max(z) / math.sqrt(5))
+    assert share == pytest.approx(2 / 5)
+    assert _prefixes(np.zeros(2), guessed[:2], right[:2], Tangent(0.5, 0.0)) == (-math.inf, 0.0)
+
+
+def test_where_delta_is_claimed_all_of_the_best_guesses_are_planned() -> None:
+    """Ten guesses that are right: 8.5 of them are planned without δ, and ten with it."""
+    sizes = np.arange(10.0, 0.0, -1.0)
+    sure = np.ones(10, dtype=bool)
+    assert _prefixes(sizes, sure, sure, Tangent(0.5, 0.0))[1] == 0.8
+    assert _prefixes(sizes, sure, sure, Tangent(0.5, 1e-3))[1] == 1.0
+    merit, _ = _prefixes(np.ones(4), sure[:4], sure[:4], Tangent(0.5, 0.1))
+    theta = 1 / (1 + math.exp(-0.5))
+    shown = 4 * 0.1 * (1 - theta)
+    spread = theta * (1 - theta) * 34 + shown * (1 - theta)
+    assert merit == pytest.approx((4 * (1 - theta) - shown) / math.sqrt(spread * 4))
+
+
+@pytest.mark.parametrize(("rounds", "left"), [(1499, 6), (1500, 4)])
+def test_after_1500_rounds_the_four_best_experts_go_on(rounds, left) -> None:
+    """Six experts that are sure of ever more wrong guesses; against the mildest of the claims."""
+    coins = np.ones(rounds, dtype=bool)
+    sides = [
+        np.r_[np.full(wrong, -1.0), np.ones(rounds - wrong)] for wrong in (9, 1, 700, 3, 500, 5)
+    ]
+    cuts = np.arange(rounds - 1.0)
+    experts = [Settled(LogOdds(feature=ScalarValue(), cuts=cuts, steps=each)) for each in sides]
+    observer = Guesser(experts=experts)
+    observer.see(np.zeros(0), np.zeros(0, dtype=bool))
+    observer.rules = [each.log_odds for each in experts]
+    observer._outputs, observer._coins = np.arange(float(rounds)), coins
+    observer._sizes = [np.ones(rounds) for _ in experts]
+    observer._right = [each > 0 for each in sides]
+    observer.screen([Tangent(1.0, 0.0), Tangent(3.0, 0.0)])
+    assert len(observer.experts) == len(observer.rules) == len(observer._sizes) == left
+    if left == 4:
+        assert observer.experts == [experts[i] for i in (0, 1, 3, 5)]
+        assert [int((~each).sum()) for each in observer._right] == [9, 1, 3, 5]

@@ -1,0 +1,146 @@
+"""What a pilot selects, in cases that are worked out by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from dpcp_audit.audits.certificates import Hits
+from dpcp_audit.audits.search.event_search import Event, PilotEvent
+from dpcp_audit.audits.search.features import ScalarValue
+from dpcp_audit.audits.search.pilot_hypotheses import (
+    EventTest,
+    _ceil,
+    _event_test,
+    _floor,
+    _hits,
+    _interval,
+    _of_rates,
+    _simpler_events,
+    _simplified,
+    _worth,
+    choose_event_or_moment,
+    eased,
+    total_promise,
+)
+from dpcp_audit.guarantees import ZCDP, ApproxDP, GaussianDP, PureDP
+
+ATOMS = (np.repeat([0.0, 1.0], [80, 20]), np.repeat([0.0, 1.0], [30, 70]))
+ONE = Event(np.array([0.0]), np.array([False, True]))
+
+
+def promised(p: float, q: float, epsilon: float, trials: int) -> float:
+    """(p − e^ε·q)/σ a standard error, where e^ε·q < 1 − e^−ε·(1 − q): on the first line."""
+    error = math.sqrt(q * (1 - q) / trials)
+    variance = (p * (1 - p) / trials) + (math.exp(epsilon) * error) ** 2
+    return (p - math.exp(epsilon) * q) / math.sqrt(variance)
+
+
+def test_a_claim_is_eased_in_its_losses_alone() -> None:
+    assert eased(ApproxDP(1.0, 1e-5), 0.5) == ApproxDP(0.5, 1e-5)
+    assert eased(ZCDP(0.5), 0.3) == ZCDP(0.15)
+    assert eased(GaussianDP(2.0), 0.7) == GaussianDP(1.4)
+
+
+def test_what_an_event_of_complementary_rates_promises() -> None:
+    expected = promised(0.9, 0.1, 0.5, 400) / 20
+    assert _of_rates(PureDP(0.5), 0.8, 400) == pytest.approx(expected, rel=0.02)
+
+
+def test_hits_are_of_the_likelier_input_first() -> None:
+    assert _hits(ONE, ATOMS, swapped=False) == Hits(20, 70, 100)
+    assert _hits(ONE, ATOMS, swapped=True) == Hits(70, 20, 100)
+
+
+def test_an_event_promises_so_much_a_root_of_an_output() -> None:
+    test = _event_test(PureDP(0.5), PilotEvent(ONE, True, 3.0), ATOMS)
+    assert (test.event, test.swapped, test.promise) == (ONE, True, 0.3)
+
+
+def test_a_standard_error_is_worth_less_for_an_event_that_one_input_has() -> None:
+    """At p = 0.8 and q = 0.3 the claim e^ε = 2 holds with p = 2q = 2·1.1/3."""
+    claim = PureDP(math.log(2))
+    test = EventTest(
+        event=Event(np.array([0.0]), np.array([True, False])),
+        swapped=False,
+        complement=False,
+        promise=0.1,
+    )
+    least = 1.1 / 3
+    held = 2 * least * (1 - 2 * least) + 4 * least * (1 - least)
+    seen = 0.8 * 0.2 + 4 * 0.3 * 0.7
+    assert _worth(claim, test, ATOMS) == pytest.approx(math.sqrt(seen / held))
+    assert _worth(ZCDP(0.5), test, ATOMS) == 0.65
+
+
+def test_numbers_are_rounded_outward_to_a_few_digits() -> None:
+    assert [_floor(0.123456, 2), _ceil(0.123456, 2)] == [0.12, 0.13]
+    assert [_floor(-0.5, 0), _ceil(-0.5, 0)] == [-1.0, 0.0]
+    assert _floor(1e308, 3) == 1e308
+
+
+@pytest.mark.parametrize(
+    ("ends", "inside", "cuts"),
+    [
+        ([-math.inf, 2.0], [True, False], [2.0]),
+        ([1.0, math.inf], [False, True], [1.0]),
+        ([1.0, 2.0], [False, True, False], [1.0, 2.0]),
+    ],
+)
+def test_an_interval_is_one_cell(ends, inside, cuts) -> None:
+    event = _interval(ends, ONE)
+    assert event.inside.tolist() == inside
+    assert event.cuts.tolist() == cuts
+
+
+def test_half_lines_of_few_digits_come_first_and_the_hull_last() -> None:
+    event = Event(
+        np.array([0.123456, 0.5, 0.7, 3.14159]), np.array([False, True, False, True, False])
+    )
+    found = [each.as_intervals() for each in _simpler_events(event)]
+    assert found[:3] == [[[-math.inf, 3.1]], [[-math.inf, 3.2]], [[0.1, math.inf]]]
+    assert [[0.7, 3.1]] in found  # the longest of its intervals
+    assert [[0.1, 0.5]] not in found
+    assert found[-3:] == [[[-math.inf, 3.14159]], [[0.123456, math.inf]], [[0.123456, 3.14159]]]
+
+
+def test_the_simplest_event_that_keeps_most_of_the_promise_is_taken() -> None:
+    """The half-line beyond 0.5 promises what the cell from 0.49876 on does; one beyond 1 less."""
+    first, second = (
+        np.repeat([0.3, 0.7, 1.4], [20, 40, 40]),
+        np.repeat([0.3, 0.7, 1.4], [80, 10, 10]),
+    )
+    narrow = Event(np.array([0.49876]), np.array([False, True]))
+    best = PilotEvent(narrow, False, promised(0.8, 0.2, 0.5, 100))
+    found = _simplified(PureDP(0.5), best, best, (first, second))
+    assert found.event.as_intervals() == [[0.5, math.inf]]
+    turned = best._replace(swapped=True)
+    assert _simplified(PureDP(0.5), turned, turned, (second, first)).excess == found.excess
+    unkept = best._replace(excess=2 * best.excess)
+    assert _simplified(PureDP(0.5), unkept, best, (first, second)) is unkept
+
+
+def test_of_two_atoms_the_telling_one_is_selected() -> None:
+    test = choose_event_or_moment(PureDP(0.1), *ATOMS, bounds=None)
+    assert isinstance(test, EventTest)
+    assert test.event.contains(np.array([0.0, 1.0])).tolist() in ([True, False], [False, True])
+    likelier = 1.0 if test.swapped else 0.0
+    assert test.event.contains(np.array([likelier])).all()
+    assert test.promise > 0.2
+
+
+def test_vectors_are_judged_by_the_claim_and_by_eased_ones() -> None:
+    rows = tuple(np.stack([each, each], axis=1) for each in ATOMS)
+    claim = PureDP(0.4)
+    parts = [
+        weight * choose_event_or_moment(PureDP(0.4 * factor), *rows, bounds=None).promise
+        for factor, weight in ((1.0, 1.0), (0.7, 0.5), (0.3, 0.25))
+    ]
+    assert total_promise(claim, *rows, bounds=None) == pytest.approx(sum(parts))
+    assert total_promise(claim, *ATOMS, bounds=None) > 1.0 * parts[0]
+
+
+def test_the_feature_of_an_event_is_kept() -> None:
+    assert isinstance(_interval([0.0, 1.0], ONE).feature, ScalarValue)
