@@ -17,7 +17,6 @@ HEAVY = (
     "scipy.optimize",
     "scipy.stats",
     "sklearn",
-    "statsmodels",
     "torch",
 )
 COMMANDS = {

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dpcp_audit.targets import TargetSpec
 
 _DIGITS = 12
-LIBRARIES = ("numpy", "scipy", "statsmodels", "scikit-learn")
+LIBRARIES = ("numpy", "scipy", "scikit-learn")
 
 
 @cache

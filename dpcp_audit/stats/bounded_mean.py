@@ -77,7 +77,7 @@ class MeanBets:
         best = int(self.log_wealth(values, at_least=at_least).argmax())
         extra = np.zeros_like(self.weights)
         extra[best] = 1.0
-        return replace(self, weights=(self.weights + extra) / 2)
+        return replace(self, weights=self.weights + extra)  # as parts of their sum
 
     def log_wealth(
         self, values: ArrayLike, *, at_least: float, counts: IntArray | None = None

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from scipy.stats import binom
+from statsmodels.stats.proportion import proportion_confint
 
 from dpcp_audit.stats.intervals import clopper_pearson, mean_interval
 
@@ -78,3 +79,12 @@ def test_mean_interval_over_the_last_axis_is_not_vacuous() -> None:
 def test_bad_input_names_the_argument(call, name) -> None:
     with pytest.raises(ValueError, match=f"^{name} must "):
         call()
+
+
+@pytest.mark.parametrize("significance", [0.05, 1e-6])
+@pytest.mark.parametrize("trials", [1, 30, 10**5])
+def test_clopper_pearson_is_that_of_statsmodels(trials, significance) -> None:
+    for count in {0, 1, trials // 3, trials - 1, trials}:
+        expected = proportion_confint(count, trials, alpha=significance, method="beta")
+        found = clopper_pearson(count, trials, significance=significance)
+        assert found == pytest.approx(expected, rel=1e-9)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 from scipy.stats import binom, norm
+from statsmodels.stats.proportion import score_test_proportions_2indep
 
 from dpcp_audit.stats.intervals import clopper_pearson
 from dpcp_audit.stats.ratio_test import RatioTest, _guess, epsilon_lower_bound
@@ -192,3 +193,17 @@ def test_the_bound_is_looked_for_where_the_statistic_is_normal(
         for each in (steps, steps + 2)
     )
     assert after <= norm.isf(significance) <= at
+
+
+@pytest.mark.parametrize(
+    ("counts", "epsilon"),
+    [((60, 100, 20, 80), 0.5), ((9, 12, 2, 9), 1.0), ((3, 900, 1, 400), 0.0), ((5, 9, 8, 9), 0.2)],
+)
+def test_the_statistic_is_the_score_of_statsmodels(counts, epsilon) -> None:
+    """Of the ratio of two rates, by the estimate under the null, where no δ is claimed."""
+    x, n, y, n_prime = counts
+    peer = score_test_proportions_2indep(
+        *counts, value=math.exp(epsilon), compare="ratio", correction=False
+    )
+    found = RatioTest(n=n, n_prime=n_prime, epsilon=epsilon).statistic(x, y)
+    assert found == pytest.approx(float(peer.statistic), rel=1e-9)
