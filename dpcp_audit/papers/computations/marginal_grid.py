@@ -109,7 +109,7 @@ class MarginalGrid:
         """Say where the failures are, or how many cases no coverage could make fail."""
         if self.corrected:
             clamped = sum(case.calibrator.alpha == 0 for case in failing)
-            return f", {clamped} of them at α* = 0" if failing else ""
+            return f", {clamped} of them at α* = 0, where q = b would cover" if failing else ""
         empty = sum(
             case.bounds["lower bound"] <= 0 and case.bounds["upper bound"] >= 1 for case in every
         )
