@@ -31,8 +31,12 @@ if TYPE_CHECKING:
 _ORDERS = 1 + np.logspace(-3, 3, 193)
 _LARGEST_EPSILON = 600.0
 _BELOW_ONE = math.nextafter(1.0, 0.0)
-_SAME = 1e-15
+_SAME = 1e-14
 """Relative width of a bracket that ends a bisection; its upper end is taken."""
+_NEWTON, _SETTLED = 30, 1e-8
+"""Steps of Newton's method at most, and the relative step after which there is no other."""
+_NEARBY = (4e-15, 1e-13, 1e-11)
+"""Relative distances at which the bracket of a root that Newton's method found is tried."""
 
 
 class PrivacyGuarantee(ABC):
@@ -362,19 +366,52 @@ class _Bounds(NamedTuple):
         """Return the bounds at some places."""
         return _Bounds(self.orders[places], self.limits[places], self.back[places])
 
-    def excess(self, p: FloatArray, q: FloatArray) -> FloatArray:
-        """Return D_α − limit, of Bernoulli(q) from Bernoulli(p) where ``back`` is set."""
-        first, second = np.where(self.back, q, p), np.where(self.back, p, q)
+    def log_moments(self, p: FloatArray, q: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the logs of the two terms of the moment that D_α is the log of: E, and its rest.
+
+        Of Bernoulli(q) from Bernoulli(p) where ``back`` is set.
+        """
+        of_p, of_q = self._exponents
         with np.errstate(divide="ignore", invalid="ignore"):
-            terms = [
-                np.where(np.isneginf(x), -np.inf, self.orders * x + (1 - self.orders) * y)
-                for x, y in (
-                    (np.log(first), np.log(second)),
-                    (np.log1p(-first), np.log1p(-second)),
-                )
-            ]
-            excess: FloatArray = np.logaddexp(*terms) / (self.orders - 1) - self.limits
-        return excess
+            logs = (np.log(p), np.log(q)), (np.log1p(-p), np.log1p(-q))
+            first, second = (of_p * x + of_q * y for x, y in logs)
+        return (  # not a number: both have no mass there
+            np.where(np.isnan(first), -np.inf, first),
+            np.where(np.isnan(second), -np.inf, second),
+        )
+
+    def excess(self, p: FloatArray, q: FloatArray) -> FloatArray:
+        """Return D_α − limit."""
+        excess: FloatArray = np.logaddexp(*self.log_moments(p, q)) / (self.orders - 1)
+        return excess - self.limits
+
+    def roots(self, p: FloatArray, q: FloatArray) -> FloatArray:
+        """Return where D_α meets the limit between q and p, nearly and uncertified, by Newton.
+
+        In log p, in which D_α of small rates is linear, and in −log(1 − p) the other way round.
+        """
+        root = np.minimum(p, _BELOW_ONE)
+        with np.errstate(all="ignore"):
+            for _ in range(_NEWTON):
+                first, second = self.log_moments(root, q)
+                log_moment = np.logaddexp(first, second)
+                odds = root / (1 - root)
+                slope = np.exp(first - log_moment) - np.exp(second - log_moment) * odds
+                slope *= np.where(self.back, -1 / odds, self.orders / (self.orders - 1))
+                step = (log_moment / (self.orders - 1) - self.limits) / slope
+                moved = np.where(self.back, -np.expm1(np.log1p(-root) + step), root * np.exp(-step))
+                moved = np.clip(moved, q, p)
+                settled = np.abs(moved - root) <= _SETTLED * root
+                root = moved
+                if (settled | np.isnan(root)).all():
+                    break
+        return root
+
+    @property
+    def _exponents(self) -> tuple[FloatArray, FloatArray]:
+        """Those of p's law and of q's, in the moment."""
+        rest = 1 - self.orders
+        return np.where(self.back, rest, self.orders), np.where(self.back, self.orders, rest)
 
     def most_broken(self, p: FloatArray, q: FloatArray) -> IntArray:
         """Return, for each p, the place of the bound that is exceeded by the largest share."""
@@ -392,8 +429,13 @@ def _bernoulli_bounds(orders: FloatArray, limits: FloatArray) -> _Bounds:
 def _cut(p: FloatArray, q: FloatArray, bounds: _Bounds) -> FloatArray:
     """Return the largest rates up to p that keep within a bound each, from above; at least q."""
     low, high = np.minimum(q, p), p.copy()
-    for _ in range(64):
+    root = bounds.roots(p, q)
+    nearby = [root * (1 + sign * width) for width in _NEARBY for sign in (1, -1)]
+    for step in range(64 + len(nearby)):
         middle = np.where(high > 4 * low, np.sqrt(low) * np.sqrt(high), (low + high) / 2)
+        if step < len(nearby):
+            inner = (nearby[step] > low) & (nearby[step] < high)
+            middle = np.where(inner, nearby[step], middle)
         inside = (bounds.excess(middle, q) <= 0) | (middle <= q)
         low, high = np.where(inside, middle, low), np.where(inside, high, middle)
         if (high - low <= _SAME * high).all():

@@ -137,3 +137,43 @@ def test_bad_input_names_the_argument(build, name) -> None:
 
 def test_text_of_a_guarantee() -> None:
     assert str(ApproxDP(1.0, 1e-5)) == "ApproxDP(epsilon=1, delta=1e-05)"
+
+
+def bisected_power(guarantee, rates) -> np.ndarray:
+    """Return the largest rates by bisection at every order, in long doubles."""
+    orders, limits = (each.astype(np.longdouble)[:, None, None] for each in guarantee._limits())
+    a = np.concatenate([orders, orders], axis=1)
+    q = np.asarray(rates, dtype=np.longdouble)
+    low, high = (
+        np.broadcast_to(q, (*a.shape[:2], q.size)).copy(),
+        np.ones((*a.shape[:2], q.size), dtype=np.longdouble),
+    )
+    with np.errstate(divide="ignore"):
+        for _ in range(70):
+            p = (low + high) / 2
+            ratios = np.log(p / q), np.log((1 - p) / (1 - q))
+            terms = [
+                np.stack([a[:, 0] * x[:, 0] + y, (1 - a[:, 1]) * x[:, 1] + y], axis=1)
+                for x, y in zip(ratios, (np.log(q), np.log(1 - q)), strict=True)
+            ]
+            inside = np.logaddexp(*terms) / (a - 1) <= limits
+            low, high = np.where(inside, p, low), np.where(inside, high, p)
+    return high.min(axis=(0, 1))
+
+
+@pytest.mark.parametrize("guarantee", [ZCDP(0.01), ZCDP(0.5), RenyiDP(1.5, 0.2)], ids=str)
+def test_the_power_is_that_of_a_bisection_in_long_doubles(guarantee) -> None:
+    rates = np.concatenate([np.logspace(-12, -1, 4), np.linspace(0.15, 0.99, 4)])
+    exact = bisected_power(guarantee, rates).astype(float)
+    assert guarantee.power(rates) == pytest.approx(exact, rel=1e-9, abs=0)
+
+
+@pytest.mark.parametrize(("rho", "epsilon"), [(0.01, 0.3), (0.5, 1.0)])
+def test_the_profile_is_the_largest_of_a_fine_grid_in_long_doubles(rho, epsilon) -> None:
+    guarantee = ZCDP(rho)
+    rates, factor = np.logspace(-15, -0.01, 60), np.exp(np.longdouble(epsilon))
+    for _ in range(8):
+        values = bisected_power(guarantee, rates) - factor * rates
+        peak = int(np.argmax(values))
+        rates = np.geomspace(rates[max(0, peak - 1)], rates[min(rates.size - 1, peak + 1)], 12)
+    assert guarantee.delta_at(epsilon) == pytest.approx(float(values.max()), rel=1e-9)

@@ -60,10 +60,13 @@ class TargetTrace:
         Raises
         ------
         TargetError
-            If the target raises what cannot be told from the tracing.
+            If the target raises, untraced as well.
         """
         with self.spec.target.open() as target:
-            found = self._search(target).worst(context)
+            search = self._search(target)
+            found = search.worst(context)
+            if found.reason:
+                search.require_answer(target, found, context)
         if found.outcome is None:
             raise TargetError(f"{self.spec.name} cannot be followed: {found.reason}")
         return found.outcome

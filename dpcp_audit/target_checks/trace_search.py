@@ -26,7 +26,7 @@ from dpcp_audit.proofs import Premise, Proof, ProofMethod
 from dpcp_audit.results import SourceLocation, Verdict
 from dpcp_audit.target_checks.traced_calls import traced_target
 from dpcp_audit.target_checks.trial_inputs import pair_space
-from dpcp_audit.targets import Kind
+from dpcp_audit.targets import Kind, TargetError, TargetRaisedError
 from dpcp_audit.targets.degenerate import Randomness
 from dpcp_audit.tracing.pair_traces import Remark, trace_target
 from dpcp_audit.tracing.path_losses import require_replay
@@ -180,6 +180,22 @@ class TraceSearch:
             return self._judged(pair, context, self._allowed(), every=False)
         except (TraceEnd, Exception) as end:  # noqa: BLE001  (a target may raise anything)
             return TraceResult(reason=_reason(end, self.traced))
+
+    def require_answer(self, target: Target, found: TraceResult, context: Context) -> None:
+        """Call a target that could not be followed once as it is: it may be broken without a trace.
+
+        Raises
+        ------
+        TargetRaisedError
+            If it gives no answer; what it answers is not judged here.
+        """
+        pair = found.pair or self._pairs(1)[0]
+        try:
+            target(pair.value, 1, rng=context.rng(2))
+        except TargetRaisedError:
+            raise
+        except TargetError:
+            return
 
     def again(self, witness: PlainData, context: Context) -> Outcome:
         """Run the paths of a witness again, on the code as it is now."""

@@ -180,6 +180,11 @@ class NoiseDraw:
             discrete=self.law is not None and self.law.discrete,
         )
 
+    def is_counted_from_zero(self, shift: float) -> bool:
+        """Tell whether Z + shift is 0 for the least Z: failures in place of trials, say."""
+        first = None if self.law is None else self.law.first
+        return first is not None and shift == -first
+
     def holds_point(self, slack: float) -> bool:
         """Tell whether Z, which is known, lies in the region, but for a relative slack."""
         z = 0.0 if self.point is None else self.point

@@ -36,10 +36,13 @@ class NoiseLaw(ABC):
         A length over which the density changes: what a quadrature has to resolve.
     reach : tuple of float
         An interval outside of which the mass is below e^-700, or none.
+    first : float or None
+        The least Z of a law that code may count from 0 in its place.
     """
 
     name: ClassVar[str]
     discrete: ClassVar[bool] = False
+    first: ClassVar[float | None] = None
     spread: ClassVar[float] = 1.0
     reach: ClassVar[tuple[float, float]] = (-700.0, 700.0)
 
@@ -145,6 +148,7 @@ class GeometricLaw(NoiseLaw):
 
     name: ClassVar[str] = "geometric"
     discrete: ClassVar[bool] = True
+    first: ClassVar[float | None] = 1.0
 
     p: float
 

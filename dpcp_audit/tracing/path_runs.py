@@ -207,7 +207,7 @@ class PathRun:
             ((draw, coefficient),) = terms.items()
             draw.point = (float(value) - offset) / coefficient
             draw.log_unit = math.log(abs(coefficient))
-            draw.pure = number.pure
+            draw.pure = number.pure or draw.is_counted_from_zero(offset / coefficient)
         else:
             self._join(offset - float(value), terms, Ordering.EQUAL)
             for draw in terms:

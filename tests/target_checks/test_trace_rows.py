@@ -14,7 +14,7 @@ from dpcp_audit.options import dashed
 from dpcp_audit.results import Verdict
 from dpcp_audit.target_checks.check_spec import CheckSpec
 from dpcp_audit.target_checks.trace_rows import rows_of_traces, without_coverage
-from dpcp_audit.targets import Kind, TargetSpec
+from dpcp_audit.targets import Kind, TargetRaisedError, TargetSpec
 
 CODE = """
 import math
@@ -35,6 +35,14 @@ def response(value, *, rng, epsilon=1.0):
 def responses(values, *, rng):
     keep = rng.random(len(values)) < math.e / (1 + math.e)
     return np.where(keep, values, 1 - np.asarray(values))
+
+def broken(scores, *, rng):
+    raise KeyError("no scores today")
+
+def choosy(scores, *, rng):
+    if type(rng) is not np.random.Generator:
+        raise KeyError("only NumPy's")
+    return scores.mean() + rng.laplace(scale=1.0)
 
 def calibrator(probabilities, labels, *, rng):
     scores = 1 - probabilities[np.arange(len(labels)), labels]
@@ -75,6 +83,14 @@ def test_every_kind_of_target_is_traced(tmp_path, name, kind, settings) -> None:
     assert fine.evidence.value == pytest.approx(1.0, rel=1e-6)
     _, wrong = checked(tmp_path, name, claim(0.9), kind=kind, **settings)
     assert wrong.verdict is Verdict.REFUTED
+
+
+def test_a_target_that_raises_without_a_trace_is_an_error(tmp_path) -> None:
+    with pytest.raises(TargetRaisedError, match=r"raised KeyError.*no scores today.*\bline 22\b"):
+        checked(tmp_path, "broken", PureDP(1.0))
+    _, found = checked(tmp_path, "choosy", PureDP(1.0))
+    assert found.verdict is Verdict.INCONCLUSIVE
+    assert "only NumPy's" in found.note
 
 
 def test_the_scope_is_a_parameter_of_the_claim(tmp_path) -> None:

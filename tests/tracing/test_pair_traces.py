@@ -190,12 +190,18 @@ def counter(scores, *, rng, calls=iter(range(10**6))) -> Any:  # noqa: B008
     return next(calls)
 
 
+def by_failures(scores, *, rng) -> Any:
+    noise = int(rng.geometric(0.4) - 1)
+    return int((scores <= 0.02).sum()) + noise
+
+
 @pytest.mark.parametrize(
     ("function", "says"),
     [
         (outer, "randomness that is not followed"),
         (half_followed, "randomness that is not followed"),
         (inverted, "noise is revealed here before data is added"),
+        (by_failures, "noise is revealed here before data is added"),
         (opaque, "whose content is not known"),
         (unhappy, "TypeError"),
         (counter, "keeps a state between its calls"),

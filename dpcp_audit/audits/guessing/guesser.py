@@ -223,10 +223,11 @@ def _prefixes(
     ends = np.append(sizes[1:] != sizes[:-1], True) & (sizes > 0) & (made > 0)
     if not ends.any():
         return -np.inf, 0.0
-    share = float(expit(tangent.eased(sizes.size)))
-    gain = np.cumsum(np.where(guessed[order], right[order] - share, 0.0))
-    shown = sizes.size * tangent.delta * (1 - share)
-    spread = share * (1 - share) * (made + _STEADY) + shown * (1 - share)
+    eased = tangent.eased(sizes.size)
+    share, rest = float(expit(eased)), float(expit(-eased))  # 1 - share would be 0 of a large ε
+    gain = np.cumsum(np.where(guessed[order], np.where(right[order], rest, -share), 0.0))
+    shown = sizes.size * tangent.delta * rest
+    spread = np.maximum(share * rest * (made + _STEADY) + shown * rest, _LEAST_SPREAD)
     z = np.where(ends, (gain - shown) / np.sqrt(spread), -np.inf)
     best = int(np.argmax(z))
     planned = made[best] * (1.0 if tangent.delta >= CHARGED else _CAUTION)

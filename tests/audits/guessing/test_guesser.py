@@ -45,6 +45,15 @@ def test_it_follows_the_expert_that_has_been_right() -> None:
     assert isinstance(observer.experts[observer.choose([CLAIM]).expert], HalfLines | QuantileCells)
 
 
+@pytest.mark.parametrize("epsilon", [50.0, 2000.0])
+def test_an_epsilon_beyond_which_no_guess_may_be_wrong_is_a_number(epsilon) -> None:
+    rng = np.random.default_rng(4)
+    coins = rng.random(1500) < 0.5
+    observer = Guesser(experts=experts_for(np.zeros(2)))
+    shown(observer, coins + rng.normal(size=1500), coins)
+    assert math.isfinite(observer.choose([Tangent(epsilon, 0.0)]).merit)
+
+
 def test_values_that_it_has_only_just_seen_do_not_flatter_an_expert() -> None:
     """Blind outputs on 256 values: what ordered them by their own coins would look right."""
     rng = np.random.default_rng(1)
