@@ -50,8 +50,8 @@ _RUN_OF_ALL = (
     "Every path was run: the whole law of the output, on {count} outputs, for ideal draws."
 )
 _MISSED_PATHS = (
-    " Of a loop that draws until something is accepted, paths of a probability below 1e-12 "
-    "together were left out."
+    " Paths of a probability below 1e-12 together were left out: after a fork as unlikely as "
+    "rounding, or of a loop that draws until something is accepted."
 )
 
 

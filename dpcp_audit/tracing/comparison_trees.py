@@ -29,7 +29,7 @@ from dpcp_audit.tracing.joined_draws import (
     panel_edges,
     share_a_draw,
 )
-from dpcp_audit.tracing.trace_errors import NeedsValuesError
+from dpcp_audit.tracing.trace_errors import ImpossibleError, NeedsValuesError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -261,7 +261,7 @@ class _Panels:
         logs = branch.law.log_point(nodes) + below
         unit = float(logs.max())
         if not math.isfinite(unit):
-            raise NeedsValuesError("a comparison has no probability", branch.draw.line)
+            raise ImpossibleError("a comparison has no probability", branch.draw.line)
         weights = np.exp(logs - unit) * half
         panels = rule.weights @ weights
         left = np.concatenate([[0.0], np.cumsum(panels)])

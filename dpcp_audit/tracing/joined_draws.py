@@ -17,7 +17,7 @@ from scipy.special import logsumexp
 
 from dpcp_audit.tracing.draws import Ordering
 from dpcp_audit.tracing.noise_laws import GUMBEL, NORMAL, UNIFORM, log_difference
-from dpcp_audit.tracing.trace_errors import NeedsValuesError
+from dpcp_audit.tracing.trace_errors import ImpossibleError, NeedsValuesError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -286,12 +286,12 @@ def panel_edges(
 
     Raises
     ------
-    NeedsValuesError
+    ImpossibleError
         If the region has no length.
     """
     low, high = max(region.low, law.reach[0]), min(region.high, law.reach[1])
     if not low < high:
-        raise NeedsValuesError("a draw has no room left", ("", 0))
+        raise ImpossibleError("a draw has no room left", ("", 0))
     steps = law.spread * np.concatenate([-_STEPS[::-1], [0.0], _STEPS])
     kept = np.unique(np.clip([*turns, low, high], low, high))
     edges = np.unique(np.clip(np.concatenate([marks, steps, low + steps, high + steps]), low, high))

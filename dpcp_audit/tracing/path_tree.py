@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,8 @@ from scipy.special import logsumexp
 
 from dpcp_audit import _validate
 from dpcp_audit.mechanisms.laws import FiniteLaw, FinitePair
-from dpcp_audit.tracing.joined_draws import LOST, log_of_region
+from dpcp_audit.tracing.fork_ways import Ways, ways_of_bit, ways_of_value
+from dpcp_audit.tracing.joined_draws import LOST
 from dpcp_audit.tracing.observations import Seen
 from dpcp_audit.tracing.output_atoms import same_atoms
 from dpcp_audit.tracing.path_likelihood import log_likelihoods
@@ -26,12 +26,17 @@ from dpcp_audit.tracing.path_losses import require_replay
 from dpcp_audit.tracing.path_runs import PathRun
 from dpcp_audit.tracing.source_lines import target_line
 from dpcp_audit.tracing.target_calls import TracedTarget
-from dpcp_audit.tracing.trace_errors import NeedsValuesError, NotFiniteError, TraceEnd
+from dpcp_audit.tracing.trace_errors import (
+    ImpossibleError,
+    NeedsValuesError,
+    NotFiniteError,
+    TraceEnd,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
-    from dpcp_audit.tracing.draws import NoiseDraw, Ordering
+    from dpcp_audit.tracing.draws import Ordering
     from dpcp_audit.tracing.observations import Observation
     from dpcp_audit.tracing.output_atoms import Atom
     from dpcp_audit.tracing.path_runs import Question, RevealedDraw
@@ -44,12 +49,10 @@ ROUNDED = 1e-8
 _PROBES = 16
 _HOPELESS = 1
 """Times as many paths as may be run: an estimate of the tree's size that ends the enumeration."""
-_CERTAIN = 1e-15
-"""A fork less likely than this is rounding, where the other one is certain."""
+_ROUNDING = math.log(1e-15)
+"""The log-probability of a fork that may be rounding, where the other one is certain."""
 
 
-Ways = Sequence[tuple[Any, float]]
-"""What may be observed, with the log-probabilities."""
 KnownWays = dict[tuple[int, tuple[int, ...]], Ways]
 """Ways by the number of observations before, and the forks taken before."""
 
@@ -63,6 +66,8 @@ _CHANGED = 1e-10
 """The largest relative change of a probability by what is left out."""
 _ADDED_UP = 1e-7
 """Numerical error of the sum of a fork's probabilities, beyond which they are not believed."""
+_NOTHING_LEFT = 1e-14
+"""What the known probabilities of a fork leave for those that are not known, at most."""
 
 
 class PrunedPathError(TraceEnd):
@@ -75,10 +80,12 @@ class OutputLaw(dict[Any, float]):
     Attributes
     ----------
     missed : float
-        The probability of the paths that were left out: those of a loop without an end.
+        The probability of the paths that were left out: those of a loop without an end, and
+        those after a fork that is as unlikely as rounding.
     """
 
     missed: float = 0.0
+    pruned: bool = False
 
 
 class TreeRun(PathRun):
@@ -116,6 +123,7 @@ class TreeRun(PathRun):
         self.rng = rng
         self.forks: list[int] = []
         self.log_mass = 0.0
+        self.dropped = 0.0
 
     def chosen(self, choice: RevealedDraw, line: Line) -> Any:
         """Fork over all that may be drawn."""
@@ -131,7 +139,8 @@ class TreeRun(PathRun):
         if found.kind is Seen.SETTLED:
             result: Any = found.offset
         else:
-            result = self._way(self._remembered(lambda: self._ways(asked)))
+            ways = self._remembered(lambda: self._ways(asked))
+            result = self._way(ways if asked.how is None else self._certain(ways))
         self.seen.append(found._replace(result=result))
         return result
 
@@ -140,7 +149,8 @@ class TreeRun(PathRun):
         options = [
             (place, partial(self.keep_peak, numbers, place, how)) for place in range(len(numbers))
         ]
-        place = int(self._way(self._remembered(lambda: self._likelier(options))))
+        ways = self._remembered(lambda: self._likelier(options))
+        place = int(self._way(self._certain(ways)))
         self.seen.append(found._replace(result=place))
         return place
 
@@ -151,16 +161,23 @@ class TreeRun(PathRun):
             self.known[key] = ways()
         return self.known[key]
 
+    def _certain(self, ways: Ways) -> Ways:
+        """Return the ways that are likelier than rounding; the first path adds up others."""
+        if len(self.forks) >= len(self.prefix):
+            rare = [mass for _, mass in ways if mass <= _ROUNDING]
+            self.dropped += math.exp(self.log_mass) * math.fsum(map(math.exp, rare))
+        return [way for way in ways if way[1] > _ROUNDING]
+
     def _ways(self, asked: Question) -> Ways:
         terms, offset = asked.terms, asked.found.offset
         if asked.how is None:
             if len(terms) != 1 or any(draw.joined for draw in terms):
                 raise NotFiniteError("the value of a sum of draws is read", asked.found.line)
             ((draw, coefficient),) = terms.items()
-            return _values(draw, coefficient, asked.found)
+            return ways_of_value(draw, coefficient, asked.found)
         if len(terms) == 1 and not any(draw.joined for draw in terms):
             ((draw, coefficient),) = terms.items()
-            return _bits(draw, coefficient, offset, asked.how)
+            return ways_of_bit(draw, coefficient, offset, asked.how)
         return self._likelier(
             [
                 (bit, partial(self.constrain, offset, terms, how))
@@ -179,21 +196,24 @@ class TreeRun(PathRun):
         ways: list[tuple[Any, float]] = []
         for result, keep in options:
             keep()
-            ways.append((result, self._log_mass_or_lost() - before))
+            ways.append((result, self._log_mass() - before))
             self.impossible = impossible
             del self.joined[count:]
             for draw, region, flag in zip(self.draws, regions, flags, strict=True):
                 draw.region, draw.joined = region, flag
-        if not abs(logsumexp([mass for _, mass in ways])) <= _ADDED_UP:
+        known = [mass for _, mass in ways if not math.isnan(mass)]
+        if not abs(logsumexp(known)) <= (_ADDED_UP if len(known) == len(ways) else _NOTHING_LEFT):
             raise NotFiniteError("the probabilities of a fork do not add up", target_line())
-        return [way for way in ways if way[1] > math.log(_CERTAIN)]
+        return [(result, _ROUNDING if math.isnan(mass) else mass) for result, mass in ways]
 
-    def _log_mass_or_lost(self) -> float:
-        """Return the log-probability of the path; what has none that is computed counts as lost."""
+    def _log_mass(self) -> float:
+        """Return the log-probability of the path; NaN where it is not known."""
         try:
             return float(log_likelihoods(self).sum())
-        except NeedsValuesError:
+        except ImpossibleError:
             return LOST
+        except NeedsValuesError:
+            return math.nan
 
     def _way(self, ways: Ways) -> Any:
         place = 0
@@ -214,42 +234,6 @@ class TreeRun(PathRun):
         return result
 
 
-def _bits(
-    draw: NoiseDraw, coefficient: float, offset: float, how: Ordering
-) -> list[tuple[bool, float]]:
-    """Return the bits that are possible, with their conditional log-probabilities."""
-    law = draw.law
-    if law is None:
-        raise NotFiniteError("a draw without a law is compared", draw.line)
-    towards = how if coefficient > 0 else how.mirrored
-    regions = [
-        draw.region.narrowed(each, -offset / coefficient, discrete=law.discrete)
-        for each in (towards, towards.negated)
-    ]
-    masses = log_of_region(law, regions)
-    total = float(np.logaddexp(*masses))
-    ways = [(bit, float(mass) - total) for bit, mass in zip((True, False), masses, strict=True)]
-    return [way for way in ways if way[1] > math.log(_CERTAIN)]
-
-
-def _values(draw: NoiseDraw, coefficient: float, found: Observation) -> list[tuple[float, float]]:
-    values = None if draw.law is None else draw.law.values()
-    if values is None or draw.law is None:
-        raise NotFiniteError(f"the value of a {draw.name} draw is read", found.line)
-    inside = [z for z in values.tolist() if draw.region.holds(z, slack=0.0)]
-    masses = draw.law.log_point(np.array(inside))
-    masses -= logsumexp(masses)
-    ways = [
-        (_number(found.offset + coefficient * z), float(mass))
-        for z, mass in zip(inside, masses, strict=True)
-    ]
-    return [way for way in ways if way[1] > LOST]
-
-
-def _number(value: float) -> float:
-    return int(value) if float(value).is_integer() else value
-
-
 def release_law(target: TracedTarget, x: Any, *, most: int = MOST_PATHS) -> OutputLaw:
     """Return the log-probability of every output of the target on one input.
 
@@ -264,21 +248,24 @@ def release_law(target: TracedTarget, x: Any, *, most: int = MOST_PATHS) -> Outp
         If a path cannot be followed.
     """
     law = _law(target, x, most, _RARE)
-    if law.missed == 0:
-        return law
-    try:
-        return _law(target, x, most, LOST)
-    except NotFiniteError:
-        if not law or law.missed > _MISSED:
-            raise
-        return law
+    if law.pruned:
+        try:
+            law = _law(target, x, most, LOST)
+        except NotFiniteError:
+            if not law:
+                raise
+    if law.missed > _MISSED:
+        raise NotFiniteError(
+            f"paths of a probability of {law.missed:.2g} are left out", target.home
+        )
+    return law
 
 
 def _law(target: TracedTarget, x: Any, most: int, least: float) -> OutputLaw:
     """Return the law of the paths that are no less likely than ``least``, a log."""
     found: dict[tuple[Atom, ...], list[float]] = defaultdict(list)
     waiting: list[tuple[int, ...]] = [()]
-    source, runs, missed = np.random.default_rng(0), 0, 0.0
+    source, runs, missed, pruned = np.random.default_rng(0), 0, 0.0, False
     known: KnownWays = {}
     if _estimated_paths(target, x, most, known) > _HOPELESS * most:
         raise NotFiniteError(f"the tree has more than {most} paths", target.home)
@@ -290,15 +277,16 @@ def _law(target: TracedTarget, x: Any, most: int, least: float) -> OutputLaw:
         try:
             output = _output(target, x, path, source)
         except PrunedPathError:
-            missed += math.exp(path.log_mass)
+            missed, pruned = missed + math.exp(path.log_mass), True
         else:
             found[rounded_output(output)].append(path.log_mass)
+        missed += path.dropped
         start = len(prefix)
         for depth in range(start, len(path.forks)):
             stem = (*prefix, *(0,) * (depth - start))
             waiting += [(*stem, way) for way in range(1, path.forks[depth])]
     law = OutputLaw({output: float(logsumexp(masses)) for output, masses in found.items()})
-    law.missed = missed
+    law.missed, law.pruned = missed, pruned
     return law
 
 

@@ -35,5 +35,9 @@ class NeedsValuesError(TraceEnd):
     """The comparisons of this path have no law that is computed: their values are revealed."""
 
 
+class ImpossibleError(NeedsValuesError):
+    """The comparisons of this path cannot all be true."""
+
+
 class NotFiniteError(TraceEnd):
     """The tree of observations is not finite, or too large to be enumerated."""

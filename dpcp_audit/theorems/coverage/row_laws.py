@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 _SHARES = (0.5, 0.05, 0.95)
 _ROUNDING = 1e-9
-_FEW = 0.02
+_FEW = 2
+"""Percent of the rows that are one row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -149,11 +150,10 @@ class RowLaws:
         """Return the sources to try: even rows, two groups of them, one row alone."""
         del bounds
         laws = [PiecewiseConstant(cells=(1,))]
-        laws += [
-            PiecewiseConstant(edges=(0, share, 1), cells=(level, 1 - level)) for share in _SHARES
-        ]
+        parts = (100 * level, 100 * (1 - level))
+        laws += [PiecewiseConstant(edges=(0, share, 1), cells=parts) for share in _SHARES]
         laws += [PiecewiseConstant(atoms=((place, 1),)) for place in (0.5, 0.0, 1.0)]
-        laws += [PiecewiseConstant(cells=(1 - _FEW,), atoms=((place, _FEW),)) for place in (0, 1)]
+        laws += [PiecewiseConstant(cells=(100 - _FEW,), atoms=((place, _FEW),)) for place in (0, 1)]
         classes = range(self.pool.classes) if self.per_class else (None,)
         return [self._of(kind, law, which) for law in laws for which in classes]
 

@@ -128,7 +128,8 @@ def _shift_weight(law: PiecewiseConstant, rng: np.random.Generator) -> Piecewise
         return None
     weights = np.array([*law.cells, *(weight for _, weight in law.atoms)])
     source, target = rng.choice(weights.size, 2, replace=False)
-    part = round(float(weights[source]) * 2.0 ** -int(rng.integers(10)))
+    whole = float(weights[source])
+    part = min(whole, round(whole * 2.0 ** -int(rng.integers(10))))
     weights[source] -= part
     weights[target] += part
     cells, rest = weights[: len(law.cells)].tolist(), weights[len(law.cells) :].tolist()
