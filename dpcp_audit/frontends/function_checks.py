@@ -19,6 +19,7 @@ from dpcp_audit.target_checks.check_spec import TABLE, CheckSpec, require_one_ef
 from dpcp_audit.target_checks.claim_options import key_of
 from dpcp_audit.target_checks.trial_inputs import pair_space
 from dpcp_audit.targets import Kind, Target, TargetSpec
+from dpcp_audit.targets.fitted_objects import kind_of
 from dpcp_audit.targets.loading import code_of
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def spec_of(
         given = {"draws": draws} | given
     if detect is not None:
         given = {"detect": detect} | given
-    given = {"kind": _kind(guarantees, given)} | given
+    given = {"kind": _kind(function, guarantees, given)} | given
     target = _target(function, given, file)
     name = {} if isinstance(function, str) else {"name": label(function)}
     spec = CheckSpec.of(target, guarantees, name | given, spell=options.plain)
@@ -152,8 +153,10 @@ def label(function: object) -> str:
     return plain if all(map(str.isidentifier, plain.split("."))) else type(function).__name__
 
 
-def _kind(guarantees: Sequence[Guarantee], given: Mapping[str, Any]) -> Kind:
-    """Return a randomizer where one is spoken of, else a quantile."""
+def _kind(function: object, guarantees: Sequence[Guarantee], given: Mapping[str, Any]) -> Kind:
+    """Return what a fitted object predicts, a randomizer where one is spoken of, or a quantile."""
+    if (fitted := kind_of(function)) is not None:
+        return fitted
     local = any(isinstance(each, LocalDP) for each in guarantees)
     return Kind.RANDOMIZER if local or "domain" in given else Kind.QUANTILE
 

@@ -64,6 +64,12 @@ def _saved(path: Path, name: str) -> tuple[Any, Any]:
 
 
 def _of(name: str, features: Any, labels: Any) -> RowPool:
+    words = [each for each in np.asarray(labels).ravel()[:1].tolist() if isinstance(each, str)]
+    if words:
+        raise UsageError(
+            f"{name}: labels must be numbers, and those of classes integers from 0, got {words}: "
+            "encode them, and fit the model to the codes"
+        )
     pool = RowPool(np.asarray(features, dtype=np.float64), np.asarray(labels, dtype=np.float64))
     if len(pool.labels) > _MOST_ROWS:
         raise UsageError(

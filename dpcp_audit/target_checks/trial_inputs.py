@@ -77,7 +77,13 @@ def _row_pairs(spec: CheckSpec) -> PairSpace:
         raise UsageError("neighbours: outcomes of a regression are no labels: use 'substitution'")
     pool = rows_for(kind, spec.data)
     sizes = {"sizes": (*spec.n, *SIZES)} if spec.n else {}
-    return RowPairs(pool=pool, relation=spec.neighbours, whole=kind is not Kind.REGRESSION, **sizes)
+    return RowPairs(
+        pool=pool,
+        relation=spec.neighbours,
+        whole=kind is not Kind.REGRESSION,
+        alpha=spec.alpha,
+        **sizes,
+    )
 
 
 def typical(spec: CheckSpec) -> Any:

@@ -1,14 +1,16 @@
 """Objects that are fitted and then predict, as functions of their data and of new rows.
 
-What is fitted: an object with ``fit`` (or ``calibrate``, or ``conformalize``: the model behind
-it is fitted already), a class or function that makes one, or a function of features and labels
-that returns one. Each call fits a fresh object; what it says of the new rows is the output.
+What is fitted: an object with ``fit`` or ``fit_conformalize`` (or, where the model behind it is
+fitted already, ``calibrate`` or ``conformalize``), a class or function that makes one, or a
+function of features and labels that returns one. Each call fits a fresh object; what it says of
+the new rows is the output.
 """
 
 from __future__ import annotations
 
 import copy
 import inspect
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
     from dpcp_audit._types import FloatArray
 
-_FITS = ("conformalize", "calibrate", "fit")
+_FITS = ("conformalize", "fit_conformalize", "calibrate", "fit")
 _PREDICTS = {
     Kind.PREDICTOR: ("predict_set", "predict_sets", "predict"),
     Kind.REGRESSION: ("predict_interval", "predict_int", "predict"),
@@ -102,7 +104,7 @@ class _Fitting:
         else:
             found = copy.deepcopy(self._template)
         fit = self._method(found, _FITS)
-        fitted = fit(features, labels, **_taken(fit, keywords))
+        fitted = _with_data(fit, features, labels)(**_taken(fit, keywords))
         return found if fitted is None or not _has(fitted, _PREDICTS[self._kind]) else fitted
 
     def _predictions(self, predictor: Any, probes: Any, keywords: Mapping[str, Any]) -> Any:
@@ -117,6 +119,32 @@ class _Fitting:
                 method: Callable[..., Any] = getattr(found, each)
                 return method
         raise AttributeError(f"a {type(found).__name__} has none of {', '.join(names)}")
+
+
+def _with_data(fit: Callable[..., Any], features: Any, labels: Any) -> Callable[..., Any]:
+    """Return a fitting of data, which puncc's methods take as the keywords ``X`` and ``y``."""
+    by_name = {each.name for each in _parameters(fit) if each.kind is each.KEYWORD_ONLY}
+    if by_name >= {"X", "y"}:
+        return partial(fit, X=features, y=labels)
+    return partial(fit, features, labels)
+
+
+def kind_of(thing: object) -> Kind | None:
+    """Return the kind of an object that says by its methods what it predicts; None of others.
+
+    Examples
+    --------
+    >>> class Sets:
+    ...     def fit(self, features, labels): ...
+    ...     def predict_set(self, features): ...
+    >>> kind_of(Sets())
+    <Kind.PREDICTOR: 'predictor'>
+    """
+    for kind in (Kind.PREDICTOR, Kind.REGRESSION):
+        told = [name for name in _PREDICTS[kind] if name != "predict"]
+        if _has(thing, _FITS) and _has(thing, tuple(told)):
+            return kind
+    return None
 
 
 def answered(answer: Any, kind: Kind, classes: int | None) -> Any:

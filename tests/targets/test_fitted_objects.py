@@ -10,7 +10,7 @@ import pytest
 import dpcp_audit as dp
 from dpcp_audit.results import Verdict
 from dpcp_audit.targets import Kind, Target, TargetError
-from dpcp_audit.targets.fitted_objects import answered, as_function
+from dpcp_audit.targets.fitted_objects import answered, as_function, kind_of
 
 CENTRES = np.array([[0.0, 0.0], [1.5, 0.0], [0.0, 1.5]])
 X, Y = np.array([[0.0, 0.1], [1.4, 0.0], [0.2, 1.5]]), np.array([0, 1, 2])
@@ -190,7 +190,7 @@ def test_sets_of_labels_become_indicators() -> None:
     ("thing", "words"),
     [
         (lambda scores: 0.5, r"needs \(scores\): name a class or function that makes an object"),
-        (3, "is a int without conformalize, calibrate, fit"),
+        (3, "is a int without conformalize, fit_conformalize, calibrate, fit"),
     ],
 )
 def test_what_cannot_be_fitted_is_told_in_one_line(thing, words) -> None:
@@ -205,5 +205,43 @@ def test_wrong_uses_are_told_in_one_line() -> None:
         dp.audit(Residuals, OF_CLASSES, kind="regression")
     with pytest.raises(ValueError, match="data applies to a predictor or regression or model"):
         dp.audit(lambda scores: 0.5, COVERAGE, data=(X, Y))
+    with pytest.raises(ValueError, match="labels must be numbers.*got .'a'.: encode them"):
+        dp.audit(Split, COVERAGE, data=(X, np.array(["a", "b", "c"])))
     with pytest.raises(ValueError, match="the same length, got 2 and 3"):
         dp.audit(Split, COVERAGE, kind="predictor", data=(X[:2], Y))
+
+
+class ByName(Split):
+    """As puncc has it: data by name alone."""
+
+    def fit(self, *, X=None, y=None) -> Split:  # noqa: N803
+        return super().fit(X, y)
+
+
+class AtOnce(Split):
+    """As MAPIE's cross-conformal objects have it."""
+
+    fit_conformalize, fit = Split.fit, None
+
+
+@pytest.mark.parametrize("made", [ByName, AtOnce])
+def test_other_ways_to_fit_give_the_same_sets(made) -> None:
+    rows, labels = np.tile(X, (8, 1)), np.tile(Y, 8)
+    function = as_function(made, Kind.PREDICTOR, name="made", classes=3)
+    expected = Split().fit(rows, labels).predict_set(X)
+    assert np.array_equal(function(rows, labels, X), expected)
+
+
+@pytest.mark.parametrize(
+    ("thing", "kind"),
+    [
+        (Split, Kind.PREDICTOR),
+        (Split(), Kind.PREDICTOR),
+        (Residuals, Kind.REGRESSION),
+        (np.quantile, None),
+        ("mine.py:Split", None),
+        (object(), None),
+    ],
+)
+def test_an_object_says_its_kind_by_its_methods(thing, kind) -> None:
+    assert kind_of(thing) is kind

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,14 +19,17 @@ if TYPE_CHECKING:
     from dpcp_audit.data.row_pools import RowPool
 
 SIZES = (30, 5, 2, 100)
-_NEW_ROWS = 6
+_NEW_ROWS = 7
+_LEVELS = (0.1, 0.05)
+"""Miscoverage levels that libraries take where none is given."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RowPairs:
     """Pairs of data sets that differ in one row.
 
-    The others are spread over the pool, or all alike, or all of one class; the row that differs
+    The others are as many of each of two labels of one row as leave the conformal rank between
+    them, or are spread over the pool, or all alike, or all of one class; the row that differs
     is at an end of the features, moves to the other end, changes its label, or both.
 
     Parameters
@@ -37,12 +41,15 @@ class RowPairs:
         SUBSTITUTION, ADD_REMOVE or ONE_LABEL.
     whole : bool
         Whether labels are classes.
+    alpha : float or None
+        The miscoverage level that the target aims at; None tries usual ones.
     """
 
     pool: RowPool
     sizes: tuple[int, ...] = SIZES
     relation: Relation = Relation.SUBSTITUTION
     whole: bool = True
+    alpha: float | None = None
 
     def __post_init__(self) -> None:
         for n in self.sizes:
@@ -57,11 +64,17 @@ class RowPairs:
         """Return the pairs, all families at the first size in front."""
         least = 2 if self.relation is Relation.ADD_REMOVE else 1
         return [
-            self._pair(family, rows, moved)
+            each
             for n in self.sizes
             if n >= least
-            for family, rows in self._others(n - 1)
-            for moved in self._moves()
+            for each in (
+                *self._at_rank(n),
+                *(
+                    self._pair(family, rows, rows, moved)
+                    for family, rows in self._others(n - 1)
+                    for moved in self._moves()
+                ),
+            )
         ]
 
     balanced, untied = FixedPairs.balanced, FixedPairs.untied
@@ -71,6 +84,24 @@ class RowPairs:
         """Yield the pairs of fewer rows."""
         size = len(candidate.inputs[0][1])
         yield from (each for each in self.candidates() if len(each.inputs[0][1]) < size)
+
+    def _at_rank(self, n: int) -> Iterator[Candidate]:
+        """Yield pairs whose one row moves the conformal rank from one label's score to another's.
+
+        Which of the two labels has the lower score, the target knows: both orders are tried.
+        """
+        middle = len(self.pool.labels) // 2
+        differs = np.flatnonzero(self.pool.labels != self.pool.labels[middle])
+        if not differs.size:
+            return
+        other = int(differs[-1])
+        for level in _LEVELS if self.alpha is None else (self.alpha,):
+            rank = ceil((1 - level) * (n + 1))
+            for low, high in ((middle, other), (other, middle)):
+                if rank <= n:
+                    labels = np.repeat([low, high], [rank - 1, n - rank])
+                    rows, moved = np.full(n - 1, middle), ((middle, high), (middle, low))
+                    yield self._pair("others at the conformal rank", rows, labels, moved)
 
     def _others(self, n: int) -> Iterator[tuple[str, IntArray]]:
         """Yield n rows of the pool that both data sets have."""
@@ -98,23 +129,30 @@ class RowPairs:
         return int(total.argmin()), int(total.argmax())
 
     def _pair(
-        self, family: str, rows: IntArray, moved: tuple[tuple[int, int], tuple[int, int]]
+        self,
+        family: str,
+        rows: IntArray,
+        of_labels: IntArray,
+        moved: tuple[tuple[int, int], tuple[int, int]],
     ) -> Candidate:
-        value, neighbour = (self._data(rows, *each) for each in moved)
+        value, neighbour = (self._data(rows, of_labels, *each) for each in moved)
         if self.relation is Relation.ADD_REMOVE:
             features, labels, new = value
             neighbour = features[:-1], labels[:-1], new
         return neighbours_of(self.relation, value, neighbour, family=family)
 
     def _data(
-        self, rows: IntArray, features: int, label: int
+        self, rows: IntArray, of_labels: IntArray, features: int, label: int
     ) -> tuple[FloatArray, np.ndarray, FloatArray]:
         table = self.pool.features[[*rows, features]]
-        labels = self.pool.labels[[*rows, label]]
+        labels = self.pool.labels[[*of_labels, label]]
         return table, labels.astype(np.int64) if self.whole else labels, self._new()
 
     def _new(self) -> FloatArray:
-        """Return the rows that predictions are asked of: the ends, and some between."""
+        """Return the rows that predictions are asked of: the ends, the middle, and others.
+
+        At the middle a label is in the set just if the threshold is its score or more.
+        """
         m = len(self.pool.labels)
-        spread = np.linspace(0, m - 1, min(m, _NEW_ROWS - 2)).round().astype(np.int64)
-        return self.pool.features[[*self._ends(), *spread]]
+        spread = np.linspace(0, m - 1, min(m, _NEW_ROWS - 3)).round().astype(np.int64)
+        return self.pool.features[[*self._ends(), m // 2, *spread]]
