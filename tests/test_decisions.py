@@ -11,7 +11,7 @@ import pytest
 from support.proofs import BROKEN, PROOF
 
 import dpcp_audit
-from dpcp_audit.decisions import conclude, decide, reaches, refutes
+from dpcp_audit.decisions import conclude, decide, noise_factor, reaches, refutes, violation_by
 from dpcp_audit.quantities import Bound, Quantity
 from dpcp_audit.results import Evidence, EvidenceKind, Power, Verdict
 
@@ -206,3 +206,10 @@ def test_no_other_place_makes_a_verdict() -> None:
         if verdicts_made(ast.parse(path.read_text(encoding="utf-8")))
     }
     assert made == {"decisions.py"}
+
+
+@pytest.mark.parametrize("quantity", [Quantity.EPSILON, Quantity.RHO])
+@pytest.mark.parametrize("claimed", [0.0, 0.5])
+def test_the_factor_of_the_noise_undoes_the_violation(quantity, claimed) -> None:
+    violation = violation_by(3.0, quantity, claimed, Bound.AT_MOST)
+    assert noise_factor(violation, quantity, claimed) == pytest.approx(3.0)

@@ -215,7 +215,7 @@ def _largest_refuted(loss: EventLoss, hits: Hits, significance: float) -> float:
     """
     x, y, trials = hits
     quantile = -float(ndtri(significance))
-    side = min(_WIDEST, 2 * float(ndtr(-quantile / math.sqrt(2))))
+    side = _side(quantile)
     p_low, _ = clopper_pearson(x, trials, significance=side)
     _, q_high = clopper_pearson(y, trials, significance=side)
     start, shown = loss.lower_bound(p_low, q_high), loss.of(*hits.rates)
@@ -231,6 +231,11 @@ def _largest_refuted(loss: EventLoss, hits: Hits, significance: float) -> float:
     slope = (math.sqrt(shown) - root) / max(quantile + beyond, _NOTHING)
     guess = max(root + slope * beyond, root / 2) ** 2
     return _turn_near(lambda value: exceeds(value) < 0, guess)
+
+
+def _side(quantile: float) -> float:
+    """Return the error of each of two intervals that part where their difference is so large."""
+    return min(_WIDEST, 2 * float(ndtr(-quantile / math.sqrt(2))))
 
 
 def _turn_near(fails: Callable[[float], bool], guess: float) -> float:

@@ -42,9 +42,9 @@ def clopper_pearson(
             raise ValueError(f"successes must hold integers, got {successes.dtype}")
         if successes.size:
             _check_counts(int(successes.min()), int(successes.max()), trials)
-        return _beta_limits(successes, trials, significance / 2)
+        return binomial_limits(successes, trials, significance / 2)
     _check_counts(successes, successes, trials)
-    low, high = _beta_limits(np.asarray(successes), trials, significance / 2)
+    low, high = binomial_limits(np.asarray(successes), trials, significance / 2)
     return float(low), float(high)
 
 
@@ -54,8 +54,11 @@ def _check_counts(least: int, most: int, trials: int) -> None:
         raise ValueError(f"successes must not exceed trials = {trials}, got {most}")
 
 
-def _beta_limits(successes: IntArray, trials: int, side: float) -> tuple[FloatArray, FloatArray]:
-    """Return the quantiles of Beta(k, n−k+1) and Beta(k+1, n−k) that leave out ``side``."""
+def binomial_limits(successes: IntArray, trials: int, side: float) -> tuple[FloatArray, FloatArray]:
+    """Return Clopper–Pearson limits that are each wrong with probability at most ``side``.
+
+    The quantiles of Beta(k, n−k+1) and Beta(k+1, n−k) that leave out ``side``.
+    """
     misses = trials - successes
     low = betaincinv(np.maximum(successes, 1), misses + 1, side)
     high = betainccinv(successes + 1, np.maximum(misses, 1), side)

@@ -21,9 +21,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from scipy.special import betainccinv, betaincinv
 
 from dpcp_audit import _validate
+from dpcp_audit.stats.intervals import binomial_limits
 from dpcp_audit.stats.roc_curve import RocCurve
 
 if TYPE_CHECKING:
@@ -141,19 +141,11 @@ def _splits(error: float) -> list[_Errors]:
     return [(u, math.exp(log_c) / following) for u, following in pairwise(ends)]
 
 
-def _limits(counts: IntArray, trials: int, error: float) -> tuple[FloatArray, FloatArray]:
-    """Return Clopper–Pearson limits that are each wrong with probability at most ``error``."""
-    misses = trials - counts
-    low = betaincinv(np.maximum(counts, 1), misses + 1, error)
-    high = betainccinv(counts + 1, np.maximum(misses, 1), error)
-    return np.where(counts > 0, low, 0.0), np.where(misses > 0, high, 1.0)
-
-
 def _least(x: IntArray, y: IntArray, splits: Sequence[_Errors]) -> RocCurve:
     """Return the hull of what is certain of each union of first cells, whichever split holds."""
     n, n_prime, p_sums, q_sums = int(x.sum()), int(y.sum()), np.cumsum(x)[:-1], np.cumsum(y)[:-1]
-    low = np.array([_limits(p_sums, n, u)[0] for u, _ in splits])
-    high = np.array([_limits(q_sums, n_prime, v)[1] for _, v in splits])
+    low = np.array([binomial_limits(p_sums, n, u)[0] for u, _ in splits])
+    high = np.array([binomial_limits(q_sums, n_prime, v)[1] for _, v in splits])
     certain: list[RocCurve] = [
         RocCurve.below(
             [line for q, p in zip(*ends, strict=True) for line in RocCurve.hull([q], [p]).lines]
@@ -169,8 +161,14 @@ def _least(x: IntArray, y: IntArray, splits: Sequence[_Errors]) -> RocCurve:
 def _ratios(x: IntArray, y: IntArray, splits: Sequence[_Errors]) -> FloatArray:
     n, n_prime = int(x.sum()), int(y.sum())
     with np.errstate(divide="ignore"):
-        lower = [np.log(_limits(x, n, u)[0]) - np.log(_limits(y, n_prime, v)[1]) for u, v in splits]
-        upper = [np.log(_limits(x, n, u)[1]) - np.log(_limits(y, n_prime, v)[0]) for u, v in splits]
+        lower = [
+            np.log(binomial_limits(x, n, u)[0]) - np.log(binomial_limits(y, n_prime, v)[1])
+            for u, v in splits
+        ]
+        upper = [
+            np.log(binomial_limits(x, n, u)[1]) - np.log(binomial_limits(y, n_prime, v)[0])
+            for u, v in splits
+        ]
         found = np.log(_shares(x)) - np.log(_shares(y))
     return np.stack([found, np.min(lower, axis=0), np.max(upper, axis=0)])
 
@@ -184,8 +182,8 @@ def _most(x: IntArray, y: IntArray, splits: Sequence[_Errors], ratios: FloatArra
     starts = np.append(0, grid[:-1] + 1)  # the smallest count that a step of the grid holds
     reached = np.floor(empirical.at(grid / n_prime) * n + 1e-6).astype(np.int64)
     hits = np.minimum(reached, n)
-    q_low = np.concatenate([_limits(starts, n_prime, v)[0] for _, v in splits])
-    p_high = np.concatenate([_limits(hits, n, u)[1] for u, _ in splits])
+    q_low = np.concatenate([binomial_limits(starts, n_prime, v)[0] for _, v in splits])
+    p_high = np.concatenate([binomial_limits(hits, n, u)[1] for u, _ in splits])
     return RocCurve.below([*RocCurve.hull(q_low, p_high).lines, *_caps(ratios)])
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from dpcp_audit.audits.certificates import Certificate, Hits, _turn_near, certify
+from dpcp_audit.audits.certificates import Certificate, Hits, _side, _turn_near, certify
 from dpcp_audit.audits.event_power import smallest_violation
 from dpcp_audit.audits.local import LocalPrivacy
 from dpcp_audit.checks import Context
@@ -114,3 +114,9 @@ def test_where_the_condition_holds_everywhere_the_turn_is_0() -> None:
     assert _turn_near(lambda value: True, 0.0) == 0.0
     assert _turn_near(lambda value: value > 0.3, 2.0) == pytest.approx(0.3, rel=0.011)
     assert _turn_near(lambda value: value > 5.0, 2.0) == pytest.approx(5.0, rel=0.011)
+
+
+def test_two_intervals_part_where_a_difference_shows() -> None:
+    """Of two normal variables with the same variance, at √2 standard deviations of either."""
+    assert _side(1.96 * math.sqrt(2)) == pytest.approx(0.05, rel=1e-3)
+    assert _side(-1.0) < 1

@@ -10,6 +10,7 @@ from scipy.stats import binom, norm
 
 from dpcp_audit.audits.certificates import Certificate, Hits, certify
 from dpcp_audit.audits.event_power import (
+    _excess,
     draws_needed,
     gaussian_shift,
     power_of_twice,
@@ -20,6 +21,7 @@ from dpcp_audit.decisions import reaches
 from dpcp_audit.guarantees import ZCDP, ApproxDP, GaussianDP, PrivacyGuarantee, PureDP, RenyiDP
 from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
 from dpcp_audit.quantities import Quantity
+from dpcp_audit.stats.ratio_test import RatioTest
 
 LEVEL = 1e-3
 RATES = np.geomspace(1e-9, 0.5, 200)
@@ -134,3 +136,11 @@ def test_the_power_of_an_event_is_the_smallest_shift_that_it_refutes() -> None:
     assert typical_is_refuted(shift)
     assert not typical_is_refuted(0.8 * shift)
     assert gaussian_shift(claim, 10 * trials, significance=significance) < shift
+
+
+@pytest.mark.parametrize("rate", [0.2, 1e-5])
+def test_the_excess_by_hand(rate) -> None:
+    """In deviations of one output; rates of less than three hits in all count as three."""
+    test = RatioTest(n=300, n_prime=300, epsilon=math.log(2), delta=0.1)
+    expected = (0.7 - 2 * rate - 0.1) / math.sqrt(0.7 * 0.3 + 4 * max(rate, 0.01))
+    assert _excess(test, 0.7, rate) == pytest.approx(expected)

@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 from support.samplers import context, gaussian, laplace, pair, response
 
+from dpcp_audit.audits import event_power
 from dpcp_audit.audits.sampled import Event, SampledPrivacy, Sampler, choose_event
 from dpcp_audit.checks import Check
 from dpcp_audit.guarantees import ZCDP, ApproxDP, LocalDP, PureDP
 from dpcp_audit.results import EvidenceKind, Outcome, Verdict
 from dpcp_audit.targets.degenerate import DegenerateTargetError, Randomness
+from dpcp_audit.targets.serial_probe import unprobed
 
 if TYPE_CHECKING:
     from dpcp_audit.guarantees import PrivacyGuarantee
@@ -181,6 +183,16 @@ def test_a_tiny_budget_is_inconclusive() -> None:
     assert check(context(0, significance=1e-9)).verdict is Verdict.INCONCLUSIVE
     with pytest.raises(ValueError, match="n_samples must be an integer >= 200, got 199"):
         SampledPrivacy(sample=laplace(1), guarantee=PureDP(1.0), neighbours=pair(), n_samples=199)
+
+
+@pytest.mark.parametrize("share", [0.25, 0.5])
+def test_the_pilot_comes_on_top_of_the_outputs_that_refute(share) -> None:
+    check = SampledPrivacy(
+        sample=laplace(1), guarantee=PureDP(1), neighbours=pair(), n_samples=400, pilot_share=share
+    )
+    fresh = event_power.draws_needed(PureDP(1.0), 1.5, significance=unprobed(1e-3))
+    assert check.draws_needed(1.5, significance=1e-3) == math.ceil(fresh / (1 - share))
+    assert check.draws_needed(30.0, significance=0.1) == 200
 
 
 def test_effort_scales_the_samples() -> None:

@@ -39,6 +39,9 @@ def test_the_stopping_time_of_equal_values() -> None:
     """The capital grows by log(1 + 0.5·0.2/0.2) = log 1.5 a value: 100 is reached at the 12th."""
     times = ONE.stopping_time(np.full((2, 20), 0.6), at_least=0.8, significance=0.01)
     assert times.tolist() == [12, 12]
+    assert ONE.stopping_time(np.full(20, 0.6), at_least=0.8, significance=0.01) == 12
+    cube = np.full((3, 2, 20), 0.6)
+    assert ONE.stopping_time(cube, at_least=0.8, significance=0.01).shape == (3, 2)
     never = ONE.stopping_time(np.full((1, 20), 0.8), at_least=0.8, significance=0.01)
     assert never.tolist() == [21]
 

@@ -88,3 +88,10 @@ def test_clopper_pearson_is_that_of_statsmodels(trials, significance) -> None:
         expected = proportion_confint(count, trials, alpha=significance, method="beta")
         found = clopper_pearson(count, trials, significance=significance)
         assert found == pytest.approx(expected, rel=1e-9)
+
+
+def test_two_values_have_an_interval_and_one_has_none() -> None:
+    low, high = mean_interval([0.25, 0.75], bounds=(0.0, 1.0), significance=0.05)
+    assert (low, high) == (0.0, 1.0)
+    with pytest.raises(ValueError, match="^values must hold two numbers or more, got 1"):
+        mean_interval([0.25], bounds=(0.0, 1.0), significance=0.05)

@@ -152,7 +152,7 @@ def test_counts_are_looked_at_evenly_and_densely_at_both_ends() -> None:
     assert set(grid.tolist()) == {*evenly.tolist(), *dense.tolist(), *(5000 - dense).tolist()}
 
 
-@pytest.mark.parametrize("far", [600.0, np.inf])
+@pytest.mark.parametrize("far", [600.0, 600.5, np.inf])
 def test_ratios_beyond_e_to_600_cap_nothing(far) -> None:
     ratios = np.array([[0.0, 0.0], [-far, -1.0], [1.0, far]])
     assert roc_bands._caps(ratios) == []

@@ -13,7 +13,9 @@ from dpcp_audit.results import Count, Measure, Sample
 from dpcp_audit.stats.confidence_sequence import RateSequence
 from dpcp_audit.stats.intervals import clopper_pearson
 from dpcp_audit.stats.two_samples import (
+    _LARGEST_LOG,
     Shift,
+    _smallest,
     comparable,
     compare_log_ratios,
     compare_means,
@@ -202,3 +204,9 @@ def test_fishers_level_is_held_exactly(rate: float) -> None:
         if compare_rates(count(a, 60), count(b, 60)).p_value <= 0.05
     )
     assert rejected <= 0.05
+
+
+def test_the_smallest_probability_by_hand() -> None:
+    assert _smallest(lambda x: x <= 3.0) == pytest.approx(math.exp(-3.0), rel=1e-6)
+    assert _smallest(lambda x: False) == 1.0
+    assert _smallest(lambda x: True) == math.exp(-_LARGEST_LOG) < 1e-80

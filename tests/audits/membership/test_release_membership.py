@@ -12,6 +12,8 @@ from scipy.special import ndtri
 from support.membership import game, played
 from support.samplers import context, gaussian, laplace, response
 
+from dpcp_audit.audits.certificates import Hits
+from dpcp_audit.audits.membership import release_membership
 from dpcp_audit.audits.membership.release_games import (
     ThroughSets,
     balanced_pair,
@@ -297,3 +299,27 @@ def test_odd_arguments_are_refused() -> None:
         BisectionBits(bounds=(0.0, 1.0), rounds=0)
     with pytest.raises(ValueError, match="n must be at least 1/alpha - 1"):
         balanced_pair(5, alpha=0.1)
+
+
+@pytest.mark.parametrize(("level", "side"), [(0.25, False), (0.75, True)])
+def test_what_is_counted_at_a_threshold(monkeypatch, level, side) -> None:
+    """P-values that equal it count as below; the pilot suggests the side, of what is expected."""
+    certified: list[tuple[Hits, bool, float]] = []
+    monkeypatch.setattr(
+        release_membership,
+        "certify",
+        lambda _, hits, *, significance, complement: certified.append(
+            (hits, complement, significance)
+        ),
+    )
+    seen: list[Hits] = []
+    monkeypatch.setattr(
+        release_membership,
+        "prefers_complement",
+        lambda _, expected: seen.append(expected) or side,
+    )
+    pvalues = np.array([0.1, 0.25, 0.5, 0.75, 0.9, 0.25])
+    game(laplace(1.0), PureDP(1.0))._test(level, pvalues, pvalues[1:], pvalues[::-1], 1e-3)
+    below = {0.25: 3, 0.75: 5}[level]
+    assert seen == [Hits(below, round(6 * level), 6)]
+    assert certified == [(Hits(below - 1, below, 5), side, 1e-3)]
