@@ -127,6 +127,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--sample", type=int, default=150, help="how many mutants")
     parser.add_argument("--seed", type=int, default=0, help="of the sample")
     parser.add_argument("--only", default="", help="a part of a module's path: all its mutants")
+    parser.add_argument("--again", default="", help="a kept file: what survived there")
     parser.add_argument("--line", type=int, default=0, help="with --only: of this line")
     parser.add_argument(
         "--mirrored", action="store_true", help="run the tests of the module's own test file alone"
@@ -151,7 +152,20 @@ def _sample(options: argparse.Namespace) -> list[Mutant]:
             for each in everything
             if options.only in each.path and options.line in (0, each.line)
         ]
+    if options.again:
+        return _survivors(everything, Path(options.again))
     return sorted(everything, key=partial(_drawn, options.seed))[: options.sample]
+
+
+def _survivors(everything: list[Mutant], kept: Path) -> list[Mutant]:
+    """Return those that survived before, by their changes: lines and places may have moved."""
+    old = [Mutant(**json.loads(key)) for key, each in _known(kept).items() if each == SURVIVED]
+    found: list[Mutant] = []
+    for one in old:
+        change = (one.path, one.before, one.after)
+        alike = [each for each in everything if (each.path, each.before, each.after) == change]
+        found += sorted(alike, key=lambda each, line=one.line: abs(each.line - line))[:1]
+    return found
 
 
 def _drawn(seed: int, mutant: Mutant) -> bytes:

@@ -202,3 +202,8 @@ def test_no_power_is_stated_for_fewer_than_two_hundred_outputs() -> None:
         n_outputs=2,
     )
     assert check.draws_needed(30.0, significance=0.05) == 200
+
+
+def test_all_outputs_count_those_of_the_pilot_too() -> None:
+    response = KaryRandomizedResponse(1.0, 3)
+    assert audit(response.sample, epsilon=1.0, k=3, n_samples=2001).evidence.n_samples == 6003

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from scipy.special import expit
+from scipy.stats import binom
 
 from dpcp_audit.stats.betting import (
     LEVELS,
@@ -111,3 +112,20 @@ def test_what_is_no_claim_is_refused() -> None:
         epsilon_bound(np.ones((3, 2)), significance=0.1)
     with pytest.raises(ValueError, match="^right must"):
         GuessBets(epsilon=1.0).rounds_needed(1.5, 0.0, significance=0.1)
+
+
+@pytest.mark.parametrize("right", [0.9, 0.8])
+def test_the_rounds_needed_suffice_and_are_at_most_half_too_many(right) -> None:
+    """The power of bets of the largest belief, over all numbers of right guesses."""
+    bets = GuessBets(epsilon=1.0)
+    wrong_factor, right_factor = np.moveaxis(bets.log_factors()[:, -1], -1, 0)
+
+    def power(rounds: int) -> float:
+        hits = np.arange(rounds + 1)
+        wealth = mixture_wealth(
+            np.outer(right_factor, hits) + np.outer(wrong_factor, rounds - hits)
+        )
+        return float(binom.pmf(hits, rounds, right)[wealth >= math.log(100)].sum())
+
+    needed = bets.rounds_needed(right, 1 - right, significance=0.01)
+    assert power(int(needed)) >= 0.95 > power(int(needed / 1.5))

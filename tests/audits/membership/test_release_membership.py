@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from scipy.special import ndtri
+from scipy.special import expit, ndtri
 from support.membership import game, played
 from support.samplers import context, gaussian, laplace, response
 
@@ -42,6 +42,8 @@ from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.results import EvidenceKind, Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dpcp_audit.audits.membership.release_membership import MembershipInference
     from dpcp_audit.audits.sampled import Sampler
 
@@ -323,3 +325,51 @@ def test_what_is_counted_at_a_threshold(monkeypatch, level, side) -> None:
     below = {0.25: 3, 0.75: 5}[level]
     assert seen == [Hits(below, round(6 * level), 6)]
     assert certified == [(Hits(below - 1, below, 5), side, 1e-3)]
+
+
+@pytest.mark.parametrize("power", [3.3, 2.0])
+def test_the_threshold_that_tells_most_by_hand(power) -> None:
+    """Of 200 pilot p-values: (TPR − allowed) in standard errors of both rates, at each level."""
+    pilot = ((np.arange(200) + 0.5) / 200) ** power
+    claim = PureDP(1.0)
+
+    def allowed(rate: float) -> float:
+        return min(math.e * rate, 1 - (1 - rate) / math.e)
+
+    excess: dict[float, float] = {}
+    for level in expit(np.linspace(-7, 7, 57)).tolist():
+        tpr = float((pilot <= level).mean())
+        shifted = allowed(min(1.0, level + math.sqrt(level * (1 - level) / 200)))
+        variance = max(tpr * (1 - tpr), 1 / 200) / 200
+        spread = math.sqrt(variance + (shifted - allowed(level)) ** 2)
+        excess[level] = (tpr - allowed(level)) / spread
+    advantage = {level: float((pilot <= level).mean()) - level for level in excess}
+    assert game(laplace(1.0), claim)._thresholds(pilot) == {
+        "largest advantage": max(advantage, key=advantage.__getitem__),
+        "FPR near 0.01": 0.01,
+        "FPR near 0.001": 0.001,
+        "most telling": max(excess, key=excess.__getitem__),
+    }
+
+
+def test_an_attack_is_fitted_on_half_of_the_pilot_and_the_rest_chooses() -> None:
+    """One that tells the first of each two releases is no better than chance on the second."""
+    seen: list[tuple[list[float], list[float]]] = []
+
+    class Attack:
+        def __init__(self, name: str, sign: float) -> None:
+            self.name, self.sign = name, sign
+
+        def fit(self, member, other) -> Callable[[np.ndarray], np.ndarray]:
+            seen.append((member.tolist(), other.tolist()))
+            return lambda releases: self.sign * releases
+
+    check = replace(
+        game(laplace(1.0), PureDP(1.0)), attacks=(Attack("worse", -1.0), Attack("better", 1.0))
+    )
+    member, other = np.arange(8.0) + 4, np.arange(8.0)
+    fitted = check._fit(member, other, np.random.default_rng(0))
+    assert seen == [([4.0, 6.0, 8.0, 10.0], [0.0, 2.0, 4.0, 6.0])] * 2
+    assert fitted.name == "better"
+    assert fitted.reference.tolist() == [1.0, 3.0, 5.0, 7.0]
+    assert fitted.pilot.shape == (4,)
