@@ -163,6 +163,12 @@ def test_the_promise_by_hand(delta, share, made, hits) -> None:
     assert judged([0.0, 0.0], [True, True]).promise(plan) == -math.inf
 
 
+def test_the_choice_of_an_observer_that_would_guess_nothing_today() -> None:
+    choice = judged([0.5, 3.0], [True, True]).choose([CLAIM, Tangent(3.0, 0.0)])
+    assert (choice.expert, choice.tangent, choice.share) == (0, CLAIM, 0.0)
+    assert choice.merit > 0
+
+
 def test_the_best_prefix_by_hand() -> None:
     """Ends lie where sizes change, and where there was a guess: after 1, 3, 4 of five rounds."""
     sizes, guessed = np.array([2.0, 3.0, 0.0, 2.0, 0.5]), np.array([1, 1, 1, 0, 1], dtype=bool)

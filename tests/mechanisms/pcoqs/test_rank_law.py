@@ -29,6 +29,13 @@ def test_tiny_probabilities_are_not_lost() -> None:
     assert law.probability(law.rank == 21) == pytest.approx(12 * wrong, rel=1e-9)
 
 
+def test_intervals_that_can_reach_no_score_any_more_are_followed_no_further() -> None:
+    """Either score keeps one interval open: two outcomes a round, and one in the end."""
+    law = rank_law(MECHANISM, np.array([0.3, 0.7]))
+    assert law.mass.sum() == pytest.approx(1)
+    assert law.rank.size <= 2 * 2 * MECHANISM.rounds + 1
+
+
 @pytest.mark.statistical
 def test_ranks_of_releases() -> None:
     """Six standard deviations at each of 32 ranks: 32 · 2Φ(−6) = 7e-8."""
