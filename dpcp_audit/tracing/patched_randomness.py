@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import random
 import secrets
+import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -23,7 +24,7 @@ from dpcp_audit.tracing.library_noise import recorded_libraries
 from dpcp_audit.tracing.list_extremes import replaced_extremes
 from dpcp_audit.tracing.primitives import recording
 from dpcp_audit.tracing.reachable_names import Reach
-from dpcp_audit.tracing.source_lines import target_line
+from dpcp_audit.tracing.source_lines import asked_by_target, target_line
 from dpcp_audit.tracing.system_entropy import refusals, refused_entropy, unused_entropy
 from dpcp_audit.tracing.trace_errors import UnfollowableError
 from dpcp_audit.tracing.traced_numbers import Traced
@@ -236,6 +237,18 @@ def _of_one(plain: Callable[..., float], traced: Any) -> Callable[..., Any]:
     return apply
 
 
+def _read(plain: Callable[[], Any]) -> Callable[[], Any]:
+    """Return a clock that tells the running path of it, where the target's own lines read it."""
+
+    def read() -> Any:
+        if asked_by_target():
+            _ACTIVE[-1].rng.path.clock_read()
+        return plain()
+
+    return read
+
+
+_CLOCKS = ("time", "perf_counter", "monotonic", "process_time", "thread_time")
 _copysign = math.copysign
 
 
@@ -274,6 +287,8 @@ def _replaced() -> list[tuple[Any, str, Any, Any]]:
         (math, "log", _of_one(math.log, np.log)),
         (math, "log1p", _of_one(math.log1p, np.log1p)),
         (math, "copysign", _signed),
+        *((time, name, _read(getattr(time, name))) for name in _CLOCKS),
+        *((time, f"{name}_ns", _read(getattr(time, f"{name}_ns"))) for name in _CLOCKS),
         *replaced_extremes(),
     ]
     return [

@@ -122,6 +122,9 @@ class PathRun:
         """Return a draw that is revealed as it is made."""
         raise NotImplementedError
 
+    def clock_read(self) -> None:
+        """Note that the target reads a clock, which no path determines."""
+
     def returns_at(self, home: Line) -> None:
         """Note that the target has returned: what is read from now on is its output."""
         self.home = home

@@ -125,6 +125,10 @@ class TreeRun(PathRun):
         self.log_mass = 0.0
         self.dropped = 0.0
 
+    def clock_read(self) -> None:
+        """End the path: what follows from the time is no law."""
+        raise NotFiniteError("a clock is read", target_line())
+
     def chosen(self, choice: RevealedDraw, line: Line) -> Any:
         """Fork over all that may be drawn."""
         listed = [(each, choice.log_mass(each)) for each in choice.options()]

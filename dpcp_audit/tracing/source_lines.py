@@ -40,6 +40,15 @@ def target_line() -> tuple[str, int]:
     return ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
 
 
+def asked_by_target() -> bool:
+    """Tell whether the function that asks this was called by code that is followed.
+
+    Python's own modules, as that of log messages, do not count as such.
+    """
+    file = sys._getframe(2).f_code.co_filename  # noqa: SLF001  (of the caller's caller)
+    return is_target(file) and (not file.startswith(str(_STANDARD)) or "-packages" in file)
+
+
 def is_target(file: str) -> bool:
     """Tell whether a file is code that is followed."""
     return not _is_internal(file)

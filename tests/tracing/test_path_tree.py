@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import math
+import time
+from time import time_ns
 from typing import Any
 
 import numpy as np
@@ -214,3 +217,33 @@ def test_comparisons_that_others_decide_are_forks_of_one_way() -> None:
     law = release_law(TracedTarget.of(cycle, {}), [0.0, 0.6, 1.0])
     assert len(law) == 6
     assert np.logaddexp.reduce(list(law.values())) == pytest.approx(0.0, abs=1e-9)
+
+
+def by_module(value, *, rng) -> int:
+    """Return the value at some instants, else noise."""
+    noise = int(rng.integers(3))
+    return int(value) if time.perf_counter_ns() % 997 == 0 else noise
+
+
+def by_name(value, *, rng) -> int:
+    """Return the same, by a function that was imported by name."""
+    noise = int(rng.integers(3))
+    return int(value) if time_ns() % 997 == 0 else noise
+
+
+@pytest.mark.known_bad
+@pytest.mark.parametrize("function", [by_module, by_name])
+def test_code_that_reads_a_clock_has_no_law(function) -> None:
+    """What it does at rare instants no enumeration of its draws would show."""
+    with pytest.raises(NotFiniteError, match="a clock is read"):
+        enumerated(function, 1, 2)
+    assert time.time_ns is time_ns
+
+
+def test_a_log_message_has_the_time_and_the_code_its_law(caplog) -> None:
+    def respond(value, *, rng) -> int:
+        logging.getLogger(__name__).warning("called")
+        return value if rng.random() < 0.75 else 1 - value
+
+    assert enumerated(respond, 0, 1).max_divergence() == pytest.approx(math.log(3))
+    assert caplog.records
