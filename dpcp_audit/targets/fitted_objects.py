@@ -164,23 +164,40 @@ def answered(answer: Any, kind: Kind, classes: int | None) -> Any:
         if kind is Kind.REGRESSION and len(parts) > 1 and all(np.ndim(end) == 1 for end in ends):
             return np.stack([np.asarray(end, dtype=np.float64) for end in ends], axis=1)
         answer = parts[-1]
-    if kind is Kind.PREDICTOR and is_sequence(answer) and not _is_matrix(answer):
+    if kind is Kind.PREDICTOR and is_sequence(answer) and not _is_matrix(answer, classes):
         return _indicators(answer, classes)
     return _plain(answer)
 
 
-def _is_matrix(answer: Any) -> bool:
-    """Tell a list of rows of truth values from one of sets of labels."""
+def _is_matrix(answer: Any, classes: int | None) -> bool:
+    """Tell a list of rows of truth values, or of 0 and 1, from one of sets of labels.
+
+    Raises
+    ------
+    ValueError
+        If rows such as [1, 0] may be either.
+    """
     rows = [list(row) for row in answer if np.iterable(row)]
-    truths = all(isinstance(each, bool | np.bool_) for row in rows for each in row)
-    return bool(rows) and truths and len({len(row) for row in rows}) == 1 and len(rows[0]) > 0
+    if not rows or len({len(row) for row in rows}) > 1 or not rows[0]:
+        return False
+    if all(isinstance(each, bool | np.bool_) for row in rows for each in row):
+        return True
+    if len(rows[0]) != classes or any(each not in {0, 1} for row in rows for each in row):
+        return False
+    if any(len(set(row)) < len(row) for row in rows):
+        return True
+    if [1, 0] in rows:
+        raise ValueError("rows of 0 and 1 may be sets of labels or indicators: return an array")
+    return False
 
 
 def _indicators(sets: Any, classes: int | None) -> FloatArray:
     if classes is None:
         raise ValueError("sets of labels need the number of classes: --domain K")
     found = np.zeros((len(sets), classes))
-    for row, labels in enumerate(sets):
+    for row, labels in enumerate(map(list, sets)):
+        if len(set(labels)) < len(labels):
+            raise ValueError(f"a set holds a label twice: {labels}")
         for label in labels:
             if not 0 <= int(label) < classes:
                 raise ValueError(f"a set holds the label {label}, and there are {classes} classes")

@@ -184,6 +184,19 @@ def test_sets_of_labels_become_indicators() -> None:
     assert answered(([1], [{1}]), Kind.PREDICTOR, 2).tolist() == [[0, 1]]
     with pytest.raises(ValueError, match="a set holds the label 5, and there are 3 classes"):
         answered([[5]], Kind.PREDICTOR, 3)
+    with pytest.raises(ValueError, match="a set holds a label twice"):
+        answered([[1, 1], [2]], Kind.PREDICTOR, 3)
+
+
+@pytest.mark.known_bad
+def test_lists_of_indicators_are_not_read_as_labels() -> None:
+    """As labels, [0, 1, 0] would be the set {0, 1}."""
+    rows = [[0, 1, 0], [1, 1, 1], [0, 0, 0]]
+    assert np.asarray(answered(rows, Kind.PREDICTOR, 3)).tolist() == rows
+    assert answered([[0, 1, 2], [2, 1, 0]], Kind.PREDICTOR, 3).tolist() == [[1, 1, 1]] * 2
+    assert answered([[0, 1], [0, 1]], Kind.PREDICTOR, 2).tolist() == [[1, 1]] * 2
+    with pytest.raises(ValueError, match="may be sets of labels or indicators"):
+        answered([[0, 1], [1, 0]], Kind.PREDICTOR, 2)
 
 
 @pytest.mark.parametrize(
