@@ -1,4 +1,8 @@
-"""The recipes there are, which of them can run here, and the checks that they make."""
+"""The recipes there are, which of them can run here, and the checks that they make.
+
+Another package registers a recipe by an entry point of the group ``dpcp_audit.recipes``: its
+name is the recipe's, its value the package that ``NAME.toml`` lies in.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +27,7 @@ ALL = "all"
 """Stands for every recipe."""
 EFFORTS = ("budget", "detect", "draws")
 """What a caller may set in place of the recipe."""
+GROUP = "dpcp_audit.recipes"
 _FOLDER = "dpcp_audit.libraries"
 _KEYS = frozenset({"summary", "documentation", "promise", "distribution", "module"})
 
@@ -87,9 +92,9 @@ class Recipe:
 
 
 def names() -> list[str]:
-    """Return the names of all recipes, in alphabetical order."""
-    files = resources.files(_FOLDER).iterdir()
-    return sorted(file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml"))
+    """Return the names of all recipes, in alphabetical order: first those of this package."""
+    own = _own()
+    return own + sorted({entry.name for entry in metadata.entry_points(group=GROUP)} - set(own))
 
 
 def load(name: str, efforts: Mapping[str, object] | None = None) -> Recipe:
@@ -103,18 +108,45 @@ def load(name: str, efforts: Mapping[str, object] | None = None) -> Recipe:
     Raises
     ------
     UsageError
-        If there is none, or ``budget`` or ``draws`` cannot be used.
+        If there is none, two packages register it, its file cannot be read, or ``budget`` or
+        ``draws`` cannot be used.
     """
     if name not in names():
         near = difflib.get_close_matches(name, names(), n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"use {', '.join([*names(), ALL])}"
         raise UsageError(f"no recipe is called {name!r}; {hint}")
-    text = resources.files(_FOLDER).joinpath(f"{name}.toml").read_text(encoding="utf-8")
-    data = tomllib.loads(text)
+    data = _data(_FOLDER, name) if name in _own() else _registered(name)
     if efforts:
         checks = [{key: one[key] for key in one if key not in EFFORTS} for one in data["check"]]
         data["check"] = [one | dict(efforts) for one in checks]
     return Recipe.from_data(data, name=name)
+
+
+def _own() -> list[str]:
+    """Return the recipes of this package, whose names are nobody else's."""
+    files = resources.files(_FOLDER).iterdir()
+    return sorted(file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml"))
+
+
+def _data(folder: str, name: str) -> dict[str, Any]:
+    text = resources.files(folder).joinpath(f"{name}.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+def _registered(name: str) -> dict[str, Any]:
+    """Return the data of another package's recipe."""
+    entries = list(metadata.entry_points(group=GROUP, name=name))
+    if len(entries) > 1:
+        rivals = " and ".join(sorted(entry.dist.name for entry in entries if entry.dist))
+        raise UsageError(f"--recipe {name}: the name is registered by {rivals}; uninstall one")
+    try:
+        return _data(entries[0].value, name)
+    except Exception as error:  # whatever another package raises when it loads
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise UsageError(
+            f"--recipe {name}: {entries[0].value} must be a package with a file {name}.toml "
+            f"({reason})"
+        ) from error
 
 
 def select(

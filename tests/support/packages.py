@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpcp_audit.engine import environment, suites
+from dpcp_audit.libraries import recipes
 
 if TYPE_CHECKING:
     import pytest
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "third_party_suite"
+RECIPE = EXAMPLE.with_name("third_party_recipe")
 
 
 def clear() -> None:
@@ -24,15 +26,21 @@ def clear() -> None:
     importlib.invalidate_caches()
 
 
-def register(folder: Path, package: str, version: str = "1.0.0", **registered: str) -> None:
-    """Write the metadata of a package that registers suites, as pip does."""
+def register(
+    folder: Path,
+    package: str,
+    version: str = "1.0.0",
+    group: str = suites.GROUP,
+    **registered: str,
+) -> None:
+    """Write the metadata of a package that registers suites, or recipes, as pip does."""
     info = folder / f"{package.replace('-', '_')}-{version}.dist-info"
     info.mkdir()
     (info / "METADATA").write_text(
         f"Metadata-Version: 2.1\nName: {package}\nVersion: {version}\n", encoding="utf-8"
     )
     lines = [f"{name} = {place}" for name, place in registered.items()]
-    text = "\n".join([f"[{suites.GROUP}]", *lines, ""])
+    text = "\n".join([f"[{group}]", *lines, ""])
     (info / "entry_points.txt").write_text(text, encoding="utf-8")
 
 
@@ -53,4 +61,13 @@ def install_example(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         project["version"],
         **project["entry-points"][suites.GROUP],
     )
+    use(folder, monkeypatch)
+
+
+def install_recipe(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Install the example package with a recipe in a folder, from its pyproject.toml."""
+    project = tomllib.loads((RECIPE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    shutil.copytree(RECIPE / "laplace_counts", folder / "laplace_counts")
+    registered = project["entry-points"][recipes.GROUP]
+    register(folder, project["name"], project["version"], recipes.GROUP, **registered)
     use(folder, monkeypatch)
