@@ -15,6 +15,7 @@ import pytest
 from dpcp_audit.results import SourceLocation
 from dpcp_audit.target_checks.check_spec import CheckSpec
 from dpcp_audit.targets import Kind, RandomStyle, TargetError, TargetSpec
+from dpcp_audit.targets.data_forms import DataForm
 from dpcp_audit.targets.degenerate import Randomness
 from dpcp_audit.targets.loading import load
 
@@ -214,10 +215,12 @@ def test_every_field_of_a_specification_is_in_its_data() -> None:
         "rng": RandomStyle.NONE,
         "bounds": (0.0, 2.0),
         "domain": 3,
+        "given_as": DataForm.LIST,
         "options": {"a": 1},
     }
     spec = TargetSpec(**changed)
-    assert set(spec.as_data()) == {*changed, "call-seconds"}
+    named = {name.replace("_", "-") for name in changed}
+    assert set(spec.as_data()) == {*named, "call-seconds"}
     command = TargetSpec(kind=Kind.QUANTILE, command=("a", "b c"), call_seconds=2.0)
     assert command.as_data()["call-seconds"] == 2.0
     names = {field.name.replace("_", "-") for field in dataclasses.fields(TargetSpec)}

@@ -45,7 +45,7 @@ def channel_loss(halves: tuple[IntArray, IntArray], *, significance: float) -> E
     >>> counts = np.array([[360, 40, 100], [100, 300, 100]])
     >>> found = channel_loss((counts, counts), significance=0.05)
     >>> round(found.value, 2), round(found.lower, 2), round(found.upper, 2)
-    (2.01, 1.56, 2.51)
+    (2.0, 1.67, 2.39)
     """
     _validate.open_unit(significance=significance)
     counts = halves[0] + halves[1]
