@@ -27,9 +27,41 @@ KEYWORDS = {
 }
 """What the parameters of a claim are called where its id has a shorter or an older word."""
 WORDS = frozenset(
-    "admissible after-averaging anywhere baseline best budget by clipping composition coverage=targeted "
-    "crowd degradation derivation ends epsilon formula from grim labels model=non-private negligible "
-    "outputs per-layer reports resolution=any sensitivity sets small-epsilon step table to usual widths".split()
+    [
+        "admissible",
+        "after-averaging",
+        "anywhere",
+        "baseline",
+        "best",
+        "budget",
+        "by",
+        "clipping",
+        "composition",
+        "coverage=targeted",
+        "crowd",
+        "degradation",
+        "derivation",
+        "ends",
+        "epsilon",
+        "formula",
+        "from",
+        "grim",
+        "labels",
+        "model=non-private",
+        "negligible",
+        "outputs",
+        "per-layer",
+        "reports",
+        "resolution=any",
+        "sensitivity",
+        "sets",
+        "small-epsilon",
+        "step",
+        "table",
+        "to",
+        "usual",
+        "widths",
+    ]
 )
 """Variants of ids that name no parameter, but which sentence of a section it is."""
 CLAIMS = [row.claim for name in SUITES for row in suite(name)]
