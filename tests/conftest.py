@@ -10,6 +10,7 @@ import pytest
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # of PyTorch: the cores are shared by the workers
 
 from hypothesis import settings
+from support.false_alarms import require_a_budget_that_is_kept, stated
 
 settings.register_profile("ci", derandomize=True, deadline=None, max_examples=60, print_blob=True)
 settings.register_profile("explore", deadline=None, max_examples=1000, print_blob=True)
@@ -63,3 +64,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         )
         if not slow_file and not any(map(item.get_closest_marker, SLOW_MARKS)):
             item.add_marker("fast")
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Refuse tests that state no false-alarm probability, or too much of it in all."""
+    require_a_budget_that_is_kept(session.items)
+
+
+def pytest_report_collectionfinish(items: list[pytest.Item]) -> list[str]:
+    """Return what a run on correct code fails with, at most."""
+    return stated(items)

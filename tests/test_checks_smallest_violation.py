@@ -23,7 +23,7 @@ from dpcp_audit.stats.rate_power import smallest_violation
 from dpcp_audit.theorems.sequential_checks import AlongN
 
 RUNS = 200
-ENOUGH = int(binom.ppf(1e-6, RUNS, 0.95))
+ENOUGH = int(binom.ppf(1e-7, RUNS, 0.95))
 """Refutations in RUNS that a power of 0.95 falls short of with probability at most 1e-6."""
 
 
@@ -61,9 +61,9 @@ def refutations(
     return sum(outcome.verdict is Verdict.REFUTED for outcome in outcomes)
 
 
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=1e-7)
 def test_a_local_audit_refutes_what_it_says() -> None:
-    """False alarm 1e-6: a power of 0.95 refutes at least ENOUGH times."""
+    """False alarm 1e-7: a power of 0.95 refutes at least ENOUGH times."""
     smallest = local(1.0).smallest_violation(context(0, significance=0.01)).smallest
     assert 1.05 < smallest < 1.5
     assert refutations(local(smallest), significance=0.01) >= ENOUGH
@@ -80,18 +80,18 @@ def test_of_ten_labels_a_few_hundred_reports_of_each_are_enough() -> None:
     assert binom.sf(critical - 1, rounds, right) == pytest.approx(0.95, abs=0.01)
 
 
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=1e-7)
 def test_bets_refute_what_they_say() -> None:
-    """False alarm 1e-6; the power is a lower bound, so that 0.95 is what it is held against."""
+    """False alarm 1e-7; the power is a lower bound, so that 0.95 is what it is held against."""
     smallest = bets(1.0).smallest_violation(context(0, significance=0.01)).smallest
     assert 1.1 < smallest < 2.0
     count = refutations(bets(smallest), significance=0.01, runs=80)
-    assert count >= binom.ppf(1e-6, 80, 0.95)
+    assert count >= binom.ppf(1e-7, 80, 0.95)
 
 
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=2e-7)
 def test_the_rounds_that_bets_need_are_enough_and_not_four_times_enough() -> None:
-    """False alarm 2e-6: at most one for each of the two limits.
+    """False alarm 2e-7: at most one for each of the two limits.
 
     A quarter of the rounds refutes less than half of the time, so that the number says something.
     """
@@ -104,8 +104,8 @@ def test_the_rounds_that_bets_need_are_enough_and_not_four_times_enough() -> Non
         (mixture_wealth((rng.multinomial(n, law, size=4000) @ factors).T) >= -math.log(0.01)).sum()
         for n in (needed, needed // 4)
     ]
-    assert shares[0] >= binom.ppf(1e-6, 4000, 0.95)
-    assert shares[1] <= binom.isf(1e-6, 4000, 0.5)
+    assert shares[0] >= binom.ppf(1e-7, 4000, 0.95)
+    assert shares[1] <= binom.isf(1e-7, 4000, 0.5)
 
 
 @pytest.mark.parametrize("true_epsilon", [1.2, 2.0, 5.0])

@@ -28,7 +28,7 @@ def test_a_test_of_a_fast_file_is_fast(request: pytest.FixtureRequest) -> None:
     assert request.node.get_closest_marker("fast")
 
 
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=0)
 def test_a_sampled_test_is_not(request: pytest.FixtureRequest) -> None:
     """No false alarms: nothing is drawn."""
     assert "statistical" in SLOW_MARKS

@@ -1,7 +1,7 @@
 """The level of the score test and of the bets on counts whose claim holds with equality.
 
 Counts of refusals are held against Binomial(repetitions, level). Each default test raises a false
-alarm with probability at most 1e-6.
+alarm with probability at most 1e-7.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from dpcp_audit.stats.betting import GuessBets, levels_of, mixture_wealth
 from dpcp_audit.stats.ratio_power import draws_needed, power, smallest_violation
 from dpcp_audit.stats.ratio_test import RatioTest
 
-pytestmark = pytest.mark.statistical
+pytestmark = pytest.mark.statistical(false_alarm=1e-7)
 
-LEVEL, ALARM = 0.05, 1e-6
+LEVEL, ALARM = 0.05, 1e-7
 EXACT_DELTA = GaussianPair(1.0).delta_at(1.0)
 
 
@@ -43,7 +43,7 @@ def score_refusals(test: RatioTest, p: float, q: float, *, repetitions: int, see
 def test_the_score_test_spends_its_level_and_no_more(
     epsilon: float, delta: float, q: float
 ) -> None:
-    """False alarm at most 1e-6, on either side: at most 0.05, and at least 0.04 of it used."""
+    """False alarm at most 1e-7, on either side: at most 0.05, and at least 0.04 of it used."""
     test = RatioTest(n=300, n_prime=300, epsilon=epsilon, delta=delta)
     p = math.exp(epsilon) * q + delta
     count = score_refusals(test, p, q, repetitions=500, seed=1)
@@ -53,7 +53,7 @@ def test_the_score_test_spends_its_level_and_no_more(
 
 
 def test_the_smallest_violation_is_refuted() -> None:
-    """False alarm at most 1e-6: 300 runs with a power of at least 0.93 each (0.95 is stated)."""
+    """False alarm at most 1e-7: 300 runs with a power of at least 0.93 each (0.95 is stated)."""
     q, trials = 0.15, 1000
     smallest = smallest_violation(q, trials, epsilon=1.0, significance=LEVEL)
     test = RatioTest(n=trials, n_prime=trials, epsilon=1.0)
@@ -68,7 +68,7 @@ def test_the_smallest_violation_is_refuted() -> None:
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 0.0), (0.2, 0.05), (0.0, 0.2)])
 def test_bets_are_refunded_at_every_time(epsilon: float, delta: float) -> None:
-    """False alarm at most 1e-6 each: 2000 runs of 1500 rounds, each looked at after every round.
+    """False alarm at most 1e-7 each: 2000 runs of 1500 rounds, each looked at after every round.
 
     On the pair that is hardest for the claim, against a bettor whose beliefs go up and down.
     """
@@ -92,7 +92,7 @@ STOPS = {
 
 @pytest.mark.parametrize("stop", STOPS)
 def test_the_bound_holds_wherever_one_stops(stop: str) -> None:
-    """False alarm at most 1e-6 each: 60 games of Laplace noise, stopped by a rule of one's own."""
+    """False alarm at most 1e-7 each: 60 games of Laplace noise, stopped by a rule of one's own."""
     tangents = tangents_of(PureDP(1.0))
     exceeded = 0
     for seed in range(60):

@@ -138,17 +138,17 @@ def bisection(noise: float) -> Sampler:
 
 
 @pytest.mark.known_bad
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=1.1e-7)
 @pytest.mark.parametrize(
     ("mechanism", "claim", "draws"),
     [(laplace, PureDP(1.0), 40_000), (gaussian, ZCDP(0.5), 40_000), (bisection, ZCDP(0.5), 60_000)],
 )
 def test_the_twin_of_the_stated_power_is_refuted(mechanism, claim, draws) -> None:
-    """Each seed refutes with probability 0.95: fewer than 2 of 5 do with probability 3e-5."""
+    """Each seed refutes with probability 0.95: fewer than 2 of 7 do with 1.05e-7."""
     inputs = 2 if mechanism is gaussian else None
     power = Twin(guarantee=claim, inputs=inputs).power(draws, significance=1e-4)
     noise = 1 / noise_factor(power.smallest, power.quantity, power.claimed)
-    refuted = [_verdict(mechanism(noise), claim, draws, seed) for seed in range(5)]
+    refuted = [_verdict(mechanism(noise), claim, draws, seed) for seed in range(7)]
     assert refuted.count(Verdict.REFUTED) >= 2
 
 

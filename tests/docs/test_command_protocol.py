@@ -41,7 +41,7 @@ def blocks(language: str) -> list[str]:
 
 
 @needs_perl
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=1e-9)
 def test_the_randomizer_of_the_page_keeps_its_value_as_often_as_it_should(tmp_path) -> None:
     """Two-sided binomial test at 1e-9."""
     path = tmp_path / "rr.pl"
@@ -69,7 +69,7 @@ def test_the_page_shows_a_request_as_it_is_sent(program) -> None:
 
 
 @needs_perl
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=1e-9)
 def test_the_quantile_in_perl_has_the_law_of_the_exponential_mechanism() -> None:
     """Kolmogorov–Smirnov test of 5000 draws at 1e-9."""
     spec = TargetSpec(

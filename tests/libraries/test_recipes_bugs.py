@@ -54,7 +54,7 @@ def test_more_than_the_budget_is_caught(name: str) -> None:
     assert found("reference", name, OURS[name]).verdict is Verdict.REFUTED
 
 
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=1e-7)
 @pytest.mark.parametrize("name", OURS)
 def test_the_correct_twin_is_not_refuted(name: str) -> None:
     """False-alarm probability: 5e-7 in all, 1e-7 a check."""

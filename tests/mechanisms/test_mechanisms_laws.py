@@ -19,7 +19,7 @@ def exponq(normaliser: Normaliser) -> ExponQ:
     return ExponQ(alpha=0.3, epsilon=2.0, n_candidates=13, gamma=0.3, normaliser=normaliser)
 
 
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=1e-9)
 @pytest.mark.parametrize("normaliser", Normaliser)
 def test_exponq_samples_follow_the_exact_law(normaliser: Normaliser) -> None:
     """Every edge's count in 5·10^5 releases; false alarm at most 1e-9 a case."""
@@ -33,7 +33,7 @@ def test_exponq_samples_follow_the_exact_law(normaliser: Normaliser) -> None:
     assert wrong.size == 0
 
 
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=1e-9)
 @pytest.mark.parametrize("population", [Uniform(), Beta(5, 0.2), ATOMS], ids=lambda p: p.name)
 @pytest.mark.parametrize("normaliser", Normaliser)
 def test_exponq_trials_are_runs_on_drawn_scores(
@@ -46,7 +46,7 @@ def test_exponq_trials_are_runs_on_drawn_scores(
     assert differing_cells(direct, trials.threshold, cells=12, level=LEVEL).size == 0
 
 
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=1e-9)
 @pytest.mark.parametrize("population", [Uniform(), Beta(5, 0.2), ATOMS], ids=lambda p: p.name)
 @pytest.mark.parametrize("noise", [Relation.SUBSTITUTION, Relation.ADD_REMOVE])
 def test_histlap_trials_are_runs_on_drawn_scores(noise: Relation, population: Population) -> None:
@@ -58,7 +58,7 @@ def test_histlap_trials_are_runs_on_drawn_scores(noise: Relation, population: Po
     assert differing_cells(direct, trials.threshold, cells=20, level=LEVEL).size == 0
 
 
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=2e-9)
 @pytest.mark.parametrize("noise", [Relation.SUBSTITUTION, Relation.ADD_REMOVE])
 def test_histlap_noise_is_laplace_of_its_scale(noise: Relation) -> None:
     """40 cells of equal mass, 2·10^5 draws in each of two bins; false alarm at most 2e-9 a case."""
@@ -70,7 +70,7 @@ def test_histlap_noise_is_laplace_of_its_scale(noise: Relation) -> None:
         assert disagreeing_cells(counts, np.full(40, 1 / 40), trials=200_000, level=LEVEL).size == 0
 
 
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=1e-9)
 def test_gaussian_noise_is_normal_of_its_scale() -> None:
     """40 cells of equal mass, 5·10^5 draws; false alarm at most 1e-9."""
     mechanism = GaussianMechanism(epsilon=1.0, delta=1e-3, sensitivity=2.0)

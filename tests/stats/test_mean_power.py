@@ -12,7 +12,7 @@ from dpcp_audit.stats.mean_power import draws_needed, smallest_violation
 UNIT = (0.0, 1.0)
 
 
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=1e-6)
 def test_the_smallest_violation_is_refuted() -> None:
     """False alarm at most 1e-6, but for the normal approximation of a mean of 2000 values."""
     miss = smallest_violation(1 / 12, 2000, bounds=UNIT, significance=0.01)

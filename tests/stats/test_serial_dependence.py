@@ -98,7 +98,7 @@ LAWS = {
 }
 
 
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=1e-6)
 @pytest.mark.parametrize("name", LAWS)
 def test_independent_outputs_are_suspected_as_seldom_as_said(name) -> None:
     """False alarm at most 1e-6 a law: 500 batches, each suspected with probability <= 0.05.

@@ -28,7 +28,7 @@ def test_the_probe_and_the_tests_share_the_significance() -> None:
     assert unprobed(0.05) + PROBED * 0.05 == pytest.approx(0.05)
 
 
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=1e-6)
 def test_independent_outputs_are_refused_as_seldom_as_said() -> None:
     """False alarm at most 1e-6: 2,000 probes, each with a probability of at most 9e-4 to refuse.
 

@@ -18,7 +18,7 @@ EVENT = NoiselessEvent(n=100, epsilon=50.0, delta=0.9)
 CONFIDENT = ConfidentLabels(n=400, epsilon=2.0, delta=0.9, alpha=0.4, correction=0.4)
 
 
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=2e-9)
 @pytest.mark.parametrize("two_sided", [False, True])
 def test_the_event_happens_as_often_as_computed(*, two_sided: bool) -> None:
     """Six standard deviations of a binomial rate, twice: 4e-9."""
@@ -37,7 +37,7 @@ def test_changed_labels_widen_the_interval() -> None:
     assert outcome.verdict is Verdict.INCONCLUSIVE
 
 
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=2e-9)
 @pytest.mark.parametrize("k", [2, 5])
 def test_the_algorithm_itself_fails_as_often_as_computed(k: int) -> None:
     """LDP-CP-L on a pool as the docstring describes it; 6 standard deviations, twice: 4e-9.
@@ -63,7 +63,7 @@ def test_the_algorithm_itself_fails_as_often_as_computed(k: int) -> None:
     assert chance - room < rate < chance + room + 0.1 * (k > 2)
 
 
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=2e-9)
 def test_trials_of_the_reports_fail_as_computed() -> None:
     """Six standard deviations of a binomial rate: 2e-9."""
     chance = CONFIDENT.failure_probability()

@@ -25,7 +25,7 @@ def finite(theorem: CoverageTheorem = THEOREM) -> FiniteCoverage:
     return found
 
 
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=2e-9)
 def test_trials_fail_as_often_as_computed() -> None:
     """Six standard deviations of a binomial rate: 2e-9."""
     case = finite(replace(THEOREM, beta=0.9)).scaled(0.3)

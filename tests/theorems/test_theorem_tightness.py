@@ -51,7 +51,7 @@ def test_the_multiple_is_the_smallest_that_is_certified() -> None:
     assert certified_tightness(RANK, never, tally, 0.01).multiple == float("inf")
 
 
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=1e-6)
 def test_the_check_says_what_would_do() -> None:
     """A multiple of true failure probability above β is certified with probability 1e-6 only."""
     outcome = FailureRate(theorem=RANK, n_trials=2000)(context(0, significance=1e-6))

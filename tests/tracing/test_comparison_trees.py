@@ -50,10 +50,10 @@ def test_comparisons_that_others_imply_change_nothing() -> None:
     assert together == pytest.approx(alone, abs=1e-12)
 
 
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=2e-9)
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
 def test_the_running_largest_is_as_likely_as_counted(law) -> None:
-    """Five standard errors of 10⁶ draws: a false alarm in less than 10⁻⁶."""
+    """Six standard errors of 10⁶ draws: a false alarm with probability 2e-9."""
     draws = draws_of(law)
     records = [(1, 0), (1, 2), (3, 1), (3, 4), (5, 3)]
     found = math.exp(joint_log_probability([above(draws, *pair) for pair in records])[1])
@@ -61,7 +61,7 @@ def test_the_running_largest_is_as_likely_as_counted(law) -> None:
     method = getattr(rng, law.name)
     numbers = [offset + method(size=count) for offset in OFFSETS]
     seen = np.all([numbers[i] > numbers[j] for i, j in records], axis=0).mean()
-    assert abs(seen - found) <= 5 * math.sqrt(found / count)
+    assert abs(seen - found) <= 6 * math.sqrt(found / count)
 
 
 def test_what_earlier_bits_leave_of_a_draw_narrows_its_integral() -> None:

@@ -214,7 +214,7 @@ def test_what_cannot_be_followed_is_said(function, says) -> None:
     assert found.unfollowed[0].location.file.endswith("test_pair_traces.py")
 
 
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=1.3e-9)
 def test_an_outcome_that_the_draws_do_not_give_is_seen() -> None:
     """False alarms: 400 paths all miss an event of probability 0.05 with 1.3e-9."""
     found = traced(seldom, draws=200)
@@ -242,13 +242,13 @@ def test_global_generators_are_followed() -> None:
     assert {line.law for line in found.lines} <= {"laplace", "normal"}
 
 
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=1e-7)
 @pytest.mark.parametrize(
     ("scale", "epsilon"),
     [(1.0, 0.5), (2.0, 0.25)],
 )
 def test_delta_covers_that_of_laplace_noise(scale, epsilon) -> None:
-    """False alarms: two limits of 20 samples err with 1e-7 together, below 1e-5 in all."""
+    """False alarms: two limits of 20 samples err with 1e-8 together, five times, twice."""
 
     def noisy(x, *, rng) -> Any:
         return x + rng.laplace(scale=scale)
@@ -257,13 +257,13 @@ def test_delta_covers_that_of_laplace_noise(scale, epsilon) -> None:
     for seed in range(5):
         found = trace_pair(noisy, 0.0, 1.0, draws=200, rng=seed)
         for sample in found.samples:
-            limits = sample.delta(epsilon, significance=1e-7)
+            limits = sample.delta(epsilon, significance=1e-8)
             assert limits.lower <= law.delta_at(epsilon) <= limits.upper
 
 
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=2e-7)
 def test_delta_covers_that_of_the_exact_engine() -> None:
-    """P-COQS as a user writes it, N = 34. False alarms: four limits at 5e-8, below 1e-6."""
+    """P-COQS as a user writes it, N = 34. False alarms: four limits at 5e-8, 2e-7 in all."""
     mechanism = PCOQS(alpha=0.1, rho=0.5)
     inputs = mechanism.worst_pair(20)
     exact = FinitePair(*mechanism.laws(*inputs))

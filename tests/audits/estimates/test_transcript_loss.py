@@ -24,7 +24,7 @@ def traced() -> PairTrace:
     return trace_target(TracedTarget.of(_noisy, {}), [0, 1], [0, 0], draws=1000, rng=3)
 
 
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=1e-6)
 def test_the_curve_lies_above_the_laplace_mechanisms_and_close(traced) -> None:
     """Each curve errs with probability at most 1e-6."""
     curve = transcript_curve(traced, significance=1e-6)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dpcp_audit.audits.certificates import Judgement
     from dpcp_audit.audits.sampled import Sampler
 
-LEVEL, ALARM = 0.05, 1e-6
+LEVEL, ALARM = 0.05, 1e-7
 
 
 def game(
@@ -45,7 +45,7 @@ def refuted(
     return judgement is not None and refutes(judgement.evidence)
 
 
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=1e-7)
 @pytest.mark.parametrize(
     ("sample", "guarantee"),
     [
@@ -60,7 +60,7 @@ def refuted(
 def test_a_tight_claim_is_refuted_at_most_at_the_level(
     sample: Sampler, guarantee: PrivacyGuarantee
 ) -> None:
-    """False alarm at most 1e-6: the refusals are at most Binomial(100, 0.05)."""
+    """False alarm at most 1e-7: the refusals are at most Binomial(100, 0.05)."""
     count = sum(refuted(sample, guarantee, pilot=60, fresh=300, seed=i) for i in range(100))
     assert count <= most_refusals(100, level=LEVEL, false_alarm=ALARM)
 

@@ -24,7 +24,7 @@ def test_each_output_is_dealt_once_to_its_own_coin() -> None:
     assert not pools(50)[0].size
 
 
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=1e-6)
 def test_counting_cards_does_not_help() -> None:
     """False alarm at most 1e-6: whoever bets on the fuller pool is right half of the time."""
     right = total = 0

@@ -27,7 +27,7 @@ from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.stats.intervals import clopper_pearson
 from dpcp_audit.stats.ratio_power import smallest_violation
 
-pytestmark = pytest.mark.statistical
+pytestmark = pytest.mark.statistical(false_alarm=1e-6)
 
 LEVEL, ALARM = 0.05, 1e-6
 
@@ -56,6 +56,7 @@ def test_a_label_report_with_two_labels() -> None:
     assert refusals(check, repetitions=40, significance=LARGE.level) <= LARGE.most
 
 
+@pytest.mark.statistical(false_alarm=0)
 def test_the_error_is_divided_between_the_advantage_and_the_most_telling_threshold() -> None:
     """Nothing is left to chance: each has half of what the probe leaves, in its own numbers."""
     check = game(laplace(1.0), PureDP(1.0), n_samples=2000)

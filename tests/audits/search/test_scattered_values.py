@@ -17,7 +17,7 @@ def drawn(keeps: float, *, seed: int) -> np.ndarray:
     return 2.0 * rng.integers(VALUES, size=DRAWN) + odd
 
 
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=1e-6)
 def test_two_laws_over_ten_thousand_values_are_told_apart() -> None:
     """The mean of ten has a standard error below 0.03: outside with probability below 1e-6."""
     found = [apart_by_meetings(drawn(0.75, seed=i), drawn(0.25, seed=50 + i)) for i in range(10)]

@@ -11,7 +11,7 @@ from dpcp_audit.mechanisms.dpsgd.examples import digits
 from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
 from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Poisson
 
-pytestmark = pytest.mark.statistical
+pytestmark = pytest.mark.statistical(false_alarm=1e-8)
 TRAININGS, ALARM = 3000, 1e-8
 
 

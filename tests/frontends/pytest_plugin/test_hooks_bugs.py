@@ -9,6 +9,8 @@ from support.plugin_files import ARGUMENTS, HALVED, PRIVATE, TARGETS, findings, 
 from support.printed_findings import wrong_in
 
 pytest_plugins = ["pytester"]
+
+SELDOM = "--dp-audit-false-alarm=1e-6"
 pytestmark = pytest.mark.known_bad
 JSON = "--dp-audit-report=json=found.json"
 FORMATS = ("html", "markdown", "junit", "sarif", "csv")
@@ -30,11 +32,11 @@ def test_slack(dp_audit):
 """
 
 
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=1.1e-6)
 def test_planted_bugs_fail_and_twins_pass_also_in_workers(pytester) -> None:
-    """False-alarm probability: 1e-4, the session's own, and 1e-8 by missing a planted bug."""
+    """False-alarm probability: 1e-6, the session's own, and 1e-8 by missing a planted bug."""
     pytest.importorskip("xdist")
-    result = run(pytester, JSON, tests=PRIVATE + HALVED + COVERAGE + LOCAL)
+    result = run(pytester, JSON, SELDOM, tests=PRIVATE + HALVED + COVERAGE + LOCAL)
     result.assert_outcomes(passed=3, failed=3)
     plain = findings(pytester)
     refuted = {id_ for id_, finding in plain.items() if finding["verdict"] == "REFUTED"}
@@ -45,7 +47,7 @@ def test_planted_bugs_fail_and_twins_pass_also_in_workers(pytester) -> None:
     }
     assert wrong_in(json.loads((pytester.path / "found.json").read_text())) == {}
     (pytester.path / "found.json").unlink()
-    again = pytester.runpytest_subprocess(*ARGUMENTS, "-n", "2", JSON)
+    again = pytester.runpytest_subprocess(*ARGUMENTS, "-n", "2", JSON, SELDOM)
     again.assert_outcomes(passed=3, failed=3)
     assert findings(pytester) == plain
     section = [line for line in result.outlines if line.startswith("test_it.py::")]
@@ -53,22 +55,22 @@ def test_planted_bugs_fail_and_twins_pass_also_in_workers(pytester) -> None:
     assert section == [line for line in again.outlines if line.startswith("test_it.py::")]
 
 
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=3e-6)
 def test_less_noise_within_the_claim_is_a_worsening(pytester, monkeypatch) -> None:
-    """False-alarm probability: 1e-5, the comparison's own, in each of two sessions.
+    """False-alarm probability: 1e-6, the session's own, in each of three.
 
     The test itself fails, and every format says so: a run that exits with 1 and whose reports
     look clean would be believed.
     """
-    run(pytester, JSON, tests=SLACK).assert_outcomes(passed=1)
-    baseline = "--dp-audit-baseline=found.json"
-    same = run(pytester, baseline, "--dp-audit-seed=1")
+    run(pytester, JSON, SELDOM, tests=SLACK).assert_outcomes(passed=1)
+    baseline = ("--dp-audit-baseline=found.json", "--dp-audit-seed=1", SELDOM)
+    same = run(pytester, *baseline)
     assert same.ret == pytest.ExitCode.OK
-    same.stdout.fnmatch_lines(["against found.json: 1 compared, none got worse; *at most 1e-05"])
+    same.stdout.fnmatch_lines(["against found.json: 1 compared, none got worse; *at most 1e-07"])
     monkeypatch.setenv("NOISE", "0.5")
     formats = ["json=w.json", *(f"{name}=w.{name}" for name in FORMATS)]
     reports = [f"--dp-audit-report={each}" for each in formats]
-    worse = run(pytester, baseline, "--dp-audit-seed=1", "--junitxml=own.xml", *reports)
+    worse = run(pytester, *baseline, "--junitxml=own.xml", *reports)
     worse.assert_outcomes(failed=1)  # although 2-DP is 3-DP
     assert worse.ret == pytest.ExitCode.TESTS_FAILED
     moved = "*tells two neighbours apart: *->*"
@@ -93,19 +95,19 @@ def test_less_noise_within_the_claim_is_a_worsening(pytester, monkeypatch) -> No
     assert (found["verdict"], found["contradicts"]) == ("CONSISTENT", True)
     assert "->" in found["worse"]
     monkeypatch.setenv("NOISE", "2")
-    better = run(pytester, baseline, "--dp-audit-seed=1")
+    better = run(pytester, *baseline)
     assert better.ret == pytest.ExitCode.OK
 
 
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=1e-6)
 def test_a_smaller_coverage_is_a_worsening(pytester) -> None:
-    """False-alarm probability: 1e-5, the comparison's own."""
+    """False-alarm probability: 1e-6, the session's own."""
     covers = (
         "def test_covers(dp_audit):\n    dp_audit.covers(conformal, at_least=0.5, draws=2000)\n"
     )
-    run(pytester, JSON, tests=covers).assert_outcomes(passed=1)
+    run(pytester, JSON, SELDOM, tests=covers).assert_outcomes(passed=1)
     pytester.makepyfile(test_it=TARGETS.replace("0.9 *", "0.7 *") + covers)
-    worse = pytester.runpytest_inprocess(*ARGUMENTS, "--dp-audit-baseline=found.json")
+    worse = pytester.runpytest_inprocess(*ARGUMENTS, SELDOM, "--dp-audit-baseline=found.json")
     worse.assert_outcomes(failed=1)
     worse.stdout.fnmatch_lines(["WORSE test_it.py::test_covers*coverage, *"])
 
@@ -117,13 +119,15 @@ def test_crashes(dp_audit):
 """
 
 
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=1e-6)
 def test_what_passed_before_a_worker_died_is_in_the_report(pytester) -> None:
-    """False-alarm probability: 1e-4, the session's own."""
+    """False-alarm probability: 1e-6, the session's own."""
     pytest.importorskip("xdist")
     tests = PRIVATE + COVERAGE.partition("def test_unc")[0] + CRASHES
     pytester.makepyfile(test_it=TARGETS + tests)
-    died = pytester.runpytest_subprocess(*ARGUMENTS, "-n", "1", "--max-worker-restart=0", JSON)
+    died = pytester.runpytest_subprocess(
+        *ARGUMENTS, "-n", "1", "--max-worker-restart=0", JSON, SELDOM
+    )
     assert died.ret != pytest.ExitCode.OK
     document = json.loads((pytester.path / "found.json").read_text())
     verdicts = {f["id"]: f["verdict"] for f in document["findings"]}

@@ -36,7 +36,7 @@ def conformal(scores) -> float:
     return np.inf if rank > len(scores) else float(np.sort(scores)[rank - 1])
 
 
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=1e-6)
 def test_several_claims_of_a_closure_at_once() -> None:
     """The true claim is refuted with probability below 1e-6; the other is far off."""
     scale = 0.2
@@ -51,7 +51,7 @@ def test_several_claims_of_a_closure_at_once() -> None:
     assert [each.key for each in result] == ["pure_dp", "zcdp"]
 
 
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=1e-9)
 def test_a_randomizer_is_told_by_its_claim_or_its_domain() -> None:
     """``flip`` is 2.2-LDP: it spends more than 1 by far."""
     local = dp.audit(flip, dp.LocalDP(1.0), domain=2, vectorised=True, draws=4000)
@@ -62,7 +62,7 @@ def test_a_randomizer_is_told_by_its_claim_or_its_domain() -> None:
     )
 
 
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=1e-6)
 def test_coverage_with_and_without_confidence() -> None:
     """The true claim is refuted with probability below 1e-6."""
     exact = dp.covers(conformal, at_least=0.9, n=20, rng="none", draws=1000, false_alarm=1e-6)

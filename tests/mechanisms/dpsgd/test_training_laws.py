@@ -17,7 +17,7 @@ from dpcp_audit.mechanisms.dpsgd.opacus_training import opacus_train
 from dpcp_audit.mechanisms.dpsgd.training import train
 from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Clipping, Poisson, ShuffledBatches
 
-pytestmark = pytest.mark.statistical
+pytestmark = pytest.mark.statistical(false_alarm=1e-7)
 
 LEVEL = 1e-7
 STILL = Examples(
@@ -53,6 +53,7 @@ def noise_of(fit, **changes: object) -> np.ndarray:
     return np.stack(moves) * settings.lot_size / scale
 
 
+@pytest.mark.statistical(false_alarm=3e-7)
 @pytest.mark.parametrize("fit", [train, opacus_train])
 @pytest.mark.parametrize(
     "changes",
@@ -76,6 +77,7 @@ def test_noise_is_normal_of_the_stated_scale(fit, changes) -> None:
         assert 2 * t.sf(abs(student), 400 - 1) >= LEVEL / len(pairs)
 
 
+@pytest.mark.statistical(false_alarm=1e-10)
 def test_the_test_of_noise_sees_a_scale_ten_percent_off() -> None:
     """What it can detect: at 4800 draws, ±10 % has a p-value below 1e-10."""
     squares = float((1.1 * noise_of(train)).ravel() @ (1.1 * noise_of(train)).ravel())
@@ -120,6 +122,7 @@ def test_every_order_of_an_epoch_is_equally_likely_and_epochs_are_independent() 
     assert not disagreeing_cells(counts, np.full(36, 1 / 36), trials=trials, level=LEVEL).size
 
 
+@pytest.mark.statistical(false_alarm=2e-7)
 def test_a_trained_networks_lots_are_poisson_in_both_trainings() -> None:
     """A step moves a bias by half the lot's size: of 12 examples, Binomial(12, q).
 

@@ -17,9 +17,9 @@ from dpcp_audit.mechanisms.randomized_response import (
 )
 from dpcp_audit.mechanisms.shuffle.shuffled_bits import ShuffledBinaryResponse
 
-pytestmark = pytest.mark.statistical
+pytestmark = pytest.mark.statistical(false_alarm=1e-7)
 
-LEVEL = 1e-6
+LEVEL = 1e-7
 ATOMS = atoms([0.0, 0.25, 0.5, 0.75, 1.0], [1, 2, 3, 2, 2], name="atoms")
 VARIANTS = [
     LDPCPScores(alpha=0.3, epsilon=1.0, rounds=4, window_width=0.1),
@@ -45,7 +45,7 @@ VARIANTS = [
 
 @pytest.mark.parametrize("k", [2, 5])
 def test_k_rr_reports_have_the_exact_law(k: int) -> None:
-    """False alarm: at most 1e-6."""
+    """False alarm: at most 1e-7."""
     mechanism, trials = KaryRandomizedResponse(1.0, k), 100_000
     for label, law in enumerate(mechanism.laws()):
         reports = mechanism.sample(np.full(trials, label), rng=label)
@@ -55,7 +55,7 @@ def test_k_rr_reports_have_the_exact_law(k: int) -> None:
 
 
 def test_binary_reports_and_their_counts_have_the_exact_law() -> None:
-    """False alarm: at most 1e-6."""
+    """False alarm: at most 1e-7."""
     rr, trials = BinaryRandomizedResponse(1.0), 50_000
     expected = np.exp(ShuffledBinaryResponse(1.0).law(3, 8).log_mass)
     bits = np.tile(np.arange(8) < 3, (trials, 1))
@@ -71,7 +71,7 @@ def test_binary_reports_and_their_counts_have_the_exact_law() -> None:
 def test_trials_have_the_exact_law_of_the_threshold(
     mechanism: LDPCPScores, population: Population
 ) -> None:
-    """False alarm: at most 1e-6."""
+    """False alarm: at most 1e-7."""
     trials = 40_000
     law = threshold_law(mechanism, population, n=90)
     run = mechanism.trials(population, n=90, trials=trials, rng=3)
@@ -92,7 +92,7 @@ def test_trials_have_the_exact_law_of_the_threshold(
 def test_trials_agree_with_runs_on_scores_really_drawn(
     mechanism: LDPCPScores, population: Population
 ) -> None:
-    """False alarm: at most 1e-6."""
+    """False alarm: at most 1e-7."""
     trials, rng = 3000, np.random.default_rng(4)
     drawn = population.sample((trials, 90), rng=rng)
     real = np.array([mechanism.sample(scores, 1, rng=rng)[0] for scores in drawn])
@@ -104,7 +104,7 @@ def test_trials_agree_with_runs_on_scores_really_drawn(
 def test_releases_from_fixed_scores_agree_with_algorithm_3_report_by_report(
     mechanism: LDPCPScores,
 ) -> None:
-    """False alarm: at most 1e-6."""
+    """False alarm: at most 1e-7."""
     scores = np.random.default_rng(5).permutation(np.linspace(0, 1, 33))
     rng = np.random.default_rng(6)
     plain = np.array([plain_scores(mechanism, scores, rng) for _ in range(2000)])
@@ -115,7 +115,7 @@ def test_releases_from_fixed_scores_agree_with_algorithm_3_report_by_report(
 @pytest.mark.parametrize("on_miss", OnMiss)
 @pytest.mark.parametrize("step", [1e-9, 0.125], ids=["spread", "on-midpoints"])
 def test_label_trials_agree_with_runs_on_users_really_drawn(on_miss: OnMiss, step: float) -> None:
-    """False alarm: at most 1e-6."""
+    """False alarm: at most 1e-7."""
     rng = np.random.default_rng(7)
     scores = np.round(hps(rng.dirichlet([0.6, 0.5, 0.4], size=40)) / step) * step
     labels = rng.integers(0, 3, size=40)
@@ -133,7 +133,7 @@ def test_label_trials_agree_with_runs_on_users_really_drawn(on_miss: OnMiss, ste
 
 
 def test_reports_debiased_over_their_block_are_unbiased() -> None:
-    """False alarm: at most 1e-6, by Hoeffding's inequality for the mean of all reports."""
+    """False alarm: at most 1e-7, by Hoeffding's inequality for the mean of all reports."""
     mechanism, rng = VARIANTS[0], np.random.default_rng(8)
     n, repeats, share = 80, 20_000, 0.6
     asked = mechanism.block_sizes(n)[0]

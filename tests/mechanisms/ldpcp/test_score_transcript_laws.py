@@ -12,9 +12,9 @@ from dpcp_audit.mechanisms.pcoqs.search_transcript import transcript_pair
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.mechanisms.shuffle.blanket_counts import hidden_laws
 
-pytestmark = pytest.mark.statistical
+pytestmark = pytest.mark.statistical(false_alarm=1e-7)
 
-LEVEL, TRIALS = 1e-6, 50_000
+LEVEL, TRIALS = 1e-7, 50_000
 SCORES = np.random.default_rng(3).random(43)
 
 
@@ -34,7 +34,7 @@ def released_cells(mechanism: LDPCPScores, thresholds: np.ndarray) -> np.ndarray
     ],
 )
 def test_thresholds_of_fixed_users_have_the_exact_law(variant) -> None:
-    """False alarm: at most 1e-6."""
+    """False alarm: at most 1e-7."""
     mechanism = LDPCPScores(alpha=0.3, epsilon=1.5, rounds=4, window_width=0.08, **variant)
     found = threshold_laws(mechanism, SCORES)
     expected = np.exp(found.laws[0].log_mass)
@@ -44,7 +44,7 @@ def test_thresholds_of_fixed_users_have_the_exact_law(variant) -> None:
 
 @pytest.mark.known_bad
 def test_users_who_answer_with_half_the_privacy_are_caught() -> None:
-    """False alarm of the correct twin: at most 1e-6."""
+    """False alarm of the correct twin: at most 1e-7."""
     mechanism = LDPCPScores(alpha=0.3, epsilon=1.5, rounds=4, window_width=0.08)
     candid = LDPCPScores(alpha=0.3, epsilon=3.0, rounds=4, window_width=0.08)
     found = threshold_laws(mechanism, SCORES)
@@ -56,7 +56,7 @@ def test_users_who_answer_with_half_the_privacy_are_caught() -> None:
 
 
 def test_shuffled_histograms_have_the_exact_law() -> None:
-    """False alarm: at most 1e-6."""
+    """False alarm: at most 1e-7."""
     response, n = KaryRandomizedResponse(1.0, 3), 6
     keep, flip = response.keep_probability, response.beta / 3
     (law,) = hidden_laws(n, [keep, flip, flip], [[flip, keep, flip]], tail=0.0)
@@ -92,7 +92,7 @@ def _histogram_mass(n: int, chances: tuple[float, float], first: int, second: in
 
 
 def test_noisy_counts_of_the_search_have_the_transcripts_shift() -> None:
-    """False alarm: at most 1e-6; the log-likelihood ratio of N counts is a N(±μ²/2, μ²)."""
+    """False alarm: at most 1e-7; the log-likelihood ratio of N counts is a N(±μ²/2, μ²)."""
     from scipy.stats import norm  # noqa: PLC0415
 
     mechanism = PCOQS(alpha=0.1, rho=0.5, resolution=1e-3)

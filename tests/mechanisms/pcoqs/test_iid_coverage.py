@@ -46,7 +46,7 @@ def test_every_set_of_four_atoms(alpha: float, rho: float) -> None:
     assert computed.error < 1e-10
 
 
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=4e-9)
 @pytest.mark.parametrize("population", POPULATIONS, ids=lambda p: p.name)
 @pytest.mark.parametrize(("n", "rho"), [(1, 0.5), (40, 0.1), (300, 0.5)])
 def test_means_of_trials(population: Population, n: int, rho: float) -> None:
@@ -107,7 +107,7 @@ def test_columns_do_not_depend_on_each_other() -> None:
     assert np.abs(together - alone).max() < 1e-6
 
 
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=2e-9)
 @pytest.mark.parametrize("population", POPULATIONS, ids=lambda p: p.name)
 def test_the_law_of_one_calibrated_set(population: Population) -> None:
     """Six standard deviations of a binomial rate: 5 · 2Φ(−6) = 1e-8."""

@@ -111,7 +111,7 @@ def test_every_theorem_is_tested_on_a_users_pool(of_a_pool: list[Row]) -> None:
         assert claim.parameters["window_count"] > 100  # of 500 users a third share a score
 
 
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=1e-6)
 def test_figures_are_kept_where_that_is_asked_for(of_a_pool: list[Row]) -> None:
     """The theorem is true: it is refuted with probability at most 1e-6."""
     id_ = "grid.pcoqs.proposition-1.rank[scores=mine,n=500,rho=0.5]"

@@ -19,7 +19,7 @@ def measured(key: str, name: str, *, n: int, epsilon: float, trials: int = 4000)
     return measure(method(key), case, trials=trials, seed=3)
 
 
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=2e-9)
 @pytest.mark.parametrize("name", ["uniform", "beta(5,0.2)", "beta(0.5,3)"])
 def test_split_conformal_covers_as_its_beta_law_says(name) -> None:
     """The mean of F(q̂) is r/(n+1). False alarm: 2Φ(−6) < 2e-9 by the normal approximation."""
@@ -28,7 +28,7 @@ def test_split_conformal_covers_as_its_beta_law_says(name) -> None:
     assert abs(row.coverage - expected) < SIX_SIGMA * row.coverage_error
 
 
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=1e-9)
 @pytest.mark.parametrize("key", ["exponq", "exponq-full", "pcoqs-proven*", "ldpcp-s-shuffled*"])
 @pytest.mark.parametrize("name", ["uniform", "beta(5,0.2)", "digits-logistic"])
 def test_promised_coverage_is_kept_and_paid_for(key, name) -> None:
@@ -37,7 +37,7 @@ def test_promised_coverage_is_kept_and_paid_for(key, name) -> None:
     assert row.coverage >= 0.9 - SIX_SIGMA * row.coverage_error
 
 
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=1e-14)
 def test_a_larger_share_of_the_budget_buys_smaller_coverage() -> None:
     """The gap is 0.010 ± 0.0005, held to 0.006: 8 standard errors. False alarm: below 1e-14."""
     half, full = (
@@ -46,7 +46,7 @@ def test_a_larger_share_of_the_budget_buys_smaller_coverage() -> None:
     assert full.coverage + 0.006 < half.coverage
 
 
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=1e-14)
 def test_proven_noise_spreads_coverage_less_than_claimed_noise() -> None:
     """Distances from 1−α of 0.016 against 0.021. False alarm: a gap of 0.002 is 8 errors away."""
     rows = [

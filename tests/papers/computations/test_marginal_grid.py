@@ -22,7 +22,7 @@ def test_ties_enter_the_window(levels: int | None) -> None:
         assert case.scores.size == case.theorem.n + 1
 
 
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=1e-9)
 def test_the_failure_of_a_case_is_what_its_searches_give() -> None:
     """Each score held out in turn, 1,000 noises for all; |share − p| ≤ 0.12, p < 1e-9 to fail."""
     grid = replace(SMALL, sizes=(20,))

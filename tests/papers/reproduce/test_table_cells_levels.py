@@ -48,7 +48,7 @@ def refuted(trials: int, seed: int, monkeypatch: pytest.MonkeyPatch) -> int:
     return sum(check(context).verdict is Verdict.REFUTED for _ in range(RUNS))
 
 
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=2e-7)
 @pytest.mark.parametrize("trials", [5, 300])
 def test_true_tables_are_refuted_no_more_often_than_promised(
     trials: int, monkeypatch: pytest.MonkeyPatch
@@ -58,7 +58,7 @@ def test_true_tables_are_refuted_no_more_often_than_promised(
     assert refuted(trials, trials, monkeypatch) <= most
 
 
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=1e-7)
 def test_the_level_is_spent(monkeypatch: pytest.MonkeyPatch) -> None:
     """False alarm 1e-7: at 300 trials both spreads are well known; half the level is expected."""
     least = stats.binom.ppf(1e-7, RUNS, SIGNIFICANCE / 2)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray
     from dpcp_audit.guarantees import PrivacyGuarantee
 
-pytestmark = pytest.mark.statistical
+pytestmark = pytest.mark.statistical(false_alarm=1e-7)
 
 RATES = (0.0, 0.002, 0.01, 0.1, 0.5)
 LEVEL = 0.2
@@ -94,6 +94,7 @@ def test_unchanged_runs_are_rarely_called_moved() -> None:
     assert alarms <= int(binom.isf(1e-7, pairs, LEVEL))
 
 
+@pytest.mark.statistical(false_alarm=1e-8)
 def test_a_tripled_failure_rate_is_seen() -> None:
     """Among all the unchanged ones, at the default level: 1 % against 3 % at 10 000 trials.
 
@@ -155,6 +156,7 @@ def outcome_of(comparison: RunDifferences) -> tuple[str, str, bool]:
     return change.verdict, change.number, bool(comparison.worsenings)
 
 
+@pytest.mark.statistical(false_alarm=2e-7)
 def test_halved_noise_of_pcoqs_is_seen_before_it_breaks_the_claim() -> None:
     """Half the noise, still within the claim: the same event's log-ratio goes from 0.55 to 1.
 

@@ -33,7 +33,7 @@ from dpcp_audit.theorems.coverage.trial_laws import LawCatalogue
 
 pytestmark = pytest.mark.known_bad
 
-SIGNIFICANCE = 1e-6
+SIGNIFICANCE = 1e-7
 SYNTHETIC = LawCatalogue(classifiers=False)
 SMOOTH = LawCatalogue(ties=False)
 
@@ -82,9 +82,9 @@ def test_a_bug_is_refuted(name) -> None:
 
 
 @pytest.mark.parametrize("name", TWINS)
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=1e-7)
 def test_a_correct_twin_is_not(name) -> None:
-    """False alarm below 1e-6: the significance of the check."""
+    """False alarm below 1e-7: the significance of the check."""
     calibrate, changes = TWINS[name]
     assert verdict(calibrate, draws=4000, **changes) is Verdict.CONSISTENT
 
@@ -95,16 +95,16 @@ def test_a_bug_of_a_calibrator_is_refuted(name) -> None:
     assert verdict(calibrate, kind=Kind.CALIBRATOR, draws=2000) is Verdict.REFUTED
 
 
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=1e-7)
 def test_a_correct_calibrator_is_not() -> None:
-    """False alarm below 1e-6: the significance of the check."""
+    """False alarm below 1e-7: the significance of the check."""
     calibrate = of_rows(true_score)
     assert verdict(calibrate, kind=Kind.CALIBRATOR, draws=3000) is Verdict.CONSISTENT
 
 
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=2e-7)
 def test_a_miss_of_the_window_is_refuted_and_its_correction_is_not() -> None:
-    """False alarm below 1e-6: the significance of the check."""
+    """False alarm below 1e-7, the significance of the check, and as seldom a bug is missed."""
     claim = Coverage(at_least=0.8, confidence=0.9)
     printed, corrected = (
         LDPCPScores(alpha=0.1, rounds=7, window_width=0.05, epsilon=4.0, on_miss=on_miss).sample

@@ -75,7 +75,7 @@ def audit(**changes: object) -> CanaryAudit:
     return CanaryAudit(**(settings | changes))
 
 
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=1.1e-8)
 def test_a_true_claim_is_not_refuted_and_the_bound_comes_near() -> None:
     """False alarm at most 1e-8, the check's significance.
 
@@ -117,7 +117,7 @@ def test_no_epsilon_is_certified_where_the_region_alone_refutes() -> None:
     assert evidence.claimed == claim.epsilon_at(1e-5)
 
 
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=1e-8)
 @pytest.mark.parametrize("epsilon", [1.0, 5.0])
 def test_no_certified_epsilon_exceeds_that_of_randomised_response(epsilon) -> None:
     """False alarm at most 1e-8, the check's significance."""

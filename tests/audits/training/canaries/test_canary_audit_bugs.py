@@ -91,7 +91,7 @@ def test_a_training_without_noise_is_not_consistent_where_the_attack_is_too_weak
     assert replace(check, game=Bare(check.game))(context).verdict is Verdict.INCONCLUSIVE
 
 
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=1e-7)
 @pytest.mark.parametrize("optimiser", [SGD(), Adam()])
 def test_the_correct_twin_is_not_refuted(optimiser) -> None:
     """A true claim is refuted with probability at most 1e-7, the check's significance."""

@@ -24,7 +24,7 @@ def releases(shape: tuple[int, int], rng: np.random.Generator) -> tuple[np.ndarr
     return scores, coins
 
 
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=1e-6)
 @pytest.mark.parametrize("share", [0.02, 0.2])
 def test_the_region_of_the_subsampled_gaussian_keeps_its_level(share) -> None:
     """False alarm at most 1e-6, of 600 true claims; at three times the level it fails."""
@@ -37,7 +37,7 @@ def test_the_region_of_the_subsampled_gaussian_keeps_its_level(share) -> None:
     assert refuted <= LEVEL.most
 
 
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=1e-6)
 def test_bets_on_runs_keep_their_level_for_the_subsampled_gaussian() -> None:
     """False alarm at most 1e-6, of 600 true claims; at three times the level it fails."""
     rng = np.random.default_rng(12)
@@ -52,7 +52,7 @@ def test_bets_on_runs_keep_their_level_for_the_subsampled_gaussian() -> None:
     assert refuted <= LEVEL.most
 
 
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=1e-6)
 def test_bets_on_runs_keep_their_level_where_all_canaries_of_a_run_are_given_away_at_once() -> None:
     """False alarm at most 1e-6, of 600 true claims; at three times the level it fails.
 

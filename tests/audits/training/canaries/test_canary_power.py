@@ -74,7 +74,7 @@ def test_the_planned_guesses_are_those_that_are_made(runs: int, canaries: int) -
     assert total(plan.groups()).correct == 0
 
 
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=1e-6)
 def test_the_smallest_violation_is_refuted_by_games_of_its_noise() -> None:
     """False alarm below 1e-6 where each of 30 refutes with probability 0.9."""
     check = audit()

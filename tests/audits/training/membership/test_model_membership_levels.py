@@ -13,7 +13,7 @@ from dpcp_audit.audits.training.membership.model_membership import ModelMembersh
 from dpcp_audit.audits.training.membership.views import View
 from dpcp_audit.guarantees import ApproxDP, PrivacyGuarantee, PureDP
 
-pytestmark = pytest.mark.statistical
+pytestmark = pytest.mark.statistical(false_alarm=1e-7)
 
 
 def check(models, guarantee: PrivacyGuarantee, *, n_models: int = 200) -> ModelMembership:

@@ -122,7 +122,7 @@ def check(arguments: Sequence[str], capsys: pytest.CaptureFixture[str]) -> tuple
     ],
 )
 @pytest.mark.usefixtures("folder")
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=1e-9)
 def test_verdicts(target: str, claims: dict[str, Any], verdict: Verdict) -> None:
     """A true claim is refuted with probability 1e-9; the false ones are far off."""
     data = {"target": f"mine.py:{target}", "kind": "quantile", "draws": 10_000}
@@ -141,7 +141,7 @@ def test_verdicts(target: str, claims: dict[str, Any], verdict: Verdict) -> None
     ],
 )
 @pytest.mark.usefixtures("folder")
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=1e-9)
 def test_exit_codes(arguments: list[str], code: int, capsys: pytest.CaptureFixture[str]) -> None:
     """A true claim is refuted with probability 1e-9; the false one is far off."""
     got, out, err = check([*arguments, *FEW, "--false-alarm", "1e-9"], capsys)

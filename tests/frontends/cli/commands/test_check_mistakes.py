@@ -111,7 +111,7 @@ def test_a_mistake_is_told_with_what_to_do(
 
 @pytest.mark.parametrize("style", ["generator", "seed"])
 @pytest.mark.usefixtures("folder")
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=1e-9)
 def test_what_the_hint_says_works(style: str, capsys: pytest.CaptureFixture[str]) -> None:
     """The true claim is refuted with probability 1e-9."""
     target = {"generator": "mine.py:wrapped", "seed": "mine.py:takes"}[style]
@@ -120,7 +120,7 @@ def test_what_the_hint_says_works(style: str, capsys: pytest.CaptureFixture[str]
 
 
 @pytest.mark.usefixtures("folder")
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=1e-9)
 def test_a_method_of_an_object_is_a_target(capsys: pytest.CaptureFixture[str]) -> None:
     """The true claim is refuted with probability 1e-9."""
     arguments = ["mine.py:maker.threshold", "--kind", "quantile", "--draws", "600"]

@@ -45,7 +45,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.known_bad
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=2e-9)
 def test_mended_code_is_told_from_broken_code_by_the_recorded_pair(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -70,7 +70,7 @@ def test_mended_code_is_told_from_broken_code_by_the_recorded_pair(
 
 
 @pytest.mark.known_bad
-@pytest.mark.statistical
+@pytest.mark.statistical(false_alarm=1e-9)
 def test_a_law_of_scores_is_replayed_likewise(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
