@@ -24,6 +24,7 @@ _PROFILE_NOTE = (
     "By post-processing δ(ε) of the release is at most that. Each limit errs with probability "
     f"{_SIGNIFICANCE / 2:g}."
 )
+_DELTAS = (0.0, 1e-3, 1e-2)
 _EPSILONS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0)
 
 
@@ -41,9 +42,9 @@ def trace_tables(trace: PairTrace) -> tuple[Table, ...]:
     if trace.lines and not (trace.exact and trace.forward.departed.all()):
         tables.append(_lines(trace.lines))
     if trace.exact is not None:
-        tables.append(_exact_profile(trace.exact))
+        tables += [_exact_profile(trace.exact), _exact_parameters(trace.exact)]
     elif trace.forward.size:
-        tables.append(_profile(trace))
+        tables += [_profile(trace), _parameters(trace)]
     if trace.leaks:
         tables.append(_remarks("Data without noise", trace.leaks))
     if trace.unfollowed:
@@ -102,6 +103,35 @@ def _exact_profile(pair: FinitePair) -> Table:
         columns=[
             TableColumn(name="ε", texts=[f"{e:g}" for e in _EPSILONS], values=list(_EPSILONS)),
             _numbers("δ(ε)", deltas),
+        ],
+    )
+
+
+def _parameters(trace: PairTrace) -> Table:
+    samples = trace.samples
+    return _in_parameters(
+        "Estimates of what the noise reveals, not certified",
+        [max(each.epsilon(delta) for each in samples) for delta in _DELTAS],
+        max(each.rho() for each in samples),
+    )
+
+
+def _exact_parameters(pair: FinitePair) -> Table:
+    ways = pair, pair.reversed()
+    return _in_parameters(
+        "Privacy parameters of the output, exact",
+        [max(each.epsilon_at(delta) for each in ways) for delta in _DELTAS],
+        max(each.rho() for each in ways),
+    )
+
+
+def _in_parameters(title: str, epsilons: Sequence[float], rho: float) -> Table:
+    names = [f"ε at δ = {delta:g}" for delta in _DELTAS]
+    return Table(
+        title=title,
+        columns=[
+            TableColumn(name="parameter", texts=[*names, "ρ"]),
+            _numbers("loss", [*epsilons, rho]),
         ],
     )
 

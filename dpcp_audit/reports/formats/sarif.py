@@ -57,6 +57,7 @@ def render_sarif(document: Mapping[str, Any]) -> str:
         "properties": {
             **{key: document[key] for key in ("suite", "profile", "seed", "false_alarm")},
             "summary": document["summary"],
+            **_tables_of_others(document, shown),
         },
     }
     log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
@@ -95,9 +96,25 @@ def _result(finding: Mapping[str, Any], places: Mapping[str, int]) -> PlainData:
         "locations": [_location(finding)],
         "partialFingerprints": {"findingId/v1": digest},
         "properties": {
-            key: finding[key] for key in ("id", "verdict", "expected", "evidence", "replay")
+            key: finding[key]
+            for key in ("id", "verdict", "expected", "evidence", "replay", "tables")
+            if key != "tables" or finding.get(key)
         },
     }
+
+
+def _tables_of_others(document: Mapping[str, Any], shown: Sequence[Mapping[str, Any]]) -> PlainData:
+    """Return the tables of findings that are no result, by their ids: traces of undecided claims.
+
+    What reaches an output without noise, and what cannot be followed, with their lines.
+    """
+    results = {finding["id"] for finding in shown}
+    tables = {
+        finding["id"]: finding["tables"]
+        for finding in findings_of(document)
+        if finding.get("tables") and finding["id"] not in results
+    }
+    return {"tables": tables} if tables else {}
 
 
 def _message(text: str) -> PlainData:

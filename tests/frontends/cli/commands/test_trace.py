@@ -10,9 +10,16 @@ import pytest
 
 from dpcp_audit.frontends.cli.main import main
 
-CODE = """
+CODE = """import numpy as np
 def mean(scores, *, rng):
     return (scores.sum() + rng.laplace(scale=0.5)) / len(scores)
+
+def leaking(scores, *, rng):
+    noisy = scores.sum() + rng.laplace(scale=1.0)
+    return noisy, scores.max()
+
+def hidden(scores, *, rng):
+    return scores.sum() + np.random.Generator(rng.bit_generator).laplace(), 0.0
 """
 
 
@@ -38,6 +45,66 @@ def test_a_refutation_names_the_line(folder, capsys) -> None:
     assert finding["verdict"] == "REFUTED"
     assert finding["tables"][0]["columns"][0]["texts"] == ["mine.py:3"]
     assert "mine.py:3" in (folder / "a.html").read_text("utf-8")
+
+
+def columns(table: Any) -> Any:
+    return {column["name"]: column["texts"] for column in table["columns"]}
+
+
+def reported(folder, name) -> Any:
+    """Return the tables of a function, by title, of JSON and of SARIF."""
+    for form in ("json", "sarif", "html"):
+        assert main(
+            [
+                *("trace", f"mine.py:{name}", "--kind", "vector", "--n", "10", "--draws", "600"),
+                *("--pure-dp", "1", "--jobs", "1", "--report", f"{form}=a.{form}"),
+            ]
+        ) in {0, 1}
+    (finding,) = json.loads((folder / "a.json").read_text("utf-8"))["findings"]
+    (run,) = json.loads((folder / "a.sarif").read_text("utf-8"))["runs"]
+    kept = [result["properties"].get("tables", []) for result in run["results"]]
+    (tables,) = kept or run["properties"]["tables"].values()
+    assert tables == finding["tables"]
+    page = (folder / "a.html").read_text("utf-8")
+    assert all(table["title"] in page for table in tables)
+    return {table["title"]: columns(table) for table in tables}
+
+
+@pytest.mark.known_bad
+def test_every_report_holds_what_a_line_spends_and_the_law_of_the_loss(folder) -> None:
+    found = reported(folder, "mean")
+    lines = found["Which line spends the privacy loss"]
+    assert [lines[each] for each in ("line", "law", "noise scale", "share")] == [
+        ["mine.py:3"],
+        ["laplace"],
+        ["0.05"],
+        ["100%"],
+    ]
+    assert lines["realised sensitivity"] == ["0.1"]
+    assert {"draws a run", "largest loss of a draw", "mean loss a run"} <= set(lines)
+    assert set(found["Loss law of what the noise reveals: δ(ε)"]) == {
+        *("ε", "δ(ε)", "lower limit", "upper limit"),
+    }
+    parameters = found["Estimates of what the noise reveals, not certified"]
+    assert parameters["parameter"][0] == "ε at δ = 0"
+    assert parameters["parameter"][-1] == "ρ"
+    assert parameters["loss"][0] == "2"
+
+
+@pytest.mark.known_bad
+@pytest.mark.parametrize(
+    ("name", "title", "line", "says"),
+    [
+        ("leaking", "Data without noise", "mine.py:7", "in place of"),
+        ("hidden", "What cannot be followed", "mine.py:10", "own bits"),
+    ],
+)
+def test_every_report_holds_what_leaks_and_what_is_not_followed(
+    folder, name, title, line, says
+) -> None:
+    found = reported(folder, name)[title]
+    assert found["line"] == [line]
+    assert says in found["what is seen"][0]
 
 
 def test_a_claim_that_the_noise_pays_for_stands(folder) -> None:
