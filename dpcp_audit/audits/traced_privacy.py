@@ -46,6 +46,10 @@ _STEPS = 7
 _MISSED = 0.05
 
 
+_UNAMPLIFIED = (
+    "Coins and choices, such as which rows are drawn, count as revealed: the loss is that without "
+    "amplification, from above."
+)
 _RUN_OF_ALL = (
     "Every path was run: the whole law of the output, on {count} outputs, for ideal draws."
 )
@@ -259,6 +263,8 @@ def _note(trace: PairTrace, *, refuted: bool, shown: bool) -> str:
             "The noise that the code draws does not pay for the claim; whether the release shows "
             "it is not known."
         )
+    if not (trace.additive or shown):
+        parts.append(_UNAMPLIFIED)
     if trace.values:
         parts.append("Comparisons of several draws count as if their values were revealed.")
     return " ".join(parts)

@@ -83,7 +83,8 @@ def test_the_line_is_named_in_the_note_and_the_table() -> None:
     found = outcome(laplace, PureDP(1.0))
     line = f"test_traced_privacy.py:{laplace.__code__.co_firstlineno + 1}"
     assert line in found.note
-    (lines, profile) = found.tables
+    lines, profile, parameters = found.tables
+    assert parameters.columns[1].values[0] == pytest.approx(1.0)
     assert lines.columns[0].texts[0].endswith(line)
     assert profile.title.startswith("Loss law")
 
@@ -206,6 +207,18 @@ def test_a_sample_of_the_rows_is_not_left_to_composition() -> None:
     for scope in Scope:
         found = outcome(sampled, PureDP(1.5), ends, scope=scope, draws=20)
         assert found.verdict is not Verdict.REFUTED
+
+
+def test_the_loss_of_a_sample_of_the_rows_is_said_to_be_without_amplification() -> None:
+    def sampled(scores, *, rng) -> Any:
+        kept = rng.random(len(scores)) < 0.3
+        return scores[kept].sum() + rng.laplace(scale=1.0)
+
+    found = outcome(sampled, PureDP(1.01))
+    assert found.evidence.detail == "of the transcript"
+    assert found.evidence.value == pytest.approx(1.0)
+    assert "without amplification, from above" in found.note
+    assert "amplification" not in outcome(laplace, PureDP(1.01)).note
 
 
 def test_a_sorted_release_is_not_taken_for_the_transcript() -> None:

@@ -52,8 +52,73 @@ def test_tools_and_global_states_are_followed() -> None:
     assert found.forward.largest == pytest.approx(1.0)
 
 
-def test_mechanisms_of_unknown_law_are_not_judged() -> None:
-    found = trace_pair(
-        lambda x: mechanisms.Staircase(epsilon=1, sensitivity=1).randomise(x.sum()), X, Y, draws=5
-    )
-    assert "is not known" in found.unfollowed[0].says
+MOVED = {"epsilon": 1, "sensitivity": 1}
+
+
+@pytest.mark.parametrize(
+    ("make", "x", "loss"),
+    [
+        (lambda: mechanisms.LaplaceFolded(**MOVED, lower=0, upper=3), 1.0, 1.0),
+        (lambda: mechanisms.GaussianAnalytic(**MOVED, delta=0.1), 1.0, None),
+        (lambda: mechanisms.GeometricTruncated(**MOVED, lower=0, upper=3), 1, 1.0),
+        (lambda: mechanisms.GeometricFolded(**MOVED, lower=0, upper=3), 1, 1.0),
+        (lambda: mechanisms.Uniform(delta=0.1, sensitivity=1), 1.0, np.inf),
+    ],
+    ids=["folded", "analytic", "geometric truncated", "geometric folded", "uniform"],
+)
+def test_mechanisms_are_followed(make, x, loss) -> None:
+    """That any of 2 × 300 paths shows the whole loss fails with less than 1e-9."""
+    found = trace_pair(lambda value: make().randomise(value), x, type(x)(0), draws=300, rng=0)
+    assert found.followed
+    if loss is not None:
+        assert max(each.epsilon(0.0) for each in found.samples) == pytest.approx(loss)
+
+
+def test_choices_have_their_whole_law_or_an_upper_bound() -> None:
+    def chosen(utility) -> Any:
+        return mechanisms.Exponential(**MOVED, utility=list(utility)).randomise()
+
+    def flipped(utility) -> Any:
+        return mechanisms.PermuteAndFlip(**MOVED, utility=list(utility)).randomise()
+
+    def binary(value) -> Any:
+        return mechanisms.Binary(epsilon=1, value0="a", value1="b").randomise(value)
+
+    pair = [0.0, 1.0, 2.0], [1.0, 0.0, 2.0]
+    for function, inputs, epsilon in ((chosen, pair, 0.5), (binary, ("a", "b"), 1.0)):
+        exact = trace_pair(function, *inputs, draws=30, rng=0).exact
+        assert exact is not None
+        assert exact.epsilon_at(0.0) == pytest.approx(epsilon)
+    above = trace_pair(flipped, *pair, draws=30, rng=0)
+    assert above.followed
+    assert not above.released
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("Staircase", {}),
+        ("Snapping", {"lower": 0, "upper": 3}),
+        ("LaplaceBoundedDomain", {"lower": 0, "upper": 3}),
+        ("LaplaceBoundedNoise", {"delta": 0.1}),
+    ],
+)
+def test_mechanisms_of_unknown_law_are_not_judged(name, settings) -> None:
+    def noisy(x) -> Any:
+        return getattr(mechanisms, name)(**MOVED, **settings).randomise(x.sum())
+
+    found = trace_pair(noisy, X, Y, draws=5)
+    assert found.unfollowed[0].says == f"the law of diffprivlib's {name} is not known"
+
+
+def test_random_functions_and_matrices_are_not_judged() -> None:
+    def vector(x) -> Any:
+        made = mechanisms.Vector(epsilon=1, function_sensitivity=1, dimension=3)
+        return made.randomise(lambda point: float(np.dot(point, x)))(np.ones(3))
+
+    def bingham(x) -> Any:
+        return mechanisms.Bingham(**MOVED).randomise(np.diag(x + 1))
+
+    for function, name in ((vector, "Vector"), (bingham, "Bingham")):
+        found = trace_pair(function, X, Y, draws=5)
+        assert found.unfollowed[0].says == f"the law of diffprivlib's {name} is not known"

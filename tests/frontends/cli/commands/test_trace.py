@@ -107,6 +107,37 @@ def test_every_report_holds_what_leaks_and_what_is_not_followed(
     assert says in found["what is seen"][0]
 
 
+VECTORS = """
+import math
+import numpy as np
+def unary(value, *, rng, epsilon=1.0):
+    ones = np.arange(4) == value
+    return (rng.random(4) < np.where(ones, 0.5, 1 / (math.exp(epsilon) + 1))).astype(int)
+def rappor(value, *, rng, epsilon=1.0):
+    return (np.arange(4) == value) ^ (rng.random(4) < 1 / (1 + math.exp(epsilon / 2)))
+def hadamard(value, *, rng, epsilon=1.0):
+    row = int(rng.integers(4))
+    sign = 1 - 2 * ((row & int(value)).bit_count() % 2)
+    keep = math.exp(epsilon) / (1 + math.exp(epsilon))
+    return [row, sign if rng.random() < keep else -sign]
+"""
+
+
+@pytest.mark.known_bad
+@pytest.mark.parametrize("name", ["unary", "rappor", "hadamard"])
+def test_vectors_of_bits_have_their_whole_law(folder, name) -> None:
+    """Every path of a correct one is enumerated; a broken one is refuted exactly by a check."""
+    (folder / "bits.py").write_text(VECTORS, "utf-8")
+    for command, epsilon, code in (("trace", 1.0, 0), ("check", 1.5, 1)):
+        words = (command, f"bits.py:{name}", "--kind", "local", "--domain", "4", "--jobs", "1")
+        given = ("--local-dp", "1.000001", "--option", f"epsilon={epsilon}")
+        assert main([*words, *given, "--report", "json=a.json"]) == code
+        (finding,) = json.loads((folder / "a.json").read_text("utf-8"))["findings"]
+        assert finding["verdict"] == ("REFUTED" if code else "CONSISTENT")
+        assert finding["evidence"]["kind"] == "exact"
+        assert finding["evidence"]["value"] == pytest.approx(epsilon, abs=1e-8)
+
+
 def test_a_claim_that_the_noise_pays_for_stands(folder) -> None:
     assert run("--pure-dp", "2.0001", "--scope", "transcript") == 0
 
