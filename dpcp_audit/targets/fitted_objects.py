@@ -236,13 +236,27 @@ def _with_signature(fitting: _Fitting, random: Callable[..., Any]) -> Callable[.
     ]
     others = [
         each.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-        for each in _parameters(random)
+        for each in _drawing(random)
         if each.name in _RANDOM or each.default is not inspect.Parameter.empty
     ]
     rest = inspect.Parameter("others", inspect.Parameter.VAR_KEYWORD)
     call.__signature__ = inspect.Signature([*data, *others, rest])  # type: ignore[attr-defined]
     call.__wrapped__ = getattr(random, "__init__", random) if inspect.isclass(random) else random  # type: ignore[attr-defined]
     return call
+
+
+def _drawing(random: Callable[..., Any]) -> list[inspect.Parameter]:
+    """Return the parameters of what is called first; of a class that draws in its fit, that one's.
+
+    One place alone takes a seed: two that were handed the same would draw the same.
+    """
+    own = _parameters(random)
+    if not inspect.isclass(random) or any(each.name in _RANDOM for each in own):
+        return own
+    fit = next((getattr(random, each) for each in _FITS if hasattr(random, each)), None)
+    known = {each.name for each in own}
+    theirs = [] if fit is None else _parameters(fit)
+    return [*own, *(each for each in theirs if each.name in _RANDOM - known)]
 
 
 def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:

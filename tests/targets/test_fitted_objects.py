@@ -173,6 +173,22 @@ def test_the_names_that_libraries_use(thing, kind, shape) -> None:
     assert np.shape(function(X, Y, X)) == shape
 
 
+def test_a_class_may_take_its_generator_where_it_is_fitted() -> None:
+    class Drawing:
+        limit = 0.0
+
+        def fit(self, features: Any, labels: Any, *, rng: np.random.Generator) -> None:
+            del features, labels
+            self.limit = rng.random()
+
+        def predict_interval(self, features: Any) -> Any:
+            return np.zeros(len(features)), np.full(len(features), self.limit)
+
+    target = Target.from_callable(Drawing, kind=Kind.REGRESSION)
+    outputs = [target((X, Y, X), 1, rng=np.random.default_rng(seed)).tolist() for seed in (1, 1, 2)]
+    assert outputs[0] == outputs[1] != outputs[2]
+
+
 def test_each_call_fits_a_fresh_object() -> None:
     fitted = Split()
     as_function(fitted, Kind.PREDICTOR, name="it", classes=3)(X, Y, X)
