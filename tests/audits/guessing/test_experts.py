@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import betabinom
 
 from dpcp_audit.audits.guessing.experts import (
     DistinctRows,
@@ -105,3 +106,16 @@ def test_half_lines_of_eight_rounds_by_hand(rising) -> None:
     odds = math.log(5 / 3)
     assert rule.cuts.tolist() == [0.0]
     assert rule.steps == pytest.approx([-odds, odds] if rising else [odds, -odds])
+
+
+@pytest.mark.parametrize("hits", [(8, 2), (7, 4), (9, 5), (10, 3), (9, 1), (6, 5)])
+def test_the_likeliest_prior_by_the_definition(hits) -> None:
+    """Beta priors with half of 0.5, 2, 4, 16 or 64 counts on either side."""
+    first, trials = np.array(hits, dtype=float), np.array([10, 10])
+
+    def evidence(prior: float) -> float:
+        return float(betabinom.logpmf(first, trials, prior / 2, prior / 2).sum())
+
+    prior = max((0.5, 2.0, 4.0, 16.0, 64.0), key=evidence)
+    odds = np.log((first + prior / 2) / (trials - first + prior / 2))
+    assert _shrunk(first, trials) == pytest.approx(odds)

@@ -215,3 +215,17 @@ def test_after_1500_rounds_the_four_best_experts_go_on(rounds, left) -> None:
     if left == 4:
         assert observer.experts == [experts[i] for i in (0, 1, 3, 5)]
         assert [int((~each).sum()) for each in observer._right] == [9, 1, 3, 5]
+
+
+def test_an_expert_stays_that_is_best_against_one_of_the_claims() -> None:
+    """1500 guesses, four of five right, against ε = 0.1; a hundred sure ones against ε = 3."""
+    many, few = np.ones(1500), np.r_[np.ones(100), np.zeros(1400)]
+    wrong = np.arange(1500) % 5 > 0
+    rule = settled(0.0).log_odds
+    observer = judged([1.0] * 1500, [True] * 1500)
+    observer.experts, observer.rules = [Settled(rule)] * 5, [rule] * 5
+    observer._sizes = [few, few, many, few, few]
+    observer._right = [few > 0, few > 0, wrong, few > 0, few > 0]
+    observer.screen([Tangent(0.1, 0.0), Tangent(3.0, 0.0)])
+    assert len(observer.experts) == 4
+    assert any(each is many for each in observer._sizes)

@@ -12,6 +12,7 @@ from scipy.special import expit, ndtri
 from support.membership import game, played
 from support.samplers import context, gaussian, laplace, response
 
+from dpcp_audit.audits import event_power
 from dpcp_audit.audits.certificates import Hits
 from dpcp_audit.audits.membership import release_membership
 from dpcp_audit.audits.membership.release_games import (
@@ -40,6 +41,7 @@ from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels
 from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.results import EvidenceKind, Verdict
+from dpcp_audit.targets.serial_probe import unprobed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -373,3 +375,10 @@ def test_an_attack_is_fitted_on_half_of_the_pilot_and_the_rest_chooses() -> None
     assert fitted.name == "better"
     assert fitted.reference.tolist() == [1.0, 3.0, 5.0, 7.0]
     assert fitted.pilot.shape == (4,)
+
+
+def test_games_needed_are_twice_those_that_certify() -> None:
+    check = game(laplace(1.0), PureDP(1.0))
+    certified = event_power.draws_needed(PureDP(1.0), 1.2, significance=unprobed(0.05) / 2)
+    assert check.draws_needed(1.2, significance=0.05) == 2 * certified > 400
+    assert check.draws_needed(40.0, significance=0.5) == 400
