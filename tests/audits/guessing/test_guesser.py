@@ -167,6 +167,9 @@ def test_the_choice_of_an_observer_that_would_guess_nothing_today() -> None:
     choice = judged([0.5, 3.0], [True, True]).choose([CLAIM, Tangent(3.0, 0.0)])
     assert (choice.expert, choice.tangent, choice.share) == (0, CLAIM, 0.0)
     assert choice.merit > 0
+    today = judged([0.5, 0.0, 3.0], [True, True, True])
+    today.rules = [settled(0.5).log_odds]
+    assert today.choose([CLAIM]).share == pytest.approx(2 / 3)
 
 
 def test_the_best_prefix_by_hand() -> None:
