@@ -9,16 +9,20 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from numbers import Integral, Real
-from typing import Any, Generic, TypeGuard, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeGuard, TypeVar, cast
 
 from dpcp_audit._plain_data import is_sequence, shown
 from dpcp_audit.errors import UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 E = TypeVar("E", bound=StrEnum)
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
@@ -360,3 +364,14 @@ def _seconds(value: object) -> float:
     plain = digits.isascii() and digits.replace(".", "", 1).isdigit()
     unit = text[len(digits) :].strip()
     return float(digits) * _UNITS[unit] if plain and unit in _UNITS else math.nan
+
+
+def is_file(path: str | Path) -> bool:
+    """Tell whether there is a file; no path is too long, or too odd, to be asked about.
+
+    Examples
+    --------
+    >>> is_file("9" * 5000)
+    False
+    """
+    return os.path.isfile(path)  # noqa: PTH113  (Path's own raises on such)

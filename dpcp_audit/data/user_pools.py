@@ -36,7 +36,7 @@ def load_pool(path: str) -> ProbabilityPool:
     ValueError
         If the path names none of these.
     """
-    if Path(path).is_dir():
+    if _is_folder(path):
         return image_pool(load_cifar10(path))
     held = _read(path)
     if held.keys() >= _MEDMNIST:
@@ -52,6 +52,13 @@ def load_pool(path: str) -> ProbabilityPool:
             f"labels must have shape {probabilities.shape[:1]}, got shape {labels.shape}"
         )
     return ProbabilityPool(Path(path).stem.replace(" ", "_"), probabilities, labels)
+
+
+def _is_folder(path: str) -> bool:
+    try:
+        return Path(path).is_dir()
+    except OSError as error:  # a name that is too long
+        raise ValueError(f"path must name a file or a folder, got {path!r}") from error
 
 
 def _read(path: str) -> dict[str, FloatArray]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import dpcp_audit
+from dpcp_audit._values import is_file
 from dpcp_audit.engine.suites import entries
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def inputs(settings: RunSettings) -> dict[str, str]:
     return {
         name: hashlib.sha256(Path(name).read_bytes()).hexdigest()[:_DIGITS]
         for name in names
-        if Path(name).is_file()
+        if is_file(name)
     }
 
 

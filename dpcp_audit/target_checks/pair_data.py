@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcp_audit._plain_data import is_record, is_sequence
-from dpcp_audit._values import Value, wrong
+from dpcp_audit._values import Value, is_file, wrong
 from dpcp_audit.audits.search.pair_space import FixedPairs, input_as_data
 from dpcp_audit.errors import UsageError
 from dpcp_audit.neighbours import Neighbours
@@ -80,7 +80,7 @@ def _input(value: Any) -> Any:
 
 
 def _saved(path: Path, name: str) -> Any:
-    if path.suffix not in {".json", ".npz"} or not path.is_file():
+    if path.suffix not in {".json", ".npz"} or not is_file(path):
         raise wrong(name, _WANTED, str(path))
     try:
         if path.suffix == ".json":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from dpcp_audit._plain_data import is_record, is_sequence
-from dpcp_audit._values import Value, wrong
+from dpcp_audit._values import Value, is_file, wrong
 from dpcp_audit.data.row_pools import RowPool, made_classes, made_outcomes
 from dpcp_audit.errors import UsageError
 from dpcp_audit.targets import Kind
@@ -54,7 +54,7 @@ def rows_for(kind: Kind, given: RowPool | None) -> RowPool:
 
 
 def _saved(path: Path, name: str) -> tuple[Any, Any]:
-    if path.suffix != ".npz" or not path.is_file():
+    if path.suffix != ".npz" or not is_file(path):
         raise wrong(name, _WANTED, str(path))
     with np.load(path, allow_pickle=False) as stored:
         for pair in (("features", "labels"), ("X", "y")):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit._values import Value, wrong
+from dpcp_audit._values import Value, is_file, wrong
 from dpcp_audit.errors import UsageError
 from dpcp_audit.guarantees import ApproxDP, PureDP
 
@@ -32,7 +32,7 @@ class TradeOffFile(Value):
 
     def read(self, value: object, name: str) -> tuple[ApproxDP | PureDP, ...]:
         """Return the guarantees of the curve's lines."""
-        if not isinstance(value, str | Path) or not Path(value).is_file():
+        if not isinstance(value, str | Path) or not is_file(value):
             raise wrong(name, _WANTED, value)
         try:
             table = np.loadtxt(Path(value), delimiter=_delimiter(Path(value)), ndmin=2)

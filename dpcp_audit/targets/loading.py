@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from dpcp_audit._values import is_file
 from dpcp_audit.targets.target_errors import TargetError, one_line
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def raised(error: BaseException, *, file: str | None) -> str:
 
 
 def _file(path: Path) -> ModuleType:
-    if not path.is_file():
+    if not is_file(path):
         raise TargetError(f"no file {str(path)!r} is there; the path starts at {str(Path.cwd())!r}")
     path = path.resolve()
     name = f"_dpcp_audit_target_{next(_numbers)}_{path.stem}"

@@ -5,11 +5,20 @@ from __future__ import annotations
 import json
 import shlex
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit import _validate, options
-from dpcp_audit._values import Choice, Duration, Flag, KeywordTable, Pair, Text, Whole, Words
+from dpcp_audit._values import (
+    Choice,
+    Duration,
+    Flag,
+    KeywordTable,
+    Pair,
+    Text,
+    Whole,
+    Words,
+    is_file,
+)
 from dpcp_audit.options import Group, option
 from dpcp_audit.results import SourceLocation
 from dpcp_audit.targets.command_calls import CommandCaller
@@ -214,7 +223,7 @@ class TargetSpec:
 
     def _open_command(self) -> Target:
         name = shlex.join(self.command)
-        files = [word for word in self.command[1:] if Path(word).is_file()]
+        files = [word for word in self.command[1:] if is_file(word)]
         return Target(
             kind=self.kind,
             name=name,

@@ -94,3 +94,8 @@ def test_a_header_that_claims_more_than_the_memory_is_refused(tmp_path: Path) ->
         archive.writestr("probabilities.npy", header.getvalue())
     with pytest.raises(ValueError, match="path must name a readable .npz file, got .*EiB"):
         load_pool(str(tmp_path / "p.npz"))
+
+
+def test_a_name_that_no_file_can_have_is_refused() -> None:
+    with pytest.raises(ValueError, match="path must name a file or a folder"):
+        load_pool("9" * 5000)

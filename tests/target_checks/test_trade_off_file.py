@@ -71,3 +71,9 @@ def test_what_is_no_curve_is_told(text, words, tmp_path: Path) -> None:
         TradeOffFile().read(str(path), "tradeoff")
     with pytest.raises(UsageError, match="tradeoff must be a text file"):
         TradeOffFile().read(str(tmp_path / "none"), "tradeoff")
+
+
+@pytest.mark.parametrize("value", ["9" * 5000, "no\0file", 3.0])
+def test_what_no_file_can_be_called_is_told(value: object) -> None:
+    with pytest.raises(UsageError, match="tradeoff must be a text file"):
+        TradeOffFile().read(value, "tradeoff")

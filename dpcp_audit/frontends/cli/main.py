@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import io
 import os
 import sys
@@ -79,7 +80,8 @@ def _unexpected(command: str, error: BaseException) -> int:
 
 def _abandon_stdout() -> int:
     """Send what is still to be flushed nowhere, so that the interpreter ends in peace."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    with contextlib.suppress(OSError):  # a stream that is no file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 3
 
 
