@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -119,7 +119,8 @@ def _replace(parent: ast.AST, old: ast.AST, new: ast.AST) -> None:
         if value is old:
             setattr(parent, name, new)
         elif isinstance(value, list):
-            value[:] = [new if each is old else each for each in value]
+            nodes = cast("list[ast.AST]", value)
+            nodes[:] = [new if each is old else each for each in nodes]
 
 
 def _variants(node: ast.AST) -> int:  # noqa: PLR0911  (a table)
@@ -200,6 +201,8 @@ def _skipped(tree: ast.Module) -> Iterator[ast.AST]:  # noqa: C901, PLR0912  (a 
                 yield from (node.keywords and ast.walk(node.keywords[0])) or ()
             case ast.If(test=ast.Name(id="TYPE_CHECKING")):
                 yield from ast.walk(node)
+            case _:
+                pass
     for statement in tree.body:
         if isinstance(statement, ast.Assign | ast.AnnAssign | ast.Expr):
             yield from ast.walk(statement)

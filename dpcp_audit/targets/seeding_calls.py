@@ -7,9 +7,10 @@ seed with one number, that is the target's own.
 
 from __future__ import annotations
 
+import inspect
 import random
-import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,13 +27,18 @@ _SEEDERS = (
 )
 
 
-def seeded_alike(run: Callable[[int], object], *, file: str) -> str | None:
+def seeded_alike(
+    run: Callable[[int], object], elsewhere: Callable[[], object], *, file: str
+) -> str | None:
     """Return the call that seeds with the same number in two runs, and its line; None for none.
 
     Parameters
     ----------
     run : callable
         Runs the target once, with randomness that depends on the number that it is given.
+    elsewhere : callable
+        Runs it on other data of the same size. A number that the data make is not fixed: it is a
+        leak, which an audit finds.
     file : str
         The target's own: what a library seeds for itself is not its noise.
     """
@@ -41,7 +47,9 @@ def seeded_alike(run: Callable[[int], object], *, file: str) -> str | None:
         with _watched(file) as calls:
             run(number)
         seen.append(calls)
-    return next((call for call in seen[0] if call in seen[1]), None)
+    with _watched(file) as others, suppress(Exception):  # it may refuse such data
+        elsewhere()
+    return next((call for call in seen[0] if call in seen[1] and call in (others or seen[0])), None)
 
 
 @contextmanager
@@ -62,11 +70,12 @@ def _watching(plain: Any, name: str, file: str, calls: list[str]) -> Any:
     """Return a function, or a class, that does the same and writes its whole numbers down."""
 
     def write(arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
-        numbers = [x for x in (*arguments, *keywords.values()) if isinstance(x, int | np.integer)]
-        frame = sys._getframe(2)  # noqa: SLF001  (of the caller)
-        if numbers and frame.f_code.co_filename == file:
+        given = (*arguments, *keywords.values())
+        numbers = [str(int(x)) for x in given if isinstance(x, Integral)]
+        caller = inspect.stack(0)[2]
+        if numbers and caller.filename == file:
             shown = name.replace("numpy", "np")
-            calls.append(f"{shown}({numbers[0]}) in line {frame.f_lineno}")
+            calls.append(f"{shown}({numbers[0]}) in line {caller.lineno}")
 
     def called(*arguments: Any, **keywords: Any) -> Any:
         write(arguments, keywords)

@@ -102,3 +102,16 @@ def test_a_seed_that_is_handed_over_is_no_fixed_one() -> None:
     assert drawn(quantile(certain), size=20) == [1.0] * 20
     assert len(set(drawn(quantile(plain), size=20))) == 1
     assert np.random.default_rng.__name__ == "default_rng"
+
+
+def test_a_seed_that_the_data_make_is_a_leak_and_left_to_the_audit() -> None:
+    def hashed(scores, *, rng) -> float:
+        return np.random.default_rng(int(1e6 * np.sum(scores))).laplace()
+
+    def refuses(scores, *, rng) -> float:
+        if scores.max() < 0.4:
+            raise ValueError("too small")
+        return np.random.default_rng(7 + len(scores) * 0).laplace()
+
+    assert len(set(drawn(quantile(hashed), size=20))) == 1
+    assert "seeds itself by np.random.default_rng(7)" in refusal(quantile(refuses), size=20)
