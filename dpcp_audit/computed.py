@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dpcp_audit import _validate
 from dpcp_audit.decisions import decide
 from dpcp_audit.proofs import Proof
+from dpcp_audit.quantities import Quantity
 from dpcp_audit.results import ROUNDING, Evidence, Outcome, PlainData, Power, Verdict
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from dpcp_audit.figures import Figure
     from dpcp_audit.outcome_tables import Table
     from dpcp_audit.proofs import Premise, ProofMethod
-    from dpcp_audit.quantities import Quantity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +64,35 @@ class Computation:
         for name in ("value", "claimed"):
             if math.isnan(getattr(self, name)):
                 raise ValueError(f"{name} must be a number, got nan ({self.quantity})")
+
+    @classmethod
+    def counted(
+        cls,
+        number: int,
+        *,
+        detail: str,
+        witness: PlainData,
+        note: str = "",
+        claimed: int = 0,
+        tables: tuple[Table, ...] = (),
+    ) -> Computation:
+        """Return the computation of a whole number, which is without error; ``claimed`` is 0.
+
+        Examples
+        --------
+        >>> Computation.counted(2, detail="tables that repeat others", witness={}).verdict
+        <Verdict.REFUTED: 'REFUTED'>
+        """
+        return cls(
+            quantity=Quantity.COUNT,
+            detail=detail,
+            value=float(number),
+            claimed=float(claimed),
+            error=0.0,
+            witness=witness,
+            note=note,
+            tables=tables,
+        )
 
     @property
     def evidence(self) -> Evidence:

@@ -5,15 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from dpcp_audit.computed import Computation, Computed
+from dpcp_audit.papers.claims.computed_rows import ComputedCase, computed_rows
 from dpcp_audit.papers.computations import printed_accuracies
 from dpcp_audit.results import Standing, Verdict
-from dpcp_audit.rows import Row, claims_of
+from dpcp_audit.rows import claims_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dpcp_audit.results import PlainData
+    from dpcp_audit.rows import Row
 
 _SUBJECT = "DP-SKIN, the printed tables"
 _claim = claims_of("DP-SKIN", subject=_SUBJECT)
@@ -26,10 +24,8 @@ def rows() -> list[Row]:
     paper, reading, erratum = Standing.PAPER, Standing.READING, Standing.ERRATUM
     practice = Standing.PRACTICE
     refuted, proved = Verdict.REFUTED, Verdict.PROVED
-    cases: tuple[
-        tuple[str, str, Standing, Verdict, str, PlainData, Callable[[], Computation]], ...
-    ] = (
-        (
+    cases = (
+        ComputedCase(
             "dpskin.accuracies[baseline=constant]",
             "Sections 4.1 to 4.4",
             practice,
@@ -38,7 +34,7 @@ def rows() -> list[Row]:
             _TEST,
             printed_accuracies.above_constant,
         ),
-        (
+        ComputedCase(
             "dpskin.accuracies[baseline=constant,model=non-private]",
             "Sections 4.1 to 4.4",
             practice,
@@ -47,44 +43,38 @@ def rows() -> list[Row]:
             _TEST,
             printed_accuracies.plain_above_constant,
         ),
-        (
+        ComputedCase(
             "dpskin.observation[degradation=small]",
             "Section 4.5",
             reading,
             refuted,
-            (
-                "“The performance degradation caused by the integration of Differential Privacy "
-                "(DP) is relatively small”: in one of the 20 cases at least, no more than half of "
-                "what training gains over a constant answer is lost."
-            ),
+            "“The performance degradation caused by the integration of Differential Privacy "
+            "(DP) is relatively small”: in one of the 20 cases at least, no more than half of "
+            "what training gains over a constant answer is lost.",
             _TEST,
             printed_accuracies.gain_lost,
         ),
-        (
+        ComputedCase(
             "dpskin.observation[best=resnet18-dp-adam]",
             "Section 4.5",
             reading,
             refuted,
-            (
-                "“ResNet18 combined with the DP-Adam optimizer gives the best trade-off”: no other "
-                "of the four is more accurate at any of the five ε."
-            ),
+            "“ResNet18 combined with the DP-Adam optimizer gives the best trade-off”: no other "
+            "of the four is more accurate at any of the five ε.",
             {"epsilon": list(map(float, printed_accuracies.budgets()))},
             partial(printed_accuracies.best_at_every_budget, _BEST),
         ),
-        (
+        ComputedCase(
             "dpskin.observation[best=resnet18-dp-adam,by=mean]",
             "Section 4.5",
             reading,
             proved,
-            (
-                "“ResNet18 combined with the DP-Adam optimizer gives the best trade-off”: on the "
-                "mean over the five ε no other of the four is more accurate."
-            ),
+            "“ResNet18 combined with the DP-Adam optimizer gives the best trade-off”: on the "
+            "mean over the five ε no other of the four is more accurate.",
             {"epsilon": list(map(float, printed_accuracies.budgets()))},
             partial(printed_accuracies.best_on_the_mean, _BEST),
         ),
-        (
+        ComputedCase(
             "dpskin.accuracies[grim]",
             "Sections 4.1 to 4.4",
             erratum,
@@ -93,7 +83,7 @@ def rows() -> list[Row]:
             _TEST,
             printed_accuracies.shares_of_the_test_set,
         ),
-        (
+        ComputedCase(
             "dpskin.table-2.1",
             "Table 2.1",
             erratum,
@@ -102,7 +92,7 @@ def rows() -> list[Row]:
             {},
             printed_accuracies.parameter_counts,
         ),
-        (
+        ComputedCase(
             "dpskin.classes",
             "Section 3.4",
             paper,
@@ -112,12 +102,4 @@ def rows() -> list[Row]:
             printed_accuracies.class_total,
         ),
     )
-    return [
-        Row(
-            claim=_claim(
-                id_, section, expected, statement, standing=standing, parameters=parameters
-            ),
-            check=Computed(compute),
-        )
-        for id_, section, standing, expected, statement, parameters, compute in cases
-    ]
+    return computed_rows(_claim, cases)

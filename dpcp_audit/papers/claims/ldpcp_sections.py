@@ -5,22 +5,20 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.computed import Computation, Computed
 from dpcp_audit.data.pools import Classifier, Dataset, classifier_pool
 from dpcp_audit.data.scores import aps
 from dpcp_audit.mechanisms.shuffle.shuffled_bits import ShuffledBinaryResponse
+from dpcp_audit.papers.claims.computed_rows import ComputedCase, computed_rows
 from dpcp_audit.papers.claims.headings import Heading
 from dpcp_audit.papers.computations import exchangeable_scores, ldpcp_sentences
 from dpcp_audit.papers.computations.ldpcp_remarks import score_range, shuffle_amplification
 from dpcp_audit.papers.computations.ldpcp_sentences import Widths
 from dpcp_audit.results import Standing, Verdict
-from dpcp_audit.rows import Row, claims_of
+from dpcp_audit.rows import claims_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dpcp_audit._types import FloatArray
-    from dpcp_audit.results import PlainData
+    from dpcp_audit.rows import Row
 
 _EPSILONS = tuple(map(float, range(1, 9)))
 _PAPER, _ERRATUM = Standing.PAPER, Standing.ERRATUM
@@ -31,61 +29,39 @@ _LABELS: dict[str, Any] = _SCORES | {"n": 50_000, "k": 10}
 _EXCHANGEABLE = "samples that are exchangeable and not independent: one score for all"
 _OTHER = "LDP-CP, other statements"
 _claim = claims_of("LDP-CP", subject=_OTHER)
-_Case = tuple[str, str, Standing, Verdict, str, str, str, "PlainData", "Callable[[], Computation]"]
 
 
 def rows() -> list[Row]:
     """Return the rows on LDP-CP's sentences."""
     cases = (*_background(), *_widths(), *_shuffled(), *_exchangeable(), _copied())
-    return [
-        Row(
-            claim=_claim(
-                id_,
-                section,
-                expected,
-                statement,
-                formula,
-                subject=subject,
-                standing=standing,
-                parameters=parameters,
-            ),
-            check=Computed(compute),
-        )
-        for id_, section, standing, expected, statement, formula, subject, parameters, compute in (
-            cases
-        )
-    ]
+    return computed_rows(_claim, cases)
 
 
 def _plain_aps(probabilities: FloatArray, u: FloatArray) -> FloatArray:  # noqa: ARG001
     return aps(probabilities)
 
 
-def _background() -> tuple[_Case, ...]:
+def _background() -> tuple[ComputedCase, ...]:
     pool = partial(classifier_pool, Dataset.DIGITS, Classifier.LOGISTIC)
     return (
-        (
+        ComputedCase(
             "ldpcp.quantile[form=plain]",
             "Section 2.1",
             _ERRATUM,
             Verdict.REFUTED,
-            (
-                "“If we set q to be the (1−α) quantile of the conformal scores” of the calibration "
-                "set, the coverage is at least 1−α."
-            ),
-            "1−α ≤ p(y ∈ C_q(x)) ≤ 1−α+1/(n+1)",
-            Heading.SPLIT_COVERAGE,
+            "“If we set q to be the (1−α) quantile of the conformal scores” of the calibration "
+            "set, the coverage is at least 1−α.",
             {"n": 10, "alpha": 0.1, "form": "plain"},
             partial(ldpcp_sentences.plain_quantile, n=10, alpha=0.1),
+            formula="1−α ≤ p(y ∈ C_q(x)) ≤ 1−α+1/(n+1)",
+            subject=Heading.SPLIT_COVERAGE,
         ),
-        (
+        ComputedCase(
             "ldpcp.aps-range[form=preprint]",
             "Section 2.1 of the preprint",
             _PAPER,
             Verdict.PROVED,
             "Scores lie in [0, 1], where the threshold is searched: APS without randomisation.",
-            "Σ_{p_j ≥ p_i} p_j ≤ 1",
-            _OTHER,
             {"form": "preprint"},
             partial(
                 score_range,
@@ -93,38 +69,34 @@ def _background() -> tuple[_Case, ...]:
                 pool,
                 argument="A sum of probabilities of different labels is at most 1.",
             ),
+            formula="Σ_{p_j ≥ p_i} p_j ≤ 1",
+            subject=_OTHER,
         ),
     )
 
 
-def _widths() -> tuple[_Case, ...]:
+def _widths() -> tuple[ComputedCase, ...]:
     section = "Section 5, Figure 3"
     return (
-        (
+        ComputedCase(
             "ldpcp.figure-3[widths]",
             section,
             Standing.READING,
             Verdict.REFUTED,
-            (
-                "“For the evaluated medical datasets (with n fixed) Δ_S > Δ_L”, at every ε that is "
-                "evaluated and for the given T, which the paper does not state."
-            ),
-            "Δ_L/Δ_S < 1",
-            _OTHER,
+            "“For the evaluated medical datasets (with n fixed) Δ_S > Δ_L”, at every ε that is "
+            "evaluated and for the given T, which the paper does not state.",
             _EXPERIMENT | {"epsilon": list(_EPSILONS)},
             partial(ldpcp_sentences.scores_wider, Widths(**_EXPERIMENT), epsilons=_EPSILONS),
+            formula="Δ_L/Δ_S < 1",
+            subject=_OTHER,
         ),
-        (
+        ComputedCase(
             "ldpcp.figure-3[negligible]",
             section,
             Standing.READING,
             Verdict.REFUTED,
-            (
-                "“For the majority of the evaluated datasets” Δ_L is “negligible for α = 0.1”: at "
-                "most a fifth of α on three of the five."
-            ),
-            "Δ_L ≤ α/5",
-            _OTHER,
+            "“For the majority of the evaluated datasets” Δ_L is “negligible for α = 0.1”: at "
+            "most a fifth of α on three of the five.",
             {"alpha": 0.1, "epsilon": 3.0, "delta": 0.1, "share": 0.2},
             partial(
                 ldpcp_sentences.negligible_widths,
@@ -133,19 +105,17 @@ def _widths() -> tuple[_Case, ...]:
                 share=0.2,
                 alpha=0.1,
             ),
+            formula="Δ_L ≤ α/5",
+            subject=_OTHER,
         ),
-        (
+        ComputedCase(
             "ldpcp.figure-5[labels=many]",
             "Section 5, Figure 5",
             Standing.READING,
             Verdict.REFUTED,
-            (
-                "“As the number of classes k increases (particularly for large values of k, e.g., "
-                "100 or 1000), LDP-CP-S dominates”: at each ε of the figure, for the given T, "
-                "which the paper does not state."
-            ),
-            "Δ_S ≤ Δ_L",
-            _OTHER,
+            "“As the number of classes k increases (particularly for large values of k, e.g., "
+            "100 or 1000), LDP-CP-S dominates”: at each ε of the figure, for the given T, "
+            "which the paper does not state.",
             _FIGURE_5 | {"k": [100, 1000], "epsilon": [2.0, 4.0, 8.0]},
             partial(
                 ldpcp_sentences.many_labels,
@@ -153,18 +123,16 @@ def _widths() -> tuple[_Case, ...]:
                 labels=(100, 1000),
                 epsilons=(2.0, 4.0, 8.0),
             ),
+            formula="Δ_S ≤ Δ_L",
+            subject=_OTHER,
         ),
-        (
+        ComputedCase(
             "ldpcp.widths[labels=growing]",
             "Section 4.1",
             _PAPER,
             Verdict.PROVED,
-            (
-                "“As k increases, the calibration error (Δ) grows” with LDP-CP-L, and with "
-                "LDP-CP-S it does not."
-            ),
-            "Δ_L(k) < Δ_L(k+1)",
-            _OTHER,
+            "“As k increases, the calibration error (Δ) grows” with LDP-CP-L, and with "
+            "LDP-CP-S it does not.",
             {},
             partial(
                 ldpcp_sentences.width_in_labels,
@@ -172,37 +140,33 @@ def _widths() -> tuple[_Case, ...]:
                 labels=range(2, 1001),
                 epsilon=4.0,
             ),
+            formula="Δ_L(k) < Δ_L(k+1)",
+            subject=_OTHER,
         ),
     )
 
 
-def _shuffled() -> tuple[_Case, ...]:
+def _shuffled() -> tuple[ComputedCase, ...]:
     return (
-        (
+        ComputedCase(
             "ldpcp.shuffle[reports=features]",
             "Section 4.1, Table 1 and Figure 4",
             _PAPER,
             Verdict.REFUTED,
-            (
-                "The shuffle model gives LDP-CP-L, whose reports carry the features xᵢ, a label "
-                "privacy of ε_eff = ε/√n; no δ is stated, so that a large one is granted."
-            ),
-            "ε_eff = ε/√n",
-            Heading.SHUFFLED,
+            "The shuffle model gives LDP-CP-L, whose reports carry the features xᵢ, a label "
+            "privacy of ε_eff = ε/√n; no δ is stated, so that a large one is granted.",
             {"epsilon": 4.0, "delta": 1e-3, "reports": "features"},
             partial(ldpcp_sentences.feature_reports, epsilon=4.0, granted_delta=1e-3),
+            formula="ε_eff = ε/√n",
+            subject=Heading.SHUFFLED,
         ),
-        (
+        ComputedCase(
             "ldpcp.shuffle[reports=blocks]",
             "Section 4.2 and Table 1",
             _PAPER,
             Verdict.REFUTED,
-            (
-                "LDP-CP-S, which asks n/T users a round, has ε_eff = ε/√n when each round's "
-                "reports are shuffled: “this integration does not alter the algorithmic structure”."
-            ),
-            "ε_eff = ε/√n",
-            Heading.SHUFFLED,
+            "LDP-CP-S, which asks n/T users a round, has ε_eff = ε/√n when each round's "
+            "reports are shuffled: “this integration does not alter the algorithmic structure”.",
             {"n": 11_080, "epsilon": 4.0, "rounds": 10, "delta": 1e-3},
             partial(
                 shuffle_amplification,
@@ -211,50 +175,49 @@ def _shuffled() -> tuple[_Case, ...]:
                 rounds=10,
                 granted_delta=1e-3,
             ),
+            formula="ε_eff = ε/√n",
+            subject=Heading.SHUFFLED,
         ),
     )
 
 
-def _exchangeable() -> tuple[_Case, ...]:
+def _exchangeable() -> tuple[ComputedCase, ...]:
     says = "covers at least 1−α−Δ with probability at least 1−δ, on " + _EXCHANGEABLE + "."
     return (
-        (
+        ComputedCase(
             "ldpcp.theorem-4[data=exchangeable]",
             "Theorem 4",
             _PAPER,
             Verdict.REFUTED,
             f"LDP-CP-S {says}",
-            "P(p(y ∈ C_q̂(x)) ≥ 1−α−Δ_S) ≥ 1−δ",
-            Heading.SCORE_COVERAGE,
             _SCORES | {"data": "exchangeable"},
             partial(exchangeable_scores.common_score_failure, **_SCORES),
+            formula="P(p(y ∈ C_q̂(x)) ≥ 1−α−Δ_S) ≥ 1−δ",
+            subject=Heading.SCORE_COVERAGE,
         ),
-        (
+        ComputedCase(
             "ldpcp.theorem-3[data=exchangeable]",
             "Theorem 3",
             _PAPER,
             Verdict.REFUTED,
             f"LDP-CP-L {says}",
-            "P(p(y ∈ C_q̂(x)) ≥ 1−α−Δ_L) ≥ 1−δ",
-            Heading.LABEL_COVERAGE,
             _LABELS | {"data": "exchangeable"},
             partial(exchangeable_scores.common_label_failure, **_LABELS),
+            formula="P(p(y ∈ C_q̂(x)) ≥ 1−α−Δ_L) ≥ 1−δ",
+            subject=Heading.LABEL_COVERAGE,
         ),
     )
 
 
-def _copied() -> _Case:
-    return (
+def _copied() -> ComputedCase:
+    return ComputedCase(
         "ldpcp.table-1[rows=tissue]",
         "Table 1",
         Standing.PRACTICE,
         Verdict.REFUTED,
-        (
-            "The rows LDP-CP-S and LDP-CP-S* of TissueMNIST come from two calibrations, at 1−α and "
-            "at 1−α+Δ: no printed result is the same in both."
-        ),
-        "",
-        "LDP-CP, the printed table",
+        "The rows LDP-CP-S and LDP-CP-S* of TissueMNIST come from two calibrations, at 1−α and "
+        "at 1−α+Δ: no printed result is the same in both.",
         {"epsilon": 4.0, "alpha": 0.1, "rows": "tissue"},
         partial(ldpcp_sentences.equal_rows, "TissueMNIST", ("LDP-CP-S", "LDP-CP-S*")),
+        subject="LDP-CP, the printed table",
     )

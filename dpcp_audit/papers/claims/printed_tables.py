@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
-from dpcp_audit.computed import Computation, Computed
+from dpcp_audit.computed import Computed
+from dpcp_audit.papers.claims.computed_rows import ComputedCase, computed_rows
 from dpcp_audit.papers.claims.headings import Heading
+from dpcp_audit.papers.computations import published_tables
+from dpcp_audit.papers.computations.published_tables import ALPHA, N_CALIBRATION, TRIALS
 from dpcp_audit.papers.reproduce.simulation import ModelKind
 from dpcp_audit.results import Standing, Verdict
 from dpcp_audit.rows import Row, claims_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dpcp_audit.results import PlainData
-
-from dpcp_audit.papers.computations import published_tables
-from dpcp_audit.papers.computations.published_tables import ALPHA, N_CALIBRATION, TRIALS
 
 _claim = claims_of("P-COQS", subject=Heading.PRINTED_TABLES, standing=Standing.ERRATUM)
 
@@ -25,90 +19,84 @@ _claim = claims_of("P-COQS", subject=Heading.PRINTED_TABLES, standing=Standing.E
 def rows() -> list[Row]:
     """Return the rows on the tables; no model is private, so nothing beyond the install is used."""
     erratum, practice = Standing.ERRATUM, Standing.PRACTICE
-    cases: tuple[tuple[str, str, str, Standing, PlainData, Callable[[], Computation]], ...] = (
-        (
+    cases = (
+        ComputedCase(
             "pcoqs.table-4[budget=stated]",
             "Table 4",
-            (
-                "Table 4 runs P-COQS at the budget of Tables 1 and 12, whose data and draws it "
-                "shares: its P-COQS numbers are theirs at ε_CP = 1, as ExponQ's are."
-            ),
             erratum,
+            Verdict.REFUTED,
+            "Table 4 runs P-COQS at the budget of Tables 1 and 12, whose data and draws it "
+            "shares: its P-COQS numbers are theirs at ε_CP = 1, as ExponQ's are.",
             {"epsilon": 1.0, "budget": "stated"},
             published_tables.budget_of_table_4,
         ),
-        (
+        ComputedCase(
             "pcoqs.table-10[model=naive-bayes]",
             "Table 10",
-            "Table 10 gives the results of naive Bayes models, Table 4 those of random forests.",
             erratum,
+            Verdict.REFUTED,
+            "Table 10 gives the results of naive Bayes models, Table 4 those of random forests.",
             {"n": N_CALIBRATION, "model": "naive-bayes"},
             published_tables.repeats_of_table_4,
         ),
-        (
+        ComputedCase(
             "pcoqs.table-14[resolution=varied]",
             "Appendix D, Table 14",
-            (
-                "P-COQS's results are the same at Δ = 1e-20 and at Δ = 1e-5: no threshold, rounded "
-                "to two decimals, changes."
-            ),
             erratum,
+            Verdict.REFUTED,
+            "P-COQS's results are the same at Δ = 1e-20 and at Δ = 1e-5: no threshold, rounded "
+            "to two decimals, changes.",
             {"n": N_CALIBRATION, "epsilon": 1.0, "resolution": [1e-20, 1e-5]},
             published_tables.resolution_changes,
         ),
-        (
+        ComputedCase(
             "pcoqs.table-15[unit=ranks]",
             "Appendix E, Table 15",
-            "Table 15 gives rank errors: P-COQS's is 0.0040 ranks.",
             erratum,
+            Verdict.REFUTED,
+            "Table 15 gives rank errors: P-COQS's is 0.0040 ranks.",
             {"n": N_CALIBRATION, "epsilon": 1.0, "unit": "ranks"},
             published_tables.rank_error,
         ),
-        (
+        ComputedCase(
             "pcoqs.table-15[floor=noise]",
             "Appendix E, Table 15",
-            (
-                "P-COQS's error of 0.0026 at ε_CP = 10 is that of its noise: without noise the "
-                "threshold's error is 0."
-            ),
             practice,
+            Verdict.REFUTED,
+            "P-COQS's error of 0.0026 at ε_CP = 10 is that of its noise: without noise the "
+            "threshold's error is 0.",
             {"n": N_CALIBRATION, "floor": "noise"},
             published_tables.rounding_floor,
         ),
-        (
+        ComputedCase(
             "pcoqs.tables[spread=variance]",
             "Captions of Tables 1 to 14",
-            "The number behind a mean is the variance of the metric over the runs.",
             erratum,
+            Verdict.REFUTED,
+            "The number behind a mean is the variance of the metric over the runs.",
             {"n": N_CALIBRATION, "epsilon": 0.1, "spread": "variance"},
             published_tables.spread,
         ),
-        (
+        ComputedCase(
             "pcoqs.tables[privacy=equal]",
             "Section 5",
-            ("At the same ε_CP the compared releases have the same privacy."),
             Standing.READING,
+            Verdict.REFUTED,
+            "At the same ε_CP the compared releases have the same privacy.",
             {"n": N_CALIBRATION, "epsilon": 1.0, "relation": "substitution", "privacy": "equal"},
             published_tables.privacy_gap,
         ),
-        (
+        ComputedCase(
             "histlap.tables[bias=none]",
             "Tables 1, 5, 7 and 12, HistLap",
-            "Setting negative counts to 0 leaves HistLap's coverage where it was.",
             practice,
+            Verdict.REFUTED,
+            "Setting negative counts to 0 leaves HistLap's coverage where it was.",
             {"n": N_CALIBRATION, "epsilon": 0.1, "bias": "none"},
             published_tables.clipping_bias,
         ),
     )
-    return [
-        Row(
-            claim=_claim(
-                id_, section, Verdict.REFUTED, statement, standing=standing, parameters=fixed
-            ),
-            check=Computed(compute),
-        )
-        for id_, section, statement, standing, fixed, compute in cases
-    ]
+    return computed_rows(_claim, cases)
 
 
 def private_rows() -> list[Row]:

@@ -85,11 +85,9 @@ def blocks_outside(*, n: int, rounds: int) -> Computation:
     each = n // rounds
     named = [np.arange(j * each + 1, (j + 1) * each + 1) for j in range(1, rounds + 1)]
     outside = int(sum((block > n).sum() for block in named))
-    return Computation(
-        quantity=Quantity.COUNT,
+    return Computation.counted(
+        outside,
         detail="user indices above n in the blocks U(1), …, U(T)",
-        value=float(outside),
-        claimed=0.0,
         witness={
             "n": n,
             "rounds": rounds,

@@ -192,12 +192,10 @@ def negligible_widths(widths: Widths, *, epsilon: float, share: float, alpha: fl
     larger = [name for name, width in found.items() if width > share * alpha]
     half = sum(width > alpha / 2 for width in found.values())
     listed = ", ".join(f"{name} {width:.3g}" for name, width in found.items())
-    return Computation(
-        quantity=Quantity.COUNT,
+    return Computation.counted(
+        len(larger),
         detail=f"of {len(found)} data sets, those with Δ_L > {share:g}·α",
-        value=float(len(larger)),
-        claimed=float((len(found) - 1) // 2),
-        error=0.0,
+        claimed=(len(found) - 1) // 2,
         witness={"widths": found, "larger": larger},
         note=(
             f"Δ_L: {listed}. “Negligible” has no number in the paper; {half} of the "
@@ -280,12 +278,9 @@ def equal_rows(dataset: str, methods: Iterable[str]) -> Computation:
         for place, score in ((0, "HPS"), (2, "APS"))
         if all(a == b for a, b in pairs[place : place + 2])
     ]
-    return Computation(
-        quantity=Quantity.COUNT,
+    return Computation.counted(
+        len(shared),
         detail="scores on which size, coverage and both spreads are the same",
-        value=float(len(shared)),
-        claimed=0.0,
-        error=0.0,
         witness={"data": dataset, "scores": shared, "printed": pairs[0] if shared else []},
         note=(
             "A starred calibration asks for 1−α+Δ, another one than 1−α. A search of few rounds "

@@ -65,12 +65,9 @@ def above_constant() -> Computation:
     ]
     every = [rate.rate for table in accuracy_tables().values() for rate in table.private]
     equal = sum(abs(rate - constant) < Fraction(1, 20_000) for rate in every)
-    return Computation(
-        quantity=Quantity.COUNT,
+    return Computation.counted(
+        len(names),
         detail=f"of {len(every)} private accuracies, those no higher than a constant's",
-        value=float(len(names)),
-        claimed=0.0,
-        error=0.0,
         witness={"constant": _counted(constant, cases), "cases": cases, "not_higher": names},
         note=(
             f"Answering “nevus” always is right on {_counted(constant, cases)} of {cases} test "
@@ -142,12 +139,9 @@ def best_at_every_budget(model: str) -> Computation:
         for name, table in tables.items()
     }
     said = ", ".join(f"{name} {mean:.2f} %" for name, mean in means.items())
-    return Computation(
-        quantity=Quantity.COUNT,
+    return Computation.counted(
+        len(beaten),
         detail="values of ε at which another of the four is better",
-        value=float(len(beaten)),
-        claimed=0.0,
-        error=0.0,
         witness={"model": model, "better": beaten},
         note=f"On the mean over ε it is the best of the four: {said}. None beats a constant.",
     )
@@ -193,12 +187,9 @@ def shares_of_the_test_set() -> Computation:
     rates = [rate for table in accuracy_tables().values() for rate in (table.plain, *table.private)]
     wrong = impossible(rates, data["test_total"])
     elsewhere = [d for d in wrong if not impossible(_rates([d]), data["validation_total"])]
-    return Computation(
-        quantity=Quantity.COUNT,
+    return Computation.counted(
+        len(wrong),
         detail=f"of {len(rates)} printed accuracies, those that no count of images gives",
-        value=float(len(wrong)),
-        claimed=0.0,
-        error=0.0,
         witness={"cases": data["test_total"], "impossible": list(wrong)},
         note=(
             f"{', '.join(wrong)} % are k/{data['test_total']} for no k, rounded or cut off. "
@@ -269,12 +260,9 @@ def parameter_counts() -> Computation:
         f"four batch normalisations hold {extra[name]:,}."
         for name, (printed, count) in wrong.items()
     ]
-    return Computation(
-        quantity=Quantity.COUNT,
+    return Computation.counted(
+        len(wrong),
         detail=f"of {len(stages)} stages, those whose printed count is another",
-        value=float(len(wrong)),
-        claimed=0.0,
-        error=0.0,
         witness={"printed_and_counted": wrong},
         note=" ".join(said),
     )

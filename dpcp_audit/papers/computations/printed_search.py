@@ -94,12 +94,10 @@ def search_time(sizes: Sequence[int], resolutions: Sequence[float]) -> Computati
 def usual_rounds(mechanism: PCOQS, *, most: int) -> Computation:
     """Compare N at the default Δ on [0, 1] with the 30 to 40 rounds that are usual."""
     rounds = mechanism.rounds
-    found = Computation(
-        quantity=Quantity.COUNT,
+    found = Computation.counted(
+        rounds,
         detail="rounds at the default resolution",
-        value=float(rounds),
-        claimed=float(most),
-        error=0.0,
+        claimed=most,
         witness={"resolution": mechanism.resolution, "bounds": list(mechanism.bounds)},
         note=f"On scores in [0, 1]; at Δ = 1/n for n = 2,400 it is {math.ceil(math.log2(2400))}.",
     )

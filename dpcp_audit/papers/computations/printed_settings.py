@@ -38,12 +38,9 @@ def smaller_everywhere() -> Computation:
     said = "; ".join(
         f"{name}: {own:.4f} against {other:.4f}" for name, (own, other) in larger.items()
     )
-    return Computation(
-        quantity=Quantity.COUNT,
+    return Computation.counted(
+        len(larger),
         detail=f"of {len(settings)} printed settings, those with sets no smaller than ExponQ's",
-        value=float(len(larger)),
-        claimed=0.0,
-        error=0.0,
         witness={"settings": larger},
         note=(
             f"From the printed tables alone. {said or 'None'}; in the other "
@@ -60,12 +57,9 @@ def targeted_everywhere(*, short: float) -> Computation:
         for name, (level, cells) in settings.items()
         if cells[2].value < level - short - cells[2].half_unit
     }
-    return Computation(
-        quantity=Quantity.COUNT,
+    return Computation.counted(
+        len(low),
         detail=f"of {len(settings)} printed settings, those more than {short:g} below 1−α",
-        value=float(len(low)),
-        claimed=0.0,
-        error=0.0,
         witness={"coverage": low},
         note=(
             "From the printed tables alone; a mean over 1,000 runs has a standard error of "

@@ -68,11 +68,9 @@ def repeats_of_table_4() -> Computation:
         for a, b in zip(_printed(4, label), _printed(10, label), strict=True)
     )
     accuracy = float(np.mean([scored.accuracy for scored, _ in _trials()]))
-    return Computation(
-        quantity=Quantity.COUNT,
+    return Computation.counted(
+        same,
         detail="numbers of Table 10 that are Table 4's, spreads included",
-        value=float(same),
-        claimed=0.0,
         witness={"tables": [4, 10], "numbers": 4 * len(labels)},
         note=(
             f"All numbers but the times are compared. Naive Bayes reaches an accuracy of "
