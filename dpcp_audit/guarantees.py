@@ -15,28 +15,41 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpcp_audit import _validate
+from dpcp_audit.privacy_regions import (
+    LARGEST_EPSILON,
+    SAME,
+    bernoulli_bounds,
+    concave_maximum,
+    cut_rates,
+    linear_epsilon,
+    linear_power,
+    linear_profile,
+    rates,
+    smallest_epsilon,
+)
+from dpcp_audit.set_guarantees import Coverage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import ArrayLike
 
-    from dpcp_audit._types import BoolArray, FloatArray, IntArray
+    from dpcp_audit._types import FloatArray
 
+__all__ = [
+    "ZCDP",
+    "ApproxDP",
+    "Coverage",
+    "GaussianDP",
+    "LocalDP",
+    "PrivacyGuarantee",
+    "PureDP",
+    "RenyiDP",
+]
 _ORDERS = 1 + np.logspace(-3, 3, 193)
-_LARGEST_EPSILON = 600.0
-_BELOW_ONE = math.nextafter(1.0, 0.0)
-_SAME = 1e-14
-"""Relative width of a bracket that ends a bisection; its upper end is taken."""
-_NEWTON, _SETTLED = 30, 1e-8
-"""Steps of Newton's method at most, and the relative step after which there is no other."""
-_NEARBY = (4e-15, 1e-13, 1e-11)
-"""Relative distances at which the bracket of a root that Newton's method found is tried."""
 
 
 class PrivacyGuarantee(ABC):
@@ -68,8 +81,8 @@ class PrivacyGuarantee(ABC):
         bound, since δ decreases.
         """
         _validate.non_negative(epsilon=epsilon)
-        factor = math.exp(min(epsilon, _LARGEST_EPSILON))
-        return _concave_maximum(lambda q: self.power(q) - factor * q)
+        factor = math.exp(min(epsilon, LARGEST_EPSILON))
+        return concave_maximum(lambda q: self.power(q) - factor * q)
 
     def epsilon_at(self, delta: float) -> float:
         """Return the smallest ε at which the guarantee implies (ε, ``delta``)-DP.
@@ -77,7 +90,7 @@ class PrivacyGuarantee(ABC):
         Infinity where no ε up to 600 does.
         """
         _validate.closed_unit(delta=delta)
-        return _smallest_epsilon(self.delta_at, delta)
+        return smallest_epsilon(self.delta_at, delta)
 
     def advantage(self) -> float:
         """Return the largest membership advantage, TPR − FPR, of any attack."""
@@ -115,15 +128,15 @@ class PureDP(PrivacyGuarantee):
 
     def power(self, fpr: ArrayLike) -> FloatArray:
         """Return min(e^ε q, 1 − e^(−ε)(1 − q))."""
-        return _linear_power(fpr, self.epsilon, 0.0)
+        return linear_power(fpr, self.epsilon, 0.0)
 
     def delta_at(self, epsilon: float) -> float:
         """Return the profile of randomised response, max(0, (e^ε₀ − e^ε)/(1 + e^ε₀))."""
-        return _linear_profile(epsilon, self.epsilon, 0.0)
+        return linear_profile(epsilon, self.epsilon, 0.0)
 
     def epsilon_at(self, delta: float) -> float:
         """Return the ε at which that profile falls to ``delta``."""
-        return _linear_epsilon(delta, self.epsilon, 0.0)
+        return linear_epsilon(delta, self.epsilon, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,15 +166,15 @@ class ApproxDP(PrivacyGuarantee):
 
     def power(self, fpr: ArrayLike) -> FloatArray:
         """Return min(1, e^ε q + δ, 1 − e^(−ε)(1 − δ − q))."""
-        return _linear_power(fpr, self.epsilon, self.delta)
+        return linear_power(fpr, self.epsilon, self.delta)
 
     def delta_at(self, epsilon: float) -> float:
         """Return δ + (1−δ)·max(0, (e^ε₀ − e^ε)/(1 + e^ε₀))."""
-        return _linear_profile(epsilon, self.epsilon, self.delta)
+        return linear_profile(epsilon, self.epsilon, self.delta)
 
     def epsilon_at(self, delta: float) -> float:
         """Return the ε at which that profile falls to ``delta``; infinity below the claimed δ."""
-        return _linear_epsilon(delta, self.epsilon, self.delta)
+        return linear_epsilon(delta, self.epsilon, self.delta)
 
 
 class _RenyiBounded(PrivacyGuarantee):
@@ -180,17 +193,17 @@ class _RenyiBounded(PrivacyGuarantee):
         refused by the guarantee. One bound at a time cuts p down, the one most broken first,
         until none is broken.
         """
-        q = _rates(fpr)
+        q = rates(fpr)
         high = np.where(q > 0, 1.0, 0.0)  # mass where a neighbour has none: D_α is infinite
         left = np.flatnonzero(high)
         flat, below = high.reshape(-1), q.reshape(-1)
-        bounds = _bernoulli_bounds(*self._limits())
-        flat[left] = _cut(flat[left], below[left], bounds.of(np.full(left.size, bounds.start)))
+        bounds = bernoulli_bounds(*self._limits())
+        flat[left] = cut_rates(flat[left], below[left], bounds.of(np.full(left.size, bounds.start)))
         while left.size:
             p = flat[left]
-            cut = _cut(p, below[left], bounds.of(bounds.most_broken(p, below[left])))
+            cut = cut_rates(p, below[left], bounds.of(bounds.most_broken(p, below[left])))
             flat[left] = cut
-            left = left[p - cut > _SAME * cut]
+            left = left[p - cut > SAME * cut]
         return high
 
     def epsilon_at(self, delta: float) -> float:
@@ -269,7 +282,7 @@ class GaussianDP(PrivacyGuarantee):
         """Return Φ(Φ⁻¹(q) + μ)."""
         from scipy.special import ndtr, ndtri  # noqa: PLC0415  (slow to import)
 
-        return np.asarray(ndtr(ndtri(_rates(fpr)) + self.mu))
+        return np.asarray(ndtr(ndtri(rates(fpr)) + self.mu))
 
     def delta_at(self, epsilon: float) -> float:
         """Return Φ(μ/2 − ε/μ) − e^ε·Φ(−μ/2 − ε/μ), the privacy profile."""
@@ -283,193 +296,3 @@ class GaussianDP(PrivacyGuarantee):
     def epsilon_at(self, delta: float) -> float:
         """Return the ε at which the profile falls to ``delta``; infinity at δ = 0."""
         return math.inf if delta == 0 else PrivacyGuarantee.epsilon_at(self, delta)
-
-
-@dataclass(frozen=True, slots=True)
-class Coverage:
-    """at_least ≤ P(Y ∈ C(X)) ≤ at_most, with probability at least ``confidence``.
-
-    With ``per_class`` the bounds are those of P(Y ∈ C(X) | Y = y), for each class y.
-    """
-
-    at_least: float
-    at_most: float = 1.0
-    confidence: float = 1.0
-    per_class: bool = False
-
-    def __post_init__(self) -> None:
-        _validate.finite(at_least=self.at_least, at_most=self.at_most)
-        if not self.at_least <= self.at_most:
-            raise ValueError(
-                f"at_least must not exceed at_most, got {self.at_least!r} and {self.at_most!r}"
-            )
-        _validate.closed_unit(confidence=self.confidence)
-
-    @property
-    def parameters(self) -> dict[str, float]:
-        """The parameters by name, as the constructor takes them."""
-        return {
-            "at_least": self.at_least,
-            "at_most": self.at_most,
-            "confidence": self.confidence,
-        }
-
-    def holds(self, coverage: ArrayLike) -> np.ndarray:
-        """Tell, elementwise, which coverages lie within the bounds."""
-        values = np.asarray(coverage, dtype=np.float64)
-        return (values >= self.at_least) & (values <= self.at_most)
-
-
-def _rates(fpr: ArrayLike) -> FloatArray:
-    q = np.asarray(fpr, dtype=np.float64)
-    if not ((q >= 0) & (q <= 1)).all():
-        raise ValueError(f"fpr must lie in [0, 1], got {fpr!r}")
-    return q
-
-
-def _linear_power(fpr: ArrayLike, epsilon: float, delta: float) -> FloatArray:
-    q = _rates(fpr)
-    with np.errstate(over="ignore", invalid="ignore"):
-        upper = np.where(q > 0, np.exp(np.float64(epsilon)) * q, 0.0) + delta
-    lower = 1 - math.exp(-epsilon) * np.maximum(0.0, 1 - delta - q)
-    return np.minimum(1.0, np.minimum(upper, lower))
-
-
-def _linear_profile(epsilon: float, claimed: float, delta: float) -> float:
-    _validate.non_negative(epsilon=epsilon)
-    extra = -math.expm1(min(0.0, epsilon - claimed)) / (1 + math.exp(-claimed))
-    return delta + (1 - delta) * extra
-
-
-def _linear_epsilon(target: float, claimed: float, delta: float) -> float:
-    _validate.closed_unit(delta=target)
-    if target < delta:
-        return math.inf
-    share = (target - delta) / (1 - delta) if delta < 1 else 1.0
-    lost = share * (1 + math.exp(-claimed))
-    return max(0.0, claimed + math.log1p(-lost)) if lost < 1 else 0.0
-
-
-class _Bounds(NamedTuple):
-    """Bounds D_α ≤ limit between Bernoulli(p) and Bernoulli(q), in both directions, in a row."""
-
-    orders: FloatArray
-    limits: FloatArray
-    back: BoolArray
-
-    @property
-    def start(self) -> int:
-        """One of a middling order."""
-        return self.orders.size // 4
-
-    def of(self, places: IntArray) -> _Bounds:
-        """Return the bounds at some places."""
-        return _Bounds(self.orders[places], self.limits[places], self.back[places])
-
-    def log_moments(self, p: FloatArray, q: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the logs of the two terms of the moment that D_α is the log of: E, and its rest.
-
-        Of Bernoulli(q) from Bernoulli(p) where ``back`` is set.
-        """
-        of_p, of_q = self._exponents
-        with np.errstate(divide="ignore", invalid="ignore"):
-            logs = (np.log(p), np.log(q)), (np.log1p(-p), np.log1p(-q))
-            first, second = (of_p * x + of_q * y for x, y in logs)
-        return (  # not a number: both have no mass there
-            np.where(np.isnan(first), -np.inf, first),
-            np.where(np.isnan(second), -np.inf, second),
-        )
-
-    def excess(self, p: FloatArray, q: FloatArray) -> FloatArray:
-        """Return D_α − limit."""
-        excess: FloatArray = np.logaddexp(*self.log_moments(p, q)) / (self.orders - 1)
-        return excess - self.limits
-
-    def roots(self, p: FloatArray, q: FloatArray) -> FloatArray:
-        """Return where D_α meets the limit between q and p, nearly and uncertified, by Newton.
-
-        In log p, in which D_α of small rates is linear, and in −log(1 − p) the other way round.
-        """
-        root = np.minimum(p, _BELOW_ONE)
-        with np.errstate(all="ignore"):
-            for _ in range(_NEWTON):
-                first, second = self.log_moments(root, q)
-                log_moment = np.logaddexp(first, second)
-                odds = root / (1 - root)
-                slope = np.exp(first - log_moment) - np.exp(second - log_moment) * odds
-                slope *= np.where(self.back, -1 / odds, self.orders / (self.orders - 1))
-                step = (log_moment / (self.orders - 1) - self.limits) / slope
-                moved = np.where(self.back, -np.expm1(np.log1p(-root) + step), root * np.exp(-step))
-                moved = np.clip(moved, q, p)
-                settled = np.abs(moved - root) <= _SETTLED * root
-                root = moved
-                if (settled | np.isnan(root)).all():
-                    break
-        return root
-
-    @property
-    def _exponents(self) -> tuple[FloatArray, FloatArray]:
-        """Those of p's law and of q's, in the moment."""
-        rest = 1 - self.orders
-        return np.where(self.back, rest, self.orders), np.where(self.back, self.orders, rest)
-
-    def most_broken(self, p: FloatArray, q: FloatArray) -> IntArray:
-        """Return, for each p, the place of the bound that is exceeded by the largest share."""
-        p = np.minimum(p, _BELOW_ONE)  # at 1 all are exceeded without end
-        excess = self.excess(p[:, np.newaxis], q[:, np.newaxis])
-        places: IntArray = np.argmax(excess / self.limits, axis=-1)
-        return places
-
-
-def _bernoulli_bounds(orders: FloatArray, limits: FloatArray) -> _Bounds:
-    back = np.repeat([False, True], orders.size)
-    return _Bounds(np.tile(orders, 2), np.tile(limits, 2), back)
-
-
-def _cut(p: FloatArray, q: FloatArray, bounds: _Bounds) -> FloatArray:
-    """Return the largest rates up to p that keep within a bound each, from above; at least q."""
-    low, high = np.minimum(q, p), p.copy()
-    root = bounds.roots(p, q)
-    nearby = [root * (1 + sign * width) for width in _NEARBY for sign in (1, -1)]
-    for step in range(64 + len(nearby)):
-        middle = np.where(high > 4 * low, np.sqrt(low) * np.sqrt(high), (low + high) / 2)
-        if step < len(nearby):
-            inner = (nearby[step] > low) & (nearby[step] < high)
-            middle = np.where(inner, nearby[step], middle)
-        inside = (bounds.excess(middle, q) <= 0) | (middle <= q)
-        low, high = np.where(inside, middle, low), np.where(inside, high, middle)
-        if (high - low <= _SAME * high).all():
-            break
-    return high
-
-
-def _concave_maximum(objective: Callable[[FloatArray], FloatArray]) -> float:
-    """Return the maximum over [0, 1] of a concave function that is 0 at q = 0."""
-    grid: FloatArray = np.concatenate([np.logspace(-300, -3, 50), np.linspace(2e-3, 1, 20)])
-    best = 0.0
-    for _ in range(10):
-        values = objective(grid)
-        peak = int(np.argmax(values))
-        best = max(best, float(values[peak]))
-        grid = np.geomspace(
-            float(grid[max(0, peak - 1)]), float(grid[min(grid.size - 1, peak + 1)]), 13
-        )
-    return best
-
-
-def _smallest_epsilon(profile: Callable[[float], float], delta: float) -> float:
-    """Return the smallest ε >= 0 with profile(ε) <= delta, for a decreasing profile."""
-    from scipy.optimize import brentq  # noqa: PLC0415  (slow to import)
-
-    if profile(0.0) <= delta:
-        return 0.0
-    low, high = 0.0, 1.0
-    while profile(high) > delta:
-        if high == _LARGEST_EPSILON:
-            return math.inf
-        low, high = high, min(2 * high, _LARGEST_EPSILON)
-
-    def excess(epsilon: float) -> float:
-        return math.log(max(profile(epsilon), 1e-300) / max(delta, 1e-300))
-
-    return float(brentq(excess, low, high, xtol=1e-11))

@@ -15,8 +15,9 @@ from dpcp_audit.errors import UsageError
 from dpcp_audit.frontends.planning import plan_here
 from dpcp_audit.guarantees import Coverage, LocalDP
 from dpcp_audit.results import SourceLocation
-from dpcp_audit.target_checks.check_spec import TABLE, CheckSpec, require_one_effort, target_of
+from dpcp_audit.target_checks.check_spec import TABLE, CheckSpec, require_one_effort
 from dpcp_audit.target_checks.claim_options import key_of
+from dpcp_audit.target_checks.target_options import target_of
 from dpcp_audit.target_checks.trial_inputs import pair_space
 from dpcp_audit.targets import Kind, Target, TargetSpec
 from dpcp_audit.targets.fitted_objects import kind_of

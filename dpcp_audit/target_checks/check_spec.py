@@ -10,21 +10,17 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from dpcp_audit import options
-from dpcp_audit._plain_data import is_sequence
 from dpcp_audit._values import (
     MOST_DRAWS,
     Choice,
     Duration,
     Factor,
     Flag,
-    KeywordTable,
     NonNegative,
     Probability,
     Sizes,
-    Text,
     Whole,
     Word,
-    is_whole,
     wrong,
 )
 from dpcp_audit.decisions import DETECT
@@ -32,7 +28,6 @@ from dpcp_audit.errors import UsageError
 from dpcp_audit.guarantees import Coverage, PrivacyGuarantee
 from dpcp_audit.neighbours import Relation
 from dpcp_audit.options import Group, dashed, option, options_of
-from dpcp_audit.results import SourceLocation
 from dpcp_audit.target_checks.claim_options import (
     CLAIMS,
     Guarantee,
@@ -40,8 +35,15 @@ from dpcp_audit.target_checks.claim_options import (
     guarantees_of,
     require_claims,
 )
+from dpcp_audit.target_checks.learned_facts import LEARNED, location_of, planned_of
 from dpcp_audit.target_checks.pair_data import InputPair, PairOf
-from dpcp_audit.target_checks.row_data import RowsOf, rows_for
+from dpcp_audit.target_checks.row_data import RowsOf
+from dpcp_audit.target_checks.target_options import (
+    TARGET_OPTIONS,
+    name_of,
+    target_of,
+    with_classes,
+)
 from dpcp_audit.target_checks.units import Unit
 from dpcp_audit.targets import Kind, Takes, TargetSpec, kinds_that
 
@@ -50,11 +52,10 @@ if TYPE_CHECKING:
 
     from dpcp_audit.data.row_pools import RowPool
     from dpcp_audit.options import Spelling
+    from dpcp_audit.results import SourceLocation
 
 _FEWEST_DRAWS, _FEWEST_CALIBRATIONS = 600, 100
 """Of calls for a privacy claim, and for a claim of coverage."""
-_LEARNED = ("location", "planned")
-"""Keys of a check's data that are no options: what was learned before it ran."""
 _OF_SETS = (Kind.QUANTILE, Kind.CALIBRATOR)
 _OF_SCORES = tuple(kind for kind in Kind if kind.takes is not Takes.VALUE)
 _RELATIONS = tuple(each for each in Relation if each is not Relation.ZERO_OUT)
@@ -290,8 +291,8 @@ class CheckSpec:
         """
         options.require_kind((*CLAIMS, *TRIAL_OPTIONS), given, target.kind, spell)
         require_claims(guarantees, target.kind)
-        values = options.read(TRIAL_OPTIONS, {"name": _name_of(target)} | dict(given), spell)
-        target = _with_classes(target, values.get("data"))
+        values = options.read(TRIAL_OPTIONS, {"name": name_of(target)} | dict(given), spell)
+        target = with_classes(target, values.get("data"))
         spec = cls(target=target, guarantees=tuple(guarantees), **values)
         _require_one_meaning(spec, spell)
         return spec
@@ -315,15 +316,15 @@ class CheckSpec:
             Naming the key, with what it got.
         """
         with options.in_place(where):
-            given = {key: value for key, value in data.items() if key not in _LEARNED}
+            given = {key: value for key, value in data.items() if key not in LEARNED}
             options.require_known(given, [dashed(each.name) for each in TABLE])
             if given.get("kind") is None:
                 raise UsageError(f"kind is missing, use one of {', '.join(Kind)}")
             target = target_of(given, spell=dashed)
             guarantees = guarantees_of(given, required=claimed)
             spec = cls.of(target, guarantees, given, spell=dashed)
-            place, planned = _location(data.get("location")), data.get("planned", ())
-            return replace(spec, location=place, planned=_planned(planned, len(spec.guarantees)))
+            place, planned = location_of(data.get("location")), data.get("planned", ())
+            return replace(spec, location=place, planned=planned_of(planned, len(spec.guarantees)))
 
     def as_data(self) -> dict[str, Any]:
         """Return the specification as plain data that ``from_data`` reads."""
@@ -334,40 +335,9 @@ class CheckSpec:
         return self.target.as_data() | said | learned
 
 
-TARGET_OPTIONS, TRIAL_OPTIONS = options_of(TargetSpec), options_of(CheckSpec)
+TRIAL_OPTIONS = options_of(CheckSpec)
 TABLE = (*TARGET_OPTIONS, *CLAIMS, *TRIAL_OPTIONS)
 """Every option of a check."""
-
-
-def target_of(
-    given: Mapping[str, Any],
-    kind: type[TargetSpec] = TargetSpec,
-    *,
-    spell: Spelling,
-    **others: Any,
-) -> TargetSpec:
-    """Return the target that the given options describe.
-
-    Parameters
-    ----------
-    kind : type
-        Of target.
-    **others
-        Its fields that are no options.
-
-    Raises
-    ------
-    UsageError
-        Naming the option, with what it got.
-    """
-    values = options.read(TARGET_OPTIONS, given, spell) | others
-    try:
-        options.require_kind(TARGET_OPTIONS, given, values["kind"], spell)
-        return kind(**values)
-    except UsageError:
-        raise
-    except ValueError as error:
-        raise UsageError(str(error)) from error
 
 
 def require_one_effort(given: Mapping[str, object], spell: Spelling = options.plain) -> None:
@@ -386,42 +356,3 @@ def _require_one_meaning(spec: CheckSpec, spell: Spelling) -> None:
     fewest = _FEWEST_DRAWS if spec.privacy else _FEWEST_CALIBRATIONS
     if spec.draws is not None and spec.draws < fewest:
         raise wrong("draws", f"a whole number >= {fewest}", spec.draws)
-
-
-def _with_classes(target: TargetSpec, data: RowPool | None) -> TargetSpec:
-    """Return a predictor with the number of classes that the data have, if none is given."""
-    if target.kind is not Kind.PREDICTOR:
-        return target
-    try:
-        classes = rows_for(target.kind, data).classes
-    except ValueError as error:
-        raise UsageError(str(error)) from error
-    if target.domain is None:
-        return replace(target, domain=classes)
-    if target.domain < classes:
-        raise UsageError(
-            f"domain must be at least {classes}, as the data have, got {target.domain}"
-        )
-    return target
-
-
-def _location(place: object) -> SourceLocation | None:
-    if place is None:
-        return None
-    table = KeywordTable().read(place, "location")
-    options.require_known(table, ("file", "line"))
-    return SourceLocation(
-        file=Text().read(table.get("file"), "file"), line=Whole().read(table.get("line"), "line")
-    )
-
-
-def _planned(data: object, claims: int) -> tuple[int, ...]:
-    calls = tuple(data) if is_sequence(data) else ()
-    if (calls or data) and (len(calls) != claims or not all(is_whole(n) and n > 0 for n in calls)):
-        raise wrong("planned", f"{claims} whole numbers", data)
-    return calls
-
-
-def _name_of(target: TargetSpec) -> str:
-    name = target.target or " ".join(target.command)
-    return "_".join(name.split()) or "target"

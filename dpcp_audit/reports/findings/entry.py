@@ -12,12 +12,12 @@ from dpcp_audit._format import (
     confidence,
     interval,
     number,
-    plain,
     printable,
     telling_digits,
     to_float,
 )
 from dpcp_audit._plain_data import is_record
+from dpcp_audit._plain_layout import plain
 from dpcp_audit.assumptions import Assumption
 from dpcp_audit.reports.findings.expectations import findings_of, recorded, surprises
 from dpcp_audit.reports.findings.plain_text import premise_text

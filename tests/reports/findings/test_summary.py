@@ -7,7 +7,8 @@ from xml.etree import ElementTree as ET
 import pytest
 from support.report_document import HOSTILE, document, evidence, finding
 
-from dpcp_audit._format import confidence, interval, number, plain, telling_digits
+from dpcp_audit._format import confidence, interval, number, telling_digits
+from dpcp_audit._plain_layout import plain
 from dpcp_audit.reports.findings.severity import breach, power_sentence
 from dpcp_audit.reports.findings.summary import read
 from dpcp_audit.reports.formats.html import render_html
