@@ -40,7 +40,7 @@ def trace_tables(trace: PairTrace) -> tuple[Table, ...]:
     """Return the tables of a trace, without those that are empty."""
     tables: list[Table] = []
     if trace.lines and not (trace.exact and trace.forward.departed.all()):
-        tables.append(_lines(trace.lines))
+        tables.append(lines_table(trace.lines))
     if trace.exact is not None:
         tables += [_exact_profile(trace.exact), _exact_parameters(trace.exact)]
     elif trace.forward.size:
@@ -52,7 +52,8 @@ def trace_tables(trace: PairTrace) -> tuple[Table, ...]:
     return tuple(tables)
 
 
-def _lines(lines: Sequence[LineLoss]) -> Table:
+def lines_table(lines: Sequence[LineLoss]) -> Table:
+    """Return the lines that draw, with what they spend."""
     return Table(
         title="Which line spends the privacy loss",
         columns=[

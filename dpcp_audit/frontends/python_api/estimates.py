@@ -18,6 +18,7 @@ from dpcp_audit.errors import UsageError
 from dpcp_audit.frontends.function_checks import spec_of, takes_options
 from dpcp_audit.frontends.python_api import result_text
 from dpcp_audit.frontends.python_api.audits import checked_here
+from dpcp_audit.frontends.python_api.tabulated import frame_of, latex_of
 from dpcp_audit.guarantees import PrivacyGuarantee
 from dpcp_audit.quantities import Quantity
 from dpcp_audit.rows import Row
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    import pandas as pd
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike
 
@@ -115,18 +115,14 @@ class LossEstimates:
         """The membership advantage TPR − FPR of the best attack: the total variation."""
         return self._of(Quantity.ADVANTAGE)
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return the table as a pandas DataFrame, a row for each measure.
+    def to_frame(self, library: str = "pandas") -> Any:
+        """Return the table as a data frame of pandas or "polars", a row for each measure.
 
         Raises
         ------
         ImportError
-            If pandas is not installed.
+            If the library is not installed.
         """
-        try:
-            import pandas as pd  # noqa: PLC0415
-        except ImportError as error:
-            raise ImportError("to_frame needs pandas: pip install pandas") from error
         named = {column.name: column for column in self._table.columns}
         ends = named["estimate"].details
         columns: dict[str, Any] = {
@@ -138,7 +134,11 @@ class LossEstimates:
         }
         if "claimed" in named:
             columns["claimed"] = named["claimed"].values
-        return pd.DataFrame(columns)
+        return frame_of(columns, library)
+
+    def to_latex(self) -> str:
+        """Return the table as a ``tabular`` of LaTeX."""
+        return latex_of(*result_text.texts_of(self._table))
 
     def plot(self, ax: Axes | None = None, *, figure: int = 0) -> Axes:
         """Draw the law of log(P/Q), or with ``figure=1`` log(P/Q) along the outputs."""

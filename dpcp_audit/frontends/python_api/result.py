@@ -5,11 +5,12 @@ from __future__ import annotations
 import difflib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from dpcp_audit import _validate
 from dpcp_audit._whole_files import write_whole
 from dpcp_audit.frontends.python_api import result_text
+from dpcp_audit.frontends.python_api.tabulated import frame_of, latex_of
 from dpcp_audit.reports.document import agree
 from dpcp_audit.reports.writers import format_for
 from dpcp_audit.results import Verdict
@@ -17,7 +18,6 @@ from dpcp_audit.results import Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    import pandas as pd
     from matplotlib.axes import Axes
 
     from dpcp_audit.proofs import Proof
@@ -190,20 +190,27 @@ class Result:
         found = [each.verdict for each in self.claims]
         return min(found, key=_WORST_FIRST.index, default=Verdict.ERROR)
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return a table with a row for each claim, as a pandas DataFrame.
+    def to_frame(self, library: str = "pandas") -> Any:
+        """Return a table with a row for each claim, as a data frame.
+
+        Parameters
+        ----------
+        library : str
+            "pandas" or "polars".
 
         Raises
         ------
         ImportError
-            If pandas is not installed.
+            If it is not installed.
         """
-        try:
-            import pandas as pd  # noqa: PLC0415
-        except ImportError as error:
-            raise ImportError("to_frame needs pandas: pip install pandas") from error
         rows = [result_text.row(each.key, each.entry) for each in self.claims]
-        return pd.DataFrame(rows, columns=list(result_text.COLUMNS))
+        return frame_of(
+            {name: [row[name] for row in rows] for name in result_text.COLUMNS}, library
+        )
+
+    def to_latex(self) -> str:
+        """Return a ``tabular`` of LaTeX with a row for each claim, the worst first."""
+        return latex_of(*result_text.cells(self._rows))
 
     def plot(self, ax: Axes | None = None, *, figure: int = 0) -> Axes:
         """Draw a figure of the worst claim that has one; ``result[...].plot`` draws another's.

@@ -66,6 +66,11 @@ def table(document: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str
     return "\n".join([*_heading(document), *lines, *_rest(rows)])
 
 
+def cells(rows: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return the head and the cells of the table, of all rows."""
+    return tuple(name for name, _ in _SHOWN), [_cells(row) for row in rows]
+
+
 def html_table(document: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str:
     """Return the results as an HTML table that holds no more than the text does."""
     head = "".join(f"<th>{name}</th>" for name, _ in _SHOWN)
@@ -107,13 +112,17 @@ def card(key: str, entry: Mapping[str, Any]) -> str:
 
 def aligned(table: Table) -> str:
     """Return a table as aligned text, numbers flush right, its notes below."""
-    columns = [
-        (each.values, [each.name, *(each.texts or [number(value) for value in each.values])])
-        for each in table.columns
-    ]
-    rows = zip(*(_column(cells, right=bool(values)) for values, cells in columns), strict=True)
+    head, texts = texts_of(table)
+    columns = zip(table.columns, zip(head, *texts, strict=True), strict=True)
+    rows = zip(*(_column(cells, right=bool(each.values)) for each, cells in columns), strict=True)
     notes = [part for note in table.notes for part in textwrap.wrap(note, _WIDTH)]
     return "\n".join([table.title, *("  ".join(row).rstrip() for row in rows), *notes, ""])
+
+
+def texts_of(table: Table) -> tuple[list[str], list[tuple[str, ...]]]:
+    """Return the head and the cells of a table as texts."""
+    columns = [each.texts or [number(value) for value in each.values] for each in table.columns]
+    return [each.name for each in table.columns], list(zip(*columns, strict=True))
 
 
 def _column(cells: Sequence[str], *, right: bool) -> list[str]:

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from dpcp_audit import _validate
 from dpcp_audit._values import Choice, KeywordTable
-from dpcp_audit.audits.trace_tables import trace_tables
+from dpcp_audit.audits.trace_tables import lines_table, trace_tables
 from dpcp_audit.audits.traced_privacy import Scope, TracedPrivacy
 from dpcp_audit.engine.run_settings import RunSettings
 from dpcp_audit.errors import UsageError
 from dpcp_audit.frontends.function_checks import label
 from dpcp_audit.frontends.python_api.audits import checked_here, keys_of
-from dpcp_audit.frontends.python_api.result_text import aligned
+from dpcp_audit.frontends.python_api.result_text import aligned, preformatted, texts_of
+from dpcp_audit.frontends.python_api.tabulated import columns_of, frame_of, latex_of
 from dpcp_audit.guarantees import PrivacyGuarantee
 from dpcp_audit.neighbours import Neighbours, Relation
 from dpcp_audit.results import Claim, Source, SourceLocation, Verdict
@@ -109,6 +110,15 @@ class Trace:
             raise ValueError("claims must be given to trace, to write a report of them")
         self.claims.report(path)
 
+    def to_frame(self, library: str = "pandas") -> Any:
+        """Return the lines that draw as a data frame of pandas or "polars", a row for each."""
+        table = lines_table(self.lines)
+        return frame_of(columns_of(table), library)
+
+    def to_latex(self) -> str:
+        """Return the lines that draw as a ``tabular`` of LaTeX."""
+        return latex_of(*texts_of(lines_table(self.lines)))
+
     @staticmethod
     def _laws(pair: FinitePair) -> tuple[FinitePair, FinitePair]:
         return pair, pair.reversed()
@@ -121,6 +131,9 @@ class Trace:
     def __repr__(self) -> str:
         head = [] if self.claims is None else [repr(self.claims), ""]
         return "\n".join([*head, *map(aligned, trace_tables(self.pair))])
+
+    def _repr_html_(self) -> str:
+        return preformatted(repr(self))
 
 
 def trace(

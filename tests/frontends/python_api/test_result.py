@@ -144,10 +144,19 @@ def test_the_frame_has_a_row_for_each_claim(result) -> None:
     assert frame.loc[0, "claimed"] == 1.0
 
 
-def test_without_pandas_it_says_so(result, monkeypatch) -> None:
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match="to_frame needs pandas: pip install pandas"):
-        result.to_frame()
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_without_its_library_a_frame_says_so(result, monkeypatch, library) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(ImportError, match=f"to_frame needs {library}: pip install {library}"):
+        result.to_frame(library)
+
+
+def test_a_result_is_a_table_of_latex(result) -> None:
+    lines = result.to_latex().splitlines()
+    assert lines[2] == r"verdict & claim & measured & claimed \\"
+    assert len(lines) == 6 + len(result)
+    assert lines[4].startswith(r"REFUTED & pure\_dp & ")
+    assert r"($\geq$ " in lines[4]
 
 
 def test_every_figure_can_be_drawn(result) -> None:
