@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 DASH = "–"
+_MOST_NINES = 10
+"""Decimals of a percentage that is not quite 100; more are not read but counted."""
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _SYMBOLS = {
     "n": "n",
@@ -188,11 +190,13 @@ def share(value: object, *, digits: int = 3) -> str:
     --------
     >>> share(1.0), share(0.99986), share(0.0842), share(0.9), share(1e-06), share(0.99999999)
     ('100 %', '99.99 %', '8.42 %', '90 %', '0.0001 %', '99.999999 %')
+    >>> share(1 - 1e-15)
+    'almost 100 %'
     """
     percent = 100 * to_float(value)
     if 99.995 <= percent < 100:
-        places = min(12, -math.floor(math.log10(100 - percent)))
-        return f"{percent:.{places}f} %"
+        places = -math.floor(math.log10(100 - percent))
+        return f"{percent:.{places}f} %" if places <= _MOST_NINES else "almost 100 %"
     return f"{number(percent, digits=max(digits, 4 if percent > 99 else 3))} %"
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from scipy.stats import binom, norm
+from support.refusals import exceeds
 
 from dpcp_audit.audits.certificates import Certificate, Hits, certify
 from dpcp_audit.audits.event_power import (
@@ -23,23 +25,24 @@ from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
 from dpcp_audit.quantities import Quantity
 from dpcp_audit.stats.ratio_test import RatioTest
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 LEVEL = 1e-3
 RATES = np.geomspace(1e-9, 0.5, 200)
 _GAMES = 80
 
 
-def refutations(claim: ApproxDP, true: ApproxDP, trials: int, certificate: Certificate) -> float:
-    """Return the power against randomised response, which is where an event shows ε best."""
+def refuted(
+    claim: ApproxDP, true: ApproxDP, trials: int, certificate: Certificate
+) -> Iterator[bool]:
+    """Tell of games of randomised response, where an event shows ε best, what is refuted."""
     rng, q = np.random.default_rng(0), 1 / (1 + math.exp(true.epsilon))
     x = rng.binomial(trials, float(true.power(q)), size=_GAMES)
     y = rng.binomial(trials, q, size=_GAMES)
-    refuted = [
-        certify(
-            claim, Hits(int(a), int(b), trials), significance=LEVEL, certificate=certificate
-        ).refuted
-        for a, b in zip(x, y, strict=True)
-    ]
-    return float(np.mean(refuted))
+    for a, b in zip(x, y, strict=True):
+        hits = Hits(int(a), int(b), trials)
+        yield certify(claim, hits, significance=LEVEL, certificate=certificate).refuted
 
 
 @pytest.mark.statistical(false_alarm=1e-7)
@@ -52,10 +55,10 @@ def test_the_smallest_violation_is_refuted_and_half_of_it_is_not(
     claim = ApproxDP(1.0, delta)
     found = smallest_violation(claim, 500, significance=LEVEL, certificate=certificate).smallest
     assert 1.2 < found < 2.2
-    assert refutations(claim, ApproxDP(found + 0.05, delta), 500, certificate) >= (
-        binom.ppf(1e-7, _GAMES, 0.95) / _GAMES
-    )
-    assert refutations(claim, ApproxDP((1 + found) / 2, delta), 500, certificate) < 0.8
+    fewest = binom.ppf(1e-7, _GAMES, 0.95)
+    a_little_more, half = ApproxDP(found + 0.05, delta), ApproxDP((1 + found) / 2, delta)
+    assert exceeds(refuted(claim, a_little_more, 500, certificate), fewest - 1, of=_GAMES)
+    assert not exceeds(refuted(claim, half, 500, certificate), 0.8 * _GAMES - 1, of=_GAMES)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from support.refusals import most_refusals, refusals
+from support.refusals import exceeds, most_refusals, refutes
 from support.samplers import context, gaussian, laplace, pair, response
 from support.theorems import Coin
 
@@ -134,11 +134,11 @@ def test_certifying_the_pilot_breaks_the_level() -> None:
     """Without fresh samples, more than 1 run in 6 refutes Laplace noise that is 1-DP."""
     allowed = most_refusals(150, level=0.05, false_alarm=1e-6)
     bad = CertifiesItsPilot(laplace(1.0), PureDP(1.0), n_samples=2000)
-    assert refusals(bad, repetitions=150, significance=0.05) > allowed
+    assert exceeds(refutes(bad, significance=0.05), allowed, of=150)
     good = SampledPrivacy(
         sample=laplace(1.0), guarantee=PureDP(1.0), neighbours=pair(0, 1), n_samples=1000
     )
-    assert refusals(good, repetitions=150, significance=0.05) <= allowed
+    assert not exceeds(refutes(good, significance=0.05), allowed, of=150)
 
 
 @dataclass(frozen=True)
@@ -162,6 +162,7 @@ class TrustsItsMean:
 def test_comparing_means_breaks_the_level() -> None:
     theorem = Coin(rate=0.1, allowed_failure=0.1)
     allowed = most_refusals(300, level=0.05, false_alarm=1e-6)
-    assert refusals(TrustsItsMean(theorem), repetitions=300, significance=0.05) > 2 * allowed
+    naive = TrustsItsMean(theorem)
+    assert exceeds(refutes(naive, significance=0.05), 2 * allowed, of=300)
     honest = FailureRate(theorem=theorem, n_trials=500)
-    assert refusals(honest, repetitions=300, significance=0.05) <= allowed
+    assert not exceeds(refutes(honest, significance=0.05), allowed, of=300)

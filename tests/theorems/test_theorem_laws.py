@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta, binom
 from support.levels import differing_cells, disagreeing_cells
-from support.refusals import most_refusals, refusals
+from support.refusals import exceeds, most_refusals, refutes
 from support.samplers import context
 from support.theorems import Coin
 
@@ -192,7 +192,7 @@ def test_a_theorem_that_fails_exactly_as_often_as_allowed_is_refuted_no_more_tha
 ) -> None:
     """500 runs at a level of 0.1; false alarm at most 1e-7 a case."""
     most = most_refusals(500, level=0.1, false_alarm=LEVEL)
-    assert refusals(check, repetitions=500, significance=0.1) <= most
+    assert not exceeds(refutes(check, significance=0.1), most, of=500)
 
 
 @pytest.mark.parametrize("kind", [SequentialRate, FailureRate])
@@ -201,4 +201,4 @@ def test_the_smallest_violation_is_refuted(kind: type[SequentialRate | FailureRa
     power = kind(theorem=Coin(), n_trials=2000).smallest_violation(context(0, significance=1e-3))
     check = kind(theorem=Coin(rate=power.smallest), n_trials=2000)
     fewest = int(binom.ppf(LEVEL, 200, 0.95))
-    assert refusals(check, repetitions=200, significance=1e-3) >= fewest
+    assert exceeds(refutes(check, significance=1e-3), fewest - 1, of=200)

@@ -13,7 +13,7 @@ import pytest
 from level_limits import LevelTest
 from scipy.stats import binom
 from support.membership import game
-from support.refusals import refusals
+from support.refusals import exceeds, refutes
 from support.samplers import context, laplace
 
 from dpcp_audit.audits.membership.release_games import label_report, pcoqs_threshold
@@ -46,14 +46,14 @@ def test_pcoqs_held_to_its_exact_advantage() -> None:
     claim = ApproxDP(0.0, check.exact().total_variation())
     tight = pcoqs_threshold(mechanism, n=50, n_samples=1000, claim=claim)
     assert LARGE.passes(3 * LARGE.level) < 1e-4
-    assert refusals(tight, repetitions=40, significance=LARGE.level) <= LARGE.most
+    assert not exceeds(refutes(tight, significance=LARGE.level), LARGE.most, of=40)
 
 
 def test_a_label_report_with_two_labels() -> None:
     """False alarm at most 1e-6; with k = 2 the report's advantage is all that ε-LDP allows."""
     mechanism = LDPCPLabels(alpha=0.1, rounds=5, window_width=0.05, epsilon=1.0, k=2)
     check = label_report(mechanism, n_samples=1000)
-    assert refusals(check, repetitions=40, significance=LARGE.level) <= LARGE.most
+    assert not exceeds(refutes(check, significance=LARGE.level), LARGE.most, of=40)
 
 
 @pytest.mark.statistical(false_alarm=0)
@@ -100,7 +100,8 @@ def test_the_smallest_rate_is_refuted() -> None:
         return rng.random(size) < (tpr if value else fpr)
 
     check = game(sample, claim, n_samples=4000)
-    assert refusals(check, repetitions=80, significance=LEVEL) >= binom.ppf(ALARM, 80, 0.9)
+    fewest = binom.ppf(ALARM, 80, 0.9)
+    assert exceeds(refutes(check, significance=LEVEL), fewest - 1, of=80)
 
 
 def test_the_bits_reach_the_best_attack() -> None:
