@@ -63,7 +63,7 @@ class TwoCounts:
         """Return upper bounds, tight to 1e-15, of the region's probability at pairs of rates."""
         first, last = self.window(p_prime) - region.counts[0]
         total = np.empty(p.shape)
-        law, tails = BinomialLaw.at(region.counts, self.n_prime), _tails(region.critical, self.n)
+        law, tails = CountMass.at(region.counts, self.n_prime), _tails(region.critical, self.n)
         for i, (rate, rate_prime) in enumerate(zip(p, p_prime, strict=True)):
             window = slice(max(0, int(first[i])), int(last[i]) + 1)
             total[i] = law.mass(window, float(rate_prime)) @ tails(window, float(rate))
@@ -88,7 +88,7 @@ def _chord_dip(rates: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BinomialLaw:
+class CountMass:
     """The probabilities of some counts of ``trials``, at any rate.
 
     Parameters
@@ -102,7 +102,7 @@ class BinomialLaw:
     log_choices: FloatArray
 
     @classmethod
-    def at(cls, counts: FloatArray, trials: int) -> BinomialLaw:
+    def at(cls, counts: FloatArray, trials: int) -> CountMass:
         """Return the law at some counts in 0..trials."""
         ways = gammaln(trials + 1) - gammaln(counts + 1) - gammaln(trials - counts + 1)
         return cls(trials=trials, counts=counts, log_choices=ways)
@@ -123,7 +123,7 @@ def _tails(critical: FloatArray, trials: int) -> Callable[[slice, float], FloatA
     least, most = float(critical.min()), float(critical.max())
     if most - least > _CLOSE * len(critical):
         return lambda window, rate: _upper_tail(critical[window], trials, rate)
-    law = BinomialLaw.at(np.arange(least, min(most, trials) + 1), trials)
+    law = CountMass.at(np.arange(least, min(most, trials) + 1), trials)
     places = (critical - least).astype(np.int64)
 
     def within(window: slice, rate: float) -> FloatArray:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.frontends.cli import arguments
-from dpcp_audit.options import Group, dashed
+from dpcp_audit.frontends.cli import arguments, target_command
+from dpcp_audit.options import Group
 from dpcp_audit.target_checks import config_file
 from dpcp_audit.target_checks.check_spec import TABLE
 from dpcp_audit.target_checks.run_options import RUN_OPTIONS
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence
 
     from dpcp_audit.engine.run_settings import RunSettings
@@ -25,11 +25,9 @@ if TYPE_CHECKING:
 _DESCRIPTION = """\
 Audit code of your own: give it, what kind it is, and what it claims.
 
-  --kind quantile     f(scores, *, rng) -> float            a private quantile of scores
-  --kind randomizer   f(value, *, rng) -> int               a local randomizer over 0..K-1
-  --kind calibrator   f(probabilities, labels, *, rng) -> float
-                      a threshold on the score 1 - p_y; the set is {y : 1 - p_y <= threshold}
+{kinds}
 
+A calibrator's threshold is on the score 1 - p_y: the set is {{y : 1 - p_y <= threshold}}.
 Without TARGET and --command the checks of --config are run, or those of [tool.dpcp-audit]
 in the pyproject.toml of the working directory. --recipe checks code of other libraries.
 """
@@ -47,22 +45,16 @@ exit codes:
 
 def add_parser(commands: Commands) -> None:
     """Declare the command and its options."""
-    parser = commands.add_parser(
+    groups = target_command.add_parser(
+        commands,
         "check",
-        help="audit code of your own",
-        description=_DESCRIPTION,
-        usage="%(prog)s TARGET --kind KIND CLAIM... [OPTION]...   (--help lists them all)",
+        summary="audit code of your own",
+        description=_DESCRIPTION.format(kinds=target_command.kinds()),
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+        claims="CLAIM...",
+        execute=execute,
     )
-    groups = arguments.groups_of(parser)
-    arguments.add_options(groups, (*TABLE, *RUN_OPTIONS))
     _add_sources(groups[Group.TARGET])
-    arguments.add_run_options(groups[Group.RUN], budget=False)
-    arguments.add_report(groups[Group.RUN])
-    arguments.add_display(groups[Group.RUN])
-    parser.set_defaults(execute=execute)
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -119,9 +111,7 @@ def _announce(rows: Sequence[Row], settings: RunSettings) -> None:
 
 def _chosen(options: argparse.Namespace, config: Config) -> dict[str, Any]:
     """Return the run's settings: the option where given, else the file's, else the default."""
-    from dpcp_audit.options import read
-
-    given = read(RUN_OPTIONS, arguments.given(options, RUN_OPTIONS), dashed)
+    given = target_command.chosen(options, RUN_OPTIONS)
     chosen = {each.name: given.get(each.name, getattr(config, each.name)) for each in RUN_OPTIONS}
     return {name: value for name, value in chosen.items() if value is not None}
 
@@ -135,7 +125,7 @@ def _config(options: argparse.Namespace) -> Config:
             raise UsageError(f"--{next(iter(given))} needs a TARGET, or a --command")
         path = options.config or Path(config_file.PROJECT_FILE)
         if options.config is None and not path.exists():
-            raise UsageError("give a TARGET (package.module:function or file.py:function)")
+            raise UsageError(target_command.NO_TARGET)
         return config_file.load(path)
     if options.config is not None:
         raise UsageError("--config goes without TARGET and --command")

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.frontends.cli import arguments
-from dpcp_audit.options import Group
-from dpcp_audit.target_checks.check_spec import TABLE
+from dpcp_audit.frontends.cli import target_command
 from dpcp_audit.target_checks.estimate_rows import ESTIMATE_OPTIONS
 from dpcp_audit.target_checks.run_options import RUN_OPTIONS
 
 if TYPE_CHECKING:
-    from typing import TextIO
+    import argparse
 
     from dpcp_audit.frontends.cli.arguments import Commands
 
@@ -38,21 +35,16 @@ exit codes:
 
 def add_parser(commands: Commands) -> None:
     """Declare the command and its options."""
-    parser = commands.add_parser(
+    target_command.add_parser(
+        commands,
         "estimate",
-        help="estimate the privacy loss with two-sided intervals",
+        summary="estimate the privacy loss with two-sided intervals",
         description=_DESCRIPTION,
-        usage="%(prog)s TARGET --kind KIND [CLAIM]... [OPTION]...   (--help lists them all)",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+        claims="[CLAIM]...",
+        options=ESTIMATE_OPTIONS,
+        execute=execute,
     )
-    groups = arguments.groups_of(parser)
-    arguments.add_options(groups, (*TABLE, *RUN_OPTIONS, *ESTIMATE_OPTIONS))
-    arguments.add_run_options(groups[Group.RUN], budget=False)
-    arguments.add_report(groups[Group.RUN])
-    arguments.add_display(groups[Group.RUN])
-    parser.set_defaults(execute=execute)
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -64,44 +56,17 @@ def execute(options: argparse.Namespace) -> int:
     from dpcp_audit.target_checks import estimate_rows
 
     writers = parse_reports(options.report)
-    config = _config(options)
+    config = target_command.config_of(options, "estimates", programs=True, claimed=False)
     estimate_rows.rows_of_estimates(config.checks)
     defaults: dict[str, Any] = {"false_alarm": estimate_rows.FALSE_ALARM}
     settings = RunSettings(
         suite="estimates",
         targets=plan([estimate_rows.without_coverage(spec) for spec in config.checks]),
-        options=_given(options, ESTIMATE_OPTIONS),
-        **defaults | _given(options, RUN_OPTIONS),
+        options=target_command.chosen(options, ESTIMATE_OPTIONS),
+        **defaults | target_command.chosen(options, RUN_OPTIONS),
     )
     options.time_limit = max(map(time_limit, settings.targets))
     rows = estimate_rows.rows_of_estimates(settings.targets, **settings.options)
     results = watch(rows, settings, options)
-    publish(results, writers, options, show=_show)
+    publish(results, writers, options, show=target_command.show_tables)
     return exit_code(results)
-
-
-def _config(options: argparse.Namespace) -> Any:
-    from dpcp_audit.errors import UsageError
-    from dpcp_audit.target_checks import config_file
-
-    given = arguments.given(options, TABLE)
-    if options.resume is not None:
-        raise UsageError("--resume is not for estimates: run them again")
-    if "target" not in given and "command" not in given:
-        raise UsageError("give a TARGET (package.module:function or file.py:function)")
-    return config_file.of_options(given, claimed=False)
-
-
-def _given(options: argparse.Namespace, table: Any) -> dict[str, Any]:
-    from dpcp_audit.options import dashed, read
-
-    return read(table, arguments.given(options, table), dashed)
-
-
-def _show(document: dict[str, Any], *, stream: TextIO, **others: Any) -> None:
-    """Print the tables of losses, and then the findings."""
-    from dpcp_audit.reports.terminal import print_summary
-    from dpcp_audit.reports.terminal_tables import print_tables
-
-    print_tables(document, stream=stream)
-    print_summary(document, stream=stream, **others)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from dpcp_audit.frontends.cli import arguments
+from dpcp_audit.frontends.cli import target_command
 from dpcp_audit.options import Group
-from dpcp_audit.target_checks.check_spec import TABLE
 from dpcp_audit.target_checks.run_options import RUN_OPTIONS
 
 if TYPE_CHECKING:
-    from typing import TextIO
+    import argparse
 
     from dpcp_audit.frontends.cli.arguments import Commands
 
@@ -40,27 +38,21 @@ exit codes:
 
 def add_parser(commands: Commands) -> None:
     """Declare the command and its options."""
-    parser = commands.add_parser(
+    groups = target_command.add_parser(
+        commands,
         "trace",
-        help="find the line that spends the privacy loss",
+        summary="find the line that spends the privacy loss",
         description=_DESCRIPTION,
-        usage="%(prog)s TARGET --kind KIND CLAIM... [OPTION]...   (--help lists them all)",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+        claims="CLAIM...",
+        execute=execute,
     )
-    groups = arguments.groups_of(parser)
-    arguments.add_options(groups, (*TABLE, *RUN_OPTIONS))
     groups[Group.RUN].add_argument(
         "--scope",
         choices=("release", "transcript"),
         default="release",
         help="of what the claims speak (default: %(default)s)",
     )
-    arguments.add_run_options(groups[Group.RUN], budget=False)
-    arguments.add_report(groups[Group.RUN])
-    arguments.add_display(groups[Group.RUN])
-    parser.set_defaults(execute=execute)
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -72,42 +64,15 @@ def execute(options: argparse.Namespace) -> int:
     from dpcp_audit.target_checks.trace_rows import rows_of_traces, without_coverage
 
     writers = parse_reports(options.report)
-    config = _config(options)
+    config = target_command.config_of(options, "traces")
     rows_of_traces(config.checks, options.scope)
     settings = RunSettings(
         suite="traces",
         targets=plan([without_coverage(spec) for spec in config.checks]),
         options={"scope": options.scope},
-        **_chosen(options),
+        **target_command.chosen(options, RUN_OPTIONS),
     )
     options.time_limit = max(map(time_limit, settings.targets))
     results = watch(rows_of_traces(settings.targets, options.scope), settings, options)
-    publish(results, writers, options, show=_show)
+    publish(results, writers, options, show=target_command.show_tables)
     return exit_code(results)
-
-
-def _config(options: argparse.Namespace) -> Any:
-    from dpcp_audit.errors import UsageError
-    from dpcp_audit.target_checks import config_file
-
-    given = arguments.given(options, TABLE)
-    if options.resume is not None:
-        raise UsageError("--resume is not for traces: run them again")
-    if "target" not in given:
-        raise UsageError("give a TARGET (package.module:function or file.py:function)")
-    return config_file.of_options(given)
-
-
-def _chosen(options: argparse.Namespace) -> dict[str, Any]:
-    from dpcp_audit.options import dashed, read
-
-    return read(RUN_OPTIONS, arguments.given(options, RUN_OPTIONS), dashed)
-
-
-def _show(document: dict[str, Any], *, stream: TextIO, **others: Any) -> None:
-    """Print the findings, and then the tables of lines."""
-    from dpcp_audit.reports.terminal import print_summary
-    from dpcp_audit.reports.terminal_tables import print_tables
-
-    print_tables(document, stream=stream)
-    print_summary(document, stream=stream, **others)
