@@ -9,6 +9,7 @@ import numpy as np
 from level_case import LevelCase
 from release_cases import Laplace, Response
 from scipy.stats import laplace, norm
+from training_cases import Answers, models_attacked
 
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy
 from dpcp_audit.audits.estimates.loss_bracket import SIGNIFICANCE
@@ -135,7 +136,7 @@ def estimate_cases() -> Iterator[LevelCase]:
 
 
 def _beside_verdicts() -> dict[str, Check]:
-    """Return audits of binary randomised response, whose partition has its two outputs."""
+    """Return audits of binary randomised response, of which two outputs show the whole loss."""
     pair = Neighbours(relation=Relation.SUBSTITUTION, value=1, neighbour=0)
     sample = Response(1.0)
 
@@ -158,6 +159,7 @@ def _beside_verdicts() -> dict[str, Check]:
             n_outputs=2,
             n_samples=_DRAWS,
         ),
+        "membership in models": models_attacked(Answers(1.0), PureDP(1.0)),
     }
 
 

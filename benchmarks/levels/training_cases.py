@@ -254,18 +254,20 @@ def training_cases() -> Iterator[LevelCase]:
 
 
 def _models(claim: str, guarantee: PrivacyGuarantee, tight: Answers, twice: Answers) -> LevelCase:
-    checks = [
-        ModelMembership(
-            models=models,
-            attack=LossThreshold(),
-            view=View.PROBABILITIES,
-            guarantee=guarantee,
-            n_models=200,
-        )
-        for models in (tight, twice)
-    ]
+    checks = [models_attacked(models, guarantee) for models in (tight, twice)]
     return LevelCase(
         auditor="membership in models",
         claim=claim,
         trial=CheckTrial(tight=checks[0], twice=checks[1]),
+    )
+
+
+def models_attacked(models: Answers, guarantee: PrivacyGuarantee) -> ModelMembership:
+    """Return the audit of such models by their losses."""
+    return ModelMembership(
+        models=models,
+        attack=LossThreshold(),
+        view=View.PROBABILITIES,
+        guarantee=guarantee,
+        n_models=200,
     )

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcp_audit.audits.composition import compose
+from dpcp_audit.audits.estimates.attack_loss import from_below
 from dpcp_audit.audits.exact import Measurement, measure
 from dpcp_audit.decisions import decide, refutes
 from dpcp_audit.evidence import of_loss
@@ -147,7 +148,12 @@ def mean_outcome(
         at={"alpha": guarantee.alpha} if isinstance(guarantee, RenyiDP) else {},
     )
     return Outcome(
-        verdict=decide(evidence), evidence=evidence, witness=witness, note=_MEAN, tables=tables
+        verdict=decide(evidence),
+        evidence=evidence,
+        witness=witness,
+        note=_MEAN,
+        tables=tables,
+        estimates=(from_below(evidence, why="a mean over paths bounds no other one"),),
     )
 
 

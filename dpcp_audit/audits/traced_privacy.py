@@ -18,6 +18,7 @@ import numpy as np
 
 from dpcp_audit import _validate
 from dpcp_audit.audits.composed_claims import composed_outcome
+from dpcp_audit.audits.estimates.attack_loss import from_below
 from dpcp_audit.audits.exact import measure
 from dpcp_audit.audits.loss_bounds import event_loss
 from dpcp_audit.audits.search.pair_space import input_as_data
@@ -46,6 +47,8 @@ _STEPS = 7
 _MISSED = 0.05
 
 
+_RARER = "paths that are rarer than those drawn may lose more"
+_UNSHOWN = "it is not known what the release shows of what the noise reveals"
 _UNAMPLIFIED = (
     "Coins and choices, such as which rows are drawn, count as revealed: the loss is that without "
     "amplification, from above."
@@ -179,6 +182,7 @@ def _unknown(guarantee: PrivacyGuarantee, trace: PairTrace, witness: PlainData) 
         witness=witness,
         note=f"The noise cannot be followed: {trace.unfollowed[0]}.",
         tables=trace_tables(trace),
+        estimates=(from_below(nothing, why="the noise cannot be followed"),),
     )
 
 
@@ -231,15 +235,17 @@ def _of_paths(
         evidence, power = _profile(guarantee, trace, significance)
     refuted = refutes(evidence)
     shown = trace.released or (scope is Scope.TRANSCRIPT and trace.additive and not trace.values)
+    shows = evidence if shown else _held(evidence)
     departed = not refuted and any(sample.departed.any() for sample in trace.samples)
     unsaid = (refuted and not shown) or departed
     return Outcome(
         verdict=decide(_held(evidence)) if unsaid else decide(evidence, power=power),
-        evidence=evidence if shown else _held(evidence),
+        evidence=shows,
         power=None if refuted else power,
         witness=witness,
         note=_note(trace, refuted=refuted, shown=shown),
         tables=trace_tables(trace),
+        estimates=(from_below(shows, why=_RARER if shown else _UNSHOWN),),
     )
 
 

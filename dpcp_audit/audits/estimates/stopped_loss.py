@@ -15,19 +15,18 @@ error each, and the stages share theirs.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from dpcp_audit.audits.estimates.attack_loss import from_below
 from dpcp_audit.audits.estimates.loss_bracket import SIGNIFICANCE, claimed_loss
-from dpcp_audit.results import Estimate
 
 if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray
     from dpcp_audit.audits.search.pair_race import Bank
     from dpcp_audit.audits.search.pair_space import Candidate
     from dpcp_audit.guarantees import PrivacyGuarantee
-    from dpcp_audit.results import Evidence
+    from dpcp_audit.results import Estimate, Evidence
 
 KINDS = 2
 _LEAST, _AGAIN = 600, 2
@@ -35,7 +34,7 @@ _LEAST, _AGAIN = 600, 2
 _FEWEST = 100
 _TAUGHT = 4
 """A quarter of a stage's outputs choose the partition that its others are counted in."""
-_NO_UPPER_END = "from below alone: no outputs are left for an upper end"
+_NO_UPPER_END = "no outputs are left for an upper end"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +78,7 @@ class StoppedLoss:
         """
         size = min(draws - bank.spent, max(_LEAST, bank.spent // _AGAIN)) // 2
         if size < _FEWEST:
-            return (_from_below(evidence),)
+            return (from_below(evidence, why=_NO_UPPER_END),)
         pilot = bank.pilot(candidate)
         first, second = (bank.fresh(value, size) for value in candidate.inputs)
         return self._two_sided(pilot, (first, second), SIGNIFICANCE / KINDS)
@@ -94,15 +93,3 @@ class StoppedLoss:
             self.guarantee, pilot, counted, bounds=self.bounds, significance=significance
         )
         return tuple(replace(each, confidence=1 - SIGNIFICANCE) for each in found)
-
-
-def _from_below(evidence: Evidence) -> Estimate:
-    return Estimate(
-        quantity=evidence.quantity,
-        value=evidence.value,
-        lower=evidence.lower,
-        upper=math.inf,
-        confidence=evidence.confidence,
-        at=evidence.at,
-        detail=_NO_UPPER_END,
-    )

@@ -18,6 +18,7 @@ from scipy.special import expit
 from dpcp_audit import _validate
 from dpcp_audit.audits import event_power
 from dpcp_audit.audits.certificates import Hits, certify, prefers_complement
+from dpcp_audit.audits.estimates.attack_loss import Rate
 from dpcp_audit.audits.estimates.loss_bracket import claimed_loss
 from dpcp_audit.audits.membership.score_attacks import Attack, CellLikelihood, membership_pvalues
 from dpcp_audit.decisions import conclude
@@ -45,17 +46,6 @@ _LARGEST, _TELLING = "largest advantage", "most telling"
 _TESTS = 2
 _DESCRIBED = 0.05
 _OF_ATTACK = "of the attack"
-
-
-class Rate(NamedTuple):
-    """A rate of fresh games, with its Clopper–Pearson interval."""
-
-    value: float
-    lower: float
-    upper: float
-
-    def __str__(self) -> str:
-        return f"{self.value:.4g} [{self.lower:.4g}, {self.upper:.4g}]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

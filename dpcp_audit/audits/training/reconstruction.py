@@ -19,12 +19,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcp_audit import _validate
+from dpcp_audit.audits.estimates.attack_loss import Rate, attack_loss
+from dpcp_audit.audits.estimates.loss_bracket import SIGNIFICANCE
 from dpcp_audit.audits.event_power import power_of_twice
 from dpcp_audit.decisions import conclude
 from dpcp_audit.evidence import of_rate
 from dpcp_audit.figures import Figure, FigureKind, Series
 from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import Count, Evidence, Outcome, PlainData, Power
+from dpcp_audit.results import Count, Estimate, Evidence, Outcome, PlainData, Power
 from dpcp_audit.stats import rate_power
 from dpcp_audit.stats.intervals import clopper_pearson
 
@@ -117,6 +119,7 @@ class Reconstruction:
             witness=self._witness() | {"seed": context.seed},
             note=_note(successes),
             figures=(success_figure(self.guarantee, successes),),
+            estimates=(shown_loss(self.guarantee, successes),),
         )
 
     def successes(self, context: Context) -> tuple[Success, ...]:
@@ -196,6 +199,22 @@ def _note(successes: tuple[Success, ...]) -> str:
         f"Success by prior: {'; '.join(map(str, successes))}. The closest is at "
         f"{closest.rate / closest.allowed:.3g} of the bound."
     )
+
+
+def shown_loss(guarantee: PrivacyGuarantee, successes: tuple[Success, ...]) -> Estimate:
+    """Return the loss in a claim's unit: the largest lower end, of the priors' at 95 % together."""
+    error = SIGNIFICANCE / len(successes)
+    found = [
+        attack_loss(
+            guarantee,
+            Rate(one.rate, *clopper_pearson(one.hits, one.trainings, significance=error)),
+            Rate(one.baseline, one.baseline, one.baseline),
+            confidence=1 - SIGNIFICANCE,
+            detail=f"of the reconstruction out of {one.prior}, against a guess",
+        )
+        for one in successes
+    ]
+    return max(found, key=lambda each: each.lower)
 
 
 def success_figure(guarantee: PrivacyGuarantee, successes: tuple[Success, ...]) -> Figure:

@@ -12,6 +12,7 @@ import numpy as np
 
 from dpcp_audit import _validate
 from dpcp_audit.assumptions import Assumption
+from dpcp_audit.audits.estimates.attack_loss import from_below
 from dpcp_audit.audits.training.canaries.canary_power import CanaryPlan
 from dpcp_audit.audits.training.canaries.guess_counts import (
     MOST_GUESSES,
@@ -43,7 +44,7 @@ from dpcp_audit.figures import Figure, FigureKind, Series
 from dpcp_audit.neighbours import Relation
 from dpcp_audit.outcome_tables import Table, TableColumn
 from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import Evidence, Outcome, PlainData, Power
+from dpcp_audit.results import Estimate, Evidence, Outcome, PlainData, Power
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,6 +57,7 @@ _FEWEST_BETS = 500
 _PILOT = 5
 _USUAL = 0.05
 _POINTS = 6
+_NO_UPPER_END = "canaries of one run may depend on each other, and better attacks may show more"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,6 +177,7 @@ class CanaryAudit:
             note=self._note(context, groups, strict, usual, bounds[Assumption.TRADE_OFF]),
             figures=(self._figure(context, results, accounted),),
             tables=(_bounds_table(bounds, self.delta, accounted),),
+            estimates=(from_below(_certified(usual, self.delta), why=_NO_UPPER_END),),
         )
 
     def smallest_violation(self, context: Context) -> Power:
@@ -388,6 +391,18 @@ def _bounds_table(bounds: dict[Assumption, float], delta: float, accounted: floa
         notes=[
             "A bound that assumes something is none where that is false, and refutes nothing here."
         ],
+    )
+
+
+def _certified(bound: float, delta: float) -> Estimate:
+    """Return ε(δ) as it is certified at 95 %, whatever the mechanism."""
+    return Estimate(
+        quantity=Quantity.EPSILON,
+        value=bound,
+        lower=bound,
+        upper=math.inf,
+        confidence=1 - _USUAL,
+        at={"delta": delta},
     )
 
 

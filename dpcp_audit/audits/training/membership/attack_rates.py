@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcp_audit import _validate
-from dpcp_audit.audits.membership.release_membership import Rate
+from dpcp_audit.audits.estimates.attack_loss import Rate
 from dpcp_audit.quantities import Quantity
 from dpcp_audit.results import Power
 from dpcp_audit.stats.bounded_mean import MeanBets

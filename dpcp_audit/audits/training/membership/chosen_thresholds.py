@@ -7,17 +7,22 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from dpcp_audit.audits.training.membership.attack_rates import RateLine
+from dpcp_audit.audits.estimates.attack_loss import attack_loss
+from dpcp_audit.audits.estimates.loss_bracket import SIGNIFICANCE
+from dpcp_audit.audits.loss_bounds import event_loss
+from dpcp_audit.audits.training.membership.attack_rates import RateLine, rate, shares
 
 if TYPE_CHECKING:
     from dpcp_audit._types import BoolArray, FloatArray
     from dpcp_audit.guarantees import PrivacyGuarantee
-    from dpcp_audit.results import Power
+    from dpcp_audit.results import Estimate, Power
 
 _LEVELS = expit(np.linspace(-7.0, 7.0, 57))
 _EPSILONS = (0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
 _LOW_RATES = (1e-2, 1e-3)
 LARGEST = "At the largest advantage"
+_ERRORS = 2.0
+"""Standard errors that a threshold's rates have to part by, in the pilots."""
 
 
 class AttackScores(NamedTuple):
@@ -77,6 +82,40 @@ def thresholds(pilot: AttackScores) -> dict[str, float]:
         for level in _LOW_RATES
     }
     return {LARGEST: float(levels[np.argmax(tpr - fpr)])} | near
+
+
+def shown_loss(guarantee: PrivacyGuarantee, pilot: AttackScores, fresh: AttackScores) -> Estimate:
+    """Return the loss in a claim's unit that the attack shows, by its mean rates over the targets.
+
+    A guarantee's power curve is concave: the mean rates lie below it, where those of every target
+    do. The pilots choose the threshold, by what they certify themselves, roughly.
+    """
+    said = fresh.scores >= _largest_loss(guarantee, pilot)
+    hits, alarms = (
+        rate(said, chosen, significance=SIGNIFICANCE / 2) for chosen in (fresh.coins, ~fresh.coins)
+    )
+    return attack_loss(
+        guarantee,
+        hits,
+        alarms,
+        confidence=1 - SIGNIFICANCE,
+        detail="of the attack at one threshold, mean over the targets",
+    )
+
+
+def _largest_loss(guarantee: PrivacyGuarantee, pilot: AttackScores) -> float:
+    """Return the threshold whose rates in the pilots show most; else that of the advantage."""
+    loss = event_loss(guarantee)
+
+    def least(threshold: float) -> float:
+        said = pilot.scores >= threshold
+        hits, alarms = shares(said, pilot.coins), shares(said, ~pilot.coins)
+        room = _ERRORS / np.sqrt(len(hits))
+        p_low, q_high = hits.mean() - room * hits.std(), alarms.mean() + room * alarms.std()
+        return loss.lower_bound(float(np.clip(p_low, 0, 1)), float(np.clip(q_high, 0, 1)))
+
+    levels: list[float] = [thresholds(pilot)[LARGEST], *candidates(pilot).tolist()]
+    return max(levels, key=least)
 
 
 def _most_telling(lines: list[RateLine], pilot: AttackScores) -> ChosenThreshold:

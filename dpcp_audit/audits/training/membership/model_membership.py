@@ -26,6 +26,7 @@ from dpcp_audit.audits.training.membership.chosen_thresholds import (
     draws_needed,
     hold,
     shares_from,
+    shown_loss,
     thresholds,
 )
 from dpcp_audit.audits.training.membership.views import View
@@ -71,6 +72,8 @@ class ModelMembership:
     It is measured on a quarter as many models without noise, at least 64: each half has the
     attack fitted on the other. Where the models do not know how they are without noise, it is the
     smallest advantage that is refuted, which has to be that of twice the claimed loss.
+
+    Beside the verdict stands the loss that the attack shows, in the claim's unit, with two sides.
 
     Parameters
     ----------
@@ -144,6 +147,7 @@ class ModelMembership:
             },
             note=self._note(result, advantage, fresh),
             figures=(replace(roc_figure(self.guarantee, result, None), description=_FIGURE),),
+            estimates=(shown_loss(self.guarantee, pilot, fresh),),
         )
 
     def play(self, context: Context) -> tuple[AttackScores, AttackScores]:
