@@ -9,34 +9,27 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.audits.exact import worst_measurement
 from dpcp_audit.audits.line_spending import line_sentence
 from dpcp_audit.audits.search.pair_space import input_from_data
 from dpcp_audit.audits.trace_tables import leaking_line
 from dpcp_audit.audits.traced_privacy import Scope, TracedPrivacy
-from dpcp_audit.decisions import decide
-from dpcp_audit.guarantees import GaussianDP, PureDP
+from dpcp_audit.guarantees import PureDP
 from dpcp_audit.neighbours import Neighbours, Relation
-from dpcp_audit.proofs import Premise, Proof, ProofMethod
-from dpcp_audit.results import SourceLocation, Verdict
+from dpcp_audit.results import SourceLocation
+from dpcp_audit.target_checks.every_pair import EveryPair
 from dpcp_audit.target_checks.traced_calls import traced_target
 from dpcp_audit.target_checks.trial_inputs import pair_space
-from dpcp_audit.targets import Kind, TargetError, TargetRaisedError
+from dpcp_audit.targets import TargetError, TargetRaisedError
 from dpcp_audit.targets.degenerate import Randomness
 from dpcp_audit.tracing.pair_traces import Remark, trace_target
-from dpcp_audit.tracing.path_losses import require_replay
 from dpcp_audit.tracing.path_runs import SampledRun
-from dpcp_audit.tracing.path_tree import pair_of, release_law
 from dpcp_audit.tracing.trace_errors import TraceEnd, UnfollowableError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from dpcp_audit.checks import Context
     from dpcp_audit.guarantees import PrivacyGuarantee
     from dpcp_audit.results import Outcome, PlainData
@@ -45,8 +38,6 @@ if TYPE_CHECKING:
     from dpcp_audit.tracing.pair_traces import PairTrace
     from dpcp_audit.tracing.target_calls import TracedTarget
 
-_ALL_PATHS, _ALL_PAIRS = 10_000, 2_000
-"""Paths over all values, and pairs of values, up to which a randomizer is enumerated whole."""
 _OBSERVATIONS = 40_000
 """Draws and observations of all runs together."""
 _FEWEST_RUNS, _MOST_RUNS, _SHARE_OF_CALLS = 400, 2000, 5
@@ -167,17 +158,19 @@ class TraceSearch:
         """Return the outcome on the pair that loses most of those that are tried."""
         try:
             effort = self._allowed()
-            law = self._worst_of_all()
+            every = EveryPair.of(self.spec, self.guarantee, self.traced)
+            if every is not None:
+                return self._judged(every.worst, context, effort, every)
             pairs = self._pairs(effort.pairs)
-            pair = law or max(pairs, key=partial(self._badness, context, effort))
-            return self._judged(pair, context, effort, every=law is not None)
+            pair = max(pairs, key=partial(self._badness, context, effort))
+            return self._judged(pair, context, effort)
         except (TraceEnd, Exception) as end:  # noqa: BLE001  (a target may raise anything)
             return TraceResult(reason=_reason(end, self.traced))
 
     def on(self, pair: Neighbours[Any], context: Context) -> TraceResult:
         """Return the outcome on one pair."""
         try:
-            return self._judged(pair, context, self._allowed(), every=False)
+            return self._judged(pair, context, self._allowed())
         except (TraceEnd, Exception) as end:  # noqa: BLE001  (a target may raise anything)
             return TraceResult(reason=_reason(end, self.traced))
 
@@ -208,7 +201,11 @@ class TraceSearch:
         return self._audit(pair, witness["draws"]).judge(trace, context)
 
     def _judged(
-        self, pair: Neighbours[Any], context: Context, effort: TraceEffort, *, every: bool
+        self,
+        pair: Neighbours[Any],
+        context: Context,
+        effort: TraceEffort,
+        every: EveryPair | None = None,
     ) -> TraceResult:
         seed = int(context.rng().integers(_SEED))
         trace = self._trace(pair, seed, effort, effort.paths)
@@ -226,10 +223,11 @@ class TraceSearch:
             location=leaking_line(trace),
             note=f"{spent} {found.note}".strip(),
         )
-        every = every and not trace.missed
-        if every and self.randomness is Randomness.GENERATOR:
-            found = _of_every_pair(found, self.guarantee)
-        return TraceResult(outcome=found, trace=trace, pair=pair, every=every)
+        if every is None or trace.missed:
+            return TraceResult(outcome=found, trace=trace, pair=pair)
+        if self.randomness is Randomness.GENERATOR:
+            found = every.proved(found, self.guarantee)
+        return TraceResult(outcome=found, trace=trace, pair=pair, every=True)
 
     def _trace(
         self, pair: Neighbours[Any], seed: int, effort: TraceEffort, paths: int
@@ -288,30 +286,6 @@ class TraceSearch:
         )
         return trace.followed, _seen_loss(self.guarantee, trace)
 
-    def _worst_of_all(self) -> Neighbours[Any] | None:
-        """Return the worst of all pairs of values, by their whole laws; None where not finite."""
-        domain = None if self.spec.pair is not None else self.spec.target.domain
-        if self.spec.target.kind is not Kind.RANDOMIZER or domain is None:
-            return None
-        pairs = list(combinations(range(domain), 2))
-        if len(pairs) > _ALL_PAIRS or isinstance(self.guarantee, GaussianDP):
-            return None
-        try:
-            for value in range(domain):
-                require_replay(self.traced, value, value)
-            laws = [release_law(self.traced, v, most=_ALL_PATHS // domain) for v in range(domain)]
-            measured = [_measured(self.guarantee, laws[a], laws[b]) for a, b in pairs]
-        except TraceEnd:
-            return None
-        a, b = pairs[measured.index(max(measured))]
-        return Neighbours(relation=Relation.SUBSTITUTION, value=a, neighbour=b)
-
-
-def _measured(
-    guarantee: PrivacyGuarantee, law: Mapping[Any, float], other: Mapping[Any, float]
-) -> float:
-    return worst_measurement(guarantee, [pair_of(law, other)])[0].value
-
 
 def _seen_loss(guarantee: PrivacyGuarantee, trace: PairTrace) -> float:
     if not trace.forward.size:
@@ -332,33 +306,6 @@ def _path(trace: PairTrace) -> PlainData:
         "path_of": ("value", "neighbour")[way],
         "path_loss": float(np.max(losses)),
     }
-
-
-def _of_every_pair(found: Outcome, guarantee: PrivacyGuarantee) -> Outcome:
-    """Return the outcome of the worst of all pairs: what lies within the claim is proved."""
-    evidence = found.evidence
-    claimed = evidence.claimed
-    assert claimed is not None  # noqa: S101  (for the type checker)
-    premise = Premise(
-        says=f"the loss on the worst pair, enumerated, is within {guarantee}",
-        left=(evidence.lower, evidence.upper),
-        right=(claimed, claimed),
-        holds=evidence.upper <= claimed,
-    )
-    proof = Proof(
-        method=ProofMethod.ENUMERATION,
-        argument="Every path of the code was run on every value, for ideal draws.",
-        premises=(premise,),
-    )
-    verdict = decide(evidence, power=found.power, proof=proof)
-    power = None if found.power is None else replace(found.power, detail="on every pair of values")
-    return replace(
-        found,
-        verdict=verdict,
-        power=power,
-        proof=proof if verdict is Verdict.PROVED else None,
-        note=f"{found.note} Of all pairs of values this one is the worst.",
-    )
 
 
 def _reason(end: BaseException, target: TracedTarget) -> str:

@@ -66,4 +66,5 @@ def traced_target(target: Target) -> TracedTarget:
         home=home,
         reach=Reach.of(caller.function),
         code=code,
+        written=(caller.function, tuple(caller.options.values())),
     )

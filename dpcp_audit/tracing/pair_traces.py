@@ -17,9 +17,10 @@ from dpcp_audit.results import SourceLocation
 from dpcp_audit.tracing.composed_noise import composed_noise
 from dpcp_audit.tracing.line_losses import LineLoss, line_losses
 from dpcp_audit.tracing.loss_samples import LossSample
+from dpcp_audit.tracing.output_laws import pair_of, rounded_output, without_rounding
 from dpcp_audit.tracing.path_losses import Divergence, path_loss, require_replay
 from dpcp_audit.tracing.path_runs import SampledRun
-from dpcp_audit.tracing.path_tree import pair_of, release_law, rounded_output
+from dpcp_audit.tracing.path_tree import release_law
 from dpcp_audit.tracing.symbolic_runs import ProductLaw, product_pair
 from dpcp_audit.tracing.target_calls import TracedTarget
 from dpcp_audit.tracing.trace_errors import (
@@ -69,7 +70,7 @@ class PairTrace:
     exact : FinitePair or None
         The whole laws of the output, where its randomness is finite and small.
     missed : float
-        The probability of the paths that these laws leave out, of either input.
+        The probability that these laws leave out, of either input.
     lines : tuple of LineLoss
         The lines that spend, the largest first.
     leaks : tuple of Remark
@@ -184,6 +185,7 @@ def trace_target(
         _require_support(target, laws, paths)
     except UnfollowableError as end:
         return _unfollowed(end)
+    exact, aside = (None, 0.0) if exact is None else without_rounding(exact)
     everything = [path for direction in paths for path in direction]
     leaks, unfollowed = _remarks(everything)
     return PairTrace(
@@ -199,7 +201,7 @@ def trace_target(
         and all(draw.additive for path in everything for draw in path.draws),
         composed=composed_noise(paths, seeds),
         drawn=any(_is_drawn(path) for path in everything),
-        missed=max((getattr(law, "missed", 0.0) for law in laws), default=0.0),
+        missed=max((getattr(law, "missed", 0.0) for law in laws), default=0.0) + aside,
     )
 
 

@@ -16,11 +16,10 @@ import numpy as np
 from scipy.special import logsumexp
 
 from dpcp_audit import _validate
-from dpcp_audit.mechanisms.laws import FiniteLaw, FinitePair
 from dpcp_audit.tracing.fork_ways import Ways, ways_of_bit, ways_of_value
 from dpcp_audit.tracing.joined_draws import LOST
 from dpcp_audit.tracing.observations import Seen
-from dpcp_audit.tracing.output_atoms import same_atoms
+from dpcp_audit.tracing.output_laws import OutputLaw, pair_of
 from dpcp_audit.tracing.path_likelihood import log_likelihoods
 from dpcp_audit.tracing.path_losses import require_replay
 from dpcp_audit.tracing.path_runs import PathRun
@@ -36,6 +35,7 @@ from dpcp_audit.tracing.trace_errors import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from dpcp_audit.mechanisms.laws import FinitePair
     from dpcp_audit.tracing.draws import Ordering
     from dpcp_audit.tracing.observations import Observation
     from dpcp_audit.tracing.output_atoms import Atom
@@ -44,8 +44,6 @@ if TYPE_CHECKING:
 
 MOST_PATHS = 20_000
 """Paths of one input that are run before the tree counts as not finite."""
-ROUNDED = 1e-8
-"""Relative difference of two outputs that may be one, after rounding to 10 digits."""
 _PROBES = 16
 _HOPELESS = 1
 """Times as many paths as may be run: an estimate of the tree's size that ends the enumeration."""
@@ -62,8 +60,6 @@ _DEEP, _ENDLESS = 64, -100.0
 """Forks, and the log-probability, of a path that seems to go on without an end."""
 _MISSED = 1e-12
 """The largest probability of what is left out."""
-_CHANGED = 1e-10
-"""The largest relative change of a probability by what is left out."""
 _ADDED_UP = 1e-7
 """Numerical error of the sum of a fork's probabilities, beyond which they are not believed."""
 _NOTHING_LEFT = 1e-14
@@ -72,20 +68,6 @@ _NOTHING_LEFT = 1e-14
 
 class PrunedPathError(TraceEnd):
     """The path has become less likely than what is left out."""
-
-
-class OutputLaw(dict[Any, float]):
-    """The log-probabilities of outputs.
-
-    Attributes
-    ----------
-    missed : float
-        The probability of the paths that were left out: those of a loop without an end, and
-        those after a fork that is as unlikely as rounding.
-    """
-
-    missed: float = 0.0
-    pruned: bool = False
 
 
 class TreeRun(PathRun):
@@ -283,23 +265,15 @@ def _law(target: TracedTarget, x: Any, most: int, least: float) -> OutputLaw:
         except PrunedPathError:
             missed, pruned = missed + math.exp(path.log_mass), True
         else:
-            found[rounded_output(output)].append(path.log_mass)
+            found[output].append(path.log_mass)
         missed += path.dropped
         start = len(prefix)
         for depth in range(start, len(path.forks)):
             stem = (*prefix, *(0,) * (depth - start))
             waiting += [(*stem, way) for way in range(1, path.forks[depth])]
-    law = OutputLaw({output: float(logsumexp(masses)) for output, masses in found.items()})
+    law = OutputLaw.of(found)
     law.missed, law.pruned = missed, pruned
     return law
-
-
-def rounded_output(output: tuple[Atom, ...]) -> tuple[Atom, ...]:
-    """Return an output with its floats to 10 digits: what noise settles is known up to rounding."""
-    return tuple(
-        float(f"{each:.9e}") if isinstance(each, float) and math.isfinite(each) else each
-        for each in output
-    )
 
 
 def _estimated_paths(target: TracedTarget, x: Any, most: int, known: KnownWays) -> float:
@@ -366,34 +340,3 @@ def enumerated(
     for each in (x, neighbour):
         require_replay(target, each, 0)
     return pair_of(*(release_law(target, each, most=most) for each in (x, neighbour)))
-
-
-def pair_of(law: Mapping[Any, float], neighbour: Mapping[Any, float]) -> FinitePair:
-    """Return two laws over the outputs of both; what differs by rounding is one output.
-
-    Raises
-    ------
-    NotFiniteError
-        If what the laws leave out could change the ratio of a probability.
-    """
-    laws = law, neighbour
-    alone = [output for output in law if output not in neighbour]
-    neighbour = {_matched(output, law, alone): mass for output, mass in neighbour.items()}
-    outputs = [*law, *(each for each in neighbour if each not in law)]
-    missed = max(getattr(each, "missed", 0.0) for each in laws)
-    least = min(each.get(output, LOST) for output in outputs for each in (law, neighbour))
-    if missed > 0 and not least >= math.log(missed / _CHANGED):
-        raise NotFiniteError("an output is as unlikely as what is left out of a loop", ("", 0))
-    ones = np.zeros(len(outputs))
-    first, second = (
-        FiniteLaw(np.array([each.get(output, LOST) for output in outputs]), ones)
-        for each in (law, neighbour)
-    )
-    return FinitePair(first, second)
-
-
-def _matched(output: Any, law: Mapping[Any, float], alone: Sequence[Any]) -> Any:
-    """Return an output as the other law has it, if it has it but for rounding."""
-    if output in law:
-        return output
-    return next((other for other in alone if same_atoms(output, other, ROUNDED)), output)

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 
 _MOST = 200
 """Modules whose names are looked through."""
+_PACKAGE = str(Path(__file__).parents[1])
 _INSTALLED = (
-    str(Path(__file__).parents[1]),
+    _PACKAGE,
     *{sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")},
 )
 _GENERATORS = (np.random.Generator, np.random.RandomState, np.random.BitGenerator, random.Random)
@@ -115,15 +116,20 @@ def _namespaces(function: FunctionType) -> list[dict[str, Any]]:
 
 def _others(values: Iterable[Any]) -> Iterator[dict[str, Any]]:
     for value in values:
-        if isinstance(value, FunctionType) and _is_own(value.__code__.co_filename):
+        if isinstance(value, FunctionType) and is_own(value.__code__.co_filename):
             yield value.__globals__
-        elif isinstance(value, ModuleType) and _is_own(getattr(value, "__file__", None)):
+        elif isinstance(value, ModuleType) and is_own(getattr(value, "__file__", None)):
             yield vars(value)
 
 
-def _is_own(file: str | None) -> bool:
+def is_own(file: str | None) -> bool:
     """Tell whether a file is the user's, and not an installed library's."""
     return file is not None and is_target(file) and not file.startswith(_INSTALLED)
+
+
+def is_of_package(file: str) -> bool:
+    """Tell whether a file is this package's, which hands targets their inputs."""
+    return file.startswith(_PACKAGE)
 
 
 def _held(function: FunctionType) -> Iterator[Any]:

@@ -16,8 +16,8 @@ import numpy as np
 
 from dpcp_audit.mechanisms.laws import FiniteLaw, FinitePair
 from dpcp_audit.tracing.output_atoms import same_atoms
+from dpcp_audit.tracing.output_laws import ROUNDED, pair_of, rounded_output
 from dpcp_audit.tracing.path_runs import PathRun, folded
-from dpcp_audit.tracing.path_tree import ROUNDED, pair_of, rounded_output
 from dpcp_audit.tracing.step_numbers import StepNumber, joint_law, plain, refuse
 from dpcp_audit.tracing.trace_errors import NotFiniteError
 from dpcp_audit.tracing.traced_numbers import Traced

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from types import CodeType, FrameType
 
+    from dpcp_audit.tracing.known_code import KnownCode
     from dpcp_audit.tracing.output_atoms import Atom
     from dpcp_audit.tracing.path_runs import PathRun
     from dpcp_audit.tracing.trace_errors import Line
@@ -53,6 +54,10 @@ class TracedTarget:
         The names and generators that it can reach.
     code : code object or None
         Its code, where that is known.
+    written : object
+        The function as the user wrote it.
+    known : KnownCode or None
+        What it holds between calls, where that must stay as it is.
     """
 
     function: Callable[..., Any]
@@ -61,6 +66,8 @@ class TracedTarget:
     home: Line
     reach: Reach = Reach()  # noqa: RUF009  (frozen)
     code: CodeType | None = None
+    written: object = None
+    known: KnownCode | None = None
 
     @classmethod
     def of(cls, function: Callable[..., Any], options: Mapping[str, Any]) -> TracedTarget:
@@ -79,6 +86,7 @@ class TracedTarget:
             home=home,
             reach=Reach.of(function),
             code=code,
+            written=function,
         )
 
     def outputs(self, x: Any, path: PathRun, source: np.random.Generator) -> tuple[Atom, ...]:
@@ -90,7 +98,7 @@ class TracedTarget:
             If the path cannot be followed to its end.
         """
         rng = RecordingGenerator(path, source)
-        before = self.reach.states()
+        before = self._states()
         keywords = {**self.options, **({self.keyword: rng} if self.keyword else {})}
         try:
             with recorded_globals(rng, self.reach), np.errstate(all="ignore"):
@@ -123,9 +131,20 @@ class TracedTarget:
             sys.setprofile(before)
         return lines[-1] if lines else self.home
 
-    def _require_same(self, states: bytes) -> None:
-        if self.reach.states() != states:
+    def untraced(self, x: Any, rng: np.random.Generator) -> tuple[Atom, ...]:
+        """Call the target as it is and return the plain values of its output."""
+        keywords = {**self.options, **({self.keyword: rng} if self.keyword else {})}
+        return atoms_of(self.function(copy.deepcopy(x), **keywords), self.home)
+
+    def _states(self) -> tuple[bytes, object]:
+        return self.reach.states(), self.known and self.known.state()
+
+    def _require_same(self, states: tuple[bytes, object]) -> None:
+        generators, held = self._states()
+        if generators != states[0]:
             raise UnfollowableError(_MADE_BEFORE, self.home)
+        if held != states[1]:
+            raise UnfollowableError("the target keeps a state between its calls", self.home)
 
     def _place(self, error: BaseException) -> Line:
         """Return the last line of the target that an error passed."""

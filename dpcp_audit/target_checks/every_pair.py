@@ -1,0 +1,198 @@
+"""All pairs of values of a randomizer: their whole laws, and what may be proved of them.
+
+A proof needs more than the laws: the code must be known to depend on nothing but its input and its
+draws, to keep no state, and to do the same without a trace. Where that is not known the exact loss
+stands, and the reason why it is no proof is said.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcp_audit.audits.exact import worst_measurement
+from dpcp_audit.decisions import decide
+from dpcp_audit.guarantees import GaussianDP
+from dpcp_audit.neighbours import Neighbours, Relation
+from dpcp_audit.proofs import Premise, Proof, ProofMethod
+from dpcp_audit.results import SourceLocation, Verdict
+from dpcp_audit.targets import Kind
+from dpcp_audit.tracing.known_code import KnownCode
+from dpcp_audit.tracing.output_atoms import same_atoms
+from dpcp_audit.tracing.output_laws import ROUNDED, exact_pair, pair_of, without_rounding
+from dpcp_audit.tracing.path_losses import require_replay
+from dpcp_audit.tracing.path_runs import SampledRun
+from dpcp_audit.tracing.path_tree import release_law
+from dpcp_audit.tracing.trace_errors import TraceEnd, UnfollowableError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dpcp_audit.guarantees import PrivacyGuarantee
+    from dpcp_audit.mechanisms.laws import FinitePair
+    from dpcp_audit.results import Outcome
+    from dpcp_audit.target_checks.check_spec import CheckSpec
+    from dpcp_audit.tracing.output_laws import OutputLaw
+    from dpcp_audit.tracing.target_calls import TracedTarget
+
+_ALL_PATHS, _ALL_PAIRS = 10_000, 2_000
+"""Paths over all values, and pairs of values, up to which a randomizer is enumerated whole."""
+_UNTRACED = 8
+"""Calls of each value without a trace, which must return what the traced ones do."""
+
+_ROUNDED_AWAY = "outputs that differ by no more than rounding are taken for one"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EveryPair:
+    """The whole laws of a randomizer over a finite domain.
+
+    Parameters
+    ----------
+    worst : Neighbours
+        The pair that loses most.
+    largest : float
+        The loss of the worst pair where outputs are told apart to the last bit.
+    doubt : str
+        Why the laws prove nothing, with the line; "" where they may.
+    """
+
+    worst: Neighbours[Any]
+    largest: float
+    doubt: str
+
+    @classmethod
+    def of(
+        cls, spec: CheckSpec, guarantee: PrivacyGuarantee, target: TracedTarget
+    ) -> EveryPair | None:
+        """Return the laws of all values; None where they are not finite, or not followed."""
+        domain = None if spec.pair is not None else spec.target.domain
+        if spec.target.kind is not Kind.RANDOMIZER or domain is None:
+            return None
+        pairs = list(combinations(range(domain), 2))
+        if len(pairs) > _ALL_PAIRS or isinstance(guarantee, GaussianDP):
+            return None
+        known, doubt = _read(target)
+        try:
+            laws, kept = _laws(known, domain)
+        except TraceEnd:
+            return None
+        return cls._of_laws(guarantee, laws, pairs, doubt or kept, target)
+
+    @classmethod
+    def _of_laws(
+        cls,
+        guarantee: PrivacyGuarantee,
+        laws: Sequence[OutputLaw],
+        pairs: Sequence[tuple[int, int]],
+        doubt: str,
+        target: TracedTarget,
+    ) -> EveryPair | None:
+        try:
+            near = [without_rounding(pair_of(laws[a], laws[b]))[0] for a, b in pairs]
+        except TraceEnd:
+            return None
+        losses = [_loss(guarantee, each) for each in near]
+        a, b = pairs[losses.index(max(losses))]
+        largest = max(_loss(guarantee, _to_the_bit(laws[a], laws[b])) for a, b in pairs)
+        if largest > max(losses):
+            doubt = doubt or _ROUNDED_AWAY
+        return cls(
+            worst=Neighbours(relation=Relation.SUBSTITUTION, value=a, neighbour=b),
+            largest=largest,
+            doubt=doubt or _untraced_doubt(target, len(laws)),
+        )
+
+    def proved(self, found: Outcome, guarantee: PrivacyGuarantee) -> Outcome:
+        """Return the outcome of the worst pair: what lies within the claim is proved."""
+        evidence = replace(
+            found.evidence, upper=max(found.evidence.upper, self.largest + _room(found))
+        )
+        claimed = evidence.claimed
+        assert claimed is not None  # noqa: S101  (for the type checker)
+        premise = Premise(
+            says=f"the loss on the worst pair, enumerated, is within {guarantee}",
+            left=(evidence.lower, evidence.upper),
+            right=(claimed, claimed),
+            holds=evidence.upper <= claimed,
+        )
+        proof = Proof(
+            method=ProofMethod.ENUMERATION,
+            argument="Every path of the code was run on every value, for ideal draws.",
+            premises=(premise,),
+        )
+        verdict = decide(evidence, power=found.power, proof=None if self.doubt else proof)
+        power = None if found.power is None else replace(found.power, detail="on every pair")
+        within = verdict is Verdict.CONSISTENT and self.doubt
+        says = f" It is no proof: {self.doubt}." if within else ""
+        return replace(
+            found,
+            evidence=evidence,
+            verdict=verdict,
+            power=power,
+            proof=proof if verdict is Verdict.PROVED else None,
+            note=f"{found.note} Of all pairs of values this one is the worst.{says}",
+        )
+
+
+def _room(found: Outcome) -> float:
+    """Return what the exact value may be off by."""
+    return found.evidence.upper - found.evidence.value if found.evidence.value < np.inf else 0.0
+
+
+def _loss(guarantee: PrivacyGuarantee, pair: FinitePair) -> float:
+    return worst_measurement(guarantee, [pair])[0].value
+
+
+def _to_the_bit(law: OutputLaw, other: OutputLaw) -> FinitePair:
+    return exact_pair(law.unrounded, other.unrounded)
+
+
+def _laws(target: TracedTarget, domain: int) -> tuple[list[OutputLaw], str]:
+    """Return the laws of all values, and whether the target was seen to keep a state."""
+    kept = ""
+    try:
+        for value in range(domain):
+            require_replay(target, value, value)
+    except UnfollowableError as end:
+        if target.known is None:
+            raise
+        target, kept = replace(target, known=None), _said(end)
+        for value in range(domain):
+            require_replay(target, value, value)
+    return [release_law(target, value, most=_ALL_PATHS // domain) for value in range(domain)], kept
+
+
+def _read(target: TracedTarget) -> tuple[TracedTarget, str]:
+    """Return the target as one that must keep its state, and why nothing is proved of it."""
+    try:
+        return replace(target, known=KnownCode.of(target.written, target.home)), ""
+    except UnfollowableError as end:
+        return target, _said(end)
+
+
+def _untraced_doubt(target: TracedTarget, domain: int) -> str:
+    """Return whether any of a few calls without a trace returns something else than with one."""
+    for value in range(domain):
+        for seed in range(_UNTRACED):
+            here, there = (np.random.default_rng(seed) for _ in range(2))
+            try:
+                found = target.outputs(value, SampledRun(), here)
+                same = same_atoms(found, target.untraced(value, there), ROUNDED)
+            except (TraceEnd, Exception) as end:  # noqa: BLE001  (a target may raise anything)
+                return f"without a trace it raises {type(end).__name__}"
+            if not same:
+                return f"{_at(target.home)} returns something else without a trace"
+    return ""
+
+
+def _said(end: TraceEnd) -> str:
+    return f"{_at(end.line)}: {end.reason}"
+
+
+def _at(line: tuple[str, int]) -> str:
+    location = SourceLocation.of(*line)
+    return f"{location.file}:{location.line}"

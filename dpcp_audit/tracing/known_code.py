@@ -1,0 +1,302 @@
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownMemberType=false
+"""Whether code depends on nothing but its input and its draws: else no law of it is proved.
+
+Enumeration runs all paths that the draws show. A branch on the time, an address, a file or the
+type of a number shows in none of them. So the code is read, as it is compiled: every name in it has
+to be a function of its arguments that is known, or the user's own, which is read in turn. What is
+not known is named with its line. It may be harmless; it only keeps the law from being a proof.
+"""
+
+from __future__ import annotations
+
+import builtins
+import dis
+import functools
+from collections import deque
+from dataclasses import dataclass, field
+from types import CodeType, FunctionType, MethodType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcp_audit.tracing.known_names import ATTRIBUTES, BUILTINS, MODULES, VALUES
+from dpcp_audit.tracing.reachable_names import is_of_package, is_own
+from dpcp_audit.tracing.trace_errors import UnfollowableError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from dpcp_audit.tracing.trace_errors import Line
+
+_PLAIN = (bool, int, float, complex, str, bytes, np.generic, type(None), type(...))
+_GENERATED = "<string>"
+"""The file of methods that ``dataclass`` and its like write."""
+_LOADED = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
+_OF_OBJECT = frozenset({"LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR", "IMPORT_FROM"})
+_LOCAL = frozenset({"STORE_NAME", "DELETE_NAME"})
+_UNKNOWN = {
+    "PUSH_EXC_INFO": "errors are caught",
+    "BUILD_SET": "a set has an order of its own",
+    "FORMAT_VALUE": "a value is formatted",
+    "FORMAT_SIMPLE": "a value is formatted",
+    "FORMAT_WITH_SPEC": "a value is formatted",
+    "MATCH_CLASS": "types are told apart",
+    "IS_OP": "objects are told apart",
+}
+"""Operations that may depend on types or addresses, by what they do."""
+_INTO_ERROR = frozenset({"FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC"})
+_ENDS = ("STORE", "RETURN", "YIELD", "POP_JUMP", "JUMP", "COMPARE", "POP_TOP")
+_UNREAD = frozenset({"__repr__", "__str__", "__doc__", "__module__", "__annotations__"})
+"""Members of a class that nothing which is known to be harmless calls."""
+_MOST_DEPTH = 200
+_WRAPPED: dict[type, Callable[[Any], tuple[Any, ...]]] = {
+    MethodType: lambda value: (value.__func__, value.__self__),
+    functools.partial: lambda value: (value.func, value.args, value.keywords),
+    staticmethod: lambda value: (value.__func__,),
+    classmethod: lambda value: (value.__func__,),
+    property: lambda value: (value.fget, value.fset, value.fdel),
+    tuple: lambda value: value,
+}
+"""What holds functions, and which."""
+
+
+@dataclass(slots=True, eq=False)
+class KnownCode:
+    """What a function reaches: all of it is known.
+
+    Parameters
+    ----------
+    held : list
+        What may change between calls: lists, arrays, instances, cells of closures.
+    """
+
+    held: list[Any] = field(default_factory=list[Any])
+
+    @classmethod
+    def of(cls, function: object, home: Line = ("", 0)) -> KnownCode:
+        """Read a function and whatever it reaches.
+
+        Raises
+        ------
+        UnfollowableError
+            If it uses anything of which it is not known that it follows from its arguments.
+
+        Examples
+        --------
+        >>> KnownCode.of(lambda value, rng: value ^ (rng.random() < 0.25)).held
+        []
+        >>> KnownCode.of(lambda value, rng: id(value) % 7)
+        Traceback (most recent call last):
+        dpcp_audit.tracing.trace_errors.UnfollowableError: id is used
+        """
+        reader = _Reader(home)
+        reader.read(function, home, "the function")
+        reader.require_attributes()
+        return cls(reader.held)
+
+    def state(self) -> object:
+        """Return what the function holds, comparable between calls."""
+        return [_fingerprint(each, frozenset()) for each in self.held]
+
+
+class _Reader:
+    """Reads values and code, each once."""
+
+    def __init__(self, home: Line) -> None:
+        self.home = home
+        self.seen: dict[int, Any] = {}
+        self.held: list[Any] = []
+        self.used: dict[str, Line] = {}
+        self.own: set[str] = set()
+        self.depth = 0
+
+    def require_attributes(self) -> None:
+        """Refuse attributes that are neither known nor of the user's own classes."""
+        for name, line in self.used.items():
+            if name not in ATTRIBUTES and name not in self.own:
+                raise UnfollowableError(f"the attribute {name} is used", line)
+
+    def read(self, value: Any, line: Line, name: str) -> None:
+        """Read a value that code can reach at a line by a name."""
+        if isinstance(value, _PLAIN) or id(value) in VALUES or id(value) in self.seen:
+            return
+        self.seen[id(value)] = value
+        self.depth += 1
+        if self.depth > _MOST_DEPTH:
+            raise UnfollowableError(f"{name} holds too much to be read", line)
+        for part in self._parts(value, line, name):
+            self.read(part, line, name)
+        self.depth -= 1
+
+    def _parts(self, value: Any, line: Line, name: str) -> Iterable[Any]:
+        """Return what a value is made of, after a look at its code."""
+        if isinstance(value, FunctionType):
+            return self._of_function(value, line, name)
+        if isinstance(value, type) and is_own_class(value):
+            return self._of_class(value)
+        members = next((of for kind, of in _WRAPPED.items() if type(value) is kind), None)
+        return self._of_data(value, line, name) if members is None else members(value)
+
+    def _of_data(self, value: Any, line: Line, name: str) -> Iterable[Any]:
+        if type(value) in {list, deque, dict, np.ndarray}:
+            self.held.append(value)
+            return _items(value)
+        if type(value) in {set, frozenset} and not any(isinstance(each, str) for each in value):
+            self.held.append(value)
+            return _items(value)
+        if isinstance(value, ModuleType) and value.__name__ in MODULES:
+            return ()
+        if is_own_class(type(value)) and not isinstance(value, type):
+            self.held.append(value)
+            self.own.update(_attributes(value))
+            return type(value), *_attributes(value).values()
+        raise UnfollowableError(f"{name} is used", line)
+
+    def _of_function(self, function: FunctionType, line: Line, name: str) -> Iterator[Any]:
+        file = function.__code__.co_filename
+        if not is_of_package(file):
+            if not (is_own(file) or file == _GENERATED):
+                raise UnfollowableError(f"{name} is used", line)
+            self._read_code(function.__code__, function.__globals__)
+        held = [_cell(each) for each in function.__closure__ or ()]
+        if held or vars(function):
+            self.held.append(function)
+        yield from held
+        yield from function.__defaults__ or ()
+        yield from (function.__kwdefaults__ or {}).values()
+        yield from (each for key, each in vars(function).items() if key != "__wrapped__")
+
+    def _of_class(self, kind: type) -> Iterator[Any]:
+        self.held.append(kind)
+        for base in kind.__mro__[:-1]:
+            if not is_own_class(base):
+                raise UnfollowableError(f"the class {base.__name__} is used", self.home)
+            members = {key: each for key, each in vars(base).items() if not _is_unread(key, each)}
+            self.own.update(members)
+            code = (FunctionType, staticmethod, classmethod, property)
+            yield from (
+                each for key, each in members.items() if isinstance(each, code) or key[:2] != "__"
+            )
+
+    def _read_code(self, code: CodeType, names: dict[str, Any]) -> None:
+        instructions = list(dis.get_instructions(code))
+        for place, found in enumerate(instructions):
+            at = found.positions.lineno if found.positions else None
+            line = code.co_filename, at or code.co_firstlineno
+            harmless = _is_of_error(instructions[place:]) or _is_none(instructions[:place])
+            if found.opname in _UNKNOWN and not harmless:
+                raise UnfollowableError(_UNKNOWN[found.opname], line)
+            if found.opcode in dis.hasname:
+                after = instructions[place + 1].opname
+                self._name(found.opname, str(found.argval), line, names, after)
+        for each in code.co_consts:
+            if isinstance(each, CodeType):
+                self._read_code(each, names)
+            else:
+                self.read(each, (code.co_filename, code.co_firstlineno), "a set of texts")
+
+    def _name(
+        self, operation: str, name: str, line: Line, names: dict[str, Any], after: str
+    ) -> None:
+        if operation in _LOADED:
+            self._loaded(name, line, names, after)
+        elif operation in _OF_OBJECT:
+            self.used.setdefault(name, line)
+        elif operation == "STORE_ATTR":
+            self.own.add(name)
+        elif operation == "IMPORT_NAME" and name not in MODULES:
+            raise UnfollowableError(f"{name} is used", line)
+        elif operation not in _LOCAL and operation != "IMPORT_NAME":
+            raise UnfollowableError(f"the global name {name} is changed", line)
+
+    def _loaded(self, name: str, line: Line, names: dict[str, Any], after: str) -> None:
+        if name not in names:
+            if not (hasattr(builtins, name) and name in BUILTINS):
+                raise UnfollowableError(f"{name} is used", line)
+            return
+        value = names[name]
+        if isinstance(value, ModuleType) and after not in _OF_OBJECT:
+            raise UnfollowableError(f"the module {name} is handed on or changed", line)
+        self.read(value, line, name)
+
+
+def _is_of_error(instructions: list[dis.Instruction]) -> bool:
+    """Tell whether a formatted text goes straight into an error that is raised."""
+    if instructions[0].opname not in _INTO_ERROR:
+        return False
+    for each in instructions[1:]:
+        if each.opname == "RAISE_VARARGS":
+            return True
+        if each.opname.startswith(_ENDS):
+            return False
+    return False
+
+
+def _is_none(before: list[dis.Instruction]) -> bool:
+    """Tell whether the last operation loads None, with which a value may be compared."""
+    return bool(before) and before[-1].opname == "LOAD_CONST" and before[-1].argval is None
+
+
+def is_own_class(kind: type) -> bool:
+    """Tell whether the user wrote a class: its module is one of the user's own files."""
+    members = {key: each for key, each in vars(kind).items() if key not in _UNREAD}
+    found = [each for each in members.values() if isinstance(each, FunctionType)]
+    files = [each.__code__.co_filename for each in found]
+    return type(kind) is type and bool(files) and all(map(_is_readable, files))
+
+
+def _is_unread(name: str, member: Any) -> bool:
+    """Tell whether a member is called by nothing that is known, or was written by ``dataclass``."""
+    code = getattr(member, "__code__", None)
+    generated = name[:2] == "__" and code is not None and code.co_filename == _GENERATED
+    return name in _UNREAD or generated
+
+
+def _is_readable(file: str) -> bool:
+    return is_own(file) or file == _GENERATED
+
+
+def _items(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return [*value.keys(), *value.values()]
+    if isinstance(value, np.ndarray):
+        return [*value.ravel().tolist()] if value.dtype.hasobject else []
+    return list(value)
+
+
+def _attributes(value: Any) -> dict[str, Any]:
+    """Return the attributes of an instance, those of slots among them."""
+    slots = [name for base in type(value).__mro__ for name in getattr(base, "__slots__", ())]
+    found = {name: getattr(value, name) for name in slots if hasattr(value, name)}
+    return found | dict(getattr(value, "__dict__", {}))
+
+
+def _cell(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None
+
+
+def _fingerprint(value: Any, inside: frozenset[int]) -> Any:
+    """Return what a value holds, as tuples of plain values; of functions what their cells hold."""
+    if isinstance(value, _PLAIN):
+        return repr(value)
+    if id(value) in inside:
+        return id(value)
+    inside |= {id(value)}
+    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+        return id(value), value.shape, value.tobytes()
+    return id(value), [_fingerprint(each, inside) for each in _parts_of_state(value)]
+
+
+def _parts_of_state(value: Any) -> Iterable[Any]:
+    """Return what may change in a value, without a look at code."""
+    if isinstance(value, list | tuple | dict | deque | set | frozenset | np.ndarray):
+        return _items(value)
+    if isinstance(value, FunctionType):
+        return *map(_cell, value.__closure__ or ()), *vars(value).values()
+    if isinstance(value, type) and is_own_class(value):
+        return [each for key, each in vars(value).items() if key[:2] != "__"]
+    return _attributes(value).values() if is_own_class(type(value)) else ()

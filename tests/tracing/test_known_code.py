@@ -1,0 +1,244 @@
+"""Code is known where it follows from its input and its draws; else its line is named."""
+
+from __future__ import annotations
+
+import datetime as dt
+import functools
+import itertools
+import math
+import os
+import time
+from collections import deque
+from dataclasses import dataclass
+from math import exp
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from dpcp_audit.tracing.known_code import KnownCode
+from dpcp_audit.tracing.trace_errors import UnfollowableError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+RARE = 1e-9
+_KEEP, _TABLE, _NAMES = 0.5, np.array([0.2, 0.8]), ["a", "b"]
+_NUMBERS = itertools.count()
+_TOTAL = [0]
+_SEEN: deque[int] = deque()
+
+
+def response(value, rng) -> int:
+    return value if rng.random() < _KEEP else int(rng.integers(3))
+
+
+def validated(value, *, rng) -> int:
+    if value is None or not 0 <= value < 3:
+        raise ValueError(f"value must be below 3, got {value!r}")
+    return response(value, rng)
+
+
+def weighted(value, *, rng, weights=(1.0, 2.0)) -> Any:
+    shares = np.where(np.arange(2) == value, exp(1.0), np.asarray(weights))
+    return _NAMES[int(np.searchsorted(np.cumsum(shares / shares.sum()), rng.random()))]
+
+
+def generating(value, *, rng) -> int:
+    others = [each for each in (place for place in range(3)) if each != value]
+    queue = sorted(others, key=lambda each: -each)
+    return value if rng.random() < _TABLE[1] else queue[int(rng.integers(2))]
+
+
+@dataclass(frozen=True)
+class Response:
+    """A response with its settings."""
+
+    epsilon: float
+
+    @property
+    def keep(self) -> float:
+        """The probability of the truth."""
+        return math.exp(self.epsilon) / (1 + math.exp(self.epsilon))
+
+    def respond(self, value, *, rng) -> int:
+        """Return the bit, or the other one."""
+        return value if rng.random() < self.keep else 1 - value
+
+
+def enclosing(keep) -> Any:
+    def respond(value, *, rng) -> int:
+        return value if rng.random() < keep else 1 - value
+
+    return respond
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        response,
+        validated,
+        weighted,
+        generating,
+        Response(1.0).respond,
+        enclosing(0.75),
+        functools.partial(weighted, weights=(2.0, 1.0)),
+    ],
+    ids=["plain", "validated", "arrays", "generator", "method", "closure", "partial"],
+)
+def test_plain_code_is_known(function) -> None:
+    assert KnownCode.of(function).state() == KnownCode.of(function).state()
+
+
+def timed(function) -> Callable[..., int]:
+    """Return the function, but for a moment of every day."""
+
+    @functools.wraps(function)
+    def call(value, *, rng) -> int:
+        return value if time.time() % 86_400 < RARE else function(value, rng)
+
+    return call
+
+
+def by_exception(value, rng) -> int:
+    try:
+        return value if rng.random().hex() == "0x0.0p+0" else 0
+    except AttributeError:
+        return 0
+
+
+def by_pattern(value, rng) -> int:
+    match rng.random():
+        case float() as u if u < RARE:
+            return value
+    return response(value, rng)
+
+
+def by_import(value, rng) -> int:
+    import secrets  # noqa: PLC0415  (as users may)
+
+    return value if secrets.randbelow(10**9) == 0 else response(value, rng)
+
+
+def by_global(value, rng) -> int:
+    global _KEEP  # noqa: PLW0603  (the mistake)
+    _KEEP += RARE
+    return response(value, rng)
+
+
+class Clocked:
+    """A response whose clock is an attribute."""
+
+    def __init__(self) -> None:
+        self.now = time.time_ns
+
+    def __call__(self, value, rng) -> int:
+        return value if self.now() % 10**9 == 0 else response(value, rng)
+
+
+@pytest.mark.known_bad
+@pytest.mark.parametrize(
+    ("function", "says"),
+    [
+        (lambda value, rng: value if id(rng) % 10**9 == 7 else response(0, rng), "id is used"),
+        (lambda value, rng: value if hash("a") % 10**9 == 7 else response(0, rng), "hash is used"),
+        (
+            lambda value, rng: (
+                value if dt.datetime.now().year > 2999 else response(0, rng)  # noqa: DTZ005
+            ),
+            "dt is used",
+        ),
+        (lambda value, rng: value if "LEAK" in os.environ else response(0, rng), "os is used"),
+        (lambda value, rng: value if open("leak") else response(0, rng), "open is used"),  # noqa: SIM115, PTH123
+        (
+            lambda value, rng: value if next(_NUMBERS) > 10**9 else response(0, rng),
+            "_NUMBERS is used",
+        ),
+        (
+            lambda value, rng: value if isinstance(rng.random(), float) else response(0, rng),
+            "isinstance is used",
+        ),
+        (lambda value, rng: value if type(rng) is type else response(0, rng), "type is used"),
+        (lambda value, rng: value if rng is _TOTAL else response(0, rng), "told apart"),
+        (lambda value, rng: value if rng.random(2).dtype == float else 0, "attribute dtype"),
+        (lambda value, rng: value if rng.__class__ else 0, "attribute __class__"),
+        (lambda value, rng: value if np.empty(9)[8] == 7.0 else 0, "attribute empty"),
+        (lambda value, rng: value if np.datetime64("now") else 0, "attribute datetime64"),
+        (lambda value, rng: value if next(iter({"a", "b"})) == "a" else 0, "order of its own"),
+        (lambda value, rng: value if f"{response}".endswith("77>") else 0, "is formatted"),
+        (lambda value, rng: value if getattr(rng, "ran" + "dom") else 0, "getattr is used"),
+        (timed(response), "time is used"),
+        (by_exception, "errors are caught"),
+        (by_pattern, "types are told apart"),
+        (by_import, "secrets is used"),
+        (by_global, "global name _KEEP is changed"),
+        (Clocked(), "is used"),
+    ],
+)
+def test_what_may_hide_a_branch_is_named(function, says) -> None:
+    with pytest.raises(UnfollowableError, match=says) as end:
+        KnownCode.of(function)
+    assert end.value.line[0] == __file__
+
+
+def counted(value, *, rng) -> int:
+    _TOTAL[0] += 1
+    return response(value, rng)
+
+
+def remembering(value, *, rng, seen=_SEEN) -> int:
+    seen.append(value)
+    return response(value, rng)
+
+
+def marked(value, *, rng) -> int:
+    marked.calls += 1
+    return response(value, rng)
+
+
+marked.calls = 0  # type: ignore[attr-defined]
+
+
+def counting() -> Any:
+    calls = 0
+
+    def call(value, *, rng) -> int:
+        nonlocal calls
+        calls += 1
+        return response(value, rng)
+
+    return call
+
+
+class Counter:
+    """Counts its calls, of one and of all."""
+
+    total = 0
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def own(self, value, *, rng) -> int:
+        """Count this one's."""
+        self.calls += 1
+        return response(value, rng)
+
+    @staticmethod
+    def all(value, *, rng) -> int:
+        """Count those of all."""
+        Counter.total += 1
+        return response(value, rng)
+
+
+@pytest.mark.known_bad
+@pytest.mark.parametrize(
+    "function",
+    [counted, remembering, marked, counting(), Counter().own, Counter.all],
+    ids=["global", "default", "attribute", "closure", "instance", "class"],
+)
+def test_a_state_that_is_kept_is_seen(function) -> None:
+    known, rng = KnownCode.of(function), np.random.default_rng(0)
+    before = known.state()
+    assert known.state() == before
+    function(0, rng=rng)
+    assert known.state() != before
