@@ -32,7 +32,7 @@ from dpcp_audit.privacy_regions import (
     rates,
     smallest_epsilon,
 )
-from dpcp_audit.set_guarantees import Coverage
+from dpcp_audit.set_guarantees import Coverage, SetSize
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -48,6 +48,7 @@ __all__ = [
     "PrivacyGuarantee",
     "PureDP",
     "RenyiDP",
+    "SetSize",
 ]
 _ORDERS = 1 + np.logspace(-3, 3, 193)
 

@@ -98,6 +98,8 @@ class Quantity(StrEnum):
     MISCOVERAGE = "miscoverage"
     COVERAGE_FAILURE = "coverage-failure"
     """The probability that a bound of the coverage fails."""
+    SET_SIZE = "set-size"
+    """The mean number of labels in a prediction set."""
     FAILURE = "failure"
     """The probability that another bound fails: of ranks, of noise, of an estimate."""
     MISPRINTS = "misprints"
@@ -223,6 +225,12 @@ _KINDS: dict[Quantity, _Kind] = {
         promise=Promise.GUARANTEE,
         scale=Scale.RUNS,
         worse="Misses its coverage bound",
+    ),
+    Quantity.SET_SIZE: _Kind(
+        label="mean set size",
+        promise=Promise.GUARANTEE,
+        worse="Sets are larger than promised",
+        other="Sets are smaller than promised",
     ),
     Quantity.FAILURE: _Kind(
         label="failure probability", scale=Scale.RUNS, worse="Misses its bound"

@@ -1,4 +1,4 @@
-"""Guarantees of prediction sets: how often they hold the label."""
+"""Guarantees of prediction sets: how often they hold the label, and how large they are."""
 
 from __future__ import annotations
 
@@ -46,3 +46,21 @@ class Coverage:
         """Tell, elementwise, which coverages lie within the bounds."""
         values = np.asarray(coverage, dtype=np.float64)
         return (values >= self.at_least) & (values <= self.at_most)
+
+
+@dataclass(frozen=True, slots=True)
+class SetSize:
+    """The mean number of labels in a prediction set is at most ``at_most``.
+
+    On average over calibration data, noise and a test point, all of one law.
+    """
+
+    at_most: float
+
+    def __post_init__(self) -> None:
+        _validate.positive(at_most=self.at_most)
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The parameter by name, as the constructor takes it."""
+        return {"at_most": self.at_most}

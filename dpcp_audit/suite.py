@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from dpcp_audit.figures import Figure
     from dpcp_audit.outcome_tables import Table
     from dpcp_audit.rows import Row
+    from dpcp_audit.skipped import Skipped
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +24,11 @@ class Overview:
 
 def _require_nothing() -> None:
     """Return: nothing is needed."""
+
+
+def _nothing() -> tuple[Skipped, ...]:
+    """Return nothing: all checks can run here."""
+    return ()
 
 
 def _no_overview(document: Mapping[str, Any]) -> Overview:  # noqa: ARG001
@@ -48,6 +54,8 @@ class Suite:
         From the results document to what stands above the findings.
     require : callable
         Raises ``MissingExtraError`` where what the checks run with is not installed.
+    skipped : callable
+        Returns the checks that cannot run here and are not among the rows, with the reasons.
     scaled : bool
         Whether a run's profile scales its sample sizes; False where the rows fix them.
 
@@ -62,4 +70,5 @@ class Suite:
     takes: frozenset[str] = frozenset()
     overview: Callable[[Mapping[str, Any]], Overview] = _no_overview
     require: Callable[[], None] = _require_nothing
+    skipped: Callable[[], tuple[Skipped, ...]] = _nothing
     scaled: bool = True

@@ -33,6 +33,7 @@ BUILT_IN = {
     "targets": "dpcp_audit.target_checks.target_rows:SUITE",
     "traces": "dpcp_audit.target_checks.trace_rows:SUITE",
     "estimates": "dpcp_audit.target_checks.estimate_rows:SUITE",
+    "libraries": "dpcp_audit.libraries.libraries_suite:SUITE",
     "zoo": "dpcp_audit.zoo.zoo_suite:SUITE",
 }
 

@@ -17,7 +17,7 @@ from dpcp_audit.reports.findings.severity import violation
 from dpcp_audit.results import SourceLocation
 from dpcp_audit.target_checks import time_limits
 from dpcp_audit.target_checks.planned_calls import calls_for, cut_words, short_words
-from dpcp_audit.target_checks.target_rows import TargetCoverage, TargetPrivacy, check_of
+from dpcp_audit.target_checks.target_rows import TargetCheck, check_of
 from dpcp_audit.target_checks.trial_inputs import pair_space, typical
 from dpcp_audit.targets import TargetError
 from dpcp_audit.targets.loading import raised
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from dpcp_audit.rows import Row
     from dpcp_audit.target_checks.check_spec import CheckSpec
-    from dpcp_audit.target_checks.target_rows import TargetCheck
     from dpcp_audit.targets import Target
 
 FEWEST = 2**11
@@ -151,7 +150,7 @@ def plan_here(spec: CheckSpec) -> CheckSpec:
 def announcement(row: Row, significance: float) -> str:
     """Return with how many calls a claim is tested, whether they were cut, and what they refute."""
     check = row.check
-    assert isinstance(check, TargetPrivacy | TargetCoverage)  # noqa: S101  (a target's row)
+    assert isinstance(check, TargetCheck)  # noqa: S101  (a target's row)
     calls = check.spec.calls(check.guarantee)
     context = Context(seed=0, name=row.claim.id, significance=significance)
     power = check.smallest_violation(context)

@@ -109,6 +109,60 @@ def crepes_split_conformal(
     )
 
 
+def puncc_split_conformal(probabilities: FloatArray, labels: IntArray, *, alpha: float) -> float:
+    """Return the threshold on 1 − p_y behind the sets of puncc's ``LAC``.
+
+    Parameters
+    ----------
+    probabilities : ndarray, shape (n, K)
+    labels : ndarray, shape (n,)
+    alpha : float
+        The miscoverage level, in (0, 1).
+    """
+    model = import_module("deel.puncc.api.prediction").BasePredictor(_Given(), is_trained=True)
+    classifier = import_module("deel.puncc.classification").LAC(model, train=False)
+    classifier.fit(X_calib=probabilities, y_calib=labels)
+    return _threshold(
+        probabilities,
+        labels,
+        in_sets=lambda records: [0 in each for each in classifier.predict(records, alpha=alpha)[1]],
+    )
+
+
+def torchcp_split_conformal(probabilities: FloatArray, labels: IntArray, *, alpha: float) -> float:
+    """Return the threshold on 1 − p_y behind the sets of TorchCP's ``SplitPredictor``.
+
+    Its score is ``LAC`` of the probabilities as they are.
+
+    Parameters
+    ----------
+    probabilities : ndarray, shape (n, K)
+    labels : ndarray, shape (n,)
+    alpha : float
+        The significance level, in (0, 1).
+    """
+    torch = import_module("torch")
+    score = import_module("torchcp.classification.score").LAC(score_type="identity")
+    predictor = import_module("torchcp.classification.predictor").SplitPredictor(score)
+    with warnings.catch_warnings():  # of too few records
+        warnings.simplefilter("ignore", UserWarning)
+        predictor.calculate_threshold(
+            torch.as_tensor(probabilities), torch.as_tensor(labels), alpha
+        )
+    return _threshold(
+        probabilities,
+        labels,
+        in_sets=lambda records: predictor.predict_with_logits(torch.as_tensor(records))[:, 0],
+    )
+
+
+class _Given:
+    """A model that predicts the probabilities that its features are."""
+
+    def predict(self, features: FloatArray) -> FloatArray:
+        return features
+
+
 def _threshold(
     probabilities: FloatArray, labels: IntArray, *, in_sets: Callable[[FloatArray], ArrayLike]
 ) -> float:

@@ -64,6 +64,7 @@ def opendp_quantile(
     n_candidates: int,
     epsilon: float | None = None,
     rho: float | None = None,
+    scale: float | None = None,
     size_is_public: bool = False,
 ) -> float:
     """Return OpenDP's private quantile, which draws from the system's entropy.
@@ -79,23 +80,33 @@ def opendp_quantile(
     epsilon : float, optional
         The budget as pure differential privacy ...
     rho : float, optional
-        ... or as zero-concentrated differential privacy; one of the two.
+        ... or as zero-concentrated differential privacy ...
+    scale : float, optional
+        ... or the scale of the noise, whatever the measurement's map makes of it; one of the three.
     size_is_public : bool
         Whether the number of scores is public. Then neighbours differ in the value of one
         score, a symmetric distance of 2; else in the presence of one, a distance of 1.
     """
     size = scores.size if size_is_public else None
-    return float(_opendp_measurement(level, n_candidates, epsilon, rho, size)(scores.tolist()))
+    budget = {"epsilon": epsilon, "rho": rho, "scale": scale}
+    measurement = _opendp_measurement(level, n_candidates, size, **budget)
+    return float(measurement(scores.tolist()))
 
 
 @cache
 def _opendp_measurement(
-    level: float, n_candidates: int, epsilon: float | None, rho: float | None, size: int | None
+    level: float,
+    n_candidates: int,
+    size: int | None,
+    *,
+    epsilon: float | None,
+    rho: float | None,
+    scale: float | None,
 ) -> Any:
     """Return the measurement that spends the budget; finding its scale takes 0.1 s."""
     dp = import_module("opendp.prelude")
-    if (epsilon is None) == (rho is None):
-        raise ValueError(f"give either epsilon or rho, got {epsilon!r} and {rho!r}")
+    if [epsilon, rho, scale].count(None) != 2:
+        raise ValueError(f"give one of epsilon, rho and scale, got {epsilon}, {rho} and {scale}")
     dp.enable_features("contrib")
     domain = dp.vector_domain(dp.atom_domain(T=float, nan=False), size=size)
     measure = dp.max_divergence() if rho is None else dp.zero_concentrated_divergence()
@@ -106,6 +117,8 @@ def _opendp_measurement(
             domain, dp.symmetric_distance(), measure, candidates, alpha=level, scale=scale
         )
 
+    if scale is not None:
+        return measurement(scale)
     return dp.binary_search_chain(
         measurement, d_in=1 if size is None else 2, d_out=epsilon if rho is None else rho
     )

@@ -30,6 +30,39 @@ EFFORTS = ("budget", "detect", "draws")
 GROUP = "dpcp_audit.recipes"
 _FOLDER = "dpcp_audit.libraries"
 _KEYS = frozenset({"summary", "documentation", "promise", "distribution", "module"})
+_FINDING = ("check", "title", "where", "report", "reproduce")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownFinding:
+    """A check of which it is known that it refutes, as one reports it to the library's authors.
+
+    Parameters
+    ----------
+    check : str
+        Its name.
+    title : str
+        What is found, in a line.
+    where : str
+        In the library's code.
+    report : str
+        What is wrong, under which reading, and what helps.
+    reproduce : str
+        A program that shows it, without this package.
+    """
+
+    check: str
+    title: str
+    where: str
+    report: str
+    reproduce: str
+
+    @classmethod
+    def from_data(cls, data: object) -> Self:
+        """Read a table ``[[finding]]``."""
+        table = KeywordTable().read(data, "finding")
+        options.require_known(table, _FINDING)
+        return cls(**{key: Text().read(table.get(key), key).strip() for key in _FINDING})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +85,8 @@ class Recipe:
         What is imported.
     config : Config
         The checks.
+    findings : tuple of KnownFinding
+        What is known to be refuted.
     """
 
     name: str
@@ -61,6 +96,7 @@ class Recipe:
     distribution: str = ""
     module: str = ""
     config: Config
+    findings: tuple[KnownFinding, ...] = ()
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any], *, name: str) -> Self:
@@ -69,8 +105,22 @@ class Recipe:
         with options.in_place(name):
             options.require_known(about, _KEYS)
             texts = {key: Text().read(about[key], key) if key in about else "" for key in _KEYS}
-        checks = {key: value for key, value in data.items() if key != "recipe"}
-        return cls(name=name, config=config.from_data(checks, where=name), **texts)
+            known = tuple(map(KnownFinding.from_data, data.get("finding", [])))
+        checks = {key: value for key, value in data.items() if key not in {"recipe", "finding"}}
+        read = config.from_data(checks, where=name)
+        for each in known:
+            if each.check not in {spec.name for spec in read.checks}:
+                raise UsageError(f"{name}: finding: no check is called {each.check!r}")
+        return cls(name=name, config=read, findings=known, **texts)
+
+    def finding_of(self, check: str) -> KnownFinding | None:
+        """Return what is known to be refuted of a check."""
+        return next((each for each in self.findings if each.check == check), None)
+
+    def version(self) -> str:
+        """Return the library with its version; of this package where none is needed."""
+        name = self.distribution or "dpcp-audit"
+        return f"{name} {metadata.version(name)}"
 
     def obstacle(self) -> str:
         """Return why the recipe cannot run here, and what helps; empty where it can."""
@@ -93,7 +143,7 @@ class Recipe:
 
 def names() -> list[str]:
     """Return the names of all recipes, in alphabetical order: first those of this package."""
-    own = _own()
+    own = own_names()
     return own + sorted({entry.name for entry in metadata.entry_points(group=GROUP)} - set(own))
 
 
@@ -115,14 +165,14 @@ def load(name: str, efforts: Mapping[str, object] | None = None) -> Recipe:
         near = difflib.get_close_matches(name, names(), n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"use {', '.join([*names(), ALL])}"
         raise UsageError(f"no recipe is called {name!r}; {hint}")
-    data = _data(_FOLDER, name) if name in _own() else _registered(name)
+    data = _data(_FOLDER, name) if name in own_names() else _registered(name)
     if efforts:
         checks = [{key: one[key] for key in one if key not in EFFORTS} for one in data["check"]]
         data["check"] = [one | dict(efforts) for one in checks]
     return Recipe.from_data(data, name=name)
 
 
-def _own() -> list[str]:
+def own_names() -> list[str]:
     """Return the recipes of this package, whose names are nobody else's."""
     files = resources.files(_FOLDER).iterdir()
     return sorted(file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpcp_audit.mechanisms.conformal import SplitConformal
-from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ, optimal_gamma
+from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ, Normaliser, optimal_gamma
 from dpcp_audit.mechanisms.histlap import HistLap
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.mechanisms.randomized_response import (
@@ -38,6 +38,26 @@ def exponq(
     """Return ``size`` thresholds of ExponQ with the corrected normaliser and the best γ."""
     gamma = optimal_gamma(scores.size, alpha=alpha, epsilon=epsilon)
     mechanism = ExponQ(alpha=alpha, epsilon=epsilon, n_candidates=n_candidates, gamma=gamma)
+    return mechanism.sample(scores, size, rng=rng)
+
+
+def exponq_as_published(
+    scores: FloatArray,
+    *,
+    size: int,
+    rng: np.random.Generator,
+    alpha: float,
+    epsilon: float,
+    n_candidates: int,
+) -> FloatArray:
+    """Return ``size`` thresholds of ExponQ with the normaliser of private_prediction_sets."""
+    mechanism = ExponQ(
+        alpha=alpha,
+        epsilon=epsilon,
+        n_candidates=n_candidates,
+        gamma=optimal_gamma(scores.size, alpha=alpha, epsilon=epsilon),
+        normaliser=Normaliser.PUBLISHED,
+    )
     return mechanism.sample(scores, size, rng=rng)
 
 

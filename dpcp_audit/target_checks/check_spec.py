@@ -25,7 +25,7 @@ from dpcp_audit._values import (
 )
 from dpcp_audit.decisions import DETECT
 from dpcp_audit.errors import UsageError
-from dpcp_audit.guarantees import Coverage, PrivacyGuarantee
+from dpcp_audit.guarantees import Coverage, PrivacyGuarantee, SetSize
 from dpcp_audit.neighbours import Relation
 from dpcp_audit.options import Group, dashed, option, options_of
 from dpcp_audit.target_checks.claim_options import (
@@ -70,8 +70,8 @@ class CheckSpec:
     ----------
     target : TargetSpec
         The code.
-    guarantees : tuple of PrivacyGuarantee or Coverage
-        What it claims; of coverage at most one.
+    guarantees : tuple of PrivacyGuarantee, Coverage or SetSize
+        What it claims; of coverage, and of size, at most one.
     name : str
         What the findings are called.
     n : tuple of int
@@ -353,6 +353,10 @@ def _require_one_meaning(spec: CheckSpec, spell: Spelling) -> None:
             f"{spell('public_n')} contradicts neighbours = 'add-remove', where n differs: "
             "use 'substitution'"
         )
+    labels = spec.target.domain
+    for each in spec.guarantees:
+        if isinstance(each, SetSize) and labels is not None and each.at_most >= labels:
+            raise wrong("set_size_at_most", f"below the number of classes, {labels}", each.at_most)
     fewest = _FEWEST_DRAWS if spec.privacy else _FEWEST_CALIBRATIONS
     if spec.draws is not None and spec.draws < fewest:
         raise wrong("draws", f"a whole number >= {fewest}", spec.draws)

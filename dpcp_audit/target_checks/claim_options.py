@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit._plain_data import is_sequence, shown
-from dpcp_audit._values import Probability, Value, number, number_of, wrong
+from dpcp_audit._values import Positive, Probability, Value, number, number_of, wrong
 from dpcp_audit.errors import UsageError
 from dpcp_audit.guarantees import (
     ZCDP,
@@ -17,6 +17,7 @@ from dpcp_audit.guarantees import (
     PrivacyGuarantee,
     PureDP,
     RenyiDP,
+    SetSize,
 )
 from dpcp_audit.options import Group, Option, Spelling, dashed, read
 from dpcp_audit.target_checks.trade_off_file import TradeOffFile
@@ -25,7 +26,7 @@ from dpcp_audit.targets import Kind, Takes, kinds_that
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-Guarantee = PrivacyGuarantee | Coverage
+Guarantee = PrivacyGuarantee | Coverage | SetSize
 COVERAGE = "coverage"
 """What a claim of coverage is called."""
 _OF_SETS = (Kind.QUANTILE, Kind.CALIBRATOR, Kind.PREDICTOR, Kind.REGRESSION)
@@ -135,8 +136,17 @@ PER_CLASS = _coverage(
 CONFIDENCE = _coverage(
     "with_confidence", "... or with probability P over calibration data and noise", "P"
 )
+SET_SIZE = Option(
+    name="set_size_at_most",
+    value=Positive(),
+    help="sets of at most S labels, on average over the rows of the data, calibrations and noise",
+    group=Group.CLAIM,
+    metavar="S",
+    kinds=(Kind.PREDICTOR,),
+    python=False,
+)
 _COVERAGES = (AT_LEAST, PER_CLASS)
-CLAIMS = (*PRIVACY, TRADE_OFF, *_COVERAGES, CONFIDENCE)
+CLAIMS = (*PRIVACY, TRADE_OFF, *_COVERAGES, CONFIDENCE, SET_SIZE)
 
 
 def key_of(guarantee: Guarantee) -> str:
@@ -156,6 +166,8 @@ def key_of(guarantee: Guarantee) -> str:
         assert isinstance(each.value, Claims)  # noqa: S101  (for the type checker)
         if type(guarantee) is each.value.guarantee:
             return each.name
+    if type(guarantee) is SetSize:
+        return SET_SIZE.name
     if type(guarantee) is not Coverage:
         raise UsageError(
             f"guarantee must be one such as ZCDP(0.5) or Coverage(0.9), got {shown(guarantee, 80)}"
@@ -189,8 +201,10 @@ def guarantees_of(
     if confidence is not None and not covering:
         raise UsageError(f"{spell(CONFIDENCE.name)} needs {spell(AT_LEAST.name)}")
     found += covering
+    if SET_SIZE.name in values:
+        found.append(SetSize(values[SET_SIZE.name]))
     if required and not found:
-        known = ", ".join(spell(each.name) for each in (*PRIVACY, TRADE_OFF, *_COVERAGES))
+        known = ", ".join(spell(each.name) for each in (*PRIVACY, TRADE_OFF, *_COVERAGES, SET_SIZE))
         raise UsageError(f"nothing is claimed: give at least one of {known}")
     return tuple(found)
 
@@ -204,6 +218,8 @@ def require_claims(guarantees: Iterable[Guarantee], kind: Kind) -> None:
             _require_delta(each)
         if isinstance(each, LocalDP) and kind not in _OF_VALUES:
             raise UsageError(f"LocalDP is a claim of randomizers, not of a {kind}: use PureDP")
+        if isinstance(each, SetSize) and kind is not Kind.PREDICTOR:
+            raise UsageError(f"SetSize is a claim of a predictor, not of a {kind}")
         if isinstance(each, Coverage):
             covering.append(each.per_class)
             _require_probabilities(each)
@@ -245,4 +261,6 @@ def claims_as_data(guarantees: Iterable[Guarantee]) -> dict[str, Any]:
             data[dashed((PER_CLASS if one.per_class else AT_LEAST).name)] = one.at_least
             if one.confidence < 1:
                 data[dashed(CONFIDENCE.name)] = one.confidence
+        if isinstance(one, SetSize):
+            data[dashed(SET_SIZE.name)] = one.at_most
     return data

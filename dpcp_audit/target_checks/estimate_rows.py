@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dpcp_audit._values import Whole
 from dpcp_audit.audits.estimates.loss_estimation import LossEstimation
 from dpcp_audit.errors import UsageError
-from dpcp_audit.guarantees import Coverage
+from dpcp_audit.guarantees import PrivacyGuarantee
 from dpcp_audit.options import Group, option, options_of
 from dpcp_audit.results import Claim, Source
 from dpcp_audit.rows import Row
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dpcp_audit.checks import Context
-    from dpcp_audit.guarantees import PrivacyGuarantee
     from dpcp_audit.results import Outcome
     from dpcp_audit.target_checks.check_spec import CheckSpec
     from dpcp_audit.targets import Target
@@ -128,7 +127,7 @@ def without_coverage(spec: CheckSpec) -> CheckSpec:
     """
     if spec.budget is not None:
         raise UsageError("budget is not for estimates, which take draws")
-    privacy = tuple(each for each in spec.guarantees if not isinstance(each, Coverage))
+    privacy = tuple(each for each in spec.guarantees if isinstance(each, PrivacyGuarantee))
     return replace(spec, guarantees=privacy, draws=spec.draws or DEFAULT_DRAWS)
 
 

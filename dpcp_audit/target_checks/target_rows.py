@@ -13,13 +13,22 @@ from dpcp_audit.audits.search.rare_atoms import claims_delta
 from dpcp_audit.audits.sequential import SequentialPrivacy
 from dpcp_audit.decisions import violation_by
 from dpcp_audit.errors import UsageError
-from dpcp_audit.guarantees import ZCDP, ApproxDP, Coverage, GaussianDP, LocalDP, RenyiDP
+from dpcp_audit.guarantees import (
+    ZCDP,
+    ApproxDP,
+    Coverage,
+    GaussianDP,
+    LocalDP,
+    RenyiDP,
+    SetSize,
+)
 from dpcp_audit.neighbours import Relation
 from dpcp_audit.results import Claim, Source, Standing, Verdict
 from dpcp_audit.rows import Row
 from dpcp_audit.suite import Suite
 from dpcp_audit.target_checks.planned_calls import cut_words
 from dpcp_audit.target_checks.row_data import rows_for
+from dpcp_audit.target_checks.target_set_size import TargetSetSize
 from dpcp_audit.target_checks.time_limits import Timed, within
 from dpcp_audit.target_checks.trace_search import TraceEffort, TraceSearch
 from dpcp_audit.target_checks.trial_inputs import COVERAGE_SIZE, pair_space
@@ -191,7 +200,7 @@ def _laws(spec: CheckSpec, guarantee: Coverage) -> LawCatalogue | RowLaws:
     return RowLaws(pool=pool, per_class=guarantee.per_class)
 
 
-TargetCheck = TargetPrivacy | TargetCoverage
+TargetCheck = TargetPrivacy | TargetCoverage | TargetSetSize
 """A check whose witness can be tested alone, without a search."""
 
 _INDEPENDENT = (
@@ -228,6 +237,8 @@ def check_of(spec: CheckSpec, guarantee: Guarantee) -> TargetCheck:
     """Return the check of one of a target's claims."""
     if isinstance(guarantee, Coverage):
         return TargetCoverage(spec=spec, guarantee=guarantee)
+    if isinstance(guarantee, SetSize):
+        return TargetSetSize(spec=spec, guarantee=guarantee)
     return TargetPrivacy(spec=spec, guarantee=guarantee)
 
 
@@ -254,7 +265,7 @@ def _parameters(spec: CheckSpec, guarantee: Guarantee) -> PlainData:
         fixed["n"] = sizes[0] if len(sizes) == 1 else list(sizes)
     if spec.alpha is not None:
         fixed["alpha"] = spec.alpha
-    if not isinstance(guarantee, Coverage):
+    if not isinstance(guarantee, Coverage | SetSize):
         fixed["neighbours"] = str(spec.neighbours)
     return fixed | guarantee.parameters
 
@@ -266,6 +277,8 @@ def _short(guarantee: Guarantee) -> str:
         )
         each = "class-" if guarantee.per_class else ""
         return f"{each}coverage>={all_digits(guarantee.at_least)}{confident}"
+    if isinstance(guarantee, SetSize):
+        return f"set-size<={all_digits(guarantee.at_most)}"
     values = ",".join(f"{name}={all_digits(value)}" for name, value in guarantee.parameters.items())
     return f"{type(guarantee).__name__.lower()}:{values}"
 
@@ -280,6 +293,9 @@ def _promise(spec: CheckSpec, guarantee: Guarantee) -> str:
         )
         of = "of each class " if guarantee.per_class else ""
         return f"{spec.name} covers at least {all_digits(guarantee.at_least)} {of}{how}"
+    if isinstance(guarantee, SetSize):
+        most = all_digits(guarantee.at_most)
+        return f"The sets of {spec.name} hold at most {most} labels on average over even rows"
     return f"{spec.name} is {_words(guarantee)}, where {_DIFFERENCES[spec.neighbours]}"
 
 
@@ -305,7 +321,8 @@ def _setting(spec: CheckSpec, guarantee: Guarantee) -> str:
 
 def _sizes(spec: CheckSpec, guarantee: Guarantee) -> tuple[int, ...]:
     """Return the sizes that a claim speaks of; a claim of privacy speaks of all."""
-    return (spec.n or (COVERAGE_SIZE,)) if isinstance(guarantee, Coverage) else ()
+    of_sets = isinstance(guarantee, Coverage | SetSize)
+    return (spec.n or (COVERAGE_SIZE,)) if of_sets else ()
 
 
 def _with_cut(check: TargetCheck, outcome: Outcome, calls: int) -> Outcome:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dpcp_audit.audits.traced_privacy import Scope
 from dpcp_audit.errors import UsageError
-from dpcp_audit.guarantees import Coverage
+from dpcp_audit.guarantees import PrivacyGuarantee
 from dpcp_audit.suite import Suite
 from dpcp_audit.target_checks.target_rows import require_once, row_for
 from dpcp_audit.target_checks.trace_search import TraceEffort, TraceSearch
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dpcp_audit.checks import Context
-    from dpcp_audit.guarantees import PrivacyGuarantee
     from dpcp_audit.results import Outcome, PlainData
     from dpcp_audit.rows import Row
     from dpcp_audit.target_checks.check_spec import CheckSpec
@@ -110,7 +109,7 @@ def row_of_trace(
 
 def without_coverage(spec: CheckSpec) -> CheckSpec:
     """Return a check without its claim of coverage, and with a number of paths."""
-    privacy = tuple(each for each in spec.guarantees if not isinstance(each, Coverage))
+    privacy = tuple(each for each in spec.guarantees if isinstance(each, PrivacyGuarantee))
     return replace(spec, guarantees=privacy, draws=spec.draws or DEFAULT_PATHS)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.frontends.cli import arguments
@@ -70,7 +71,7 @@ def run_suite(
         Prints the results; by default a summary.
     """
     from dpcp_audit.engine.run_settings import RunSettings
-    from dpcp_audit.engine.suites import select
+    from dpcp_audit.engine.suites import find, select
     from dpcp_audit.errors import UsageError
     from dpcp_audit.frontends.publishing import publish, resumed, watch
     from dpcp_audit.reports.writers import parse_reports
@@ -79,6 +80,7 @@ def run_suite(
     chosen = _chosen(options) | dict(fixed or {})
     if options.resume is None:
         settings = RunSettings(**chosen)
+        settings = replace(settings, skipped=find(settings.suite).skipped())
         rows = select(only, settings.suite, **settings.given)
     else:
         rows, settings = resumed(options.resume)

@@ -1,0 +1,259 @@
+"""Claims on the mean size of prediction sets, tested by bets on 1 − size/K.
+
+Rows are drawn evenly from a pool, with replacement, and the code is fitted to n of them and
+predicts all rows of the pool, so that the mean size of a call is a sum, exactly: no test set is
+drawn. Size is of one law, not of all: a claim on it says nothing of other data.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from scipy.special import ndtri
+
+from dpcp_audit import _validate
+from dpcp_audit.data.piecewise import PiecewiseConstant
+from dpcp_audit.decisions import DETECT, conclude
+from dpcp_audit.evidence import of_mean
+from dpcp_audit.guarantees import Coverage, SetSize
+from dpcp_audit.quantities import Bound, Quantity
+from dpcp_audit.results import Power
+from dpcp_audit.stats.bounded_mean import MeanBets
+from dpcp_audit.targets.degenerate import DegenerateTargetError
+from dpcp_audit.theorems.coverage.row_laws import LawOfRows
+from dpcp_audit.theorems.coverage.worst_law import Calls, Contender, JudgedLaw, Side
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dpcp_audit._types import FloatArray
+    from dpcp_audit.checks import Context
+    from dpcp_audit.data.row_pools import RowPool
+    from dpcp_audit.results import Evidence, Outcome, PlainData
+    from dpcp_audit.theorems.coverage.worst_law import Calibrate
+
+_SPREAD = 0.1
+"""By which share of the labels the mean size is taken to vary from call to call, in plans."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SizesOfRows:
+    """Rows drawn evenly from a pool; what a call is worth is 1 − its sets' mean size over K.
+
+    Parameters
+    ----------
+    rows : LawOfRows
+    labels : int
+        The number K of labels.
+    """
+
+    rows: LawOfRows
+    labels: int
+
+    takes_arrays: ClassVar[bool] = True
+
+    @property
+    def name(self) -> str:
+        """In words."""
+        return "even rows of the data"
+
+    @property
+    def law(self) -> PiecewiseConstant:
+        """The law of the rows, on [0, 1]."""
+        return self.rows.law
+
+    def draw(self, n: int, count: int, *, rng: np.random.Generator) -> Sequence[Any]:
+        """Draw ``count`` data sets of ``n`` rows, each with all of the pool as new rows."""
+        return self.rows.draw(n, count, rng=rng)
+
+    def coverage(self, thresholds: FloatArray, *, strict: bool = False) -> FloatArray:
+        """Return 1 − (mean size)/K of each call.
+
+        Parameters
+        ----------
+        thresholds : ndarray, shape (calls, m·K)
+            Sets as indicators.
+        """
+        del strict
+        m = len(self.rows.pool.labels)
+        if thresholds.ndim != 2 or thresholds.shape[1] != m * self.labels:
+            raise DegenerateTargetError(
+                f"calibrate must return sets of shape ({m}, {self.labels}) for {m} new rows, got "
+                f"{thresholds[0].size} numbers"
+            )
+        return np.asarray(1 - thresholds.mean(axis=1))
+
+    def as_data(self) -> PlainData:
+        """Return the law and the rows as plain data."""
+        return self.rows.as_data() | {"labels": self.labels}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetSizeAudit:
+    """Test whether the mean size of a predictor's sets is at most what is claimed.
+
+    Each n has an equal share of the calls, and of half of the significance α. A claim that holds
+    is refuted with probability at most α/2, whenever the calls end.
+
+    Parameters
+    ----------
+    calibrate : Calibrate
+        ``calibrate(value, size, rng=...)`` returns the sets of all rows of the pool.
+    guarantee : SetSize
+        Of fewer labels than there are.
+    pool : RowPool
+    labels : int
+        The number K of labels, at least 2.
+    n : tuple of int
+        Numbers of rows that the claim holds for.
+    draws : int
+        Calls at effort 1, at most.
+    detect : float
+        The factor of the size that is to be refuted; it decides what is CONSISTENT.
+    """
+
+    calibrate: Calibrate
+    guarantee: SetSize
+    pool: RowPool
+    labels: int
+    n: tuple[int, ...]
+    draws: int = 2000
+    detect: float = DETECT
+
+    def __post_init__(self) -> None:
+        _validate.integer(labels=self.labels, at_least=2)
+        if not self.guarantee.at_most < self.labels:
+            raise ValueError(
+                f"set_size_at_most must be below the number of labels, {self.labels}, which no "
+                f"set exceeds, got {self.guarantee.at_most:g}"
+            )
+        _validate.integer(draws=self.draws, at_least=100)
+
+    @property
+    def sampled(self) -> bool:
+        """The verdict takes from the error budget."""
+        return True
+
+    def __call__(self, context: Context) -> Outcome:
+        """Call at each n until a bet wins or the calls are made."""
+        budget = context.samples(self.draws)
+        calls = Calls(self.calibrate, context, budget)
+        cases = [self._case(n, context, stage) for stage, n in enumerate(self.n, 1)]
+        for case in cases:
+            case.judge(calls, budget // len(cases))
+            if case.refuted:
+                break
+        judged = [case for case in cases if case.values.size]
+        worst = next((each for each in judged if each.refuted), None) or min(
+            judged, key=lambda each: float(each.values.mean())
+        )
+        return self._outcome(worst, calls.spent, context)
+
+    def smallest_violation(self, context: Context) -> Power:
+        """Return a mean size that is refuted with probability at least 0.95, of planned calls."""
+        calls = context.samples(self.draws) // len(self.n)
+        return self._power(
+            self._typical,
+            calls,
+            self._share(context),
+            "of sets whose mean size varies by a tenth of the labels",
+        )
+
+    def draws_needed(self, violation: float, *, significance: float) -> float:
+        """Return a ``draws`` that refutes such a mean size, likewise; infinity where none does."""
+        shifted = np.clip(self._typical + self._side.claimed - self._typical.mean(), 0, 1)
+        shortfall = (violation - self.guarantee.at_most) / self.labels
+        needed = MeanBets().draws_needed(
+            np.clip(shifted - shortfall, 0, 1),
+            at_least=self._side.claimed,
+            significance=significance / 2 / len(self.n),
+        )
+        return max(100.0, math.ceil(needed) * len(self.n))
+
+    @property
+    def _side(self) -> Side:
+        """The claim on the mean of 1 − size/K, which has the form of a claim of coverage."""
+        return Side(guarantee=Coverage(1 - self.guarantee.at_most / self.labels))
+
+    @property
+    def _typical(self) -> FloatArray:
+        parts = (np.arange(100) + 0.5) / 100
+        claimed = self._side.claimed
+        spread = min(_SPREAD, claimed / 3, (1 - claimed) / 3)
+        return np.asarray(np.clip(claimed + spread * ndtri(parts), 0.0, 1.0))
+
+    def _share(self, context: Context) -> float:
+        return context.significance / 2 / len(self.n)
+
+    def _case(self, n: int, context: Context, stage: int) -> JudgedLaw:
+        rows = LawOfRows(pool=self.pool, law=PiecewiseConstant(cells=(1,)))
+        source = SizesOfRows(rows=rows, labels=self.labels)
+        return JudgedLaw(
+            contender=Contender(source=source, n=n),
+            side=self._side,
+            significance=self._share(context),
+            stage=stage,
+        )
+
+    def _outcome(self, case: JudgedLaw, spent: int, context: Context) -> Outcome:
+        count, n = case.values.size, case.contender.n
+        sizes = self.labels * (1 - case.values)
+        mean, spread = float(sizes.mean()), float(sizes.std())
+        return conclude(
+            self._evidence(case, context),
+            lambda: self._power(
+                case.values, count, case.significance, "of sets that vary as these"
+            ),
+            witness={
+                "law": case.contender.source.as_data(),
+                "n": n,
+                "calls": count,
+                "spent": spent,
+                "seed": context.seed,
+                "draws": self.draws,
+            },
+            note=(
+                f"On even rows of the data with n = {n}, the sets of {count} calls held "
+                f"{mean:.4g} of {self.labels} labels on average (standard deviation {spread:.2g})."
+            ),
+            detect=self.detect,
+        )
+
+    def _evidence(self, case: JudgedLaw, context: Context) -> Evidence:
+        sizes, claimed = self.labels * (1 - case.values), self.guarantee.at_most
+        upper = 1 - case.bets.lower_limit(case.values, significance=self._share(context))
+        lower = 1 - case.bets.upper_limit(case.values, significance=case.significance)
+        low, high = self.labels * lower, self.labels * upper
+        beyond = math.nextafter(claimed, math.inf)  # a limit is rounded: the bets decide
+        low = max(low, beyond) if case.refuted else min(low, claimed)
+        return of_mean(
+            Quantity.SET_SIZE,
+            float(sizes.mean()),
+            (low, max(low, high)),
+            claimed=claimed,
+            confidence=1 - context.significance,
+            trials=sizes.size,
+            variance=float(sizes.var(ddof=1)) if sizes.size > 1 else 0.0,
+            bound=Bound.AT_MOST,
+            limits=(0.0, float(self.labels)),
+            detail=f"even rows, n = {case.contender.n}",
+        )
+
+    def _power(self, values: FloatArray, calls: int, significance: float, detail: str) -> Power:
+        shortfall = MeanBets().smallest_violation(
+            values,
+            at_least=self._side.claimed,
+            n_values=max(1, calls),
+            significance=significance,
+        )
+        claimed = self.guarantee.at_most
+        return Power(
+            quantity=Quantity.SET_SIZE,
+            smallest=claimed + self.labels * shortfall,
+            claimed=claimed,
+            bound=Bound.AT_MOST,
+            detail=detail,
+        )
