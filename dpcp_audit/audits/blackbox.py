@@ -41,7 +41,7 @@ _FIRST_STAGE = 2400
 _MOST_STAGES = 8
 _DOUBLED, _WITH_DELTA = 2, 4
 """How stages grow; where δ is claimed the last one is larger: rare events need many outputs."""
-_SEARCHED, _SEARCHED_ANYWAY = 0.3, 1500
+_SEARCHED, _SEARCHED_ANYWAY = 0.5, 1500
 """The share of a stage's outputs that search, beside so many; at least half certify."""
 _MOST_SEARCHED = 200_000
 _FEWEST = 50

@@ -25,21 +25,19 @@ if TYPE_CHECKING:
     from dpcp_audit.guarantees import PrivacyGuarantee
 
 _CHUNK = 2**18
-_FEWEST, _RATIO = 16, 3
-"""Outputs of either input that a pair is first tried on, and how many times as many come next."""
+_FEWEST = 16
+"""Outputs of either input that a pair is first tried on, at least."""
 _ARMS = 128
 """Pairs that a round's budget should suffice to try, where they are tried on more outputs."""
 _MOST_TRIED = 400
-_CLIMBS, _WINNERS = 0.2, 0.25
+_CLIMBS, _WINNERS = 0.15, 0.25
 """The shares of a round's outputs that go to the pairs beside the leader, and to the winner."""
 _WATCHED, _MOST_WATCHED = 0.4, 3
 """The share of a round's outputs that goes, where δ is claimed, to pairs that show rare atoms, and
 how many of them."""
-_PENALTY = 1.5
-"""Standard errors taken off what a pair promises, as the luckiest of many looks best."""
-_HOPE = 1.0
-"""Standard errors added where the pair is chosen that gets more outputs."""
-_EXPLORED = 0.5
+_LUCK, _GREAT_LUCK = 2.0, 3.0
+"""Standard errors that a pair promises where there is nothing to see, and the luckiest of many."""
+_EXPLORED = 0.25
 """The share of the race's outputs that tries new pairs."""
 _SETTLING = 4
 """Steps in which the winner's outputs are drawn."""
@@ -125,9 +123,12 @@ class Arm:
 class PairRace:
     """The candidates of a pair space, raced in rounds; what is learnt is kept from round to round.
 
-    New pairs are tried on few outputs; of all, the pair that may promise most, by its standard
-    error, gets three times as many outputs, again and again. Then the pairs one step beside the
-    leader are tried, and from the best of them again; the rest is the leader's.
+    New pairs are tried on few outputs. Then all get equally many, the better half of them more,
+    and so on to the last: a pair that looks bad on a handful of outputs is tried again in each
+    round, on more (sequential halving; Karnin, Koren and Somekh, 2013). Outputs are kept by
+    input, so pairs share those of an input that they have in common, and what is known costs
+    nothing. Then the pairs one step beside the leader are tried, and from the best of them again;
+    the rest is the leader's.
 
     Parameters
     ----------
@@ -200,7 +201,7 @@ class PairRace:
         return bool((pooled == pooled[:1]).all())
 
     def _race(self, stop: int, rng: np.random.Generator) -> None:
-        """Promote the best pairs, and try new ones where none is due."""
+        """Try new pairs on few outputs, then halve all."""
         if self._queue is None:
             self._queue = list(self.pairs.candidates())[::-1]
         room = stop - self.bank.spent
@@ -211,22 +212,30 @@ class PairRace:
             if candidate is None or (tried and self.bank.spent + 2 * size > explored):
                 break
             self._try(candidate, size)
-        while (arm := self._due(stop - self.bank.spent)) is not None:
-            self._promote(arm, _RATIO * arm.size)
+        self._halve(stop)
 
-    def _due(self, room: int) -> Arm | None:
-        """Return the pair that may promise most; its promotion takes at most half of the room."""
-        here = [
-            arm
-            for arm in self.arms
-            if -math.inf < arm.score and arm.size < _LOOKED_AT and 2 * self._cost(arm) <= room
-        ]
-        return max(here, key=_bright, default=None)
+    def _halve(self, stop: int) -> None:
+        """Bring all pairs to the same number of outputs, then the better half, and so on."""
+        field = [arm for arm in self.arms if arm.score > -math.inf]
+        while len(field) > 1:
+            room = (stop - self.bank.spent) // math.ceil(math.log2(len(field)))
+            size = self._level(field, room)
+            for arm in field:
+                if arm.size < size:
+                    self._promote(arm, size)
+            ranked = sorted(field, key=_likely, reverse=True)
+            field = [arm for arm in ranked[: (len(field) + 1) // 2] if arm in self.arms]
 
-    def _cost(self, arm: Arm) -> int:
-        """Return how many outputs a promotion draws."""
-        goal = min(_RATIO * arm.size, _LOOKED_AT)
-        return sum(max(0, goal - len(self.bank.known(value))) for value in arm.candidate.inputs)
+    def _level(self, field: list[Arm], room: int) -> int:
+        """Return the number of outputs of each input to which ``room`` more bring a field."""
+        known = sorted(len(self.bank.known(x)) for arm in field for x in arm.candidate.inputs)
+        filled = 0
+        for rank, size in enumerate(known[1:], start=1):
+            more = rank * (size - known[rank - 1])
+            if filled + more > room:
+                return known[rank - 1] + (room - filled) // rank
+            filled += more
+        return min(_LOOKED_AT, known[-1] + (room - filled) // len(known))
 
     def _watch(self, budget: int) -> None:
         """Draw more on a few pairs that show rare atoms."""
@@ -346,7 +355,12 @@ class PairRace:
 
 def _prospect(arm: Arm) -> float:
     """Return the excess of a pair, less what luck may have added."""
-    return arm.score - _PENALTY / math.sqrt(arm.size)
+    return arm.score - _GREAT_LUCK / math.sqrt(arm.size)
+
+
+def _likely(arm: Arm) -> float:
+    """Return the excess of a pair, less what luck adds."""
+    return arm.score - _LUCK / math.sqrt(arm.size)
 
 
 def _marks(candidate: Candidate) -> tuple[float, ...]:
@@ -357,11 +371,6 @@ def _marks(candidate: Candidate) -> tuple[float, ...]:
 
 def _key(candidate: Candidate) -> object:
     return frozenset(input_key(value) for value in candidate.inputs)
-
-
-def _bright(arm: Arm) -> float:
-    """Return the excess of a pair, and what bad luck may have hidden."""
-    return arm.score + _HOPE / math.sqrt(arm.size)
 
 
 def _records(candidate: Candidate) -> object:
