@@ -41,7 +41,7 @@ _FIRST_STAGE = 2400
 _MOST_STAGES = 8
 _DOUBLED, _WITH_DELTA = 2, 4
 """How stages grow; where δ is claimed the last one is larger: rare events need many outputs."""
-_SEARCHED, _SEARCHED_ANYWAY = 0.5, 1500
+_SEARCHED, _SEARCHED_ANYWAY = 0.35, 1500
 """The share of a stage's outputs that search, beside so many; at least half certify."""
 _MOST_SEARCHED = 200_000
 _FEWEST = 50
@@ -320,8 +320,8 @@ class BlackBoxPrivacy:
     def _note(self, race: PairRace, shown: Stage) -> str:
         failures = race.bank.failures
         tried = (
-            f"{extent([arm.candidate for arm in race.arms])}; {race.bank.spent} outputs drawn in "
-            f"all; the worst pair: {shown.candidate.family}."
+            f"{extent([arm.candidate for arm in race.arms])}; {race.bank.spent:,} outputs drawn. "
+            f"The worst pair found: {shown.candidate.family}."
         )
         evidence = shown.judgement.evidence
         certified = f"Certified there: {evidence.quantity.unit} ≥ {number(evidence.lower)}."

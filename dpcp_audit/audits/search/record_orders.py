@@ -28,9 +28,9 @@ class RecordOrder(StrEnum):
     """After 17 others, or last; all increase."""
     MIDDLE = "in the middle"
     """At index n // 2; the others increase."""
-    FALLING = "first, others falling"
+    FALLING = "before decreasing ones"
     """Before the others, which decrease."""
-    SHUFFLED = "shuffled"
+    SHUFFLED = "among shuffled ones"
     """All in an arbitrary order, the same for every array of a size."""
 
     def permutation(self, n: int) -> IntArray:
