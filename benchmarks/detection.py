@@ -79,7 +79,8 @@ class PlantedTwin:
             )
             return shown
 
-        return {"bisection": bisected, "response": responded}.get(kind, released)
+        others: dict[str, Sampler] = {"bisection": bisected, "response": responded}
+        return others.get(kind, released)
 
     @property
     def pairs(self) -> PairSpace:
@@ -98,7 +99,7 @@ class PlantedTwin:
 TWINS = (
     *(
         PlantedTwin(name=f"laplace-{epsilon:g}", guarantee=PureDP(epsilon), scale=1 / epsilon)
-        for epsilon in (0.1, 0.3, 1.0, 3.0)
+        for epsilon in (0.1, 0.3, 1.0, 3.0, 8.0)
     ),
     PlantedTwin(name="laplace-delta", guarantee=ApproxDP(1.0, 1e-5)),
     PlantedTwin(name="response-2", guarantee=LocalDP(2.0)),

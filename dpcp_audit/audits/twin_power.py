@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from dpcp_audit.guarantees import PrivacyGuarantee
 
 _DETECTION = 0.95
-_SEARCHED_LINEAR, _SEARCHED_GAUSSIAN, _SEARCHED_BISECTION = 4.0, 6.0, 10.0
+_SEARCHED_RESPONSE, _SEARCHED_LAPLACE = 4.0, 12.0
+_SEARCHED_GAUSSIAN, _SEARCHED_BISECTION = 6.0, 10.0
 """Outputs that a search takes for each one that the best event of the worst pair would."""
 _FEWEST = 1_500
 """Outputs below which no search was seen to find every twin."""
@@ -122,7 +123,7 @@ class Twin:
     def searched(self, *, bisecting: bool) -> float:
         """Return how many times the outputs a search takes, as measured."""
         if self._linear:
-            return _SEARCHED_LINEAR
+            return _SEARCHED_LAPLACE if self.inputs is None else _SEARCHED_RESPONSE
         return _SEARCHED_BISECTION if bisecting else _SEARCHED_GAUSSIAN
 
     def rates(self, factor: float, *, bisecting: bool) -> tuple[FloatArray, FloatArray]:

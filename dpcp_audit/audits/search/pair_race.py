@@ -216,19 +216,19 @@ class PairRace:
 
     def _halve(self, stop: int) -> None:
         """Bring all pairs to the same number of outputs, then the better half, and so on."""
-        field = [arm for arm in self.arms if arm.score > -math.inf]
-        while len(field) > 1:
-            room = (stop - self.bank.spent) // math.ceil(math.log2(len(field)))
-            size = self._level(field, room)
-            for arm in field:
+        kept: list[Arm] = [arm for arm in self.arms if arm.score > -math.inf]
+        while len(kept) > 1:
+            room = (stop - self.bank.spent) // math.ceil(math.log2(len(kept)))
+            size = self._level(kept, room)
+            for arm in kept:
                 if arm.size < size:
                     self._promote(arm, size)
-            ranked = sorted(field, key=_likely, reverse=True)
-            field = [arm for arm in ranked[: (len(field) + 1) // 2] if arm in self.arms]
+            ranked: list[Arm] = sorted(kept, key=_likely, reverse=True)
+            kept = [arm for arm in ranked[: (len(kept) + 1) // 2] if arm in self.arms]
 
-    def _level(self, field: list[Arm], room: int) -> int:
-        """Return the number of outputs of each input to which ``room`` more bring a field."""
-        known = sorted(len(self.bank.known(x)) for arm in field for x in arm.candidate.inputs)
+    def _level(self, arms: list[Arm], room: int) -> int:
+        """Return the number of outputs of each input to which ``room`` more bring some pairs."""
+        known = sorted(len(self.bank.known(x)) for arm in arms for x in arm.candidate.inputs)
         filled = 0
         for rank, size in enumerate(known[1:], start=1):
             more = rank * (size - known[rank - 1])
