@@ -32,9 +32,18 @@ def plain_law(mechanism: PCOQS, scores: np.ndarray) -> dict[float, float]:
 
 
 def plain_trials(
-    mechanism: PCOQS, population: Population, *, n: int, trials: int, rng: np.random.Generator
+    mechanism: PCOQS,
+    population: Population,
+    *,
+    n: int,
+    trials: int,
+    rng: np.random.Generator,
+    noise: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return thresholds and rank errors on really drawn scores, all of them counted anew."""
+    """Return thresholds and rank errors on really drawn scores, all of them counted anew.
+
+    ``noise`` gives the standard normal draws of the rounds, the same in all trials.
+    """
     rank = mechanism.rank(n)
     scores = population.sample((trials, n), rng=rng)
     left, right = (np.full(trials, end) for end in mechanism.bounds)
@@ -42,9 +51,10 @@ def plain_trials(
     def count(point: np.ndarray) -> np.ndarray:
         return (scores <= point[:, None]).sum(axis=1)
 
-    for _ in range(mechanism.rounds):
+    for number in range(mechanism.rounds):
         mid = (left + right) / 2
-        below = count(mid) + mechanism.noise_scale * rng.standard_normal(trials) < rank
+        drawn = rng.standard_normal(trials) if noise is None else noise[number]
+        below = count(mid) + mechanism.noise_scale * drawn < rank
         left, right = np.where(below, mid + mechanism.resolution, left), np.where(below, right, mid)
     threshold = (left + right) / 2
     return threshold, np.abs(count(threshold) - rank)

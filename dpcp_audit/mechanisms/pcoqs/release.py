@@ -12,7 +12,8 @@ import numpy as np
 from dpcp_audit import _validate
 from dpcp_audit.guarantees import ZCDP
 from dpcp_audit.mechanisms.conformal import conformal_rank
-from dpcp_audit.mechanisms.counting import Counter, FixedScores, IIDScores
+from dpcp_audit.mechanisms.counting import FixedScores
+from dpcp_audit.mechanisms.pcoqs.iid_search import IIDSearch
 from dpcp_audit.mechanisms.pcoqs.search_law import largest_bit_divergence, search_laws
 from dpcp_audit.parameters import ALPHA, BOUNDS, RESOLUTION, RHO
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from dpcp_audit.data.populations import Population
     from dpcp_audit.mechanisms.laws import FiniteLaw
 
-_CHUNK = 4096
+_CHUNK = 8192
 
 
 class SearchTrials(NamedTuple):
@@ -175,30 +176,32 @@ class PCOQS:
         n: int,
         trials: int,
         rng: np.random.Generator | int | None = None,
-        noise: FloatArray | None = None,
     ) -> SearchTrials:
         """Run the algorithm ``trials`` times, each on n fresh i.i.d. scores.
 
-        The cost of a trial does not grow with n, which may be up to 2^53. ``noise``, of shape
-        (N, trials), fixes the standard normal draws of the rounds, for statements that hold
-        given the noise.
+        The cost of a trial does not grow with n, which may be up to 2^53.
         """
         _validate.integer(n=n, at_least=1)
         _validate.integer(trials=trials, at_least=1)
         if n > 2**53:
             raise ValueError(f"n must be at most 2^53, where counts are exact, got {n}")
         self._hold(population)
-        generator = _validate.generator(rng)
-        if noise is not None and noise.shape != (self.rounds, trials):
-            raise ValueError(
-                f"noise must have shape {(self.rounds, trials)}, got shape {noise.shape}"
-            )
-        parts: list[SearchTrials] = []
-        for start in range(0, trials, _CHUNK):
-            size = min(_CHUNK, trials - start)
-            part = None if noise is None else noise[:, start : start + size]
-            parts.append(self._trial_chunk(population, n, size, generator, part))
-        return SearchTrials(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+        generator, rank = _validate.generator(rng), self.rank(n)
+        search = IIDSearch(
+            population=population,
+            n=n,
+            rank=rank,
+            noise_scale=self.noise_scale,
+            bounds=self.bounds,
+            resolution=self.resolution,
+            rounds=self.rounds,
+        )
+        parts = [
+            search.run(min(_CHUNK, trials - start), rng=generator)
+            for start in range(0, trials, _CHUNK)
+        ]
+        threshold, count = (np.concatenate(column) for column in zip(*parts, strict=True))
+        return SearchTrials(threshold, population.cdf(threshold), np.abs(count - rank))
 
     def _hold(self, population: Population) -> None:
         """Refuse a population with more than 1e-12 of its mass outside the bounds."""
@@ -210,32 +213,13 @@ class PCOQS:
                 f"with a mass of {outside:g} outside"
             )
 
-    def _trial_chunk(
-        self,
-        population: Population,
-        n: int,
-        size: int,
-        rng: np.random.Generator,
-        noise: FloatArray | None,
-    ) -> SearchTrials:
-        rank = self.rank(n)
-        counter = IIDScores(
-            population, n=n, rank=rank, noise_scale=self.noise_scale, trials=size, rng=rng
-        )
-        if noise is None:
-            noise = rng.standard_normal((self.rounds, size))
-        threshold = self.search(counter, noise)
-        return SearchTrials(
-            threshold, population.cdf(threshold), np.abs(counter.count(threshold) - rank)
-        )
-
-    def search(self, counter: Counter, noise: FloatArray) -> FloatArray:
+    def search(self, counter: FixedScores, noise: FloatArray) -> FloatArray:
         """Return the thresholds, one a column of ``noise``: Algorithm 1, lines 2 to 13.
 
         Parameters
         ----------
-        counter : Counter
-            What tells whether a noisy count stays below the rank.
+        counter : FixedScores
+            Tells whether a noisy count stays below the rank.
         noise : ndarray, shape (N, size)
             Standard normal draws, a row a round.
         """

@@ -118,10 +118,9 @@ def test_law_does_not_depend_on_the_order_of_scores() -> None:
     assert (law.log_mass == same.log_mass).all()
 
 
-def test_trials_with_given_noise_are_reproducible() -> None:
-    noise = np.random.default_rng(3).standard_normal((FINE.rounds, 10_000))
-    first = FINE.trials(Uniform(), n=10**6, trials=10_000, rng=4, noise=noise)
-    second = FINE.trials(Uniform(), n=10**6, trials=10_000, rng=4, noise=noise)
+def test_trials_are_reproducible() -> None:
+    first = FINE.trials(Uniform(), n=10**6, trials=10_000, rng=4)
+    second = FINE.trials(Uniform(), n=10**6, trials=10_000, rng=4)
     assert (first.threshold == second.threshold).all()
     assert (first.coverage == first.threshold).all()
     assert first.rank_error.shape == (10_000,)
@@ -162,7 +161,6 @@ def test_trials_at_the_ends_of_n(n) -> None:
         (lambda: FINE.trials(Uniform(), n=0, trials=5), "n"),
         (lambda: FINE.trials(Uniform(), n=2**53 + 1, trials=5), "n"),
         (lambda: FINE.trials(Uniform(), n=5, trials=0), "trials"),
-        (lambda: FINE.trials(Uniform(), n=5, trials=2, noise=np.zeros((2, 2))), "noise"),
         (lambda: FINE.trials(Pool([0.1, 1.1], "p"), n=5, trials=2), "population"),
         (lambda: FINE.trials(Pool([0.1, -0.1], "p"), n=5, trials=2), "population"),
         (lambda: FINE.trials(Uniform(), n=5, trials=2, rng="x"), "rng"),
