@@ -8,7 +8,8 @@ asked for.
 from __future__ import annotations
 
 import fnmatch
-from functools import cache
+import sys
+from functools import cache, lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
 
@@ -53,9 +54,14 @@ def ignored() -> list[EntryPoint]:
     return [entry for entry in _third_party() if entry.name in BUILT_IN]
 
 
-def _third_party() -> list[EntryPoint]:
-    found = entry_points(group=GROUP)
-    return sorted(found, key=lambda entry: (entry.name, package(entry)))
+def _third_party() -> tuple[EntryPoint, ...]:
+    return _registered(tuple(sys.path))
+
+
+@lru_cache(maxsize=1)
+def _registered(path: tuple[str, ...]) -> tuple[EntryPoint, ...]:  # noqa: ARG001  (where they lie)
+    found = entry_points(group=GROUP)  # which reads a file of every distribution
+    return tuple(sorted(found, key=lambda entry: (entry.name, package(entry))))
 
 
 def names() -> list[str]:

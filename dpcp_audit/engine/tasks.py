@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import time
 import traceback
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib import import_module
+from importlib.machinery import EXTENSION_SUFFIXES
 from typing import TYPE_CHECKING, Any, cast
 
 from dpcp_audit.checks import Check, Chunked
@@ -14,10 +19,13 @@ from dpcp_audit.targets.degenerate import DegenerateTargetError
 from dpcp_audit.targets.target_errors import TargetError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
+    from collections.abc import Callable, Generator
 
     from dpcp_audit.checks import Context
+
+
+_MACHINE_CODE = tuple(EXTENSION_SUFFIXES)
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,14 +127,34 @@ def _told(caught: BaseException) -> str:
     return f"{type(caught).__name__}{': ' if lines else ''}{lines} (in {place.name})"
 
 
-def one_thread() -> AbstractContextManager[object]:
+@contextmanager
+def one_thread() -> Generator[None]:
     """Hold linear algebra to one thread, here as in every worker process.
 
     Its sums round differently with the number of threads, and findings must not depend on
-    the number of workers.
+    the number of workers. What is loaded meanwhile reads the number from the environment.
     """
-    from threadpoolctl import threadpool_limits  # noqa: PLC0415  (needed by runs alone)
+    before = {name: os.environ.get(name) for name in _THREADS}
+    os.environ.update(dict.fromkeys(_THREADS, "1"))
+    try:
+        with _libraries(_extensions(len(sys.modules))).limit(limits=1):
+            yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
 
-    import_module("scipy.linalg")  # what is not yet loaded cannot be limited
-    limits: AbstractContextManager[object] = threadpool_limits(limits=1)
-    return limits
+
+@lru_cache(maxsize=1)
+def _libraries(extensions: int) -> Any:  # noqa: ARG001  (which load them; searching takes ms)
+    """Return the libraries that are loaded beside so many extension modules."""
+    return import_module("threadpoolctl").ThreadpoolController()
+
+
+@lru_cache(maxsize=1)
+def _extensions(modules: int) -> int:  # noqa: ARG001  (nothing new is loaded without a new one)
+    """Return how many of the modules that are loaded are machine code."""
+    files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
+    return sum(isinstance(file, str) and file.endswith(_MACHINE_CODE) for file in files)

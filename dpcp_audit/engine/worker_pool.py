@@ -101,6 +101,11 @@ class WorkerProcess:
         self._ready = False
 
     @property
+    def pid(self) -> int:
+        """The number of its process."""
+        return self._process.pid
+
+    @property
     def alive(self) -> bool:
         """Whether the process is still there."""
         return self._process.poll() is None
@@ -143,11 +148,11 @@ class WorkerProcess:
         """End the process and all that it started."""
         if self._process.returncode is not None:  # its number may be another's by now
             return
-        for pid in reversed(family(self._process.pid)):
+        for pid in reversed(family(self.pid)):
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
         with contextlib.suppress(OSError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+            os.killpg(self.pid, signal.SIGKILL)
 
     def close(self) -> None:
         """End the process, and let go of its pipes once no thread waits for it."""
@@ -193,7 +198,7 @@ class WorkerProcess:
             left = deadline - time.monotonic()
             if left <= 0:
                 raise _StoppedError(over_time(seconds))
-            if memory is not None and resident(self._process.pid) > memory:
+            if memory is not None and resident(self.pid) > memory:
                 raise _StoppedError(f"stopped above {_size(memory)}: the memory limit of a check")
             if not poll.poll(1000 * (left if memory is None else min(left, _LOOK_SECONDS))):
                 continue

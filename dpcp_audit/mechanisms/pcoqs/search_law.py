@@ -52,7 +52,7 @@ def search_laws(
     Branches whose mass is below 1e-19 on every input are lumped into one outcome each; their
     total is the laws' slack.
     """
-    union = np.unique(np.concatenate(arrays))
+    union = arrays[0] if len(arrays) == 1 else np.sort(np.concatenate(arrays), kind="stable")
     low, high = bounds
     nodes = _Nodes(np.array([low]), np.array([high]), np.zeros((len(arrays), 1)))
     outcomes: list[tuple[FloatArray, FloatArray]] = []

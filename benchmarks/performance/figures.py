@@ -1,0 +1,268 @@
+"""What is measured: each figure with what is wanted of it and what limits it."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import log_softmax
+
+from benchmarks import pcoqs_trials, runner
+from benchmarks.performance.clock import BARE_IMPORT, best, program
+from benchmarks.performance.crew import DASK, LOCAL, makespan
+from dpcp_audit.checks import Context
+from dpcp_audit.data.populations import Uniform
+from dpcp_audit.engine.tasks import Task, perform, pickled
+from dpcp_audit.engine.worker_pool import Limits, WorkerProcess
+from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels
+from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+SEARCH = PCOQS(alpha=0.1, rho=0.5)
+TRIALS, RECOUNTS, CHUNKS = 16_384, 40, 1000
+USERS = 100
+TARGET = """\
+import numpy as np
+
+
+def quantile(scores, *, rng):
+    return float(np.quantile(scores, 0.9))
+
+
+def test_quantile(dp_audit):
+    dp_audit(quantile, kind="quantile", coverage=0.85, alpha=0.1, n=100)
+"""
+CHECK = """\
+[[check]]
+name = "quantile-{number}"
+target = "mine.py:quantile"
+kind = "quantile"
+zcdp = 0.5
+draws = 2048
+"""
+ONE = ("mine.py:quantile", "--kind", "quantile", "--zcdp", "0.5", "--draws", "2048")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """A number, with what is wanted of it where something is."""
+
+    name: str
+    value: float
+    unit: str
+    at_most: float | None = None
+    at_least: float | None = None
+    limit: str = ""
+
+    @property
+    def met(self) -> bool:
+        """Whether it is as wanted."""
+        below = self.at_most is None or self.value <= self.at_most
+        return below and (self.at_least is None or self.value >= self.at_least)
+
+
+def starts() -> Iterator[Measured]:
+    """Time a first verdict, and eighteen, as multiples of a bare import."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "mine.py").write_text(TARGET)
+        checks = "\n".join(CHECK.format(number=number) for number in range(18))
+        (folder / "checks.toml").write_text(checks)
+        check = ("-m", "dpcp_audit", "check")
+        commands = BARE_IMPORT, (*check, *ONE), (*check, "--config", "checks.toml")
+        bare, one, many = (
+            min(program(arguments, folder).seconds for _ in range(4)) for arguments in commands
+        )
+    limit = f"a bare import of NumPy and SciPy: {bare:.2f} s"
+    yield Measured(
+        name="`check` of a broken quantile, 2,048 calls",
+        value=one,
+        unit="s",
+        at_most=1.2,
+        limit=limit,
+    )
+    yield Measured(name="the same, in bare imports", value=one / bare, unit="times", limit="1")
+    yield Measured(
+        name="eighteen checks of one config", value=many, unit="s", at_most=12, limit=limit
+    )
+
+
+def suites() -> Iterator[Measured]:
+    """Time the suites that take a minute or so, one worker, and simulate more."""
+    wanted = {("papers", "smoke"): 15.0, ("theorems", "ci"): 15.0, ("papers", "ci"): 50.0}
+    peak, found = 0.0, list[dict[str, Any]]()
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / "found.json"
+        for (suite, profile), most in wanted.items():
+            run = ("-m", "dpcp_audit", "run", "--suite", suite, "--profile", profile)
+            seconds, held = program((*run, "--jobs", "1", "--report", f"json={path}"))
+            peak = max(peak, held)
+            what = f"suite `{suite}` at `{profile}`, one worker"
+            yield Measured(name=what, value=seconds, unit="s", at_most=most)
+            found = json.loads(path.read_text())["findings"]
+    yield Measured(name="largest process of these runs", value=peak, unit="GiB", at_most=0.3)
+    yield from crews([each["seconds"] for each in found])
+
+
+def crews(checks: list[float]) -> Iterator[Measured]:
+    """Simulate the suite with more workers, its checks in their order and the longest first."""
+    ordered = sorted(checks, reverse=True)
+    for workers, dispatch in ((2, LOCAL), (8, LOCAL), (64, DASK), (1000, DASK)):
+        alone = sum(checks)
+        usual, longest = (
+            alone / makespan(chunks, workers, dispatch=dispatch) for chunks in (checks, ordered)
+        )
+        yield Measured(
+            name=f"suite `papers` at `ci`, {workers:,} workers against one, simulated",
+            value=usual,
+            unit="times",
+            at_least=1.9 if workers == 2 else None,
+            limit=f"longest check first {longest:.2f}; the longest check alone "
+            f"{alone / ordered[0]:.1f}",
+        )
+    study = [10.0] * 20_000
+    alone = sum(study)
+    yield Measured(
+        name="study of 20,000 chunks of 10 s, 1,000 Dask workers against one, simulated",
+        value=alone / makespan(study, 1000, dispatch=DASK),
+        unit="times",
+        limit="1,000",
+    )
+
+
+def trials() -> Iterator[Measured]:
+    """Time a P-COQS trial on i.i.d. scores, a recount, and the random draws alone."""
+    rng = np.random.default_rng(0)
+
+    def of(n: int) -> Callable[[], object]:
+        return lambda: SEARCH.trials(Uniform(), n=n, trials=TRIALS, rng=rng)
+
+    def recount() -> object:
+        return [pcoqs_trials.recount(2400, rng, pcoqs_trials.sum_count) for _ in range(RECOUNTS)]
+
+    def draws() -> object:
+        return [rng.standard_normal(TRIALS) for _ in range(SEARCH.rounds)]
+
+    small, large, huge, again, normal = best(
+        of(2400), of(10**6), of(10**12), recount, draws, repeats=15
+    )
+    limit = f"{SEARCH.rounds} normal draws: {1e6 * normal / TRIALS:.2f} µs"
+    trial = small / TRIALS
+    yield Measured(
+        name="P-COQS trial, n = 2,400", value=1e6 * trial, unit="µs", at_most=1.2, limit=limit
+    )
+    yield Measured(
+        name="NumPy recount / trial, n = 2,400",
+        value=again / RECOUNTS / trial,
+        unit="times",
+        at_least=120,
+        limit=f"{normal and again / RECOUNTS / (normal / TRIALS):.0f} times by the draws alone",
+    )
+    for n, seconds in (("10⁶", large), ("10¹²", huge)):
+        yield Measured(
+            name=f"P-COQS trial, n = {n} / n = 2,400",
+            value=seconds / small,
+            unit="times",
+            at_most=1.5,
+        )
+
+
+def laws() -> Iterator[Measured]:
+    """Time the exact law of P-COQS's threshold."""
+    rng = np.random.default_rng(1)
+    for n, power, most in ((10**5, "10⁵", 5), (10**6, "10⁶", 40)):
+        scores = np.sort(rng.random(n))
+        exact, read = best(partial(SEARCH.laws, scores), scores.sum, repeats=5)
+        yield Measured(
+            name=f"exact P-COQS law, n = {power}, sorted scores",
+            value=1e3 * exact,
+            unit="ms",
+            at_most=most,
+            limit=f"reading the scores once: {1e3 * read:.2f} ms",
+        )
+
+
+def labels() -> Iterator[Measured]:
+    """Time an LDP-CP-L trial on a pool of 100 users."""
+    rng = np.random.default_rng(2)
+    at_million: dict[int, float] = {}
+    for k in (10, 100, 1000):
+        chances = np.exp(log_softmax(3 * rng.standard_normal((USERS, k)), axis=1))
+        true = rng.integers(k, size=USERS)
+        mechanism = LDPCPLabels(alpha=0.1, epsilon=4.0, k=k, rounds=10, window_width=1e-9)
+
+        run = partial(mechanism.trials, 1 - chances, true, trials=20, rng=rng)
+        million, billion = best(partial(run, n=10**6), partial(run, n=10**9), repeats=3)
+        at_million[k] = million / 20
+        yield Measured(
+            name=f"LDP-CP-L trial, k = {k:,}, n = 10⁶, pool of {USERS} users",
+            value=1e6 * at_million[k],
+            unit="µs",
+            at_most=20 if k == 10 else 10 * 1e6 * at_million[k // 10],
+            limit="" if k == 10 else "wanted: at most linear in k",
+        )
+        yield Measured(
+            name=f"LDP-CP-L trial, k = {k:,}: n = 10⁹ / n = 10⁶",
+            value=billion / million,
+            unit="times",
+            at_most=1.5,
+        )
+
+
+def chunks() -> Iterator[Measured]:
+    """Time chunks that do nothing, in a worker process."""
+    (row,) = runner.nothing(CHUNKS)
+    context, check = Context(seed=0, name="nothing", significance=0.5), pickled(row.check)
+    cell = WorkerProcess()
+
+    def there(index: int) -> object:
+        return cell.run(Task(check=check, context=context, index=index, chunks=CHUNKS), Limits())
+
+    there(0)
+    before = runner.cpu_seconds(cell.pid)
+    (ours,) = best(lambda: [there(index) for index in range(CHUNKS)], repeats=1)
+    theirs = runner.cpu_seconds(cell.pid) - before
+    cell.close()
+    (bare,) = best(
+        lambda: [perform(row.check, context, index=i, chunks=CHUNKS) for i in range(CHUNKS)],
+        repeats=1,
+    )
+    yield Measured(
+        name="a chunk's overhead on this machine, both processes",
+        value=1e3 * (ours + theirs) / CHUNKS,
+        unit="ms",
+        at_most=1.0,
+        limit=f"in one process: {1e3 * bare / CHUNKS:.2f} ms",
+    )
+
+
+def searched() -> Iterator[Measured]:
+    """Time the search for the worst pair of P-COQS's variant, and what it finds."""
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / "found.json"
+        run = ("-m", "dpcp_audit", "run", "--only", "pcoqs.proposition-1.zcdp?neighbours=searched?")
+        seconds, _ = program((*run, "--jobs", "1", "--report", f"json={path}"))
+        found = json.loads(path.read_text())["findings"][0]
+    yield Measured(
+        name="search for the worst pair, with its start", value=seconds, unit="s", at_most=5
+    )
+    share = found["evidence"]["value"] / found["evidence"]["claimed"]
+    yield Measured(name="ρ̂/ρ that it finds", value=share, unit="", at_least=0.63)
+
+
+STUDIES: dict[str, Callable[[], Iterator[Measured]]] = {
+    "starts": starts,
+    "trials": trials,
+    "laws": laws,
+    "labels": labels,
+    "chunks": chunks,
+    "searched": searched,
+    "suites": suites,
+}
