@@ -72,10 +72,12 @@ def _watching(plain: Any, name: str, file: str, calls: list[str]) -> Any:
     def write(arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
         given = (*arguments, *keywords.values())
         numbers = [str(int(x)) for x in given if isinstance(x, Integral)]
-        caller = inspect.stack(0)[2]
-        if numbers and caller.filename == file:
+        here = inspect.currentframe()
+        wrapper = here and here.f_back
+        caller = wrapper and wrapper.f_back
+        if numbers and caller and caller.f_code.co_filename == file:
             shown = name.replace("numpy", "np")
-            calls.append(f"{shown}({numbers[0]}) in line {caller.lineno}")
+            calls.append(f"{shown}({numbers[0]}) in line {caller.f_lineno}")
 
     def called(*arguments: Any, **keywords: Any) -> Any:
         write(arguments, keywords)
