@@ -19,7 +19,9 @@ from dpcp_audit.guarantees import ZCDP, ApproxDP, GaussianDP
 from dpcp_audit.mechanisms.laws import GaussianPair
 from dpcp_audit.neighbours import Neighbours, Relation
 from dpcp_audit.results import Verdict
-from dpcp_audit.target_checks.target_rows import rows_of_targets
+from dpcp_audit.target_checks.target_rows import TargetPrivacy
+from dpcp_audit.target_checks.trace_search import TraceEffort, TraceSearch
+from dpcp_audit.target_checks.two_sided import TwoSidedPrivacy
 from dpcp_audit.tracing.composed_noise import ComposedNoise
 from dpcp_audit.tracing.loss_samples import LossSample
 from dpcp_audit.tracing.pair_traces import PairTrace
@@ -29,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from dpcp_audit._types import FloatArray
-    from dpcp_audit.checks import Check
     from dpcp_audit.guarantees import PrivacyGuarantee
 
 _PATHS = 400
@@ -37,6 +38,8 @@ _PATHS = 400
 _MU = 1.0
 _COSTS = (0.2, 1.8)
 """Divergences of the two kinds of paths of a transcript, equally likely."""
+_OUTPUTS = 600
+_FEW = TraceEffort(pairs=2, pilot=2, paths=60, tree=100, replays=2)
 _RATES = np.linspace(0.0, 1.0, 201)
 
 
@@ -115,12 +118,13 @@ class BothSidesTrial:
     """The audit of a function whose noise is followed and whose outputs are searched, too."""
 
     def __call__(self, seed: int, /, *, level: float, twice: bool = False) -> bool:
-        """Audit the mean of two scores."""
-        context = Context(seed=seed, name="level", significance=level)
-        return (
-            _both_sides(noisier_claimed if twice else noisy_mean)(context).verdict
-            is Verdict.REFUTED
-        )
+        """Audit the mean of two scores, by few paths and outputs."""
+        check = _target_check(noisier_claimed if twice else noisy_mean)
+        with check.spec.target.open() as target:
+            traces = TraceSearch.of(check.spec, check.guarantee, target, effort=_FEW)
+            audit = TwoSidedPrivacy(black_box=check.audit(target, _OUTPUTS), trace=traces)
+            found = audit(Context(seed=seed, name="level", significance=level))
+        return found.verdict is Verdict.REFUTED
 
 
 def noisy_mean(scores: FloatArray, *, rng: np.random.Generator) -> float:
@@ -134,10 +138,9 @@ def noisier_claimed(scores: FloatArray, *, rng: np.random.Generator) -> float:
 
 
 @lru_cache(maxsize=2)
-def _both_sides(function: Callable[..., float]) -> Check:
-    spec = spec_of(function, [GaussianDP(_MU)], {"draws": 1000, "n": 2}, file="study.py")
-    (row,) = rows_of_targets([spec])
-    return row.check
+def _target_check(function: Callable[..., float]) -> TargetPrivacy:
+    spec = spec_of(function, [GaussianDP(_MU)], {"draws": _OUTPUTS, "n": 2}, file="study.py")
+    return TargetPrivacy(spec=spec, guarantee=GaussianDP(_MU))
 
 
 def traced_cases() -> Iterator[LevelCase]:
