@@ -1,12 +1,13 @@
-"""Print how many samples of each input the guessing game needs, at 95 % confidence.
+"""Print how often the guessing game refutes with the samples that are wanted, at 95 % confidence.
 
-    python benchmarks/guessing_samples.py [--runs 200] [--repetitions 2000] [--known]
+    python benchmarks/guessing_samples.py [--runs 200] [--repetitions 2000] [--known] [--check]
 
 Searched: 15 % of the samples teach the observer and choose the number of guesses, the others are
-played; a number is the size at which half of the games refute a share of the true ε. Known: the
-best rule is given. Limits: of any test, by the Kullback–Leibler divergence, both inputs' events
-used. Then the share of refusals where claims hold with equality; exits with 1 where one is too high
-for the level: with probability at most 1e-6, if all levels hold.
+played; the share of games that refute. Known: the samples at which half of the games refute where
+the best rule is given, and the any-time bets' mean. Limits: of any test, by the Kullback–Leibler
+divergence, both inputs' events used. Then the share of refusals where claims hold with equality.
+Exits with 1 where one is too high for the level: with probability at most 1e-6, if all levels hold.
+With ``--check`` also where a wanted figure is missed by more than so many runs explain.
 """
 
 from __future__ import annotations
@@ -15,10 +16,14 @@ import argparse
 import math
 import sys
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from auditor_samples import TARGETS, betting_known, betting_searched
+from auditor_samples import Target as BetTarget
 from joblib import Parallel, delayed
+from peer_samples import LEVEL, Target, searches, targets
 from scipy.stats import binom
 
 from dpcp_audit.audits.guessing.game_test import choose_game
@@ -31,24 +36,25 @@ from dpcp_audit.stats.guessing_test import guesses_needed
 if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray
 
-LEVEL, FALSE_ALARM, TAUGHT = 0.05, 1e-6, 0.15
-OUTCOMES = np.random.default_rng(1).permutation(10_000).astype(np.float64)
+FALSE_ALARM, TAUGHT, MISSED = 1e-6, 0.15, 3.0
+"""The last: standard errors that a figure may fall short."""
+BETS, SPREAD = 100, 0.6
+"""A quarter of the runs of known bets; a stopping time's standard deviation over its mean."""
+
+
+@lru_cache(maxsize=1)
+def drawn_from() -> dict[str, Target]:
+    """Return the targets of the peers' benchmark by short names."""
+    names = "Laplace", "k-RR", "Gaussian", "P-COQS", "Laplace in 20 coordinates", "scattered"
+    return dict(zip(names, targets(), strict=False))
 
 
 def draw(kind: str, value: int, size: int, rng: np.random.Generator) -> FloatArray:
     """Draw outputs of a mechanism on the input 0 or 1."""
-    match kind:
-        case "Laplace":
-            return np.asarray(value + rng.laplace(size=size))
-        case "Gaussian":
-            return np.asarray(value + rng.normal(size=size))
-        case "scattered":
-            side = (rng.random(size) < 1 / (1 + math.exp(-1))) ^ (value == 1)
-            return np.asarray(OUTCOMES[5000 * side + rng.integers(5000, size=size)])
-        case _:
-            values = 10 if kind == "k-RR" else 2
-            response = KaryRandomizedResponse(2.0, values)
-            return response.sample(np.full(size, value), rng=rng).astype(np.float64)
+    if kind == "response":
+        response = KaryRandomizedResponse(2.0, 2)
+        return response.sample(np.full(size, value), rng=rng).astype(np.float64)
+    return drawn_from()[kind].draw(value, size, rng)
 
 
 def refuted(kind: str, claim: PrivacyGuarantee, size: int, seed: int) -> bool:
@@ -56,7 +62,8 @@ def refuted(kind: str, claim: PrivacyGuarantee, size: int, seed: int) -> bool:
     rng = np.random.default_rng(seed)
     taught = max(30, round(TAUGHT * size))
     pilot = [draw(kind, value, taught, rng) for value in (0, 1)]
-    game = choose_game(claim, pilot[0], pilot[1], bounds=None, seed=seed)
+    bounds = None if kind == "response" else drawn_from()[kind].bounds
+    game = choose_game(claim, pilot[0], pilot[1], bounds=bounds, seed=seed)
     if game is None:
         return False
     fresh = [draw(kind, value, size - taught, rng) for value in (0, 1)]
@@ -69,93 +76,149 @@ def rate(kind: str, claim: PrivacyGuarantee, size: int, runs: int, jobs: int) ->
     return float(np.mean(Parallel(n_jobs=jobs)(games)))
 
 
-def half_way(kind: str, claim: PrivacyGuarantee, runs: int, jobs: int) -> float:
-    """Return the size at which half of the games refute, by bisection to 4 %."""
-    low, high = 200.0, 20_000.0
-    while high > 1.04 * low:
-        middle = math.sqrt(low * high)
-        enough = rate(kind, claim, round(middle), runs, jobs) >= 0.5
-        low, high = (low, middle) if enough else (middle, high)
-    return high
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
-    """A mechanism with a claim, the share of rounds that the best rule guesses, and the limit.
+class Wanted:
+    """A mechanism with a claim, the share of rounds that the best rule guesses, and what is wanted.
 
-    A limit of 0 is not known.
+    Parameters
+    ----------
+    limit : float
+        Samples of each input that any test needs.
+    known, searched, bets_known, bets_searched : float
+        The most samples of each input with which half of the games are to refute, and after which
+        bets are to stop on average; the rule given, or learned.
     """
 
     kind: str
     claimed: float
-    true: float
-    guessed: float
+    target: BetTarget
     limit: float
+    known: float
+    searched: int
+    bets_known: float
+    bets_searched: float
 
-    def known(self) -> float:
+    def known_samples(self) -> float:
         """Return the samples of each input where the best rule is given."""
-        guesses = guesses_needed(self.claimed, self.true, significance=LEVEL, detection=0.5)
-        return guesses / self.guessed / 2
+        true, guessed = self.target.epsilon, self.target.p + self.target.p_prime
+        guesses = guesses_needed(self.claimed, true, significance=LEVEL, detection=0.5)
+        return guesses / guessed / 2
 
 
-CASES = (
-    Case(kind="Laplace", claimed=0.9, true=1, guessed=(1 + math.exp(-1)) / 2, limit=976),
-    Case(
+LAPLACE, RESPONSE = TARGETS
+WANTED = (
+    Wanted(
+        kind="Laplace",
+        claimed=0.9,
+        target=LAPLACE,
+        limit=976,
+        known=1060,
+        searched=1800,
+        bets_known=2300,
+        bets_searched=3000,
+    ),
+    Wanted(
         kind="k-RR",
         claimed=1.8,
-        true=2,
-        guessed=(math.exp(2) + 1) / (math.exp(2) + 9),
+        target=RESPONSE,
         limit=598,
+        known=640,
+        searched=1100,
+        bets_known=1400,
+        bets_searched=1800,
     ),
-    Case(kind="scattered", claimed=0.2, true=1, guessed=1.0, limit=0.0),
 )
+DELTA = GaussianPair(1.0).delta_at(1.0)
 EQUAL: tuple[tuple[str, PrivacyGuarantee], ...] = (
     ("response", PureDP(2.0)),
     ("k-RR", PureDP(2.0)),
     ("Laplace", PureDP(1.0)),
-    ("Gaussian", ApproxDP(1.0, GaussianPair(1.0).delta_at(1.0))),
+    ("Laplace in 20 coordinates", PureDP(1.0)),
+    ("Gaussian", ApproxDP(1.0, DELTA)),
     ("Gaussian", GaussianDP(1.0)),
     ("scattered", PureDP(1.0)),
+    ("P-COQS", ApproxDP(2 * searches().claim.epsilon, searches().claim.delta)),
 )
-BEYOND: tuple[tuple[str, PrivacyGuarantee, int], ...] = (
-    ("Gaussian", ApproxDP(1.0, 0.7 * GaussianPair(1.0).delta_at(1.0)), 2000),
-    ("scattered", PureDP(0.2), 3000),
+BEYOND: tuple[tuple[str, PrivacyGuarantee, int, float], ...] = (
+    ("Gaussian", ApproxDP(1.0, 0.7 * DELTA), 2000, 0.5),
+    ("Laplace in 20 coordinates", PureDP(0.9), 3000, 0.5),
+    ("P-COQS", searches().claim, 3000, 0.5),
+    ("scattered", PureDP(0.2), 10_000, 1.0),
 )
-"""Claims that are exceeded, and outputs of each input."""
+"""Claims that are exceeded, outputs of each input, and the share of games that is to refute."""
+
+
+def falls_short(share: float, wanted: float, runs: int) -> bool:
+    """Tell whether a share of runs lies farther below what is wanted than chance explains."""
+    return share < wanted - MISSED * math.sqrt(max(wanted * (1 - wanted), 1 / runs) / runs)
+
+
+def stops_late(mean: float, wanted: float, runs: int) -> bool:
+    """Tell whether bets stop later than is wanted, by more than chance explains."""
+    return mean > wanted * (1 + MISSED * SPREAD / math.sqrt(runs))
+
+
+def known_table() -> bool:
+    """Print what needs no search; return whether all that is wanted is met."""
+    print("| target | claimed ε | rule known (of the limit), wanted | bets known, wanted |")
+    print("|---|---|---|---|")
+    met = True
+    for row in WANTED:
+        size, stops = row.known_samples(), betting_known(row.target, row.claimed, BETS)
+        met = met and size <= row.known and not stops_late(stops, row.bets_known, 4 * BETS)
+        print(
+            f"| {row.kind} | {row.claimed:g} | {size:,.0f} ({size / row.limit:.2f}), "
+            f"{row.known:,.0f} | {stops:,.0f}, {row.bets_known:,.0f} |",
+            flush=True,
+        )
+    return met
+
+
+def searched_table(runs: int, jobs: int) -> bool:
+    """Print what is searched; return whether all that is wanted is met."""
+    met = True
+    searched = [(row.kind, PureDP(row.claimed), row.searched, 0.5) for row in WANTED]
+    for kind, claim, size, wanted in (*searched, *BEYOND):
+        share = rate(kind, claim, size, runs, jobs)
+        met = met and not falls_short(share, wanted, runs)
+        print(
+            f"{kind}, {claim}, {size:,} of each input: {share:.2f} of {runs} refuted, "
+            f"wanted {wanted:g}",
+            flush=True,
+        )
+    for row in WANTED:
+        stops = betting_searched(row.target, row.claimed, runs)
+        met = met and not stops_late(stops, row.bets_searched, runs)
+        print(f"{row.kind}, bets stop after {stops:,.0f}, wanted {row.bets_searched:,.0f}")
+    return met
+
+
+def levels_hold(repetitions: int, jobs: int) -> bool:
+    """Print the share of refusals at equality; return whether all levels hold."""
+    held = True
+    for kind, tight in EQUAL:
+        share = rate(kind, tight, 500, repetitions, jobs)
+        most = binom.isf(FALSE_ALARM / len(EQUAL), repetitions, LEVEL)
+        holds = bool(share * repetitions <= most)
+        held = held and holds
+        print(f"{kind}, {tight}: {share:.3f}{'' if holds else ' LEVEL BROKEN'}", flush=True)
+    return held
 
 
 def main() -> int:
-    """Print the tables; return 1 where a level does not hold."""
+    """Print the tables; return 1 where a level does not hold, or a figure is missed."""
     parser = argparse.ArgumentParser(description="Samples and levels of the guessing game.")
-    parser.add_argument("--runs", type=int, default=200, help="games behind each size")
+    parser.add_argument("--runs", type=int, default=200, help="games behind each share")
     parser.add_argument("--repetitions", type=int, default=2000, help="games at equality")
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     parser.add_argument("--known", action="store_true", help="only where the rule is known")
+    parser.add_argument("--check", action="store_true", help="fail where a figure is missed")
     arguments: Any = parser.parse_args()
-    print("| target | claimed ε, true ε | known (of the limit) | searched (of the limit) |")
-    print("|---|---|---|---|")
-    for case in CASES:
-        cells = [case.known()]
-        if not arguments.known:
-            stated = PureDP(case.claimed)
-            cells.append(half_way(case.kind, stated, arguments.runs, arguments.jobs))
-        shown = (f"{size:,.0f} ({size / case.limit:.2f})" for size in cells)
-        print(
-            f"| {case.kind} | {case.claimed:g}, {case.true:g} | {' | '.join(shown)} |", flush=True
-        )
-    if arguments.known:
-        return 0
-    for kind, exceeded, size in BEYOND:
-        share = rate(kind, exceeded, size, arguments.runs, arguments.jobs)
-        print(f"{kind}, {exceeded}, {size:,} of each input: {share:.2f} refuted", flush=True)
-    held = True
-    for kind, tight in EQUAL:
-        share = rate(kind, tight, 500, arguments.repetitions, arguments.jobs)
-        most = binom.isf(FALSE_ALARM / len(EQUAL), arguments.repetitions, LEVEL)
-        holds = bool(share * arguments.repetitions <= most)
-        held = held and holds
-        print(f"{kind}, {tight}: {share:.3f}{'' if holds else ' LEVEL BROKEN'}", flush=True)
-    return int(not held)
+    met, held = known_table(), True
+    if not arguments.known:
+        met = searched_table(arguments.runs, arguments.jobs) and met
+        held = levels_hold(arguments.repetitions, arguments.jobs)
+    return int(not held or (arguments.check and not met))
 
 
 if __name__ == "__main__":

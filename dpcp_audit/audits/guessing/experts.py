@@ -7,7 +7,7 @@ the level. So that its log-odds can be compared with a claim, small counts are s
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from scipy.special import betaln, logit
@@ -20,9 +20,9 @@ from dpcp_audit.audits.search.features import (
     Ones,
     Rank,
     ScalarValue,
-    SquashedSum,
 )
 from dpcp_audit.audits.search.float_features import DecimalPlaces, LastBits, TrailingZeros
+from dpcp_audit.audits.search.squashed_scores import squashed_score
 
 if TYPE_CHECKING:
     from dpcp_audit._types import BoolArray, FloatArray, IntArray
@@ -127,23 +127,7 @@ class LinearScore:
 
     def __call__(self, outputs: FloatArray, coins: BoolArray, /) -> LogOdds:
         """Fit the score, and the half-lines of it."""
-        from sklearn.linear_model import LogisticRegression  # noqa: PLC0415  (slow to import)
-
-        low, centre, high = np.quantile(outputs, [0.25, 0.5, 0.75], axis=0, method="inverted_cdf")
-        with np.errstate(invalid="ignore"):
-            spread = high - low
-        weights: FloatArray = np.zeros((2 * outputs.shape[1],))
-        shell = SquashedSum(
-            centre=np.where(np.isfinite(centre), centre, 0.0),
-            scale=np.where(np.isfinite(spread) & (spread > 0), spread, 1.0),
-            weights=weights,
-        )
-        if coins.any() and not coins.all():
-            model = cast("Any", LogisticRegression(C=1.0, max_iter=200))
-            model.fit(shell.terms(outputs), coins)
-            weights = cast("FloatArray", model.coef_[0])
-        score = SquashedSum(centre=shell.centre, scale=shell.scale, weights=weights)
-        return HalfLines(score)(outputs, coins)
+        return HalfLines(squashed_score(outputs, coins))(outputs, coins)
 
 
 @dataclass(frozen=True, slots=True)
