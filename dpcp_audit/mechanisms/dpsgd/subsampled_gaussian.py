@@ -145,14 +145,12 @@ class SubsampledGaussian(PrivacyGuarantee):
         _validate.closed_unit(delta=delta)
         if delta <= self.rounding:
             return math.inf
-        above = composed_loss(self, pessimistic=True)
-        return float(above.get_epsilon_for_delta(delta - self.rounding))
+        return _epsilon(self, delta - self.rounding, pessimistic=True)
 
     def epsilon_below(self, delta: float) -> float:
         """Return ε(δ) of the worse direction, from below."""
         _validate.open_unit(delta=delta)
-        below = composed_loss(self, pessimistic=False)
-        return float(below.get_epsilon_for_delta(min(1.0, delta + self.rounding)))
+        return _epsilon(self, min(1.0, delta + self.rounding), pessimistic=False)
 
     @property
     def rounding(self) -> float:
@@ -199,6 +197,13 @@ def noise_multiplier_for(
     while enough(low):
         low, high = low / 2, low
     return turn_by_factor(enough, low, high, ratio=1 + 1e-4).holds
+
+
+@lru_cache(maxsize=1024)
+def _epsilon(training: SubsampledGaussian, delta: float, *, pessimistic: bool) -> float:
+    """Return ε(δ) on a side; tables ask for the same trainings, and a number takes no room."""
+    loss = composed_loss(training, pessimistic=pessimistic)
+    return float(loss.get_epsilon_for_delta(delta))
 
 
 @lru_cache(maxsize=16)
