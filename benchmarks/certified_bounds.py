@@ -1,6 +1,6 @@
 """Print the loss that 5,000 outputs of each input certify on one pair, ours beside jax_privacy's.
 
-    python benchmarks/certified_bounds.py [--runs 30] [--only Laplace*] [--check]
+    python -m benchmarks.certified_bounds [--runs 30] [--only Laplace*] [--check]
 
 Means over runs of lower bounds of ε at 95 %, in one process and on the same outputs. Claimed is
 ε = 0.2, which all exceed: what follows after the refutation is the bound.
@@ -28,8 +28,8 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from peer_samples import LEVEL, PAIR, Replay
 
+from benchmarks.peer_samples import LEVEL, PAIR, Replay
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy
 from dpcp_audit.audits.sampled import SampledPrivacy
 from dpcp_audit.audits.search.pair_space import FixedPairs

@@ -1,6 +1,6 @@
 """Print how often the guessing game refutes with the samples that are wanted, at 95 % confidence.
 
-    python benchmarks/guessing_samples.py [--runs 200] [--repetitions 2000] [--known] [--check]
+    python -m benchmarks.guessing_samples [--runs 200] [--repetitions 2000] [--known] [--check]
 
 Searched: 15 % of the samples teach the observer and choose the number of guesses, the others are
 played; the share of games that refute. Known: the samples at which half of the games refute where
@@ -20,12 +20,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from auditor_samples import TARGETS, betting_known, betting_searched
-from auditor_samples import Target as BetTarget
 from joblib import Parallel, delayed
-from peer_samples import LEVEL, Target, searches, targets
 from scipy.stats import binom
 
+from benchmarks.auditor_samples import TARGETS, betting_known, betting_searched
+from benchmarks.auditor_samples import Target as BetTarget
+from benchmarks.peer_samples import LEVEL, Target, searches, targets
 from dpcp_audit.audits.guessing.game_test import choose_game
 from dpcp_audit.decisions import refutes
 from dpcp_audit.guarantees import ApproxDP, GaussianDP, PrivacyGuarantee, PureDP
@@ -143,7 +143,7 @@ BEYOND: tuple[tuple[str, PrivacyGuarantee, int, float], ...] = (
     ("Gaussian", ApproxDP(1.0, 0.7 * DELTA), 2000, 0.5),
     ("Laplace in 20 coordinates", PureDP(0.9), 3000, 0.5),
     ("P-COQS", searches().claim, 3000, 0.5),
-    ("scattered", PureDP(0.2), 10_000, 1.0),
+    ("scattered", PureDP(0.2), 10_000, 0.5),
 )
 """Claims that are exceeded, outputs of each input, and the share of games that is to refute."""
 
