@@ -10,6 +10,7 @@ import torch
 
 from dpcp_audit import _validate
 from dpcp_audit.mechanisms.dpsgd import linear, lots
+from dpcp_audit.mechanisms.dpsgd.adam_moments import AdamMoments
 from dpcp_audit.mechanisms.dpsgd.gradients import FlatModel, clip_factors, clipped_sum, norms
 from dpcp_audit.mechanisms.dpsgd.preparation import (
     first_parameters,
@@ -164,17 +165,15 @@ class _Run:
 
     def descend(self, flat: Tensor, observer: Observer | None, rng: np.random.Generator) -> Tensor:
         """Take all steps from ``flat``, shape (replicas, d), and return where they lead."""
-        first, second = torch.zeros_like(flat), torch.zeros_like(flat)
-        divisor = self._divisor()
+        adam, divisor = self.settings.optimiser, self._divisor()
+        moments = AdamMoments(adam, flat) if isinstance(adam, Adam) else None
         for index, (places, weights) in enumerate(self._lots(rng)):
             clean = self._sum(flat, places, weights)
             noise = self._noise(flat)
             mean, noisy = clean / divisor, (clean + noise) / divisor
             if self.settings.flaw is Flaw.NOISE_DIVIDED_TWICE:
                 noisy = mean + noise / divisor**2
-            after = flat - self.settings.learning_rate * self._direction(
-                index + 1, mean, noisy, (first, second)
-            )
+            after = flat - self.settings.learning_rate * self._direction(mean, noisy, moments)
             if observer is not None:
                 observer(Step(index=index, before=flat, after=after))
             flat = after
@@ -244,19 +243,11 @@ class _Run:
             )
         return sampling.rate * sizes
 
-    def _direction(
-        self, time: int, mean: Tensor, noisy: Tensor, moments: tuple[Tensor, Tensor]
-    ) -> Tensor:
+    def _direction(self, mean: Tensor, noisy: Tensor, moments: AdamMoments | None) -> Tensor:
         """Return the step's direction; Adam's moments are updated in place."""
-        adam = self.settings.optimiser
-        if not isinstance(adam, Adam):
+        if moments is None:
             return noisy
-        unnoised = self.settings.flaw is Flaw.UNNOISED_MOMENTS
-        fed = mean if unnoised else noisy
-        first, second = moments
-        first.mul_(adam.beta1).add_(fed, alpha=1 - adam.beta1)
-        second.mul_(adam.beta2).addcmul_(fed, fed, value=1 - adam.beta2)
-        corrected = first / (1 - adam.beta1**time)
-        if unnoised:
-            corrected = corrected + noisy - mean
-        return corrected / ((second / (1 - adam.beta2**time)).sqrt() + adam.smoothing)
+        if self.settings.flaw is not Flaw.UNNOISED_MOMENTS:
+            return moments.direction(noisy)
+        corrected, scale = moments.feed(mean)
+        return (corrected + noisy - mean) / scale

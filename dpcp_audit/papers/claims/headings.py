@@ -23,5 +23,6 @@ class Heading(StrEnum):
     HISTLAP_COVERAGE = "HistLap, coverage"
     SPLIT_COVERAGE = "Split conformal prediction, coverage"
     PLANTED_BUGS = "Private training with planted bugs"
+    TRAINED_MODELS = "Trained models, membership inference"
     WITHOUT_NOISE = "Training without noise, the attacks' positive control"
     TRAINING_PIPELINE = "A private classifier under P-COQS"

@@ -164,7 +164,7 @@ def _row(attack: str, model: str, view: View) -> Row:
             holds if private else Verdict.REFUTED,
             statement,
             "TPR − e^ε·FPR ≤ δ(ε) for every ε",
-            subject="Trained models, membership inference" if private else Heading.WITHOUT_NOISE,
+            subject=Heading.TRAINED_MODELS if private else Heading.WITHOUT_NOISE,
             standing=Standing.PRACTICE if private else Standing.CONTROL,
             parameters={"attack": attack, "model": model, "sees": str(view)}
             | (_PRIVATE.parameters if private else {"epsilon": claimed}),

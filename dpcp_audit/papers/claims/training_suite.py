@@ -5,7 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpcp_audit.mechanisms.dpsgd import require_torch
-from dpcp_audit.papers.claims import training_canaries, training_extraction, training_membership
+from dpcp_audit.papers.claims import (
+    training_canaries,
+    training_extraction,
+    training_membership,
+    training_published,
+)
 from dpcp_audit.suite import Suite
 
 if TYPE_CHECKING:
@@ -18,6 +23,7 @@ def rows() -> list[Row]:
         *training_canaries.rows(),
         *training_membership.rows(),
         *training_extraction.rows(),
+        *training_published.rows(),
     ]
 
 

@@ -27,12 +27,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AsItIs:
-    """The release is a score already."""
+    """The release is a score already; ``name`` says which."""
 
-    @property
-    def name(self) -> str:
-        """Log-likelihood ratio."""
-        return "log-likelihood ratio of the steps and of the search's bits"
+    name: str = "log-likelihood ratio of the steps and of the search's bits"
 
     def fit(self, member: FloatArray, other: FloatArray, /) -> Callable[[FloatArray], FloatArray]:  # noqa: ARG002
         """Return the identity."""
