@@ -20,8 +20,7 @@ _HEAD = """\
 
 {total} statements that are easily overlooked, or hard to put to a fair test: sentences, remarks,
 steps of proofs, printed tables. Each has rows in [the ledger](ledger.md), where the verdicts stand,
-or a reason why no run can decide it here, or says what is left to do. This page is written by
-`docs/update_statements.py`.
+or a reason why no run can decide it here. This page is written by `docs/update_statements.py`.
 
 {counts}
 """

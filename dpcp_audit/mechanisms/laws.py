@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray
 
 
+_TOTAL = 1e-6
+"""How far from 1 rounding may take a law's mass."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class FiniteLaw:
     """A law over outcomes, some of which stand for many equally likely outputs.
@@ -45,6 +49,18 @@ class FiniteLaw:
     log_mass: FloatArray
     log_multiplicity: FloatArray
     slack: float = 0.0
+
+    def __post_init__(self) -> None:
+        _validate.non_negative(slack=self.slack)
+        if self.log_mass.ndim != 1 or self.log_mass.shape != self.log_multiplicity.shape:
+            raise ValueError(
+                "log_multiplicity must have the shape of log_mass, (m,), got shapes "
+                f"{self.log_multiplicity.shape} and {self.log_mass.shape}"
+            )
+        if not abs(self.total - 1) <= _TOTAL:
+            raise ValueError(f"log_mass must hold masses that sum to 1, got {self.total!r}")
+        if not (self.log_multiplicity >= 0).all():
+            raise ValueError("log_multiplicity must hold logarithms of numbers >= 1")
 
     @classmethod
     def from_mass(cls, mass: ArrayLike) -> FiniteLaw:

@@ -17,8 +17,6 @@ class StatementFate(StrEnum):
     """Claims of the suites test it."""
     UNTESTED = "cannot be tested here"
     """No run can say; the entry says why."""
-    OPEN = "open"
-    """Something is left to do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,8 +31,8 @@ class ListedStatement:
         Ids of the claims that test it, or a part of it.
     note : str
         What the rows leave unsaid.
-    untested, open : str
-        Why it cannot be tested here; what is left to do. At most one is given.
+    untested : str
+        Why it cannot be tested here.
     """
 
     paper: str
@@ -43,25 +41,22 @@ class ListedStatement:
     rows: tuple[str, ...] = ()
     note: str = ""
     untested: str = ""
-    open: str = ""
 
     def __post_init__(self) -> None:
-        if self.untested and (self.open or self.rows):
+        if self.untested and self.rows:
             raise ValueError(f"a statement that cannot be tested has no rows: {self.says}")
-        if not (self.rows or self.untested or self.open):
+        if not (self.rows or self.untested):
             raise ValueError(f"a statement needs rows or a reason: {self.says}")
 
     @property
     def fate(self) -> StatementFate:
         """What became of it."""
-        if self.open:
-            return StatementFate.OPEN
         return StatementFate.UNTESTED if self.untested else StatementFate.ROWS
 
     @property
     def reason(self) -> str:
         """What there is to say beside the rows."""
-        return self.untested or self.open or self.note
+        return self.untested or self.note
 
 
 @cache
