@@ -13,7 +13,7 @@ import numpy as np
 from dpcp_audit.data.pools import Classifier, Dataset, classifier_pool
 from dpcp_audit.data.populations import Beta, Uniform
 from dpcp_audit.papers.comparison.better_mechanisms import (
-    Measured,
+    ImprovementCase,
     corollary_pairs,
     curator_pairs,
     search_pairs,
@@ -86,7 +86,7 @@ its proof, and its Δ; `ldpcp.open-problem[channel=unary]` in [the ledger](ledge
 """
 
 
-def measured() -> list[Measured]:
+def measured() -> list[ImprovementCase]:
     """Measure all pairs."""
     rng = np.random.default_rng(SEED)
     pool = classifier_pool(Dataset.DIGITS, Classifier.LOGISTIC)
@@ -107,7 +107,7 @@ def measured() -> list[Measured]:
     ]
 
 
-def page(found: Iterable[Measured]) -> str:
+def page(found: Iterable[ImprovementCase]) -> str:
     """Return the page's text."""
     rows = list(found)
     tables = {pair: _table([row for row in rows if row.pair == pair]) for pair in _PAIRS}
@@ -117,7 +117,7 @@ def page(found: Iterable[Measured]) -> str:
 _PAIRS = ("pcoqs", "exponq", "ldpcp", "corollary")
 
 
-def _table(rows: list[Measured]) -> str:
+def _table(rows: list[ImprovementCase]) -> str:
     lines = [_HEAD, "|:--|:--|:--|--:|--:|--:|"]
     for row in rows:
         size = "–" if np.isnan(row.size) else f"{row.size:.3f}"

@@ -57,7 +57,7 @@ class _Draw(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
+class ImprovementCase:
     """A mechanism at a budget, and what it gives.
 
     Parameters
@@ -93,19 +93,19 @@ def scored(population: Population, sizes: FloatArray, q: FloatArray) -> tuple[fl
     return float(coverage.mean()), float((coverage < 1 - _ALPHA).mean()), float(inside.mean())
 
 
-def curator_pairs(*, n: int, trials: int, rng: np.random.Generator) -> list[Measured]:
+def curator_pairs(*, n: int, trials: int, rng: np.random.Generator) -> list[ImprovementCase]:
     """Measure P-COQS and ExponQ, and what their exact losses allow, on digits-logistic."""
     _validate.integer(n=n, trials=trials, at_least=1)
     pool = classifier_pool(Dataset.DIGITS, Classifier.LOGISTIC)
     population, scores = pool.hps_population(), 1 - pool.probabilities
-    found: list[Measured] = []
+    found: list[ImprovementCase] = []
     for epsilon in _EPSILONS:
         budget = Budget(epsilon)
         for pair, name, draw, noise in _curators(budget, n):
             drawn = draw(population, n=n, trials=trials, rng=rng)
             coverage, short, size = scored(population, scores, drawn)
             found.append(
-                Measured(
+                ImprovementCase(
                     pair=pair,
                     name=name,
                     setting=f"ε = {epsilon:g}",
@@ -151,9 +151,9 @@ def _drawn(mechanism: _Mechanism) -> _Draw:
     return draw
 
 
-def search_pairs(cases: Iterable[tuple[str, Population]], *, n: int) -> list[Measured]:
+def search_pairs(cases: Iterable[tuple[str, Population]], *, n: int) -> list[ImprovementCase]:
     """Compute LDP-CP-S* with both rules on a miss, by its exact law, at ε = 4, T = 10."""
-    found: list[Measured] = []
+    found: list[ImprovementCase] = []
     for name, population in cases:
         for rule, words in (
             (OnMiss.LAST_MIDPOINT, "LDP-CP-S*, last midpoint"),
@@ -167,7 +167,7 @@ def search_pairs(cases: Iterable[tuple[str, Population]], *, n: int) -> list[Mea
             law = threshold_law(mechanism, population, n=n)
             coverage = np.asarray(population.cdf(law.threshold))
             found.append(
-                Measured(
+                ImprovementCase(
                     pair="ldpcp",
                     name=words,
                     setting=name,
@@ -237,9 +237,9 @@ def corollary_pairs(
     *,
     trials: int,
     rng: np.random.Generator,
-) -> list[Measured]:
+) -> list[ImprovementCase]:
     """Measure Corollary 1 with and without its clamp, at pairs of n and ρ."""
-    found: list[Measured] = []
+    found: list[ImprovementCase] = []
     for n, rho in cases:
         ours = UnclampedCorollary(search=PCOQS(alpha=_ALPHA, rho=rho), beta=_FAILURE)
         level = ours.level(n)
@@ -247,7 +247,7 @@ def corollary_pairs(
             drawn = run(population, n=n, trials=trials, rng=rng)
             coverage, short, size = scored(population, sizes, drawn)
             found.append(
-                Measured(
+                ImprovementCase(
                     pair="corollary",
                     name=name,
                     setting=f"n = {n}, ρ = {rho:g}",

@@ -18,7 +18,7 @@ from dpcp_audit.papers.comparison.better_mechanisms import (
 def test_the_upper_end_covers_where_the_last_midpoint_does_not() -> None:
     printed, ours, *same = search_pairs((("heaped", Beta(5.0, 0.2)), ("even", Uniform())), n=11_080)
     assert printed.short == pytest.approx(1.0)
-    assert ours.short == 0.0
+    assert ours.short < 1e-100
     assert ours.coverage >= 0.9
     assert same[0].coverage == pytest.approx(same[1].coverage, abs=1e-3)
 
