@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 _TOTAL = 1e-6
-"""How far from 1 rounding may take a law's mass."""
+"""How far rounding may take a law's mass from 1, or the logarithm of a whole number."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,9 +57,10 @@ class FiniteLaw:
                 "log_multiplicity must have the shape of log_mass, (m,), got shapes "
                 f"{self.log_multiplicity.shape} and {self.log_mass.shape}"
             )
-        if not abs(self.total - 1) <= _TOTAL:
+        least = 0.0 if self.slack else 1 - _TOTAL  # what is cut off may weigh more than the slack
+        if not least <= self.total <= 1 + _TOTAL + self.slack:
             raise ValueError(f"log_mass must hold masses that sum to 1, got {self.total!r}")
-        if not (self.log_multiplicity >= 0).all():
+        if not (self.log_multiplicity >= -_TOTAL).all():
             raise ValueError("log_multiplicity must hold logarithms of numbers >= 1")
 
     @classmethod

@@ -133,3 +133,20 @@ def test_the_profile_of_two_laplace_coordinates_near_a_kink() -> None:
     pair = LaplacePair((0.32235635300154875, 2.543279810115109))
     epsilon = pair.epsilon_at(0.5)
     assert pair.delta_at(epsilon) == pytest.approx(0.5, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("log_mass", "log_multiplicity", "slack", "message"),
+    [
+        ([math.log(0.5)], [0.0], 0.0, "log_mass"),
+        ([math.log(0.9), math.log(0.9)], [0.0, 0.0], 0.0, "log_mass"),
+        ([math.log(0.9), math.log(0.9)], [0.0, 0.0], 0.1, "log_mass"),
+        ([0.0, math.nan], [0.0, 0.0], 0.0, "log_mass"),
+        ([0.0], [0.0, 0.0], 0.0, "log_multiplicity"),
+        ([0.0], [-1.0], 0.0, "log_multiplicity"),
+        ([0.0], [0.0], -0.1, "slack"),
+    ],
+)
+def test_masses_that_are_no_law_are_refused(log_mass, log_multiplicity, slack, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        FiniteLaw(np.array(log_mass), np.array(log_multiplicity), slack)

@@ -106,8 +106,9 @@ def channel_width(channel: LabelChannel, scores: ArrayLike, *, rounds: int, delt
     values = _scores(scores, channel.k)
     _validate.integer(rounds=rounds, at_least=1, at_most=20)
     _validate.open_unit(delta=delta)
-    n, midpoints = len(values), np.arange(1, 2**rounds) / 2**rounds
-    log_term = math.log(4 * midpoints.size / delta)
+    n, points = len(values), 2**rounds - 1
+    midpoints: FloatArray = np.linspace(0.0, 1.0, points + 2)[1:-1]
+    log_term = math.log(4 * points / delta)
     noise = max(
         _bernstein(channel, np.bincount((values <= q).sum(axis=1), minlength=1), log_term)
         for q in _distinct(values, midpoints)

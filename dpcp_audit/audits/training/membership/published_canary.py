@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -208,9 +208,10 @@ def _features(kind: HeadFeatures) -> Examples:
     from sklearn.neural_network import MLPClassifier  # noqa: PLC0415  (slow to import)
 
     public = every.take(np.arange(_PUBLIC))
-    fitted = MLPClassifier((64,), tol=1e-2, n_iter_no_change=5, random_state=0)
+    fitted: Any = MLPClassifier((64,), tol=1e-2, n_iter_no_change=5, random_state=0)
     fitted.fit(public.inputs, public.labels)
-    weights, shift = fitted.coefs_[0], fitted.intercepts_[0]
+    weights: FloatArray = fitted.coefs_[0]
+    shift: FloatArray = fitted.intercepts_[0]
     return Examples(
         inputs=np.maximum(0, private.inputs @ weights + shift),
         labels=private.labels,
