@@ -20,10 +20,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dpcp_audit.frontends.python_api.audits import audit, covers, run
+    from dpcp_audit.frontends.python_api.calibrator_checks import check_calibrator
     from dpcp_audit.frontends.python_api.estimates import estimate
     from dpcp_audit.frontends.python_api.result import Result
     from dpcp_audit.frontends.python_api.theorem_tests import theorem
     from dpcp_audit.frontends.python_api.traces import trace
+    from dpcp_audit.frontends.python_api.training_audits import audit_training
     from dpcp_audit.guarantees import (
         ZCDP,
         ApproxDP,
@@ -51,6 +53,8 @@ __all__ = [
     "Verdict",
     "__version__",
     "audit",
+    "audit_training",
+    "check_calibrator",
     "covers",
     "estimate",
     "primitive",
@@ -61,6 +65,8 @@ __all__ = [
 _GUARANTEES = "dpcp_audit.guarantees"
 _HOMES = {
     "audit": "dpcp_audit.frontends.python_api.audits",
+    "audit_training": "dpcp_audit.frontends.python_api.training_audits",
+    "check_calibrator": "dpcp_audit.frontends.python_api.calibrator_checks",
     "covers": "dpcp_audit.frontends.python_api.audits",
     "run": "dpcp_audit.frontends.python_api.audits",
     "estimate": "dpcp_audit.frontends.python_api.estimates",

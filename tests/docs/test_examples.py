@@ -26,6 +26,22 @@ def test_an_example_reaches_its_verdicts(name, verdicts, capsys) -> None:
         assert verdict in line
 
 
+@pytest.mark.known_bad
+@pytest.mark.filterwarnings("ignore:Secure RNG:UserWarning")
+def test_the_example_of_a_training_finds_the_noise_that_got_lost(capsys) -> None:
+    pytest.importorskip("opacus")
+    path = EXAMPLES / "audit_training.py"
+    runpy.run_path(str(path), run_name="__main__")
+    right, broken = re.split(r"(?=\d of 7 claims)", capsys.readouterr().out)
+    assert right.startswith("None of 7 claims is refuted")
+    refuted = [line.split()[1] for line in broken.splitlines() if line.startswith("REFUTED")]
+    assert refuted == ["noise", "epsilon", "canaries"]
+    lines = path.read_text("utf-8").splitlines()
+    assert len(lines) <= 30
+    page = (EXAMPLES.parent / "docs" / "howto" / "audit_opacus.md").read_text("utf-8")
+    assert "\n".join(lines[2:]) in page
+
+
 def test_the_example_of_tests_passes(pytester) -> None:
     pytester.copy_example(str(EXAMPLES / "test_my_quantile.py"))
     result = pytester.runpytest_inprocess(*ARGUMENTS, "test_my_quantile.py")
@@ -48,6 +64,6 @@ def test_the_tests_of_the_readme_pass_on_a_correct_quantile(pytester) -> None:
 
 def test_every_example_is_run() -> None:
     """That in Perl is run by ``test_targets_command``."""
-    run = {"audit_my_quantile.py", "check_coverage.py", "command_quantile.pl"}
+    run = {"audit_training.py", "audit_my_quantile.py", "check_coverage.py", "command_quantile.pl"}
     run |= {"test_my_quantile.py"}
     assert {path.name for path in EXAMPLES.iterdir() if path.is_file()} == run

@@ -93,12 +93,14 @@ _SYMBOLS = {
     "…": r"\dots",
     "<": "<",
     ">": ">",
+    "⁻": "^{-}",
 }
-_SYMBOLS |= {raised: f"^{{{i}}}" for i, raised in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")} | {"⁻": "^{-}"}
-_SYMBOLS |= {lowered: f"_{{{i}}}" for i, lowered in enumerate("₀₁₂₃₄₅₆₇₈₉")}
+_DIGITS = {letter: f"^{{{i}}}" for i, letter in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")} | {
+    letter: f"_{{{i}}}" for i, letter in enumerate("₀₁₂₃₄₅₆₇₈₉")
+}
 _LATEX = (
     {letter: rf"\{letter}" for letter in "#$%&_{}"}
     | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-    | {letter: f"${command}$" for letter, command in _SYMBOLS.items()}
+    | {letter: f"${command}$" for letter, command in (_SYMBOLS | _DIGITS).items()}
 )
 """What LaTeX has a meaning of its own for, and letters that not every engine knows."""

@@ -1,0 +1,300 @@
+"""What any conformal calibrator owes its users, as checks of one object (``check_calibrator``)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcp_audit.decisions import decide, refutes
+from dpcp_audit.quantities import Bound, Quantity
+from dpcp_audit.results import Evidence, EvidenceKind, Outcome, Power
+from dpcp_audit.stats.bounded_mean import MeanBets
+from dpcp_audit.targets.data_forms import DataForm, handed_over
+from dpcp_audit.targets.function_calls import FunctionCaller
+from dpcp_audit.targets.target_errors import TargetError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpcp_audit._types import FloatArray
+    from dpcp_audit.checks import Context
+    from dpcp_audit.results import PlainData
+    from dpcp_audit.target_checks.battery_calls import FittedCalls
+
+_CALLS, _FEW = 600, 4
+_SMALL = (1, 2, 5)
+_ROUNDING = 1e-6
+"""Of sums in another order."""
+_SWAP = 0.05
+"""By how much the order of the records may seem to move sets that are drawn."""
+_FORMS = (DataForm.LIST, DataForm.FRAME)
+
+
+class Duty(StrEnum):
+    """What is checked of an object, beside coverage and privacy."""
+
+    REPEATS = "repeats"
+    """The same data and the same seed give the same sets."""
+    ORDER = "order"
+    """The order of the records does not matter."""
+    INPUTS = "inputs"
+    """Its data are left as they were."""
+    FORMS = "forms"
+    """Lists and frames give what arrays give."""
+    TIES = "ties"
+    """Where all records are one, its label is covered."""
+    TINY = "tiny"
+    """Few records are covered for, or refused."""
+    EMPTY = "empty"
+    """No more sets are empty than may miss."""
+
+    @property
+    def says(self) -> str:
+        """The claim."""
+        return _SAYS[self]
+
+
+_SAYS = {
+    Duty.REPEATS: "The same records and seed give the same predictions.",
+    Duty.ORDER: "The order of the records does not change what is predicted.",
+    Duty.INPUTS: "Fitting and predicting leave the data as they were.",
+    Duty.FORMS: "Lists and data frames give what arrays give.",
+    Duty.TIES: "Where all records are the same, its label is covered as often as promised.",
+    Duty.TINY: f"Of {', '.join(map(str, _SMALL))} records, sets cover as often as promised.",
+    Duty.EMPTY: "No more predictions are empty than may miss.",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DutyCheck:
+    """Checks one duty of a fitted object.
+
+    Parameters
+    ----------
+    duty : Duty
+    calls : FittedCalls
+    at_least : float
+        The coverage that is promised.
+    """
+
+    duty: Duty
+    calls: FittedCalls
+    at_least: float
+
+    @property
+    def sampled(self) -> bool:
+        """The verdict takes from the error budget where predictions are drawn."""
+        return self.duty in {Duty.ORDER, Duty.TIES, Duty.TINY, Duty.EMPTY}
+
+    def __call__(self, context: Context) -> Outcome:
+        """Call the object and judge what it does."""
+        evidence, note = _TESTS[self.duty](self, context)
+        power = None
+        if evidence.kind is EvidenceKind.CERTIFIED and not refutes(evidence):
+            power = _power(evidence)
+        witness: PlainData = {"n": self.calls.n, "seed": context.seed}
+        verdict = decide(evidence, power=power)
+        return Outcome(verdict=verdict, evidence=evidence, power=power, witness=witness, note=note)
+
+
+def _repeats(check: DutyCheck, context: Context) -> tuple[Evidence, str]:
+    rows = check.calls.draw(context.rng())
+    one, other = (check.calls.outputs(rows, seed=1) for _ in range(2))
+    return _differing(one, other), "Two fits with the same seed."
+
+
+def _order(check: DutyCheck, context: Context) -> tuple[Evidence, str]:
+    rng = context.rng()
+    rows = check.calls.draw(rng)
+    ways = [rows, np.sort(rows), *(rng.permutation(rows) for _ in range(_FEW))]
+    fits = [check.calls.outputs(way, seed=seed) for seed, way in enumerate([rows, *ways])]
+    if not _differing(fits[0], fits[1]).value:
+        differing = max((_differing(fits[0], fit) for fit in fits), key=lambda each: each.value)
+        return differing, f"One data set in {len(ways)} orders."
+    drawn = [check.calls.calls(rng, count=_CALLS, rows=way)[0] for way in (rows, np.sort(rows))]
+    shares = [check.calls.covered(part).mean(axis=1) for part in drawn]
+    (low, high), (least, most) = (
+        _limits(each, significance=context.significance / 2) for each in shares
+    )
+    return _certified(
+        Quantity.DIFFERENCE,
+        abs(float(shares[0].mean() - shares[1].mean())),
+        (max(0.0, low - most, least - high), max(high - least, most - low)),
+        claimed=_SWAP,
+        context=context,
+        detail="of the share covered, between two orders of the records",
+    ), f"{_CALLS} fits in either order."
+
+
+def _inputs(check: DutyCheck, context: Context) -> tuple[Evidence, str]:
+    rng = context.rng()
+    data = [np.array(each) for each in check.calls.data(check.calls.draw(rng))]
+    before = [each.copy() for each in data]
+    with check.calls.target.open() as target:
+        caller = target.caller
+        assert isinstance(caller, FunctionCaller)  # noqa: S101  (what is fitted is in Python)
+        given, named = caller.convention.named(data)
+        random = caller.convention.keywords(rng)
+        caller.function(*given, **named, **random, **caller.options)
+    moved = sum(not np.array_equal(one, other) for one, other in zip(before, data, strict=True))
+    evidence = _count(float(moved), "of features, labels and new rows that were changed")
+    return evidence, "One fit, to arrays that may be written to."
+
+
+def _forms(check: DutyCheck, context: Context) -> tuple[Evidence, str]:
+    rows = check.calls.draw(context.rng())
+    plain = check.calls.outputs(rows, seed=1)
+    others: list[str] = []
+    for form in _FORMS:
+        try:
+            handed_over(rows, form)
+        except TargetError:  # the form's package is not installed
+            continue
+        try:
+            given = check.calls.outputs(rows, seed=1, form=form)
+            others += [f"{form}: other predictions"] if _differing(plain, given).value else []
+        except TargetError as error:
+            others.append(f"{form}: {error}")
+    evidence = _count(float(len(others)), "of forms that are refused or answered otherwise")
+    return evidence, "; ".join(others) + "." if others else "As lists, and as frames."
+
+
+def _ties(check: DutyCheck, context: Context) -> tuple[Evidence, str]:
+    rng = context.rng()
+    found: list[tuple[FloatArray, str]] = []
+    chosen = rng.choice(len(check.calls.labels), size=_FEW, replace=False)
+    for row in chosen.tolist():
+        rows = np.full(check.calls.n, row)
+        outputs, refusal = check.calls.calls(rng, count=_CALLS // _FEW, rows=rows)
+        hits = check.calls.covered(outputs)[:, row] if len(outputs) else np.empty(0)
+        found.append((hits.astype(np.float64), refusal))
+    return _worst(check, found, context, "where all records are one")
+
+
+def _tiny(check: DutyCheck, context: Context) -> tuple[Evidence, str]:
+    rng = context.rng()
+    found: list[tuple[FloatArray, str]] = []
+    for n in _SMALL:
+        outputs, refusal = check.calls.calls(rng, count=_CALLS // len(_SMALL), n=n)
+        shares = check.calls.covered(outputs).mean(axis=1) if len(outputs) else np.empty(0)
+        found.append((shares, refusal))
+    return _worst(check, found, context, "of few records")
+
+
+def _empty(check: DutyCheck, context: Context) -> tuple[Evidence, str]:
+    outputs, refusal = check.calls.calls(context.rng(), count=_CALLS)
+    if len(outputs) < _FEW:
+        return _unknown(Quantity.MISCOVERAGE, 1 - check.at_least), f"Refused: {refusal}."
+    shares = check.calls.empty(outputs).mean(axis=1)
+    low, high = _limits(shares, significance=context.significance)
+    return _certified(
+        Quantity.MISCOVERAGE,
+        float(shares.mean()),
+        (low, high),
+        claimed=1 - check.at_least,
+        context=context,
+        detail="by predictions that are empty",
+    ), f"{len(outputs)} fits."
+
+
+def _worst(
+    check: DutyCheck, found: list[tuple[FloatArray, str]], context: Context, detail: str
+) -> tuple[Evidence, str]:
+    """Return evidence of the case that covers least, at its share of the significance."""
+    refusals = [refusal for _, refusal in found if refusal]
+    values = [each for each, _ in found if each.size >= _FEW]
+    note = f"Refused: {refusals[0]}." if refusals else f"{len(found)} cases."
+    if not values:
+        return _unknown(Quantity.COVERAGE, check.at_least, Bound.AT_LEAST), note
+    part = context.significance / len(found)
+    limits = [_limits(each, significance=part) for each in values]
+    uppers = [high for _, high in limits]
+    at = min(range(len(values)), key=lambda i: (uppers[i], float(values[i].mean())))
+    return _certified(
+        Quantity.COVERAGE,
+        float(values[at].mean()),
+        limits[at],
+        claimed=check.at_least,
+        context=context,
+        detail=detail,
+        bound=Bound.AT_LEAST,
+    ), note
+
+
+def _limits(values: FloatArray, *, significance: float) -> tuple[float, float]:
+    """Return limits of a mean of numbers in [0, 1], each at half of the significance."""
+    bets, half = MeanBets(), significance / 2
+    return (
+        bets.lower_limit(values, significance=half),
+        bets.upper_limit(values, significance=half),
+    )
+
+
+def _differing(one: FloatArray, other: FloatArray) -> Evidence:
+    same = one.shape == other.shape
+    alike = np.isclose(one, other, rtol=_ROUNDING, equal_nan=True) if same else np.zeros(one.size)
+    apart = float(alike.size - alike.sum())
+    return _count(apart, "of predicted numbers that differ")
+
+
+def _count(value: float, detail: str) -> Evidence:
+    return Evidence.exact(Quantity.COUNT, value, claimed=0.0, error=0.0, detail=detail)
+
+
+def _certified(
+    quantity: Quantity,
+    value: float,
+    interval: tuple[float, float],
+    *,
+    claimed: float,
+    context: Context,
+    detail: str,
+    bound: Bound = Bound.AT_MOST,
+) -> Evidence:
+    low, high = interval
+    return Evidence(
+        kind=EvidenceKind.CERTIFIED,
+        quantity=quantity,
+        value=min(max(value, low), high),
+        lower=low,
+        upper=high,
+        claimed=claimed,
+        confidence=1 - context.significance,
+        n_samples=_CALLS,
+        bound=bound,
+        detail=detail,
+    )
+
+
+def _unknown(quantity: Quantity, claimed: float, bound: Bound = Bound.AT_MOST) -> Evidence:
+    nothing = Evidence.exact(quantity, claimed, claimed=claimed)
+    return replace(nothing, kind=EvidenceKind.INDICATIVE, lower=0.0, upper=1.0, bound=bound)
+
+
+def _power(evidence: Evidence) -> Power:
+    """Return what would have been refuted: a value beyond the claim by the interval's width."""
+    assert evidence.claimed is not None  # noqa: S101  (the caller's)
+    width = evidence.upper - evidence.lower
+    below = evidence.bound is Bound.AT_LEAST
+    smallest = max(0.0, evidence.claimed - width) if below else evidence.claimed + width
+    return Power(
+        quantity=evidence.quantity,
+        smallest=smallest,
+        claimed=evidence.claimed,
+        bound=evidence.bound,
+        detail="in intervals as wide",
+    )
+
+
+_TESTS: dict[Duty, Callable[[DutyCheck, Context], tuple[Evidence, str]]] = {
+    Duty.REPEATS: _repeats,
+    Duty.ORDER: _order,
+    Duty.INPUTS: _inputs,
+    Duty.FORMS: _forms,
+    Duty.TIES: _ties,
+    Duty.TINY: _tiny,
+    Duty.EMPTY: _empty,
+}
