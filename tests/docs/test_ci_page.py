@@ -128,4 +128,4 @@ def test_the_hook_s_entry_runs_with_and_without_the_page_s_arguments(project) ->
     assert project(" ".join([entry, *used["args"]])) == 0
     assert project(entry, "0.5") == 1
     assert "pre-push" in offered["stages"]
-    assert "--hook-type pre-push" in PAGE
+    assert "install -t pre-push" in PAGE

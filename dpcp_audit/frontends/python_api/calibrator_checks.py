@@ -91,7 +91,7 @@ def check_calibrator(
     rows = [*rows_of_targets([spec]), *_duties(spec, label(estimator), at_least)]
     settings = RunSettings(suite="targets", targets=(spec,), **said)
     share = settings.false_alarm / max(1, sum(row.check.sampled for row in rows))
-    keys = [*keys_of(claims), *Duty]
+    keys = [*keys_of(claims), *map(str, Duty)]
     return checked_here(rows, keys, settings, share, replayable=False)
 
 
