@@ -25,7 +25,7 @@ from dpcp_audit._values import (
 )
 from dpcp_audit.decisions import DETECT
 from dpcp_audit.errors import UsageError
-from dpcp_audit.guarantees import Coverage, PrivacyGuarantee, SetSize
+from dpcp_audit.guarantees import Coverage, LocalDP, PrivacyGuarantee, SetSize
 from dpcp_audit.neighbours import Relation
 from dpcp_audit.options import Group, dashed, option, options_of
 from dpcp_audit.target_checks.claim_options import (
@@ -88,6 +88,8 @@ class CheckSpec:
         neighbours which rank matters.
     neighbours : Relation
         The neighbour relation of the privacy claims.
+    shuffle_n : int or None
+        The number of users whose reports are shuffled, where the claims are of all of them.
     public_n : bool
         Whether n is said to be public; then it may not differ between neighbours.
     ties : bool
@@ -167,6 +169,16 @@ class CheckSpec:
             "one-label",
             metavar="RELATION",
             kinds=_OF_SCORES,
+        ),
+    )
+    shuffle_n: int | None = field(
+        default=None,
+        metadata=option(
+            Whole(at_least=2, at_most=100_000),
+            "what is claimed is claimed of N users' reports in random order, of which one changes "
+            "its value",
+            metavar="N",
+            kinds=(Kind.RANDOMIZER,),
         ),
     )
     pair: InputPair | None = field(
@@ -353,6 +365,7 @@ def _require_one_meaning(spec: CheckSpec, spell: Spelling) -> None:
             f"{spell('public_n')} contradicts neighbours = 'add-remove', where n differs: "
             "use 'substitution'"
         )
+    _require_shuffling(spec, spell)
     labels = spec.target.domain
     for each in spec.guarantees:
         if isinstance(each, SetSize) and labels is not None and each.at_most >= labels:
@@ -360,3 +373,17 @@ def _require_one_meaning(spec: CheckSpec, spell: Spelling) -> None:
     fewest = _FEWEST_DRAWS if spec.privacy else _FEWEST_CALIBRATIONS
     if spec.draws is not None and spec.draws < fewest:
         raise wrong("draws", f"a whole number >= {fewest}", spec.draws)
+
+
+def _require_shuffling(spec: CheckSpec, spell: Spelling) -> None:
+    """Refuse claims of shuffled reports that cannot be tested, or are of one report."""
+    if spec.shuffle_n is None:
+        return
+    said = spell("shuffle_n")
+    if any(isinstance(each, LocalDP) for each in spec.guarantees):
+        raise UsageError(
+            f"{said} is of all users' reports, and LocalDP of one: claim what holds centrally, "
+            f"such as {spell('approx_dp')}"
+        )
+    if spec.pair is not None:
+        raise UsageError(f"{said} tries values of its own: give it without {spell('pair')}")

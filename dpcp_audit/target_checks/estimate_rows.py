@@ -127,6 +127,8 @@ def without_coverage(spec: CheckSpec) -> CheckSpec:
     """
     if spec.budget is not None:
         raise UsageError("budget is not for estimates, which take draws")
+    if spec.shuffle_n is not None:
+        raise UsageError("shuffle_n is for checks, and not for estimates or traces")
     privacy = tuple(each for each in spec.guarantees if isinstance(each, PrivacyGuarantee))
     return replace(spec, guarantees=privacy, draws=spec.draws or DEFAULT_DRAWS)
 

@@ -29,6 +29,7 @@ from dpcp_audit.suite import Suite
 from dpcp_audit.target_checks.planned_calls import cut_words
 from dpcp_audit.target_checks.row_data import rows_for
 from dpcp_audit.target_checks.target_set_size import TargetSetSize
+from dpcp_audit.target_checks.target_shuffled import TargetShuffled
 from dpcp_audit.target_checks.time_limits import Timed, within
 from dpcp_audit.target_checks.trace_search import TraceEffort, TraceSearch
 from dpcp_audit.target_checks.trial_inputs import COVERAGE_SIZE, pair_space
@@ -200,7 +201,7 @@ def _laws(spec: CheckSpec, guarantee: Coverage) -> LawCatalogue | RowLaws:
     return RowLaws(pool=pool, per_class=guarantee.per_class)
 
 
-TargetCheck = TargetPrivacy | TargetCoverage | TargetSetSize
+TargetCheck = TargetPrivacy | TargetCoverage | TargetSetSize | TargetShuffled
 """A check whose witness can be tested alone, without a search."""
 
 _INDEPENDENT = (
@@ -239,13 +240,15 @@ def check_of(spec: CheckSpec, guarantee: Guarantee) -> TargetCheck:
         return TargetCoverage(spec=spec, guarantee=guarantee)
     if isinstance(guarantee, SetSize):
         return TargetSetSize(spec=spec, guarantee=guarantee)
+    if spec.shuffle_n is not None:
+        return TargetShuffled(spec=spec, guarantee=guarantee)
     return TargetPrivacy(spec=spec, guarantee=guarantee)
 
 
 def row_for(spec: CheckSpec, guarantee: Guarantee, check: Check) -> Row:
     """Return the row of a claim that a check tests."""
     claim = Claim(
-        id=f"{spec.name}[{_short(guarantee)}]",
+        id=f"{spec.name}[{_short(spec, guarantee)}]",
         statement=f"{_promise(spec, guarantee)}{_setting(spec, guarantee)}.",
         source=Source(paper=spec.name, section="the claim to be checked"),
         expected=Verdict.CONSISTENT,
@@ -265,12 +268,14 @@ def _parameters(spec: CheckSpec, guarantee: Guarantee) -> PlainData:
         fixed["n"] = sizes[0] if len(sizes) == 1 else list(sizes)
     if spec.alpha is not None:
         fixed["alpha"] = spec.alpha
+    if spec.shuffle_n is not None:
+        fixed["shuffle_n"] = spec.shuffle_n
     if not isinstance(guarantee, Coverage | SetSize):
         fixed["neighbours"] = str(spec.neighbours)
     return fixed | guarantee.parameters
 
 
-def _short(guarantee: Guarantee) -> str:
+def _short(spec: CheckSpec, guarantee: Guarantee) -> str:
     if isinstance(guarantee, Coverage):
         confident = (
             "" if guarantee.confidence == 1 else f",confidence={all_digits(guarantee.confidence)}"
@@ -280,7 +285,8 @@ def _short(guarantee: Guarantee) -> str:
     if isinstance(guarantee, SetSize):
         return f"set-size<={all_digits(guarantee.at_most)}"
     values = ",".join(f"{name}={all_digits(value)}" for name, value in guarantee.parameters.items())
-    return f"{type(guarantee).__name__.lower()}:{values}"
+    shuffled = "" if spec.shuffle_n is None else f",shuffled={spec.shuffle_n}"
+    return f"{type(guarantee).__name__.lower()}:{values}{shuffled}"
 
 
 def _promise(spec: CheckSpec, guarantee: Guarantee) -> str:
@@ -296,6 +302,11 @@ def _promise(spec: CheckSpec, guarantee: Guarantee) -> str:
     if isinstance(guarantee, SetSize):
         most = all_digits(guarantee.at_most)
         return f"The sets of {spec.name} hold at most {most} labels on average over even rows"
+    if spec.shuffle_n is not None:
+        return (
+            f"The shuffled reports of {spec.shuffle_n} users of {spec.name} are "
+            f"{_words(guarantee)}, where one user's value is replaced by another"
+        )
     return f"{spec.name} is {_words(guarantee)}, where {_DIFFERENCES[spec.neighbours]}"
 
 

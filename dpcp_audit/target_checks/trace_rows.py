@@ -109,6 +109,8 @@ def row_of_trace(
 
 def without_coverage(spec: CheckSpec) -> CheckSpec:
     """Return a check without its claim of coverage, and with a number of paths."""
+    if spec.shuffle_n is not None:
+        raise UsageError("shuffle_n is for checks, and not for estimates or traces")
     privacy = tuple(each for each in spec.guarantees if isinstance(each, PrivacyGuarantee))
     return replace(spec, guarantees=privacy, draws=spec.draws or DEFAULT_PATHS)
 

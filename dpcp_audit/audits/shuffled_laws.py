@@ -1,0 +1,59 @@
+"""Exact laws of n shuffled reports of any randomizer whose law on every value is known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcp_audit.audits.search.shuffled_pairs import changes
+from dpcp_audit.mechanisms.laws import FinitePair
+from dpcp_audit.mechanisms.shuffle.blanket_counts import hidden_laws
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dpcp_audit._types import BoolArray, FloatArray
+
+_SMALL, _LARGE = 120, 10_000
+"""Users up to which counts of four groups of reports are enumerated, of three; beyond, of two."""
+_SAME, _ROUNDING = 9, 1e-9
+"""Decimals to which two log-ratios are one, and by which two probabilities may differ."""
+
+
+def shuffled_pairs(
+    channel: FloatArray, n: int
+) -> Iterator[tuple[tuple[int, int, int], FinitePair]]:
+    """Yield (a, b, c) with the laws of the counts where one of n users holds a, or b, the others c.
+
+    Reports are merged into those that speak most for a, most for b, and the rest, of which those
+    that are likeliest on c are apart where n is small. What is merged can only hide: the loss is
+    exact where reports of a group are alike, as of k-ary response of few users, and a lower
+    bound elsewhere.
+
+    Parameters
+    ----------
+    channel : ndarray, shape (K, m)
+        The probability of each report on each value.
+    n : int
+        The number of users.
+    """
+    for a, b, c in changes(len(channel)):
+        groups = _groups(channel[a], channel[b], channel[c], n)
+        merged = np.stack([channel[:, group].sum(axis=1) for group in groups], axis=1)
+        merged /= merged.sum(axis=1, keepdims=True)
+        if (merged[c] > 0).all():
+            yield (a, b, c), FinitePair(*hidden_laws(n, merged[c], [merged[a], merged[b]]))
+
+
+def _groups(law: FloatArray, other: FloatArray, crowd: FloatArray, n: int) -> list[BoolArray]:
+    """Return which reports speak for the first law, for the other one, for the crowd's, and not."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.round(np.nan_to_num(np.log(law / other), nan=0.0), _SAME)
+    first, last = ratio == ratio.max(), ratio == ratio.min()
+    if n > _LARGE:
+        return [group for group in (first, ~first) if group.any()]
+    rest = ~(first | last)
+    likely = rest & (crowd >= np.max(crowd[rest], initial=0.0) * (1 - _ROUNDING))
+    split = [likely, rest & ~likely] if n <= _SMALL else [rest]
+    return [group for group in (first, last & ~first, *split) if group.any()]

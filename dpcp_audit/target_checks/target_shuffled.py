@@ -1,0 +1,146 @@
+"""A claim on the shuffled reports of n users of a randomizer, exact where its law is enumerated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, NoReturn
+
+import numpy as np
+
+from dpcp_audit.audits import blackbox
+from dpcp_audit.audits.blackbox import BlackBoxPrivacy
+from dpcp_audit.audits.exact import exact_outcome, worst_measurement
+from dpcp_audit.audits.loss_bounds import event_loss
+from dpcp_audit.audits.search.shuffled_pairs import ShuffledPairs, ShuffledReports
+from dpcp_audit.audits.shuffled_laws import shuffled_pairs
+from dpcp_audit.computed import Computed
+from dpcp_audit.decisions import violation_by
+from dpcp_audit.target_checks.traced_calls import traced_target
+from dpcp_audit.tracing.path_losses import require_replay
+from dpcp_audit.tracing.path_tree import release_law
+from dpcp_audit.tracing.trace_errors import TraceEnd
+
+if TYPE_CHECKING:
+    from dpcp_audit._types import FloatArray
+    from dpcp_audit.audits.search.shuffled_pairs import Change
+    from dpcp_audit.checks import Context
+    from dpcp_audit.computed import Computation
+    from dpcp_audit.guarantees import PrivacyGuarantee
+    from dpcp_audit.mechanisms.laws import FinitePair
+    from dpcp_audit.results import Outcome, PlainData, Power
+    from dpcp_audit.target_checks.check_spec import CheckSpec
+    from dpcp_audit.target_checks.time_limits import Timed
+    from dpcp_audit.targets import Target
+
+_AGAIN, _PATHS = 5, 2000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetShuffled:
+    """A claim of privacy on what n users report in random order."""
+
+    spec: CheckSpec
+    guarantee: PrivacyGuarantee
+
+    @property
+    def fewest(self) -> int:
+        """Fewer than of other claims, since each output takes n reports."""
+        return 2**14
+
+    @property
+    def sampled(self) -> bool:
+        """The verdict takes from the error budget, where the law is not enumerated."""
+        return True
+
+    def __call__(self, context: Context) -> Outcome:
+        """Enumerate one user's law and compute the shuffled one; else sample shuffled reports."""
+        with self.spec.target.open() as target:
+            channel = self._channel(target) if self.spec.trace else None
+            found = [] if channel is None else list(shuffled_pairs(channel, self._n))
+            if not found:
+                return self.audit(target, self.spec.calls(self.guarantee))(context)
+        return Computed(partial(self._computed, found))(context)
+
+    def audit(self, target: Target | Timed, calls: int) -> BlackBoxPrivacy:
+        """Return the audit of an opened target's shuffled reports."""
+        sample = ShuffledReports(reporter=target, n=self._n, n_values=self._values)
+        return replace(self._unopened(calls), sample=sample, randomness=target.randomness)
+
+    def smallest_violation(self, context: Context) -> Power:
+        """Return the smallest loss of a planted twin that outputs refute with probability 0.95."""
+        return self._unopened(self.spec.calls(self.guarantee)).smallest_violation(context)
+
+    def draws_needed(self, violation: float, *, significance: float) -> int:
+        """Return the calls that refute a twin with a loss of ``violation``, likewise."""
+        return self._unopened(600).draws_needed(violation, significance=significance)
+
+    def violation(self, factor: float) -> float:
+        """Return the loss at which the claim is broken by a factor of the noise."""
+        loss = event_loss(self.guarantee)
+        return violation_by(factor, loss.quantity, loss.claimed_at(0.5))
+
+    def confirm(self, witness: PlainData, context: Context) -> Outcome:
+        """Compute the law again, or test the event of a witness, on the code as it is."""
+        if "n_samples" not in witness:
+            return self(context)
+        with self.spec.target.open() as target:
+            return blackbox.confirm(
+                witness,
+                ShuffledReports(reporter=target, n=self._n, n_values=self._values),
+                guarantee=self.guarantee,
+                context=context,
+                n_samples=_AGAIN * witness["n_samples"] + 100,
+            )
+
+    @property
+    def _n(self) -> int:
+        return self.spec.shuffle_n or 2
+
+    @property
+    def _values(self) -> int:
+        return self.spec.target.domain or 2
+
+    def _channel(self, target: Target) -> FloatArray | None:
+        """Return the law of a report on every value, shape (K, m); None where it is not finite."""
+        if self.spec.target.command:
+            return None
+        traced = traced_target(target)
+        try:
+            for value in range(self._values):
+                require_replay(traced, value, 0)
+            laws = [release_law(traced, value, most=_PATHS) for value in range(self._values)]
+        except (TraceEnd, Exception):  # noqa: BLE001  (a target may raise anything)
+            return None
+        reports = list(dict.fromkeys(report for law in laws for report in law))
+        table = [[law.get(report, -np.inf) for report in reports] for law in laws]
+        return np.exp(np.array(table, dtype=np.float64))
+
+    def _computed(self, found: list[tuple[Change, FinitePair]]) -> Computation:
+        (value, neighbour, others), pair = max(
+            found, key=lambda each: worst_measurement(self.guarantee, [each[1]])[0].value
+        )
+        return exact_outcome(
+            self.guarantee,
+            [pair],
+            witness={"value": value, "neighbour": neighbour, "others": others, "n": self._n},
+            note=(
+                f"Every path of one report was run, and the counts of {self._n} users' reports "
+                f"enumerated, for {len(found)} changes of one value where all others agree. The "
+                f"worst: {value} becomes {neighbour} among users who hold {others}."
+            ),
+        )
+
+    def _unopened(self, calls: int) -> BlackBoxPrivacy:
+        return BlackBoxPrivacy(
+            sample=_unopened_reports,
+            guarantee=self.guarantee,
+            pairs=ShuffledPairs(n_values=self._values),
+            draws=calls,
+            detect=self.spec.detect,
+        )
+
+
+def _unopened_reports(value: object, size: int, /, *, rng: object) -> NoReturn:
+    del value, size, rng
+    raise RuntimeError("the target is not open: its power is asked for, and no output")

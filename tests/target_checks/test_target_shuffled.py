@@ -1,0 +1,94 @@
+"""Claims on shuffled reports: exact where the law is enumerated, by samples elsewhere."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import pytest
+
+import dpcp_audit as dp
+from dpcp_audit.audits.exact import worst_measurement
+from dpcp_audit.frontends.cli.main import main
+from dpcp_audit.mechanisms.shuffle.shuffled_krr import ShuffledKaryResponse
+from dpcp_audit.results import EvidenceKind, Verdict
+
+if TYPE_CHECKING:
+    import numpy as np
+
+EPSILON, K, N = 2.0, 3, 50
+SHUFFLED = ShuffledKaryResponse(EPSILON, K).pair(N)
+DELTA = worst_measurement(dp.ApproxDP(0.5, 1e-3), [SHUFFLED])[0].value
+RANDOMIZER = ["--kind", "randomizer", "--domain", "3"]
+
+
+def krr(value: int, *, rng: np.random.Generator) -> int:
+    kept = (math.exp(EPSILON) - 1) / (math.exp(EPSILON) + K - 1)
+    return value if rng.random() < kept else int(rng.integers(K))
+
+
+def leaky(value: int, *, rng: np.random.Generator) -> int:
+    """Report the value itself once in fifty times, by a number that is not finite."""
+    if rng.normal() > 2.05:
+        return value
+    return int(rng.integers(K))
+
+
+def bare(value: int, *, rng: np.random.Generator) -> int:
+    return value if rng.normal() < 3 else int(rng.integers(K))
+
+
+class TestVerdict:
+    @pytest.mark.known_bad
+    def test_a_delta_that_is_too_small_is_refuted_exactly(self) -> None:
+        claim = dp.ApproxDP(0.5, DELTA / 2)
+        result = dp.audit(krr, claim, kind="randomizer", domain=K, shuffle_n=N, draws=600)
+        found = result["approx_dp"].estimate
+        assert result.verdict is Verdict.REFUTED
+        assert found is not None
+        assert found.kind is EvidenceKind.EXACT
+        assert found.value == pytest.approx(DELTA, rel=1e-6)
+        assert result["approx_dp"].replay()
+
+    def test_the_right_delta_is_not(self) -> None:
+        claim = dp.ApproxDP(0.5, 1.01 * DELTA)
+        result = dp.audit(krr, claim, kind="randomizer", domain=K, shuffle_n=N, draws=600)
+        assert result.verdict is Verdict.CONSISTENT
+
+    @pytest.mark.known_bad
+    def test_reports_that_are_bare_are_refuted_by_samples(self) -> None:
+        claim = dp.ApproxDP(0.5, 1e-3)
+        result = dp.audit(
+            bare, claim, kind="randomizer", domain=K, shuffle_n=5, draws=4000, trace=False
+        )
+        assert result.verdict is Verdict.REFUTED
+        found = result["approx_dp"].estimate
+        assert found is not None
+        assert found.kind is EvidenceKind.CERTIFIED
+
+    @pytest.mark.statistical(false_alarm=1e-3 * 1e-6)
+    def test_hidden_reports_are_not_refuted_by_samples(self) -> None:
+        claim = dp.ApproxDP(1.0, 0.1)
+        result = dp.audit(
+            *(leaky, claim),
+            kind="randomizer",
+            domain=K,
+            shuffle_n=20,
+            draws=2000,
+            trace=False,
+            false_alarm=1e-9,
+        )
+        assert result.verdict is not Verdict.REFUTED
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--kind", "quantile", "--shuffle-n", "9", "--pure-dp", "1"], "shuffle-n applies to a"),
+        ([*RANDOMIZER, "--shuffle-n", "9", "--local-dp", "1"], "and LocalDP of one"),
+        ([*RANDOMIZER, "--shuffle-n", "1", "--pure-dp", "1"], "whole number >= 2"),
+    ],
+)
+def test_wrong_uses(more: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", f"{__file__}:krr", *more]) == 2
+    assert message in capsys.readouterr().err
