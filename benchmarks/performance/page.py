@@ -45,11 +45,11 @@ _TAIL = """
   cell of the pool, users times labels.
 - *With the number of claims.* Checks of one config share one start. Each takes a process of its
   own, forked from one that has imported what it needs.
-- *With workers.* The suite of papers is bound by its longest checks, which are taken here in one
-  piece: beyond a dozen workers more of them buy nothing. The order in which checks are handed out
-  is the suite's; the longest first would gain a quarter with eight workers. Dask's scheduler hands out about 200 chunks a second (4.9 ms each), so
-  1,000 workers are kept busy by chunks of 10 s, and wait for it where a chunk takes less than 5 s.
-  Results do not depend on any of that.
+- *With workers.* The suite of papers is bound by its longest checks, taken here in one piece:
+  beyond a dozen workers more of them buy nothing. Checks are handed out in the suite's order; the
+  longest first would gain a quarter with eight workers. Dask's scheduler hands out about 200
+  chunks a second (4.9 ms each), so 1,000 workers are kept busy by chunks of 10 s, and wait for it
+  where a chunk takes less than 5 s. Results do not depend on any of that.
 
 ## Not measured by this command
 
