@@ -78,6 +78,13 @@ there covers everything. Whether it does depends on public numbers alone, so tha
 
 {corollary}
 
+## Classes by themselves, and scores without a bound
+
+Remark 6 of P-COQS excludes class-wise coverage. `mechanisms.pcoqs.class_conditional` runs a search
+for each class at its own rank: 2ρ-zCDP for any number of classes, and Theorem 1 within each, with
+its n_y. `mechanisms.pcoqs.private_bound` releases a bound b first, for residuals of regression
+(Remark 1). Both proofs stand beside the code.
+
 ## LDP-CP-L over another channel
 
 With many labels k-RR is not the best channel: optimised unary encoding has less noise from about
