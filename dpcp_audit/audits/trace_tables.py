@@ -5,7 +5,15 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from dpcp_audit.outcome_tables import Table, TableColumn
+from dpcp_audit.tracing.loss_limits import (
+    Limits,
+    epsilon_limits,
+    quantile_limits,
+    rho_lower_limit,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -13,18 +21,27 @@ if TYPE_CHECKING:
     from dpcp_audit.mechanisms.laws import FinitePair
     from dpcp_audit.results import SourceLocation
     from dpcp_audit.tracing.line_losses import LineLoss
+    from dpcp_audit.tracing.loss_samples import LossSample
     from dpcp_audit.tracing.pair_traces import PairTrace, Remark
 
 _SIGNIFICANCE = 0.05
+_EACH_WAY = _SIGNIFICANCE / 2
+"""Of one direction: what is shown is the larger of both."""
 _JOINED_NOTE = (
     "Draws that are compared with each other count at the one that the others share; their scale "
     "and sensitivity are not shown."
 )
-_PROFILE_NOTE = (
-    "By post-processing δ(ε) of the release is at most that. Each limit errs with probability "
-    f"{_SIGNIFICANCE / 2:g}."
+_POINTWISE = (
+    f"Limits of the larger of both directions, at confidence {1 - _SIGNIFICANCE:g} for each row: "
+    "pointwise, not for all rows at once."
 )
+_PROFILE_NOTE = f"By post-processing δ(ε) of the release is at most that. {_POINTWISE}"
+_NO_UPPER_LIMIT = (
+    f"{_POINTWISE} Paths alone give no upper limit of ε at δ = 0, the largest loss, nor of ρ."
+)
+_SHARES = (0.5, 0.9, 0.99)
 _DELTAS = (0.0, 1e-3, 1e-2)
+_NAMES = (*(f"ε at δ = {delta:g}" for delta in _DELTAS), "ρ")
 _EPSILONS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0)
 
 
@@ -44,7 +61,7 @@ def trace_tables(trace: PairTrace) -> tuple[Table, ...]:
     if trace.exact is not None:
         tables += [_exact_profile(trace.exact), _exact_parameters(trace.exact)]
     elif trace.forward.size:
-        tables += [_profile(trace), _parameters(trace)]
+        tables += [_profile(trace), _quantiles(trace), _parameters(trace)]
     if trace.leaks:
         tables.append(_remarks("Data without noise", trace.leaks))
     if trace.unfollowed:
@@ -82,7 +99,7 @@ def _numbers(name: str, values: Sequence[float]) -> TableColumn:
 def _profile(trace: PairTrace) -> Table:
     """Return δ(ε) of the transcript, the larger of both directions, with limits."""
     each_way = [
-        [sample.delta(epsilon, significance=_SIGNIFICANCE) for sample in trace.samples]
+        [sample.delta(epsilon, significance=_EACH_WAY) for sample in trace.samples]
         for epsilon in _EPSILONS
     ]
     return Table(
@@ -108,32 +125,72 @@ def _exact_profile(pair: FinitePair) -> Table:
     )
 
 
+def _quantiles(trace: PairTrace) -> Table:
+    """Return quantiles of the loss of a path, the larger of both directions."""
+    values = [max(_quantile(each, share) for each in trace.samples) for share in _SHARES]
+    limits = [
+        [quantile_limits(each, share, significance=_EACH_WAY) for each in trace.samples]
+        for share in _SHARES
+    ]
+    names = [f"{share:.0%} quantile" for share in _SHARES]
+    return _in_parameters("Quantiles of the loss of a path", names, values, limits, _POINTWISE)
+
+
+def _quantile(sample: LossSample, share: float) -> float:
+    return float(np.quantile(sample.losses, share, method="inverted_cdf"))
+
+
 def _parameters(trace: PairTrace) -> Table:
     samples = trace.samples
+    limits = [
+        [epsilon_limits(each, delta, significance=_EACH_WAY) for each in samples]
+        for delta in _DELTAS
+    ]
+    rho = [Limits(rho_lower_limit(each, significance=_EACH_WAY / 2), math.inf) for each in samples]
     return _in_parameters(
-        "Estimates of what the noise reveals, not certified",
-        [max(each.epsilon(delta) for each in samples) for delta in _DELTAS],
-        max(each.rho() for each in samples),
+        "Privacy parameters of what the noise reveals",
+        _NAMES,
+        [
+            *(max(each.epsilon(delta) for each in samples) for delta in _DELTAS),
+            max(each.rho() for each in samples),
+        ],
+        [*limits, rho],
+        _NO_UPPER_LIMIT,
     )
 
 
 def _exact_parameters(pair: FinitePair) -> Table:
     ways = pair, pair.reversed()
-    return _in_parameters(
-        "Privacy parameters of the output, exact",
-        [max(each.epsilon_at(delta) for each in ways) for delta in _DELTAS],
-        max(each.rho() for each in ways),
+    found = [max(each.epsilon_at(delta) for each in ways) for delta in _DELTAS]
+    rho = max(each.rho() for each in ways)
+    return Table(
+        title="Privacy parameters of the output, exact",
+        columns=[
+            TableColumn(name="parameter", texts=list(_NAMES)),
+            _numbers("loss", [*found, rho]),
+        ],
     )
 
 
-def _in_parameters(title: str, epsilons: Sequence[float], rho: float) -> Table:
-    names = [f"ε at δ = {delta:g}" for delta in _DELTAS]
+def _in_parameters(
+    title: str,
+    names: Sequence[str],
+    values: Sequence[float],
+    limits: Sequence[Sequence[Limits]],
+    note: str,
+) -> Table:
+    """Return a row a parameter: the larger of both directions, and its limits."""
+    lower = [max(way.lower for way in pair) for pair in limits]
+    upper = [max(way.upper for way in pair) for pair in limits]
     return Table(
         title=title,
         columns=[
-            TableColumn(name="parameter", texts=[*names, "ρ"]),
-            _numbers("loss", [*epsilons, rho]),
+            TableColumn(name="parameter", texts=list(names)),
+            _numbers("loss", values),
+            _numbers("lower limit", [min(low, v) for low, v in zip(lower, values, strict=True)]),
+            _numbers("upper limit", [max(top, v) for top, v in zip(upper, values, strict=True)]),
         ],
+        notes=[note],
     )
 
 

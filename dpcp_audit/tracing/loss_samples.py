@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 ROUNDING = 1e-9
 """Relative error of a path's loss, by rounding and quadrature."""
 
+RHO_ORDERS = (1.0, 1.25, 1.5, 2.0, 3.0, 4.0)
+"""Orders of the divergences that ρ is estimated by: small ones, which are stable."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeanEstimate:
@@ -105,10 +108,13 @@ class LossSample:
 
     def exceedances(self, epsilon: float, *, upper: bool) -> FloatArray:
         """Return (1 − e^(ε − L))₊ of each path, rounded to the safe side, shape (paths,)."""
-        sign = 1.0 if upper else -1.0
-        moved = self._moved(sign)
-        shifted = moved if upper else np.where(self.departed, -np.inf, moved)
-        return np.asarray(-np.expm1(np.minimum(0.0, epsilon - shifted)))
+        return np.asarray(-np.expm1(np.minimum(0.0, epsilon - self.moved(upper=upper))))
+
+    def moved(self, *, upper: bool) -> FloatArray:
+        """Return the losses, rounded to the safe side, shape (paths,)."""
+        if upper:
+            return self._moved(1.0)
+        return np.where(self.departed, -np.inf, self._moved(-1.0))
 
     def delta(self, epsilon: float, *, significance: float) -> MeanEstimate:
         """Return δ(ε) of the transcript with limits, each wrong with half of ``significance``."""
@@ -152,6 +158,6 @@ class LossSample:
         relative = float(np.std(weights) / np.mean(weights)) / math.sqrt(self.size)
         return relative / (alpha - 1)
 
-    def rho(self, orders: ArrayLike = (1.0, 1.25, 1.5, 2.0, 3.0, 4.0)) -> float:
-        """Return the largest estimated D_α/α over a few orders: small ones, which are stable."""
+    def rho(self, orders: ArrayLike = RHO_ORDERS) -> float:
+        """Return the largest estimated D_α/α over a few orders."""
         return max(self.renyi(float(alpha)) / float(alpha) for alpha in np.ravel(orders))
