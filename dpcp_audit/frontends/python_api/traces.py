@@ -79,10 +79,11 @@ class Trace:
         if self.pair.exact is not None:
             value = max(each.delta_at(epsilon) for each in self._laws(self.pair.exact))
             return MeanEstimate(value=value, lower=value, upper=value)
-        samples = self._samples()
-        return max(
-            (each.delta(epsilon, significance=significance) for each in samples),
-            key=lambda found: found.value,
+        ways = [each.delta(epsilon, significance=significance / 2) for each in self._samples()]
+        return MeanEstimate(
+            value=max(each.value for each in ways),
+            lower=max(each.lower for each in ways),
+            upper=max(each.upper for each in ways),
         )
 
     def epsilon(self, delta: float = 0.0) -> float:
