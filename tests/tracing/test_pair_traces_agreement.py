@@ -202,7 +202,10 @@ _ANSWERS = np.linspace(0.05, 0.95, 6), np.append(0.95, np.linspace(0.05, 0.95, 6
 
 
 def _studied() -> dict[str, tuple[Any, Any, Any]]:
-    """Return of each mechanism a user's code, its pair, and the exact laws by their own modules."""
+    """Return of each mechanism a user's code, its pair, and the exact laws.
+
+    By the mechanisms' own modules; ExponQ's by enumeration, which a test compares with its formula.
+    """
     worst = _SEARCH.worst_pair(20)
     exponq_laws = enumerated(exponq, *_EDGES)
     response = KaryRandomizedResponse(epsilon=2.0, k=10)
