@@ -48,7 +48,7 @@ def test_no_more_outputs_are_drawn_than_asked_for(draws: int) -> None:
     outcome = search(target, PureDP(1.0), SMALL, draws=draws)
     assert 0.5 * draws < target.drawn <= draws
     assert f"{target.drawn:,} outputs drawn" in outcome.note
-    assert ("families at n = 2, 20; " in outcome.note) == (draws > 600)
+    assert ("families, at n = 2 and 20; " in outcome.note) == (draws > 600)
     assert "Certified there: ε ≥ " in outcome.note
 
 
