@@ -94,6 +94,12 @@ CHOICES = (
         source="notebooks, dp_quantile_noisy_hist",
     ),
     PublishedVariant(
+        name="HistLap's fallback",
+        published="where no noisy count is positive, the median of the scores, without noise",
+        written="the upper bound b; the median is not private",
+        source="notebooks, dp_quantile_noisy_hist",
+    ),
+    PublishedVariant(
         name="HistLap's seed",
         published="Tables 3 and 9 seed the noise with 12 in every run: one draw for the whole "
         "table; Table 11 with 12 + i(i+1)/2, Tables 4 and 10 not at all",
@@ -163,11 +169,14 @@ def pcoqs_threshold(
 def histlap_threshold(
     scores: FloatArray, *, alpha: float, epsilon: float, rng: np.random.Generator
 ) -> float:
-    """Return HistLap's threshold from rounded scores (n,)."""
+    """Return HistLap's threshold from rounded scores (n,), by its fallback without counts."""
     mechanism = HistLap(
         alpha=alpha, epsilon=epsilon, n_bins=HISTOGRAM_BINS, noise=Relation.ADD_REMOVE
     )
-    return float(mechanism.sample(scores, 1, rng=rng)[0])
+    counts = mechanism.sample_histogram(scores, 1, rng=rng)
+    if (counts <= 0).all():
+        return float(np.median(scores))
+    return float(mechanism.threshold(counts)[0])
 
 
 def exponq_search(*, alpha: float, epsilon: float) -> ExponQSearch:

@@ -68,3 +68,15 @@ def test_choices_are_named_and_cited() -> None:
         choice.published and choice.written and choice.source
         for choice in published_variants.CHOICES
     )
+
+
+def test_histlap_falls_back_on_the_median_where_no_count_is_positive() -> None:
+    class Negative(np.random.Generator):
+        def laplace(self, *, scale: float, size: tuple[int, ...]) -> np.ndarray:
+            return np.full(size, -1e6 * scale)
+
+    rng = Negative(np.random.PCG64(0))
+    found = published_variants.histlap_threshold(
+        np.array([0.1, 0.3, 0.9]), alpha=0.1, epsilon=1.0, rng=rng
+    )
+    assert found == 0.3
