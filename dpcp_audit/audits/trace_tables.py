@@ -9,7 +9,7 @@ import numpy as np
 
 from dpcp_audit.outcome_tables import Table, TableColumn
 from dpcp_audit.tracing.loss_limits import (
-    Limits,
+    LossLimits,
     epsilon_limits,
     quantile_limits,
     rho_lower_limit,
@@ -146,7 +146,9 @@ def _parameters(trace: PairTrace) -> Table:
         [epsilon_limits(each, delta, significance=_EACH_WAY) for each in samples]
         for delta in _DELTAS
     ]
-    rho = [Limits(rho_lower_limit(each, significance=_EACH_WAY / 2), math.inf) for each in samples]
+    rho = [
+        LossLimits(rho_lower_limit(each, significance=_EACH_WAY / 2), math.inf) for each in samples
+    ]
     return _in_parameters(
         "Privacy parameters of what the noise reveals",
         _NAMES,
@@ -176,7 +178,7 @@ def _in_parameters(
     title: str,
     names: Sequence[str],
     values: Sequence[float],
-    limits: Sequence[Sequence[Limits]],
+    limits: Sequence[Sequence[LossLimits]],
     note: str,
 ) -> Table:
     """Return a row a parameter: the larger of both directions, and its limits."""

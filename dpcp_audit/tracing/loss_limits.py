@@ -27,14 +27,14 @@ _KEPT = 0.95
 """The quantile of half of the losses, above which those of the other half count as that."""
 
 
-class Limits(NamedTuple):
+class LossLimits(NamedTuple):
     """A lower and an upper limit, each wrong with half of the stated probability."""
 
     lower: float
     upper: float
 
 
-def epsilon_limits(sample: LossSample, delta: float, *, significance: float) -> Limits:
+def epsilon_limits(sample: LossSample, delta: float, *, significance: float) -> LossLimits:
     """Return limits of the ε at which δ(ε) falls to ``delta``.
 
     A mean of n values in [0, 1] lies at a level m or beyond with probability at most
@@ -52,10 +52,10 @@ def epsilon_limits(sample: LossSample, delta: float, *, significance: float) -> 
     _validate.closed_unit(delta=delta)
     _validate.open_unit(significance=significance)
     if delta == 0:
-        return Limits(sample.largest, math.inf)
+        return LossLimits(sample.largest, math.inf)
     room = math.log(2 / significance) / sample.size
     low, high = (_level(delta, room, above=above) for above in (True, False))
-    return Limits(
+    return LossLimits(
         0.0 if low is None else _crossing(sample, low, upper=False),
         math.inf if high is None else _crossing(sample, high, upper=True),
     )
@@ -89,7 +89,7 @@ def _crossing(sample: LossSample, level: float, *, upper: bool) -> float:
     return ends.holds if upper else ends.fails
 
 
-def quantile_limits(sample: LossSample, share: float, *, significance: float) -> Limits:
+def quantile_limits(sample: LossSample, share: float, *, significance: float) -> LossLimits:
     """Return order statistics that bound a quantile of the loss.
 
     Examples
@@ -103,7 +103,7 @@ def quantile_limits(sample: LossSample, share: float, *, significance: float) ->
     low, high = (np.sort(sample.moved(upper=upper)) for upper in (False, True))
     below = int(binom.ppf(significance / 2, sample.size, share))
     above = int(binom.isf(significance / 2, sample.size, share))
-    return Limits(
+    return LossLimits(
         float(low[below - 1]) if below > 0 else -math.inf,
         float(high[above]) if above < sample.size else math.inf,
     )
