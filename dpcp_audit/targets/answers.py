@@ -174,5 +174,8 @@ def _hint(answer: Any) -> str:
         return ": return the one that is to be audited"
     shape: Sequence[int] | None = getattr(answer, "shape", None)
     if shape is not None and len(shape):
-        return ": if it returns many outputs at once it is vectorised, and takes 'size'"
+        return (
+            ": if it returns many outputs at once it is vectorised, and takes 'size'; if that is "
+            "one output its kind is vector"
+        )
     return ""
