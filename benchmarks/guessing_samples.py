@@ -27,8 +27,10 @@ from benchmarks.auditor_samples import TARGETS, betting_known, betting_searched
 from benchmarks.auditor_samples import Target as BetTarget
 from benchmarks.peer_samples import LEVEL, Target, searches, targets
 from dpcp_audit.audits.guessing.game_test import choose_game
+from dpcp_audit.audits.local import LocalPrivacy
+from dpcp_audit.checks import Context
 from dpcp_audit.decisions import refutes
-from dpcp_audit.guarantees import ApproxDP, GaussianDP, PrivacyGuarantee, PureDP
+from dpcp_audit.guarantees import ApproxDP, GaussianDP, LocalDP, PrivacyGuarantee, PureDP
 from dpcp_audit.mechanisms.laws import GaussianPair
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.stats.guessing_test import guesses_needed
@@ -148,6 +150,23 @@ BEYOND: tuple[tuple[str, PrivacyGuarantee, int, float], ...] = (
 """Claims that are exceeded, outputs of each input, and the share of games that is to refute."""
 
 
+LOCAL_POWER = 0.95
+LOCAL = LocalPrivacy(
+    randomizer=KaryRandomizedResponse(2.0, 10).sample,
+    guarantee=LocalDP(1.8),
+    n_inputs=10,
+    n_outputs=10,
+    n_samples=3500,
+)
+"""All inputs at once: nine tenths of the true ε is claimed."""
+
+
+def local_rate(runs: int) -> float:
+    """Return the share of local audits that refute."""
+    contexts = (Context(seed=seed, name="local", significance=LEVEL) for seed in range(runs))
+    return float(np.mean([refutes(LOCAL(context).evidence) for context in contexts]))
+
+
 def falls_short(share: float, wanted: float, runs: int) -> bool:
     """Tell whether a share of runs lies farther below what is wanted than chance explains."""
     return share < wanted - MISSED * math.sqrt(max(wanted * (1 - wanted), 1 / runs) / runs)
@@ -186,6 +205,13 @@ def searched_table(runs: int, jobs: int) -> bool:
             f"wanted {wanted:g}",
             flush=True,
         )
+    share = local_rate(runs)
+    met = met and not falls_short(share, LOCAL_POWER, runs)
+    print(
+        f"k-RR, {LOCAL.guarantee}, local, {LOCAL.n_samples:,} of each input: {share:.2f} of {runs} "
+        f"refuted, wanted {LOCAL_POWER:g}",
+        flush=True,
+    )
     for row in WANTED:
         stops = betting_searched(row.target, row.claimed, runs)
         met = met and not stops_late(stops, row.bets_searched, runs)

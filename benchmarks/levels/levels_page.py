@@ -25,7 +25,7 @@ An auditor that is run at the significance {level:g} may refute a true claim wit
 {level:g}. Here every auditor is put to mechanisms that meet their claim *with equality*, where a
 refutation is a false alarm, {repetitions} times each, searches and pilots included. The last
 columns say how often a mechanism that breaks the claim is refuted. A row of fewer repetitions was
-stopped early, and is judged by those that it has.
+stopped early: it is judged by those that it has, and its upper limit is all that they bound.
 
 **Judged by:** at most {most} false alarms of {repetitions}, so that the upper 99 % limit is at most
 {resolved:.3f}: the level, and what {repetitions} repetitions cannot resolve. An auditor of exactly
@@ -49,7 +49,8 @@ _EARLIER = {
     "score test": "an event is chosen for its bound where a refutation is as good as sure",
     "Clopper–Pearson boxes": "the same",
     "bets": "four observers go on learning, where it was three",
-    "black-box search: ρ-zCDP": "a tenth of the level goes into the last bound, not to the verdict",
+    "black-box search": "pairs are halved in turn, by the outputs that choose one",
+    "both sides of a function": "so is its search",
 }
 """Rows whose auditor has changed since they were counted, and how; at equality that matters little,
 or makes refutations fewer. A row that is counted anew leaves this list."""

@@ -67,7 +67,7 @@ def test_half_of_the_calibration_would_break_the_level() -> None:
     assert size(rejected, guarantee.power(rates), rates) > LEVEL
 
 
-@pytest.mark.parametrize("guarantee", [GaussianDP(1.0), RenyiDP(8.0, 1.0)], ids=str)
+@pytest.mark.parametrize("guarantee", GUARANTEES, ids=str)
 @pytest.mark.parametrize("rate", [0.05, 0.16])
 def test_nearly_the_whole_level_is_spent(guarantee: PrivacyGuarantee, rate: float) -> None:
     """Nothing is sampled: the exact size at 300 outputs of either input is 4 to 5 % of 5 %."""
