@@ -34,10 +34,6 @@ import numpy as np
 
 def quantile(scores, *, rng):
     return float(np.quantile(scores, 0.9))
-
-
-def test_quantile(dp_audit):
-    dp_audit(quantile, kind="quantile", coverage=0.85, alpha=0.1, n=100)
 """
 CHECK = """\
 [[check]]
