@@ -72,6 +72,39 @@ def aps(probabilities: ArrayLike, *, u: ArrayLike | None = None) -> FloatArray:
     return (sums.larger + _uniforms(u, p) * p) / sums.total
 
 
+def raps(
+    probabilities: ArrayLike, *, penalty: float, spared: int, u: ArrayLike | None = None
+) -> FloatArray:
+    """Return RAPS of every label (Angelopoulos, Bates, Malik and Jordan 2021), within [0, 1].
+
+    APS plus ``penalty`` for every place of the label's rank beyond ``spared``, divided by the most
+    that it can be: private calibration searches a public interval, and an order is all it needs.
+
+    Parameters
+    ----------
+    probabilities : array_like, shape (n, k)
+        Class probabilities; rows sum to 1. Of tied labels, each has the highest rank.
+    penalty : float
+        λ >= 0.
+    spared : int
+        Ranks without a penalty, from 1 to k.
+    u : array_like, optional
+        As for ``aps``.
+
+    Examples
+    --------
+    >>> raps([[0.5, 0.25, 0.25]], penalty=0.5, spared=2)
+    array([[0.33333333, 1.        , 1.        ]])
+    """
+    p = _validate.probabilities(probabilities)
+    _validate.non_negative(penalty=penalty)
+    _validate.integer(spared=spared, at_least=1, at_most=p.shape[1])
+    ranks = (p[:, None, :] >= p[:, :, None]).sum(axis=2)
+    charged = penalty * np.maximum(0, ranks - spared)
+    most = 1 + penalty * (p.shape[1] - spared)
+    return np.asarray((aps(p, u=u) + charged) / most, dtype=np.float64)
+
+
 def aps_as_printed(probabilities: ArrayLike, *, u: ArrayLike) -> FloatArray:
     """Return Σ_{j: p_j >= p_i} p_j + u·p_i, as the LDP-CP paper prints APS (Section 2.1).
 

@@ -11,6 +11,7 @@ from dpcp_audit.data.scores import (
     aps_as_printed,
     hps,
     prediction_sets,
+    raps,
     true_label_scores,
 )
 
@@ -111,3 +112,12 @@ def test_prediction_sets_hold_the_labels_at_or_below_the_threshold() -> None:
 def test_bad_input_names_the_argument(call: Callable[[], object], name: str) -> None:
     with pytest.raises(ValueError, match=rf"^{name} must"):
         call()
+
+
+def test_raps_adds_its_penalty_by_rank_and_is_aps_without_it() -> None:
+    probabilities = np.array([[0.4, 0.3, 0.2, 0.1]])
+    assert raps(probabilities, penalty=0.0, spared=1) == pytest.approx(aps(probabilities))
+    found = raps(probabilities, penalty=0.1, spared=2)
+    assert found == pytest.approx(np.array([[0.4, 0.7, 1.0, 1.2]]) / 1.2)
+    with pytest.raises(ValueError, match="spared"):
+        raps(probabilities, penalty=0.1, spared=5)
