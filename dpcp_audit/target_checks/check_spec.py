@@ -19,13 +19,13 @@ from dpcp_audit._values import (
     NonNegative,
     Probability,
     Sizes,
+    Text,
     Whole,
     Word,
-    wrong,
 )
 from dpcp_audit.decisions import DETECT
 from dpcp_audit.errors import UsageError
-from dpcp_audit.guarantees import Coverage, LocalDP, PrivacyGuarantee, SetSize
+from dpcp_audit.guarantees import Coverage, PrivacyGuarantee
 from dpcp_audit.neighbours import Relation
 from dpcp_audit.options import Group, dashed, option, options_of
 from dpcp_audit.target_checks.claim_options import (
@@ -36,6 +36,7 @@ from dpcp_audit.target_checks.claim_options import (
     require_claims,
 )
 from dpcp_audit.target_checks.learned_facts import LEARNED, location_of, planned_of
+from dpcp_audit.target_checks.one_meaning import require_one_meaning
 from dpcp_audit.target_checks.pair_data import InputPair, PairOf
 from dpcp_audit.target_checks.row_data import RowsOf
 from dpcp_audit.target_checks.target_options import (
@@ -54,8 +55,6 @@ if TYPE_CHECKING:
     from dpcp_audit.options import Spelling
     from dpcp_audit.results import SourceLocation
 
-_FEWEST_DRAWS, _FEWEST_CALIBRATIONS = 600, 100
-"""Of calls for a privacy claim, and for a claim of coverage."""
 _OF_SETS = (Kind.QUANTILE, Kind.CALIBRATOR)
 _OF_SCORES = tuple(kind for kind in Kind if kind.takes is not Takes.VALUE)
 _RELATIONS = tuple(each for each in Relation if each is not Relation.ZERO_OUT)
@@ -110,6 +109,8 @@ class CheckSpec:
         Whether privacy claims are tested by bets that stop as soon as the answer is clear.
     trace : bool
         Whether the noise of a Python function is followed too, for the claims of privacy.
+    paper, theorem, hypotheses : str
+        Where the claims are made, and on what they rest, for the reports.
     location : SourceLocation or None
         Where the target is written, once that is known.
     planned : tuple of int
@@ -251,6 +252,16 @@ class CheckSpec:
             Flag(), "whether the code's noise is followed as well, where it can be (default: it is)"
         ),
     )
+    paper: str = field(
+        default="",
+        metadata=option(Text(), "where the claims are made: a paper or a page", metavar="TITLE"),
+    )
+    theorem: str = field(
+        default="", metadata=option(Text(), "the theorem that claims them", metavar="NAME")
+    )
+    hypotheses: str = field(
+        default="", metadata=option(Text(), "on what the claims rest, in words", metavar="WORDS")
+    )
     location: SourceLocation | None = None
     planned: tuple[int, ...] = ()
 
@@ -306,7 +317,7 @@ class CheckSpec:
         values = options.read(TRIAL_OPTIONS, {"name": name_of(target)} | dict(given), spell)
         target = with_classes(target, values.get("data"))
         spec = cls(target=target, guarantees=tuple(guarantees), **values)
-        _require_one_meaning(spec, spell)
+        require_one_meaning(spec, spell)
         return spec
 
     @classmethod
@@ -356,34 +367,3 @@ def require_one_effort(given: Mapping[str, object], spell: Spelling = options.pl
     """Refuse calls that are given beside a budget to cut them to."""
     if not {"draws", "budget"} - given.keys():
         raise UsageError(f"give either {spell('draws')} or {spell('budget')}, and not both")
-
-
-def _require_one_meaning(spec: CheckSpec, spell: Spelling) -> None:
-    """Refuse options that contradict each other."""
-    if spec.public_n and spec.neighbours is Relation.ADD_REMOVE:
-        raise UsageError(
-            f"{spell('public_n')} contradicts neighbours = 'add-remove', where n differs: "
-            "use 'substitution'"
-        )
-    _require_shuffling(spec, spell)
-    labels = spec.target.domain
-    for each in spec.guarantees:
-        if isinstance(each, SetSize) and labels is not None and each.at_most >= labels:
-            raise wrong("set_size_at_most", f"below the number of classes, {labels}", each.at_most)
-    fewest = _FEWEST_DRAWS if spec.privacy else _FEWEST_CALIBRATIONS
-    if spec.draws is not None and spec.draws < fewest:
-        raise wrong("draws", f"a whole number >= {fewest}", spec.draws)
-
-
-def _require_shuffling(spec: CheckSpec, spell: Spelling) -> None:
-    """Refuse claims of shuffled reports that cannot be tested, or are of one report."""
-    if spec.shuffle_n is None:
-        return
-    said = spell("shuffle_n")
-    if any(isinstance(each, LocalDP) for each in spec.guarantees):
-        raise UsageError(
-            f"{said} is of all users' reports, and LocalDP of one: claim what holds centrally, "
-            f"such as {spell('approx_dp')}"
-        )
-    if spec.pair is not None:
-        raise UsageError(f"{said} tries values of its own: give it without {spell('pair')}")

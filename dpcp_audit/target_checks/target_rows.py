@@ -250,7 +250,9 @@ def row_for(spec: CheckSpec, guarantee: Guarantee, check: Check) -> Row:
     claim = Claim(
         id=f"{spec.name}[{_short(spec, guarantee)}]",
         statement=f"{_promise(spec, guarantee)}{_setting(spec, guarantee)}.",
-        source=Source(paper=spec.name, section="the claim to be checked"),
+        source=Source(
+            paper=spec.paper or spec.name, section=spec.theorem or "the claim to be checked"
+        ),
         expected=Verdict.CONSISTENT,
         subject=spec.name,
         standing=Standing.STATED,
@@ -327,7 +329,8 @@ def _words(guarantee: PrivacyGuarantee) -> str:
 
 def _setting(spec: CheckSpec, guarantee: Guarantee) -> str:
     sizes = _sizes(spec, guarantee)
-    return f", at n = {', '.join(map(str, sizes))}" if sizes else ""
+    at = f", at n = {', '.join(map(str, sizes))}" if sizes else ""
+    return f"{at}, provided that {spec.hypotheses}" if spec.hypotheses else at
 
 
 def _sizes(spec: CheckSpec, guarantee: Guarantee) -> tuple[int, ...]:
