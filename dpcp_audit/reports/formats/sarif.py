@@ -28,6 +28,8 @@ _SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 )
 _ROOT = "%SRCROOT%"
+_LISTED = ("estimates", "tables")
+"""Lists of a finding, which are left out where they are empty."""
 
 
 def render_sarif(document: Mapping[str, Any]) -> str:
@@ -57,7 +59,7 @@ def render_sarif(document: Mapping[str, Any]) -> str:
         "properties": {
             **{key: document[key] for key in ("suite", "profile", "seed", "false_alarm")},
             "summary": document["summary"],
-            **_tables_of_others(document, shown),
+            **_lists_of_others(document, shown),
         },
     }
     log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
@@ -97,24 +99,21 @@ def _result(finding: Mapping[str, Any], places: Mapping[str, int]) -> PlainData:
         "partialFingerprints": {"findingId/v1": digest},
         "properties": {
             key: finding[key]
-            for key in ("id", "verdict", "expected", "evidence", "replay", "tables")
-            if key != "tables" or finding.get(key)
+            for key in ("id", "verdict", "expected", "evidence", "replay", *_LISTED)
+            if key not in _LISTED or finding.get(key)
         },
     }
 
 
-def _tables_of_others(document: Mapping[str, Any], shown: Sequence[Mapping[str, Any]]) -> PlainData:
-    """Return the tables of findings that are no result, by their ids: traces of undecided claims.
+def _lists_of_others(document: Mapping[str, Any], shown: Sequence[Mapping[str, Any]]) -> PlainData:
+    """Return estimates and tables of findings that are no result, by their ids.
 
-    What reaches an output without noise, and what cannot be followed, with their lines.
+    What brackets a loss, what reaches an output without noise, and what cannot be followed.
     """
     results = {finding["id"] for finding in shown}
-    tables = {
-        finding["id"]: finding["tables"]
-        for finding in findings_of(document)
-        if finding.get("tables") and finding["id"] not in results
-    }
-    return {"tables": tables} if tables else {}
+    others = [each for each in findings_of(document) if each["id"] not in results]
+    found = {key: {each["id"]: each[key] for each in others if each.get(key)} for key in _LISTED}
+    return {key: listed for key, listed in found.items() if listed}
 
 
 def _message(text: str) -> PlainData:

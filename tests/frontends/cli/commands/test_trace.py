@@ -148,6 +148,22 @@ def test_vectors_of_bits_have_their_whole_law(folder, name) -> None:
         assert finding["evidence"]["value"] == pytest.approx(epsilon, abs=1e-8)
 
 
+@pytest.mark.parametrize(("claimed", "code"), [("1", 1), ("2.0001", 0)])
+def test_a_check_has_both_sides_of_the_loss_in_sarif(folder, claimed, code) -> None:
+    words = ("check", "mine.py:mean", "--kind", "quantile", "--n", "10", "--draws", "2000")
+    given = ("--pure-dp", claimed, "--jobs", "1")
+    reports = ("--report", "json=a.json", "--report", "sarif=a.sarif")
+    assert main([*words, *given, *reports]) == code
+    (finding,) = json.loads((folder / "a.json").read_text("utf-8"))["findings"]
+    (run,) = json.loads((folder / "a.sarif").read_text("utf-8"))["runs"]
+    listed = run["results"][0]["properties"] if code else run["properties"]
+    found = listed.get("estimates", [])
+    (found,) = [found] if code else found.values()
+    assert found
+    assert found == finding["estimates"]
+    assert all({"lower", "upper", "confidence"} <= set(each) for each in found)
+
+
 def test_a_claim_that_the_noise_pays_for_stands(folder) -> None:
     assert run("--pure-dp", "2.0001", "--scope", "transcript") == 0
 
