@@ -109,7 +109,7 @@ def check(arguments: Sequence[str], capsys: pytest.CaptureFixture[str]) -> tuple
     ("target", "claims", "verdict"),
     [
         ("leaky", {"pure-dp": 1}, Verdict.REFUTED),
-        ("private", {"pure-dp": 1, "vectorised": True}, Verdict.CONSISTENT),
+        ("private", {"pure-dp": 1, "vectorised": True, "draws": 20_000}, Verdict.CONSISTENT),
         ("split", {"coverage-at-least": 0.9, "n": 50}, Verdict.CONSISTENT),
         ("low", {"coverage-at-least": 0.9, "n": 50}, Verdict.REFUTED),
         ("krr", {"kind": "randomizer", "domain": 4, "local-dp": 1.7}, Verdict.PROVED),
@@ -259,7 +259,7 @@ def test_the_checks_of_a_pyproject(folder: Path, capsys: pytest.CaptureFixture[s
         kind = "quantile"
         vectorised = true
         pure-dp = 1.0
-        draws = 8000
+        draws = 20_000
         [[tool.dpcp-audit.check]]
         name = "too-low"
         target = "mine.py:low"
