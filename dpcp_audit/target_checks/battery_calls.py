@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from dpcp_audit.data.row_pools import RowPool
 
 _ENDS = 2
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +64,8 @@ class FittedCalls:
         labels = self.labels
         if self.target.kind is Kind.REGRESSION:
             ends = outputs.reshape(len(outputs), -1, _ENDS)
-            return np.asarray((ends[..., 0] <= labels) & (labels <= ends[..., 1]))
+            room = _ROUNDING * np.maximum(1.0, np.abs(labels))  # the label may be the very end
+            return np.asarray((ends[..., 0] <= labels + room) & (labels - room <= ends[..., 1]))
         sets = outputs.reshape(len(outputs), len(labels), -1) > 0
         return np.asarray(sets[:, np.arange(len(labels)), labels])
 
