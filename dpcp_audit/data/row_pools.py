@@ -10,10 +10,39 @@ import numpy as np
 from dpcp_audit import _validate
 
 if TYPE_CHECKING:
-    from dpcp_audit._types import FloatArray
+    from dpcp_audit._types import BoolArray, FloatArray
     from dpcp_audit.results import PlainData
 
 _ROWS, _CLASSES = 120, 3
+_ROUNDING = 16 * np.finfo(np.float64).eps
+"""Of the numbers that an end is made of: a label that is the end itself may come out beside it."""
+
+
+def within(ends: FloatArray, labels: FloatArray) -> BoolArray:
+    """Tell which intervals hold their labels, whatever the rounding of their ends.
+
+    An end is a prediction plus or less a residual |y − prediction|; of the very record that set
+    it, that is y only to the last bits.
+
+    Parameters
+    ----------
+    ends : ndarray, shape (..., m, 2)
+    labels : ndarray, shape (m,)
+
+    Returns
+    -------
+    ndarray of bool, shape (..., m)
+
+    Examples
+    --------
+    >>> end = 0.05 + (0.21 - 0.05)
+    >>> end >= 0.21, within(np.array([[0.0, end], [1.0, 2.0]]), np.full(2, 0.21))
+    (False, array([ True, False]))
+    """
+    low, high = ends[..., 0], ends[..., 1]
+    room = [_ROUNDING * np.where(np.isfinite(x), np.abs(x), 0) for x in (low, high, labels)]
+    beyond = np.maximum(np.maximum(room[0], room[1]), room[2])
+    return np.asarray((low <= labels + beyond) & (labels - beyond <= high))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcp_audit.data.row_pools import within
 from dpcp_audit.targets import Kind, TargetSpec
 from dpcp_audit.targets.data_forms import DataForm
 from dpcp_audit.targets.target_errors import TargetRaisedError
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from dpcp_audit.data.row_pools import RowPool
 
 _ENDS = 2
-_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,9 +63,7 @@ class FittedCalls:
         """Tell of each row whether its label is in its set or interval, shape (size, m)."""
         labels = self.labels
         if self.target.kind is Kind.REGRESSION:
-            ends = outputs.reshape(len(outputs), -1, _ENDS)
-            room = _ROUNDING * np.maximum(1.0, np.abs(labels))  # the label may be the very end
-            return np.asarray((ends[..., 0] <= labels + room) & (labels - room <= ends[..., 1]))
+            return within(outputs.reshape(len(outputs), -1, _ENDS), labels)
         sets = outputs.reshape(len(outputs), len(labels), -1) > 0
         return np.asarray(sets[:, np.arange(len(labels)), labels])
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dpcp_audit.data.piecewise import PiecewiseConstant
-from dpcp_audit.data.row_pools import RowPool
+from dpcp_audit.data.row_pools import RowPool, within
 from dpcp_audit.targets.degenerate import DegenerateTargetError
 from dpcp_audit.targets.kinds import Kind
 from dpcp_audit.theorems.search.law_space import LawSpace
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from dpcp_audit.theorems.coverage.calibration_sources import CalibrationSource
 
 _SHARES = (0.5, 0.05, 0.95)
-_ROUNDING = 1e-9
 _FEW = 2
 """Percent of the rows that are one row."""
 
@@ -125,9 +124,7 @@ class LawOfRows:
                 f"calibrate must return intervals of shape ({m}, 2) for {m} new rows, got "
                 f"{said[0].size} numbers"
             )
-        ends = said.reshape(-1, m, 2)
-        inside = (ends[..., 0] <= labels) & (labels <= ends[..., 1])
-        return inside.astype(np.float64)
+        return within(said.reshape(-1, m, 2), labels).astype(np.float64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
