@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcp_audit.tracing.lasting_code import lasting_code
 from dpcp_audit.tracing.library_noise import recorded_libraries
 from dpcp_audit.tracing.list_extremes import replaced_extremes
 from dpcp_audit.tracing.primitives import recording
@@ -194,6 +195,7 @@ class _Recorders:
 _NOTHING = Reach()
 _SHARED_STATE = "_rand"
 """Where NumPy keeps the state of the functions of ``numpy.random``, for other libraries too."""
+_OWN_STATE = getattr(np.random.mtrand, _SHARED_STATE)
 _ACTIVE: list[_Recorders] = []
 
 
@@ -304,25 +306,48 @@ def _by_identity() -> dict[int, Any]:
     return {id(original): value for _, _, original, value in (*_replaced(), *refusals())}
 
 
+@cache
+def _originals() -> dict[int, Any]:
+    """Return what was replaced, by the identity of what replaces it."""
+    return {id(value): original for _, _, original, value in (*_replaced(), *refusals())}
+
+
 @contextmanager
 def recorded_globals(rng: RecordingGenerator, reach: Reach = _NOTHING) -> Generator[None]:
     """Replace the functions of ``numpy.random`` and ``random``, and put them back."""
     legacy = LegacyRecorder(rng)
     _ACTIVE.append(_Recorders(rng, legacy, PythonRecorder(rng)))
-    shared = getattr(np.random.mtrand, _SHARED_STATE)
     try:
-        for owner, name, _, value in _replaced():
-            setattr(owner, name, value)
-        setattr(np.random.mtrand, _SHARED_STATE, legacy)
         with (
+            _swapped(legacy, recorded=True),
             recording(rng),
             recorded_libraries(rng),
             refused_entropy(),
             reach.rebound(_by_identity()),
+            lasting_code(lambda: _unpatched(reach)),
         ):
             yield
     finally:
-        for owner, name, original, _ in _replaced():
-            setattr(owner, name, original)
-        setattr(np.random.mtrand, _SHARED_STATE, shared)
         _ACTIVE.pop()
+
+
+@contextmanager
+def _unpatched(reach: Reach) -> Generator[None]:
+    """Let the generators stand in their own place within a followed call."""
+    with _swapped(_OWN_STATE, recorded=False), reach.rebound(_originals()):
+        yield
+
+
+@contextmanager
+def _swapped(state: Any, *, recorded: bool) -> Generator[None]:
+    """Let recorders stand in place of the generators, or the generators in their own."""
+    before = [(owner, name, getattr(owner, name)) for owner, name, _, _ in _replaced()]
+    before.append((np.random.mtrand, _SHARED_STATE, getattr(np.random.mtrand, _SHARED_STATE)))
+    try:
+        for owner, name, own, other in _replaced():
+            setattr(owner, name, other if recorded else own)
+        setattr(np.random.mtrand, _SHARED_STATE, state)
+        yield
+    finally:
+        for owner, name, value in before:
+            setattr(owner, name, value)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcp_audit.targets.loading import code_of
+from dpcp_audit.tracing.lasting_code import compiled_states
 from dpcp_audit.tracing.output_atoms import atoms_of
 from dpcp_audit.tracing.patched_randomness import recorded_globals
 from dpcp_audit.tracing.reachable_names import Reach
@@ -136,10 +137,10 @@ class TracedTarget:
         keywords = {**self.options, **({self.keyword: rng} if self.keyword else {})}
         return atoms_of(self.function(copy.deepcopy(x), **keywords), self.home)
 
-    def _states(self) -> tuple[bytes, object]:
-        return self.reach.states(), self.known and self.known.state()
+    def _states(self) -> tuple[object, object]:
+        return (self.reach.states(), compiled_states()), self.known and self.known.state()
 
-    def _require_same(self, states: tuple[bytes, object]) -> None:
+    def _require_same(self, states: tuple[object, object]) -> None:
         generators, held = self._states()
         if generators != states[0]:
             raise UnfollowableError(_MADE_BEFORE, self.home)
