@@ -11,17 +11,24 @@ from typing import TYPE_CHECKING
 
 from dpcp_audit.engine import environment, suites
 from dpcp_audit.libraries import recipes
+from dpcp_audit.papers.comparison import known_methods
 
 if TYPE_CHECKING:
     import pytest
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "third_party_suite"
+CALIBRATOR = EXAMPLE.with_name("third_party_calibrator")
 RECIPE = EXAMPLE.with_name("third_party_recipe")
 
 
 def clear() -> None:
     """Forget what was found before."""
-    for cached in (suites.find, suites._default_rows, environment.environment):
+    for cached in (
+        suites.find,
+        suites._default_rows,
+        environment.environment,
+        known_methods._methods,
+    ):
         cached.cache_clear()
     importlib.invalidate_caches()
 
@@ -70,4 +77,13 @@ def install_recipe(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(RECIPE / "laplace_counts", folder / "laplace_counts")
     registered = project["entry-points"][recipes.GROUP]
     register(folder, project["name"], project["version"], recipes.GROUP, **registered)
+    use(folder, monkeypatch)
+
+
+def install_calibrator(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Install the example package with a calibrator in a folder, from its pyproject.toml."""
+    project = tomllib.loads((CALIBRATOR / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    shutil.copy(CALIBRATOR / "noisy_counts.py", folder)
+    registered = project["entry-points"][known_methods.GROUP]
+    register(folder, project["name"], project["version"], known_methods.GROUP, **registered)
     use(folder, monkeypatch)

@@ -11,8 +11,9 @@ from dpcp_audit.decisions import conclude
 from dpcp_audit.papers.comparison import calibrator_study
 from dpcp_audit.papers.comparison.best_method import PANELS, elected, told
 from dpcp_audit.papers.comparison.calibrator_study import QUICK, Comparison, Grid
+from dpcp_audit.papers.comparison.known_methods import method
 from dpcp_audit.papers.comparison.method import SkippedMethod
-from dpcp_audit.papers.comparison.own_methods import MEAN_COVERAGE, method
+from dpcp_audit.papers.comparison.own_methods import MEAN_COVERAGE
 from dpcp_audit.papers.comparison.study_document import comparison_tables
 from dpcp_audit.papers.comparison.study_heatmaps import (
     choice_figure,

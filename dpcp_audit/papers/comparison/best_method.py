@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dpcp_audit.neighbours import Relation
+from dpcp_audit.papers.comparison.known_methods import method
 from dpcp_audit.papers.comparison.method import Trust
-from dpcp_audit.papers.comparison.own_methods import method
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from dpcp_audit._format import number
 from dpcp_audit.errors import MissingExtraError
 from dpcp_audit.papers.comparison.best_method import PANELS, BestMethod, choose
-from dpcp_audit.papers.comparison.own_methods import METHODS, method
+from dpcp_audit.papers.comparison.known_methods import method, methods
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,6 +32,8 @@ _COLOURS = {
     "diffprivlib": "#009e73",
     "opendp": "#9fdcc6",
 }
+_OTHER = "#999999"
+"""Of a method of another package."""
 _NOTHING = "#f2f2f2"
 _INK = "#222222"
 _CELL, _ROW, _TITLE, _FOOT = 0.46, 0.27, 0.62, 1.5
@@ -90,7 +92,7 @@ def draw_map(comparison: Comparison, *, subjects: Sequence[str], alpha: float) -
             below.set_xlabel("n")
         for beside in axes[:, 0]:
             beside.set_ylabel("ε")
-        _legend(canvas, [m.key for m in METHODS if m.key in shown])
+        _legend(canvas, [m.key for m in methods() if m.key in shown])
         canvas.suptitle(heading, fontsize=11)
         buffer = io.StringIO()
         canvas.savefig(buffer, format="svg", metadata={"Date": None}, facecolor="white")
@@ -128,7 +130,7 @@ def _fill(
     sizes, epsilons = sorted(comparison.grid.sizes), _epsilons(comparison)
     for (n, epsilon), choice in cells.items():
         x, y = sizes.index(n), epsilons.index(epsilon)
-        colour = _COLOURS[choice.row.method] if choice.row else _NOTHING
+        colour = _COLOURS.get(choice.row.method, _OTHER) if choice.row else _NOTHING
         text = f"{choice.excess + 0:+.2f}".replace("-0.00", "+0.00") if choice.row else "–"
         axes.add_patch(Rectangle((x, y), 1, 1, facecolor=colour, edgecolor="white"))
         ink = "white" if _dark(colour) else _INK
@@ -149,7 +151,7 @@ def _short(size: int) -> str:
 def _legend(canvas: Any, keys: Sequence[str]) -> None:
     from matplotlib.patches import Patch  # noqa: PLC0415
 
-    handles = [Patch(facecolor=_COLOURS[key], label=_name(key)) for key in keys]
+    handles = [Patch(facecolor=_COLOURS.get(key, _OTHER), label=_name(key)) for key in keys]
     handles.append(
         Patch(facecolor=_NOTHING, label="– none covers with less than 90 % of all labels")
     )

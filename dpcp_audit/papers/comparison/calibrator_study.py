@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +13,8 @@ import numpy as np
 from dpcp_audit import _validate
 from dpcp_audit.checks import Context
 from dpcp_audit.papers.comparison.budgets import Budget
+from dpcp_audit.papers.comparison.known_methods import method, methods
 from dpcp_audit.papers.comparison.method import Case, SkippedMethod
-from dpcp_audit.papers.comparison.own_methods import METHODS, method
 from dpcp_audit.papers.comparison.subjects import LAWS, LOG_SCORE, POOLS, subject
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Grid:
     Parameters
     ----------
     methods : sequence of str
-        Keys of ``METHODS``.
+        Keys of ``methods()``.
     subjects : sequence of str
         Names that ``subjects.subject`` knows, and paths of users' pools.
     sizes, epsilons, alphas : sequence of numbers
@@ -46,7 +46,7 @@ class Grid:
         Keys every random stream, together with the case.
     """
 
-    methods: Sequence[str] = tuple(m.key for m in METHODS)
+    methods: Sequence[str] = field(default_factory=lambda: tuple(m.key for m in methods()))
     subjects: Sequence[str] = (*LAWS, *POOLS, f"{next(iter(POOLS))}{LOG_SCORE}")
     sizes: Sequence[int] = (100, 300, 1000, 3000, 10_000, 100_000)
     epsilons: Sequence[float] = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0)

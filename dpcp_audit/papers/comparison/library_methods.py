@@ -28,10 +28,14 @@ _OPENDP_CANDIDATES = 2000
 def _per_release(
     case: Case, package: str, prepare: Callable[[Case], tuple[Release, str]]
 ) -> Calibrated | SkippedMethod:
-    """Build a calibrator from code that releases one threshold at a time, at a cost O(n)."""
+    """Build a calibrator of a package, where it is installed."""
     if importlib.util.find_spec(package) is None:
         return SkippedMethod(f"{package} is not installed; install it with: pip install {package}")
-    quantile, parameter = prepare(case)
+    return released_one_by_one(case, *prepare(case))
+
+
+def released_one_by_one(case: Case, quantile: Release, parameter: str) -> Calibrated:
+    """Return a calibrator of code that releases one threshold at a time, at a cost O(n)."""
     population, n = case.subject.population, case.n
 
     def draw(trials: int, rng: np.random.Generator) -> FloatArray:

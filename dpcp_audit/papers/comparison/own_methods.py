@@ -20,7 +20,6 @@ from dpcp_audit.papers.comparison.budgets import (
     shuffled_local_epsilon,
     tuned_exponq,
 )
-from dpcp_audit.papers.comparison.library_methods import THIRD_PARTY
 from dpcp_audit.papers.comparison.method import Calibrated, Method, SkippedMethod, Trust
 from dpcp_audit.theorems.pcoqs_coverage import NoiseBound, noise_rank_error
 
@@ -187,7 +186,7 @@ _COROLLARY = "mean coverage ≥ 1−α given the noise, with probability 1−β 
 _STARRED = "coverage ≥ 1−α with probability 1−δ, on admissible scores"
 _GAME = "proved over all neighbours, from the bits it releases"
 
-METHODS = (
+OWN = (
     Method(
         key="split",
         label="split conformal",
@@ -276,18 +275,9 @@ METHODS = (
         )
         for starred in (False, True)
     ),
-    *THIRD_PARTY,
 )
-"""All methods, the non-private reference first.
+"""The methods of this package, the non-private reference first.
 
 LDP-CP-L stands here without shuffling alone: each report carries its sender's features in the
 clear, so that a shuffler hides nobody whose features are distinct.
 """
-
-
-def method(key: str) -> Method:
-    """Return a method by its key."""
-    for candidate in METHODS:
-        if candidate.key == key:
-            return candidate
-    raise ValueError(f"key must be one of {', '.join(m.key for m in METHODS)}, got {key!r}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 
 from dpcp_audit.outcome_tables import Table, TableColumn
 from dpcp_audit.papers.comparison.calibrator_study import Comparison, ComparisonRow, Grid
-from dpcp_audit.papers.comparison.own_methods import METHODS
+from dpcp_audit.papers.comparison.known_methods import methods
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -97,7 +97,7 @@ def _field(name: str, cell: str | float) -> Any:
 def _grid(rows: Sequence[ComparisonRow], skipped: set[str], *, seed: int) -> Grid:
     tried = {row.method for row in rows} | skipped
     return Grid(
-        methods=tuple(m.key for m in METHODS if m.key in tried),
+        methods=tuple(m.key for m in methods() if m.key in tried),
         subjects=tuple(dict.fromkeys(row.subject for row in rows)),
         sizes=tuple(sorted({row.n for row in rows})),
         epsilons=tuple(sorted({row.epsilon for row in rows if math.isfinite(row.epsilon)})),

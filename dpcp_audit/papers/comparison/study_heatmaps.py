@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dpcp_audit._format import power
 from dpcp_audit.figures import Figure, FigureKind, Series
 from dpcp_audit.papers.comparison.best_method import PANELS, choose
-from dpcp_audit.papers.comparison.own_methods import method
+from dpcp_audit.papers.comparison.known_methods import method
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

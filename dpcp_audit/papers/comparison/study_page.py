@@ -10,8 +10,8 @@ import numpy as np
 from dpcp_audit._format import number
 from dpcp_audit.papers.comparison.best_method import PANELS, elected, told
 from dpcp_audit.papers.comparison.budgets import Budget
+from dpcp_audit.papers.comparison.known_methods import method
 from dpcp_audit.papers.comparison.noise_needed import spending
-from dpcp_audit.papers.comparison.own_methods import method
 from dpcp_audit.papers.comparison.study_tables import (
     case_table,
     markdown_table,

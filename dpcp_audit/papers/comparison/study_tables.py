@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from dpcp_audit._format import number
 from dpcp_audit.papers.comparison.calibrator_study import ComparisonRow
-from dpcp_audit.papers.comparison.own_methods import method
+from dpcp_audit.papers.comparison.known_methods import method
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

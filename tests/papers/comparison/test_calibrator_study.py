@@ -15,11 +15,11 @@ from dpcp_audit.data.scores import hps, prediction_sets, true_label_scores
 from dpcp_audit.neighbours import Relation
 from dpcp_audit.papers.comparison.budgets import Budget
 from dpcp_audit.papers.comparison.calibrator_study import Grid, measure, timings
+from dpcp_audit.papers.comparison.known_methods import method, methods
 from dpcp_audit.papers.comparison.method import Case, SkippedMethod
-from dpcp_audit.papers.comparison.own_methods import METHODS, method
 from dpcp_audit.papers.comparison.subjects import known_name, log_score, subject
 
-OWN = tuple(m.key for m in METHODS if m.key not in ("diffprivlib", "opendp"))
+OWN = tuple(m.key for m in methods() if m.key not in ("diffprivlib", "opendp"))
 SMALL = Grid(
     methods=("split", "exponq-full", "histlap", "ldpcp-s-shuffled*"),
     subjects=("uniform", "breast-cancer-gaussian-nb"),
@@ -113,7 +113,7 @@ def test_where_the_correction_eats_alpha_starred_pcoqs_is_left_out() -> None:
 
 
 def test_labels_alone_are_what_ldpcp_l_protects() -> None:
-    partial = {m.key for m in METHODS if m.relation is Relation.ONE_LABEL}
+    partial = {m.key for m in methods() if m.relation is Relation.ONE_LABEL}
     assert partial == {"ldpcp-l", "ldpcp-l*"}
 
 

@@ -7,8 +7,8 @@ import pytest
 from dpcp_audit.mechanisms.conformal import conformal_rank
 from dpcp_audit.papers.comparison.budgets import Budget
 from dpcp_audit.papers.comparison.calibrator_study import ComparisonRow, measure
+from dpcp_audit.papers.comparison.known_methods import method
 from dpcp_audit.papers.comparison.method import Case
-from dpcp_audit.papers.comparison.own_methods import method
 from dpcp_audit.papers.comparison.subjects import subject
 
 SIX_SIGMA = 6.0
