@@ -43,7 +43,7 @@ _ALL_PATHS, _ALL_PAIRS = 10_000, 2_000
 _UNTRACED = 8
 """Calls of each value without a trace, which must return what the traced ones do."""
 
-_ROUNDED_AWAY = "outputs that differ by no more than rounding are taken for one"
+_ROUNDED_AWAY = "outputs that differ by no more than rounding, or in type, are taken for one"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +55,7 @@ class EveryPair:
     worst : Neighbours
         The pair that loses most.
     largest : float
-        The loss of the worst pair where outputs are told apart to the last bit.
+        The loss of the worst pair where outputs are told apart to the last bit, and by type.
     doubt : str
         Why the laws prove nothing, with the line; "" where they may.
     """

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.tracing.known_names import ATTRIBUTES, BUILTINS, MODULES, VALUES
+from dpcp_audit.tracing.known_names import ATTRIBUTES, BUILTINS, HOLDERS, MODULES, VALUES
 from dpcp_audit.tracing.reachable_names import is_of_package, is_own
 from dpcp_audit.tracing.trace_errors import UnfollowableError
 
@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 
 _PLAIN = (bool, int, float, complex, str, bytes, np.generic, type(None), type(...))
 _GENERATED = "<string>"
-"""The file of methods that ``dataclass`` and its like write."""
+"""The file of methods that ``dataclass`` writes, and of code that is typed in."""
+_WRITER = "__create_fn__"
+"""The function of ``dataclasses`` that its methods are written in."""
 _LOADED = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
 _OF_OBJECT = frozenset({"LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR", "IMPORT_FROM"})
 _LOCAL = frozenset({"STORE_NAME", "DELETE_NAME"})
@@ -42,6 +44,8 @@ _UNKNOWN = {
     "FORMAT_SIMPLE": "a value is formatted",
     "FORMAT_WITH_SPEC": "a value is formatted",
     "MATCH_CLASS": "types are told apart",
+    "MATCH_MAPPING": "types are told apart",
+    "MATCH_SEQUENCE": "types are told apart",
     "IS_OP": "objects are told apart",
 }
 """Operations that may depend on types or addresses, by what they do."""
@@ -68,10 +72,13 @@ class KnownCode:
     Parameters
     ----------
     held : list
-        What may change between calls: lists, arrays, instances, cells of closures.
+        What may change between calls: lists, arrays, instances, functions with their cells.
+    stored : set of str
+        Attributes that are set, which a module or a function of NumPy may be given too.
     """
 
     held: list[Any] = field(default_factory=list[Any])
+    stored: set[str] = field(default_factory=set[str])
 
     @classmethod
     def of(cls, function: object, home: Line = ("", 0)) -> KnownCode:
@@ -84,8 +91,8 @@ class KnownCode:
 
         Examples
         --------
-        >>> KnownCode.of(lambda value, rng: value ^ (rng.random() < 0.25)).held
-        []
+        >>> len(KnownCode.of(lambda value, rng: value ^ (rng.random() < 0.25)).held)
+        1
         >>> KnownCode.of(lambda value, rng: id(value) % 7)
         Traceback (most recent call last):
         dpcp_audit.tracing.trace_errors.UnfollowableError: id is used
@@ -93,11 +100,12 @@ class KnownCode:
         reader = _Reader(home)
         reader.read(function, home, "the function")
         reader.require_attributes()
-        return cls(reader.held)
+        return cls(reader.held, reader.stored)
 
     def state(self) -> object:
         """Return what the function holds, comparable between calls."""
-        return [_fingerprint(each, frozenset()) for each in self.held]
+        given = [vars(each).get(name) for each in HOLDERS for name in self.stored]
+        return [_fingerprint(each, frozenset()) for each in (*self.held, *given)]
 
 
 class _Reader:
@@ -109,12 +117,13 @@ class _Reader:
         self.held: list[Any] = []
         self.used: dict[str, Line] = {}
         self.own: set[str] = set()
+        self.stored: set[str] = set()
         self.depth = 0
 
     def require_attributes(self) -> None:
         """Refuse attributes that are neither known nor of the user's own classes."""
         for name, line in self.used.items():
-            if name not in ATTRIBUTES and name not in self.own:
+            if name not in ATTRIBUTES | self.own | self.stored:
                 raise UnfollowableError(f"the attribute {name} is used", line)
 
     def read(self, value: Any, line: Line, name: str) -> None:
@@ -159,10 +168,8 @@ class _Reader:
             if not (is_own(file) or file == _GENERATED):
                 raise UnfollowableError(f"{name} is used", line)
             self._read_code(function.__code__, function.__globals__)
-        held = [_cell(each) for each in function.__closure__ or ()]
-        if held or vars(function):
-            self.held.append(function)
-        yield from held
+        self.held.append(function)
+        yield from map(_cell, function.__closure__ or ())
         yield from function.__defaults__ or ()
         yield from (function.__kwdefaults__ or {}).values()
         yield from (each for key, each in vars(function).items() if key != "__wrapped__")
@@ -173,11 +180,14 @@ class _Reader:
             if not is_own_class(base):
                 raise UnfollowableError(f"the class {base.__name__} is used", self.home)
             members = {key: each for key, each in vars(base).items() if not _is_unread(key, each)}
-            self.own.update(members)
             code = (FunctionType, staticmethod, classmethod, property)
-            yield from (
-                each for key, each in members.items() if isinstance(each, code) or key[:2] != "__"
-            )
+            read = {
+                key: each
+                for key, each in members.items()
+                if isinstance(each, code) or key[:2] != "__"
+            }
+            self.own.update(read)
+            yield from read.values()
 
     def _read_code(self, code: CodeType, names: dict[str, Any]) -> None:
         instructions = list(dis.get_instructions(code))
@@ -203,12 +213,12 @@ class _Reader:
             self._loaded(name, line, names, after)
         elif operation in _OF_OBJECT:
             self.used.setdefault(name, line)
-        elif operation == "STORE_ATTR":
-            self.own.add(name)
+        elif operation == "STORE_ATTR" and name[:2] != "__":
+            self.stored.add(name)
         elif operation == "IMPORT_NAME" and name not in MODULES:
             raise UnfollowableError(f"{name} is used", line)
         elif operation not in _LOCAL and operation != "IMPORT_NAME":
-            raise UnfollowableError(f"the global name {name} is changed", line)
+            raise UnfollowableError(f"{_kind(operation)} {name} is changed", line)
 
     def _loaded(self, name: str, line: Line, names: dict[str, Any], after: str) -> None:
         if name not in names:
@@ -219,6 +229,10 @@ class _Reader:
         if isinstance(value, ModuleType) and after not in _OF_OBJECT:
             raise UnfollowableError(f"the module {name} is handed on or changed", line)
         self.read(value, line, name)
+
+
+def _kind(operation: str) -> str:
+    return "the attribute" if operation == "STORE_ATTR" else "the global name"
 
 
 def _is_of_error(instructions: list[dis.Instruction]) -> bool:
@@ -249,7 +263,7 @@ def is_own_class(kind: type) -> bool:
 def _is_unread(name: str, member: Any) -> bool:
     """Tell whether a member is called by nothing that is known, or was written by ``dataclass``."""
     code = getattr(member, "__code__", None)
-    generated = name[:2] == "__" and code is not None and code.co_filename == _GENERATED
+    generated = name[:2] == "__" and code is not None and code.co_qualname.startswith(_WRITER)
     return name in _UNREAD or generated
 
 
@@ -287,7 +301,7 @@ def _fingerprint(value: Any, inside: frozenset[int]) -> Any:
         return id(value)
     inside |= {id(value)}
     if isinstance(value, np.ndarray) and not value.dtype.hasobject:
-        return id(value), value.shape, value.tobytes()
+        return id(value), value.shape, value.dtype.str, value.tobytes()
     return id(value), [_fingerprint(each, inside) for each in _parts_of_state(value)]
 
 

@@ -11,12 +11,13 @@ import builtins
 import itertools
 import math
 import operator
+from types import FunctionType, ModuleType
 
 import numpy as np
 
 _BUILTINS = """
 abs all any bool bytearray bytes complex dict divmod enumerate filter float int iter len list map
-max min next pow print range reversed round slice sorted sum tuple zip staticmethod classmethod
+max min next pow range reversed round slice sorted sum tuple zip staticmethod classmethod
 property super NotImplemented Ellipsis StopIteration AssertionError ArithmeticError Exception
 IndexError KeyError LookupError NotImplementedError OverflowError RuntimeError TypeError
 ValueError ZeroDivisionError __name__ __build_class__
@@ -45,12 +46,12 @@ swapaxes take tolist trace transpose update upper values var
 """
 _DRAWS = {name for name in dir(np.random.Generator) if name[0] != "_"} - {"bit_generator", "spawn"}
 _PURE = (bisect, itertools, math, operator)
-_CALLERS = {"attrgetter", "methodcaller"}
-"""Functions of ``operator`` that reach attributes by a text."""
+_LEFT_OUT = {"attrgetter", "methodcaller", "is_", "is_not"}
+"""Functions of ``operator`` that reach attributes by a text, or tell objects apart."""
 
 
 def _public(module: object) -> set[str]:
-    return {name for name in dir(module) if name[0] != "_"} - _CALLERS
+    return {name for name in dir(module) if name[0] != "_"} - _LEFT_OUT
 
 
 BUILTINS = frozenset(_BUILTINS.split())
@@ -70,3 +71,15 @@ VALUES = frozenset(
     )
 )
 """Identities of functions and constants, however they are named where they are used."""
+HOLDERS = tuple(
+    each
+    for each in (
+        *_PURE,
+        np,
+        np.linalg,
+        np.random,
+        *(getattr(np, name, 0) for name in _NUMPY.split()),
+    )
+    if isinstance(each, FunctionType | ModuleType)
+)
+"""Modules and functions among them that take an attribute, which may be a state."""

@@ -34,6 +34,26 @@ _ROUNDING = math.log(1e-15)
 """Below it a probability may be the rounding of one that is 0."""
 
 
+Told = tuple[tuple[str, "Atom"], ...]
+"""Plain values with what tells equal ones apart: 1 from 1.0 and from True, 0.0 from -0.0."""
+
+
+def told_apart(output: tuple[Atom, ...]) -> Told:
+    """Return the plain values of an output, each with its type and the sign of a zero.
+
+    Examples
+    --------
+    >>> told_apart((1, -0.0))
+    (('int', 1), ('-float', -0.0))
+    """
+    return tuple((_told(each), each) for each in output)
+
+
+def _told(value: Atom) -> str:
+    below = isinstance(value, float) and value == 0 and math.copysign(1.0, value) < 0
+    return ("-" if below else "") + type(value).__name__
+
+
 class OutputLaw(dict[Any, float]):
     """The log-probabilities of outputs.
 
@@ -43,7 +63,7 @@ class OutputLaw(dict[Any, float]):
         The probability of the paths that were left out: those of a loop without an end, and
         those after a fork that is as unlikely as rounding.
     unrounded : mapping
-        The log-probabilities of outputs to the last bit.
+        The log-probabilities of outputs to the last bit, types and signs of zeros too.
     """
 
     missed: float = 0.0
@@ -51,11 +71,11 @@ class OutputLaw(dict[Any, float]):
     unrounded: Mapping[Any, float] = MappingProxyType({})
 
     @classmethod
-    def of(cls, found: Mapping[tuple[Atom, ...], list[float]]) -> OutputLaw:
+    def of(cls, found: Mapping[Told, list[float]]) -> OutputLaw:
         """Return the law of paths: the log-probabilities of those that return an output."""
         near: dict[tuple[Atom, ...], list[float]] = defaultdict(list)
         for output, masses in found.items():
-            near[rounded_output(output)] += masses
+            near[rounded_output(tuple(each for _, each in output))] += masses
         law = cls(_added_up(near))
         law.unrounded = _added_up(found)
         return law

@@ -19,7 +19,7 @@ from dpcp_audit import _validate
 from dpcp_audit.tracing.fork_ways import Ways, ways_of_bit, ways_of_value
 from dpcp_audit.tracing.joined_draws import LOST
 from dpcp_audit.tracing.observations import Seen
-from dpcp_audit.tracing.output_laws import OutputLaw, pair_of
+from dpcp_audit.tracing.output_laws import OutputLaw, pair_of, told_apart
 from dpcp_audit.tracing.path_likelihood import log_likelihoods
 from dpcp_audit.tracing.path_losses import require_replay
 from dpcp_audit.tracing.path_runs import PathRun
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from dpcp_audit.tracing.draws import Ordering
     from dpcp_audit.tracing.observations import Observation
     from dpcp_audit.tracing.output_atoms import Atom
+    from dpcp_audit.tracing.output_laws import Told
     from dpcp_audit.tracing.path_runs import Question, RevealedDraw
     from dpcp_audit.tracing.trace_errors import Line
 
@@ -249,7 +250,7 @@ def release_law(target: TracedTarget, x: Any, *, most: int = MOST_PATHS) -> Outp
 
 def _law(target: TracedTarget, x: Any, most: int, least: float) -> OutputLaw:
     """Return the law of the paths that are no less likely than ``least``, a log."""
-    found: dict[tuple[Atom, ...], list[float]] = defaultdict(list)
+    found: dict[Told, list[float]] = defaultdict(list)
     waiting: list[tuple[int, ...]] = [()]
     source, runs, missed, pruned = np.random.default_rng(0), 0, 0.0, False
     known: KnownWays = {}
@@ -265,7 +266,7 @@ def _law(target: TracedTarget, x: Any, most: int, least: float) -> OutputLaw:
         except PrunedPathError:
             missed, pruned = missed + math.exp(path.log_mass), True
         else:
-            found[output].append(path.log_mass)
+            found[told_apart(output)].append(path.log_mass)
         missed += path.dropped
         start = len(prefix)
         for depth in range(start, len(path.forks)):

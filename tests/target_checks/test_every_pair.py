@@ -33,6 +33,12 @@ def counted(value, *, rng):
 
 def told(value, *, rng):
     return 1.0 + response(0, rng=rng) + value * 1e-13
+
+def typed(value, *, rng):
+    return (True if value else 1) if rng.random() < 0.5 else 0
+
+def signed(value, *, rng):
+    return -0.0 if value and rng.random() < 0.5 else 0.0 * response(0, rng=rng)
 """
 
 
@@ -62,6 +68,8 @@ def test_known_code_is_proved(judged) -> None:
         ("clocked", "mine.py:11: time is used"),
         ("counted", "keeps a state between its calls"),
         ("told", "by no more than rounding"),
+        ("typed", "or in type"),
+        ("signed", "or in type"),
     ],
 )
 def test_what_is_not_known_is_exact_and_no_proof(judged, name, says) -> None:

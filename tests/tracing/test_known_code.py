@@ -6,6 +6,7 @@ import datetime as dt
 import functools
 import itertools
 import math
+import operator
 import os
 import time
 from collections import deque
@@ -126,6 +127,40 @@ def by_global(value, rng) -> int:
     return response(value, rng)
 
 
+def by_sequence(value, rng) -> int:
+    match rng.random(2):
+        case [_, _]:
+            return value
+    return response(value, rng)
+
+
+def by_default(value, rng, held=(0,)) -> int:
+    by_default.__defaults__ = ((held[0] + 1,),)  # type: ignore[assignment]
+    return value if held[0] > 10**6 else response(0, rng)
+
+
+class Printed:
+    """A response that is printed: what its text does is not read."""
+
+    def __str__(self) -> str:
+        _TOTAL[0] += 1
+        return ""
+
+    def __call__(self, value, rng) -> int:
+        print(self)  # noqa: T201  (the mistake)
+        return response(value, rng)
+
+
+class Hidden:
+    """A response that counts under a name with underscores on both sides."""
+
+    __calls__ = [0]  # noqa: RUF012  (the mistake)
+
+    def __call__(self, value, rng) -> int:
+        self.__calls__[0] += 1
+        return response(value, rng)
+
+
 class Clocked:
     """A response whose clock is an attribute."""
 
@@ -173,6 +208,14 @@ class Clocked:
         (by_import, "secrets is used"),
         (by_global, "global name _KEEP is changed"),
         (Clocked(), "is used"),
+        (by_sequence, "types are told apart"),
+        (by_default, "attribute __defaults__ is changed"),
+        (Printed(), "print is used"),
+        (Hidden(), "attribute __calls__ is used"),
+        (
+            lambda value, rng: value if operator.is_(rng.random() < RARE, True) else 0,
+            "attribute is_ is used",
+        ),
     ],
 )
 def test_what_may_hide_a_branch_is_named(function, says) -> None:
@@ -197,6 +240,29 @@ def marked(value, *, rng) -> int:
 
 
 marked.calls = 0  # type: ignore[attr-defined]
+
+
+def marking(value, *, rng) -> int:
+    if value == 0:
+        marking.last = 0
+    return response(value, rng)
+
+
+def hiding(value, *, rng) -> int:
+    import math  # noqa: PLC0415  (as users may)
+
+    math.calls = value + 1  # type: ignore[attr-defined]
+    return response(value, rng)
+
+
+def typed_in() -> Any:
+    names: dict[str, Any] = {"__name__": "__main__", "total": _TOTAL, "response": response}
+    code = """class Typed:
+    def __call__(self, value, *, rng):
+        total[0] += 1
+        return response(value, rng)"""
+    exec(code, names)  # noqa: S102  (as ``python -c`` does)
+    return names["Typed"]()
 
 
 def counting() -> Any:
@@ -233,8 +299,14 @@ class Counter:
 @pytest.mark.known_bad
 @pytest.mark.parametrize(
     "function",
-    [counted, remembering, marked, counting(), Counter().own, Counter.all],
-    ids=["global", "default", "attribute", "closure", "instance", "class"],
+    [
+        *(counted, remembering, marked, marking, hiding, typed_in()),
+        *(counting(), Counter().own, Counter.all),
+    ],
+    ids=[
+        *("global", "default", "attribute", "new attribute", "module", "typed in"),
+        *("closure", "instance", "class"),
+    ],
 )
 def test_a_state_that_is_kept_is_seen(function) -> None:
     known, rng = KnownCode.of(function), np.random.default_rng(0)
