@@ -56,6 +56,7 @@ class Measured:
     at_most: float | None = None
     at_least: float | None = None
     limit: str = ""
+    on: str = ""
 
     @property
     def met(self) -> bool:

@@ -14,7 +14,7 @@ from importlib import metadata, resources
 from typing import TYPE_CHECKING, Any, Self
 
 from dpcp_audit import options
-from dpcp_audit._values import KeywordTable, Text
+from dpcp_audit._values import Flag, KeywordTable, Text
 from dpcp_audit.errors import UsageError
 from dpcp_audit.skipped import Skipped
 from dpcp_audit.target_checks import config_file as config
@@ -31,6 +31,7 @@ GROUP = "dpcp_audit.recipes"
 _FOLDER = "dpcp_audit.libraries"
 _KEYS = frozenset({"summary", "documentation", "promise", "distribution", "module"})
 _FINDING = ("check", "title", "where", "report", "reproduce")
+_READING = "reading"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +50,9 @@ class KnownFinding:
         What is wrong, under which reading, and what helps.
     reproduce : str
         A program that shows it, without this package.
+    reading : bool
+        Whether the library leaves open what is refuted, or says otherwise: then the fault is the
+        reader's.
     """
 
     check: str
@@ -56,13 +60,15 @@ class KnownFinding:
     where: str
     report: str
     reproduce: str
+    reading: bool = False
 
     @classmethod
     def from_data(cls, data: object) -> Self:
         """Read a table ``[[finding]]``."""
         table = KeywordTable().read(data, "finding")
-        options.require_known(table, _FINDING)
-        return cls(**{key: Text().read(table.get(key), key).strip() for key in _FINDING})
+        options.require_known(table, (*_FINDING, _READING))
+        texts = {key: Text().read(table.get(key), key).strip() for key in _FINDING}
+        return cls(**texts, reading=Flag().read(table.get(_READING, False), _READING))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

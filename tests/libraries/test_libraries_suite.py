@@ -19,7 +19,7 @@ from dpcp_audit.errors import UsageError
 from dpcp_audit.frontends.cli.main import main
 from dpcp_audit.libraries import libraries_suite, randomizer_adapters
 from dpcp_audit.libraries.recipes import Recipe, load
-from dpcp_audit.results import Verdict
+from dpcp_audit.results import Standing, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,6 +32,7 @@ PUBLIC = {
     "private-prediction-sets[n=500]": "REFUTED",
     "private-prediction-sets[n=2400]": "CONSISTENT",
 }
+READINGS = {"diffprivlib-histogram-substitution", "opendp-quantile-of-scale-1"}
 WITH_FINDINGS = [each for each in libraries_suite.library_recipes() if each.findings]
 
 
@@ -61,7 +62,10 @@ class TestRun:
         assert {each["name"] for each in document["skipped"]} >= {"pure-ldp", "opendp-quantile"}
         assert "skipped: pure-ldp: pure-ldp is not installed" in capsys.readouterr().out
         text = page(document, libraries_suite.library_recipes())
-        assert "Of 3 claims 2 are refuted." in text
+        assert "Of 3 claims 2 are refuted: 0 of what a library's code returns, 2 of" in text
+        assert text.count("The repository's code is not run here: the law is computed") == 2
+        assert text.count("The repository's code is not run: this package") == 3
+        assert "Refuted under a reading" not in text
         assert "- puncc-split-conformal: puncc is not installed" in text
 
     def test_strict_runs_are_incomplete_without_the_libraries(
@@ -91,6 +95,7 @@ class TestFindings:
         for name, claim in rows.items():
             if claim.id not in PUBLIC:
                 assert (claim.expected is Verdict.REFUTED) is (name in known)
+                assert (claim.standing is Standing.READING) is (name in READINGS)
         assert rows["pure-ldp-rappor"].source.paper == "pure-ldp 0"
 
     def test_a_finding_of_no_check(self) -> None:

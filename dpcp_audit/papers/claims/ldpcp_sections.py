@@ -244,7 +244,7 @@ def _jumps() -> ComputedCase:
         Standing.READING,
         Verdict.CONSISTENT,
         "The rows of LDP-CP-S and LDP-CP-S* on OrganCMNIST and OrganSMNIST, of 82 to 87 % and of "
-        "98 %, are Algorithm 3's as printed, on scores that jump over its window: its means and "
+        "98 %, can be Algorithm 3's as printed, on scores that jump over its window: its means and "
         "spreads come within half a point.",
         setting | {"epsilon": 4.0, "alpha": 0.1, "rows": "jump"},
         partial(

@@ -32,7 +32,7 @@ _DELTA = 1e-5
 _PRINTED = ApproxDP(0.59812, _DELTA)
 _FRESH = replace(as_published, noise_seed=None)
 _RIGHT = replace(_FRESH, per_example=True)
-_SAYS = "The training as published, on stand-ins for the images' features,"
+_SAYS = "The public script's training, on stand-ins for the images' features,"
 
 
 def rows() -> list[Row]:
@@ -87,7 +87,7 @@ def _budget() -> Row:
             "dpskin.as-published[budget]",
             _SECTION,
             Verdict.REFUTED,
-            "The training as published, with fresh noise, has the ε that Chapter 4 prints for "
+            "The public script's training, with fresh noise, has the ε that Chapter 4 prints for "
             f"σ = {training.noise_multiplier:g}, by composition over tensors and steps.",
             "ε = √(2·log(1.25/δ))/σ",
             parameters=_fixed(training) | {"tensors": _TENSORS, "delta": _DELTA},
