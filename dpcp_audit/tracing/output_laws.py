@@ -50,7 +50,7 @@ def told_apart(output: tuple[Atom, ...]) -> Told:
 
 
 def _told(value: Atom) -> str:
-    below = isinstance(value, float) and value == 0 and math.copysign(1.0, value) < 0
+    below = isinstance(value, float) and not value and math.copysign(1.0, value) < 0
     return ("-" if below else "") + type(value).__name__
 
 

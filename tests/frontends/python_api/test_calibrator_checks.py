@@ -59,6 +59,15 @@ class Noisy(Split):
         return self
 
 
+class SeldomNoisy(Split):
+    """Sets of a threshold that one fit in ten moves."""
+
+    def fit(self, rows, y, *, rng) -> SeldomNoisy:
+        super().fit(rows, y)
+        self.threshold += rng.random() < 0.1
+        return self
+
+
 class Unseeded(Split):
     def quantile(self, scores, rank) -> float:
         return super().quantile(scores, rank) + np.random.default_rng().exponential()
@@ -118,6 +127,14 @@ def test_right_objects_pass_every_check(right: Any) -> None:
     exact = ("repeats", "order", "inputs", "forms")
     for key in exact[0::2] if right is Noisy else exact:
         assert found[key].verdict is Verdict.CONSISTENT
+
+
+@pytest.mark.statistical(false_alarm=1e-8)
+@pytest.mark.parametrize("seed", range(4))
+def test_noise_that_seldom_shows_is_no_order(seed: int) -> None:
+    """One seed alone would pass nearly half of the time where the check were wrong."""
+    found = dp.check_calibrator(SeldomNoisy(), **SELDOM, seed=seed)
+    assert found["order"].verdict is not Verdict.REFUTED
 
 
 @pytest.mark.known_bad
