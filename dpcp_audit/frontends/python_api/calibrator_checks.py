@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpcp_audit import _validate
 from dpcp_audit import options as tables
+from dpcp_audit._plain_data import shown
 from dpcp_audit.engine.run_settings import RunSettings
 from dpcp_audit.errors import UsageError
 from dpcp_audit.frontends.function_checks import label, spec_of, takes_options
@@ -19,6 +20,7 @@ from dpcp_audit.target_checks.row_data import rows_for
 from dpcp_audit.target_checks.run_options import RUN_OPTIONS
 from dpcp_audit.target_checks.target_rows import rows_of_targets
 from dpcp_audit.targets import Kind
+from dpcp_audit.targets.fitted_objects import kind_of
 
 if TYPE_CHECKING:
     from dpcp_audit.frontends.python_api.result import Result
@@ -43,7 +45,8 @@ def check_calibrator(
     ----------
     estimator : object
         With ``fit(X, y)`` and ``predict_set(X)`` or ``predict_interval(X)``, or the names that
-        MAPIE, crepes, TorchCP and puncc use; a class, or a function that makes one.
+        MAPIE, crepes, TorchCP and puncc use; its class; or, with ``kind``, a function that makes
+        one, or the name of it.
     *guarantees
         What it promises besides, such as ``PureDP(1.0)``.
     at_least : float
@@ -81,18 +84,27 @@ def check_calibrator(
     given = {name: value for name, value in options.items() if name not in names}
     covering = [each for each in guarantees if isinstance(each, Coverage)]
     claims = [*([] if covering else [Coverage(at_least=at_least)]), *guarantees]
+    _require_fitted(estimator, given.get("kind"))
     spec = spec_of(estimator, claims, {"n": _N} | given, file="__main__")
-    if spec.target.kind not in _KINDS:
-        raise UsageError(
-            f"estimator must be an object with fit(X, y) and predict_set(X) or "
-            f"predict_interval(X), got a {type(estimator).__name__}: say kind='predictor' or "
-            "kind='regression' if its methods have other names"
-        )
     rows = [*rows_of_targets([spec]), *_duties(spec, label(estimator), at_least)]
     settings = RunSettings(suite="targets", targets=(spec,), **said)
     share = settings.false_alarm / max(1, sum(row.check.sampled for row in rows))
     keys = [*keys_of(claims), *map(str, Duty)]
     return checked_here(rows, keys, settings, share, replayable=False)
+
+
+def _require_fitted(estimator: object, kind: object) -> None:
+    if kind is not None and kind not in _KINDS:
+        raise UsageError(f"kind must be one of {', '.join(_KINDS)}, got {shown(kind, 60)}")
+    if kind is None and kind_of(estimator) is None:
+        what = (
+            shown(estimator, 60) if isinstance(estimator, str) else f"a {type(estimator).__name__}"
+        )
+        raise UsageError(
+            f"estimator must be an object with fit(X, y) and predict_set(X) or "
+            f"predict_interval(X), got {what}: say kind='predictor' or kind='regression' if its "
+            "methods have other names, or if it makes such an object"
+        )
 
 
 def _duties(spec: CheckSpec, name: str, at_least: float) -> list[Row]:

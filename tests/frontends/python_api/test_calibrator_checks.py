@@ -182,6 +182,12 @@ def test_an_object_that_refuses_few_records_is_not_blamed() -> None:
     [
         ({"at_least": 1.5}, "at_least must"),
         ({"estimator": lambda scores: 0.5}, "estimator must be an object with fit"),
+        ({"estimator": None}, "estimator must be an object with fit.*got a NoneType"),
+        ({"estimator": np}, "estimator must be an object with fit.*got a module"),
+        ({"estimator": "mine.py:Sets"}, "estimator must be an object with fit.*got 'mine.py:Sets'"),
+        ({"estimator": lambda: None}, "or if it makes such an object"),
+        ({"kind": "quantile"}, "kind must be one of predictor, regression, got 'quantile'"),
+        ({"kind": ["predictor"]}, "kind must be one of predictor, regression"),
         ({"alpah": 0.1}, "unknown key 'alpah'; did you mean 'alpha'"),
     ],
 )

@@ -142,6 +142,10 @@ def test_a_model_that_was_trained_is_judged_by_its_history() -> None:
         ({"canaries": 300}, "canaries must be at most half of the 400 records, got 300"),
         ({"guarantee": dp.PureDP(1.0)}, "guarantee must be ApproxDP"),
         ({"optimizer": object()}, "optimizer must be what PrivacyEngine.make_private"),
+        ({"privacy_engine": None}, "privacy_engine must be what PrivacyEngine.make_private"),
+        ({"model": None}, "model must be what PrivacyEngine.make_private"),
+        ({"model": torch.nn.Linear(64, 10)}, "model must be the one whose parameters"),
+        ({"train": "loop"}, "train must be callable, got 'loop'"),
         ({"train": lambda *_: None}, "train must take one step of the optimizer"),
     ],
 )
@@ -149,3 +153,19 @@ def test_wrong_uses_are_named(wrong: dict[str, Any], says: str) -> None:
     names = ("privacy_engine", "model", "optimizer", "loader")
     with pytest.raises(ValueError, match=says):
         dp.audit_training(**dict(zip(names, trainings.made(), strict=True)) | wrong)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "says"),
+    [
+        (lambda rows, labels: (rows * math.nan, labels), "loader must hold records of finite"),
+        (lambda rows, labels: (rows, labels.float()), "train must be given where cross entropy"),
+    ],
+    ids=["NaN", "labels of floats"],
+)
+def test_records_that_no_step_can_be_taken_on_are_named(spoil: Any, says: str) -> None:
+    made = trainings.made()
+    dataset: Any = made[3].dataset
+    dataset.tensors = spoil(*dataset.tensors)
+    with pytest.raises(ValueError, match=says):
+        dp.audit_training(*made, canaries=0)

@@ -16,7 +16,9 @@ from torch.nn.functional import cross_entropy
 from torch.utils.data import DataLoader
 
 from dpcp_audit import _validate
+from dpcp_audit._plain_data import shown
 from dpcp_audit.audits.training.private_engines.accounted_steps import AccountedSteps
+from dpcp_audit.targets.target_errors import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -25,10 +27,13 @@ Loop = Callable[[Any, Any, Iterable[Any]], object]
 """``train(model, optimizer, batches)``: one pass, a step for each batch."""
 _NEEDED = {
     "engine": ("accountant", "get_epsilon"),
-    "optimizer": ("noise_multiplier", "max_grad_norm", "expected_batch_size", "pre_step"),
+    "model": ("parameters", "state_dict", "train"),
+    "optimizer": ("params", "noise_multiplier", "max_grad_norm", "expected_batch_size", "pre_step"),
     "loader": ("dataset", "batch_sampler", "collate_fn"),
 }
 """What ``make_private`` gives its objects."""
+_ARGUMENTS = {"engine": "privacy_engine"}
+"""What users call them, where it is another name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -60,11 +65,16 @@ class EngineTraining:
             lacking = [each for each in needed if not hasattr(given, each)]
             if lacking:
                 raise ValueError(
-                    f"{name} must be what PrivacyEngine.make_private works with or returns, got "
-                    f"a {type(given).__name__} without {', '.join(lacking)}"
+                    f"{_ARGUMENTS.get(name, name)} must be what PrivacyEngine.make_private works "
+                    f"with or returns, got a {type(given).__name__} without {', '.join(lacking)}"
                 )
         if self.loader.batch_sampler is None:
             raise ValueError("loader must have a batch_sampler, which draws the lots, got None")
+        if self.train is not None and not callable(self.train):
+            raise ValueError(f"train must be callable, got {shown(self.train, 60)}")
+        own = {id(each) for each in self.model.parameters()}
+        if any(id(each) not in own for each in self.optimizer.params):
+            raise ValueError("model must be the one whose parameters the optimizer has")
 
     @property
     def size(self) -> int:
@@ -99,7 +109,16 @@ class EngineTraining:
 
     def run(self, batches: Iterable[Any]) -> None:
         """Make one pass of the loop."""
-        (self.train or _descend)(self.model, self.optimizer, batches)
+        if self.train is not None:
+            self.train(self.model, self.optimizer, batches)
+            return
+        try:
+            _descend(self.model, self.optimizer, batches)
+        except Exception as error:
+            raise ValueError(
+                "train must be given where cross entropy on (features, label) cannot be descended: "
+                f"{one_line(error)}"
+            ) from error
 
     @contextmanager
     def untouched(self, *, seed: int | None = None) -> Generator[None]:

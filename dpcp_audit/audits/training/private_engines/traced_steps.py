@@ -76,6 +76,8 @@ def measured_step(training: EngineTraining, *, seed: int) -> StepMeasurement:
         norms = [
             float((_summed(training, [*base, one], seed) - plain).norm()) for one in candidates
         ]
+        if math.isnan(sum(norms)):
+            raise ValueError("loader must hold records of finite gradients, got one of NaN")
         worst = max(range(len(norms)), key=norms.__getitem__)
         trace = _trace(training, [*base, candidates[worst]], base, seed)
     mu, unknown = _shift(trace, norms[worst])
