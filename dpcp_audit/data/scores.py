@@ -75,7 +75,7 @@ def aps(probabilities: ArrayLike, *, u: ArrayLike | None = None) -> FloatArray:
 def raps(
     probabilities: ArrayLike, *, penalty: float, spared: int, u: ArrayLike | None = None
 ) -> FloatArray:
-    """Return RAPS of every label (Angelopoulos, Bates, Malik and Jordan 2021), within [0, 1].
+    """Return RAPS of every label (Angelopoulos, Bates, Jordan and Malik 2021), within [0, 1].
 
     APS plus ``penalty`` for every place of the label's rank beyond ``spared``, divided by the most
     that it can be: private calibration searches a public interval, and an order is all it needs.

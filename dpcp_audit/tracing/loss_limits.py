@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.special import rel_entr
-from scipy.stats import binom
 
 from dpcp_audit import _validate
 from dpcp_audit.stats.bisection import turn
 from dpcp_audit.stats.bounded_mean import MeanBets
+from dpcp_audit.stats.discrete_tails import binomial_exceeded, binomial_reached
 from dpcp_audit.tracing.loss_samples import RHO_ORDERS
 
 if TYPE_CHECKING:
@@ -101,8 +101,8 @@ def quantile_limits(sample: LossSample, share: float, *, significance: float) ->
     """
     _validate.open_unit(share=share, significance=significance)
     low, high = (np.sort(sample.moved(upper=upper)) for upper in (False, True))
-    below = int(binom.ppf(significance / 2, sample.size, share))
-    above = int(binom.isf(significance / 2, sample.size, share))
+    below = int(binomial_reached(significance / 2, sample.size, share))
+    above = int(binomial_exceeded(significance / 2, sample.size, share))
     return LossLimits(
         float(low[below - 1]) if below > 0 else -math.inf,
         float(high[above]) if above < sample.size else math.inf,

@@ -40,7 +40,7 @@ def uncorrected(scores, *, rng):
 def flip(values, *, rng):
     return np.where(rng.random(values.shape) < 0.7, values, 1 - values)
 
-SIZE = {"n": 100, "vectorised": True, "draws": 20_000}
+SIZE = {"n": 100, "vectorised": True, "draws": 30_000}
 """
 PRIVATE = """
 def test_private(dp_audit):

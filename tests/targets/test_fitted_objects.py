@@ -106,7 +106,7 @@ TWINS: list[tuple[Any, dict[str, Any], Any, dict[str, Any], Any, str]] = [
 @pytest.mark.parametrize("twin", TWINS)
 def test_a_broken_twin_is_refuted_and_the_correct_one_not(twin) -> None:
     good, right, bad, wrong, claim, kind = twin
-    settings = {"kind": kind, "n": 20, "draws": 800, "trace": False}
+    settings = {"kind": kind, "n": 20, "draws": 1500, "trace": False}
     assert dp.audit(bad, claim, options=wrong, **settings).verdict is Verdict.REFUTED
     found = dp.audit(good, claim, options=right, **settings)
     assert found[0].error == ""

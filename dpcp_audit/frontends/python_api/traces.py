@@ -75,7 +75,14 @@ class Trace:
 
         By post-processing that of the release is at most so large. Of a whole law it is the
         output's own, exactly.
+
+        Raises
+        ------
+        ValueError
+            Naming the argument, with what it got.
         """
+        _validate.non_negative(epsilon=epsilon)
+        _validate.open_unit(significance=significance)
         if self.pair.exact is not None:
             value = max(each.delta_at(epsilon) for each in self._laws(self.pair.exact))
             return MeanEstimate(value=value, lower=value, upper=value)

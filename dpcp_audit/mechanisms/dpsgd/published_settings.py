@@ -70,7 +70,7 @@ class PublishedTraining:
         --------
         >>> training = PublishedTraining(noise_seed=None)
         >>> round(training.guarantee(1).epsilon_at(1e-5), 2)
-        7.3
+        7.4
         """
         _validate.integer(tensors=tensors, at_least=1)
         if self.noise_seed is not None:
