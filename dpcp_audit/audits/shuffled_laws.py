@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcp_audit.audits.search.shuffled_pairs import changes
-from dpcp_audit.mechanisms.laws import FinitePair
+from dpcp_audit.mechanisms.laws import FiniteLaw, FinitePair
 from dpcp_audit.mechanisms.shuffle.blanket_counts import hidden_laws
 
 if TYPE_CHECKING:
@@ -29,7 +29,8 @@ def shuffled_pairs(
     Reports are merged into those that speak most for a, most for b, and the rest, of which those
     that are likeliest on c are apart where n is small. What is merged can only hide: the loss is
     exact where reports of a group are alike, as of k-ary response of few users, and a lower
-    bound elsewhere.
+    bound elsewhere (``nothing_merged``). A report that the others never give is not hidden among
+    theirs: the laws are those of whether there is one.
 
     Parameters
     ----------
@@ -44,12 +45,45 @@ def shuffled_pairs(
         merged /= merged.sum(axis=1, keepdims=True)
         if (merged[c] > 0).all():
             yield (a, b, c), FinitePair(*hidden_laws(n, merged[c], [merged[a], merged[b]]))
+        else:
+            yield (a, b, c), FinitePair(*(_bare(channel[v], channel[c] == 0) for v in (a, b)))
+
+
+def nothing_merged(channel: FloatArray, n: int) -> bool:
+    """Tell whether all reports of every group are alike, so that the laws are exact.
+
+    Examples
+    --------
+    >>> nothing_merged(np.array([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1]]), 50)
+    True
+    >>> nothing_merged(np.array([[0.6, 0.3, 0.1], [0.2, 0.3, 0.5]]), 50_000)
+    False
+    """
+    return all(
+        _alike(channel[[a, b, c]][:, group])
+        for a, b, c in changes(len(channel))
+        for group in _groups(channel[a], channel[b], channel[c], n)
+    )
+
+
+def _alike(columns: FloatArray) -> bool:
+    """Tell whether columns are in proportion, to rounding, and each report can come from others."""
+    shares = columns / columns.sum(axis=0)
+    return bool(columns[2].all() and np.ptp(shares, axis=1).max() < _ROUNDING)
+
+
+def _bare(law: FloatArray, never: BoolArray) -> FiniteLaw:
+    """Return the law of whether a user's report is one that the others never give."""
+    shown = float(np.clip(law[never].sum(), 0.0, 1.0))
+    with np.errstate(divide="ignore"):
+        return FiniteLaw(np.log([shown, 1 - shown]), np.zeros(2))
 
 
 def _groups(law: FloatArray, other: FloatArray, crowd: FloatArray, n: int) -> list[BoolArray]:
     """Return which reports speak for the first law, for the other one, for the crowd's, and not."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.round(np.nan_to_num(np.log(law / other), nan=0.0), _SAME)
+        ratio = np.round(np.log(law / other), _SAME)
+    ratio = np.nan_to_num(ratio, nan=0.0)
     first, last = ratio == ratio.max(), ratio == ratio.min()
     if n > _LARGE:
         return [group for group in (first, ~first) if group.any()]

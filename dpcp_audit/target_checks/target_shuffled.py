@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn
@@ -13,9 +14,10 @@ from dpcp_audit.audits.blackbox import BlackBoxPrivacy
 from dpcp_audit.audits.exact import exact_outcome, worst_measurement
 from dpcp_audit.audits.loss_bounds import event_loss
 from dpcp_audit.audits.search.shuffled_pairs import ShuffledPairs, ShuffledReports
-from dpcp_audit.audits.shuffled_laws import shuffled_pairs
+from dpcp_audit.audits.shuffled_laws import nothing_merged, shuffled_pairs
 from dpcp_audit.computed import Computed
 from dpcp_audit.decisions import violation_by
+from dpcp_audit.quantities import Quantity
 from dpcp_audit.target_checks.traced_calls import traced_target
 from dpcp_audit.tracing.path_losses import require_replay
 from dpcp_audit.tracing.path_tree import release_law
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from dpcp_audit.targets import Target
 
 _AGAIN, _PATHS = 5, 2000
+_MERGED = " Some reports count as one: what the counts of each show may be more."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,9 +61,10 @@ class TargetShuffled:
         with self.spec.target.open() as target:
             channel = self._channel(target) if self.spec.trace else None
             found = [] if channel is None else list(shuffled_pairs(channel, self._n))
-            if not found:
+            if channel is None or not found:
                 return self.audit(target, self.spec.calls(self.guarantee))(context)
-        return Computed(partial(self._computed, found))(context)
+            merged = "" if nothing_merged(channel, self._n) else _MERGED
+        return Computed(partial(self._computed, found, merged))(context)
 
     def audit(self, target: Target | Timed, calls: int) -> BlackBoxPrivacy:
         """Return the audit of an opened target's shuffled reports."""
@@ -116,20 +120,23 @@ class TargetShuffled:
         table = [[law.get(report, -np.inf) for report in reports] for law in laws]
         return np.exp(np.array(table, dtype=np.float64))
 
-    def _computed(self, found: list[tuple[Change, FinitePair]]) -> Computation:
+    def _computed(self, found: list[tuple[Change, FinitePair]], merged: str) -> Computation:
+        """Return the loss of the worst change; from below alone where reports are merged."""
         (value, neighbour, others), pair = max(
             found, key=lambda each: worst_measurement(self.guarantee, [each[1]])[0].value
         )
-        return exact_outcome(
+        computed = exact_outcome(
             self.guarantee,
             [pair],
             witness={"value": value, "neighbour": neighbour, "others": others, "n": self._n},
             note=(
                 f"Every path of one report was run, and the counts of {self._n} users' reports "
                 f"enumerated, for {len(found)} changes of one value where all others agree. The "
-                f"worst: {value} becomes {neighbour} among users who hold {others}."
+                f"worst: {value} becomes {neighbour} among users who hold {others}.{merged}"
             ),
         )
+        most = 1.0 if computed.quantity is Quantity.DELTA else math.inf
+        return replace(computed, upper=most) if merged else computed
 
     def _unopened(self, calls: int) -> BlackBoxPrivacy:
         return BlackBoxPrivacy(

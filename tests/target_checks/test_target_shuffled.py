@@ -38,7 +38,36 @@ def bare(value: int, *, rng: np.random.Generator) -> int:
     return value if rng.normal() < 3 else int(rng.integers(K))
 
 
+def marking(value: int, *, rng: np.random.Generator) -> int:
+    """Report a value that no other user does, once in ten times."""
+    return value if rng.random() < 0.1 else 0
+
+
+def weighed(value: int, *, rng: np.random.Generator) -> int:
+    """Report six things, none of which is like another."""
+    shares = [(1, 2, 3, 4, 5, 6), (5, 3, 1, 2, 6, 4)][value]
+    return int(rng.choice(6, p=[share / 21 for share in shares]))
+
+
 class TestVerdict:
+    @pytest.mark.known_bad
+    def test_a_report_that_nobody_else_gives_is_not_hidden(self) -> None:
+        """Among users of the same value it would be, in a crowd."""
+        claim = dp.ApproxDP(1.0, 0.01)
+        result = dp.audit(marking, claim, kind="randomizer", domain=2, shuffle_n=1000, draws=600)
+        found = result["approx_dp"].estimate
+        assert found is not None
+        assert result.verdict is Verdict.REFUTED
+        assert found.value == pytest.approx(0.1)
+
+    def test_merged_reports_bound_the_loss_from_below_alone(self) -> None:
+        claim = dp.ApproxDP(0.1, 0.2)
+        result = dp.audit(weighed, claim, kind="randomizer", domain=2, shuffle_n=4, draws=600)
+        found = result["approx_dp"].estimate
+        assert found is not None
+        assert found.lower < 0.2 < found.upper
+        assert result.verdict is Verdict.INCONCLUSIVE
+
     @pytest.mark.known_bad
     def test_a_delta_that_is_too_small_is_refuted_exactly(self) -> None:
         claim = dp.ApproxDP(0.5, DELTA / 2)
