@@ -14,7 +14,7 @@ from benchmarks.performance.page import PAGE, keep, kept, line, page
 
 def main() -> int:
     """Print the figures; return 1 where ``--check`` is given and a ratio is not as wanted."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--only", action="append", choices=tuple(STUDIES), metavar="STUDY")
     parser.add_argument("--write", action="store_true", help="keep the figures, write the page")
     parser.add_argument("--check", action="store_true", help="exit with 1 where a ratio is missed")

@@ -12,7 +12,7 @@ from dpcp_audit._whole_files import write_whole
 from dpcp_audit.frontends.python_api import result_text
 from dpcp_audit.frontends.python_api.tabulated import frame_of, latex_of
 from dpcp_audit.reports.document import agree
-from dpcp_audit.reports.writers import format_for
+from dpcp_audit.reports.writers import format_for, require_writable
 from dpcp_audit.results import Verdict
 
 if TYPE_CHECKING:
@@ -234,7 +234,7 @@ class Result:
         Raises
         ------
         ValueError
-            If it is no path, or no format has the suffix.
+            If it is no path, no format has the suffix, or it cannot be written to.
         MissingExtraError
             If a package that the format needs is not installed.
         """
@@ -242,6 +242,7 @@ class Result:
         wanted = Path(path)
         found = format_for(wanted)
         found.require()
+        require_writable(wanted, option="path")
         write_whole(wanted, found.render(self.document))
         return wanted
 

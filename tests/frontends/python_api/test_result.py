@@ -211,3 +211,8 @@ def test_replays_agree_and_a_changed_function_does_not() -> None:
     assert result.replay()
     noise["scale"] = 2.0
     assert not result.replay()
+
+
+def test_a_report_in_a_folder_that_is_not_there_names_the_folder(result, tmp_path) -> None:
+    with pytest.raises(ValueError, match="path: the folder .*absent does not exist"):
+        result.report(tmp_path / "absent" / "audit.html")

@@ -44,7 +44,7 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument(
         "--alpha",
         action="append",
-        type=float,
+        type=arguments.probability,
         default=[],
         metavar="A",
         help="compare at this α alone; repeatable",

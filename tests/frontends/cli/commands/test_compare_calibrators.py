@@ -93,7 +93,6 @@ def test_a_run_is_resumed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     [
         (["--pool", "absent.npz"], "absent.npz"),
         (["--pool", "absent.csv"], "or end in .npz"),
-        (["--alpha", "1.5"], "alphas must lie in (0, 1)"),
     ],
 )
 def test_bad_options_are_usage_errors(
@@ -101,6 +100,15 @@ def test_bad_options_are_usage_errors(
 ) -> None:
     assert main(["compare-calibrators", *arguments]) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("alpha", ["1.5", "0", "nan", "-1", "small"])
+def test_an_alpha_that_is_no_probability_names_its_option(
+    capsys: pytest.CaptureFixture[str], alpha: str
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["compare-calibrators", "--alpha", alpha])
+    assert "argument --alpha: " in capsys.readouterr().err
 
 
 def test_a_folder_that_cannot_be_written_is_named_before_the_run(
