@@ -36,7 +36,6 @@ if TYPE_CHECKING:
         RenyiDP,
     )
     from dpcp_audit.neighbours import Neighbours
-    from dpcp_audit.papers.comparison.known_methods import PrivateCalibrator
     from dpcp_audit.results import Verdict
     from dpcp_audit.tracing.primitives import primitive
 
@@ -48,7 +47,6 @@ __all__ = [
     "GaussianDP",
     "LocalDP",
     "Neighbours",
-    "PrivateCalibrator",
     "PureDP",
     "RenyiDP",
     "Result",
@@ -84,7 +82,6 @@ _HOMES = {
     "RenyiDP": _GUARANTEES,
     "ZCDP": _GUARANTEES,
     "Neighbours": "dpcp_audit.neighbours",
-    "PrivateCalibrator": "dpcp_audit.papers.comparison.known_methods",
     "Verdict": "dpcp_audit.results",
 }
 """The module of each name."""

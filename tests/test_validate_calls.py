@@ -33,7 +33,7 @@ from dpcp_audit.mechanisms.randomized_response import (
 from dpcp_audit.mechanisms.shuffle.shuffled_bits import ShuffledBinaryResponse
 from dpcp_audit.mechanisms.shuffle.shuffled_krr import ShuffledKaryResponse
 from dpcp_audit.neighbours import Neighbours, Relation
-from dpcp_audit.papers.comparison.method import Trust
+from dpcp_audit.private_calibrator import PrivateCalibrator, Trust
 from dpcp_audit.stats import (
     betting,
     confidence_sequence,
@@ -143,7 +143,7 @@ CALLS: list[tuple[Callable[..., Any], dict[str, Any]]] = [
     (dp.LocalDP, {"epsilon": 1.0}),
     (dp.Coverage, {"at_least": 0.8, "at_most": 0.9, "confidence": 0.9}),
     (Neighbours, {"relation": Relation.SUBSTITUTION, "value": 1, "neighbour": 2}),
-    (dp.PrivateCalibrator, {"label": "a", "privacy": "none", "promise": "", "trust": Trust.CURATOR}
+    (PrivateCalibrator, {"label": "a", "privacy": "none", "promise": "", "trust": Trust.CURATOR}
      | {"calibrate": lambda scores, **_: 0.5}),
     (Context, {"seed": 0, "name": "a", "significance": 0.1, "effort": 1.0}),
     (SampledPrivacy, {"sample": noisy, "guarantee": dp.PureDP(1.0), "neighbours": PAIR}),

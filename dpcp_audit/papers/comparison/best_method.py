@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from dpcp_audit.neighbours import Relation
 from dpcp_audit.papers.comparison.known_methods import method
-from dpcp_audit.papers.comparison.method import Trust
+from dpcp_audit.private_calibrator import Trust
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -1,23 +1,22 @@
 """All calibrators that are compared: those of this package, of libraries, and of other packages.
 
 A package brings its own by an entry point of the group ``dpcp_audit.calibrators``, which names a
-``PrivateCalibrator``.
+``dpcp_audit.private_calibrator.PrivateCalibrator``.
 """
 
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit import _validate
 from dpcp_audit.papers.comparison.library_methods import THIRD_PARTY, released_one_by_one
-from dpcp_audit.papers.comparison.method import Method, SkippedMethod, Trust
+from dpcp_audit.papers.comparison.method import Method, SkippedMethod
 from dpcp_audit.papers.comparison.own_methods import OWN
+from dpcp_audit.private_calibrator import PrivateCalibrator, Trust
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -26,85 +25,6 @@ if TYPE_CHECKING:
     from dpcp_audit.papers.comparison.method import Calibrated, Case
 
 GROUP = "dpcp_audit.calibrators"
-
-
-class CalibratorFunction(Protocol):
-    """A private threshold of scores in [0, 1]."""
-
-    def __call__(
-        self,
-        scores: FloatArray,
-        *,
-        alpha: float,
-        epsilon: float,
-        delta: float,
-        rng: np.random.Generator,
-    ) -> float:
-        """Return a threshold that is (ε, δ)-DP under substitution of one score."""
-        ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PrivateCalibrator:
-    """A private calibrator that another package brings to ``compare-calibrators``.
-
-    Parameters
-    ----------
-    label : str
-        Its name for readers.
-    calibrate : callable
-        ``calibrate(scores, *, alpha, epsilon, delta, rng)`` returns a threshold, a float in [0, 1],
-        of scores of shape (n,) in [0, 1]; (ε, δ)-DP under substitution of one score.
-    privacy : str
-        How its δ(ε) is known, such as "proved: pure ε".
-    promise : str
-        What its theory promises about coverage; empty where it promises nothing.
-    trust : Trust
-        Whom the people in the data must trust.
-
-    Raises
-    ------
-    ValueError
-        Naming the field, with what it got.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> def everything(scores, *, alpha, epsilon, delta, rng):
-    ...     return 1.0
-    >>> PrivateCalibrator(label="all labels", calibrate=everything, privacy="a constant").trust
-    <Trust.CURATOR: 'curator'>
-    """
-
-    label: str
-    calibrate: CalibratorFunction
-    privacy: str
-    promise: str = ""
-    trust: Trust = Trust.CURATOR
-
-    def __post_init__(self) -> None:
-        _validate.instance(str, label=self.label, privacy=self.privacy, promise=self.promise)
-        _validate.choice(Trust, trust=self.trust)
-        if not self.label:
-            raise ValueError("label must not be empty")
-        if not callable(self.calibrate):
-            raise ValueError(  # noqa: TRY004  (as for every other argument)
-                f"calibrate must be a function, got {self.calibrate!r}"
-            )
-
-    def build(self, case: Case) -> Calibrated:
-        """Return the calibrator at a case's budget."""
-        budget = case.budget
-
-        def quantile(scores: FloatArray, rng: np.random.Generator) -> float:
-            found = self.calibrate(
-                scores, alpha=case.alpha, epsilon=budget.epsilon, delta=budget.delta, rng=rng
-            )
-            if not np.isfinite(found):
-                raise ValueError(f"{self.label} must return a finite threshold, got {found!r}")
-            return float(found)
-
-        return released_one_by_one(case, quantile, f"ε = {budget.epsilon:.4g}")
 
 
 def methods() -> tuple[Method, ...]:
@@ -128,6 +48,20 @@ def _methods(path: tuple[str, ...]) -> tuple[Method, ...]:  # noqa: ARG001  (whe
     return (*known, *(_registered(entry, taken) for entry in others))
 
 
+def _build(calibrator: PrivateCalibrator, case: Case) -> Calibrated:
+    budget = case.budget
+
+    def quantile(scores: FloatArray, rng: np.random.Generator) -> float:
+        found = calibrator.calibrate(
+            scores, alpha=case.alpha, epsilon=budget.epsilon, delta=budget.delta, rng=rng
+        )
+        if not np.isfinite(found):
+            raise ValueError(f"{calibrator.label} must return a finite threshold, got {found!r}")
+        return float(found)
+
+    return released_one_by_one(case, quantile, f"ε = {budget.epsilon:.4g}")
+
+
 def _registered(entry: EntryPoint, taken: set[str]) -> Method:
     """Return the method of an entry point; where its name is taken it is that of its object."""
     key = entry.name if entry.name not in taken else entry.value
@@ -144,7 +78,7 @@ def _registered(entry: EntryPoint, taken: set[str]) -> Method:
         trust=found.trust,
         promise=found.promise,
         privacy=found.privacy,
-        build=found.build,
+        build=partial(_build, found),
     )
 
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from dpcp_audit.libraries.quantile_adapters import diffprivlib_quantile, opendp_quantile
 from dpcp_audit.mechanisms.conformal import conformal_rank
-from dpcp_audit.papers.comparison.method import Calibrated, Method, SkippedMethod, Trust
+from dpcp_audit.papers.comparison.method import Calibrated, Method, SkippedMethod
+from dpcp_audit.private_calibrator import Trust
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from dpcp_audit import _validate
@@ -18,17 +17,7 @@ if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray
     from dpcp_audit.papers.comparison.budgets import Budget
     from dpcp_audit.papers.comparison.subjects import Subject
-
-
-class Trust(StrEnum):
-    """Whom the people in the calibration data must trust."""
-
-    CURATOR = "curator"
-    """Whoever calibrates sees their data; the threshold alone is private."""
-    SHUFFLER = "shuffler"
-    """Someone who mixes their randomised reports, but need not be shown the data."""
-    NOBODY = "nobody"
-    """Nobody: what leaves a device is private already."""
+    from dpcp_audit.private_calibrator import Trust
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,8 @@ from dpcp_audit.papers.comparison.budgets import (
     shuffled_local_epsilon,
     tuned_exponq,
 )
-from dpcp_audit.papers.comparison.method import Calibrated, Method, SkippedMethod, Trust
+from dpcp_audit.papers.comparison.method import Calibrated, Method, SkippedMethod
+from dpcp_audit.private_calibrator import Trust
 from dpcp_audit.theorems.pcoqs_coverage import NoiseBound, noise_rank_error
 
 if TYPE_CHECKING:

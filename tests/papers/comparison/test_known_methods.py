@@ -10,14 +10,14 @@ import pytest
 from support import packages
 from support.comparisons import compare
 
-import dpcp_audit as dp
 from dpcp_audit.papers.comparison.best_method_map import draw_map
 from dpcp_audit.papers.comparison.budgets import Budget
 from dpcp_audit.papers.comparison.calibrator_study import Grid
-from dpcp_audit.papers.comparison.known_methods import GROUP, method, methods
+from dpcp_audit.papers.comparison.known_methods import GROUP, _build, method, methods
 from dpcp_audit.papers.comparison.method import Case
 from dpcp_audit.papers.comparison.study_page import comparison_page
 from dpcp_audit.papers.comparison.subjects import subject
+from dpcp_audit.private_calibrator import PrivateCalibrator
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -94,13 +94,13 @@ def test_a_name_of_this_package_is_nobody_elses(folder: Path) -> None:
 def test_bad_fields_are_named(changes: dict[str, object], says: str) -> None:
     fields = {"label": "a", "calibrate": lambda scores, **_: 0.5, "privacy": "none"} | changes
     with pytest.raises(ValueError, match=f"^{says}"):
-        dp.PrivateCalibrator(**fields)  # type: ignore[arg-type]
+        PrivateCalibrator(**fields)  # type: ignore[arg-type]
 
 
 def test_a_threshold_that_is_no_number_is_refused() -> None:
-    broken = dp.PrivateCalibrator(
+    broken = PrivateCalibrator(
         label="broken", calibrate=lambda scores, **_: float("nan"), privacy="none"
     )
     case = Case(subject=subject("uniform"), n=20, alpha=0.1, budget=Budget(1.0))
     with pytest.raises(ValueError, match="^broken must return a finite threshold, got nan"):
-        broken.build(case).draw(1, np.random.default_rng(0))
+        _build(broken, case).draw(1, np.random.default_rng(0))

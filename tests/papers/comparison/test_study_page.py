@@ -20,7 +20,6 @@ from dpcp_audit.papers.comparison.calibrator_study import (
     Grid,
     ReleaseTime,
 )
-from dpcp_audit.papers.comparison.method import Trust
 from dpcp_audit.papers.comparison.study_heatmaps import (
     choice_figure,
     coverage_figure,
@@ -29,6 +28,7 @@ from dpcp_audit.papers.comparison.study_heatmaps import (
 )
 from dpcp_audit.papers.comparison.study_page import comparison_page
 from dpcp_audit.papers.comparison.study_tables import case_table, markdown_table, rows_csv
+from dpcp_audit.private_calibrator import Trust
 
 POOL = "digits-logistic"
 CASE = {"subject": POOL, "n": 1000, "alpha": 0.1, "epsilon": 1.0}
