@@ -79,7 +79,8 @@ def decide(
     within = settled and _lies_within(evidence)
     if exact and within and proof is not None and proof.holds:
         return Verdict.PROVED
-    able = evidence.claimed is not None and power is not None and reaches(power, detect)
+    measured = evidence.claimed is not None and not math.isnan(evidence.value)
+    able = measured and power is not None and reaches(power, detect)
     return Verdict.CONSISTENT if within or able else Verdict.INCONCLUSIVE
 
 
@@ -156,8 +157,12 @@ def noise_factor(violation: float, quantity: Quantity, claimed: float) -> float:
 
 
 def _lies_within(evidence: Evidence) -> bool:
-    farther = evidence.upper if evidence.bound is Bound.AT_MOST else evidence.lower
-    return evidence.claimed is not None and not _beyond(farther, evidence, evidence.claimed)
+    """Tell whether the whole interval meets the claim: what is not a number does not."""
+    if evidence.claimed is None:
+        return False
+    if evidence.bound is Bound.AT_MOST:
+        return evidence.upper <= evidence.claimed
+    return evidence.lower >= evidence.claimed
 
 
 def _beyond(number: float, evidence: Evidence, claimed: float) -> bool:

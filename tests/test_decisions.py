@@ -213,3 +213,12 @@ def test_no_other_place_makes_a_verdict() -> None:
 def test_the_factor_of_the_noise_undoes_the_violation(quantity, claimed) -> None:
     violation = violation_by(3.0, quantity, claimed, Bound.AT_MOST)
     assert noise_factor(violation, quantity, claimed) == pytest.approx(3.0)
+
+
+@pytest.mark.parametrize("bound", list(Bound))
+@pytest.mark.parametrize("kind", [EvidenceKind.EXACT, EvidenceKind.CERTIFIED])
+def test_what_is_not_a_number_meets_no_claim(bound: Bound, kind: EvidenceKind) -> None:
+    """Neither a proof nor power makes up for it."""
+    found = seen(math.nan, math.nan, bound=bound, kind=kind)
+    able = power(0.5001, bound=bound)
+    assert decide(found, power=able, proof=PROOF) is Verdict.INCONCLUSIVE
