@@ -46,11 +46,9 @@ The default tests run the same cases with fewer repetitions, by a test that fail
 level.
 """
 _EARLIER = {
-    "score test": "an event is chosen for its bound where a refutation is as good as sure",
-    "Clopper–Pearson boxes": "the same",
+    "Clopper–Pearson boxes": "an event is chosen for its bound where it surely refutes",
     "bets": "four observers go on learning, where it was three",
-    "black-box search": "pairs are halved in turn, by the outputs that choose one",
-    "both sides of a function": "so is its search",
+    "both sides of a function": "its search halves the pairs in turn",
 }
 """Rows whose auditor has changed since they were counted, and how; at equality that matters little,
 or makes refutations fewer. A row that is counted anew leaves this list."""
