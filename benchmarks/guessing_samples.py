@@ -145,7 +145,7 @@ BEYOND: tuple[tuple[str, PrivacyGuarantee, int, float], ...] = (
     ("Gaussian", ApproxDP(1.0, 0.7 * DELTA), 2000, 0.5),
     ("Laplace in 20 coordinates", PureDP(0.9), 3000, 0.5),
     ("P-COQS", searches().claim, 3000, 0.5),
-    ("scattered", PureDP(0.2), 10_000, 0.5),
+    ("scattered", PureDP(0.2), 10_000, 0.95),
 )
 """Claims that are exceeded, outputs of each input, and the share of games that is to refute."""
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from dpcp_audit._format import all_digits
 from dpcp_audit.audits import blackbox
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy
-from dpcp_audit.audits.loss_bounds import event_loss
 from dpcp_audit.audits.search.rare_atoms import claims_delta
 from dpcp_audit.audits.sequential import SequentialPrivacy
 from dpcp_audit.decisions import violation_by
@@ -28,6 +27,7 @@ from dpcp_audit.rows import Row
 from dpcp_audit.suite import Suite
 from dpcp_audit.target_checks.planned_calls import cut_words
 from dpcp_audit.target_checks.row_data import rows_for
+from dpcp_audit.target_checks.target_claim import PrivacyClaim, TargetClaim, closed
 from dpcp_audit.target_checks.target_set_size import TargetSetSize
 from dpcp_audit.target_checks.target_shuffled import TargetShuffled
 from dpcp_audit.target_checks.time_limits import Timed, within
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from dpcp_audit.checks import Check, Context
     from dpcp_audit.guarantees import PrivacyGuarantee
-    from dpcp_audit.results import Outcome, PlainData, Power
+    from dpcp_audit.results import Outcome, PlainData
     from dpcp_audit.target_checks.check_spec import CheckSpec
     from dpcp_audit.target_checks.claim_options import Guarantee
     from dpcp_audit.targets import Target
@@ -63,21 +63,13 @@ _DIFFERENCES = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TargetPrivacy:
+class TargetPrivacy(PrivacyClaim):
     """A target's privacy claim; the target is opened where the check runs."""
-
-    spec: CheckSpec
-    guarantee: PrivacyGuarantee
 
     @property
     def fewest(self) -> int:
         """Twice as many calls where δ is claimed: an event of a thousandth of them shows then."""
         return 2**18 if claims_delta(self.guarantee) else 2**17
-
-    @property
-    def sampled(self) -> bool:
-        """The verdict takes from the error budget."""
-        return True
 
     def __call__(self, context: Context) -> Outcome:
         """Open the target, follow its noise where it can be, and audit it as a black box."""
@@ -95,22 +87,9 @@ class TargetPrivacy:
     def _search(self, target: Target) -> TraceSearch:
         return TraceSearch.of(self.spec, self.guarantee, target, effort=_TRACED)
 
-    def smallest_violation(self, context: Context) -> Power:
-        """Return the smallest loss of a planted twin that is refuted with probability 0.95."""
-        return self._unopened(self.spec.calls(self.guarantee)).smallest_violation(context)
-
-    def draws_needed(self, violation: float, *, significance: float) -> int:
-        """Return the calls that refute a twin with a loss of ``violation``, likewise."""
-        return self._unopened(600).draws_needed(violation, significance=significance)
-
-    def violation(self, factor: float) -> float:
-        """Return the loss at which the claim is broken by a factor of the noise."""
-        loss = event_loss(self.guarantee)
-        return violation_by(factor, loss.quantity, loss.claimed_at(0.5))
-
     def _unopened(self, calls: int) -> BlackBoxPrivacy | SequentialPrivacy:
         return (SequentialPrivacy if self.spec.sequential else BlackBoxPrivacy)(
-            sample=_closed,
+            sample=closed,
             guarantee=self.guarantee,
             pairs=pair_space(self.spec),
             draws=calls,
@@ -132,21 +111,15 @@ class TargetPrivacy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TargetCoverage:
+class TargetCoverage(TargetClaim):
     """A target's coverage claim; the target is opened where the check runs."""
 
-    spec: CheckSpec
     guarantee: Coverage
 
     @property
     def fewest(self) -> int:
         """As many calls as find more than the miss that power is stated of."""
         return 2**14
-
-    @property
-    def sampled(self) -> bool:
-        """The verdict takes from the error budget."""
-        return True
 
     def __call__(self, context: Context) -> Outcome:
         """Open the target and calibrate with it on fresh scores."""
@@ -159,14 +132,6 @@ class TargetCoverage:
         """Return the audit of an opened target."""
         return replace(self._unopened(calls), calibrate=target)
 
-    def smallest_violation(self, context: Context) -> Power:
-        """Return the smallest miss that is refuted with probability 0.95."""
-        return self._unopened(self.spec.calls(self.guarantee)).smallest_violation(context)
-
-    def draws_needed(self, violation: float, *, significance: float) -> float:
-        """Return the calls that refute such a coverage, likewise."""
-        return self._unopened(100).draws_needed(violation, significance=significance)
-
     def violation(self, factor: float) -> float:
         """Return the coverage, or rate of failures, at which the claim is broken by a factor."""
         side = sides(self.guarantee)[0]
@@ -174,7 +139,7 @@ class TargetCoverage:
 
     def _unopened(self, calls: int) -> CoverageAudit:
         return CoverageAudit(
-            calibrate=_closed,
+            calibrate=closed,
             kind=self.spec.target.kind,
             guarantee=self.guarantee,
             n=self.spec.n or (COVERAGE_SIZE,),
@@ -343,11 +308,6 @@ def _with_cut(check: TargetCheck, outcome: Outcome, calls: int) -> Outcome:
     """Say beside an outcome that a budget has cut its calls, where it does not refute."""
     cut = "" if outcome.verdict is Verdict.REFUTED else cut_words(check, calls)
     return replace(outcome, note=f"{outcome.note} {cut}") if cut else outcome
-
-
-def _closed(value: object, size: int, /, *, rng: object) -> NoReturn:
-    del value, size, rng
-    raise RuntimeError("the target is not open: its power is asked for, and no output")
 
 
 SUITE = Suite(

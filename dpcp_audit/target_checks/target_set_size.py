@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from dpcp_audit.target_checks.row_data import rows_for
+from dpcp_audit.target_checks.target_claim import TargetClaim, closed
 from dpcp_audit.target_checks.time_limits import within
 from dpcp_audit.target_checks.trial_inputs import COVERAGE_SIZE
 from dpcp_audit.theorems.coverage.set_size_audit import SetSizeAudit
@@ -13,8 +14,7 @@ from dpcp_audit.theorems.coverage.set_size_audit import SetSizeAudit
 if TYPE_CHECKING:
     from dpcp_audit.checks import Context
     from dpcp_audit.guarantees import SetSize
-    from dpcp_audit.results import Outcome, PlainData, Power
-    from dpcp_audit.target_checks.check_spec import CheckSpec
+    from dpcp_audit.results import Outcome, PlainData
     from dpcp_audit.target_checks.time_limits import Timed
     from dpcp_audit.targets import Target
 
@@ -22,21 +22,15 @@ _AGAIN = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TargetSetSize:
+class TargetSetSize(TargetClaim):
     """A target's claim on the mean size of its sets."""
 
-    spec: CheckSpec
     guarantee: SetSize
 
     @property
     def fewest(self) -> int:
         """As many calls as settle a mean to a few hundredths of a label."""
         return 2**10
-
-    @property
-    def sampled(self) -> bool:
-        """The verdict takes from the error budget."""
-        return True
 
     def __call__(self, context: Context) -> Outcome:
         """Open the target, and fit and predict with it on fresh rows."""
@@ -47,14 +41,6 @@ class TargetSetSize:
     def audit(self, target: Target | Timed, calls: int) -> SetSizeAudit:
         """Return the audit of an opened target."""
         return replace(self._unopened(calls), calibrate=target)
-
-    def smallest_violation(self, context: Context) -> Power:
-        """Return the smallest mean size that is refuted with probability 0.95."""
-        return self._unopened(self.spec.calls(self.guarantee)).smallest_violation(context)
-
-    def draws_needed(self, violation: float, *, significance: float) -> float:
-        """Return the calls that refute such a mean size, likewise."""
-        return self._unopened(100).draws_needed(violation, significance=significance)
 
     def violation(self, factor: float) -> float:
         """Return the mean size at which the claim is broken by a factor, at most half-way to K."""
@@ -75,7 +61,7 @@ class TargetSetSize:
 
     def _unopened(self, calls: int) -> SetSizeAudit:
         return SetSizeAudit(
-            calibrate=_unopened_target,
+            calibrate=closed,
             guarantee=self.guarantee,
             pool=rows_for(self.spec.target.kind, self.spec.data),
             labels=self._labels,
@@ -83,8 +69,3 @@ class TargetSetSize:
             draws=calls,
             detect=self.spec.detect,
         )
-
-
-def _unopened_target(value: object, size: int, /, *, rng: object) -> NoReturn:
-    del value, size, rng
-    raise RuntimeError("the target is not open: its power is asked for, and no output")

@@ -5,19 +5,18 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpcp_audit.audits import blackbox
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy
 from dpcp_audit.audits.exact import exact_outcome, worst_measurement
-from dpcp_audit.audits.loss_bounds import event_loss
 from dpcp_audit.audits.search.shuffled_pairs import ShuffledPairs, ShuffledReports
 from dpcp_audit.audits.shuffled_laws import nothing_merged, shuffled_pairs
 from dpcp_audit.computed import Computed
-from dpcp_audit.decisions import violation_by
 from dpcp_audit.quantities import Quantity
+from dpcp_audit.target_checks.target_claim import PrivacyClaim, closed
 from dpcp_audit.target_checks.traced_calls import traced_target
 from dpcp_audit.tracing.path_losses import require_replay
 from dpcp_audit.tracing.path_tree import release_law
@@ -28,10 +27,8 @@ if TYPE_CHECKING:
     from dpcp_audit.audits.search.shuffled_pairs import Change
     from dpcp_audit.checks import Context
     from dpcp_audit.computed import Computation
-    from dpcp_audit.guarantees import PrivacyGuarantee
     from dpcp_audit.mechanisms.laws import FinitePair
-    from dpcp_audit.results import Outcome, PlainData, Power
-    from dpcp_audit.target_checks.check_spec import CheckSpec
+    from dpcp_audit.results import Outcome, PlainData
     from dpcp_audit.target_checks.time_limits import Timed
     from dpcp_audit.targets import Target
 
@@ -40,21 +37,13 @@ _MERGED = " Some reports count as one: what the counts of each show may be more.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TargetShuffled:
+class TargetShuffled(PrivacyClaim):
     """A claim of privacy on what n users report in random order."""
-
-    spec: CheckSpec
-    guarantee: PrivacyGuarantee
 
     @property
     def fewest(self) -> int:
         """Fewer than of other claims, since each output takes n reports."""
         return 2**14
-
-    @property
-    def sampled(self) -> bool:
-        """The verdict takes from the error budget, where the law is not enumerated."""
-        return True
 
     def __call__(self, context: Context) -> Outcome:
         """Enumerate one user's law and compute the shuffled one; else sample shuffled reports."""
@@ -70,19 +59,6 @@ class TargetShuffled:
         """Return the audit of an opened target's shuffled reports."""
         sample = ShuffledReports(reporter=target, n=self._n, n_values=self._values)
         return replace(self._unopened(calls), sample=sample, randomness=target.randomness)
-
-    def smallest_violation(self, context: Context) -> Power:
-        """Return the smallest loss of a planted twin that outputs refute with probability 0.95."""
-        return self._unopened(self.spec.calls(self.guarantee)).smallest_violation(context)
-
-    def draws_needed(self, violation: float, *, significance: float) -> int:
-        """Return the calls that refute a twin with a loss of ``violation``, likewise."""
-        return self._unopened(600).draws_needed(violation, significance=significance)
-
-    def violation(self, factor: float) -> float:
-        """Return the loss at which the claim is broken by a factor of the noise."""
-        loss = event_loss(self.guarantee)
-        return violation_by(factor, loss.quantity, loss.claimed_at(0.5))
 
     def confirm(self, witness: PlainData, context: Context) -> Outcome:
         """Compute the law again, or test the event of a witness, on the code as it is."""
@@ -140,14 +116,9 @@ class TargetShuffled:
 
     def _unopened(self, calls: int) -> BlackBoxPrivacy:
         return BlackBoxPrivacy(
-            sample=_unopened_reports,
+            sample=closed,
             guarantee=self.guarantee,
             pairs=ShuffledPairs(n_values=self._values),
             draws=calls,
             detect=self.spec.detect,
         )
-
-
-def _unopened_reports(value: object, size: int, /, *, rng: object) -> NoReturn:
-    del value, size, rng
-    raise RuntimeError("the target is not open: its power is asked for, and no output")

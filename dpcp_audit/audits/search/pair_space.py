@@ -80,8 +80,37 @@ class PairSpace(Protocol):
         ...
 
 
+class ListedPairs:
+    """A pair space of which ``candidates`` lists all there is: nothing lies beside them."""
+
+    __slots__ = ()
+
+    def balanced(self, draw: Draw, *, outputs: int) -> Iterator[Candidate]:
+        """Yield nothing."""
+        del draw, outputs
+        return iter(())
+
+    def untied(self, candidate: Candidate) -> None:
+        """Return None: the pairs stand as they are."""
+        del candidate
+
+    def beside(self, candidate: Candidate) -> Iterator[Candidate]:
+        """Yield nothing."""
+        del candidate
+        return iter(())
+
+    def nearby(self, candidate: Candidate, rng: np.random.Generator) -> None:
+        """Return None: the list is all there is."""
+        del candidate, rng
+
+    def simpler(self, candidate: Candidate) -> Iterator[Candidate]:
+        """Yield nothing: the pairs stand as they are."""
+        del candidate
+        return iter(())
+
+
 @dataclass(frozen=True, slots=True)
-class FixedPairs:
+class FixedPairs(ListedPairs):
     """Pairs that the caller names; nothing else is tried.
 
     Parameters
@@ -102,29 +131,6 @@ class FixedPairs:
     def candidates(self) -> list[Candidate]:
         """Return the given pairs."""
         return [Candidate(family="given", neighbours=pair) for pair in self.pairs]
-
-    def balanced(self, draw: Draw, *, outputs: int) -> Iterator[Candidate]:
-        """Yield nothing."""
-        del draw, outputs
-        return iter(())
-
-    def untied(self, candidate: Candidate) -> None:
-        """Return None: the given pairs stand as they are."""
-        del candidate
-
-    def beside(self, candidate: Candidate) -> Iterator[Candidate]:
-        """Yield nothing."""
-        del candidate
-        return iter(())
-
-    def nearby(self, candidate: Candidate, rng: np.random.Generator) -> None:
-        """Return None."""
-        del candidate, rng
-
-    def simpler(self, candidate: Candidate) -> Iterator[Candidate]:
-        """Yield nothing: the given pairs stand as they are."""
-        del candidate
-        return iter(())
 
 
 def input_key(value: object) -> object:

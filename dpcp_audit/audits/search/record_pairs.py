@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcp_audit import _validate
-from dpcp_audit.audits.search.pair_space import Candidate, neighbours_of
+from dpcp_audit.audits.search.pair_space import Candidate, ListedPairs, neighbours_of
 from dpcp_audit.audits.search.record_orders import RecordOrder
 from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.neighbours import Neighbours, Relation
@@ -29,7 +29,7 @@ _CHANGED = frozenset({RecordOrder.FIRST, RecordOrder.MIDDLE, RecordOrder.FALLING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ValuePairs:
+class ValuePairs(ListedPairs):
     """Pairs of the values 0, …, K−1 of one user.
 
     Outputs on a value are shared by all its pairs while the pair is searched, and only the
@@ -62,24 +62,6 @@ class ValuePairs:
             ends = [(0, i) for i in range(1, k)] + [(i, k - 1) for i in range(1, k - 1)]
             pairs = [*ends, *((i, i + 1) for i in range(1, k - 2))]
         return [neighbours_of(Relation.SUBSTITUTION, a, b, family="two values") for a, b in pairs]
-
-    def balanced(self, draw: Draw, *, outputs: int) -> Iterator[Candidate]:
-        """Yield nothing."""
-        del draw, outputs
-        return iter(())
-
-    def untied(self, candidate: Candidate) -> None:
-        """Return None: single values have no ties."""
-        del candidate
-
-    def beside(self, candidate: Candidate) -> Iterator[Candidate]:
-        """Yield nothing."""
-        del candidate
-        return iter(())
-
-    def nearby(self, candidate: Candidate, rng: np.random.Generator) -> None:
-        """Return None: the list is all there is."""
-        del candidate, rng
 
     def simpler(self, candidate: Candidate) -> Iterator[Candidate]:
         """Yield the pair of 0 and 1."""

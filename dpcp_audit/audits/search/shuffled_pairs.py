@@ -8,14 +8,11 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from dpcp_audit import _validate
-from dpcp_audit.audits.search.pair_space import Candidate, neighbours_of
+from dpcp_audit.audits.search.pair_space import Candidate, ListedPairs, neighbours_of
 from dpcp_audit.neighbours import Relation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dpcp_audit._types import FloatArray
-    from dpcp_audit.audits.search.pair_space import Draw
 
 Change = tuple[int, int, int]
 """(a, b, c): a user's value a becomes b, and all others hold c."""
@@ -67,7 +64,7 @@ class ShuffledReports:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShuffledPairs:
+class ShuffledPairs(ListedPairs):
     """Pairs of inputs of ``ShuffledReports``.
 
     Parameters
@@ -95,26 +92,3 @@ class ShuffledPairs:
             )
             for a, b, c in changes(k)
         ]
-
-    def balanced(self, draw: Draw, *, outputs: int) -> Iterator[Candidate]:
-        """Yield nothing."""
-        del draw, outputs
-        return iter(())
-
-    def untied(self, candidate: Candidate) -> None:
-        """Return None: values have no ties."""
-        del candidate
-
-    def beside(self, candidate: Candidate) -> Iterator[Candidate]:
-        """Yield nothing."""
-        del candidate
-        return iter(())
-
-    def nearby(self, candidate: Candidate, rng: np.random.Generator) -> None:
-        """Return None: the list is all there is."""
-        del candidate, rng
-
-    def simpler(self, candidate: Candidate) -> Iterator[Candidate]:
-        """Yield nothing."""
-        del candidate
-        return iter(())
