@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from dpcp_audit import _validate
 from dpcp_audit._format import counted, number
@@ -16,8 +16,6 @@ from dpcp_audit.audits.search.pair_race import Bank, PairRace
 from dpcp_audit.audits.search.pair_shrinking import CERTIFICATIONS, shrink
 from dpcp_audit.audits.search.pair_space import (
     Candidate,
-    PairSpace,
-    input_as_data,
     input_from_data,
 )
 from dpcp_audit.audits.search.pilot_hypotheses import EventTest, pair_test_from_data
@@ -25,9 +23,10 @@ from dpcp_audit.audits.search.race_stage import Stage, figure_of, halves
 from dpcp_audit.audits.search.rare_atoms import claims_delta
 from dpcp_audit.audits.search.record_pairs import ValuePairs
 from dpcp_audit.audits.search.search_extent import extent
+from dpcp_audit.audits.search.searched_privacy import SearchedPrivacy
 from dpcp_audit.audits.twin_power import Twin
-from dpcp_audit.decisions import DETECT, conclude
-from dpcp_audit.targets.degenerate import DegenerateTargetError, OutOfTimeError, Randomness
+from dpcp_audit.decisions import conclude
+from dpcp_audit.targets.degenerate import OutOfTimeError, Randomness
 from dpcp_audit.targets.serial_probe import require_independent, unprobed
 
 if TYPE_CHECKING:
@@ -59,7 +58,7 @@ _MOST_CERTIFIED = _MOST_STAGES + CERTIFICATIONS + 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BlackBoxPrivacy:
+class BlackBoxPrivacy(SearchedPrivacy):
     """Test a guarantee against code whose law and whose worst neighbours are unknown.
 
     In stages of growing size a race over candidate pairs chooses a pair and what to hold
@@ -78,42 +77,7 @@ class BlackBoxPrivacy:
     pairs on fresh outputs, at 1/12 of 0.1 each, and the last bound has the remaining 0.1: with
     probability at least 1 − significance, the pair that is printed in the end does break the
     claim, and by as much as is printed.
-
-    Parameters
-    ----------
-    sample : Sampler
-        The target.
-    guarantee : PrivacyGuarantee
-        The claim.
-    pairs : PairSpace
-        The neighbours to search.
-    draws : int
-        Outputs to draw in all at effort 1, on all inputs, pilots and probes included; at
-        least 600. Blatant violations are refuted after about a thousand.
-    randomness : Randomness
-        Where the target draws its random numbers, see ``SampledPrivacy``.
-    detect : float
-        The factor of the noise that is to be refuted, > 1; it decides what is CONSISTENT.
-    witness : dict
-        Parameters of the target, as plain data.
     """
-
-    sample: Sampler
-    guarantee: PrivacyGuarantee
-    pairs: PairSpace
-    draws: int = 200_000
-    randomness: Randomness = Randomness.GENERATOR
-    detect: float = DETECT
-    witness: PlainData = field(default_factory=dict[str, Any])
-
-    def __post_init__(self) -> None:
-        _validate.integer(draws=self.draws, at_least=600)
-        _validate.choice(Randomness, randomness=self.randomness)
-
-    @property
-    def sampled(self) -> bool:
-        """The verdict takes from the error budget."""
-        return True
 
     def __call__(self, context: Context) -> Outcome:
         """Search and certify in stages, then shrink.
@@ -126,11 +90,7 @@ class BlackBoxPrivacy:
             the first stage was over (``OutOfTimeError``); later, what is not refuted by then is
             INCONCLUSIVE.
         """
-        draws = max(600, context.samples(self.draws))
-        bank = Bank(sample=self.sample, context=context)
-        race = PairRace(
-            bank=bank, guarantee=self.guarantee, pairs=self.pairs, randomness=self.randomness
-        )
+        draws, race = self._draws(context), self._race(context)
         stages: list[Stage] = []
         stopped = ""
         try:
@@ -145,8 +105,8 @@ class BlackBoxPrivacy:
         shown = stages[-1]
         if shown.judgement.refuted:
             shown = self._told_better(race, shown, draws, context.significance)
-        elif self.randomness is not Randomness.NONE and race.constant_everywhere:
-            raise _says_nothing(len(race.arms), bank.spent)
+        else:
+            race.require_varied()
         return self._outcome(race, shown, stages, context, stopped)
 
     def smallest_violation(self, context: Context) -> Power:
@@ -154,8 +114,7 @@ class BlackBoxPrivacy:
 
         See ``Twin``: noise of a part of its scale, searched for as unknown code is.
         """
-        draws = max(600, context.samples(self.draws))
-        return self._twin.power(draws, significance=context.significance)
+        return self._twin.power(self._draws(context), significance=context.significance)
 
     def draws_needed(self, violation: float, *, significance: float) -> int:
         """Return the ``draws`` that refute a twin with a loss of ``violation``, likewise."""
@@ -282,24 +241,12 @@ class BlackBoxPrivacy:
         pair_test = shown.pair_test
         data = shown.judgement.held or pair_test.as_data()
         held = {"moment": data} if isinstance(pair_test, MomentTest) else data
-        value, neighbour = shown.candidate.inputs
         return conclude(
             replace(shown.judgement.evidence, confidence=1 - context.significance),
             lambda: self._power(context, stopped),
             detect=self.detect,
-            witness=self.witness
-            | {
-                "guarantee": str(self.guarantee),
-                "relation": str(shown.candidate.neighbours.relation),
-                "value": input_as_data(value),
-                "neighbour": input_as_data(neighbour),
-                "family": shown.candidate.family,
-                "n_samples": shown.size,
-                "draws": self.draws,
-                "spent": race.bank.spent,
-                "stage": shown.number,
-                "seed": context.seed,
-            }
+            witness=self._found(shown.candidate, race, size=shown.size)
+            | {"stage": shown.number}
             | held,
             note=f"{self._note(race, shown)} {stopped}".strip(),
             figures=(figure_of(stages),),
@@ -386,11 +333,3 @@ def _plan(draws: int, significance: float, growth: int) -> list[tuple[int, float
 def _searched(budget: int) -> int:
     """Return how many of a stage's outputs search."""
     return min(_MOST_SEARCHED, budget // 2, _SEARCHED_ANYWAY + round(_SEARCHED * budget))
-
-
-def _says_nothing(pairs: int, draws: int) -> DegenerateTargetError:
-    return DegenerateTargetError(
-        f"one and the same value on both inputs of {counted(pairs, 'pair')} tried, "
-        f"in {counted(draws, 'output')}, which says nothing about its privacy: "
-        "name inputs on which it is random, or declare Randomness.NONE (--rng none)"
-    )

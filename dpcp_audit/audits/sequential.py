@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit import _validate
-from dpcp_audit._format import counted
 from dpcp_audit.audits.bet_account import BetAccount
 from dpcp_audit.audits.bet_power import bet_violation, rounds_needed
 from dpcp_audit.audits.certificates import linear_claim
@@ -18,21 +16,20 @@ from dpcp_audit.audits.guessing.tangents import tangents_of
 from dpcp_audit.audits.loss_bounds import event_loss, log_ratio
 from dpcp_audit.audits.pair_bets import PairBets
 from dpcp_audit.audits.search.pair_race import Arm, Bank, PairRace
-from dpcp_audit.audits.search.pair_space import FixedPairs, input_as_data, input_key
+from dpcp_audit.audits.search.pair_space import FixedPairs, input_key
 from dpcp_audit.audits.search.race_stage import halves
-from dpcp_audit.decisions import DETECT, conclude, refutes
+from dpcp_audit.audits.search.searched_privacy import SearchedPrivacy
+from dpcp_audit.decisions import conclude, refutes
 from dpcp_audit.evidence import of_loss
 from dpcp_audit.stats.bisection import fewest
-from dpcp_audit.targets.degenerate import DegenerateTargetError, Randomness
+from dpcp_audit.targets.degenerate import Randomness
 from dpcp_audit.targets.serial_probe import require_independent, unprobed
 
 if TYPE_CHECKING:
     from dpcp_audit._types import BoolArray, FloatArray
-    from dpcp_audit.audits.sampled import Sampler
-    from dpcp_audit.audits.search.pair_space import Candidate, PairSpace
+    from dpcp_audit.audits.search.pair_space import Candidate
     from dpcp_audit.checks import Context
-    from dpcp_audit.guarantees import PrivacyGuarantee
-    from dpcp_audit.results import Estimate, Evidence, Outcome, PlainData, Power
+    from dpcp_audit.results import Estimate, Evidence, Outcome, Power
 
 _FIRST_STAGE = 1200
 _MOST_STAGES = 8
@@ -49,7 +46,7 @@ _DETAIL = "of the release, from guesses of its input, valid at any time"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SequentialPrivacy:
+class SequentialPrivacy(SearchedPrivacy):
     """Test a guarantee by bets, and stop as soon as the answer is clear.
 
     In each round a fair coin picks one of two neighbours, the target releases one output, and an
@@ -64,43 +61,12 @@ class SequentialPrivacy:
 
     Beside the verdict stands the loss on the pair with the largest gain, with two sides at 95 %
     (``StoppedLoss``): after a refutation by further outputs, half as many as were drawn.
-
-    Parameters
-    ----------
-    sample : Sampler
-        The target.
-    guarantee : PrivacyGuarantee
-        The claim.
-    pairs : PairSpace
-        The neighbours to search.
-    draws : int
-        Outputs to draw at most, at effort 1, on all inputs; at least 600.
-    randomness : Randomness
-        Where the target draws its random numbers, see ``SampledPrivacy``.
-    detect : float
-        The factor of the noise that is to be refuted, > 1; it decides what is CONSISTENT.
-    witness : dict
-        Parameters of the target, as plain data.
     """
 
-    sample: Sampler
-    guarantee: PrivacyGuarantee
-    pairs: PairSpace
-    draws: int = 200_000
-    randomness: Randomness = Randomness.GENERATOR
-    detect: float = DETECT
-    witness: PlainData = field(default_factory=dict[str, Any])
-
     def __post_init__(self) -> None:
-        _validate.integer(draws=self.draws, at_least=600)
-        _validate.choice(Randomness, randomness=self.randomness)
+        SearchedPrivacy.__post_init__(self)
         if not tangents_of(self.guarantee):
             raise ValueError(f"guarantee must be one that outputs can refute, got {self.guarantee}")
-
-    @property
-    def sampled(self) -> bool:
-        """The verdict takes from the error budget."""
-        return True
 
     def __call__(self, context: Context) -> Outcome:
         """Search and bet, until the wealth or the draws say stop.
@@ -111,10 +77,8 @@ class SequentialPrivacy:
             If the target returns NaN or another shape, seeds itself, returns the same value on
             all inputs tried, or raises on all of them.
         """
-        bank = Bank(sample=self.sample, context=context)
-        race = PairRace(
-            bank=bank, guarantee=self.guarantee, pairs=self.pairs, randomness=self.randomness
-        )
+        race = self._race(context)
+        bank = race.bank
         account = BetAccount(
             tangents=tangents_of(self.guarantee), significance=unprobed(context.significance)
         )
@@ -129,10 +93,10 @@ class SequentialPrivacy:
                 bank.probed(race.random_input(Arm(candidate=candidate)), self.randomness)
             if account.refuted:
                 break
-        if not account.refuted and self.randomness is not Randomness.NONE:
-            _require_varied(race)
+        if not account.refuted:
+            race.require_varied()
         best = max(tables.values(), key=lambda table: table.won)
-        return self._outcome(best, account, bank, context)
+        return self._outcome(best, account, race, context)
 
     def smallest_violation(self, context: Context) -> Power:
         """Return the smallest loss that is refuted with probability 0.95.
@@ -165,8 +129,7 @@ class SequentialPrivacy:
         return None
 
     def _budgets(self, context: Context) -> list[int]:
-        draws = max(600, context.samples(self.draws))
-        return _budgets(draws, single=self._single is not None)
+        return _budgets(self._draws(context), single=self._single is not None)
 
     def _candidate(self, race: PairRace, number: int, budget: int) -> Candidate:
         """Return the pair to bet on; a search spends its share of the budget."""
@@ -201,29 +164,17 @@ class SequentialPrivacy:
             require_independent(first, second, significance=significance)
 
     def _outcome(
-        self, best: PairBets, account: BetAccount, bank: Bank, context: Context
+        self, best: PairBets, account: BetAccount, race: PairRace, context: Context
     ) -> Outcome:
-        value, neighbour = best.candidate.inputs
         evidence = self._evidence(best, account, context)
-        estimates = self._estimates(best, bank, evidence)
+        estimates = self._estimates(best, race.bank, evidence)
         return conclude(
             evidence,
             lambda: self.smallest_violation(context),
             detect=self.detect,
-            witness=self.witness
-            | {
-                "guarantee": str(self.guarantee),
-                "relation": str(best.candidate.neighbours.relation),
-                "value": input_as_data(value),
-                "neighbour": input_as_data(neighbour),
-                "family": best.candidate.family,
-                "n_samples": max(1, best.rounds // 2),
-                "draws": self.draws,
-                "spent": bank.spent,
-                "seed": context.seed,
-            }
+            witness=self._found(best.candidate, race, size=max(1, best.rounds // 2))
             | best.as_data(),
-            note=_note(best, account, bank),
+            note=_note(best, account, race.bank),
             estimates=estimates,
         )
 
@@ -265,15 +216,6 @@ def _counted(budgets: list[int], *, single: bool) -> int:
     """Return the rounds of the last stage that its power is stated for: half of those bet on."""
     last = budgets[-1]
     return (last if single else last - min(_MOST_SEARCHED, round(_SEARCHED * last))) // 2
-
-
-def _require_varied(race: PairRace) -> None:
-    if race.constant_everywhere:
-        raise DegenerateTargetError(
-            f"one and the same value on both inputs of {counted(len(race.arms), 'pair')} "
-            f"tried, in {counted(race.bank.spent, 'output')}, which says nothing about its "
-            "privacy: name inputs on which it is random, or declare Randomness.NONE (--rng none)"
-        )
 
 
 def _note(best: PairBets, account: BetAccount, bank: Bank) -> str:

@@ -13,7 +13,7 @@ from dpcp_audit.audits.search.pair_space import input_as_data
 from dpcp_audit.decisions import decide
 from dpcp_audit.guarantees import ApproxDP
 from dpcp_audit.results import Evidence, EvidenceKind, Outcome
-from dpcp_audit.targets.degenerate import DegenerateTargetError, Randomness
+from dpcp_audit.targets.degenerate import Randomness
 from dpcp_audit.targets.serial_probe import require_independent
 from dpcp_audit.tracing.pair_traces import trace_target
 
@@ -98,11 +98,7 @@ class LossEstimation:
         )
         searched = min(_MOST_SEARCHED, round(_SEARCHED * self.draws))
         arm = race.round(searched, context.rng(_SEARCH_STREAM))
-        if self.randomness is not Randomness.NONE and race.constant_everywhere:
-            raise DegenerateTargetError(
-                "sample returned one and the same value on both inputs of all "
-                f"{len(race.arms)} pairs tried ({bank.spent} outputs): there is no loss to estimate"
-            )
+        race.require_varied()
         bank.probed(race.random_input(arm), self.randomness)
         trace = self._trace(arm.candidate, context)
         exact = trace is not None and trace.exact is not None

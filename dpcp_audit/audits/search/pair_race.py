@@ -189,6 +189,22 @@ class PairRace:
         """Whether every pair tried has given one and the same value."""
         return all(self.constant(arm) for arm in self.arms)
 
+    def require_varied(self) -> None:
+        """Refuse a target that should be random and was the same on every pair tried.
+
+        Raises
+        ------
+        DegenerateTargetError
+            If every pair has given one and the same value.
+        """
+        if self.randomness is not Randomness.NONE and self.constant_everywhere:
+            raise DegenerateTargetError(
+                f"one and the same value on both inputs of {counted(len(self.arms), 'pair')} "
+                f"tried, in {counted(self.bank.spent, 'output')}, which says nothing about its "
+                "privacy: name inputs on which it is random, or declare Randomness.NONE "
+                "(--rng none)"
+            )
+
     def random_input(self, arm: Arm) -> object:
         """Return the pair's input on which more distinct outputs came up."""
         outputs = self.bank.pilot(arm.candidate)
