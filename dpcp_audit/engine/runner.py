@@ -20,7 +20,7 @@ from dpcp_audit.engine.run_events import (
     RunFinished,
     RunStarted,
 )
-from dpcp_audit.engine.suites import row_of, suite
+from dpcp_audit.engine.suites import find, row_of, suite
 from dpcp_audit.engine.tasks import Done, Task, attempt, chunks_of, perform, pickled
 from dpcp_audit.engine.worker_pool import Limits, over_time
 from dpcp_audit.errors import IncompleteError
@@ -92,7 +92,7 @@ def run(
     significance = share(settings, rows)
     checks = [
         _Running(row, _context(row, settings, significance), limits, past.chunks)
-        for row in rows
+        for row in _longest_first(rows, settings)
         if row.claim.id not in findings
     ]
     for event in _Work(checks).events(hire(engine or Engine(), limits, settings.suite)):
@@ -102,6 +102,12 @@ def run(
     yield RunFinished(
         findings=tuple(findings[id_] for id_ in ids), seconds=time.perf_counter() - started
     )
+
+
+def _longest_first(rows: Sequence[Row], settings: RunSettings) -> list[Row]:
+    """Return the rows in the order in which workers are handed them."""
+    places = {id_: place for place, id_ in enumerate(find(settings.suite).longest)}
+    return sorted(rows, key=lambda row: places.get(row.claim.id, len(places)))
 
 
 def share(settings: RunSettings, rows: Sequence[Row] = ()) -> float:

@@ -19,7 +19,7 @@ from scipy.special import log_ndtr, logsumexp, ndtr, ndtri
 from dpcp_audit import _validate
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import ArrayLike
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 _TOTAL = 1e-6
 """How far rounding may take a law's mass from 1, or the logarithm of a whole number."""
+_NEAR = 1e-3
+"""The largest (α − 1)·|loss| at which a moment is summed as its distance from 1."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,7 +77,7 @@ class FiniteLaw:
     @property
     def total(self) -> float:
         """The total mass, 1 up to rounding."""
-        return float(np.exp(logsumexp(self.log_mass)))
+        return float(np.exp(_log_sum(self.log_mass)))
 
 
 class LawPair(ABC):
@@ -124,16 +126,23 @@ class LawPair(ABC):
         """Return sup over α > 1 of D_α(P‖Q)/α, the smallest ρ of zCDP for the pair."""
         from scipy.optimize import minimize_scalar  # noqa: PLC0415  (slow to import)
 
+        divergences = self.renyi_of_orders()
+
         def negative(log_excess: float) -> float:
             alpha = 1 + math.exp(log_excess)
-            return -self.renyi(alpha) / alpha
+            return -float(divergences(np.array([alpha]))[0]) / alpha
 
         grid = np.linspace(math.log(1e-6), math.log(1e6), 57)
-        values = [negative(x) for x in grid]
-        best = int(np.argmin(values))
+        alphas = 1 + np.exp(grid)
+        values = divergences(alphas) / alphas
+        best = int(np.argmax(values))
         low, high = grid[max(0, best - 1)], grid[min(grid.size - 1, best + 1)]
         refined = minimize_scalar(negative, bounds=(low, high), method="bounded")
-        return max(-min(values), -float(refined.fun), self.renyi(1.0))
+        return max(float(values[best]), -float(refined.fun), self.renyi(1.0))
+
+    def renyi_of_orders(self) -> Callable[[FloatArray], FloatArray]:
+        """Return D_α(P‖Q) as a function of several orders, shape (k,), all of them > 1."""
+        return lambda alphas: np.array([self.renyi(float(alpha)) for alpha in alphas])
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,17 +184,29 @@ class FinitePair(LawPair):
     def renyi(self, alpha: float) -> float:
         """Return D_α(P‖Q); with slack, a lower bound."""
         _validate.order(alpha=alpha)
-        p, loss = self.law.log_mass, self.loss
-        live = ~np.isneginf(p)
-        if alpha == 1:
-            return float(np.sum(np.exp(p[live]) * loss[live]))
-        excess = alpha - 1
-        with np.errstate(over="ignore"):
-            if np.max(np.abs(loss[live])) * excess < 1e-3:  # no cancellation near α = 1
-                return float(np.log1p(np.sum(np.exp(p[live]) * np.expm1(excess * loss[live])))) / (
-                    excess
-                )
-        return float(logsumexp(p[live] + excess * loss[live])) / excess
+        if alpha > 1:
+            return float(self.renyi_of_orders()(np.array([float(alpha)]))[0])
+        mass, loss = np.exp(self.law.log_mass), self.loss
+        return float(np.sum(mass[mass > 0] * loss[mass > 0]))
+
+    def renyi_of_orders(self) -> Callable[[FloatArray], FloatArray]:
+        """Return D_α(P‖Q) as a function of several orders; with slack, a lower bound."""
+        live = ~np.isneginf(self.law.log_mass)
+        p, loss = self.law.log_mass[live], self.loss[live]
+        largest = float(np.max(np.abs(loss)))
+
+        def divergences(alphas: FloatArray) -> FloatArray:
+            excess = alphas - 1
+            near = excess * largest < _NEAR  # no cancellation near α = 1
+            logs = np.empty_like(excess)
+            if near.any():
+                moments = np.exp(p) * np.expm1(excess[near, None] * loss)
+                logs[near] = np.log1p(np.sum(moments, axis=-1))
+            if not near.all():
+                logs[~near] = _log_sum(p + excess[~near, None] * loss)
+            return logs / excess
+
+        return divergences
 
     def max_divergence(self) -> float:
         """Return the largest log-ratio over outcomes that P can produce."""
@@ -312,3 +333,17 @@ def _laplace_renyi(alpha: float, shift: float) -> float:
     weight = alpha / (2 * alpha - 1)
     terms = [math.log(weight) + (alpha - 1) * shift, math.log1p(-weight) - alpha * shift]
     return float(logsumexp(terms)) / (alpha - 1)
+
+
+def _log_sum(exponents: FloatArray) -> FloatArray:
+    """Return log Σ e^x over the last axis; the largest terms stand apart, for the last digit.
+
+    As SciPy's ``logsumexp``, whose checks take longer than these sums.
+    """
+    largest = np.max(exponents, axis=-1, keepdims=True)
+    if not np.isfinite(largest).all():
+        return np.asarray(logsumexp(exponents, axis=-1))
+    top = exponents == largest
+    count = top.sum(axis=-1)
+    rest = np.sum(np.exp(np.where(top, -np.inf, exponents - largest)), axis=-1)
+    return np.asarray(np.log1p(rest / count) + np.log(count) + largest[..., 0])

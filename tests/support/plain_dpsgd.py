@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch.nn.functional import cross_entropy
 
+from dpcp_audit.mechanisms.dpsgd.lots import PoissonLots
 from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Adam, Clipping, Flaw, Poisson
 
 if TYPE_CHECKING:
@@ -58,15 +59,11 @@ def lots_and_noise(
     drawn = torch.stack([torch.randn(shape, generator=generator) for _ in range(settings.steps)])
     if isinstance(settings.sampling, Poisson):
         coins = torch.Generator().manual_seed(sampler)
-        lots = []
-        for _ in range(settings.steps):
-            heads = torch.rand(members.shape, generator=coins, dtype=torch.float64).numpy()
-            lots.append(
-                [
-                    np.flatnonzero(m & (h < settings.sampling.rate))
-                    for m, h in zip(members, heads, strict=True)
-                ]
-            )
+        poisson = PoissonLots(torch.as_tensor(members), settings.sampling.rate, coins)
+        steps = (poisson.draw() for _ in range(settings.steps))
+        lots = [
+            [at[weight == 1].numpy() for at, weight in zip(*step, strict=True)] for step in steps
+        ]
         return lots, drawn.double()
     size, by_replica = settings.lot_size, []
     for inside in members:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 import torch
 from torch import nn
-from torch.nn.functional import cross_entropy
 
 from dpcp_audit.mechanisms.dpsgd.gradients import clip_factors
 from dpcp_audit.mechanisms.dpsgd.training_settings import Clipping
@@ -24,7 +23,7 @@ _POINTWISE = (nn.ReLU, nn.Dropout, nn.Identity, nn.Tanh, nn.Sigmoid, nn.GELU, nn
 
 
 class _Layer(NamedTuple):
-    """A linear layer of every replica: what went in, and what came out."""
+    """A linear layer of every replica: what went in, and what came out, (replicas, units, b)."""
 
     entered: Tensor
     left: Tensor
@@ -60,42 +59,53 @@ def clipped_sum(
     (replicas, b).
     """
     inputs, labels, weights = lot
-    with torch.enable_grad():
-        layers, logits = _forward(stack, flat, inputs)
-        loss = cross_entropy(logits.flatten(0, 1), labels.flatten(), reduction="sum")
-        returned = torch.autograd.grad(loss, [layer.left for layer in layers])
+    layers, logits = _forward(stack, flat, inputs)
+    returned = _returned(layers, logits, labels)
     factors = _factors(layers, returned, clip, limit)
     parts: list[Tensor] = []
     for layer, back, factor in zip(layers, returned, factors, strict=True):
-        kept = back * (weights * factor).unsqueeze(-1)
-        parts.append((kept.transpose(1, 2) @ layer.entered).flatten(1))
+        kept = back * (weights * factor).unsqueeze(1)
+        parts.append((kept @ layer.entered.transpose(1, 2)).flatten(1))
         if layer.bias:
-            parts.append(kept.sum(dim=1))
+            parts.append(kept.sum(dim=2))
     return torch.cat(parts, dim=1)
 
 
 def _forward(
     stack: tuple[nn.Module, ...], flat: Tensor, inputs: Tensor
 ) -> tuple[list[_Layer], Tensor]:
+    """Return the layers of every replica, and its logits; examples lie in the last dimension."""
     layers: list[_Layer] = []
-    values, start = inputs, 0
-    for part in stack:
-        if not isinstance(part, nn.Linear):
-            values = cast("Tensor", part(values))
-            continue
-        outside, inside = part.weight.shape
-        bias = cast("Tensor | None", part.bias)  # torch types it as never None
-        weight = flat[:, start : start + outside * inside].reshape(-1, outside, inside)
-        start += outside * inside
-        left = values @ weight.transpose(1, 2)
-        if bias is not None:
-            left = left + flat[:, None, start : start + outside]
-            start += outside
-        if not left.requires_grad:
-            left.requires_grad_()
-        layers.append(_Layer(values.detach(), left, bias is not None))
-        values = left
+    values, start = inputs.transpose(1, 2), 0
+    with torch.enable_grad():
+        for part in stack:
+            if not isinstance(part, nn.Linear):
+                values = cast("Tensor", part(values))
+                continue
+            outside, inside = part.weight.shape
+            bias = cast("Tensor | None", part.bias)  # torch types it as never None
+            weight = flat[:, start : start + outside * inside].reshape(-1, outside, inside)
+            start += outside * inside
+            left = weight @ values
+            if bias is not None:
+                left = left + flat[:, start : start + outside, None]
+                start += outside
+            if not left.requires_grad:
+                left.requires_grad_()
+            layers.append(_Layer(values.detach(), left, bias is not None))
+            values = left
     return layers, values
+
+
+def _returned(layers: list[_Layer], logits: Tensor, labels: Tensor) -> tuple[Tensor, ...]:
+    """Return the cross-entropy's gradient at the output of every layer."""
+    shifted = logits.detach() - logits.detach().amax(dim=1, keepdim=True)
+    back = torch.exp(shifted, out=shifted)
+    back /= back.sum(dim=1, keepdim=True)
+    back.scatter_add_(1, labels.unsqueeze(1), -torch.ones_like(back[:, :1]))
+    if logits is layers[0].left:
+        return (back,)
+    return torch.autograd.grad(logits, [layer.left for layer in layers], back)
 
 
 def _factors(
@@ -103,9 +113,9 @@ def _factors(
 ) -> list[Tensor]:
     """Return every layer's clipping factors, each of shape (replicas, b)."""
     if math.isinf(limit):
-        return [torch.ones(back.shape[:2], device=back.device) for back in returned]
+        return [torch.ones_like(back[:, 0]) for back in returned]
     squares = [
-        back.square().sum(-1) * (layer.entered.square().sum(-1) + layer.bias)
+        back.square().sum(1) * (layer.entered.square().sum(1) + layer.bias)
         for layer, back in zip(layers, returned, strict=True)
     ]
     if clip is Clipping.FLAT:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,31 +15,57 @@ if TYPE_CHECKING:
     from dpcp_audit._types import BoolArray, IntArray
 
 
-def poisson(members: Tensor, rate: float, generator: torch.Generator) -> Tensor:
-    """Return which members enter the lot, each on its own with probability ``rate``.
+@dataclass(frozen=True, slots=True, eq=False)
+class PoissonLots:
+    """Draws lots of every replica's members, each on its own with probability ``rate``.
 
-    ``members`` and the result have shape (replicas, n). The coins have 53 bits: with the 24 of
-    a float32 the rate would be off by up to 6e-8.
+    What is drawn is the gaps between those that enter, which are geometric: a lot takes about as
+    many random numbers as it has examples. They have 53 bits: with the 24 of a float32 the rate
+    would be off by up to 6e-8.
+
+    Parameters
+    ----------
+    members : Tensor of bool, shape (replicas, n)
+    rate : float
+        In (0, 1].
+    generator : torch.Generator
     """
-    coins = torch.rand(
-        members.shape, generator=generator, device=members.device, dtype=torch.float64
-    )
-    return members & (coins < rate)
 
+    members: Tensor
+    rate: float
+    generator: torch.Generator
+    _order: Tensor = field(init=False)
+    _sizes: Tensor = field(init=False)
 
-def padded(chosen: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the chosen examples' places, shape (replicas, b), and weights of 1, or 0 as padding.
+    def __post_init__(self) -> None:
+        order = torch.argsort((~self.members).to(torch.uint8), dim=1, stable=True)
+        object.__setattr__(self, "_order", order)
+        object.__setattr__(self, "_sizes", self.members.sum(dim=1, keepdim=True))
 
-    b is the largest lot's size; padding points at example 0.
-    """
-    counts = chosen.sum(dim=1)
-    width = int(counts.max())
-    places = torch.zeros(len(chosen), width, dtype=torch.int64, device=chosen.device)
-    rows, columns = chosen.nonzero(as_tuple=True)
-    ranks = (chosen.cumsum(dim=1) - 1)[rows, columns]
-    places[rows, ranks] = columns
-    weights = torch.arange(width, device=chosen.device) < counts.unsqueeze(1)
-    return places, weights.to(torch.float32)
+    def draw(self) -> tuple[Tensor, Tensor]:
+        """Return a lot's places, shape (replicas, b), and weights of 1, or 0 as padding.
+
+        b is the largest lot's size; padding points at any example.
+        """
+        largest = int(self._sizes.max())
+        mean = largest * self.rate
+        block = 8 + math.ceil(mean + 6 * math.sqrt(mean))
+        ranks = self._gaps(block).cumsum(dim=1)
+        while bool((ranks[:, -1:] <= self._sizes).any()):
+            ranks = torch.cat([ranks, ranks[:, -1:] + self._gaps(block).cumsum(dim=1)], dim=1)
+        inside = ranks <= self._sizes
+        width = int(inside.sum(dim=1).max())
+        ranks, inside = ranks[:, :width].long() - 1, inside[:, :width]
+        places = self._order.gather(1, ranks.clamp_(max=self.members.shape[1] - 1))
+        return places, inside.to(torch.float32)
+
+    def _gaps(self, block: int) -> Tensor:
+        """Return how far each member that enters lies behind the one before, from 1."""
+        shape, place = (len(self.members), block), self.members.device
+        drawn = torch.rand(shape, generator=self.generator, device=place, dtype=torch.float64)
+        if self.rate == 1:
+            return torch.ones_like(drawn)
+        return drawn.neg_().log1p_().div_(math.log1p(-self.rate)).floor_().add_(1)
 
 
 def batches(members: BoolArray, size: int, steps: int, *, rng: np.random.Generator) -> IntArray:

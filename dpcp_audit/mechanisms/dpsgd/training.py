@@ -141,6 +141,7 @@ class _Run:
     inputs: Tensor = field(init=False)
     labels: Tensor = field(init=False)
     canary_members: Tensor | None = field(init=False, default=None)
+    canary_lots: lots.PoissonLots | None = field(init=False, default=None)
     coordinates: Tensor | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
@@ -161,6 +162,8 @@ class _Run:
         if self.canaries.coordinates.size and self.canaries.coordinates.max() >= self.model.size:
             raise ValueError(f"coordinates must be below {self.model.size}, the parameters' number")
         self.canary_members = torch.as_tensor(self.canaries.members).to(place)
+        rate = self.settings.sampling.rate
+        self.canary_lots = lots.PoissonLots(self.canary_members, rate, self.sampler)
         self.coordinates = torch.as_tensor(self.canaries.coordinates).to(place)
 
     def descend(self, flat: Tensor, observer: Observer | None, rng: np.random.Generator) -> Tensor:
@@ -183,8 +186,8 @@ class _Run:
         """Yield places and weights of every step's lot, each of shape (replicas, b)."""
         sampling, steps = self.settings.sampling, self.settings.steps
         if isinstance(sampling, Poisson):
-            for _ in range(steps):
-                yield lots.padded(lots.poisson(self.members, sampling.rate, self.sampler))
+            drawn = lots.PoissonLots(self.members, sampling.rate, self.sampler)
+            yield from (drawn.draw() for _ in range(steps))
             return
         inside = self.members.cpu().numpy()
         for places in lots.batches(inside, self.settings.lot_size, steps, rng=rng):
@@ -212,14 +215,13 @@ class _Run:
         return total
 
     def _add_canaries(self, total: Tensor, limit: float) -> None:
-        if self.canaries is None or self.canary_members is None:
+        if self.canaries is None or self.canary_lots is None or self.coordinates is None:
             return
         norm = self.canaries.clipped_norm(
             clip=self.settings.clipping, limit=limit, n_layers=len(self.model.layers)
         )
-        rate = self.settings.sampling.rate if isinstance(self.settings.sampling, Poisson) else 1.0
-        chosen = lots.poisson(self.canary_members, rate, self.sampler)
-        total[:, self.coordinates] += norm * chosen
+        places, weights = self.canary_lots.draw()
+        total.scatter_add_(1, self.coordinates[places], norm * weights)
 
     def _noise(self, flat: Tensor) -> Tensor:
         if self.settings.noise_scale == 0:

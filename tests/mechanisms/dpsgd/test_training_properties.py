@@ -135,23 +135,19 @@ masks = st.integers(1, 4).flatmap(
 )
 
 
-@given(masks)
-def test_padding_points_at_the_chosen_and_weighs_nothing_else(mask) -> None:
-    places, weights = lots.padded(torch.tensor(mask))
-    assert places.shape == weights.shape == (len(mask), max(map(sum, mask)))
-    for row, at, weight in zip(mask, places, weights, strict=True):
-        assert at[weight == 1].tolist() == np.flatnonzero(row).tolist()
-        assert set(weight.tolist()) <= {0.0, 1.0}
-        assert not at[weight == 0].any()
-
-
-@given(masks, seeds, st.floats(0, 1))
-def test_only_members_enter_a_lot(mask, seed, rate) -> None:
+@given(masks, seeds, st.floats(0.01, 1))
+def test_a_lot_holds_members_alone_each_once_and_padding_weighs_nothing(mask, seed, rate) -> None:
     members = torch.tensor(mask)
-    chosen = lots.poisson(members, rate, torch.Generator().manual_seed(seed))
-    assert not (chosen & ~members).any()
-    assert rate < 1 or torch.equal(chosen, members)
-    assert rate > 0 or not chosen.any()
+    drawn = lots.PoissonLots(members, rate, torch.Generator().manual_seed(seed))
+    for _ in range(3):
+        places, weights = drawn.draw()
+        assert places.shape == weights.shape
+        assert set(weights.flatten().tolist()) <= {0.0, 1.0}
+        for row, at, weight in zip(mask, places, weights, strict=True):
+            chosen = at[weight == 1].tolist()
+            assert chosen == sorted(set(chosen))
+            assert set(chosen) <= set(np.flatnonzero(row))
+            assert rate < 1 or chosen == np.flatnonzero(row).tolist()
 
 
 @given(st.integers(1, 6), st.integers(0, 8), st.integers(1, 12), seeds)
