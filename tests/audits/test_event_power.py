@@ -13,6 +13,7 @@ from support.refusals import exceeds
 from dpcp_audit.audits.certificates import Certificate, Hits, certify
 from dpcp_audit.audits.event_power import (
     _excess,
+    _tangents,
     draws_needed,
     gaussian_shift,
     power_of_twice,
@@ -59,6 +60,18 @@ def test_the_smallest_violation_is_refuted_and_half_of_it_is_not(
     a_little_more, half = ApproxDP(found + 0.05, delta), ApproxDP((1 + found) / 2, delta)
     assert exceeds(refuted(claim, a_little_more, 500, certificate), fewest - 1, of=_GAMES)
     assert not exceeds(refuted(claim, half, 500, certificate), 0.8 * _GAMES - 1, of=_GAMES)
+
+
+def test_tangents_of_a_curve_have_the_slope_of_its_likelihood_ratio() -> None:
+    """μ-GDP: e^(μz − μ²/2) at z = Φ⁻¹(1 − rate); none beyond z = μ/2, where it is below 1."""
+    rates = np.array([1e-4, 0.01, 0.1, 0.9])
+    z = norm.isf(rates)
+    *tests, none = _tangents(GaussianDP(1.0), rates, 100)
+    assert none is None
+    for test, at, rate in zip(tests, z, rates, strict=False):
+        assert test is not None
+        assert test.epsilon == pytest.approx(at - 0.5, abs=1e-4)
+        assert test.delta == pytest.approx(norm.sf(at - 1) - math.exp(at - 0.5) * rate, rel=1e-3)
 
 
 @pytest.mark.parametrize(

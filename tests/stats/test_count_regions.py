@@ -15,9 +15,9 @@ COUNTS = TwoCounts(n=40, n_prime=1000)
 
 def test_the_window_by_hand() -> None:
     """Bernstein at e^−36: 100 ± 93.4 around a mean of 100 of 1000, within 0 and 1000."""
-    first, last = COUNTS.window(np.array([0.1, 0.0, 1.0, 0.5]))
-    assert first.tolist() == [6.0, 0.0, 976.0, 353.0]
-    assert last.tolist() == [194.0, 24.0, 1000.0, 647.0]
+    first, last = COUNTS.window(np.array([0.1, 0.0, 1.0, 0.5, 5e-5]))
+    assert first.tolist() == [6.0, 0.0, 976.0, 353.0, 0.0]
+    assert last.tolist() == [194.0, 24.0, 1000.0, 647.0, 25.0]
     spread = 12 + math.sqrt(144 + 72 * 250)
     assert (math.floor(500 - spread), math.ceil(500 + spread)) == (353, 647)
     assert COUNTS.between(0.1, 0.5).tolist() == [float(y) for y in range(6, 648)]

@@ -60,18 +60,20 @@ def test_an_event_promises_so_much_a_root_of_an_output() -> None:
 
 
 def test_a_standard_error_is_worth_less_for_an_event_that_one_input_has() -> None:
-    """At p = 0.8 and q = 0.3 the claim e^ε = 2 holds with p = 2q = 2·1.1/3."""
-    claim = PureDP(math.log(2))
+    """At p = 0.8 and q = 0.3 the claim e^ε = 2 holds with p = 2q + δ, and p + q = 1.1."""
     test = EventTest(
         event=Event(np.array([0.0]), np.array([True, False])),
         swapped=False,
         complement=False,
         promise=0.1,
     )
-    least = 1.1 / 3
-    held = 2 * least * (1 - 2 * least) + 4 * least * (1 - least)
     seen = 0.8 * 0.2 + 4 * 0.3 * 0.7
-    assert _worth(claim, test, ATOMS) == pytest.approx(math.sqrt(seen / held))
+    for delta in (0.0, 0.1):
+        least = (1.1 - delta) / 3
+        most = 2 * least + delta
+        held = most * (1 - most) + 4 * least * (1 - least)
+        found = _worth(ApproxDP(math.log(2), delta), test, ATOMS)
+        assert found == pytest.approx(math.sqrt(seen / held))
     assert _worth(ZCDP(0.5), test, ATOMS) == 0.65
 
 
