@@ -21,12 +21,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy
+from dpcp_audit.audits.search.number_pairs import NumberPairs
 from dpcp_audit.audits.search.record_pairs import ValuePairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.audits.twin_power import Twin
 from dpcp_audit.checks import Context
 from dpcp_audit.decisions import noise_factor
-from dpcp_audit.guarantees import ZCDP, ApproxDP, GaussianDP, LocalDP, PureDP
+from dpcp_audit.guarantees import ZCDP, ApproxDP, GaussianDP, LocalDP, PureDP, RenyiDP
 from dpcp_audit.results import Verdict
 from dpcp_audit.zoo import broken_quantiles
 
@@ -82,12 +83,22 @@ class PlantedTwin:
             )
             return np.round(shown * _GRID) / _GRID
 
-        others: dict[str, Sampler] = {"bisection": bisected, "response": responded}
+        def noisy(value: float, size: int, /, *, rng: np.random.Generator) -> FloatArray:
+            drawn = rng.laplace if isinstance(self.guarantee, LocalDP) else rng.normal
+            return np.round((value + drawn(scale=noise * self.scale, size=size)) * _GRID) / _GRID
+
+        others: dict[str, Sampler] = {
+            "bisection": bisected,
+            "response": responded,
+            "number": noisy,
+        }
         return others.get(kind, released)
 
     @property
     def pairs(self) -> PairSpace:
         """The neighbours that a check searches."""
+        if self.of_numbers:
+            return NumberPairs(limits=(0.0, 1.0))
         if isinstance(self.guarantee, LocalDP):
             return ValuePairs(n_values=_VALUES)
         return ScorePairs(alpha=broken_quantiles.ALPHA)
@@ -95,8 +106,17 @@ class PlantedTwin:
     @property
     def stated(self) -> Twin:
         """What power is stated of."""
-        local = isinstance(self.guarantee, LocalDP)
-        return Twin(guarantee=self.guarantee, inputs=_VALUES if local else None)
+        local = isinstance(self.guarantee, LocalDP) and not self.of_numbers
+        return Twin(
+            guarantee=self.guarantee,
+            inputs=_VALUES if local else None,
+            of_numbers=self.of_numbers,
+        )
+
+    @property
+    def of_numbers(self) -> bool:
+        """Whether it is of one user's number."""
+        return self.name.startswith("number-")
 
 
 TWINS = (
@@ -109,6 +129,16 @@ TWINS = (
     PlantedTwin(name="bisection-zcdp", guarantee=ZCDP(broken_quantiles.RHO)),
     PlantedTwin(name="gaussian-zcdp", guarantee=ZCDP(0.5)),
     PlantedTwin(name="gaussian-gdp", guarantee=GaussianDP(1.0)),
+    *(
+        PlantedTwin(
+            name=f"number-laplace-{epsilon:g}", guarantee=LocalDP(epsilon), scale=1 / epsilon
+        )
+        for epsilon in (0.3, 1.0, 3.0)
+    ),
+    PlantedTwin(name="number-zcdp", guarantee=ZCDP(0.5)),
+    PlantedTwin(name="number-zcdp-0.05", guarantee=ZCDP(0.05), scale=math.sqrt(10)),
+    PlantedTwin(name="number-gdp", guarantee=GaussianDP(1.0)),
+    PlantedTwin(name="number-renyi", guarantee=RenyiDP(2.0, 1.0)),
 )
 
 

@@ -15,7 +15,7 @@ import dataclasses
 import difflib
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import MISSING, dataclass, replace
+from dataclasses import MISSING, dataclass, field, replace
 from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
@@ -65,6 +65,8 @@ class Option:
         front it is positional.
     kinds : tuple of str
         The kinds of target that it applies to; empty for all.
+    advice : mapping
+        By the other kinds, what to do instead.
     python : bool
         Whether it is a keyword in Python; guarantees, for example, are objects there.
     default : object
@@ -80,6 +82,7 @@ class Option:
     metavar: str = ""
     flag: str = ""
     kinds: tuple[str, ...] = ()
+    advice: Mapping[str, str] = field(default_factory=dict[str, str])
     python: bool = True
     default: Any = None
     required: bool = False
@@ -181,7 +184,13 @@ def require_kind(
         if not each.kinds or kind in each.kinds or value is None:
             continue
         if each.value.read(value, name) != each.default:
-            raise UsageError(f"{name} applies to a {' or '.join(each.kinds)}, not to a {kind}")
+            raise not_of(each, name, kind)
+
+
+def not_of(option: Option, name: str, kind: str) -> UsageError:
+    """Return the error that an option, or what it claims, does not apply to a kind of target."""
+    advice = f": {option.advice[kind]}" if kind in option.advice else ""
+    return UsageError(f"{name} applies to a {' or '.join(option.kinds)}, not to a {kind}{advice}")
 
 
 @contextmanager
@@ -193,7 +202,7 @@ def in_place(where: str) -> Generator[None]:
         raise UsageError(f"{where}: {error}" if where else str(error)) from error
 
 
-def _default(field: dataclasses.Field[Any]) -> Any:
-    if field.default_factory is not MISSING:
-        return field.default_factory()
-    return None if field.default is MISSING else field.default
+def _default(owned: dataclasses.Field[Any]) -> Any:
+    if owned.default_factory is not MISSING:
+        return owned.default_factory()
+    return None if owned.default is MISSING else owned.default

@@ -12,6 +12,7 @@ from dpcp_audit.audits.estimates.loss_bracket import claimed_loss
 from dpcp_audit.audits.search.feature_cells import Automatic
 from dpcp_audit.audits.search.largest_bound import bounding_event
 from dpcp_audit.audits.search.moment_test import MomentTest
+from dpcp_audit.audits.search.number_pairs import NumberPairs
 from dpcp_audit.audits.search.pair_race import Bank, PairRace
 from dpcp_audit.audits.search.pair_shrinking import CERTIFICATIONS, shrink
 from dpcp_audit.audits.search.pair_space import (
@@ -125,8 +126,13 @@ class BlackBoxPrivacy(SearchedPrivacy):
 
     @property
     def _twin(self) -> Twin:
-        inputs = self.pairs.n_values if isinstance(self.pairs, ValuePairs) else None
-        return Twin(guarantee=self.guarantee, inputs=inputs, detect=self.detect)
+        pairs = self.pairs
+        return Twin(
+            guarantee=self.guarantee,
+            inputs=pairs.n_values if isinstance(pairs, ValuePairs) else None,
+            of_numbers=isinstance(pairs, NumberPairs),
+            detect=self.detect,
+        )
 
     def _plan(self, draws: int, context: Context) -> list[tuple[int, float]]:
         growth = _WITH_DELTA if claims_delta(self.guarantee) else _DOUBLED

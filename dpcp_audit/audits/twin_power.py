@@ -3,11 +3,11 @@
 A twin is a reference mechanism of the claim's own notion whose noise is 1/f of what the claim
 asks for: Laplace noise for ε, randomised response for reports of a small domain, Gaussian noise
 for ρ, μ and Rényi divergences, and there a noisy bisection where scores are searched, since a
-comparison shows only 2/π of its noise's ρ. Below the factor at which a bisection shows too little
-the twin is the release, and the bisection of that factor besides: who asks for more never gets
-fewer outputs. Its best event is tested against the lines that the claim implies; a search does
-not know pair and event, and takes so many times the outputs, as measured
-(``benchmarks/detection.py``).
+comparison shows only 2/π of its noise's ρ; of one user's number the twin is a release of it.
+Below the factor at which a bisection shows too little the twin is the release, and the bisection
+of that factor besides: who asks for more never gets fewer outputs. Its best event is tested
+against the lines that the claim implies; a search does not know pair and event, and takes so
+many times the outputs, as measured (``benchmarks/detection.py``).
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 _DETECTION = 0.95
 _SEARCHED_RESPONSE, _SEARCHED_LAPLACE = 4.0, 12.0
 _SEARCHED_GAUSSIAN, _SEARCHED_BISECTION = 6.0, 10.0
+_SEARCHED_NUMBERS = 6.0
 """Outputs that a search takes for each one that the best event of the worst pair would."""
 _FEWEST = 1_500
 """Outputs below which no search was seen to find every twin."""
@@ -61,7 +62,9 @@ class Twin:
     guarantee : PrivacyGuarantee
         The claim.
     inputs : int or None
-        How many values a randomizer's domain has; None of scores.
+        How many values a randomizer's domain has; None of scores, and of numbers.
+    of_numbers : bool
+        Whether one user's number between two bounds is searched.
     detect : float
         The factor f > 1 of interest, by which the twin is chosen.
 
@@ -77,6 +80,7 @@ class Twin:
 
     guarantee: PrivacyGuarantee
     inputs: int | None = None
+    of_numbers: bool = False
     detect: float = 2.0
 
     def calls(self, factor: float, *, significance: float) -> float:
@@ -113,7 +117,7 @@ class Twin:
     @property
     def of_scores(self) -> bool:
         """Whether scores are searched for Gaussian noise, which a bisection shows the least of."""
-        return self.inputs is None and not self._linear
+        return self.inputs is None and not self.of_numbers and not self._linear
 
     @property
     def bisects(self) -> bool:
@@ -122,6 +126,8 @@ class Twin:
 
     def searched(self, *, bisecting: bool) -> float:
         """Return how many times the outputs a search takes, as measured."""
+        if self.of_numbers:
+            return _SEARCHED_NUMBERS
         if self._linear:
             return _SEARCHED_LAPLACE if self.inputs is None else _SEARCHED_RESPONSE
         return _SEARCHED_BISECTION if bisecting else _SEARCHED_GAUSSIAN

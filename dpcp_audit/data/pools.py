@@ -34,6 +34,10 @@ class Dataset(StrEnum):
     """569 cases of 30 features, 2 classes."""
 
 
+CLASSES = {Dataset.DIGITS: 10, Dataset.BREAST_CANCER: 2}
+"""How many classes the data have."""
+
+
 class Classifier(StrEnum):
     """What is fitted to the standardised features."""
 

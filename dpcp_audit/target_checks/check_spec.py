@@ -35,6 +35,7 @@ from dpcp_audit.target_checks.claim_options import (
     guarantees_of,
     require_claims,
 )
+from dpcp_audit.target_checks.claims_of_kinds import REFUSED, kinds_for
 from dpcp_audit.target_checks.learned_facts import LEARNED, location_of, planned_of
 from dpcp_audit.target_checks.one_meaning import require_one_meaning
 from dpcp_audit.target_checks.pair_data import InputPair, PairOf
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
     from dpcp_audit.options import Spelling
     from dpcp_audit.results import SourceLocation
 
-_OF_SETS = (Kind.QUANTILE, Kind.CALIBRATOR)
+_OF_SETS = (Kind.QUANTILE, Kind.CALIBRATOR, Kind.FEDERATED)
 _OF_SCORES = tuple(kind for kind in Kind if kind.takes is not Takes.VALUE)
 _RELATIONS = tuple(each for each in Relation if each is not Relation.ZERO_OUT)
 """Zero-out is a relation of trainings alone."""
@@ -179,7 +180,8 @@ class CheckSpec:
             "what is claimed is claimed of N users' reports in random order, of which one changes "
             "its value",
             metavar="N",
-            kinds=(Kind.RANDOMIZER,),
+            kinds=kinds_for("shuffle_n"),
+            advice=REFUSED["shuffle_n"],
         ),
     )
     pair: InputPair | None = field(

@@ -19,18 +19,18 @@ from dpcp_audit.guarantees import (
     RenyiDP,
     SetSize,
 )
-from dpcp_audit.options import Group, Option, Spelling, dashed, read
+from dpcp_audit.options import Group, Option, Spelling, dashed, not_of, read
+from dpcp_audit.target_checks.claims_of_kinds import REFUSED, kinds_for
 from dpcp_audit.target_checks.trade_off_file import TradeOffFile
-from dpcp_audit.targets import Kind, Takes, kinds_that
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from dpcp_audit.targets import Kind
+
 Guarantee = PrivacyGuarantee | Coverage | SetSize
 COVERAGE = "coverage"
 """What a claim of coverage is called."""
-_OF_SETS = (Kind.QUANTILE, Kind.CALIBRATOR, Kind.PREDICTOR, Kind.REGRESSION)
-_OF_VALUES = kinds_that(take=Takes.VALUE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +93,15 @@ def _privacy(
     )
 
 
-def _coverage(name: str, help_: str, metavar: str, kinds: tuple[Kind, ...] = _OF_SETS) -> Option:
+def _of_some_kinds(name: str, help_: str, metavar: str, value: Value | None = None) -> Option:
     return Option(
         name=name,
-        value=Probability(),
+        value=Probability() if value is None else value,
         help=help_,
         group=Group.CLAIM,
         metavar=metavar,
-        kinds=kinds,
+        kinds=kinds_for(name),
+        advice=REFUSED[name],
         python=False,
     )
 
@@ -109,7 +110,11 @@ PRIVACY = (
     _privacy("pure_dp", PureDP, "E-differential privacy", "E"),
     _privacy("approx_dp", ApproxDP, "(E, D)-differential privacy", "E D"),
     _privacy("zcdp", ZCDP, "R-zero-concentrated differential privacy", "R"),
-    _privacy("local_dp", LocalDP, "E-local differential privacy", "E", kinds=_OF_VALUES),
+    _privacy(
+        *("local_dp", LocalDP, "E-local differential privacy", "E"),
+        kinds=kinds_for("local_dp"),
+        advice=REFUSED["local_dp"],
+    ),
     _privacy("renyi_dp", RenyiDP, "a Renyi divergence of order A of at most E", "A E"),
     _privacy("gaussian_dp", GaussianDP, "M-Gaussian differential privacy", "M"),
     _privacy("gdp", GaussianDP, "the same as --gaussian-dp", "M"),
@@ -122,28 +127,22 @@ TRADE_OFF = Option(
     metavar="FILE",
     python=False,
 )
-AT_LEAST = _coverage(
+AT_LEAST = _of_some_kinds(
     "coverage_at_least",
     "coverage of at least C, over calibration data, noise and test point ...",
     "C",
 )
-PER_CLASS = _coverage(
-    "class_conditional_coverage",
-    "coverage of at least C of the labels of each class, of a predictor's sets ...",
-    "C",
-    kinds=(Kind.PREDICTOR,),
+PER_CLASS = _of_some_kinds(
+    "class_conditional_coverage", "coverage of at least C of the labels of each class ...", "C"
 )
-CONFIDENCE = _coverage(
+CONFIDENCE = _of_some_kinds(
     "with_confidence", "... or with probability P over calibration data and noise", "P"
 )
-SET_SIZE = Option(
-    name="set_size_at_most",
-    value=Positive(),
-    help="sets of at most S labels, on average over the rows of the data, calibrations and noise",
-    group=Group.CLAIM,
-    metavar="S",
-    kinds=(Kind.PREDICTOR,),
-    python=False,
+SET_SIZE = _of_some_kinds(
+    "set_size_at_most",
+    "sets of at most S labels, on average over the rows of the data, calibrations and noise",
+    "S",
+    Positive(),
 )
 _COVERAGES = (AT_LEAST, PER_CLASS)
 CLAIMS = (*PRIVACY, TRADE_OFF, *_COVERAGES, CONFIDENCE, SET_SIZE)
@@ -162,17 +161,23 @@ def key_of(guarantee: Guarantee) -> str:
     UsageError
         If its class is not among the options, as one that a user defines.
     """
+    option = _option_of(guarantee)
+    return COVERAGE if option is AT_LEAST else option.name
+
+
+def _option_of(guarantee: Guarantee) -> Option:
+    """Return the option that claims a guarantee."""
     for each in PRIVACY:
         assert isinstance(each.value, Claims)  # noqa: S101  (for the type checker)
         if type(guarantee) is each.value.guarantee:
-            return each.name
+            return each
     if type(guarantee) is SetSize:
-        return SET_SIZE.name
+        return SET_SIZE
     if type(guarantee) is not Coverage:
         raise UsageError(
             f"guarantee must be one such as ZCDP(0.5) or Coverage(0.9), got {shown(guarantee, 80)}"
         )
-    return PER_CLASS.name if guarantee.per_class else COVERAGE
+    return PER_CLASS if guarantee.per_class else AT_LEAST
 
 
 def guarantees_of(
@@ -213,24 +218,17 @@ def require_claims(guarantees: Iterable[Guarantee], kind: Kind) -> None:
     """Refuse guarantees that cannot be tested of a target of this kind, or not at once."""
     covering: list[bool] = []
     for each in guarantees:
-        key_of(each)
+        claimed = _option_of(each)
+        if claimed.kinds and kind not in claimed.kinds:
+            each_class = "of each class " if claimed is PER_CLASS else ""
+            raise not_of(claimed, f"{type(each).__name__} {each_class}".strip(), kind)
         if isinstance(each, ApproxDP):
             _require_delta(each)
-        if isinstance(each, LocalDP) and kind not in _OF_VALUES:
-            raise UsageError(f"LocalDP is a claim of randomizers, not of a {kind}: use PureDP")
-        if isinstance(each, SetSize) and kind is not Kind.PREDICTOR:
-            raise UsageError(f"SetSize is a claim of a predictor, not of a {kind}")
         if isinstance(each, Coverage):
             covering.append(each.per_class)
             _require_probabilities(each)
             if each.at_most != 1:
                 raise UsageError(f"at_most must be 1, an upper bound is not tested, got {each!r}")
-            if kind not in _OF_SETS:
-                raise UsageError(f"Coverage is no claim of a {kind}")
-            if each.per_class and kind is not Kind.PREDICTOR:
-                raise UsageError(
-                    f"coverage of each class is a claim of a predictor, not of a {kind}"
-                )
     if len(covering) > len(set(covering)):
         raise UsageError("Coverage must be claimed once: give one check for each")
 

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Protocol
 
 from dpcp_audit._values import wrong
 from dpcp_audit.errors import UsageError
-from dpcp_audit.guarantees import LocalDP, SetSize
+from dpcp_audit.guarantees import Coverage, LocalDP, SetSize
 from dpcp_audit.neighbours import Relation
+from dpcp_audit.target_checks.units import COVERAGE_SIZE
+from dpcp_audit.targets import Takes
 
 if TYPE_CHECKING:
     from dpcp_audit.guarantees import PrivacyGuarantee
@@ -54,6 +56,16 @@ class Described(Protocol):
         ...
 
     @property
+    def clients(self) -> int:
+        """The number of clients of a federated target."""
+        ...
+
+    @property
+    def n(self) -> tuple[int, ...]:
+        """The numbers of scores; empty for the default ones."""
+        ...
+
+    @property
     def pair(self) -> InputPair | None:
         """The one pair to test."""
         ...
@@ -72,6 +84,7 @@ def require_one_meaning(spec: Described, spell: Spelling) -> None:
             "use 'substitution'"
         )
     _require_shuffling(spec, spell)
+    _require_records(spec, spell)
     labels = spec.target.domain
     for each in spec.guarantees:
         if isinstance(each, SetSize) and labels is not None and each.at_most >= labels:
@@ -79,6 +92,15 @@ def require_one_meaning(spec: Described, spell: Spelling) -> None:
     fewest = _FEWEST_DRAWS if spec.privacy else _FEWEST_CALIBRATIONS
     if spec.draws is not None and spec.draws < fewest:
         raise wrong("draws", f"a whole number >= {fewest}", spec.draws)
+
+
+def _require_records(spec: Described, spell: Spelling) -> None:
+    """Refuse fewer scores than clients, where they cover: each client is given a part."""
+    federated = spec.target.kind.takes is Takes.CLIENTS
+    covers = any(isinstance(each, Coverage) for each in spec.guarantees)
+    fewest = min(spec.n, default=COVERAGE_SIZE)
+    if federated and covers and fewest < spec.clients:
+        raise wrong(spell("n"), f"at least the number of clients, {spec.clients}", fewest)
 
 
 def _require_shuffling(spec: Described, spell: Spelling) -> None:

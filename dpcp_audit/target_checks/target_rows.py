@@ -32,8 +32,9 @@ from dpcp_audit.target_checks.target_set_size import TargetSetSize
 from dpcp_audit.target_checks.target_shuffled import TargetShuffled
 from dpcp_audit.target_checks.time_limits import Timed, within
 from dpcp_audit.target_checks.trace_search import TraceEffort, TraceSearch
-from dpcp_audit.target_checks.trial_inputs import COVERAGE_SIZE, pair_space
+from dpcp_audit.target_checks.trial_inputs import pair_space
 from dpcp_audit.target_checks.two_sided import TwoSidedPrivacy
+from dpcp_audit.target_checks.units import COVERAGE_SIZE
 from dpcp_audit.targets import Takes
 from dpcp_audit.theorems.coverage import coverage_audit
 from dpcp_audit.theorems.coverage.coverage_audit import CoverageAudit
@@ -160,9 +161,15 @@ class TargetCoverage(TargetClaim):
 
 
 def _laws(spec: CheckSpec, guarantee: Coverage) -> LawCatalogue | RowLaws:
-    if spec.target.kind.takes is not Takes.ROWS:
-        return LawCatalogue(ties=spec.ties)
-    pool = rows_for(spec.target.kind, spec.data)
+    kind = spec.target.kind
+    if kind.takes is not Takes.ROWS:
+        return LawCatalogue(
+            ties=spec.ties,
+            per_class=guarantee.per_class,
+            classes=spec.target.domain,
+            clients=spec.clients if kind.takes is Takes.CLIENTS else 0,
+        )
+    pool = rows_for(kind, spec.data)
     return RowLaws(pool=pool, per_class=guarantee.per_class)
 
 
@@ -295,6 +302,8 @@ def _words(guarantee: PrivacyGuarantee) -> str:
 def _setting(spec: CheckSpec, guarantee: Guarantee) -> str:
     sizes = _sizes(spec, guarantee)
     at = f", at n = {', '.join(map(str, sizes))}" if sizes else ""
+    if sizes and spec.target.kind.takes is Takes.CLIENTS:
+        at += f" scores of one law in equal parts of {spec.clients} clients"
     return f"{at}, provided that {spec.hypotheses}" if spec.hypotheses else at
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dpcp_audit.target_checks.row_data import rows_for
 from dpcp_audit.target_checks.target_claim import TargetClaim, closed
 from dpcp_audit.target_checks.time_limits import within
-from dpcp_audit.target_checks.trial_inputs import COVERAGE_SIZE
+from dpcp_audit.target_checks.units import COVERAGE_SIZE
 from dpcp_audit.theorems.coverage.set_size_audit import SetSizeAudit
 
 if TYPE_CHECKING:

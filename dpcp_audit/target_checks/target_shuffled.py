@@ -18,6 +18,8 @@ from dpcp_audit.computed import Computed
 from dpcp_audit.quantities import Quantity
 from dpcp_audit.target_checks.target_claim import PrivacyClaim, closed
 from dpcp_audit.target_checks.traced_calls import traced_target
+from dpcp_audit.targets import Kind
+from dpcp_audit.targets.score_bounds import tried
 from dpcp_audit.tracing.path_losses import require_replay
 from dpcp_audit.tracing.path_tree import release_law
 from dpcp_audit.tracing.trace_errors import TraceEnd
@@ -57,8 +59,8 @@ class TargetShuffled(PrivacyClaim):
 
     def audit(self, target: Target | Timed, calls: int) -> BlackBoxPrivacy:
         """Return the audit of an opened target's shuffled reports."""
-        sample = ShuffledReports(reporter=target, n=self._n, n_values=self._values)
-        return replace(self._unopened(calls), sample=sample, randomness=target.randomness)
+        opened = self._unopened(calls)
+        return replace(opened, sample=self._reports(target), randomness=target.randomness)
 
     def confirm(self, witness: PlainData, context: Context) -> Outcome:
         """Compute the law again, or test the event of a witness, on the code as it is."""
@@ -67,7 +69,7 @@ class TargetShuffled(PrivacyClaim):
         with self.spec.target.open() as target:
             return blackbox.confirm(
                 witness,
-                ShuffledReports(reporter=target, n=self._n, n_values=self._values),
+                self._reports(target),
                 guarantee=self.guarantee,
                 context=context,
                 n_samples=_AGAIN * witness["n_samples"] + 100,
@@ -78,8 +80,17 @@ class TargetShuffled(PrivacyClaim):
         return self.spec.shuffle_n or 2
 
     @property
-    def _values(self) -> int:
-        return self.spec.target.domain or 2
+    def _values(self) -> tuple[float, ...]:
+        """What users may hold: all values, or the ends of the bounds and what lies between."""
+        spec = self.spec.target
+        if spec.domain is not None:
+            return tuple(range(spec.domain))
+        low, high = tried(spec.bounds)
+        return low, high, (low + high) / 2
+
+    def _reports(self, target: Target | Timed) -> ShuffledReports:
+        counted = self.spec.target.kind is Kind.RANDOMIZER
+        return ShuffledReports(reporter=target, n=self._n, values=self._values, counted=counted)
 
     def _channel(self, target: Target) -> FloatArray | None:
         """Return the law of a report on every value, shape (K, m); None where it is not finite."""
@@ -87,9 +98,9 @@ class TargetShuffled(PrivacyClaim):
             return None
         traced = traced_target(target)
         try:
-            for value in range(self._values):
+            for value in self._values:
                 require_replay(traced, value, 0)
-            laws = [release_law(traced, value, most=_PATHS) for value in range(self._values)]
+            laws = [release_law(traced, value, most=_PATHS) for value in self._values]
         except (TraceEnd, Exception):  # noqa: BLE001  (a target may raise anything)
             return None
         reports = list(dict.fromkeys(report for law in laws for report in law))
@@ -98,9 +109,10 @@ class TargetShuffled(PrivacyClaim):
 
     def _computed(self, found: list[tuple[Change, FinitePair]], merged: str) -> Computation:
         """Return the loss of the worst change; from below alone where reports are merged."""
-        (value, neighbour, others), pair = max(
+        change, pair = max(
             found, key=lambda each: worst_measurement(self.guarantee, [each[1]])[0].value
         )
+        value, neighbour, others = (self._values[each] for each in change)
         computed = exact_outcome(
             self.guarantee,
             [pair],
@@ -118,7 +130,7 @@ class TargetShuffled(PrivacyClaim):
         return BlackBoxPrivacy(
             sample=closed,
             guarantee=self.guarantee,
-            pairs=ShuffledPairs(n_values=self._values),
+            pairs=ShuffledPairs(n_values=len(self._values)),
             draws=calls,
             detect=self.spec.detect,
         )

@@ -15,7 +15,7 @@ from dpcp_audit.audits.search.score_pairs import ScorePairs, sizes_beside
 from dpcp_audit.errors import UsageError
 from dpcp_audit.neighbours import Relation
 from dpcp_audit.target_checks.row_data import rows_for
-from dpcp_audit.target_checks.units import Unit
+from dpcp_audit.target_checks.units import COVERAGE_SIZE, Unit
 from dpcp_audit.targets import Kind, Takes
 from dpcp_audit.targets.score_bounds import tried
 
@@ -23,9 +23,7 @@ if TYPE_CHECKING:
     from dpcp_audit.audits.search.pair_space import PairSpace
     from dpcp_audit.target_checks.check_spec import CheckSpec
 
-COVERAGE_SIZE = 500
-"""The number of scores at which coverage is checked, if none is given."""
-_CLASSES = 10
+_CLASSES, _FEWEST_CLASSES = 10, 2
 _LARGEST_SIZE = 10**7
 
 
@@ -68,7 +66,9 @@ def _searched(spec: CheckSpec) -> PairSpace:
         return ClientPairs(scores=scores, clients=spec.clients, of_clients=of_clients)
     if of_scores:
         return scores
-    return RecordPairs(scores=scores, relation=spec.neighbours)
+    return RecordPairs(
+        scores=scores, relation=spec.neighbours, n_classes=target.domain or _FEWEST_CLASSES
+    )
 
 
 def _row_pairs(spec: CheckSpec) -> PairSpace:
@@ -100,7 +100,8 @@ def typical(spec: CheckSpec) -> Any:
     if takes is Takes.SCORES:
         low, high = tried(spec.target.bounds)
         return low + (high - low) * grid
-    rest = (1 - grid) / (_CLASSES - 1)
-    probabilities = np.repeat(rest[:, None], _CLASSES, axis=1)
+    classes = spec.target.domain or _CLASSES
+    rest = (1 - grid) / (classes - 1)
+    probabilities = np.repeat(rest[:, None], classes, axis=1)
     probabilities[:, 0] = grid
     return probabilities, np.zeros(n, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Whose data differ between neighbours."""
+"""Whose data differ between neighbours, and of how many scores coverage is claimed."""
 
 from __future__ import annotations
 
@@ -12,3 +12,7 @@ class Unit(StrEnum):
     """One score of one client."""
     CLIENT = "client"
     """All scores of one client."""
+
+
+COVERAGE_SIZE = 500
+"""The number of scores at which coverage is checked, if none is given."""

@@ -152,6 +152,10 @@ def kinds_that(*, take: Takes) -> tuple[Kind, ...]:
     return tuple(kind for kind in Kind if kind.takes is take)
 
 
+HAVE_CLASSES = (*kinds_that(take=Takes.VALUE), Kind.CALIBRATOR, Kind.PREDICTOR)
+"""The kinds whose values, or whose classes, are 0, …, K−1 where K is given."""
+
+
 class RandomStyle(StrEnum):
     """How a target takes its randomness."""
 

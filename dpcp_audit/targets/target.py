@@ -16,7 +16,7 @@ from dpcp_audit.targets.data_forms import DataForm
 from dpcp_audit.targets.degenerate import Randomness
 from dpcp_audit.targets.fitted_objects import as_function
 from dpcp_audit.targets.function_calls import FunctionCaller
-from dpcp_audit.targets.kinds import Kind, RandomStyle, Takes
+from dpcp_audit.targets.kinds import HAVE_CLASSES, Kind, RandomStyle, Takes
 from dpcp_audit.targets.loading import code_of, require_function
 from dpcp_audit.targets.target_errors import TargetError, TargetUnusableError
 
@@ -309,10 +309,9 @@ def require_setting(
         _validate.choice(RandomStyle, rng=rng)
     if kind is Kind.RANDOMIZER and domain is None:
         raise ValueError("domain must be given for a randomizer: the number K of its values")
-    if domain is not None and kind.takes is not Takes.VALUE and kind is not Kind.PREDICTOR:
-        raise ValueError(
-            f"domain only applies to kind='randomizer' or 'local', got {domain!r} for a {kind}"
-        )
+    if domain is not None and kind not in HAVE_CLASSES:
+        known = " or ".join(HAVE_CLASSES)
+        raise ValueError(f"domain only applies to a {known}, got {domain!r} for a {kind}")
     if domain is not None:
         _validate.integer(at_least=2, domain=domain)
     return _validate.interval(bounds)

@@ -24,7 +24,7 @@ from dpcp_audit.results import SourceLocation
 from dpcp_audit.targets.command_calls import CommandCaller
 from dpcp_audit.targets.data_forms import DataForm
 from dpcp_audit.targets.degenerate import Randomness
-from dpcp_audit.targets.kinds import Kind, RandomStyle, Takes, kinds_that
+from dpcp_audit.targets.kinds import HAVE_CLASSES, Kind, RandomStyle, Takes
 from dpcp_audit.targets.loading import load, split
 from dpcp_audit.targets.target import Target, require_setting
 
@@ -61,7 +61,7 @@ class TargetSpec:
     bounds : tuple of float
         Of a quantile: the interval in which its scores lie.
     domain : int or None
-        Of a randomizer: the number K of values.
+        Of a randomizer: the number K of values. Of a predictor or calibrator: of classes.
     given_as : DataForm
         What a function's data are handed over as.
     options : mapping
@@ -132,11 +132,11 @@ class TargetSpec:
         default=None,
         metadata=option(
             Whole(),
-            "how many values a randomizer's user may have, 0 ... K-1; of a predictor, how many "
-            "classes (default: as the data have)",
+            "how many values a randomizer's user may have, 0 ... K-1; of a predictor or a "
+            "calibrator, how many classes (default: as the data have)",
             group=Group.TARGET,
             metavar="K",
-            kinds=(*kinds_that(take=Takes.VALUE), Kind.PREDICTOR),
+            kinds=HAVE_CLASSES,
         ),
     )
     given_as: DataForm = field(

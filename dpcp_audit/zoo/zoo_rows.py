@@ -13,7 +13,8 @@ from dpcp_audit.results import Claim, Evidence, Outcome, Power, Source, Standing
 from dpcp_audit.rows import Row
 from dpcp_audit.target_checks.target_rows import TargetCoverage, TargetPrivacy
 from dpcp_audit.target_checks.trace_rows import TargetTrace
-from dpcp_audit.target_checks.trial_inputs import COVERAGE_SIZE, typical
+from dpcp_audit.target_checks.trial_inputs import typical
+from dpcp_audit.target_checks.units import COVERAGE_SIZE
 from dpcp_audit.targets.degenerate import DegenerateTargetError, probe
 from dpcp_audit.theorems.coverage.coverage_audit import CoverageAudit
 from dpcp_audit.zoo.specimen import Specimen, SpecimenCheck

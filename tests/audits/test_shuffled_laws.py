@@ -54,6 +54,6 @@ def test_counts_are_of_one_user_among_others() -> None:
     def reporter(value: object, size: int, /, *, rng: np.random.Generator) -> np.ndarray:
         return np.full(size, value)
 
-    reports = ShuffledReports(reporter=reporter, n=5, n_values=3)
+    reports = ShuffledReports(reporter=reporter, n=5, values=(0, 1, 2))
     counts = reports(1 * 3 + 2, 2, rng=np.random.default_rng(0))
     assert counts.tolist() == [[0, 1, 4], [0, 1, 4]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +11,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.blackbox import search
+from support.samplers import context
 
+from dpcp_audit.audits.blackbox import BlackBoxPrivacy
+from dpcp_audit.audits.search.number_pairs import NumberPairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.audits.twin_power import Twin
 from dpcp_audit.decisions import noise_factor, reaches
@@ -33,6 +37,7 @@ TWINS = [
     Twin(guarantee=ZCDP(0.5), detect=1.2),
     Twin(guarantee=ZCDP(0.5), inputs=10),
     Twin(guarantee=GaussianDP(1.0)),
+    Twin(guarantee=GaussianDP(1.0), of_numbers=True),
     Twin(guarantee=RenyiDP(2.0, 1.0)),
 ]
 
@@ -137,6 +142,18 @@ def bisection(noise: float) -> Sampler:
         return broken_quantiles.search(scores, size=size, rng=rng, noise=noise)
 
     return sample
+
+
+@pytest.mark.parametrize("claim", [ZCDP(0.5), GaussianDP(1.0), RenyiDP(2.0, 1.0)])
+def test_the_twin_of_one_number_is_a_release_of_it(claim) -> None:
+    """A bisection, which shows less, is of scores."""
+    audit = BlackBoxPrivacy(
+        sample=gaussian(1.0), guarantee=claim, pairs=NumberPairs(limits=(0.0, 1.0)), draws=60_000
+    )
+    power = audit.smallest_violation(context(0))
+    assert power.detail.startswith("of a Gaussian release with 0.")
+    scored = replace(audit, pairs=ScorePairs())
+    assert scored.smallest_violation(context(0)).smallest > power.smallest
 
 
 @pytest.mark.known_bad

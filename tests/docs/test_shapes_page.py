@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import update_shapes
 
 PAGE = Path(__file__).parents[2] / "docs" / "howto" / "shapes.md"
 TEXT = PAGE.read_text(encoding="utf-8")
@@ -28,6 +29,11 @@ def test_an_audit_takes_at_most_five_lines() -> None:
         calls = [line for line in lines if re.match(r"(print|str)\(dp\.", line)]
         assert len(calls) <= MOST
     assert sum("dp." in block for block in BLOCKS) > 10
+
+
+def test_the_table_of_claims_is_what_the_script_writes() -> None:
+    """``python docs/update_shapes.py`` renews it."""
+    assert update_shapes.page(TEXT) == TEXT
 
 
 @pytest.mark.statistical(false_alarm=2e-8)

@@ -49,6 +49,39 @@ def weighed(value: int, *, rng: np.random.Generator) -> int:
     return int(rng.choice(6, p=[share / 21 for share in shares]))
 
 
+def unary(value: int, *, rng: np.random.Generator) -> list[bool]:
+    """Report a bit for each value, as optimised unary encoding at ε = 2 does."""
+    lit = 1 / (math.exp(2) + 1)
+    return [bool(rng.random() < (0.5 if bit == value else lit)) for bit in range(3)]
+
+
+def noisy(value: float, *, rng: np.random.Generator) -> float:
+    return value + float(rng.laplace(scale=0.5))
+
+
+class TestNumbersAndBits:
+    @pytest.mark.known_bad
+    @pytest.mark.parametrize(("sampled", "epsilon"), [(False, 0.05), (True, 0.01)])
+    def test_bits_are_refuted(self, sampled: bool, epsilon: float) -> None:
+        """By the law of the counts, or by samples of the sums of each bit, of four users."""
+        claim = dp.ApproxDP(epsilon, 1e-3)
+        more = {"trace": False, "draws": 8000} if sampled else {"draws": 600}
+        result = dp.audit(unary, claim, kind="local", domain=3, shuffle_n=4, **more)
+        found = result["approx_dp"].estimate
+        assert found is not None
+        assert result.verdict is Verdict.REFUTED
+        assert found.kind is (EvidenceKind.CERTIFIED if sampled else EvidenceKind.EXACT)
+
+    @pytest.mark.known_bad
+    @pytest.mark.statistical(false_alarm=1e-8)
+    def test_numbers_are_refuted_below_what_they_show_and_not_above(self) -> None:
+        """A sum of three, one of which changes by 1, is as private as one report at least."""
+        settings = {"kind": "local", "shuffle_n": 3, "draws": 6000, "false_alarm": 1e-8}
+        low = dp.audit(noisy, dp.PureDP(0.2), **settings)
+        assert low.verdict is Verdict.REFUTED
+        assert dp.audit(noisy, dp.PureDP(2.0), **settings).verdict is not Verdict.REFUTED
+
+
 class TestVerdict:
     @pytest.mark.known_bad
     def test_a_report_that_nobody_else_gives_is_not_hidden(self) -> None:

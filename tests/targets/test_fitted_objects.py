@@ -230,7 +230,9 @@ def test_what_cannot_be_fitted_is_told_in_one_line(thing, words) -> None:
 def test_wrong_uses_are_told_in_one_line() -> None:
     with pytest.raises(ValueError, match="labels must be integers from 0 for a predictor of sets"):
         dp.audit(Split, COVERAGE, kind="predictor", data=(X, Y + 0.5))
-    with pytest.raises(ValueError, match="coverage of each class is a claim of a predictor"):
+    with pytest.raises(
+        ValueError, match="of each class applies to a calibrator or predictor, not to a regression"
+    ):
         dp.audit(Residuals, OF_CLASSES, kind="regression")
     with pytest.raises(ValueError, match="data applies to a predictor or regression or model"):
         dp.audit(lambda scores: 0.5, COVERAGE, data=(X, Y))

@@ -93,9 +93,13 @@ def test_what_is_no_array_of_one_length_is_refused(answers, words) -> None:
 
 
 def test_wrong_uses_are_told_in_one_line() -> None:
-    with pytest.raises(ValueError, match="Coverage is no claim of a vector"):
+    with pytest.raises(
+        ValueError, match="Coverage applies to .*, not to a vector: return the one threshold"
+    ):
         dp.audit(histogram, dp.Coverage(0.9), kind="vector")
-    with pytest.raises(ValueError, match="LocalDP is a claim of randomizers, not of a vector"):
+    with pytest.raises(
+        ValueError, match="LocalDP applies to a randomizer or local, not to a vector"
+    ):
         dp.audit(histogram, dp.LocalDP(1.0), kind="vector")
     with pytest.raises(ValueError, match="domain applies to a randomizer or local"):
         dp.audit(histogram, dp.PureDP(1.0), kind="vector", domain=3)

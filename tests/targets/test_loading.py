@@ -250,7 +250,7 @@ def test_a_command_line_is_split_as_a_shell_would() -> None:
         ({"target": "m:f", "call_seconds": 0}, "call_seconds must be finite and > 0, got 0"),
         (
             {"target": "m:f", "domain": 3},
-            "domain only applies to kind='randomizer'",
+            "domain only applies to a randomizer",
         ),
     ],
 )

@@ -178,7 +178,7 @@ def test_a_quantile_is_no_calibrator() -> None:
         ({"kind": Kind.RANDOMIZER, "domain": 1}, "domain must be an integer >= 2, got 1"),
         (
             {"kind": Kind.QUANTILE, "domain": 3},
-            "domain only applies to kind='randomizer' or 'local', got 3",
+            "domain only applies to a randomizer or local or calibrator or predictor, got 3",
         ),
         ({"kind": Kind.QUANTILE, "bounds": (1, 0)}, "bounds must be a pair with a < b"),
         ({"kind": Kind.QUANTILE, "rng": "seed"}, "rng must be a RandomStyle"),

@@ -26,7 +26,7 @@ class Reporter(Protocol):
     """A randomizer, on one value so many times."""
 
     def __call__(self, value: object, size: int, /, *, rng: np.random.Generator) -> FloatArray:
-        """Return reports in {0, ..., K-1}, shape (size,)."""
+        """Return reports: integers in {0, ..., K-1}, or numbers, shape (size,) or (size, d)."""
         ...
 
 
@@ -45,22 +45,39 @@ def _others(a: int, b: int, n_values: int) -> list[int]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShuffledReports:
-    """The counts of n users' reports, which is all that a random order does not hide.
+    """What a random order of n users' reports does not hide, as a few numbers.
 
-    Its input is vK + c: one user holds v, and the n - 1 others c.
+    Of reports in {0, ..., K-1} all of it, their counts; of others the sum, the least and the
+    largest of each coordinate, which may show less. Its input is vK + c: one user holds the v-th
+    value, and the n - 1 others the c-th.
+
+    Parameters
+    ----------
+    reporter : Reporter
+    n : int
+        The number of users.
+    values : tuple of float
+        The K values.
+    counted : bool
+        Whether reports are in {0, ..., K-1}.
     """
 
     reporter: Reporter
     n: int
-    n_values: int
+    values: tuple[float, ...]
+    counted: bool = True
 
     def __call__(self, value: int, size: int, /, *, rng: np.random.Generator) -> FloatArray:
-        """Return counts, shape (size, K)."""
-        own, others = divmod(int(value), self.n_values)
-        first = np.asarray(self.reporter(own, size, rng=rng), dtype=np.int64).reshape(size, 1)
-        rest = np.asarray(self.reporter(others, size * (self.n - 1), rng=rng), dtype=np.int64)
-        reports = np.concatenate([first, rest.reshape(size, self.n - 1)], axis=1)
-        return np.stack([(reports == k).sum(axis=1) for k in range(self.n_values)], axis=1) * 1.0
+        """Return counts, shape (size, K), or sums and extremes, shape (size, 3d)."""
+        own, others = (self.values[each] for each in divmod(int(value), len(self.values)))
+        first = np.asarray(self.reporter(own, size, rng=rng)).reshape(size, 1, -1)
+        rest = np.asarray(self.reporter(others, size * (self.n - 1), rng=rng))
+        reports = np.concatenate([first, rest.reshape(size, self.n - 1, -1)], axis=1)
+        if self.counted:
+            counts = [(reports == k).sum(axis=(1, 2)) for k in range(len(self.values))]
+            return np.stack(counts, axis=1) * 1.0
+        shown = [reports.sum(axis=1), reports.min(axis=1), reports.max(axis=1)]
+        return np.concatenate(shown, axis=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

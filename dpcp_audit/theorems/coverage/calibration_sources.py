@@ -9,6 +9,7 @@ exact to the last atom, whatever the floating-point numbers do.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
@@ -16,7 +17,9 @@ import numpy as np
 from dpcp_audit import _validate
 from dpcp_audit.data.piecewise import PiecewiseConstant
 from dpcp_audit.data.populations import Beta, Deferred, Pool
+from dpcp_audit.data.scores import hps, true_label_scores
 from dpcp_audit.stats.bisection import turns
+from dpcp_audit.targets.degenerate import DegenerateTargetError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -73,10 +76,14 @@ class ScoreSource:
     bounds : tuple of float or None
         The interval that [0, 1] is mapped to, whose ends may be infinite; None leaves the
         scores as the law has them.
+    clients : int
+        The number of clients who have the scores, in parts that are as equal as can be; 0 for
+        none.
     """
 
     law: Population
     bounds: tuple[float, float] | None = None
+    clients: int = 0
 
     takes_arrays: ClassVar[bool] = False
 
@@ -86,8 +93,11 @@ class ScoreSource:
         return self.law.name
 
     def draw(self, n: int, count: int, *, rng: np.random.Generator) -> Sequence[Any]:
-        """Draw ``count`` arrays of ``n`` scores."""
-        return list(self._scaled(self.law.sample((count, n), rng=rng)))
+        """Draw ``count`` arrays of ``n`` scores, or tuples of the clients' arrays."""
+        scores = list(self._scaled(self.law.sample((count, n), rng=rng)))
+        if not self.clients:
+            return scores
+        return [tuple(np.array_split(each, self.clients)) for each in scores]
 
     def coverage(self, thresholds: FloatArray, *, strict: bool = False) -> FloatArray:
         """Return F(q), or F(q−) where ``strict``."""
@@ -97,7 +107,7 @@ class ScoreSource:
 
     def as_data(self) -> PlainData:
         """Return the law as plain data."""
-        return law_as_data(self.law)
+        return law_as_data(self.law) | ({"clients": self.clients} if self.clients else {})
 
     def _scaled(self, scores: FloatArray) -> FloatArray:
         if self.bounds is None or self.bounds == (0.0, 1.0):
@@ -115,48 +125,108 @@ class LabelledSource:
 
     The label is uniform on the K classes. Of the rest 1 − p_y one rival class has half, and
     the others share what is left; with two classes the rival has all of it.
+
+    With ``apart`` the classes differ: class 0 has that probability and scores S of the law, and
+    the others share the rest and have scores 1 − S.
+
+    Parameters
+    ----------
+    law : Population
+    classes : int
+        K >= 2.
+    apart : float or None
+        The probability of class 0, in (0, 1), where its scores differ from the others'.
+    of_class : int or None
+        The class whose coverage is meant; None of all.
     """
 
     law: Population
     classes: int = 10
+    apart: float | None = None
+    of_class: int | None = None
 
     def __post_init__(self) -> None:
         _validate.integer(classes=self.classes, at_least=2)
+        if self.apart is not None:
+            _validate.open_unit(apart=self.apart)
 
-    takes_arrays: ClassVar[bool] = False
+    takes_arrays: ClassVar[bool] = True
 
     @property
     def name(self) -> str:
         """The law's name, with the number of classes."""
-        return f"{self.law.name} in {self.classes} classes"
+        apart = "" if self.apart is None else f", mirrored but of class 0 ({self.apart:g})"
+        return f"{self.law.name} in {self.classes} classes{apart}{_of_class(self.of_class)}"
 
     def draw(self, n: int, count: int, *, rng: np.random.Generator) -> Sequence[Any]:
         """Draw ``count`` pairs of probabilities (n, K) and labels (n,)."""
         sets: list[tuple[FloatArray, IntArray]] = []
-        for scores in self.law.sample((count, n), rng=rng):
-            labels = rng.integers(self.classes, size=n)
+        for drawn in self.law.sample((count, n), rng=rng):
+            labels = self._labels(n, rng)
+            scores, shown = drawn, 1 - drawn
+            if self.apart is not None:
+                scores, shown = np.where(labels == 0, [drawn, shown], [shown, drawn])
             rivals = (labels + rng.integers(1, self.classes, size=n)) % self.classes
-            sets.append((self._probabilities(scores, labels, rivals), labels))
+            sets.append((self._probabilities(scores, shown, labels, rivals), labels))
         return sets
 
     def coverage(self, thresholds: FloatArray, *, strict: bool = False) -> FloatArray:
-        """Return the probability that 1 − p_y, as floating point has it, is covered."""
-        return mapped_cdf(self.law, lambda s: 1 - (1 - s), thresholds, strict=strict)
+        """Return the probability that 1 − p_y, as floating point has it, is covered.
+
+        Parameters
+        ----------
+        thresholds : ndarray, shape (m,) or (m, K)
+            One for all classes, or one for each.
+        """
+        if self.apart is None and thresholds.ndim == 1:
+            return self._below(thresholds, strict=strict)
+        table = by_class(thresholds, self.classes)
+        alike = self.classes if self.apart is None else 1
+        own = _each(partial(self._below, strict=strict), table[:, :alike])
+        rest = _each(partial(self._mirrored, strict=strict), table[:, alike:])
+        covered = np.concatenate([own, rest], axis=1)
+        return np.asarray(np.minimum(covered @ self._weights, 1.0))
 
     def as_data(self) -> PlainData:
-        """Return the law and the number of classes as plain data."""
-        return law_as_data(self.law) | {"classes": self.classes}
+        """Return the law and the classes as plain data."""
+        data = law_as_data(self.law) | {"classes": self.classes}
+        given = {"apart": self.apart, "of_class": self.of_class}
+        return data | {name: value for name, value in given.items() if value is not None}
+
+    @property
+    def _weights(self) -> FloatArray:
+        """How much the coverage of each class counts, shape (K,)."""
+        if self.of_class is not None:
+            return np.asarray(np.eye(self.classes)[self.of_class])
+        if self.apart is None:
+            return np.full(self.classes, 1 / self.classes)
+        rest = (1 - self.apart) / (self.classes - 1)
+        return np.array([self.apart, *[rest] * (self.classes - 1)])
+
+    def _labels(self, n: int, rng: np.random.Generator) -> IntArray:
+        if self.apart is None:
+            return rng.integers(self.classes, size=n)
+        others = rng.integers(1, self.classes, size=n)
+        return np.where(rng.random(n) < self.apart, 0, others)
+
+    def _below(self, thresholds: FloatArray, *, strict: bool) -> FloatArray:
+        return mapped_cdf(self.law, lambda s: 1 - (1 - s), thresholds, strict=strict)
+
+    def _mirrored(self, thresholds: FloatArray, *, strict: bool) -> FloatArray:
+        """Return P(1 − S ≤ q), of which 1 − S > q is S − 1 < −q."""
+        return 1 - mapped_cdf(self.law, lambda s: s - 1, -thresholds, strict=not strict)
 
     def _probabilities(
-        self, scores: FloatArray, labels: np.ndarray, rivals: np.ndarray
+        self, scores: FloatArray, shown: FloatArray, labels: IntArray, rivals: IntArray
     ) -> FloatArray:
+        """Return probabilities whose p_y is ``shown``; the others' add up to ``scores``."""
         row, others = np.arange(scores.size), self.classes - 2
         rest = scores if others == 0 else scores / 2
         table = np.zeros((scores.size, self.classes))
         if others:
             table += (rest / others)[:, None]
         table[row, rivals] = rest
-        table[row, labels] = 1 - scores
+        table[row, labels] = shown
         return table
 
 
@@ -173,23 +243,26 @@ class RowSource:
     stored : bool
         Whether the pool is one that a run can fit again by its name; else it is written out
         in witnesses.
+    of_class : int or None
+        The class whose coverage is meant; None of all.
     """
 
     label: str
     build: Callable[[], ProbabilityPool]
     stored: bool = False
+    of_class: int | None = None
     law: Deferred = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         scores = Deferred(self.label, lambda: self.build().hps_population())
         object.__setattr__(self, "law", scores)
 
-    takes_arrays: ClassVar[bool] = False
+    takes_arrays: ClassVar[bool] = True
 
     @property
     def name(self) -> str:
         """The pool's name."""
-        return f"rows of {self.label}"
+        return f"rows of {self.label}{_of_class(self.of_class)}"
 
     def draw(self, n: int, count: int, *, rng: np.random.Generator) -> Sequence[Any]:
         """Draw ``count`` pairs of probabilities (n, K) and labels (n,)."""
@@ -198,16 +271,76 @@ class RowSource:
         return [(pool.probabilities[rows], pool.labels[rows]) for rows in chosen]
 
     def coverage(self, thresholds: FloatArray, *, strict: bool = False) -> FloatArray:
-        """Return the share of the pool whose 1 − p_y is covered."""
-        return self.law.cdf_left(thresholds) if strict else self.law.cdf(thresholds)
+        """Return the share of the pool, or of its class, whose 1 − p_y is covered.
+
+        Parameters
+        ----------
+        thresholds : ndarray, shape (m,) or (m, K)
+            One for all classes, or one for each.
+        """
+        if thresholds.ndim == 1 and self.of_class is None:
+            return self.law.cdf_left(thresholds) if strict else self.law.cdf(thresholds)
+        pool = self.build()
+        table = by_class(thresholds, pool.probabilities.shape[1])
+        meant = range(table.shape[1]) if self.of_class is None else [self.of_class]
+        scores = true_label_scores(hps(pool.probabilities), pool.labels)
+        own = [np.sort(scores[pool.labels == label]) for label in meant]
+        hits = [
+            _at_most(part, table[:, label], strict=strict)
+            for label, part in zip(meant, own, strict=True)
+        ]
+        rows = sum(map(len, own))
+        return np.sum(hits, axis=0) / rows if rows else np.ones(len(table))
 
     def as_data(self) -> PlainData:
         """Return the pool's name, and its rows where it cannot be built by name."""
+        meant = {} if self.of_class is None else {"of_class": self.of_class}
         if self.stored:
-            return {"family": "classifier-rows", "name": self.label}
+            return {"family": "classifier-rows", "name": self.label} | meant
         pool = self.build()
         rows = {"probabilities": pool.probabilities.tolist(), "labels": pool.labels.tolist()}
-        return {"family": "rows", "name": self.label} | rows
+        return {"family": "rows", "name": self.label} | rows | meant
+
+
+def by_class(thresholds: FloatArray, classes: int) -> FloatArray:
+    """Return thresholds of each class, shape (m, K), of one for all, or of one for each.
+
+    Raises
+    ------
+    DegenerateTargetError
+        If there are others than K.
+
+    Examples
+    --------
+    >>> by_class(np.array([0.5, 0.9]), 2)
+    array([[0.5, 0.5],
+           [0.9, 0.9]])
+    """
+    if thresholds.ndim == 1:
+        return np.repeat(thresholds[:, None], classes, axis=1)
+    if thresholds.shape[1] != classes:
+        raise DegenerateTargetError(
+            f"calibrate must return one threshold, or one for each of {classes} classes, got "
+            f"{thresholds.shape[1]}: say how many classes there are (domain)"
+        )
+    return thresholds
+
+
+def _at_most(values: FloatArray, thresholds: FloatArray, *, strict: bool) -> IntArray:
+    """Return how many of sorted values are at most each threshold, or below it."""
+    if strict:
+        return np.searchsorted(values, thresholds, side="left")
+    return np.searchsorted(values, thresholds, side="right")
+
+
+def _each(cdf: Callable[[FloatArray], FloatArray], table: FloatArray) -> FloatArray:
+    """Return a distribution function of every threshold of a table, each computed once."""
+    values, where = np.unique(table, return_inverse=True)
+    return cdf(values)[where].reshape(table.shape)
+
+
+def _of_class(label: int | None) -> str:
+    return "" if label is None else f", class {label}"
 
 
 def _stretched(scores: FloatArray, low: float, high: float) -> FloatArray:

@@ -55,7 +55,10 @@ _LOYALTY = 0.5
 _SINGLE_PRECISION, _DIAGNOSIS = 1e-6, 50
 _PROBE = 500
 """Calls on the law that refutes, beyond the budget, that are probed for serial dependence."""
-_COVERING = (Kind.QUANTILE, Kind.CALIBRATOR, Kind.PREDICTOR, Kind.REGRESSION)
+_COVERING = (
+    *(Kind.QUANTILE, Kind.CALIBRATOR, Kind.FEDERATED),
+    *(Kind.PREDICTOR, Kind.REGRESSION),
+)
 _LAST_CASE = 1 / 3
 """The share of all calls that the last round's judging has at least."""
 
@@ -82,7 +85,8 @@ class CoverageAudit:
         for a call, on a calibration set that is fresh each time. A threshold may be infinite.
     kind : Kind
         QUANTILE: the value is an array of n scores. CALIBRATOR: it is a pair of probabilities
-        (n, K) and labels (n,), and the threshold is one on the score 1 − p_y.
+        (n, K) and labels (n,), and the threshold is one on the score 1 − p_y, or one for each
+        class. FEDERATED: n scores in a tuple of the clients' arrays.
     guarantee : Coverage
         With ``confidence`` 1 the claim is on the mean coverage, over calibration sets and
         noise; below 1, on the coverage of that share of calibrations.

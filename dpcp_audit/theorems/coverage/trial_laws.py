@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcp_audit.data.piecewise import PiecewiseConstant
-from dpcp_audit.data.pools import Classifier, Dataset, ProbabilityPool, classifier_pool
+from dpcp_audit.data.pools import (
+    CLASSES,
+    Classifier,
+    Dataset,
+    ProbabilityPool,
+    classifier_pool,
+)
 from dpcp_audit.data.populations import Beta, Deferred, Pool
 from dpcp_audit.targets.kinds import Kind
 from dpcp_audit.targets.score_bounds import tried
@@ -28,6 +34,8 @@ _WIDTHS = (1e-1, 1e-3, 1e-6, 1e-10)
 _CLUSTERS = (0.0, _THIRD, 1.0)
 _BETAS = ((5.0, 0.2), (0.2, 5.0), (0.5, 0.5), (20.0, 20.0))
 _FEW_CLASSES = 2
+_SHARES, _UNLIKE = (0.5, 0.03), 2
+"""The probabilities of a class that differs; of how many laws it does where all are meant."""
 _ROUNDINGS = 1e5
 """Scores between the ends of the narrowest cluster: fewer, and ties would matter."""
 
@@ -50,12 +58,21 @@ class LawCatalogue:
     space : LawSpace
         Where the search goes on from the catalogue. Piecewise laws that ``space.admits``
         refuses are left out of the catalogue, too.
+    per_class : bool
+        Whether the coverage of each class is meant, of a calibrator.
+    classes : int or None
+        How many there are, of a calibrator; None if it takes any number.
+    clients : int
+        The number of clients who have the scores, of a federated target.
     """
 
     ties: bool = True
     classifiers: bool = True
     own: tuple[Pool | ProbabilityPool, ...] = ()
     space: LawSpace = field(default_factory=LawSpace)
+    per_class: bool = False
+    classes: int | None = None
+    clients: int = 0
 
     def sources(
         self, kind: Kind, *, level: float, bounds: tuple[float, float]
@@ -65,7 +82,7 @@ class LawCatalogue:
         Parameters
         ----------
         kind : Kind
-            Quantile or calibrator.
+            Quantile, federated or calibrator.
         level : float
             The coverage that is claimed; some laws have a gap, a jump or a cluster there.
         bounds : tuple of float
@@ -74,20 +91,35 @@ class LawCatalogue:
         low, high = tried(bounds)
         finest = _ROUNDINGS * np.spacing(max(abs(low), abs(high))) / (high - low)
         laws = [law for law in self._laws(level, finest) if self._admits(law)]
-        if kind is Kind.QUANTILE:
+        if kind is not Kind.CALIBRATOR:
             scores = [self.source(kind, law, bounds=bounds) for law in laws]
             return [*self._own_scores(), *scores, *self._classifier_scores(bounds)]
-        few = [LabelledSource(law=law, classes=_FEW_CLASSES) for law in laws[:3]]
+        if self.per_class:
+            apart = [each for law in laws for each in self._apart(law, _SHARES)]
+            return [*self._own_rows(), *apart, *self._classifier_rows()]
         many = [self.source(kind, law, bounds=bounds) for law in laws]
-        return [*self._own_rows(), *many, *few, *self._classifier_rows()]
+        few = [self._labelled(law, classes=_FEW_CLASSES) for law in laws[:3] if not self.classes]
+        apart = [each for law in laws[-_UNLIKE:] for each in self._apart(law, _SHARES[:1])]
+        return [*self._own_rows(), *many, *few, *apart, *self._classifier_rows()]
 
     def source(
         self, kind: Kind, law: Population, *, bounds: tuple[float, float]
     ) -> CalibrationSource:
-        """Return the source of a law on [0, 1]."""
-        if kind is Kind.QUANTILE:
-            return ScoreSource(law=law, bounds=bounds)
-        return LabelledSource(law=law)
+        """Return the source of a law on [0, 1]; where each class is meant, of one of half."""
+        if kind is not Kind.CALIBRATOR:
+            return ScoreSource(law=law, bounds=bounds, clients=self.clients)
+        if self.per_class:
+            return self._labelled(law, apart=_SHARES[0], of_class=0)
+        return self._labelled(law)
+
+    def _labelled(self, law: Population, **others: Any) -> LabelledSource:
+        given = {"classes": self.classes} if self.classes else {}
+        return LabelledSource(law=law, **given, **others)
+
+    def _apart(self, law: Population, shares: tuple[float, ...]) -> Iterator[LabelledSource]:
+        """Yield sources where class 0 differs from the others, of each class that is meant."""
+        for share, label in product(shares, (0, 1) if self.per_class else (None,)):
+            yield self._labelled(law, apart=share, of_class=label)
 
     def moving_space(self) -> LawSpace:
         """Return the space that the search moves in; without atoms where ties are excluded."""
@@ -110,7 +142,7 @@ class LawCatalogue:
         for pool in self.own:
             if not isinstance(pool, Pool):
                 raise ValueError(f"own must hold Pools for a quantile, got {pool!r}")  # noqa: TRY004
-            yield ScoreSource(law=pool)
+            yield ScoreSource(law=pool, clients=self.clients)
 
     def _own_rows(self) -> Iterator[CalibrationSource]:
         for pool in self.own:
@@ -118,15 +150,20 @@ class LawCatalogue:
                 raise ValueError(  # noqa: TRY004  (as every other bad input)
                     f"own must hold ProbabilityPools for a calibrator, got {pool!r}"
                 )
-            yield RowSource(label=pool.name, build=_Given(pool))
+            yield from self._rows(pool.name, _Given(pool))
 
     def _classifier_scores(self, bounds: tuple[float, float]) -> Iterator[CalibrationSource]:
         for build in self._classifiers():
-            yield ScoreSource(law=build.scores(), bounds=bounds)
+            yield ScoreSource(law=build.scores(), bounds=bounds, clients=self.clients)
 
     def _classifier_rows(self) -> Iterator[CalibrationSource]:
         for build in self._classifiers():
-            yield RowSource(label=build.label, build=build, stored=True)
+            if self.classes in {None, CLASSES[build.dataset]}:
+                yield from self._rows(build.label, build, stored=True)
+
+    def _rows(self, label: str, build: Any, **others: Any) -> Iterator[CalibrationSource]:
+        for meant in (0, 1) if self.per_class else (None,):
+            yield RowSource(label=label, build=build, of_class=meant, **others)
 
     def _classifiers(self) -> Iterator[FittedPool]:
         if self.ties and self.classifiers:
@@ -181,13 +218,16 @@ def source_from_data(
     if family == "rows-by-law":
         return LawOfRows.from_data(data)
     if family == "classifier-rows":
-        return RowSource(label=data["name"], build=FittedPool.named(data["name"]), stored=True)
+        build = FittedPool.named(data["name"])
+        meant = data.get("of_class")
+        return RowSource(label=data["name"], build=build, stored=True, of_class=meant)
     if family == "rows":
         probabilities, labels = np.asarray(data["probabilities"]), np.asarray(data["labels"])
         pool = ProbabilityPool(data["name"], probabilities, labels)
-        return RowSource(label=pool.name, build=_Given(pool))
+        return RowSource(label=pool.name, build=_Given(pool), of_class=data.get("of_class"))
     if family == "scores":
-        return ScoreSource(law=Pool(np.asarray(data["values"]), data["name"]))
+        pooled = Pool(np.asarray(data["values"]), data["name"])
+        return ScoreSource(law=pooled, clients=data.get("clients", 0))
     law: Population
     if family == "piecewise":
         law = PiecewiseConstant(edges=data["edges"], cells=data["cells"], atoms=data["atoms"])
@@ -198,8 +238,9 @@ def source_from_data(
     else:
         raise ValueError(f"law must name a known family, got {family!r}")
     if kind is Kind.CALIBRATOR:
-        return LabelledSource(law=law, classes=data["classes"])
-    return ScoreSource(law=law, bounds=bounds)
+        given = {name: data[name] for name in ("classes", "apart", "of_class") if name in data}
+        return LabelledSource(law=law, **given)
+    return ScoreSource(law=law, bounds=bounds, clients=data.get("clients", 0))
 
 
 def _tied_laws(level: float) -> Iterator[Population]:

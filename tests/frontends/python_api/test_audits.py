@@ -132,7 +132,7 @@ def test_a_function_that_fails_is_an_error_and_says_why() -> None:
         (lambda: dp.audit(mean, dp.ZCDP(1), draws=600, budget=1), "give either draws or budget"),
         (lambda: dp.audit(mean, dp.ZCDP(1), open_sets=1), "open_sets must be true or false"),
         (lambda: dp.audit(mean, dp.ZCDP(1), domain=2), "looks like a quantile"),
-        (lambda: dp.audit(flip, dp.LocalDP(1), kind="quantile"), "LocalDP is a claim of random"),
+        (lambda: dp.audit(flip, dp.LocalDP(1), kind="quantile"), "LocalDP applies to a random"),
         (lambda: dp.audit(flip, dp.LocalDP(1), domain=2, ties=False), "ties applies to a quantile"),
         (lambda: dp.audit(mean, dp.Coverage(0.9, 0.95)), "at_most must be 1"),
         (lambda: dp.audit(mean, dp.Coverage(0.9), dp.Coverage(0.8)), "must be claimed once"),
