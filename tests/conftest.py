@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import compileall
 import os
+import sys
 from pathlib import Path
 
 import pytest
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # of PyTorch: the cores are shared by the workers
-
 from hypothesis import settings
 from support.false_alarms import require_a_budget_that_is_kept, stated
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # of PyTorch: the cores are shared by the workers
+KEEPS_NO_BYTECODE = sys.dont_write_bytecode
+sys.dont_write_bytecode = False  # while tests are collected, which are 600 files
 
 settings.register_profile("ci", derandomize=True, deadline=None, max_examples=60, print_blob=True)
 settings.register_profile("explore", deadline=None, max_examples=1000, print_blob=True)
@@ -67,8 +70,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Refuse tests that state no false-alarm probability, or too much of it in all."""
+    """Refuse tests that state no false-alarm probability, or too much of it in all.
+
+    What a program that a test starts imports is compiled once, even where Python is told to keep
+    no bytecode: such a program may keep none of its own, as files are rewritten within a second.
+    """
     require_a_budget_that_is_kept(session.items)
+    sys.dont_write_bytecode = KEEPS_NO_BYTECODE
+    if KEEPS_NO_BYTECODE:
+        compileall.compile_dir(Path(__file__).parents[1] / "dpcp_audit", quiet=2)
 
 
 def pytest_report_collectionfinish(items: list[pytest.Item]) -> list[str]:

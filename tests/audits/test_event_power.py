@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from scipy.stats import binom, norm
-from support.refusals import exceeds
+from support.refusals import WaldTest
 
 from dpcp_audit.audits.certificates import Certificate, Hits, certify
 from dpcp_audit.audits.event_power import (
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 LEVEL = 1e-3
 RATES = np.geomspace(1e-9, 0.5, 200)
-_GAMES = 80
+MISSES = WaldTest(allowed=0.05, excessive=0.25, false_alarm=1e-7)
 
 
 def refuted(
@@ -39,10 +39,9 @@ def refuted(
 ) -> Iterator[bool]:
     """Tell of games of randomised response, where an event shows ε best, what is refuted."""
     rng, q = np.random.default_rng(0), 1 / (1 + math.exp(true.epsilon))
-    x = rng.binomial(trials, float(true.power(q)), size=_GAMES)
-    y = rng.binomial(trials, q, size=_GAMES)
-    for a, b in zip(x, y, strict=True):
-        hits = Hits(int(a), int(b), trials)
+    while True:
+        x, y = rng.binomial(trials, float(true.power(q))), rng.binomial(trials, q)
+        hits = Hits(int(x), int(y), trials)
         yield certify(claim, hits, significance=LEVEL, certificate=certificate).refuted
 
 
@@ -56,10 +55,11 @@ def test_the_smallest_violation_is_refuted_and_half_of_it_is_not(
     claim = ApproxDP(1.0, delta)
     found = smallest_violation(claim, 500, significance=LEVEL, certificate=certificate).smallest
     assert 1.2 < found < 2.2
-    fewest = binom.ppf(1e-7, _GAMES, 0.95)
     a_little_more, half = ApproxDP(found + 0.05, delta), ApproxDP((1 + found) / 2, delta)
-    assert exceeds(refuted(claim, a_little_more, 500, certificate), fewest - 1, of=_GAMES)
-    assert not exceeds(refuted(claim, half, 500, certificate), 0.8 * _GAMES - 1, of=_GAMES)
+    seen = refuted(claim, a_little_more, 500, certificate)
+    assert not MISSES.exceeded_by(not each for each in seen)
+    seen = refuted(claim, half, 500, certificate)
+    assert MISSES.exceeded_by(not each for each in seen)
 
 
 def test_tangents_of_a_curve_have_the_slope_of_its_likelihood_ratio() -> None:
@@ -110,8 +110,9 @@ def test_draws_needed_inverts_the_smallest_violation(claim: PrivacyGuarantee) ->
 
 @pytest.mark.parametrize("violation", [0.5, 1.0, 1 + 1e-9])
 def test_what_the_claim_allows_is_no_violation(violation: float) -> None:
+    boxes = Certificate.CLOPPER_PEARSON  # whose power is quickly computed
     with pytest.raises(ValueError, match="^violation is too close to the claim"):
-        draws_needed(PureDP(1.0), violation, significance=LEVEL)
+        draws_needed(PureDP(1.0), violation, significance=LEVEL, certificate=boxes)
 
 
 @pytest.mark.parametrize("fpr", [0.01, 0.3])

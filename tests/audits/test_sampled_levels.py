@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import pytest
 from scipy.stats import binom
-from support.refusals import exceeds, most_refusals, refusals, refutes
+from support.refusals import WaldTest, most_refusals, refusals, refutes
 from support.theorems import Coin, Level
 
 from dpcp_audit.stats.intervals import clopper_pearson
@@ -43,11 +43,11 @@ def test_a_mean_exactly_at_its_bound(side: str) -> None:
 
 @pytest.mark.parametrize(("claimed", "trials"), [(0.1, 2000), (0.01, 20_000), (0.5, 300)])
 def test_the_smallest_violation_is_refuted(claimed: float, trials: int) -> None:
-    """False alarm at most 1e-7: 400 runs at the stated rate, each refuting with P ≥ 0.95."""
+    """False alarm at most 1e-7: runs at the stated rate, each refuting with P ≥ 0.95."""
     excess = smallest_violation(claimed, trials, significance=LEVEL)
     check = FailureRate(theorem=Coin(rate=excess, allowed_failure=claimed), n_trials=trials)
-    fewest = binom.ppf(ALARM, 400, 0.95)
-    assert exceeds(refutes(check, significance=LEVEL), fewest - 1, of=400)
+    test = WaldTest(allowed=0.05, excessive=0.2, false_alarm=ALARM)
+    assert not test.exceeded_by(not seen for seen in refutes(check, significance=LEVEL))
 
 
 @pytest.mark.statistical(false_alarm=0)
@@ -67,5 +67,5 @@ def test_the_smallest_violation_is_the_smallest(claimed: float, trials: int) -> 
 def test_twice_the_failures_are_found() -> None:
     """False alarm at most 1e-7: 2δ = 0.2 is refuted with probability above 0.99 a run."""
     check = FailureRate(theorem=Coin(rate=0.2, allowed_failure=0.1), n_trials=1000)
-    fewest = binom.ppf(ALARM, 200, 0.99)
-    assert exceeds(refutes(check, significance=1e-3), fewest - 1, of=200)
+    test = WaldTest(allowed=0.01, excessive=0.1, false_alarm=ALARM)
+    assert not test.exceeded_by(not seen for seen in refutes(check, significance=1e-3))

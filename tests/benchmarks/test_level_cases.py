@@ -8,21 +8,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 from case_catalogue import level_cases
-from level_limits import LevelTest
 from levels_page import holds, judged, page
-from scipy.stats import binom
 from study import counted
 from study_counts import CHUNK, Series, StudyChunk, Tally, keep, kept, missing, planned, tallies
-from support.refusals import exceeds
+from support.refusals import WaldTest
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from _pytest.mark.structures import ParameterSet
 
 CASES = level_cases()
-LARGE = LevelTest(level=0.3, repetitions=40, false_alarm=1e-6)
-SMALL = LevelTest(level=0.05, repetitions=600, false_alarm=1e-6)
+LARGE = WaldTest(allowed=0.3, excessive=0.9, false_alarm=1e-7)
+SMALL = WaldTest(allowed=0.05, excessive=0.15, false_alarm=1e-7)
 CHEAP = ("one run", "failure rate along n", "failure rate, seq", "mean of")
 """Auditors of two milliseconds or so, whose level is measured where it is used."""
 EXPENSIVE = ("canaries", "both sides", "black-box search, bound")
@@ -30,7 +27,7 @@ EXPENSIVE = ("canaries", "both sides", "black-box search, bound")
 test_canary_audit_levels.py."""
 
 
-def level_test(name: str) -> LevelTest:
+def level_test(name: str) -> WaldTest:
     return SMALL if name.startswith(CHEAP) else LARGE
 
 
@@ -38,27 +35,12 @@ def default_cases() -> list[str]:
     return [name for name in CASES if not name.startswith(EXPENSIVE)]
 
 
-def with_its_false_alarm(name: str) -> ParameterSet:
-    test = level_test(name)
-    false_alarm = float(binom.sf(test.most, test.repetitions, test.level))
-    return pytest.param(name, marks=pytest.mark.statistical(false_alarm=false_alarm))
-
-
-@pytest.mark.parametrize("test", [LARGE, SMALL], ids=["at 0.3", "at 0.05"])
-def test_an_auditor_of_three_times_the_level_would_fail(test: LevelTest) -> None:
-    """Both probabilities are computed, and by hand once more."""
-    assert 1 - test.passes(test.level) <= 1e-6
-    assert test.passes(3 * test.level) <= 1e-4
-    assert binom.sf(LARGE.most, 40, 0.3) == pytest.approx(2.14e-7, rel=0.01)
-    assert binom.cdf(LARGE.most, 40, 0.9) == pytest.approx(8.84e-5, rel=0.01)
-
-
-@pytest.mark.parametrize("name", [with_its_false_alarm(name) for name in default_cases()])
+@pytest.mark.statistical(false_alarm=1e-7)
+@pytest.mark.parametrize("name", default_cases())
 def test_a_true_claim_is_refuted_at_most_at_the_level(name: str) -> None:
-    """False alarm as computed, below 1e-6; at three times the level it passes with at most 1e-4."""
+    """False alarm at most 1e-7; at three times the level it passes with at most 1e-4."""
     test, trial = level_test(name), CASES[name].trial
-    refuted = (trial(seed, level=test.level) for seed in count())
-    assert not exceeds(refuted, test.most, of=test.repetitions)
+    assert not test.exceeded_by(trial(seed, level=test.allowed) for seed in count())
 
 
 @pytest.mark.statistical(false_alarm=0.5**25)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from itertools import count, islice
 from typing import TYPE_CHECKING
 
@@ -25,6 +27,50 @@ def refutes(check: Check, *, significance: float) -> Iterator[bool]:
 def refusals(check: Check, *, repetitions: int, significance: float) -> int:
     """Return how many of the repetitions, on seeds 0, 1, …, refute."""
     return sum(islice(refutes(check, significance=significance), repetitions))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaldTest:
+    """Wald's sequential probability ratio test of how often something happens.
+
+    It takes as many independent outcomes as settle the matter: a fraction of what a fixed number
+    with the same error probabilities takes. Those hold by Ville's inequality, for outcomes whose
+    probability may depend on earlier ones too: the likelihood ratio of ``excessive`` to
+    ``allowed`` is a supermartingale below the one, and its inverse above the other.
+
+    Parameters
+    ----------
+    allowed, excessive : float
+        A probability that is allowed, and a larger one that is not.
+    false_alarm : float
+        At most so likely does an outcome of probability ``allowed`` or less exceed it.
+    missed : float
+        At most so likely does an outcome of probability ``excessive`` or more pass.
+    """
+
+    allowed: float
+    excessive: float
+    false_alarm: float
+    missed: float = 1e-4
+
+    def exceeded_by(self, outcomes: Iterable[bool]) -> bool:
+        """Tell whether the outcomes are true too often."""
+        evidence = 0.0
+        for outcome in outcomes:
+            evidence += self._gains[bool(outcome)]
+            if evidence >= -math.log(self.false_alarm):
+                return True
+            if evidence <= math.log(self.missed):
+                return False
+        raise ValueError("outcomes end before they settle anything")
+
+    @property
+    def _gains(self) -> tuple[float, float]:
+        """What an outcome that is false, and one that is true, adds to the log-ratio."""
+        return (
+            math.log1p(-self.excessive) - math.log1p(-self.allowed),
+            math.log(self.excessive / self.allowed),
+        )
 
 
 def exceeds(outcomes: Iterable[bool], most: float, *, of: int) -> bool:

@@ -1,7 +1,6 @@
 """The level of membership checks on mechanisms that meet their claim with equality.
 
-Every count of refusals of a true claim is held against Binomial(repetitions, 0.05); each of
-the tests raises a false alarm with probability at most 1e-6.
+Each of the tests raises a false alarm with probability at most 1e-6.
 """
 
 from __future__ import annotations
@@ -10,10 +9,9 @@ import math
 
 import numpy as np
 import pytest
-from level_limits import LevelTest
 from scipy.stats import binom
 from support.membership import game
-from support.refusals import exceeds, refutes
+from support.refusals import WaldTest, refutes
 from support.samplers import context, laplace
 
 from dpcp_audit.audits.membership.release_games import label_report, pcoqs_threshold
@@ -30,9 +28,8 @@ from dpcp_audit.stats.ratio_power import smallest_violation
 pytestmark = pytest.mark.statistical(false_alarm=1e-6)
 
 LEVEL, ALARM = 0.05, 1e-6
-
-
-LARGE = LevelTest(level=0.3, repetitions=40, false_alarm=ALARM)
+LARGE = WaldTest(allowed=0.3, excessive=0.9, false_alarm=ALARM)
+POWER = WaldTest(allowed=0.1, excessive=0.4, false_alarm=ALARM)
 
 
 def test_pcoqs_held_to_its_exact_advantage() -> None:
@@ -45,15 +42,14 @@ def test_pcoqs_held_to_its_exact_advantage() -> None:
     assert check.exact is not None
     claim = ApproxDP(0.0, check.exact().total_variation())
     tight = pcoqs_threshold(mechanism, n=50, n_samples=1000, claim=claim)
-    assert LARGE.passes(3 * LARGE.level) < 1e-4
-    assert not exceeds(refutes(tight, significance=LARGE.level), LARGE.most, of=40)
+    assert not LARGE.exceeded_by(refutes(tight, significance=LARGE.allowed))
 
 
 def test_a_label_report_with_two_labels() -> None:
     """False alarm at most 1e-6; with k = 2 the report's advantage is all that ε-LDP allows."""
     mechanism = LDPCPLabels(alpha=0.1, rounds=5, window_width=0.05, epsilon=1.0, k=2)
     check = label_report(mechanism, n_samples=1000)
-    assert not exceeds(refutes(check, significance=LARGE.level), LARGE.most, of=40)
+    assert not LARGE.exceeded_by(refutes(check, significance=LARGE.allowed))
 
 
 @pytest.mark.statistical(false_alarm=0)
@@ -85,7 +81,9 @@ def test_pvalues_hold_their_false_positive_rate() -> None:
 
 
 def test_the_smallest_rate_is_refuted() -> None:
-    """False alarm at most 1e-6: 80 runs at the stated TPR, each refuting with P ≥ 0.9.
+    """False alarm at most 1e-6: runs at the stated TPR, each refuting with P ≥ 0.9.
+
+    A power of 0.6 passes with probability at most 1e-4.
 
     A release gives the target away with probability ``tpr``, and looks so without it with
     probability ``fpr``; 0.95 is promised where the pilot finds the threshold.
@@ -100,8 +98,7 @@ def test_the_smallest_rate_is_refuted() -> None:
         return rng.random(size) < (tpr if value else fpr)
 
     check = game(sample, claim, n_samples=4000)
-    fewest = binom.ppf(ALARM, 80, 0.9)
-    assert exceeds(refutes(check, significance=LEVEL), fewest - 1, of=80)
+    assert not POWER.exceeded_by(not seen for seen in refutes(check, significance=LEVEL))
 
 
 def test_the_bits_reach_the_best_attack() -> None:
