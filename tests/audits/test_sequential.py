@@ -93,6 +93,7 @@ def test_one_wealth_goes_through_a_search_over_pairs(
     assert outcome.verdict in {Verdict.CONSISTENT, Verdict.INCONCLUSIVE}
     assert outcome.witness is not None
     assert outcome.witness["spent"] <= 20_400
+    assert outcome.evidence.n_samples == pytest.approx(12_000, rel=0.1)  # two fifths searched
 
 
 def test_the_same_seed_gives_the_same_outcome() -> None:

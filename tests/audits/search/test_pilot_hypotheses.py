@@ -10,6 +10,7 @@ import pytest
 from dpcp_audit.audits.certificates import Hits
 from dpcp_audit.audits.search.event_search import Event, PilotEvent
 from dpcp_audit.audits.search.features import ScalarValue
+from dpcp_audit.audits.search.moment_test import MomentTest, choose_moments
 from dpcp_audit.audits.search.pilot_hypotheses import (
     EventTest,
     _ceil,
@@ -25,6 +26,7 @@ from dpcp_audit.audits.search.pilot_hypotheses import (
     eased,
     total_promise,
 )
+from dpcp_audit.audits.search.pilot_views import view_of
 from dpcp_audit.guarantees import ZCDP, ApproxDP, GaussianDP, PureDP
 
 ATOMS = (np.repeat([0.0, 1.0], [80, 20]), np.repeat([0.0, 1.0], [30, 70]))
@@ -131,6 +133,22 @@ def test_of_two_atoms_the_telling_one_is_selected() -> None:
     likelier = 1.0 if test.swapped else 0.0
     assert test.event.contains(np.array([likelier])).all()
     assert test.promise > 0.2
+
+
+def test_a_moment_is_looked_for_among_all_orders_and_heights() -> None:
+    rng = np.random.default_rng(0)
+    samples = rng.normal(1.5, 1, 4000), rng.normal(0, 1, 4000)
+    cuts = view_of(ScalarValue(), samples, ()).cuts
+    few, all_of_them = (
+        choose_moments(ZCDP(0.5), ScalarValue(), samples, cuts, thorough=thorough)
+        for thorough in (False, True)
+    )
+    found = choose_event_or_moment(ZCDP(0.5), *samples, bounds=None)
+    assert isinstance(found, MomentTest)
+    assert few is not None
+    assert all_of_them is not None
+    assert few.promise < 0.95 * all_of_them.promise
+    assert found.promise == all_of_them.promise
 
 
 def test_vectors_are_judged_by_the_claim_and_by_eased_ones() -> None:

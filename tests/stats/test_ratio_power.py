@@ -1,0 +1,54 @@
+"""Powers of the score test, against sums over all counts and against each other."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import binom, norm
+
+from dpcp_audit.stats.ratio_power import draws_needed, power, rate_detected, smallest_violation
+from dpcp_audit.stats.ratio_test import RatioTest
+
+TEST = RatioTest(n=60, n_prime=60, epsilon=0.5, delta=0.1)
+
+
+def recounted(test: RatioTest, p: float, p_prime: float, *, significance: float) -> float:
+    """Sum the probabilities of all counts whose statistic reaches the normal quantile."""
+    counts = np.arange(test.n + 1)
+    xs, ys = np.meshgrid(counts, counts, indexing="ij")
+    reached = [
+        test.statistic(x, y) >= norm.isf(significance)
+        for x, y in zip(xs.ravel(), ys.ravel(), strict=True)
+    ]
+    law = np.outer(binom.pmf(counts, test.n, p), binom.pmf(counts, test.n_prime, p_prime))
+    return float(law.ravel()[reached].sum())
+
+
+@pytest.mark.parametrize("rates", [(0.5, 0.1), (0.9, 0.2), (0.3, 0.3)])
+def test_a_power_is_the_probability_of_the_counts_that_refute(rates: tuple[float, float]) -> None:
+    found = power(TEST, *rates, significance=0.01)
+    assert found == pytest.approx(recounted(TEST, *rates, significance=0.01), abs=1e-12)
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.1])
+def test_the_smallest_violation_is_refuted_as_often_as_wanted(delta: float) -> None:
+    """The event has probability e^ε·p′ + δ on the other input."""
+    found = smallest_violation(0.1, 500, epsilon=0.5, delta=delta, significance=1e-3)
+    test = RatioTest(n=500, n_prime=500, epsilon=0.5, delta=delta)
+    p = math.exp(found) * 0.1 + delta
+    assert found > 0.5
+    assert power(test, p, 0.1, significance=1e-3) == pytest.approx(0.95, abs=1e-6)
+    assert rate_detected(test, 0.1, significance=1e-3) == pytest.approx(p)
+
+
+def test_draws_needed_is_the_inverse() -> None:
+    found = smallest_violation(0.1, 500, epsilon=0.5, delta=0.1, significance=1e-3)
+    needed = draws_needed(0.1, found, epsilon=0.5, delta=0.1, significance=1e-3)
+    assert needed == pytest.approx(500, rel=0.02)
+
+
+def test_what_nothing_refutes_is_infinite() -> None:
+    assert math.isinf(smallest_violation(0.5, 3, epsilon=0.5, significance=1e-3))
+    assert math.isinf(rate_detected(TEST, 0.1, significance=1e-3, at_most=0.27))
