@@ -30,11 +30,13 @@ def test_no_bits_and_no_chances() -> None:
 def test_counts_keep_to_their_sizes() -> None:
     rng = np.random.default_rng(1)
     sizes = np.array([0, 1, 16, 17, 64, 65, 1000, 2**52])
-    assert (binomials(sizes, np.ones(sizes.size), rng=rng) == sizes).all()
-    assert (binomials(sizes, np.zeros(sizes.size), rng=rng) == 0).all()
+    for copies in (1, 100):
+        many = np.tile(sizes, copies)
+        assert (binomials(many, np.ones(many.size), rng=rng) == many).all()
+        assert (binomials(many, np.zeros(many.size), rng=rng) == 0).all()
 
 
-@pytest.mark.statistical(false_alarm=7e-8)
+@pytest.mark.statistical(false_alarm=1e-8)
 @pytest.mark.parametrize(
     ("size", "chance"),
     [
@@ -46,6 +48,11 @@ def test_counts_keep_to_their_sizes() -> None:
         (64, 0.997),
         (64, 0.25),
         (90, 0.5),
+        (105, 0.3),
+        (128, 0.99),
+        (3, 0.51),
+        (3, 0.49),
+        (129, 0.5),
     ],
 )
 def test_binomial_law(size: int, chance: float) -> None:

@@ -16,6 +16,7 @@ from dpcp_audit.mechanisms.counting import FixedScores
 from dpcp_audit.mechanisms.pcoqs.iid_search import IIDSearch
 from dpcp_audit.mechanisms.pcoqs.search_law import largest_bit_divergence, search_laws
 from dpcp_audit.parameters import ALPHA, BOUNDS, RESOLUTION, RHO
+from dpcp_audit.stats.selection import Selection
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from dpcp_audit.data.populations import Population
     from dpcp_audit.mechanisms.laws import FiniteLaw
 
-_CHUNK = 8192
+_CHUNK = 16_384
 
 
 class SearchTrials(NamedTuple):
@@ -228,7 +229,8 @@ class PCOQS:
         for draw in noise:
             mid = (left + right) / 2
             below = counter.below_rank(mid, self.noise_scale * draw)
-            left = np.where(below, mid + self.resolution, left)
-            right = np.where(below, right, mid)
+            choose = Selection(below)
+            left = choose(mid + self.resolution, left)
+            right = choose(right, mid)
         threshold: FloatArray = (left + right) / 2
         return threshold

@@ -30,9 +30,10 @@ def retraced_losses(mechanism: PCOQS, released: np.ndarray, pair: tuple) -> np.n
         mid = (left + right) / 2
         below = released > mid + mechanism.resolution * (1 - 0.75 * 2.0**-to_come)
         for sign, scores in zip((1, -1), map(np.sort, pair), strict=True):
-            count = np.searchsorted(scores, mid, side="right")
-            z = (mechanism.rank(scores.size) - count) / mechanism.noise_scale
-            loss += sign * np.where(below, log_ndtr(z), log_ndtr(-z))
+            counts = np.arange(scores.size + 1)
+            z = (mechanism.rank(scores.size) - counts) / mechanism.noise_scale
+            bits = np.concatenate([log_ndtr(-z), log_ndtr(z)])
+            loss += sign * bits[np.searchsorted(scores, mid, side="right") + counts.size * below]
         left, right = np.where(below, mid + mechanism.resolution, left), np.where(below, right, mid)
     return loss
 
