@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
@@ -17,11 +18,8 @@ TEST = RatioTest(n=60, n_prime=60, epsilon=0.5, delta=0.1)
 def recounted(test: RatioTest, p: float, p_prime: float, *, significance: float) -> float:
     """Sum the probabilities of all counts whose statistic reaches the normal quantile."""
     counts = np.arange(test.n + 1)
-    xs, ys = np.meshgrid(counts, counts, indexing="ij")
-    reached = [
-        test.statistic(x, y) >= norm.isf(significance)
-        for x, y in zip(xs.ravel(), ys.ravel(), strict=True)
-    ]
+    pairs = product(range(test.n + 1), range(test.n_prime + 1))
+    reached = [test.statistic(x, y) >= norm.isf(significance) for x, y in pairs]
     law = np.outer(binom.pmf(counts, test.n, p), binom.pmf(counts, test.n_prime, p_prime))
     return float(law.ravel()[reached].sum())
 
