@@ -24,7 +24,6 @@ from dpcp_audit.tracing.joined_draws import (
     Way,
     bounds_of,
     component_log_probability,
-    corners,
     leaf_given,
     panel_edges,
     share_a_draw,
@@ -103,7 +102,7 @@ class Branch:
     def turns(self) -> Iterator[tuple[float, float]]:
         """Yield where the integrand turns, of its own Z, and over what length."""
         ends = [end for end in (self.draw.region.low, self.draw.region.high) if math.isfinite(end)]
-        yield from ((turn, self.law.spread) for turn in (0.0, *corners(self.law), *ends))
+        yield from ((turn, self.law.spread) for turn in (0.0, *self.law.corners, *ends))
         for branch in self.below:
             found = list(branch.turns())
             for offset, own, coefficient, _ in branch.ways:

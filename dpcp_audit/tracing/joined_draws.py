@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from dpcp_audit.tracing.draws import Ordering
-from dpcp_audit.tracing.noise_laws import GUMBEL, NORMAL, UNIFORM, log_difference
+from dpcp_audit.tracing.noise_laws import GUMBEL, NORMAL, log_difference
 from dpcp_audit.tracing.trace_errors import ImpossibleError, NeedsValuesError
 
 if TYPE_CHECKING:
@@ -262,15 +262,15 @@ def _over_panels(law: NoiseLaw, edges: FloatArray, leaves: Leaves) -> float:
 
 def _edges(law: NoiseLaw, region: DrawRegion, leaves: Leaves) -> FloatArray:
     """Return panels that resolve the law of the root and the turns of the others' laws."""
-    turns, marks = [0.0], [np.zeros(1)]
+    turns, marks = [0.0, *law.corners], [np.zeros(1)]
     finest = law.spread
     for leaf, ways in leaves.items():
-        width = leaf.law.spread if leaf.law is not None else 1.0
+        width, jumps = (1.0, ()) if leaf.law is None else (leaf.law.spread, leaf.law.corners)
         for offset, own, coefficient, _ in ways:
             scale = width * abs(coefficient / own)
             finest = min(finest, scale)
             ends = [e for e in (leaf.region.low, leaf.region.high) if math.isfinite(e)]
-            found = [-(offset + coefficient * z) / own for z in (0.0, *corners(leaf.law), *ends)]
+            found = [-(offset + coefficient * z) / own for z in (0.0, *jumps, *ends)]
             turns += found
             marks += [turn + scale * AROUND for turn in found]
     return panel_edges(law, region, np.array(turns), np.concatenate(marks), finest)
@@ -299,8 +299,3 @@ def panel_edges(
     edges = np.union1d(kept, edges[apart])
     apart = np.diff(edges, prepend=-np.inf) > _FEWEST_ULPS * np.spacing(np.abs(edges))
     return np.append(edges[apart][:-1], high) if np.sum(apart) > 1 else np.array([low, high])
-
-
-def corners(law: NoiseLaw | None) -> tuple[float, ...]:
-    """Return where the density of a law jumps besides 0."""
-    return (1.0,) if law is UNIFORM else ()

@@ -12,9 +12,12 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
+import numpy as np
+
 from dpcp_audit.tracing.noise_laws import LAPLACE, NORMAL, DiscreteGaussianLaw
 from dpcp_audit.tracing.scipy_laws import scipy_law
 from dpcp_audit.tracing.source_lines import target_line
+from dpcp_audit.tracing.stepped_laws import CutLaplaceLaw, StaircaseLaw
 from dpcp_audit.tracing.trace_errors import UnfollowableError
 
 if TYPE_CHECKING:
@@ -79,17 +82,41 @@ def _discrete(mechanism: Any, value: int) -> Any:
     return DiscreteGaussianLaw(sigma), value, 1.0 if sigma > 0 else 0.0
 
 
+def _staircase(mechanism: Any, value: float) -> Any:
+    if not math.isfinite(mechanism.epsilon):
+        return LAPLACE, value, 0.0
+    return StaircaseLaw(mechanism.epsilon, mechanism.gamma), value, mechanism.sensitivity
+
+
+def _bounded_noise(mechanism: Any, value: float) -> Any:
+    scale = mechanism.sensitivity / mechanism.epsilon
+    if scale == 0:
+        return LAPLACE, value, scale
+    larger = mechanism.epsilon + math.log(-math.expm1(-mechanism.epsilon) / (2 * mechanism.delta))
+    bound = float(np.logaddexp(0.0, larger))  # Geng, Ding, Guo and Kumar 2018
+    return CutLaplaceLaw(-bound, bound), value, scale
+
+
+def _bounded_domain(mechanism: Any, value: float) -> Any:
+    low, high = mechanism.lower, mechanism.upper
+    inside = max(min(value, high), low)
+    scale = mechanism._find_scale()  # noqa: SLF001  (it has no public name)
+    if scale == 0 or low == high:
+        return LAPLACE, inside, 0.0
+    return CutLaplaceLaw((low - inside) / scale, (high - inside) / scale), inside, scale
+
+
 _LAWS: dict[str, Callable[[Any, Any], tuple[NoiseLaw, float, float]]] = {
     "Laplace": _laplace,
     "Gaussian": _gaussian,
     "Geometric": _geometric,
     "GaussianDiscrete": _discrete,
+    "Staircase": _staircase,
+    "LaplaceBoundedNoise": _bounded_noise,
+    "LaplaceBoundedDomain": _bounded_domain,
 }
 """Mechanisms whose noise is added; the truncated and folded ones are made of them."""
 _UNKNOWN = (
-    "LaplaceBoundedDomain",
-    "LaplaceBoundedNoise",
-    "Staircase",
     "Snapping",
     "Bingham",
     "Vector",

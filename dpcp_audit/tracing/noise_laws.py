@@ -36,6 +36,8 @@ class NoiseLaw(ABC):
         A length over which the density changes: what a quadrature has to resolve.
     reach : tuple of float
         An interval outside of which the mass is below e^-700, or none.
+    corners : tuple of float
+        Where the density jumps besides 0.
     first : float or None
         The least Z of a law that code may count from 0 in its place.
     """
@@ -45,6 +47,7 @@ class NoiseLaw(ABC):
     first: ClassVar[float | None] = None
     spread: ClassVar[float] = 1.0
     reach: ClassVar[tuple[float, float]] = (-700.0, 700.0)
+    corners: ClassVar[tuple[float, ...]] = ()
 
     @abstractmethod
     def log_point(self, z: FloatArray) -> FloatArray:
@@ -132,6 +135,7 @@ class _Uniform(NoiseLaw):
     name = "uniform"
     spread = 0.25
     reach = (0.0, 1.0)
+    corners = (1.0,)
 
     def log_point(self, z: FloatArray) -> FloatArray:
         return np.where((z >= 0) & (z <= 1), 0.0, -np.inf)

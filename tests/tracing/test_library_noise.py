@@ -63,8 +63,14 @@ MOVED = {"epsilon": 1, "sensitivity": 1}
         (lambda: mechanisms.GeometricTruncated(**MOVED, lower=0, upper=3), 1, 1.0),
         (lambda: mechanisms.GeometricFolded(**MOVED, lower=0, upper=3), 1, 1.0),
         (lambda: mechanisms.Uniform(delta=0.1, sensitivity=1), 1.0, np.inf),
+        (lambda: mechanisms.Staircase(**MOVED), 1.0, 1.0),
+        (lambda: mechanisms.Staircase(**MOVED), 1.5, 2.0),
+        (lambda: mechanisms.LaplaceBoundedNoise(**MOVED, delta=0.1), 1.0, np.inf),
     ],
-    ids=["folded", "analytic", "geometric truncated", "geometric folded", "uniform"],
+    ids=[
+        *("folded", "analytic", "geometric truncated", "geometric folded", "uniform"),
+        *("staircase", "staircase moved too far", "bounded noise"),
+    ],
 )
 def test_mechanisms_are_followed(make, x, loss) -> None:
     """That any of 2 × 300 paths shows the whole loss fails with less than 1e-9."""
@@ -72,6 +78,16 @@ def test_mechanisms_are_followed(make, x, loss) -> None:
     assert found.followed
     if loss is not None:
         assert max(each.epsilon(0.0) for each in found.samples) == pytest.approx(loss)
+
+
+def test_a_bounded_domain_costs_what_its_scale_says() -> None:
+    """Its effective ε at one unit is the whole ε, since its scale is larger for the ends' sake."""
+    made = mechanisms.LaplaceBoundedDomain(**MOVED, lower=0, upper=3)
+    found = trace_pair(lambda x: made.randomise(float(x)), 0.0, 1.0, draws=300, rng=0)
+    assert found.followed
+    losses = [each.epsilon(0.0) for each in found.samples]
+    assert 0.9 < max(losses) <= 1 + 1e-9
+    assert made.effective_epsilon() < max(losses)
 
 
 def test_choices_have_their_whole_law_or_an_upper_bound() -> None:
@@ -97,10 +113,7 @@ def test_choices_have_their_whole_law_or_an_upper_bound() -> None:
 @pytest.mark.parametrize(
     ("name", "settings"),
     [
-        ("Staircase", {}),
         ("Snapping", {"lower": 0, "upper": 3}),
-        ("LaplaceBoundedDomain", {"lower": 0, "upper": 3}),
-        ("LaplaceBoundedNoise", {"delta": 0.1}),
     ],
 )
 def test_mechanisms_of_unknown_law_are_not_judged(name, settings) -> None:
