@@ -209,8 +209,10 @@ def probabilities(value: object, *, name: str = "probabilities") -> FloatArray:
     return result
 
 
-def labels(value: object, *, n_classes: int, name: str = "labels") -> IntArray:
-    """Return an integer array of labels in {0, ..., n_classes-1}, of any shape."""
+def labels(
+    value: object, *, n_classes: int, name: str = "labels", shape: tuple[int, ...] | None = None
+) -> IntArray:
+    """Return an integer array of labels in {0, ..., n_classes-1}, of any shape or the given one."""
     try:
         result = np.asarray(value)
     except ValueError:  # rows of several lengths
@@ -221,6 +223,8 @@ def labels(value: object, *, n_classes: int, name: str = "labels") -> IntArray:
         raise _fail(name, "hold integers", value)
     if (result < 0).any() or (result >= n_classes).any():
         raise _fail(name, f"lie in 0..{n_classes - 1}", result)
+    if shape is not None and result.shape != shape:
+        raise ValueError(f"{name} must have shape {shape}, got shape {result.shape}")
     return result.astype(np.int64, copy=False)
 
 

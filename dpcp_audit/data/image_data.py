@@ -49,9 +49,7 @@ class ImageData:
             raise ValueError(f"images must not be empty, got shape {shape}")
         if len(self.classes) < 2:
             raise ValueError(f"classes must hold at least two names, got {self.classes!r}")
-        checked = _validate.labels(self.labels, n_classes=len(self.classes))
-        if checked.shape != shape[:1]:
-            raise ValueError(f"labels must have shape {shape[:1]}, got shape {checked.shape}")
+        _validate.labels(self.labels, n_classes=len(self.classes), shape=shape[:1])
 
 
 def image_pool(

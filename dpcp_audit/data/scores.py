@@ -147,9 +147,7 @@ def true_label_scores(scores: ArrayLike, labels: ArrayLike) -> FloatArray:
     ndarray, shape (n,)
     """
     values = _validate.array(scores, name="scores", ndim=2)
-    chosen = _validate.labels(labels, n_classes=values.shape[1])
-    if chosen.shape != values.shape[:1]:
-        raise ValueError(f"labels must have shape {values.shape[:1]}, got shape {chosen.shape}")
+    chosen = _validate.labels(labels, n_classes=values.shape[1], shape=values.shape[:1])
     return values[np.arange(chosen.size), chosen]
 
 

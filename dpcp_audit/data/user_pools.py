@@ -46,11 +46,8 @@ def load_pool(path: str) -> ProbabilityPool:
     if missing:
         raise ValueError(f"path must hold probabilities and labels, {path!r} lacks {missing}")
     probabilities = _validate.probabilities(held["probabilities"])
-    labels = _validate.labels(held["labels"], n_classes=probabilities.shape[1])
-    if labels.shape != probabilities.shape[:1]:
-        raise ValueError(
-            f"labels must have shape {probabilities.shape[:1]}, got shape {labels.shape}"
-        )
+    m, n_classes = probabilities.shape
+    labels = _validate.labels(held["labels"], n_classes=n_classes, shape=(m,))
     return ProbabilityPool(Path(path).stem.replace(" ", "_"), probabilities, labels)
 
 

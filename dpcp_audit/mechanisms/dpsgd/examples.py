@@ -41,9 +41,7 @@ class Examples:
     def __post_init__(self) -> None:
         _validate.integer(n_classes=self.n_classes, at_least=2)
         inputs = network_inputs(self.inputs)
-        labels = _validate.labels(self.labels, n_classes=self.n_classes)
-        if labels.shape != inputs.shape[:1]:
-            raise ValueError(f"labels must have shape {inputs.shape[:1]}, got shape {labels.shape}")
+        labels = _validate.labels(self.labels, n_classes=self.n_classes, shape=inputs.shape[:1])
         object.__setattr__(self, "inputs", inputs)
         object.__setattr__(self, "labels", np.ascontiguousarray(labels))
 

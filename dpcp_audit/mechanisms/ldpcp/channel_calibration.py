@@ -24,6 +24,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcp_audit import _validate
+from dpcp_audit.mechanisms.labelled_calibration import (
+    LabelledCalibration,
+    label_users,
+    score_table,
+)
 from dpcp_audit.mechanisms.ldpcp.editions import OnMiss
 from dpcp_audit.mechanisms.ldpcp.window_search import WindowSearch
 
@@ -36,7 +41,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChannelCalibration(WindowSearch):
+class ChannelCalibration(WindowSearch, LabelledCalibration):
     """LDP-CP-L with another channel than k-RR; scores lie in [0, 1].
 
     Parameters
@@ -56,34 +61,19 @@ class ChannelCalibration(WindowSearch):
         """The channel's."""
         return self.channel.guarantee
 
-    def sample(
-        self,
-        scores: ArrayLike,
-        labels: ArrayLike,
-        size: int,
-        *,
-        rng: np.random.Generator | int | None = None,
-    ) -> FloatArray:
-        """Release ``size`` independent thresholds from the same users, shape (size,).
+    def users(self, scores: ArrayLike, labels: ArrayLike) -> tuple[FloatArray, IntArray]:
+        """Return scores of every label, shape (n, k) in [0, 1], and true labels, shape (n,)."""
+        return label_users(scores, labels, k=self.channel.k)
 
-        Parameters
-        ----------
-        scores : array_like, shape (n, k)
-            Scores of every label, in [0, 1].
-        labels : array_like, shape (n,)
-            True labels in {0, ..., k−1}.
-        """
-        values = _scores(scores, self.channel.k)
-        true = _validate.labels(labels, n_classes=self.channel.k)
-        if true.shape != values.shape[:1]:
-            raise ValueError(f"labels must have shape {values.shape[:1]}, got shape {true.shape}")
-        _validate.integer(size=size, at_least=1)
-        generator = _validate.generator(rng)
-        order = np.argsort(values, axis=None, kind="stable")
-        ranked, sums = values.ravel()[order], np.zeros((size, values.size + 1))
+    def releases(
+        self, scores: FloatArray, labels: IntArray, size: int, *, rng: np.random.Generator
+    ) -> FloatArray:
+        """Draw the reports and search, ``size`` times; shape (size,)."""
+        order = np.argsort(scores, axis=None, kind="stable")
+        ranked, sums = scores.ravel()[order], np.zeros((size, scores.size + 1))
         for run in range(size):  # a report of k weights a user: memory for one release at a time
-            weights = self.channel.weights(true, rng=generator)
-            sums[run, 1:] = np.cumsum(weights.ravel()[order]) / true.size
+            weights = self.channel.weights(labels, rng=rng)
+            sums[run, 1:] = np.cumsum(weights.ravel()[order]) / labels.size
 
         def estimate(_: int, q: FloatArray, which: IntArray) -> FloatArray:
             return np.asarray(sums[which, np.searchsorted(ranked, q, side="right")])
@@ -103,7 +93,7 @@ def channel_width(channel: LabelChannel, scores: ArrayLike, *, rounds: int, delt
     delta : float
         δ in (0, 1).
     """
-    values = _scores(scores, channel.k)
+    values = score_table(scores, k=channel.k)
     _validate.integer(rounds=rounds, at_least=1, at_most=20)
     _validate.open_unit(delta=delta)
     n, points = len(values), 2**rounds - 1
@@ -128,11 +118,3 @@ def _distinct(values: FloatArray, midpoints: FloatArray) -> FloatArray:
     """Return the midpoints that differ in which scores lie at or below them."""
     places = np.searchsorted(np.sort(values, axis=None), midpoints, side="right")
     return midpoints[np.unique(places, return_index=True)[1]]
-
-
-def _scores(scores: ArrayLike, k: int) -> FloatArray:
-    values = _validate.array(scores, name="scores", ndim=2)
-    if values.shape[1] != k:
-        raise ValueError(f"scores must have k = {k} columns, got shape {values.shape}")
-    _validate.scores(values.ravel(), within=(0.0, 1.0))
-    return values

@@ -12,6 +12,11 @@ from dpcp_audit import _validate
 from dpcp_audit.data.populations import Pool
 from dpcp_audit.data.scores import true_label_scores
 from dpcp_audit.guarantees import LocalDP
+from dpcp_audit.mechanisms.labelled_calibration import (
+    LabelledCalibration,
+    label_users,
+    score_table,
+)
 from dpcp_audit.mechanisms.ldpcp.cell_counts import CellCounts
 from dpcp_audit.mechanisms.ldpcp.window_search import LDPTrials, SearchResult, WindowSearch
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse, debiased_cdf
@@ -27,8 +32,8 @@ _CHUNK = 2**21
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LDPCPLabels(WindowSearch):
-    """Users send their features and a k-RR label; the aggregator searches noise-aware (NACP).
+class LDPCPLabels(WindowSearch, LabelledCalibration):
+    """Users send their features and a k-RR label; the aggregator searches noise-aware.
 
     Only the label is private. Scores lie in [0, 1].
 
@@ -60,39 +65,21 @@ class LDPCPLabels(WindowSearch):
         """What each user runs on its label (Algorithm 1)."""
         return KaryRandomizedResponse(self.epsilon, self.k)
 
-    def sample(
-        self,
-        scores: ArrayLike,
-        labels: ArrayLike,
-        size: int,
-        *,
-        rng: np.random.Generator | int | None = None,
+    def users(self, scores: ArrayLike, labels: ArrayLike) -> tuple[FloatArray, IntArray]:
+        """Return scores of every label, shape (n, k) in [0, 1], and true labels, shape (n,)."""
+        return label_users(scores, labels, k=self.k)
+
+    def releases(
+        self, scores: FloatArray, labels: IntArray, size: int, *, rng: np.random.Generator
     ) -> FloatArray:
-        """Release ``size`` independent thresholds from the same users.
-
-        Parameters
-        ----------
-        scores : array_like, shape (n, k)
-            Scores of every label, in [0, 1].
-        labels : array_like, shape (n,)
-            True labels in {0, ..., k−1}.
-        size : int
-            Number of releases.
-
-        Returns
-        -------
-        ndarray, shape (size,)
-        """
-        values, true = self._users(scores, labels)
-        _validate.integer(size=size, at_least=1)
-        generator = _validate.generator(rng)
+        """Randomise the labels and search, ``size`` times; shape (size,)."""
         return np.concatenate(
             [
                 self.from_noisy(
-                    values,
-                    self.response.sample(np.broadcast_to(true, (runs, true.size)), rng=generator),
+                    scores,
+                    self.response.sample(np.broadcast_to(labels, (runs, labels.size)), rng=rng),
                 )
-                for runs in _chunks(size, true.size)
+                for runs in _chunks(size, labels.size)
             ]
         )
 
@@ -111,7 +98,7 @@ class LDPCPLabels(WindowSearch):
         ndarray, shape (runs,)
             With one row of labels, shape (1,).
         """
-        values = self._scores(scores)
+        values = score_table(scores, k=self.k)
         noisy = np.atleast_2d(_validate.labels(noisy_labels, n_classes=self.k, name="noisy_labels"))
         if noisy.ndim != 2 or noisy.shape[1] != values.shape[0]:
             raise ValueError(
@@ -146,7 +133,7 @@ class LDPCPLabels(WindowSearch):
         labels : array_like, shape (m,)
             The pool's true labels.
         """
-        values, true = self._users(scores, labels)
+        values, true = self.users(scores, labels)
         _validate.integer(n=n, at_least=1)
         _validate.integer(trials=trials, at_least=1)
         generator = _validate.generator(rng)
@@ -176,20 +163,6 @@ class LDPCPLabels(WindowSearch):
             return debiased_cdf(noisy, uniform(q, which), beta=beta)
 
         return self.search(estimate, runs=noisy_scores.shape[0])
-
-    def _scores(self, scores: ArrayLike) -> FloatArray:
-        values = _validate.array(scores, name="scores", ndim=2)
-        if values.shape[1] != self.k:
-            raise ValueError(f"scores must have k = {self.k} columns, got shape {values.shape}")
-        _validate.scores(values.ravel(), within=(0.0, 1.0))
-        return values
-
-    def _users(self, scores: ArrayLike, labels: ArrayLike) -> tuple[FloatArray, IntArray]:
-        values = self._scores(scores)
-        true = _validate.labels(labels, n_classes=self.k)
-        if true.shape != values.shape[:1]:
-            raise ValueError(f"labels must have shape {values.shape[:1]}, got shape {true.shape}")
-        return values, true
 
 
 def dkw_width(*, n: int, beta: float, delta: float) -> float:

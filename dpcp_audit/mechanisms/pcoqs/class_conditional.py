@@ -22,16 +22,17 @@ import numpy as np
 from dpcp_audit import _validate
 from dpcp_audit.guarantees import ZCDP
 from dpcp_audit.mechanisms.counting import FixedScores
+from dpcp_audit.mechanisms.labelled_calibration import LabelledCalibration
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from dpcp_audit._types import FloatArray
+    from dpcp_audit._types import FloatArray, IntArray
     from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClassConditional:
+class ClassConditional(LabelledCalibration):
     """A threshold for each class, by one search each.
 
     Parameters
@@ -53,30 +54,20 @@ class ClassConditional:
         """2ρ-zCDP of all thresholds together, under replacing one record."""
         return ZCDP(2 * self.search.rho)
 
-    def sample(
-        self,
-        scores: ArrayLike,
-        labels: ArrayLike,
-        size: int,
-        *,
-        rng: np.random.Generator | int | None = None,
-    ) -> FloatArray:
-        """Release ``size`` independent tuples of thresholds, shape (size, n_classes).
-
-        Parameters
-        ----------
-        scores, labels : array_like, shape (n,)
-            Scores of the true labels within the bounds, and the labels in {0, ..., n_classes−1}.
-            A class without scores is searched as well: that it has none is private.
-        """
+    def users(self, scores: ArrayLike, labels: ArrayLike) -> tuple[FloatArray, IntArray]:
+        """Return scores of the true labels, within the bounds, and the labels; both (n,)."""
         values = _validate.scores(scores, within=self.search.bounds)
-        true = _validate.labels(labels, n_classes=self.n_classes)
-        if true.shape != values.shape:
-            raise ValueError(f"labels must have shape {values.shape}, got shape {true.shape}")
-        _validate.integer(size=size, at_least=1)
-        generator = _validate.generator(rng)
+        return values, _validate.labels(labels, n_classes=self.n_classes, shape=values.shape)
+
+    def releases(
+        self, scores: FloatArray, labels: IntArray, size: int, *, rng: np.random.Generator
+    ) -> FloatArray:
+        """Search each class, ``size`` times; shape (size, n_classes).
+
+        A class without scores is searched as well: that it has none is private.
+        """
         found = [
-            self._search(np.sort(values[true == label]), size, generator)
+            self._search(np.sort(scores[labels == label]), size, rng)
             for label in range(self.n_classes)
         ]
         return np.stack(found, axis=1)
