@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from dpcp_audit.proofs import Premise, ProofMethod
 
 
+_SAME = 1e-6
+"""Relative distance of a value and an end of its interval up to which they are one number."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Computation:
     """A number that a claim bounds from above, with the case that attains it.
@@ -39,7 +43,8 @@ class Computation:
         Rigorous ends, rounded outward, in the place of what value, slack and error give; a value
         outside of them by rounding is moved onto the nearer end.
     at, detail
-        The quantity's parameters, and what else the number is of, in words.
+        The quantity's parameters, and what else the number is of, in words. That the value is one
+        end of a wider interval, "from below" or "from above", is added to them.
     proof : Proof or None
         Why the number is within the claim in every case of the statement.
     """
@@ -108,7 +113,9 @@ class Computation:
         )
         lower = found.lower if self.lower is None else self.lower
         upper = found.upper if self.upper is None else self.upper
-        return replace(found, value=min(max(self.value, lower), upper), lower=lower, upper=upper)
+        value = min(max(self.value, lower), upper)
+        said = [words for words in (self.detail, _side(value, lower, upper)) if words]
+        return replace(found, value=value, lower=lower, upper=upper, detail=", ".join(said))
 
     def between(
         self,
@@ -158,6 +165,15 @@ class Computation:
             detection=1.0,
             at=self.at,
         )
+
+
+def _side(value: float, lower: float, upper: float) -> str:
+    """Return which end of its interval a value is, where the interval is wider than an error."""
+    room = _SAME * max(abs(value), _SAME)
+    at_lower, at_upper = value - lower <= room, upper - value <= room
+    if math.isinf(value) or at_lower == at_upper:
+        return ""
+    return "from below" if at_lower else "from above"
 
 
 @dataclass(frozen=True, slots=True)

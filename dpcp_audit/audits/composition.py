@@ -263,7 +263,7 @@ def pipeline_budget(
     return Computation(
         quantity=Quantity.EPSILON,
         at={"delta": told + delta},
-        detail="of the pipeline, from above",
+        detail="of the pipeline",
         value=value,
         lower=noisy.epsilon_below(told + delta) * (1 - ROUNDING),
         upper=proof.premises[-1].left[1],

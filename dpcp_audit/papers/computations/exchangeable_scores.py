@@ -87,7 +87,6 @@ def common_label_failure(
 def _failure(value: float, alone: float, method: str, case: dict[str, float]) -> Computation:
     return Computation(
         quantity=Quantity.COVERAGE_FAILURE,
-        detail="from below",
         value=value,
         claimed=case["delta"],
         lower=value * (1 - _ERROR),

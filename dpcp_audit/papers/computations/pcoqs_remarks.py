@@ -47,7 +47,7 @@ def zcdp_supremum(mechanism: PCOQS, *, n: int) -> Computation:
     )
     return Computation(
         quantity=Quantity.RHO,
-        detail="over all neighbours, orders up to 10⁴, from below",
+        detail="over all neighbours, orders up to 10⁴",
         value=max(shares) * mechanism.rho,
         claimed=mechanism.rho,
         upper=proof.premises[0].left[1],

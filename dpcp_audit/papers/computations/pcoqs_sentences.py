@@ -90,7 +90,7 @@ def private_bound_budget(bound: PCOQS, quantile: PCOQS) -> Computation:
     claimed = exact(bound.rho) + exact(quantile.rho)
     found = Computation(
         quantity=Quantity.RHO,
-        detail="of both searches, from above",
+        detail="of both searches, as accounted",
         value=ends(spent[0] + spent[1])[1],
         claimed=ends(claimed)[0],
         witness={
@@ -217,7 +217,7 @@ def one_class(mechanism: PCOQS, *, n: int, beta: float, share: float) -> Computa
     bound = 1 - mechanism.alpha - (noise_rank_error(mechanism, beta=beta) + 1) / (n + 1)
     found = Computation(
         quantity=Quantity.PROBABILITY,
-        detail="coverage of the class, from above",
+        detail="bound on the coverage of the class",
         value=above,
         claimed=bound,
         slack=error,
@@ -324,7 +324,7 @@ def coarse_tail(
     apart = max(most[c] for c in near) / min(least[c] for c in near)
     return Computation(
         quantity=Quantity.RATIO,
-        detail="largest τ over the smallest, among Δ = c/n, from below",
+        detail="largest τ over the smallest, among Δ = c/n",
         value=least[worst] / most[best],
         claimed=2.0,
         upper=math.inf,

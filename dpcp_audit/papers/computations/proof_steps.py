@@ -228,7 +228,7 @@ def clipped_mean_budget(
     return Computation(
         quantity=Quantity.EPSILON,
         at={"delta": delta},
-        detail="where one tensor of the network moves, from below",
+        detail="where one tensor of the network moves",
         value=spent(least, 1),
         claimed=claimed,
         upper=math.inf,

@@ -59,7 +59,7 @@ def threshold_leak(mechanism: LDPCPScores, *, n: int, delta: float = 1e-6) -> Co
     leakiest = max((way for _, _, way in pairs), key=lambda way: way.renyi(2.0))
     return Computation(
         quantity=Quantity.EPSILON,
-        detail="of the threshold alone, from below",
+        detail="of the threshold alone",
         value=worst.max_divergence(),
         claimed=mechanism.epsilon,
         upper=mechanism.epsilon,

@@ -115,7 +115,7 @@ def table_budget(
     return Computation(
         quantity=Quantity.EPSILON,
         at={"delta": delta},
-        detail=f"of the whole training, σ = {sigma:g}" + (", from below" if poisson else ""),
+        detail=f"of the whole training, σ = {sigma:g}",
         value=below,
         claimed=printed[sigma],
         slack=found[sigma] - below if poisson else 0.0,
@@ -306,7 +306,7 @@ def formula_budget(training: Training, *, delta: float) -> Computation:
     return Computation(
         quantity=Quantity.EPSILON,
         at={"delta": delta},
-        detail="of the training, from below",
+        detail="of the training",
         value=value,
         claimed=claimed,
         slack=guarantee.epsilon_at(delta) - value,

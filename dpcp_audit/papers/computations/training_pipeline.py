@@ -29,8 +29,8 @@ _ORDERS = (2, 3, 4, 5, 6, 8, 12, 16, 32)
 def trained_pipeline_budget(pipeline: PrivatePipeline, *, delta: float) -> Computation:
     """Compute ε of DP-SGD and P-COQS on the same people, at ``delta``.
 
-    By composed privacy losses, held against the training's ε at δ/2 plus
-    Tρ + 2·sqrt(Tρ·log(2/δ)), basic composition's sum.
+    By composed privacy losses, from above, held against the training's ε at δ/2 plus
+    Tρ + 2·sqrt(Tρ·log(2/δ)), basic composition's sum. The training alone bounds it from below.
     """
     value, claimed = pipeline.epsilon_at(delta), pipeline.textbook_epsilon(delta)
     parts = (pipeline.training.epsilon_at(delta), pipeline.release.epsilon_at(delta))
@@ -38,9 +38,10 @@ def trained_pipeline_budget(pipeline: PrivatePipeline, *, delta: float) -> Compu
     return Computation(
         quantity=Quantity.EPSILON,
         at={"delta": delta},
-        detail="of the pipeline, from above",
+        detail="of the pipeline",
         value=value,
         claimed=claimed,
+        lower=pipeline.training.epsilon_below(delta),
         upper=proof.premises[0].left[1] if proof.holds else None,
         proof=proof,
         witness=pipeline.parameters

@@ -32,7 +32,7 @@ def test_the_table_holds_with_room_under_poisson_sampling_and_fails_without_ampl
     assert (shuffled.value, shuffled.slack) == (pytest.approx(exact, abs=1e-9), 0.0)
     accounted = replace(THESIS, noise_multiplier=8.1).guarantee(sampling=Sampling.SHUFFLED)
     assert accounted.epsilon_below(1e-5) <= exact <= accounted.epsilon_at(1e-5)
-    assert poisson.detail.endswith(", from below")
+    assert poisson.evidence.detail.endswith(", from below")
     assert poisson.value == pytest.approx(0.047, abs=0.001)
     assert poisson.value + poisson.slack == pytest.approx(0.0479, abs=1e-4)
 
