@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,13 +25,22 @@ if TYPE_CHECKING:
     from dpcp_audit.data.populations import Population
 
 
+class EmptyHistogram(StrEnum):
+    """What HistLap returns where no noisy count is positive."""
+
+    UPPER_BOUND = "upper-bound"
+    """b, which covers all."""
+    MEDIAN = "median"
+    """The median of the scores, without noise: the published code, and not private."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistLap:
     """A private threshold from a noisy histogram of the scores.
 
     Laplace noise is added to every bin count and negative counts are set to 0; the threshold
-    is where their cumulated share, linear inside a bin, reaches 1−α. Where no count is left,
-    it is b. The paper gives no algorithm; this is what reproduces its tables.
+    is where their cumulated share, linear inside a bin, reaches 1−α. The paper gives no algorithm;
+    this is what reproduces its tables.
 
     Parameters
     ----------
@@ -45,6 +55,8 @@ class HistLap:
     noise : Relation
         The neighbours that the noise is made for: one score's substitution moves two counts
         (scale 2/ε), adding or removing it moves one (scale 1/ε).
+    empty : EmptyHistogram
+        What is returned where no noisy count is positive.
     """
 
     alpha: float
@@ -52,6 +64,7 @@ class HistLap:
     n_bins: int = 50
     bounds: tuple[float, float] = (0.0, 1.0)
     noise: Relation = Relation.SUBSTITUTION
+    empty: EmptyHistogram = EmptyHistogram.UPPER_BOUND
 
     def __post_init__(self) -> None:
         _validate.open_unit(alpha=self.alpha)
@@ -61,10 +74,11 @@ class HistLap:
         _validate.choice(Relation, noise=self.noise)
         if self.noise not in {Relation.SUBSTITUTION, Relation.ADD_REMOVE}:
             raise ValueError(f"noise must be substitution or add-remove, got {self.noise!r}")
+        _validate.choice(EmptyHistogram, empty=self.empty)
 
     @property
     def guarantee(self) -> PureDP:
-        """ε-DP, under the relation that ``noise`` names."""
+        """ε-DP, under the relation that ``noise`` names; not kept where ``empty`` is the median."""
         return PureDP(self.epsilon)
 
     @property
@@ -118,10 +132,17 @@ class HistLap:
         -------
         ndarray, shape (size,)
         """
-        return self.threshold(self.sample_histogram(scores, size, rng=rng))
+        histograms = self.sample_histogram(scores, size, rng=rng)
+        found = self.threshold(histograms)
+        if self.empty is EmptyHistogram.MEDIAN:
+            found = np.where((histograms <= 0).all(axis=1), np.median(np.asarray(scores)), found)
+        return found
 
     def threshold(self, histograms: FloatArray) -> FloatArray:
-        """Return the thresholds of noisy histograms, shape (size, n_bins) to (size,)."""
+        """Return the thresholds of noisy histograms, shape (size, n_bins) to (size,).
+
+        It is b where no count is positive.
+        """
         values = _validate.array(histograms, name="histograms", ndim=2)
         if values.shape[1] != self.n_bins:
             raise ValueError(
@@ -149,8 +170,11 @@ class HistLap:
     ) -> ThresholdTrials:
         """Run the mechanism ``trials`` times, each on n fresh i.i.d. scores.
 
-        Only the bin counts are drawn, so the cost of a trial does not grow with n.
+        Only the bin counts are drawn, so the cost of a trial does not grow with n; they do not tell
+        the scores' median.
         """
+        if self.empty is EmptyHistogram.MEDIAN:
+            raise ValueError("empty must be upper-bound for trials, which draw bin counts alone")
         generator = _validate.generator(rng)
         parts = [
             self.threshold(self._noisy(counts, generator))

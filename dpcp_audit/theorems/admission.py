@@ -10,7 +10,7 @@ import numpy as np
 
 from dpcp_audit._format import number
 from dpcp_audit.data.populations import Deferred
-from dpcp_audit.mechanisms.ldpcp.editions import Blocks, Debiasing, OnMiss
+from dpcp_audit.mechanisms.ldpcp.editions import Blocks, Debiasing, LabelSearch, OnMiss
 from dpcp_audit.parameters import MOST_ROUNDS
 from dpcp_audit.results import Standing
 from dpcp_audit.theorems.admissible import largest_interval_mass, likely_crowd
@@ -125,9 +125,12 @@ def _searched(
 ) -> Admission:
     """Theorems 3 and 4: no interval of length 2^(−T) holds more than Δ of the mass.
 
-    A reading where a miss does not return what is printed.
+    A reading where a miss does not return what is printed, or the search is another.
     """
-    if standing is Standing.PAPER and theorem.on_miss is not OnMiss.LAST_MIDPOINT:
+    other = theorem.on_miss is not OnMiss.LAST_MIDPOINT or (
+        isinstance(theorem, LabelTheorem) and theorem.search is not LabelSearch.WINDOW
+    )
+    if standing is Standing.PAPER and other:
         standing = Standing.READING
     reason = beyond(population, (0.0, 1.0)) or _unresolved(theorem, population)
     return _admitted(standing, reason)

@@ -10,9 +10,11 @@ from dpcp_audit import _validate
 from dpcp_audit._values import Choice
 from dpcp_audit.computed import Computed
 from dpcp_audit.data.scores import hps
-from dpcp_audit.mechanisms.ldpcp.editions import Blocks, Debiasing, OnMiss, Window
+from dpcp_audit.mechanisms.ldpcp.editions import Blocks, Debiasing, LabelSearch, OnMiss, Window
 from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels, dkw_width
+from dpcp_audit.mechanisms.ldpcp.noise_aware_labels import NoiseAwareLabels
 from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores, hoeffding_width
+from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.parameters import ALPHA, DELTA, EPSILON, ROUNDS, N, parameter
 from dpcp_audit.results import Source
 from dpcp_audit.theorems.ldpcp_exact import exact_failure, failure_probability
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 _LEAST = 1e-9
 """The multiple of Δ_S that stands in for none: a window has a width."""
 ON_MISS = parameter(Choice(OnMiss), "what is returned where no estimate met the window")
+SEARCH = parameter(Choice(LabelSearch), "the aggregator's search: Algorithm 2's, or NACP's own")
 _RETURNS = {
     OnMiss.LAST_MIDPOINT: "the last midpoint",
     OnMiss.UPPER_END: "the upper end of the bracket",
@@ -45,7 +48,12 @@ _RETURNS = {
 
 def _says(about: Statement, search: WindowSearch) -> Statement:
     """Return a statement in the words of a case: starred or not, and what a miss returns."""
-    returning = f"returning {_RETURNS[search.on_miss]} on a miss"
+    nacp = isinstance(search, NoiseAwareLabels)
+    returning = (
+        "by the search of NACP's public code"
+        if nacp
+        else f"returning {_RETURNS[search.on_miss]} on a miss"
+    )
     if not search.starred:
         return replace(about, words=f"{about.words.rstrip('.')}, {returning}.")
     mechanism, correction = ("LDP-CP-S", "Δ_S") if "Δ_S" in about.bound else ("LDP-CP-L", "Δ_L")
@@ -258,6 +266,7 @@ class LabelTheorem(Stated):
     rounds: int = field(default=10, metadata=ROUNDS)
     alpha: float = field(default=0.1, metadata=ALPHA)
     on_miss: OnMiss = field(default=OnMiss.LAST_MIDPOINT, metadata=ON_MISS)
+    search: LabelSearch = field(default=LabelSearch.WINDOW, metadata=SEARCH)
     starred: bool = False
     correction: float = 1.0
     statistic: str = field(default="coverage", init=False)
@@ -265,6 +274,7 @@ class LabelTheorem(Stated):
     def __post_init__(self) -> None:
         _validate.integer(n=self.n, at_least=1)
         _validate.open_unit(delta=self.delta)
+        _validate.choice(LabelSearch, search=self.search)
 
     @property
     def says(self) -> Statement:
@@ -279,11 +289,10 @@ class LabelTheorem(Stated):
     @property
     def mechanism(self) -> LDPCPLabels:
         """The algorithm, with a window as wide as the bound."""
-        template = LDPCPLabels(
-            alpha=self.alpha, epsilon=self.epsilon, k=self.k, rounds=1, window_width=1.0
-        )
-        width = dkw_width(n=self.n, beta=template.response.beta, delta=self.delta)
-        return LDPCPLabels(
+        beta = KaryRandomizedResponse(self.epsilon, self.k).beta
+        width = dkw_width(n=self.n, beta=beta, delta=self.delta)
+        searching = NoiseAwareLabels if self.search is LabelSearch.NACP else LDPCPLabels
+        return searching(
             alpha=self.alpha,
             epsilon=self.epsilon,
             k=self.k,
@@ -305,6 +314,7 @@ class LabelTheorem(Stated):
             "epsilon": self.epsilon,
             "k": self.k,
             "population": self.pool_name,
+            **({} if self.search is LabelSearch.WINDOW else {"search": str(self.search)}),
             **({"correction": self.correction} if self.correction != 1 else {}),
         }
 

@@ -1,4 +1,4 @@
-"""Variants of LDP-CP: what its two editions print, and what works."""
+"""Variants of LDP-CP: what its two editions print, what is published, and what works."""
 
 from __future__ import annotations
 
@@ -62,3 +62,12 @@ class OnMiss(StrEnum):
     """q^(T), as printed, whichever side of the target its estimate lay on."""
     UPPER_END = "upper-end"
     """The upper end of the last bracket: 1, or a point whose estimate was above the window."""
+
+
+class LabelSearch(StrEnum):
+    """How LDP-CP-L's aggregator looks for the threshold."""
+
+    WINDOW = "window"
+    """Until an estimate falls into a window of width Δ (Algorithm 2)."""
+    NACP = "nacp"
+    """Until the interval is small: NACP's public code, see ``NoiseAwareLabels``."""

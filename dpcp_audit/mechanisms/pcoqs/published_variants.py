@@ -18,7 +18,7 @@ from dpcp_audit.mechanisms.conformal import conformal_rank
 from dpcp_audit.mechanisms.counting import FixedScores
 from dpcp_audit.mechanisms.exponq.bin_search import ExponQSearch
 from dpcp_audit.mechanisms.exponq.exponential_quantile import Normaliser
-from dpcp_audit.mechanisms.histlap import HistLap
+from dpcp_audit.mechanisms.histlap import EmptyHistogram, HistLap
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.neighbours import Relation
 
@@ -171,12 +171,13 @@ def histlap_threshold(
 ) -> float:
     """Return HistLap's threshold from rounded scores (n,), by its fallback without counts."""
     mechanism = HistLap(
-        alpha=alpha, epsilon=epsilon, n_bins=HISTOGRAM_BINS, noise=Relation.ADD_REMOVE
+        alpha=alpha,
+        epsilon=epsilon,
+        n_bins=HISTOGRAM_BINS,
+        noise=Relation.ADD_REMOVE,
+        empty=EmptyHistogram.MEDIAN,
     )
-    counts = mechanism.sample_histogram(scores, 1, rng=rng)
-    if (counts <= 0).all():
-        return float(np.median(scores))
-    return float(mechanism.threshold(counts)[0])
+    return float(mechanism.sample(scores, 1, rng=rng)[0])
 
 
 def exponq_search(*, alpha: float, epsilon: float) -> ExponQSearch:

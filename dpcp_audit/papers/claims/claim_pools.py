@@ -5,15 +5,22 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from dpcp_audit.data.pools import Classifier, Dataset, classifier_pool
 from dpcp_audit.data.populations import Deferred, Population
+from dpcp_audit.data.scores import raps
 from dpcp_audit.data.user_pools import load_pool
 from dpcp_audit.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from dpcp_audit._types import FloatArray
     from dpcp_audit.data.pools import ProbabilityPool
+
+RAPS_PENALTY, RAPS_SPARED = 0.01, 5
+"""λ and the ranks without a penalty, as NACP's public code has them."""
 
 
 def saved_pools(paths: Sequence[str]) -> list[Callable[[], ProbabilityPool]]:
@@ -45,3 +52,18 @@ def digits(classifier: Classifier) -> Deferred:
 def breast_cancer(classifier: Classifier) -> Deferred:
     """Return the HPS scores of a classifier on scikit-learn's breast-cancer data."""
     return Deferred(f"breast-cancer-{classifier}", partial(_hps, Dataset.BREAST_CANCER, classifier))
+
+
+def _raps(probabilities: FloatArray) -> FloatArray:
+    u = np.random.default_rng(0).random(len(probabilities))
+    return raps(probabilities, penalty=RAPS_PENALTY, spared=RAPS_SPARED, u=u)
+
+
+def raps_of_digits(classifier: Classifier) -> Deferred:
+    """Return the randomised RAPS scores of a classifier on scikit-learn's digits."""
+    build = partial(_raps_population, classifier)
+    return Deferred(f"digits-{classifier}-raps", build)
+
+
+def _raps_population(classifier: Classifier) -> Population:
+    return classifier_pool(Dataset.DIGITS, classifier).population(_raps)

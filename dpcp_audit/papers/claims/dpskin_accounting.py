@@ -256,8 +256,8 @@ def _step_rows() -> list[Row]:
                 "dpskin.rdp-total",
                 "Equation (1)",
                 Verdict.REFUTED,
-                "The training's Rényi divergence is at most T·q²α/(2σ²) with T the number of "
-                "epochs.",
+                "“For training over T epochs, the total Rényi divergence accumulates additively”, "
+                "to T·q²α/(2σ²) at most, with T the number of epochs.",
                 "D_α ≤ T·q²α/(2σ²)",
                 parameters=_fixed(thesis) | {"order": 2},
             ),

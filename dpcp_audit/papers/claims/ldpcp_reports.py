@@ -197,7 +197,8 @@ def _algorithm_rows() -> list[Row]:
                 "ldpcp.figure-5",
                 "Section 5, Figure 5",
                 Verdict.REFUTED,
-                "From n ≥ 10⁵ on, LDP-CP-S has the smaller correction.",
+                "“Roughly speaking for n ≥ 10^5 → Δ_S ≤ Δ_L”: from there on LDP-CP-S has the "
+                "smaller correction.",
                 "n ≥ 10⁵ → Δ_S ≤ Δ_L",
                 parameters=_FIGURE_5,
             ),
@@ -213,8 +214,8 @@ def _shuffle_rows() -> list[Row]:
                 f"ldpcp.shuffle[n={n}]",
                 "Section 4.2 and Table 1",
                 Verdict.REFUTED,
-                "Shuffling n reports of ε-LDP gives ε_eff = ε/√n; no δ is stated, so that a large "
-                "one is granted.",
+                "“The effective privacy loss can be reduced to approximately ε^eff = ε/√n” by "
+                "shuffling n reports of ε-LDP; no δ is stated, so that a large one is granted.",
                 "ε_eff = ε/√n",
                 subject=Heading.SHUFFLED,
                 parameters={"n": n, "epsilon": _EPSILON, "delta": 1e-3},

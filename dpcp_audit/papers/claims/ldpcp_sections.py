@@ -5,14 +5,18 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dpcp_audit.data.pools import Classifier, Dataset, classifier_pool
-from dpcp_audit.data.scores import aps
+from dpcp_audit.data.scores import aps, raps
 from dpcp_audit.mechanisms.shuffle.shuffled_bits import ShuffledBinaryResponse
+from dpcp_audit.papers.claims.claim_pools import RAPS_PENALTY, RAPS_SPARED
 from dpcp_audit.papers.claims.computed_rows import ComputedCase, computed_rows
 from dpcp_audit.papers.claims.headings import Heading
 from dpcp_audit.papers.computations import (
     exchangeable_scores,
     ldpcp_channels,
+    ldpcp_label_rows,
     ldpcp_sentences,
     ldpcp_table_rows,
 )
@@ -22,7 +26,10 @@ from dpcp_audit.results import Standing, Verdict
 from dpcp_audit.rows import claims_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dpcp_audit._types import FloatArray
+    from dpcp_audit.data.pools import ProbabilityPool
     from dpcp_audit.rows import Row
 
 _EPSILONS = tuple(map(float, range(1, 9)))
@@ -45,6 +52,7 @@ def rows() -> list[Row]:
         *_exchangeable(),
         _copied(),
         _jumps(),
+        _apart(),
         _channel(),
     )
     return computed_rows(_claim, cases)
@@ -52,6 +60,51 @@ def rows() -> list[Row]:
 
 def _plain_aps(probabilities: FloatArray, u: FloatArray) -> FloatArray:  # noqa: ARG001
     return aps(probabilities)
+
+
+def _raps_within(probabilities: FloatArray, u: FloatArray) -> FloatArray:
+    return raps(probabilities, penalty=RAPS_PENALTY, spared=RAPS_SPARED, u=u)
+
+
+def _raps_as_published(probabilities: FloatArray, u: FloatArray) -> FloatArray:
+    most = 1 + RAPS_PENALTY * (int(probabilities.shape[1]) - RAPS_SPARED)
+    return np.multiply(most, _raps_within(probabilities, u))
+
+
+def _raps_ranges(pool: Callable[[], ProbabilityPool]) -> tuple[ComputedCase, ...]:
+    """RAPS as NACP's public code has it, and divided by the most that it can be."""
+    says = "Scores lie in [0, 1], where the threshold is searched: RAPS "
+    setting: dict[str, Any] = {"penalty": RAPS_PENALTY, "spared": RAPS_SPARED}
+    return (
+        ComputedCase(
+            "ldpcp.aps-range[form=raps]",
+            "Section 3.1, with NACP's public code",
+            Standing.PRACTICE,
+            Verdict.REFUTED,
+            says + "as published, with λ for each rank after the fifth.",
+            setting | {"form": "raps"},
+            partial(score_range, _raps_as_published, pool),
+            formula="Σ_{p_j > p_i} p_j + u·p_i + λ·(rank − 5)⁺ ≤ 1",
+            subject=_OTHER,
+        ),
+        ComputedCase(
+            "ldpcp.aps-range[form=raps-divided]",
+            "Section 3.1, with NACP's public code",
+            Standing.READING,
+            Verdict.PROVED,
+            says + "divided by 1 + λ·(k−5).",
+            setting | {"form": "raps-divided"},
+            partial(
+                score_range,
+                _raps_within,
+                pool,
+                argument="APS is at most 1 and a rank at most k, so that the sum is at most "
+                "1 + λ·(k−5).",
+            ),
+            formula="Σ_{p_j > p_i} p_j + u·p_i + λ·(rank − 5)⁺ ≤ 1 + λ·(k−5)",
+            subject=_OTHER,
+        ),
+    )
 
 
 def _background() -> tuple[ComputedCase, ...]:
@@ -85,6 +138,7 @@ def _background() -> tuple[ComputedCase, ...]:
             formula="Σ_{p_j ≥ p_i} p_j ≤ 1",
             subject=_OTHER,
         ),
+        *_raps_ranges(pool),
     )
 
 
@@ -253,6 +307,22 @@ def _jumps() -> ComputedCase:
             **setting,
             within=0.005,
         ),
+        subject="LDP-CP, the printed table",
+    )
+
+
+def _apart() -> ComputedCase:
+    setting: dict[str, Any] = {"epsilon": 4.0, "delta": 1e-3}
+    return ComputedCase(
+        "ldpcp.table-1[rows=labels]",
+        "Table 1",
+        Standing.READING,
+        Verdict.CONSISTENT,
+        "The rows of LDP-CP-L and LDP-CP-L* come from a search that ends at its target, 1−α and "
+        "1−α+Δ_L, as that of NACP's public code: where thresholds vary, the printed coverages are "
+        "Δ_L apart up to a tenth of a point.",
+        setting | {"alpha": 0.1, "rows": "labels"},
+        partial(ldpcp_label_rows.search_ends_at_its_target, **setting, within=0.001),
         subject="LDP-CP, the printed table",
     )
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from dpcp_audit.computed import Computed
 from dpcp_audit.data.pools import Classifier, Dataset, classifier_pool
 from dpcp_audit.data.populations import Beta, Population, Uniform
-from dpcp_audit.mechanisms.ldpcp.editions import Blocks, Debiasing, OnMiss, Window
+from dpcp_audit.mechanisms.ldpcp.editions import Blocks, Debiasing, LabelSearch, OnMiss, Window
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
-from dpcp_audit.papers.claims.claim_pools import digits
+from dpcp_audit.papers.claims.claim_pools import digits, raps_of_digits
 from dpcp_audit.papers.claims.headings import Heading
 from dpcp_audit.papers.computations.failure_regions import failure_with_regions
 from dpcp_audit.papers.computations.ldpcp_remarks import noise_model_error
@@ -86,6 +86,7 @@ def _score_rows() -> list[Row]:
         (_OVERCONFIDENT, OnMiss.LAST_MIDPOINT, _OUTSIDE, Verdict.REFUTED, 10**6),
         (_OVERCONFIDENT, upper, _OUTSIDE, Verdict.PROVED, 10**6),
         (digits(Classifier.LOGISTIC), OnMiss.LAST_MIDPOINT, _PAPER, Verdict.PROVED, _N),
+        (raps_of_digits(Classifier.LOGISTIC), OnMiss.LAST_MIDPOINT, _PAPER, Verdict.PROVED, _N),
     ]
     return [
         *(
@@ -251,6 +252,12 @@ def _label_rows() -> list[Row]:
     return [
         _label_row(admitted, "theorem-3", Verdict.CONSISTENT, _PAPER),
         _label_row(overconfident, "theorem-3", Verdict.REFUTED, _OUTSIDE),
+        _label_row(
+            replace(overconfident, search=LabelSearch.NACP, rounds=14),
+            "theorem-3",
+            Verdict.CONSISTENT,
+            _OUTSIDE,
+        ),
         _label_row(replace(admitted, starred=True), "starred", Verdict.CONSISTENT, _PAPER),
         Row(
             claim=_claim(
@@ -274,7 +281,7 @@ def _label_row(theorem: LabelTheorem, name: str, expected: Verdict, standing: St
     return Row(
         claim=claim_of(
             theorem,
-            f"ldpcp.{name}[scores={theorem.pool_name}]",
+            f"ldpcp.{name}[scores={theorem.pool_name}{_by(theorem.search)}]",
             expected,
             subject=Heading.LABEL_COVERAGE,
             standing=standing,
@@ -282,3 +289,7 @@ def _label_row(theorem: LabelTheorem, name: str, expected: Verdict, standing: St
         ),
         check=FailureRate(theorem=theorem, n_trials=2_000, chunk_trials=1_000),
     )
+
+
+def _by(search: LabelSearch) -> str:
+    return "" if search is LabelSearch.WINDOW else f",search={search}"

@@ -14,11 +14,12 @@ from dpcp_audit.computed import Computation, Computed
 from dpcp_audit.data.pools import Classifier
 from dpcp_audit.data.populations import Population, Uniform
 from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ, Normaliser, optimal_gamma
-from dpcp_audit.mechanisms.histlap import HistLap
+from dpcp_audit.mechanisms.histlap import EmptyHistogram, HistLap
 from dpcp_audit.mechanisms.laws import FinitePair
 from dpcp_audit.neighbours import Neighbours, Relation
 from dpcp_audit.papers.claims.claim_pools import breast_cancer, digits
 from dpcp_audit.papers.claims.headings import Heading
+from dpcp_audit.papers.computations.histlap_fallback import median_shown
 from dpcp_audit.quantities import Quantity
 from dpcp_audit.results import Source, Standing, Verdict
 from dpcp_audit.rows import Row, claims_of
@@ -252,6 +253,7 @@ def _histlap_rows() -> list[Row]:
             ),
             check=_released_quantile(),
         ),
+        _fallback_row(),
         _coverage_row(
             "histlap",
             _coverage(HistLap(alpha=0.1, epsilon=1.0), digits(Classifier.GAUSSIAN_NB), n=2_400),
@@ -261,6 +263,31 @@ def _histlap_rows() -> list[Row]:
             source=Source(paper="P-COQS", section="Section 5 and Tables 1 to 14, HistLap"),
         ),
     ]
+
+
+def _fallback_row() -> Row:
+    published = HistLap(
+        alpha=0.1, epsilon=0.1, noise=Relation.ADD_REMOVE, empty=EmptyHistogram.MEDIAN
+    )
+    return Row(
+        claim=_histlap_claim(
+            "histlap.privacy[scale=1/epsilon,empty=median]",
+            "Section 5, HistLap, and the public code",
+            Verdict.REFUTED,
+            "HistLap's threshold is ε-DP, which is the scores' median where no noisy count is "
+            "positive.",
+            "P(q ∈ E) ≤ e^ε P′(q ∈ E)",
+            parameters={
+                "n": 10,
+                "epsilon": published.epsilon,
+                "n_bins": published.n_bins,
+                "scale": "1/epsilon",
+                "empty": str(published.empty),
+                "relation": str(published.noise),
+            },
+        ),
+        check=Computed(partial(median_shown, published, n=10)),
+    )
 
 
 def _conformal_rows() -> list[Row]:

@@ -234,7 +234,10 @@ def _equivalence_rows() -> list[Row]:
 
 
 def _remark_rows() -> list[Row]:
-    statement = "If the score density is bounded by L, the expected M(Δ) is at most L·Δ·n."
+    statement = (
+        "“If the score distribution admits a density bounded by L on [a,b], then we have that "
+        "E[M(Δ)] ≤ L Δ n_cal”."
+    )
     n = 1000
     return [
         Row(

@@ -174,7 +174,7 @@ def _remarks() -> tuple[ComputedCase, ...]:
             "Remark 2",
             _READING,
             _REFUTED,
-            "“Any Δ in the regime Δ ≈ c/n leads to similar behavior”: τ* + M(Δ) differs by no "
+            "“Any Δ in the regime Δ ≈ c/n_cal leads to similar behavior”: τ* + M(Δ) differs by no "
             "more than a factor of 2 for c from 0.1 to 100.",
             {"n": 2400, "rho": 0.5, "beta": 0.01, "multiples": [0.1, 1.0, 10.0, 100.0]},
             partial(
