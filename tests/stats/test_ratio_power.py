@@ -12,7 +12,7 @@ from scipy.stats import binom, norm
 from dpcp_audit.stats.ratio_power import draws_needed, power, rate_detected, smallest_violation
 from dpcp_audit.stats.ratio_test import RatioTest
 
-TEST = RatioTest(n=60, n_prime=60, epsilon=0.5, delta=0.1)
+TEST = RatioTest(n=30, n_prime=30, epsilon=0.5, delta=0.1)
 
 
 def recounted(test: RatioTest, p: float, p_prime: float, *, significance: float) -> float:
