@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dpcp_audit import _validate
+from dpcp_audit import _brent, _validate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -173,8 +173,6 @@ def concave_maximum(objective: Callable[[FloatArray], FloatArray]) -> float:
 
 def smallest_epsilon(profile: Callable[[float], float], delta: float) -> float:
     """Return the smallest ε >= 0 with profile(ε) <= delta, for a decreasing profile."""
-    from scipy.optimize import brentq  # noqa: PLC0415  (slow to import)
-
     if profile(0.0) <= delta:
         return 0.0
     low, high = 0.0, 1.0
@@ -186,4 +184,4 @@ def smallest_epsilon(profile: Callable[[float], float], delta: float) -> float:
     def excess(epsilon: float) -> float:
         return math.log(max(profile(epsilon), 1e-300) / max(delta, 1e-300))
 
-    return float(brentq(excess, low, high, xtol=1e-11))
+    return _brent.root(excess, low, high, xtol=1e-11)

@@ -10,14 +10,17 @@ import pytest
 import dpcp_audit
 
 HEAVY = (
+    "asyncio",
     "jinja2",
     "joblib",
     "matplotlib",
+    "numpy",
     "pandas",
     "scipy.optimize",
     "scipy.stats",
     "sklearn",
     "torch",
+    "unittest.mock",
 )
 COMMANDS = {
     "import": "import dpcp_audit",
@@ -30,6 +33,19 @@ COMMANDS = {
     result = dpcp_audit.audit(quantile, dpcp_audit.ZCDP(0.5), draws=2048)
     assert result.verdict == "REFUTED", result.verdict""",
 }
+OTHERS = ("dpcp_audit.frontends.cli.commands.estimate", "dpcp_audit.papers")
+TARGET = f"""
+import sys
+from pathlib import Path
+
+import numpy as np
+
+
+def quantile(scores, *, rng):
+    with Path("loaded").open("a") as file:
+        print([name for name in {HEAVY + OTHERS} if name in sys.modules], file=file)
+    return float(np.quantile(scores, 0.9))
+"""
 REPORT = f"""
 import sys
 import dpcp_audit
@@ -61,7 +77,26 @@ def test_nothing_heavy_is_imported(name) -> None:
 
 def test_an_audit_needs_few_libraries() -> None:
     """What takes longer to import than a short audit takes is not imported for it."""
-    assert set(heavy_modules(COMMANDS["audit"])) <= {"joblib", "scipy.optimize"}
+    assert heavy_modules(COMMANDS["audit"]) == ["numpy"]
+
+
+def test_a_command_loads_no_other(tmp_path) -> None:
+    """Neither the command line nor its worker loads what only other commands need."""
+    (tmp_path / "mine.py").write_text(TARGET)
+    words = ["check", "mine.py:quantile", "--kind=quantile", "--zcdp=0.5", "--draws=600"]
+    program = f"""
+import sys
+from dpcp_audit.frontends.cli.main import main
+sys.argv[1:] = {words}
+code = main()
+print('loaded:', *(name for name in {HEAVY + OTHERS} if name in sys.modules))
+sys.exit(code)"""
+    result = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 1, result.stderr
+    assert result.stdout.splitlines()[-1].split()[1:] == ["numpy"]
+    assert set((tmp_path / "loaded").read_text().splitlines()) == {"['numpy']"}
 
 
 def test_the_public_names_are_few_and_all_there() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from dpcp_audit.frontends.cli.commands import COMMANDS
+from dpcp_audit.frontends.cli.commands import add_commands
 from dpcp_audit.frontends.cli.commands.one_theorem import parser_of
 from dpcp_audit.theorems.catalogue import CATALOGUE
 
@@ -22,8 +22,7 @@ def helps() -> dict[str, str]:
     """Return the help of every command, in the order of the command line; of theorems, each."""
     parser = argparse.ArgumentParser(prog="dpcp-audit")
     commands = parser.add_subparsers()
-    for command in COMMANDS:
-        command.add_parser(commands)
+    add_commands(commands)
     texts = {}
     for name, sub in commands.choices.items():
         of = sub.formatter_class

@@ -1,4 +1,4 @@
-"""Engines: where the tasks of a run are worked on, all of them through joblib.
+"""Engines: where the tasks of a run are worked on: threads of this process, or joblib's Dask.
 
 Wherever it is, a task runs in a cell of the process that it was handed to, so that a check that
 crashes or hangs takes no worker of a cluster with it.
@@ -7,13 +7,18 @@ crashes or hangs takes no worker of a cluster with it.
 from __future__ import annotations
 
 import logging
+import math
+import os
 import re
 import socket
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, partial
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from dpcp_audit import _validate
@@ -29,6 +34,7 @@ if TYPE_CHECKING:
     from dpcp_audit.engine.tasks import Done, Task
 
 _CONNECT_SECONDS = 5
+_QUOTA = Path("/sys/fs/cgroup/cpu.max")
 _OF_TARGETS = frozenset({"targets", "traces", "estimates"})
 """The suites whose checks call code of the user's."""
 
@@ -75,8 +81,6 @@ class Engine:
         MissingExtraError
             If the engine's library is not installed.
         """
-        from joblib import cpu_count  # noqa: PLC0415  (slow to import)
-
         name, _, address = text.partition("=")
         if name not in tuple(EngineKind) or (name == "local" and address):
             raise UsageError(
@@ -84,7 +88,7 @@ class Engine:
             )
         kind = EngineKind(name)
         if kind is EngineKind.LOCAL:
-            return cls(jobs=cpu_count() if jobs is None else jobs)
+            return cls(jobs=processors() if jobs is None else jobs)
         if jobs is not None:
             raise UsageError(f"--jobs goes with --engine local; {name} uses the whole cluster")
         package = {EngineKind.DASK: "distributed", EngineKind.RAY: "ray"}[kind]
@@ -107,26 +111,58 @@ class Crew:
         Runs a task where it is handed to; None where all was stopped.
     stop : callable
         Ends the work that can be ended from here.
-    backend : dict
-        The arguments of ``joblib.parallel_config``.
-    ahead : str
-        How many tasks are handed out at a time: more than there are workers where it takes
-        time to reach them.
+    jobs : int
+        How many threads of this process do, or wait for, the work.
+    cluster : object or None
+        The client of the Dask cluster that is handed the work in their place.
     """
 
     work: Callable[[Task], Done | None]
     stop: Callable[[], None]
-    backend: dict[str, Any]
-    ahead: str = "2 * n_jobs"
+    jobs: int = 1
+    cluster: Any = None
 
     def results(self, tasks: Iterable[Task]) -> Iterator[Done | None]:
         """Hand out tasks as workers come free, and yield what becomes of them as it comes."""
-        from joblib import Parallel, delayed, parallel_config  # noqa: PLC0415  (slow to import)
+        if self.cluster is None:
+            return _in_threads(self.work, iter(tasks), self.jobs)
+        return _on_cluster(self.work, tasks, self.cluster)
 
-        with parallel_config(**self.backend):
-            yield from Parallel(
-                return_as="generator_unordered", batch_size=1, pre_dispatch=self.ahead
-            )(delayed(self.work)(task) for task in tasks)
+
+def _in_threads(
+    work: Callable[[Task], Done | None], tasks: Iterator[Task], jobs: int
+) -> Iterator[Done | None]:
+    pool = ThreadPoolExecutor(jobs)
+    try:
+        running = {pool.submit(work, task) for task in islice(tasks, jobs)}
+        while running:
+            ended, running = wait(running, return_when=FIRST_COMPLETED)
+            running |= {pool.submit(work, task) for task in islice(tasks, len(ended))}
+            yield from (each.result() for each in ended)
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _on_cluster(
+    work: Callable[[Task], Done | None], tasks: Iterable[Task], client: Any
+) -> Iterator[Done | None]:
+    from joblib import Parallel, delayed, parallel_config  # noqa: PLC0415  (slow to import)
+
+    with parallel_config(backend="dask", client=client, n_jobs=-1):
+        yield from Parallel(
+            return_as="generator_unordered", batch_size=1, pre_dispatch="2 * n_jobs"
+        )(delayed(work)(task) for task in tasks)
+
+
+def processors() -> int:
+    """Return how many processors this process may use, by its affinity and its control group."""
+    own = getattr(os, "sched_getaffinity", None)
+    allowed = len(own(0)) if own else os.cpu_count() or 1
+    try:
+        quota, period = _QUOTA.read_text().split()
+        return max(1, min(allowed, math.ceil(int(quota) / int(period))))
+    except (OSError, ValueError):  # no Linux, or no quota: "max"
+        return allowed
 
 
 def hire(engine: Engine, limits: Limits, suite: str = "papers") -> Crew:
@@ -144,8 +180,7 @@ def _local(engine: Engine, limits: Limits, suite: str) -> Crew:
     if suite in BUILT_IN:  # no code of others was loaded for it
         cell_template.prepare()
     cells = Cells(limits, apart=suite in _OF_TARGETS)
-    backend = {"backend": "threading", "n_jobs": engine.jobs}
-    return Crew(work=cells.run, stop=cells.stop, backend=backend, ahead="n_jobs")
+    return Crew(work=cells.run, stop=cells.stop, jobs=engine.jobs)
 
 
 def _dask(engine: Engine, limits: Limits, suite: str) -> Crew:
@@ -166,13 +201,12 @@ def _dask(engine: Engine, limits: Limits, suite: str) -> Crew:
             done: Done | None = client.submit(work, task, pure=False).result()
             return done
 
-        alone = {"backend": "threading", "n_jobs": 1}
-        return Crew(work=ask, stop=stop, backend=alone, ahead="n_jobs")
-    return Crew(work=work, stop=stop, backend={"backend": "dask", "client": client, "n_jobs": -1})
+        return Crew(work=ask, stop=stop)
+    return Crew(work=work, stop=stop, cluster=client)
 
 
 def _ray(engine: Engine, limits: Limits, suite: str) -> Crew:
-    """Let one thread of joblib wait for each processor of a Ray cluster.
+    """Let a thread wait for each processor of a Ray cluster.
 
     Ray's own backend for joblib hands back nothing before all is done.
     """
@@ -191,8 +225,7 @@ def _ray(engine: Engine, limits: Limits, suite: str) -> Crew:
         done: Done | None = ray.get(remote.remote(task, limits=limits, suite=suite, expected=here))
         return done
 
-    backend = {"backend": "threading", "n_jobs": int(ray.cluster_resources()["CPU"])}
-    return Crew(work=work, stop=ray.shutdown, backend=backend, ahead="n_jobs")
+    return Crew(work=work, stop=ray.shutdown, jobs=int(ray.cluster_resources()["CPU"]))
 
 
 def work_remotely(

@@ -25,15 +25,15 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
-import numpy as np
-
-from dpcp_audit.engine import messages, worker
+from dpcp_audit.engine import messages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import TextIO
 
 FORKS = sys.platform == "linux"
+NEEDED = ("dpcp_audit.engine.worker", "threadpoolctl")
+"""What every cell needs; the time that it takes to import is not a check's."""
 _ROOMS = ("dpcp_audit.frontends", "dpcp_audit.reports")
 _LONGEST = 64
 
@@ -106,7 +106,7 @@ class CellTemplate:
         for stream in (sys.stdout, sys.stderr):
             if cast("TextIO | None", stream) is not None:  # it may be closed
                 stream.flush()
-        _import(worker.NEEDED)
+        _import(NEEDED)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # linear algebra's threads stay
             child = os.fork()
@@ -199,7 +199,7 @@ def _started(theirs: socket.socket) -> subprocess.Popen[bytes]:
     program = (
         f"import sys; sys.path[:] = {sys.path!r}; "
         "from dpcp_audit.engine.cell_template import serve; "
-        f"serve({theirs.fileno()}, {[*worker.NEEDED, *names]!r})"
+        f"serve({theirs.fileno()}, {[*NEEDED, *names]!r})"
     )
     return subprocess.Popen(  # noqa: S603  (this interpreter, this package)
         [sys.executable, "-c", program],
@@ -268,6 +268,10 @@ def _ended(verb: str, pid: int) -> int:
 
 def _become_cell(descriptors: Sequence[int], template: int) -> None:
     """Run tasks; what a fresh interpreter would not share with others is made anew."""
+    import numpy as np  # noqa: PLC0415  (slow to import)
+
+    from dpcp_audit.engine import worker  # noqa: PLC0415  (it imports what checks need)
+
     for place, descriptor in enumerate(descriptors):
         _become(descriptor, place)
     given = messages.read(0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import importlib
 import os
 import pickle
 import resource
@@ -11,6 +10,7 @@ import select
 import signal
 import sys
 import threading
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from dpcp_audit.engine import messages
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
-NEEDED = ("scipy.linalg", "scipy.optimize", "threadpoolctl")
-"""What most checks need; the time that it takes to import is not a check's."""
 
 
 def main(*, parent: int, memory: int | None) -> None:
@@ -38,8 +36,7 @@ def main(*, parent: int, memory: int | None) -> None:
     """
     requests, replies = _take_over_pipes()
     _end_with(parent, requests)
-    for module in NEEDED:
-        importlib.import_module(module)
+    import_module("threadpoolctl")  # its time is not a check's
     if memory is not None:
         resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
     messages.write(replies, b"{}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit import _validate
+from dpcp_audit import _brent, _validate
 from dpcp_audit.guarantees import ApproxDP
 from dpcp_audit.mechanisms.laws import GaussianPair
 
@@ -99,7 +99,6 @@ class GaussianMechanism:
 
 def _analytic_multiplier(epsilon: float, delta: float) -> float:
     """Return the smallest σ/Δ₂ whose exact δ(ε) is at most ``delta``, to 1e-12 relative."""
-    from scipy.optimize import root_scalar  # noqa: PLC0415  (slow to import)
 
     def excess(log_multiplier: float) -> float:
         exact = GaussianPair(math.exp(-log_multiplier)).delta_at(epsilon)
@@ -110,7 +109,7 @@ def _analytic_multiplier(epsilon: float, delta: float) -> float:
         low *= 2
     while excess(high) > 0:
         high *= 2
-    root = float(root_scalar(excess, bracket=(low, high), xtol=_TOLERANCE, maxiter=500).root)
+    root = _brent.root(excess, low, high, xtol=_TOLERANCE)
     multiplier = math.exp(root)
     while GaussianPair(1 / multiplier).delta_at(epsilon) > delta:  # the root's safe side
         multiplier *= 1 + _TOLERANCE

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import log_ndtr, logsumexp, ndtr, ndtri
 
-from dpcp_audit import _validate
+from dpcp_audit import _brent, _validate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -110,8 +110,6 @@ class LawPair(ABC):
 
     def epsilon_at(self, delta: float) -> float:
         """Return the smallest ε >= 0 with δ(ε) <= ``delta`` (in this direction)."""
-        from scipy.optimize import brentq  # noqa: PLC0415  (slow to import)
-
         _validate.closed_unit(delta=delta)
         if delta == 0:
             return max(0.0, self.max_divergence())
@@ -120,12 +118,10 @@ class LawPair(ABC):
         high = min(self.max_divergence(), 700.0)
         if self.delta_at(high) > delta:
             return math.inf if high == 700.0 else high
-        return float(brentq(lambda e: self.delta_at(e) - delta, 0.0, high, xtol=1e-12))
+        return _brent.root(lambda e: self.delta_at(e) - delta, 0.0, high, xtol=1e-12)
 
     def rho(self) -> float:
         """Return sup over α > 1 of D_α(P‖Q)/α, the smallest ρ of zCDP for the pair."""
-        from scipy.optimize import minimize_scalar  # noqa: PLC0415  (slow to import)
-
         divergences = self.renyi_of_orders()
 
         def negative(log_excess: float) -> float:
@@ -136,9 +132,9 @@ class LawPair(ABC):
         alphas = 1 + np.exp(grid)
         values = divergences(alphas) / alphas
         best = int(np.argmax(values))
-        low, high = grid[max(0, best - 1)], grid[min(grid.size - 1, best + 1)]
-        refined = minimize_scalar(negative, bounds=(low, high), method="bounded")
-        return max(float(values[best]), -float(refined.fun), self.renyi(1.0))
+        low, high = float(grid[max(0, best - 1)]), float(grid[min(grid.size - 1, best + 1)])
+        refined = _brent.least(negative, low, high)
+        return max(float(values[best]), -refined, self.renyi(1.0))
 
     def renyi_of_orders(self) -> Callable[[FloatArray], FloatArray]:
         """Return D_α(P‖Q) as a function of several orders, shape (k,), all of them > 1."""

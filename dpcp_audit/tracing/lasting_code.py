@@ -11,12 +11,12 @@ Compiled code draws from generators of numba's own, which nothing records: their
 from __future__ import annotations
 
 import sys
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, Any
-from unittest.mock import patch
 
 from dpcp_audit.tracing.reachable_names import is_own
+from dpcp_audit.tracing.replaced_names import replaced
 from dpcp_audit.tracing.system_entropy import unused_entropy
 
 if TYPE_CHECKING:
@@ -41,13 +41,14 @@ def lasting_code(unpatched: Unpatched) -> Generator[None]:
     unpatched : callable
         It returns a context in which the generators are themselves.
     """
-    with ExitStack() as stack:
-        load = getattr(_IMPORTLIB, _LOADS, None)
-        if load is not None:
-            stack.enter_context(patch.object(_IMPORTLIB, _LOADS, _importing(load, unpatched)))
-        compiler = getattr(sys.modules.get(_COMPILERS), "Dispatcher", None)
-        if hasattr(compiler, _COMPILES):
-            stack.enter_context(patch.object(compiler, _COMPILES, _compiling(compiler, unpatched)))
+    names: list[tuple[Any, str, Any]] = []
+    load = getattr(_IMPORTLIB, _LOADS, None)
+    if load is not None:
+        names.append((_IMPORTLIB, _LOADS, _importing(load, unpatched)))
+    compiler = getattr(sys.modules.get(_COMPILERS), "Dispatcher", None)
+    if hasattr(compiler, _COMPILES):
+        names.append((compiler, _COMPILES, _compiling(compiler, unpatched)))
+    with replaced(names):
         yield
 
 
@@ -65,7 +66,7 @@ def _importing(load: Callable[..., Any], unpatched: Unpatched) -> Callable[..., 
     def load_unpatched(name: str, import_: Any) -> Any:
         if not _is_installed(name):
             return load(name, import_)
-        with unpatched(), unused_entropy(), patch.object(_IMPORTLIB, _LOADS, load):
+        with unpatched(), unused_entropy(), replaced([(_IMPORTLIB, _LOADS, load)]):
             return load(name, import_)
 
     return load_unpatched

@@ -10,11 +10,11 @@ import math
 import sys
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
-from unittest.mock import patch
 
 import numpy as np
 
 from dpcp_audit.tracing.noise_laws import LAPLACE, NORMAL, DiscreteGaussianLaw
+from dpcp_audit.tracing.replaced_names import replaced
 from dpcp_audit.tracing.scipy_laws import scipy_law
 from dpcp_audit.tracing.source_lines import target_line
 from dpcp_audit.tracing.stepped_laws import CutLaplaceLaw, StaircaseLaw
@@ -37,8 +37,8 @@ def recorded_libraries(rng: RecordingGenerator) -> Generator[None]:
         if module is not None:
             ways = {name: _randomised(rng, name, law) for name, law in _LAWS.items()}
             ways |= {name: _refused(name) for name in _UNKNOWN}
-            for name, method in ways.items():
-                stack.enter_context(patch.object(getattr(module, name), "randomise", method))
+            methods = [(getattr(module, name), "randomise", way) for name, way in ways.items()]
+            stack.enter_context(replaced(methods))
         if "torch" in sys.modules:
             from dpcp_audit.tracing.torch_noise import recorded_torch  # noqa: PLC0415  (slow)
 

@@ -25,6 +25,7 @@ from dpcp_audit.tracing.library_noise import recorded_libraries
 from dpcp_audit.tracing.list_extremes import replaced_extremes
 from dpcp_audit.tracing.primitives import recording
 from dpcp_audit.tracing.reachable_names import Reach
+from dpcp_audit.tracing.replaced_names import replaced
 from dpcp_audit.tracing.source_lines import asked_by_target, target_line
 from dpcp_audit.tracing.system_entropy import refusals, refused_entropy, unused_entropy
 from dpcp_audit.tracing.trace_errors import UnfollowableError
@@ -341,13 +342,6 @@ def _unpatched(reach: Reach) -> Generator[None]:
 @contextmanager
 def _swapped(state: Any, *, recorded: bool) -> Generator[None]:
     """Let recorders stand in place of the generators, or the generators in their own."""
-    before = [(owner, name, getattr(owner, name)) for owner, name, _, _ in _replaced()]
-    before.append((np.random.mtrand, _SHARED_STATE, getattr(np.random.mtrand, _SHARED_STATE)))
-    try:
-        for owner, name, own, other in _replaced():
-            setattr(owner, name, other if recorded else own)
-        setattr(np.random.mtrand, _SHARED_STATE, state)
+    names = [(owner, name, other if recorded else own) for owner, name, own, other in _replaced()]
+    with replaced([*names, (np.random.mtrand, _SHARED_STATE, state)]):
         yield
-    finally:
-        for owner, name, value in before:
-            setattr(owner, name, value)

@@ -10,12 +10,12 @@ import builtins
 import io
 import os
 import random
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from typing import TYPE_CHECKING, Any
-from unittest.mock import patch
 
+from dpcp_audit.tracing.replaced_names import replaced
 from dpcp_audit.tracing.source_lines import target_line
 from dpcp_audit.tracing.trace_errors import UnfollowableError
 
@@ -32,9 +32,7 @@ _DEVICES = frozenset({"/dev/urandom", "/dev/random", "/dev/hwrng"})
 @contextmanager
 def refused_entropy() -> Generator[None]:
     """Refuse the system's random bytes for the length of a call."""
-    with ExitStack() as stack:
-        for owner, name, _, value in refusals():
-            stack.enter_context(patch.object(owner, name, value))
+    with replaced((owner, name, value) for owner, name, _, value in refusals()):
         yield
 
 

@@ -12,12 +12,13 @@ the same in a replay.
 from __future__ import annotations
 
 import math
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
-from unittest.mock import patch
 
 import numpy as np
 import torch
+
+from dpcp_audit.tracing.replaced_names import replaced
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -265,12 +266,10 @@ class _TorchRecorder:
 def recorded_torch(rng: RecordingGenerator) -> Generator[None]:
     """Follow the Gaussian noise of PyTorch, and put its functions back."""
     recorder = _TorchRecorder(rng)
-    replaced: list[tuple[Any, str, Any]] = [
+    names: list[tuple[Any, str, Any]] = [
         *((torch, name, getattr(recorder, name)) for name in _FOLLOWED),
         *((torch, name, recorder.seeding(getattr(torch, name))) for name in _SEEDED),
         *((_TENSOR, name, recorder.seeding(getattr(_TENSOR, name))) for name in _FILLED),
     ]
-    with ExitStack() as stack:
-        for owner, name, value in replaced:
-            stack.enter_context(patch.object(owner, name, value))
+    with replaced(names):
         yield

@@ -23,6 +23,7 @@ from dpcp_audit.audits.search.features import (
 )
 from dpcp_audit.audits.search.float_features import DecimalPlaces, LastBits, TrailingZeros
 from dpcp_audit.audits.search.squashed_scores import squashed_score
+from dpcp_audit.stats.isotonic import level_starts
 
 if TYPE_CHECKING:
     from dpcp_audit._types import BoolArray, FloatArray, IntArray
@@ -51,13 +52,10 @@ class HalfLines:
 
     def __call__(self, outputs: FloatArray, coins: BoolArray, /) -> LogOdds:
         """Return the likelier of the rising and the falling one."""
-        from scipy.optimize import isotonic_regression  # noqa: PLC0415  (slow to import)
-
         values, first, trials = _counts(self.feature(outputs), coins)
         fits: list[tuple[float, FloatArray, FloatArray]] = []
         for increasing in (True, False):
-            fit = isotonic_regression(first / trials, weights=trials, increasing=increasing)
-            starts = fit.blocks[:-1]
+            starts = level_starts(first / trials, trials.astype(np.float64), increasing=increasing)
             hits, sizes = (np.add.reduceat(x, starts) for x in (first, trials))
             rates = (hits + _PRIOR / 2) / (sizes + _PRIOR)
             likelihood = float(hits @ np.log(rates) + (sizes - hits) @ np.log1p(-rates))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpcp_audit import _brent
 from dpcp_audit.audits.certificates import Judgement, linear_claim
 from dpcp_audit.audits.loss_bounds import event_loss, log_ratio
 from dpcp_audit.evidence import of_loss
@@ -66,7 +67,6 @@ def least_loss(loss: EventLoss, ratio: float, delta: float) -> float:
     """Return the least loss of two rates with r − κ·w = δ, which those of the game exceed."""
     if not delta > 0:
         return 0.0
-    from scipy.optimize import minimize_scalar  # noqa: PLC0415  (slow to import)
 
     def at(log: float) -> float:
         wrong = math.exp(log) * (1 - delta) / ratio
@@ -75,4 +75,4 @@ def least_loss(loss: EventLoss, ratio: float, delta: float) -> float:
     logs = np.linspace(_LEAST_LOG, 0.0, _GRID + 1)[:-1]
     best = int(np.argmin([at(log) for log in logs.tolist()]))
     ends = float(logs[max(0, best - 1)]), float(logs[min(_GRID - 1, best + 1)])
-    return min(at(float(logs[best])), float(minimize_scalar(at, bounds=ends, method="bounded").fun))
+    return min(at(float(logs[best])), _brent.least(at, *ends))

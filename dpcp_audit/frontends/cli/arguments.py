@@ -44,13 +44,6 @@ class Parser(Protocol):
         ...
 
 
-EXIT_CODES = """\
-exit codes of 'run':
-  0  no verdict contradicts its expectation
-  1  at least one does (with --strict, an inconclusive one too)
-  2  usage
-  3  something could not be completed
-"""
 DEFAULT_SECONDS = 3600.0
 """The time limit of a check."""
 _MOST_JOBS = 10_000

@@ -35,7 +35,6 @@ def add_parser(
     commands: Commands,
     name: str,
     *,
-    summary: str,
     description: str,
     epilog: str,
     claims: str,
@@ -46,7 +45,7 @@ def add_parser(
 
     Parameters
     ----------
-    summary, description, epilog : str
+    description, epilog : str
         What its help says.
     claims : str
         How its usage shows the claims.
@@ -55,7 +54,6 @@ def add_parser(
     """
     parser = commands.add_parser(
         name,
-        help=summary,
         description=description,
         usage=f"%(prog)s TARGET --kind KIND {claims} [OPTION]...   (--help lists them all)",
         epilog=epilog,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from dpcp_audit import _validate
+from dpcp_audit import _brent, _validate
 from dpcp_audit.guarantees import ZCDP
 from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ, optimal_gamma
 from dpcp_audit.mechanisms.gaussian import GaussianMechanism
@@ -72,8 +72,6 @@ def proven_rho(budget: Budget, *, rounds: int) -> float:
     """
     _validate.integer(rounds=rounds, at_least=1)
 
-    from scipy.optimize import brentq  # noqa: PLC0415  (slow to import)
-
     def excess(log_rho: float) -> float:
         scale = math.sqrt(rounds / (2 * math.exp(log_rho)))
         spent = game_delta(noise_scale=scale, rounds=rounds, epsilon=budget.epsilon)
@@ -84,7 +82,7 @@ def proven_rho(budget: Budget, *, rounds: int) -> float:
     high = low + 0.5
     while excess(high) <= 0:
         low, high = high, high + 0.5
-    root = float(brentq(excess, low, high, xtol=_TOLERANCE / 2))
+    root = _brent.root(excess, low, high, xtol=_TOLERANCE / 2)
     while excess(root) > 0:  # the root's safe side
         root -= _TOLERANCE / 2
     return math.exp(root)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import log_ndtr
 
-from dpcp_audit import _validate
+from dpcp_audit import _brent, _validate
 from dpcp_audit._format import number
 from dpcp_audit.computed import Computation
 from dpcp_audit.figures import Figure, FigureKind, Series
@@ -73,9 +73,7 @@ def _excess(epsilon: float, delta: float) -> float:
 
 def _limit(delta: float) -> float:
     """Return the ε up to which the classic scale is (ε, δ)-DP."""
-    from scipy.optimize import brentq  # noqa: PLC0415  (slow to import)
-
-    return float(brentq(lambda e: math.log(_excess(e, delta)), 1e-3, 50.0))
+    return _brent.root(lambda e: math.log(_excess(e, delta)), 1e-3, 50.0)
 
 
 def _classic_figures() -> tuple[Figure, Figure]:

@@ -377,7 +377,7 @@ def test_an_error_that_nothing_expects_is_no_verdict(
 def test_an_error_while_arguments_are_parsed_is_no_verdict(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dpcp_audit.frontends.cli.main.COMMANDS", [None])
+    monkeypatch.setattr("dpcp_audit.frontends.cli.commands.run.add_parser", None)
     code, _, err = outcome(["run"], capsys)
     assert (code, err.count("\n")) == (3, 1)
-    assert err.startswith("dpcp-audit: error: unexpected AttributeError: ")
+    assert err.startswith("dpcp-audit: error: unexpected TypeError: ")

@@ -48,7 +48,6 @@ def add_parser(commands: Commands) -> None:
     groups = target_command.add_parser(
         commands,
         "check",
-        summary="audit code of your own",
         description=_DESCRIPTION.format(kinds=target_command.kinds()),
         epilog=_EPILOG,
         claims="CLAIM...",

@@ -34,7 +34,6 @@ def add_parser(commands: Commands) -> None:
     """Declare the command and its options."""
     parser = commands.add_parser(
         "compare",
-        help="tell what changed between two runs",
         description=_DESCRIPTION,
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.frontends.cli import arguments
+from dpcp_audit.frontends.cli.commands import EXIT_CODES
 from dpcp_audit.frontends.cli.commands.run import add_suite_options, run_suite
 
 if TYPE_CHECKING:
@@ -28,9 +29,8 @@ def add_parser(commands: Commands) -> None:
     """Declare the command and its options."""
     parser = commands.add_parser(
         "compare-calibrators",
-        help="compare all calibrators at equal privacy",
         description=_DESCRIPTION,
-        epilog=arguments.EXIT_CODES,
+        epilog=EXIT_CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )

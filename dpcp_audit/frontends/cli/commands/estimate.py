@@ -38,7 +38,6 @@ def add_parser(commands: Commands) -> None:
     target_command.add_parser(
         commands,
         "estimate",
-        summary="estimate the privacy loss with two-sided intervals",
         description=_DESCRIPTION,
         epilog=_EPILOG,
         claims="[CLAIM]...",

@@ -18,9 +18,7 @@ _LONGEST = 400
 
 def add_parser(commands: Commands) -> None:
     """Declare the command and its options."""
-    parser = commands.add_parser(
-        "list", help="list the claims that a run checks", allow_abbrev=False
-    )
+    parser = commands.add_parser("list", allow_abbrev=False)
     arguments.add_selection(parser)
     parser.add_argument(
         "--suites",

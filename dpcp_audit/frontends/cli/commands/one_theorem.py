@@ -41,7 +41,6 @@ def add_parser(commands: Commands) -> None:
     """Declare the command; the options of a theorem are declared once its name is known."""
     parser = commands.add_parser(
         "theorem",
-        help="test a theorem on scores and at parameters of your own",
         description=_DESCRIPTION,
         usage="%(prog)s NAME [OPTION]...   (--list shows the names)",
         epilog=_EPILOG,

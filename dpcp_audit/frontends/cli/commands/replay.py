@@ -25,9 +25,7 @@ _LONGEST = 400
 
 def add_parser(commands: Commands) -> None:
     """Declare the command and its options."""
-    parser = commands.add_parser(
-        "replay", help="run one finding of a results file again", allow_abbrev=False
-    )
+    parser = commands.add_parser("replay", allow_abbrev=False)
     parser.add_argument("finding_id", metavar="FINDING-ID", help="a finding's id")
     arguments.add_results(parser)
     parser.set_defaults(execute=execute)

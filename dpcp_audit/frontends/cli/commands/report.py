@@ -14,9 +14,7 @@ if TYPE_CHECKING:
 
 def add_parser(commands: Commands) -> None:
     """Declare the command and its options."""
-    parser = commands.add_parser(
-        "report", help="write reports from a results file", allow_abbrev=False
-    )
+    parser = commands.add_parser("report", allow_abbrev=False)
     arguments.add_results(parser)
     arguments.add_report(parser, required=True)
     parser.set_defaults(execute=execute)

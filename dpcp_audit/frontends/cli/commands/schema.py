@@ -12,9 +12,7 @@ if TYPE_CHECKING:
 
 def add_parser(commands: Commands) -> None:
     """Declare the command."""
-    parser = commands.add_parser(
-        "schema", help="print the JSON Schema of results files", allow_abbrev=False
-    )
+    parser = commands.add_parser("schema", allow_abbrev=False)
     parser.set_defaults(execute=execute)
 
 

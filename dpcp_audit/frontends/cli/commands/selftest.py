@@ -30,7 +30,6 @@ def add_parser(commands: Commands) -> None:
     """Declare the command and its options."""
     parser = commands.add_parser(
         "selftest",
-        help="show what the checks catch: a zoo of planted bugs",
         description=_DESCRIPTION,
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,

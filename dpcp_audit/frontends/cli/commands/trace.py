@@ -41,7 +41,6 @@ def add_parser(commands: Commands) -> None:
     groups = target_command.add_parser(
         commands,
         "trace",
-        summary="find the line that spends the privacy loss",
         description=_DESCRIPTION,
         epilog=_EPILOG,
         claims="CLAIM...",

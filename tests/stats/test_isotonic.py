@@ -1,0 +1,33 @@
+"""The levels are scipy's, ties and rounding included."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import isotonic_regression
+
+from dpcp_audit.stats.isotonic import level_starts
+
+
+@pytest.mark.parametrize("increasing", [True, False])
+@pytest.mark.parametrize("seed", range(40))
+def test_the_levels_are_scipys(seed, increasing) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 400))
+    weights = rng.integers(1, 6, size=n).astype(float)
+    values = rng.binomial(weights.astype(int), rng.random(), size=n) / weights
+    if seed % 2:
+        values = values + np.linspace(0, rng.normal(), n)
+    fit = isotonic_regression(values, weights=weights, increasing=increasing)
+    starts = level_starts(values, weights, increasing=increasing)
+    assert starts.tolist() == fit.blocks[:-1].tolist()
+
+
+@pytest.mark.parametrize("increasing", [True, False])
+def test_levels_differ_and_are_means_of_what_they_pool(increasing) -> None:
+    rng = np.random.default_rng(1)
+    values, weights = rng.random(500), rng.random(500) + 0.1
+    starts = level_starts(values, weights, increasing=increasing)
+    sums, masses = (np.add.reduceat(each, starts) for each in (values * weights, weights))
+    steps = np.diff(sums / masses)
+    assert np.all(steps > 0 if increasing else steps < 0)
