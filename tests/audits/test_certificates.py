@@ -97,6 +97,12 @@ def test_a_local_audit_of_few_reports_is_inconclusive() -> None:
     assert many(context).verdict is Verdict.CONSISTENT
 
 
+@pytest.mark.parametrize("certificate", list(Certificate))
+def test_the_outputs_of_both_inputs_are_counted(certificate: Certificate) -> None:
+    found = certify(PureDP(1.0), Hits(30, 10, 100), significance=0.01, certificate=certificate)
+    assert found.evidence.n_samples == 200
+
+
 @pytest.mark.parametrize(
     "guarantee", [PureDP(1.0), ApproxDP(1.0, 0.01), ZCDP(0.5), RenyiDP(2.0, 1.0)]
 )

@@ -36,6 +36,15 @@ def test_the_trade_off_of_randomised_response_is_what_its_guarantee_allows() -> 
     assert max(np.array(exact.y) - np.array(half.y)) > 0.1  # the broken claim shows
 
 
+@pytest.mark.parametrize(("loss", "last"), [(6.0, 6.3), (9.0, 8.4), (1.0, 3.15)])
+def test_a_profile_reaches_beyond_the_claim_and_the_loss(loss: float, last: float) -> None:
+    """By a twentieth; to four times the claim at most, and to one and a half at least."""
+    p = 1 / (1 + math.exp(-loss))
+    pair = FinitePair(FiniteLaw.from_mass([p, 1 - p]), FiniteLaw.from_mass([1 - p, p]))
+    claimed, exact = law_figures(PureDP(2.0), pair)[0].series
+    assert claimed.x[-1] == exact.x[-1] == pytest.approx(last)
+
+
 def test_both_directions_of_a_pair_count() -> None:
     pair = FinitePair(FiniteLaw.from_mass([0.9, 0.1, 0.0]), FiniteLaw.from_mass([0.5, 0.1, 0.4]))
     there, back = (law_figures(PureDP(1.0), way)[1].series[1] for way in (pair, pair.reversed()))

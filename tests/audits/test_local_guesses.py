@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from dpcp_audit.audits.local_guesses import ABSTAINS, _duels, choose_rule
+from dpcp_audit.audits.local_guesses import (
+    ABSTAINS,
+    _both,
+    _crowd,
+    _duels,
+    _prefix,
+    choose_rule,
+)
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 
 
@@ -46,6 +53,17 @@ def test_what_only_one_half_shows_is_not_guessed() -> None:
     other = np.array([[10, 90, 700, 200], [90, 10, 200, 700]])
     rule = choose_rule((one, other), epsilon=0.5)
     assert rule.guesses[:2].tolist() == [ABSTAINS] * 2
+
+
+def test_of_two_halves_the_mean_is_taken() -> None:
+    one = np.array([[90, 10, 50], [10, 90, 50]]), np.array([[80, 20, 50], [30, 80, 40]])
+    there, back = (
+        _prefix(_crowd(*pair), epsilon=0.5, inputs=2, rounds=300) for pair in (one, one[::-1])
+    )
+    found = _both(one, _crowd, epsilon=0.5, inputs=2)
+    assert found.merit == pytest.approx((there.merit + back.merit) / 2)
+    assert found.share == pytest.approx((there.share + back.share) / 2)
+    assert found.merit > 0 < found.share
 
 
 def test_each_duel_by_hand() -> None:

@@ -44,12 +44,13 @@ def test_clopper_pearson_covers_exactly() -> None:
 
 
 def test_mean_interval_is_the_empirical_bernstein_bound() -> None:
-    values = np.array([0.0, 1.0, 1.0, 2.0])
-    low, high = mean_interval(values, bounds=(0, 100), significance=0.05)
+    values = np.tile([0.0, 1.0, 1.0, 2.0], 500)
+    low, high = mean_interval(values, bounds=(0, 3), significance=0.05)
     log_term = math.log(4 / 0.05)
-    radius = math.sqrt(2 * values.var(ddof=1) * log_term / 4) + 7 * 100 * log_term / (3 * 3)
-    assert low == 0
-    assert high == 100 or high == pytest.approx(1 + radius)
+    radius = math.sqrt(2 * values.var(ddof=1) * log_term / 2000) + 7 * 3 * log_term / (3 * 1999)
+    assert (low, high) == pytest.approx((1 - radius, 1 + radius))
+    low, high = mean_interval(values[:4], bounds=(0, 3), significance=0.05)
+    assert (low, high) == (0, 3)
 
 
 def test_mean_interval_over_the_last_axis_is_not_vacuous() -> None:

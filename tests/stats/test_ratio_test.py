@@ -127,6 +127,13 @@ def p_value_of(
     return RatioTest(n=n, n_prime=n_prime, **claim).p_value(x, y, nuisance_error=nuisance_error)
 
 
+def test_what_does_not_exceed_the_claim_has_the_p_value_1() -> None:
+    """Neither a share that e^ε·p′ allows, nor any beside a p′ that e^−ε lies below."""
+    assert p_value_of(27, 100, 10, 100, epsilon=1.0) == 1.0
+    assert p_value_of(28, 100, 10, 100, epsilon=1.0) < 1.0
+    assert p_value_of(100, 100, 100, 100, epsilon=1.0) == 1.0
+
+
 def test_the_bound_inverts_the_test() -> None:
     bound = epsilon_lower_bound(300, 1000, 100, 900, delta=0.01, significance=1e-3)
     for epsilon, refuted in ((bound, True), (bound + 1.001e-3, False)):

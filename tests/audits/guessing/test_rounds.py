@@ -54,3 +54,22 @@ def test_the_first_guesses_count_and_missing_ones_are_filled() -> None:
         assert played.test.guesses == 300
         assert (played.right, played.wrong) == (guesses, 0)
         assert played.filled == pytest.approx(0.73 * (300 - guesses), abs=40)
+
+
+def test_guesses_are_kept_for_the_outputs_that_tell_most() -> None:
+    """Half of the outputs tell their input, the others nothing: 3 of 7 rounds are guessed."""
+    rng = np.random.default_rng(3)
+    first, second = (rng.permutation(np.repeat([told, 1.0], 250)) for told in (2.0, 0.0))
+    rule = LogOdds(
+        feature=ScalarValue(), cuts=np.array([0.5, 1.5]), steps=np.array([-9.0, 2.0, 9.0])
+    )
+    played = play(
+        Pools(first, second, rng=rng),
+        Guesser(experts=(Settled(rule),), rules=[rule]),
+        Plan(tangent=Tangent(1.0, 0.0), share=300 / 700),
+        rounds=700,
+        significance=0.05,
+        rng=rng,
+    )
+    assert played.right + played.wrong > 250
+    assert played.wrong <= 15

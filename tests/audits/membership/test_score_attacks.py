@@ -42,6 +42,8 @@ def test_the_score_is_the_log_ratio_of_the_cells() -> None:
     assert score(np.array([10.0, 11.0])) == pytest.approx(
         [math.log(1.5 / 3.5), math.log(2.5 / 0.5)]
     )
+    assert CellLikelihood().name == "likelihood ratio of cells of the release"
+    assert doubled.name == "likelihood ratio of cells of a feature of the release"
     with pytest.raises(ValueError, match="^cells must be an integer >= 2"):
         CellLikelihood(cells=1)
 
