@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 SEARCH = PCOQS(alpha=0.1, rho=0.5)
 TRIALS, RECOUNTS, CHUNKS = 16_384, 40, 1000
-USERS = 100
+USERS, USER_TRIALS = 100, 2000
 TARGET = """\
 import numpy as np
 
@@ -192,12 +192,12 @@ def labels() -> Iterator[Measured]:
     at_million: dict[int, float] = {}
     for k in (10, 100, 1000):
         chances = np.exp(log_softmax(3 * rng.standard_normal((USERS, k)), axis=1))
-        true = rng.integers(k, size=USERS)
+        true = (np.cumsum(chances, axis=1) < rng.random((USERS, 1))).sum(axis=1)
         mechanism = LDPCPLabels(alpha=0.1, epsilon=4.0, k=k, rounds=10, window_width=1e-9)
 
-        run = partial(mechanism.trials, 1 - chances, true, trials=20, rng=rng)
+        run = partial(mechanism.trials, 1 - chances, true, trials=USER_TRIALS, rng=rng)
         million, billion = best(partial(run, n=10**6), partial(run, n=10**9), repeats=3)
-        at_million[k] = million / 20
+        at_million[k] = million / USER_TRIALS
         yield Measured(
             name=f"LDP-CP-L trial, k = {k:,}, n = 10⁶, pool of {USERS} users",
             value=1e6 * at_million[k],

@@ -44,8 +44,9 @@ _TAIL = """
 
 ## How cost grows
 
-- *With n.* A P-COQS trial and an LDP-CP-L trial cost the same at any n. The latter draws every
-  cell of the pool, users times labels.
+- *With n.* A P-COQS trial and an LDP-CP-L trial cost the same at any n. The latter draws counts
+  of users and reports that are alike at the thresholds whose answer is open: the fewer, the more
+  users there are, and at most the pool's users times labels.
 - *With the number of claims.* Checks of one config share one start. Each takes a process of its
   own, forked from one that has imported what it needs.
 - *With workers.* The suite of papers is bound by its longest checks, taken here in one piece:

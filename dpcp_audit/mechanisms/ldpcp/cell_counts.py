@@ -1,8 +1,9 @@
-"""Users drawn from a labelled pool and randomised, as counts over (user, reported label) cells.
+"""Users drawn from a labelled pool and randomised, as counts over (kind of user, report) cells.
 
-LDP-CP-L sees nothing of its data but how many scores of reported labels, and of all labels,
-lie at or below a threshold. n users of a pool of m are therefore one draw of counts over its
-m·k cells, and a trial costs O(mk) whatever n is.
+LDP-CP-L sees nothing of its data but how many scores of reported labels, and of all labels, lie at
+or below a threshold. Where thresholds matter at some points only, scores between two of them are
+alike, and so are users whose labels' scores lie alike: n users are one draw of counts over the
+cells that are left, at most a pool's users times labels, whatever n is.
 """
 
 from __future__ import annotations
@@ -31,24 +32,39 @@ class CellCounts:
         True labels.
     response : KaryRandomizedResponse
         What every user runs on its label.
+    points : ndarray of float, optional
+        Distinct scores, increasing: the thresholds that matter; all of them by default.
     """
 
     def __init__(
-        self, scores: FloatArray, labels: IntArray, response: KaryRandomizedResponse
+        self,
+        scores: FloatArray,
+        labels: IntArray,
+        response: KaryRandomizedResponse,
+        points: FloatArray | None = None,
     ) -> None:
-        self._users, self._k = scores.shape
+        users, k = scores.shape
         self._labels, self._response = labels, response
-        flat = scores.ravel()
-        self._order = np.argsort(flat, kind="stable")
-        ranked = flat[self._order]
-        self._last = np.append(ranked[1:] != ranked[:-1], [True])
-        self.points: FloatArray = ranked[self._last]
-        """The distinct scores, increasing; every count is constant between two of them."""
-        channel = np.exp(np.stack([law.log_mass for law in response.laws()]))
-        chances = (channel[labels] / self._users).ravel()
-        self._chances = chances / chances.sum()
-        true = np.sort(scores[np.arange(self._users), labels])
-        self.true_cdf: FloatArray = np.searchsorted(true, self.points, "right") / self._users
+        self.points: FloatArray = np.unique(scores) if points is None else points
+        """The thresholds, increasing; every count is constant between two distinct scores."""
+        places = np.searchsorted(self.points, scores)
+        true = places[np.arange(users), labels]
+        alike, kind, members = _alike(np.column_stack([np.sort(places, axis=1), true]))
+        width = self.points.size + 1
+        cells, self._cell, self._shared = np.unique(
+            kind[:, None] * width + places, return_inverse=True, return_counts=True
+        )
+        self._kind, place = np.divmod(cells, width)
+        self._shared = self._shared // members[self._kind]
+        self._first = np.searchsorted(self._kind, np.arange(members.size))
+        self._order = np.argsort(place, kind="stable")
+        self._last = np.searchsorted(place[self._order], np.arange(width - 1), side="right") - 1
+        keep, move = response.keep_probability, response.move_probability / (k - 1)
+        chances = move * self._shared + (keep - move) * (place == true[alike][self._kind])
+        chances *= members[self._kind]
+        self._chances: FloatArray = chances / chances.sum()
+        covered = np.searchsorted(np.sort(true), np.arange(width - 1), side="right")
+        self.true_cdf: FloatArray = covered / users
         """F^c at ``points``: the pool's coverage."""
 
     @property
@@ -59,33 +75,42 @@ class CellCounts:
     def estimates(self, n: int, trials: int, *, rng: np.random.Generator) -> FloatArray:
         """Return F̂c at ``points`` in ``trials`` trials of n users, shape (trials, points)."""
         _validate.integer(n=n, at_least=1)
-        cells = self._draw(n, trials, rng)
-        users = cells.reshape(trials, self._users, self._k).sum(axis=2)
-        noisy = self._cumulate(cells) / n
-        uniform = self._cumulate(np.repeat(users, self._k, axis=1)) / (n * self._k)
-        return debiased_cdf(noisy, uniform, beta=self._response.beta)
+        if not self.points.size:
+            return np.empty((trials, 0))
+        return self._estimates(self._draw(n, trials, rng), n)
 
     def expected_estimate(self) -> FloatArray:
         """Return E[F̂c] at ``points``, over users and randomised labels, shape (points,)."""
-        noisy = self._cumulate(self._chances[None, :])[0]
-        uniform = self._cumulate(np.full((1, self._chances.size), 1 / self._chances.size))[0]
-        return debiased_cdf(noisy, uniform, beta=self._response.beta)
+        expected: FloatArray = self._estimates(self._chances[None, :], 1)[0]
+        return expected
 
-    def at(self, estimates: FloatArray, which: IntArray, q: FloatArray) -> FloatArray:
-        """Return the estimates of the trials ``which`` at the thresholds ``q``, both (active,)."""
-        place = np.searchsorted(self.points, q, side="right") - 1
-        return np.where(place >= 0, estimates[which, np.maximum(place, 0)], 0.0)
+    def _estimates(self, counts: IntArray | FloatArray, n: int) -> FloatArray:
+        """Return F̂c of the counts of n users in the cells."""
+        users = np.add.reduceat(counts, self._first, axis=1)
+        noisy = self._cumulate(counts)
+        uniform = self._cumulate(users[:, self._kind] * self._shared)
+        total = n * self._response.k
+        return debiased_cdf(noisy / n, uniform / total, beta=self._response.beta)
 
     def _draw(self, n: int, trials: int, rng: np.random.Generator) -> IntArray:
-        """Return the number of users in every cell, shape (trials, m·k)."""
+        """Return the number of users in every cell, shape (trials, cells)."""
         size = int(self._chances.size)
         if n >= size:
             return rng.multinomial(n, self._chances, size=trials)
-        users = rng.integers(self._users, size=(trials, n))
+        users = rng.integers(self._labels.size, size=(trials, n))
         reported = self._response.sample(self._labels[users], rng=rng)
-        cells = users * self._k + reported + size * np.arange(trials)[:, None]
+        cells = self._cell[users, reported] + size * np.arange(trials)[:, None]
         return np.bincount(cells.ravel(), minlength=trials * size).reshape(trials, size)
 
     def _cumulate(self, cells: IntArray | FloatArray) -> FloatArray:
-        """Return the running sums in the order of the scores, at the last of equal scores."""
+        """Return the running sums in the order of the scores, at the points."""
         return np.cumsum(cells[:, self._order], axis=1, dtype=np.float64)[:, self._last]
+
+
+def _alike(rows: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+    """Return an index of each distinct row, which of them every row is, and how many rows are."""
+    whole = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.itemsize * rows.shape[1])))
+    _, first, kind, members = np.unique(
+        whole.ravel(), return_index=True, return_inverse=True, return_counts=True
+    )
+    return first, kind, members

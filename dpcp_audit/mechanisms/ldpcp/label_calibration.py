@@ -17,7 +17,7 @@ from dpcp_audit.mechanisms.labelled_calibration import (
     label_users,
     score_table,
 )
-from dpcp_audit.mechanisms.ldpcp.cell_counts import CellCounts
+from dpcp_audit.mechanisms.ldpcp.searched_pool import SearchedPool
 from dpcp_audit.mechanisms.ldpcp.window_search import LDPTrials, SearchResult, WindowSearch
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse, debiased_cdf
 
@@ -123,8 +123,8 @@ class LDPCPLabels(WindowSearch, LabelledCalibration):
         """Run the algorithm ``trials`` times, each on n users drawn from a pool.
 
         Users are drawn with replacement: the pool is the population, and coverage is the
-        fraction of its true-label scores at or below the threshold. A trial costs O(mk)
-        whatever n is.
+        fraction of its true-label scores at or below the threshold. A trial costs at most
+        O(mk), whatever n is.
 
         Parameters
         ----------
@@ -137,20 +137,14 @@ class LDPCPLabels(WindowSearch, LabelledCalibration):
         _validate.integer(n=n, at_least=1)
         _validate.integer(trials=trials, at_least=1)
         generator = _validate.generator(rng)
-        pool = CellCounts(values, true, self.response)
-        parts: list[SearchResult] = []
-        for start in range(0, trials, pool.chunk):
-            runs = min(pool.chunk, trials - start)
-            parts.append(self._trial_chunk(pool, pool.estimates(n, runs, rng=generator)))
+        pool = SearchedPool(self, self.response, values, true, n=n)
+        parts = [
+            pool.run(min(pool.chunk, trials - start), rng=generator)
+            for start in range(0, trials, pool.chunk)
+        ]
         threshold, missed = (np.concatenate(column) for column in zip(*parts, strict=True))
         coverage = Pool(true_label_scores(values, true), "pool").cdf(threshold)
         return LDPTrials(threshold, coverage, missed)
-
-    def _trial_chunk(self, pool: CellCounts, estimates: FloatArray) -> SearchResult:
-        def estimate(_: int, q: FloatArray, which: IntArray) -> FloatArray:
-            return pool.at(estimates, which, q)
-
-        return self.search(estimate, runs=estimates.shape[0])
 
     def _aggregate(
         self, noisy_scores: FloatArray, uniform: Callable[[FloatArray, IntArray], FloatArray]

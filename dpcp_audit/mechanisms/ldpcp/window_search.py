@@ -104,3 +104,35 @@ class WindowSearch:
         if self.on_miss is OnMiss.UPPER_END:
             point[missed] = high[missed]
         return SearchResult(point, missed)
+
+    def open_places(self, points: FloatArray, lowest: FloatArray, highest: FloatArray) -> BoolArray:
+        """Return at which points the search may ask for an estimate without knowing the answer.
+
+        Parameters
+        ----------
+        points : ndarray, shape (m,)
+            Increasing; an estimate changes at these only, and is 0 before the first.
+        lowest, highest : ndarray, shape (m,)
+            Limits of the estimate at each point and up to the next.
+
+        Returns
+        -------
+        ndarray of bool, shape (m,)
+        """
+        bottom, top = self.limits
+        lowest, highest = np.append([0.0], lowest), np.append([0.0], highest)
+        surely_not = (lowest > top) | (highest < bottom) | ((lowest >= bottom) & (highest <= top))
+        asked = np.zeros(points.size + 1, dtype=np.bool_)
+        low, high = np.zeros(1), np.ones(1)
+        for _ in range(self.rounds):
+            middle = (low + high) / 2
+            place = np.searchsorted(points, middle, side="right")
+            asked[place] = True
+            onward = np.searchsorted(points, low, "right") < np.searchsorted(points, high, "right")
+            left = onward & (highest[place] > top)
+            right = onward & (lowest[place] < bottom)
+            low, high = (
+                np.append(low[left], middle[right]),
+                np.append(middle[left], high[right]),
+            )
+        return (asked & ~surely_not)[1:]
