@@ -20,12 +20,12 @@ import numpy as np
 
 from dpcp_audit import _validate
 from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels
-from dpcp_audit.mechanisms.ldpcp.window_search import SearchResult
+from dpcp_audit.mechanisms.ldpcp.window_search import SearchResult, asked_places
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit._types import FloatArray, IntArray
+    from dpcp_audit._types import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,3 +69,14 @@ class NoiseAwareLabels(LDPCPLabels):
             point[nearer], least[nearer] = middle[nearer], z[nearer]
             low, high = np.where(above, low, middle), np.where(above, middle, high)
         return SearchResult(point, np.isinf(least))
+
+    def open_places(self, points: FloatArray, lowest: FloatArray, highest: FloatArray) -> BoolArray:
+        """Return at which points the search may ask for an estimate that may be above 1−α.
+
+        These are compared with each other as well, so that their sides alone are not enough.
+        """
+        target, _ = self.limits
+        above = highest > target
+        return above & asked_places(
+            points, lowest <= target, above, start=self.lowest, rounds=self.rounds
+        )

@@ -120,19 +120,33 @@ class WindowSearch:
         ndarray of bool, shape (m,)
         """
         bottom, top = self.limits
-        lowest, highest = np.append([0.0], lowest), np.append([0.0], highest)
-        surely_not = (lowest > top) | (highest < bottom) | ((lowest >= bottom) & (highest <= top))
-        asked = np.zeros(points.size + 1, dtype=np.bool_)
-        low, high = np.zeros(1), np.ones(1)
-        for _ in range(self.rounds):
-            middle = (low + high) / 2
-            place = np.searchsorted(points, middle, side="right")
-            asked[place] = True
-            onward = np.searchsorted(points, low, "right") < np.searchsorted(points, high, "right")
-            left = onward & (highest[place] > top)
-            right = onward & (lowest[place] < bottom)
-            low, high = (
-                np.append(low[left], middle[right]),
-                np.append(middle[left], high[right]),
-            )
-        return (asked & ~surely_not)[1:]
+        sure = (lowest > top) | (highest < bottom) | ((lowest >= bottom) & (highest <= top))
+        return ~sure & asked_places(
+            points, lowest < bottom, highest > top, start=0.0, rounds=self.rounds
+        )
+
+
+def asked_places(
+    points: FloatArray, below: BoolArray, above: BoolArray, *, start: float, rounds: int
+) -> BoolArray:
+    """Return at which points a bisection of [start, 1] may ask for an estimate, shape (m,).
+
+    Parameters
+    ----------
+    points : ndarray, shape (m,)
+        Increasing; the estimate changes at these only, and is 0 before the first.
+    below, above : ndarray of bool, shape (m,)
+        Whether the estimate may turn out so low that the search goes on to the right, and so
+        high that it goes on to the left.
+    """
+    below, above = np.append([True], below), np.append([False], above)
+    asked = np.zeros(points.size + 1, dtype=np.bool_)
+    low, high = np.array([start]), np.ones(1)
+    for _ in range(rounds):
+        middle = (low + high) / 2
+        place = np.searchsorted(points, middle, side="right")
+        asked[place] = True
+        onward = np.searchsorted(points, low, "right") < np.searchsorted(points, high, "right")
+        left, right = onward & above[place], onward & below[place]
+        low, high = np.append(low[left], middle[right]), np.append(middle[left], high[right])
+    return asked[1:]

@@ -10,6 +10,7 @@ from dpcp_audit.data.scores import hps
 from dpcp_audit.mechanisms.ldpcp import searched_pool
 from dpcp_audit.mechanisms.ldpcp.cell_counts import CellCounts
 from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels
+from dpcp_audit.mechanisms.ldpcp.noise_aware_labels import NoiseAwareLabels
 from dpcp_audit.mechanisms.ldpcp.searched_pool import SearchedPool, estimate_error
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 
@@ -53,6 +54,17 @@ def test_thresholds_have_the_law_of_a_search_on_all_estimates(n: int, width: flo
     mechanism, (scores, labels) = search(window_width=width), pool(30, 4, seed=1)
     quick = mechanism.trials(scores, labels, n=n, trials=TRIALS, rng=2).threshold
     plain = thresholds_of_all_estimates(mechanism, scores, labels, n=n, seed=3)
+    assert np.unique(plain).size > 1
+    assert differing_cells(plain, quick, cells=40, level=1e-8).size == 0
+
+
+@pytest.mark.statistical(false_alarm=1e-8)
+def test_thresholds_of_a_search_that_compares_estimates_with_each_other() -> None:
+    """NACP's returns the least estimate above 1−α. False alarm: at most 1e-8."""
+    mechanism = NoiseAwareLabels(alpha=0.3, epsilon=2.0, k=4, rounds=6, window_width=1e-3)
+    scores, labels = pool(30, 4, seed=1)
+    quick = mechanism.trials(scores, labels, n=3_000, trials=TRIALS, rng=2).threshold
+    plain = thresholds_of_all_estimates(mechanism, scores, labels, n=3_000, seed=3)
     assert np.unique(plain).size > 1
     assert differing_cells(plain, quick, cells=40, level=1e-8).size == 0
 
