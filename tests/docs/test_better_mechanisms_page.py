@@ -20,6 +20,6 @@ def test_exact_rows_are_those_of_the_page() -> None:
 
 
 def test_every_improvement_has_its_proof_and_its_table() -> None:
-    assert PAGE.count("\n## ") == 6
-    assert PAGE.count(update_better_mechanisms._HEAD) == 4
+    assert PAGE.count("\n## ") == 7
+    assert PAGE.count(update_better_mechanisms._HEAD) == 5
     assert Path(update_better_mechanisms.PAGE).name == "better_mechanisms.md"

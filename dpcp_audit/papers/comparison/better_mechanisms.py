@@ -15,9 +15,12 @@ import numpy as np
 from dpcp_audit import _validate
 from dpcp_audit.data.pools import Classifier, Dataset, classifier_pool
 from dpcp_audit.mechanisms.ldpcp.editions import OnMiss
+from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels, dkw_width
+from dpcp_audit.mechanisms.ldpcp.noise_aware_labels import NoiseAwareLabels
 from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores, hoeffding_width
 from dpcp_audit.mechanisms.ldpcp.window_law import threshold_law
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.papers.comparison.budgets import (
     Budget,
     claimed_rho,
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from dpcp_audit._types import FloatArray
+    from dpcp_audit.data.pools import ProbabilityPool
     from dpcp_audit.data.populations import Population
 
 _ALPHA, _FAILURE = 0.1, 0.01
@@ -93,13 +97,15 @@ def scored(population: Population, sizes: FloatArray, q: FloatArray) -> tuple[fl
     return float(coverage.mean()), float((coverage < 1 - _ALPHA).mean()), float(inside.mean())
 
 
-def curator_pairs(*, n: int, trials: int, rng: np.random.Generator) -> list[ImprovementCase]:
+def curator_pairs(
+    *, n: int, trials: int, rng: np.random.Generator, epsilons: Iterable[float] = _EPSILONS
+) -> list[ImprovementCase]:
     """Measure P-COQS and ExponQ, and what their exact losses allow, on digits-logistic."""
     _validate.integer(n=n, trials=trials, at_least=1)
     pool = classifier_pool(Dataset.DIGITS, Classifier.LOGISTIC)
     population, scores = pool.hps_population(), 1 - pool.probabilities
     found: list[ImprovementCase] = []
-    for epsilon in _EPSILONS:
+    for epsilon in epsilons:
         budget = Budget(epsilon)
         for pair, name, draw, noise in _curators(budget, n):
             drawn = draw(population, n=n, trials=trials, rng=rng)
@@ -175,6 +181,39 @@ def search_pairs(cases: Iterable[tuple[str, Population]], *, n: int) -> list[Imp
                     coverage=float(law.mass @ coverage),
                     short=law.probability(coverage < 1 - _ALPHA),
                     size=float("nan"),
+                )
+            )
+    return found
+
+
+def label_pairs(
+    pools: Iterable[ProbabilityPool], *, n: int, trials: int, rng: np.random.Generator
+) -> list[ImprovementCase]:
+    """Measure LDP-CP-L* with Algorithm 2's search and with NACP's own, at ε = 4."""
+    _validate.integer(n=n, trials=trials, at_least=1)
+    found: list[ImprovementCase] = []
+    for pool in pools:
+        scores = 1 - pool.probabilities
+        k = int(scores.shape[1])
+        width = dkw_width(n=n, beta=KaryRandomizedResponse(4.0, k).beta, delta=_FAILURE)
+        setting: dict[str, Any] = {"alpha": _ALPHA, "epsilon": 4.0, "k": k, "rounds": 14}
+        setting |= {"window_width": width, "starred": True}
+        for name, mechanism in (
+            ("LDP-CP-L*, Algorithm 2", LDPCPLabels(**setting)),
+            ("LDP-CP-L*, NACP's own search", NoiseAwareLabels(**setting)),
+            ("LDP-CP-L*, the same from 0", NoiseAwareLabels(**setting, lowest=0.0)),
+        ):
+            drawn = mechanism.trials(scores, pool.labels, n=n, trials=trials, rng=rng).threshold
+            coverage, short, size = scored(pool.hps_population(), scores, drawn)
+            found.append(
+                ImprovementCase(
+                    pair="labels",
+                    name=name,
+                    setting=pool.name,
+                    noise=f"Δ = {width:.3g}",
+                    coverage=coverage,
+                    short=short,
+                    size=size,
                 )
             )
     return found

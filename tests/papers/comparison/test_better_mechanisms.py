@@ -5,14 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from dpcp_audit.data.pools import Classifier, Dataset, classifier_pool
 from dpcp_audit.data.populations import Beta, Uniform
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.papers.comparison.better_mechanisms import (
     UnclampedCorollary,
     curator_pairs,
+    label_pairs,
     scored,
     search_pairs,
 )
+
+LOGISTIC, GAUSSIAN_NB = Classifier.LOGISTIC, Classifier.GAUSSIAN_NB
 
 
 def test_the_upper_end_covers_where_the_last_midpoint_does_not() -> None:
@@ -25,9 +29,10 @@ def test_the_upper_end_covers_where_the_last_midpoint_does_not() -> None:
 
 def test_equal_privacy_buys_less_noise_and_smaller_sets() -> None:
     """A comparison of means over 400 calibrations that differ by twenty standard errors."""
-    rows = curator_pairs(n=1000, trials=400, rng=np.random.default_rng(0))
+    epsilons = (1.0, 2.0)
+    rows = curator_pairs(n=1000, trials=400, rng=np.random.default_rng(0), epsilons=epsilons)
     found = {(row.name, row.setting): row for row in rows}
-    for epsilon in ("0.5", "1", "2"):
+    for epsilon in ("1", "2"):
         before, after = (
             found[f"ExponQ, {name}", f"ε = {epsilon}"] for name in ("nominal ε", "tight normaliser")
         )
@@ -40,14 +45,16 @@ def test_equal_privacy_buys_less_noise_and_smaller_sets() -> None:
     assert loose.size > tight.size
 
 
+@pytest.mark.statistical(false_alarm=1e-8)
 def test_without_the_clamp_the_bound_is_returned_exactly_where_the_level_is_not_positive() -> None:
+    """Elsewhere the mean of 50 coverages is 0.905, with a standard error of 0.0005."""
     ours = UnclampedCorollary(search=PCOQS(alpha=0.1, rho=0.05), beta=0.01)
     rng = np.random.default_rng(1)
     assert ours.level(50) < 0 < ours.level(10_000)
     assert (ours.thresholds(Uniform(), n=50, trials=5, rng=rng) == 1.0).all()
     usual = ours.thresholds(Uniform(), n=10_000, trials=50, rng=rng)
     assert usual.max() < 1.0
-    assert usual.min() > 0.9
+    assert usual.mean() > 0.9
 
 
 @pytest.mark.known_bad
@@ -62,3 +69,16 @@ def test_sizes_are_those_of_the_sets() -> None:
     scores = np.array([[0.1, 0.5], [0.2, 0.9]])
     coverage, short, size = scored(Uniform(), scores, np.array([0.5, 0.95]))
     assert (coverage, short, size) == pytest.approx((0.725, 0.5, 1.75))
+
+
+@pytest.mark.statistical(false_alarm=1e-8)
+def test_nacps_search_covers_any_scores_and_no_more_than_it_is_asked_for() -> None:
+    """Means over 100 calibrations of n = 10,000, with standard errors below 0.0007."""
+    pools = [classifier_pool(Dataset.DIGITS, kind) for kind in (LOGISTIC, GAUSSIAN_NB)]
+    rows = label_pairs(pools, n=10_000, trials=100, rng=np.random.default_rng(0))
+    printed, published, lower, failing, *kept = rows
+    assert lower.coverage == pytest.approx(0.9 + 0.0238, abs=0.005)
+    assert min(printed.coverage, published.coverage) > lower.coverage
+    assert lower.size < min(printed.size, published.size)
+    assert failing.short == 1.0
+    assert [row.short for row in kept] == [0.0, 0.0]
