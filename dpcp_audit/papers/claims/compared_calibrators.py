@@ -71,7 +71,7 @@ def rows(
     """
     return [
         _row(Compared(subject=name, alphas=tuple(alphas), delta=delta))
-        for name in (*QUICK.subjects, *pools)
+        for name in dict.fromkeys((*QUICK.subjects, *pools))
     ]
 
 

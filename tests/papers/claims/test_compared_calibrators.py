@@ -53,6 +53,12 @@ def test_every_subject_of_the_comparison_has_a_row() -> None:
     assert all(row.check.sampled and isinstance(row.check, Chunked) for row in found.values())
 
 
+def test_a_pool_that_the_grid_has_is_compared_once() -> None:
+    usual = [row.claim.id for row in compared_calibrators.rows()]
+    again = [row.claim.id for row in compared_calibrators.rows(pools=["digits-logistic"] * 2)]
+    assert again == usual
+
+
 def test_chunks_give_the_numbers_of_the_command(small: Grid) -> None:
     compared = Compared(subject=POOL)
     results = [
