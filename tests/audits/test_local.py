@@ -20,6 +20,7 @@ from dpcp_audit.mechanisms.randomized_response import (
     KaryRandomizedResponse,
 )
 from dpcp_audit.results import EvidenceKind, Outcome, Verdict
+from dpcp_audit.stats.guessing_test import GuessingTest
 
 if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray, IntArray
@@ -207,3 +208,23 @@ def test_no_power_is_stated_for_fewer_than_two_hundred_outputs() -> None:
 def test_all_outputs_count_those_of_the_pilot_too() -> None:
     response = KaryRandomizedResponse(1.0, 3)
     assert audit(response.sample, epsilon=1.0, k=3, n_samples=2001).evidence.n_samples == 6003
+
+
+def test_the_draws_needed_are_those_of_guesses_between_two_inputs() -> None:
+    """Of more inputs than outputs two are in play, and one of their two outputs is guessed."""
+    check = LocalPrivacy(
+        randomizer=KaryRandomizedResponse(1.0, 4).sample,
+        guarantee=LocalDP(1.0),
+        n_inputs=5,
+        n_outputs=4,
+    )
+    needed, own = check.draws_needed(1.2, significance=0.01), np.exp(1.2) / (np.exp(1.2) + 3)
+
+    def power(n: int) -> float:
+        rounds = 5 * (n - 2 * (n // 4))
+        guesses = round((own + own / np.exp(1.2)) * rounds)
+        test = GuessingTest(rounds=rounds, guesses=guesses, epsilon=1.0, inputs=2)
+        return test.power(np.exp(1.2) / (np.exp(1.2) + 1), significance=0.999 * 0.01)
+
+    assert power(needed) >= 0.95
+    assert power(round(0.95 * needed)) < 0.95

@@ -158,3 +158,19 @@ def test_ratios_beyond_e_to_600_cap_nothing(far) -> None:
     assert roc_bands._caps(ratios) == []
     near = roc_bands._caps(np.array([[0.0, 0.0], [-1.0, -0.5], [0.5, 2.0]]))
     assert near == [(0.0, pytest.approx(np.exp(2))), pytest.approx((1 - np.exp(-1), np.exp(-1)))]
+
+
+def test_the_errors_of_the_limits_add_up_to_the_significance() -> None:
+    """Half for the corners below; half for those above and for both limits of every ratio."""
+    x, y = np.array([600, 300, 100]), np.array([100, 300, 600])
+    band, below, above = (
+        roc_band(x, y, significance=0.05),
+        roc_bands._splits(0.05 / 2 / 2),
+        roc_bands._splits(0.05 / 2 / (2 + 2 * 3)),
+    )
+    ratios = roc_bands._ratios(x, y, above)
+    assert band.ratios == pytest.approx(ratios)
+    least, most = roc_bands._least(x, y, below), roc_bands._most(x, y, above, ratios)
+    for found, expected in ((band.least, least), (band.most, most)):
+        assert found.fpr.tolist() == expected.fpr.tolist()
+        assert found.tpr.tolist() == expected.tpr.tolist()

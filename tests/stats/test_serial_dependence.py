@@ -110,3 +110,15 @@ def test_independent_outputs_are_suspected_as_seldom_as_said(name) -> None:
     rng = np.random.default_rng(0)
     found = (serial_dependence(LAWS[name](rng)) for _ in range(test.repetitions))
     assert sum(one is not None and one.p_value <= test.level for one in found) <= test.most
+
+
+def test_the_significance_is_shared_by_the_lags_and_the_marks() -> None:
+    """Half for the lag 1, the other half for all others, of two marks and two sides."""
+    marked = np.arange(101) // 7 % 2 == 0
+    first, _, other, _ = module._signs(SerialMark.LARGE, marked)
+    shares = [
+        4 * module._tail(each.observed, int(marked.sum()), 101, many=True) / each.p_value
+        for each in (first, other)
+    ]
+    assert max(first.p_value, other.p_value) < 1
+    assert shares == pytest.approx([0.5, 0.5 / 49])

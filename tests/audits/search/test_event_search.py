@@ -10,7 +10,13 @@ import pytest
 from support.samplers import context, gaussian, pair
 
 from dpcp_audit.audits.sampled import SampledPrivacy
-from dpcp_audit.audits.search.event_search import Event, EventSearch, best_cells, quantile_cuts
+from dpcp_audit.audits.search.event_search import (
+    Event,
+    EventSearch,
+    best_cells,
+    excess_of,
+    quantile_cuts,
+)
 from dpcp_audit.audits.search.feature_cells import (
     Automatic,
     BestOf,
@@ -216,6 +222,16 @@ def test_events_of_the_ends_keep_them() -> None:
     again = Event.from_data(event.as_data())
     probes = np.array([-np.inf, -1.0, 0.0, 1.0, np.inf])
     assert again.contains(probes).tolist() == [True, False, False, True, True]
+    below = Event(np.array([0.0]), np.array([True, False]))
+    assert Event.from_data(below.as_data()).cuts.tolist() == [0.0]
+
+
+def test_the_excess_of_rates_by_hand() -> None:
+    """In standard errors, that of p and e^ε times that of q; a rate of 0 or 1 has that of 1/n."""
+    found = excess_of(PureDP(math.log(2)), np.array([0.5]), np.array([0.1]), 100)
+    assert found == pytest.approx(0.3 / math.sqrt(0.25 / 100 + 4 * 0.09 / 100), rel=1e-3)
+    found = excess_of(PureDP(math.log(2)), np.array([1.0]), np.array([0.0]), 100)
+    assert found == pytest.approx(1 / math.sqrt(0.01**2 + (2 * 0.01) ** 2), rel=1e-3)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,12 @@ from scipy.stats import norm
 from dpcp_audit.data.populations import Beta, Population, Uniform, atoms
 from dpcp_audit.mechanisms.ldpcp.editions import Blocks, Debiasing, OnMiss, Window
 from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
-from dpcp_audit.mechanisms.ldpcp.window_law import ThresholdLaw, threshold_law
+from dpcp_audit.mechanisms.ldpcp.window_law import (
+    ThresholdLaw,
+    _binomial_below,
+    _binomial_from,
+    threshold_law,
+)
 from dpcp_audit.results import Verdict
 from dpcp_audit.theorems.ldpcp_coverage import ScoreTheorem
 from dpcp_audit.theorems.ldpcp_exact import exact_failure
@@ -187,3 +192,10 @@ def test_theorem_4_is_refuted_for_scores_heaped_near_1() -> None:
     (figure,) = result.figures
     assert figure.series[0].y[-1] == pytest.approx(1.0)
     assert figure.marks == THEOREM.bounds
+
+
+def test_binomial_tails_at_their_ends() -> None:
+    rates = np.array([0.0, 0.5, 1.0])
+    for count, below in ((0, [0, 0, 0]), (1, [1, 1 / 32, 0]), (5, [1, 31 / 32, 0]), (6, [1, 1, 1])):
+        assert _binomial_below(count, 5, rates) == pytest.approx(below)
+        assert _binomial_from(count, 5, rates) == pytest.approx(1 - np.array(below))
