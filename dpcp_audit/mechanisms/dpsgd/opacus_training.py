@@ -33,7 +33,14 @@ from dpcp_audit.mechanisms.dpsgd.preparation import (
 )
 from dpcp_audit.mechanisms.dpsgd.trained_networks import Trained, finished
 from dpcp_audit.mechanisms.dpsgd.training import Step
-from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Adam, Clipping, Flaw, Poisson
+from dpcp_audit.mechanisms.dpsgd.training_settings import (
+    DPSGD,
+    Adam,
+    Augmentation,
+    Clipping,
+    Flaw,
+    Poisson,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,6 +81,8 @@ def opacus_train(
     """
     if settings.flaw not in _FLAWS:
         raise ValueError(f"settings must have a flaw that Opacus has or none, got {settings.flaw}")
+    if settings.augmentation is not Augmentation.NONE:
+        raise ValueError(f"augmentation must be none for Opacus, got {settings.augmentation!r}")
     if math.isinf(settings.clip_norm):
         raise ValueError("settings must have a finite clip_norm for Opacus")
     generator = _validate.generator(rng)

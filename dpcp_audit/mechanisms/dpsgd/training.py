@@ -20,7 +20,13 @@ from dpcp_audit.mechanisms.dpsgd.preparation import (
     seeded,
 )
 from dpcp_audit.mechanisms.dpsgd.trained_networks import Trained, finished
-from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Adam, Flaw, Poisson
+from dpcp_audit.mechanisms.dpsgd.training_settings import (
+    DPSGD,
+    Adam,
+    Augmentation,
+    Flaw,
+    Poisson,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -148,6 +154,11 @@ class _Run:
         place = self.members.device
         self.inputs = torch.tensor(self.data.inputs, device=place)
         self.labels = torch.tensor(self.data.labels, device=place)
+        if self.settings.augmentation is Augmentation.MIRRORED and self.inputs.ndim != 4:
+            raise ValueError(
+                "data must have inputs of shape (n, c, h, w) to be mirrored, got shape "
+                f"{tuple(self.inputs.shape)}"
+            )
         if self.canaries is None:
             return
         if not isinstance(self.settings.sampling, Poisson):
@@ -202,7 +213,7 @@ class _Run:
         after = self.settings.flaw is Flaw.CLIPPED_AFTER_AVERAGING
         unclipped = after or self.settings.flaw is Flaw.NO_CLIPPING
         kept = math.inf if unclipped else limit
-        lot = (self.inputs[places], self.labels[places], weights)
+        lot = (self._images(places), self.labels[places], weights)
         clip, stack = self.settings.clipping, linear.stack_of(self.model.module)
         if stack is None:
             total = clipped_sum(self.model, flat, lot, clip=clip, limit=kept)
@@ -213,6 +224,14 @@ class _Run:
             mean = total / self.settings.lot_size
             total *= clip_factors(norms(mean), limit)
         return total
+
+    def _images(self, places: Tensor) -> Tensor:
+        """Return the inputs at places (replicas, b), each mirrored or not."""
+        inputs = self.inputs[places]
+        if self.settings.augmentation is Augmentation.NONE:
+            return inputs
+        coins = torch.rand(places.shape, generator=self.sampler, device=inputs.device) < 0.5
+        return torch.where(coins[..., None, None, None], inputs.flip(-1), inputs)
 
     def _add_canaries(self, total: Tensor, limit: float) -> None:
         if self.canaries is None or self.canary_lots is None or self.coordinates is None:

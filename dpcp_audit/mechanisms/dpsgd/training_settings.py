@@ -44,6 +44,16 @@ class Clipping(StrEnum):
     """Each of the K layers' gradients, to C/√K, so that the whole is at most C."""
 
 
+class Augmentation(StrEnum):
+    """What is done to the images of a lot, anew at every step."""
+
+    NONE = "none"
+    """Nothing."""
+    MIRRORED = "mirrored"
+    """Each image is mirrored with probability 1/2, on its own, and its gradient clipped then: an
+    example still moves the sum by C at most, and the accounting is as without."""
+
+
 class Flaw(StrEnum):
     """A planted bug, or none: what an audit must be able to see."""
 
@@ -108,6 +118,8 @@ class DPSGD:
         η > 0.
     optimiser : SGD or Adam
     clipping : Clipping
+    augmentation : Augmentation
+        Of images alone: inputs of shape (n, c, h, w).
     flaw : Flaw
     """
 
@@ -119,6 +131,7 @@ class DPSGD:
     learning_rate: float = 0.5
     optimiser: SGD | Adam = field(default_factory=SGD)
     clipping: Clipping = Clipping.FLAT
+    augmentation: Augmentation = Augmentation.NONE
     flaw: Flaw = Flaw.NONE
 
     def __post_init__(self) -> None:
@@ -126,6 +139,7 @@ class DPSGD:
         _validate.non_negative(noise_multiplier=self.noise_multiplier)
         _validate.positive(learning_rate=self.learning_rate)
         _validate.choice(Clipping, clipping=self.clipping)
+        _validate.choice(Augmentation, augmentation=self.augmentation)
         _validate.choice(Flaw, flaw=self.flaw)
         if self.clip_norm != math.inf:
             _validate.positive(clip_norm=self.clip_norm)

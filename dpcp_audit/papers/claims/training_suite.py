@@ -9,6 +9,7 @@ from dpcp_audit.papers.claims import (
     training_canaries,
     training_extraction,
     training_membership,
+    training_networks,
     training_published,
 )
 from dpcp_audit.suite import Suite
@@ -24,6 +25,7 @@ def rows() -> list[Row]:
         *training_membership.rows(),
         *training_extraction.rows(),
         *training_published.rows(),
+        *training_networks.rows(),
     ]
 
 

@@ -17,13 +17,14 @@ from torch.nn.functional import cross_entropy
 from dpcp_audit.mechanisms.dpsgd import linear, networks, opacus_training
 from dpcp_audit.mechanisms.dpsgd.examples import Examples, digits
 from dpcp_audit.mechanisms.dpsgd.gradients import FlatModel, clipped_sum
-from dpcp_audit.mechanisms.dpsgd.networks import _Block
+from dpcp_audit.mechanisms.dpsgd.networks import _block
 from dpcp_audit.mechanisms.dpsgd.opacus_training import expected_batch_size, opacus_train
 from dpcp_audit.mechanisms.dpsgd.training import train
 from dpcp_audit.mechanisms.dpsgd.training_settings import (
     DPSGD,
     SGD,
     Adam,
+    Augmentation,
     Clipping,
     Flaw,
     Poisson,
@@ -51,7 +52,7 @@ def settings(**changes: object) -> DPSGD:
 
 
 def residual() -> nn.Module:
-    return nn.Sequential(_Block(1, 16, 2), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(16, 10))
+    return nn.Sequential(_block(1, 16, 2), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(16, 10))
 
 
 def without_bias() -> nn.Module:
@@ -229,6 +230,7 @@ class TestTheTarget:
     @pytest.mark.parametrize(
         ("chosen", "options", "message"),
         [
+            (settings(augmentation=Augmentation.MIRRORED), {}, "augmentation must be none"),
             (settings(flaw=Flaw.NO_CLIPPING), {}, "a flaw that Opacus has or none, got no clip"),
             (settings(clip_norm=math.inf), {}, "finite clip_norm"),
             (settings(), {"members": np.zeros((1, 40), dtype=np.bool_)}, "members must hold"),

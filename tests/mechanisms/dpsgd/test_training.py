@@ -32,6 +32,7 @@ from dpcp_audit.mechanisms.dpsgd.training_settings import (
     DPSGD,
     SGD,
     Adam,
+    Augmentation,
     Clipping,
     Flaw,
     Poisson,
@@ -42,6 +43,8 @@ IMAGES = Examples(
 )
 MEMBERS = np.ones((2, N), dtype=np.bool_)
 MEMBERS[1, ::3] = False
+ONE = IMAGES.take(np.array([0]))
+MIRRORED = Augmentation.MIRRORED
 ADAM = Adam(beta1=0.8, beta2=0.9, smoothing=1e-3)
 
 
@@ -96,6 +99,42 @@ class TestAlgorithms:
         chosen = settings(noise_multiplier=2.0, clip_norm=3.0)
         assert chosen.noise_scale == 6.0
         assert settings(noise_multiplier=2.0, flaw=Flaw.HALF_NOISE).noise_scale == 0.6
+
+
+class TestAugmentation:
+    @pytest.mark.statistical(false_alarm=1e-8)
+    def test_each_replica_mirrors_each_image_by_a_coin_of_its_own(self) -> None:
+        """Of 400 fair coins between 140 and 260 fall on one side but with probability 1e-9."""
+        module = nn.Sequential(nn.Flatten(), nn.Linear(16, CLASSES, bias=False))
+        chosen = settings(
+            sampling=Poisson(1.0), steps=1, noise_multiplier=0.0, augmentation=MIRRORED
+        )
+        steps = []
+        train(module, ONE, chosen, rng=3, replicas=400, observer=steps.append, device="cpu")
+        moved = (steps[0].after - steps[0].before).reshape(400, CLASSES, 16)[:, 0]
+        directions = moved / moved.norm(dim=1, keepdim=True)
+        image = torch.tensor(ONE.inputs[0])
+        sides = [view.reshape(16) / view.norm() for view in (image, image.flip(-1))]
+        shown = torch.stack([(directions @ side).abs() > 1 - 1e-5 for side in sides])
+        assert (shown.sum(dim=0) == 1).all()
+        assert 140 < int(shown[1].sum()) < 260
+
+    def test_it_changes_the_training(self) -> None:
+        plain, mirrored = (
+            train(
+                nn.Sequential(nn.Flatten(), nn.Linear(16, CLASSES)),
+                IMAGES,
+                settings(augmentation=kind),
+                rng=5,
+                device="cpu",
+            ).parameters
+            for kind in Augmentation
+        )
+        assert not torch.equal(plain, mirrored)
+
+    def test_only_images_are_mirrored(self) -> None:
+        with pytest.raises(ValueError, match="data must have inputs of shape"):
+            train(head(), DATA, settings(augmentation=MIRRORED), rng=0, device="cpu")
 
 
 class TestRandomness:
