@@ -36,6 +36,7 @@ OF_THE_WHOLE = {
     "test_fast_tier.py",
     "test_import_cost.py",
     "test_names.py",
+    "test_refusals.py",
     "test_storeys.py",
 }
 
