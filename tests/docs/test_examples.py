@@ -10,7 +10,7 @@ import pytest
 from support.plugin_files import ARGUMENTS
 
 pytest_plugins = ["pytester"]
-FEWER = "--dp-audit-draws=30000"
+FEWER = "--dp-audit-draws=10000"
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
@@ -44,7 +44,7 @@ def test_the_example_of_a_training_finds_the_noise_that_got_lost(capsys) -> None
 
 def test_the_example_of_tests_passes(pytester) -> None:
     pytester.copy_example(str(EXAMPLES / "test_my_quantile.py"))
-    result = pytester.runpytest_inprocess(*ARGUMENTS, "test_my_quantile.py")
+    result = pytester.runpytest_inprocess(*ARGUMENTS, FEWER, "--durations=5", "test_my_quantile.py")
     result.assert_outcomes(passed=3, xfailed=1)
 
 

@@ -20,12 +20,13 @@ if TYPE_CHECKING:
 
 DRAWS = 131_072
 OURS = {
-    "pcoqs": {"rho": 2.0},
-    "histlap": {"epsilon": 2.0},
-    "ldpcp-label": {"epsilon": 2.5},
-    "ldpcp-score-bit": {"epsilon": 2.5},
-    "split-conformal": {"alpha": 0.12},
+    "pcoqs": ({"rho": 2.0}, 32_768),
+    "histlap": ({"epsilon": 2.0}, DRAWS),
+    "ldpcp-label": ({"epsilon": 2.5}, 16_384),
+    "ldpcp-score-bit": ({"epsilon": 2.5}, 16_384),
+    "split-conformal": ({"alpha": 0.12}, 16_384),
 }
+"""What is changed, and the draws that show it; half as many are enough, but for HistLap."""
 THEIRS = {
     "diffprivlib-quantile": {"epsilon": 3.0},
     "opendp-quantile": {"epsilon": 2.0},
@@ -36,7 +37,7 @@ THEIRS = {
 }
 
 
-def found(recipe: str, name: str, options: dict[str, Any], draws: int = DRAWS) -> Finding:
+def found(recipe: str, name: str, options: dict[str, Any], draws: int) -> Finding:
     """Run one check of a recipe, with other options than its claim is made for."""
     text = resources.files("dpcp_audit.libraries").joinpath(f"{recipe}.toml")
     checks = tomllib.loads(text.read_text(encoding="utf-8"))["check"]
@@ -51,14 +52,14 @@ def found(recipe: str, name: str, options: dict[str, Any], draws: int = DRAWS) -
 @pytest.mark.known_bad
 @pytest.mark.parametrize("name", OURS)
 def test_more_than_the_budget_is_caught(name: str) -> None:
-    assert found("reference", name, OURS[name]).verdict is Verdict.REFUTED
+    assert found("reference", name, *OURS[name]).verdict is Verdict.REFUTED
 
 
 @pytest.mark.statistical(false_alarm=1e-7)
 @pytest.mark.parametrize("name", OURS)
 def test_the_correct_twin_is_not_refuted(name: str) -> None:
     """False-alarm probability: 5e-7 in all, 1e-7 a check."""
-    assert found("reference", name, {}).verdict is Verdict.CONSISTENT
+    assert found("reference", name, {}, OURS[name][1]).verdict is Verdict.CONSISTENT
 
 
 @pytest.mark.known_bad

@@ -9,6 +9,7 @@ probabilities as small as 1e-300 are as easy as large ones.
 from __future__ import annotations
 
 from bisect import bisect_left
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -96,6 +97,7 @@ def threshold_law(
     )
 
 
+@lru_cache(maxsize=1024)
 def _reports_at(mechanism: LDPCPScores, level: float, *, asked: int, n: int, strictly: bool) -> int:
     """Return the fewest reports whose estimate Z reaches (or exceeds) a level; asked + 1 if none.
 
