@@ -12,6 +12,7 @@ from dpcp_audit.papers.claims.statement_list import (
     ListedStatement,
     StatementFate,
     listed_statements,
+    printed_sentences,
 )
 
 PAGE = Path(__file__).parent / "statements.md"
@@ -26,8 +27,19 @@ or a reason why no run can decide it here. This page is written by `docs/update_
 """
 
 
+_PRINTED = """
+## As printed
+
+What the papers print where the rows that stand as their own claims say it in other words. Formulas
+are set as plain text.
+
+| paper | section | “…” |
+|:--|:--|:--|
+"""
+
+
 def page() -> str:
-    """Return the page as Markdown: a section a paper, a table row a statement."""
+    """Return the page as Markdown: a section a paper, a table row a statement; then sentences."""
     statements = listed_statements()
     counts = Counter(statement.fate for statement in statements)
     said = ", ".join(f"{counts[fate]} {fate}" for fate in StatementFate)
@@ -36,7 +48,15 @@ def page() -> str:
         lines = [_line(statement) for statement in statements if statement.paper == paper]
         head = ["| statement | place | | rows, and what they leave unsaid |", "|:--|:--|:--|:--|"]
         parts.append("\n".join([f"\n## {paper}\n", *head, *lines]) + "\n")
-    return "".join(parts)
+    rows = [
+        f"| {each.paper} | {', '.join(each.sections)} | {_escaped(each.text)} |\n"
+        for each in printed_sentences()
+    ]
+    return "".join([*parts, _PRINTED, *rows])
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|").replace("*", "\\*").replace("_", "\\_")
 
 
 def _line(statement: ListedStatement) -> str:

@@ -1,4 +1,4 @@
-"""The statements of the papers that are hard to test, and what became of each."""
+"""What the papers print: statements that are hard to test, and sentences as they stand there."""
 
 from __future__ import annotations
 
@@ -59,15 +59,43 @@ class ListedStatement:
         return self.untested or self.note
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrintedSentence:
+    """What a paper prints of a statement that its rows say in other words.
+
+    Parameters
+    ----------
+    paper : str
+        Where it stands.
+    sections : tuple of str
+        The sections of the claims that it is quoted for.
+    text : str
+        The sentence; … stands for what is left out, formulas are set as plain text.
+    """
+
+    paper: str
+    sections: tuple[str, ...]
+    text: str
+
+
 @cache
 def listed_statements() -> tuple[ListedStatement, ...]:
     """Return the statements, in the papers' order."""
-    text = (
-        resources.files("dpcp_audit.papers.claims")
-        .joinpath("statements.toml")
-        .read_text(encoding="utf-8")
+    return tuple(_statement(entry) for entry in _read("statements.toml")["statement"])
+
+
+@cache
+def printed_sentences() -> tuple[PrintedSentence, ...]:
+    """Return the sentences, in the papers' order."""
+    return tuple(
+        PrintedSentence(paper=entry["paper"], sections=tuple(entry["sections"]), text=entry["text"])
+        for entry in _read("printed_sentences.toml")["sentence"]
     )
-    return tuple(_statement(entry) for entry in tomllib.loads(text)["statement"])
+
+
+def _read(name: str) -> dict[str, Any]:
+    folder = resources.files("dpcp_audit.papers.claims")
+    return tomllib.loads(folder.joinpath(name).read_text(encoding="utf-8"))
 
 
 def _statement(entry: dict[str, Any]) -> ListedStatement:
