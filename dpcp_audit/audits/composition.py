@@ -20,6 +20,7 @@ from dpcp_audit.computed import Computation
 from dpcp_audit.figures import Figure, FigureKind, Series
 from dpcp_audit.guarantees import ApproxDP, PureDP
 from dpcp_audit.mechanisms.laws import FiniteLaw, FinitePair, GaussianPair, LaplacePair
+from dpcp_audit.mechanisms.loss_distributions import epsilon_of, gaussian_step
 from dpcp_audit.mechanisms.pcoqs.search_transcript import released_pair, transcript_pair
 from dpcp_audit.neighbours import Relation
 from dpcp_audit.proofs import Proof, ProofMethod
@@ -75,12 +76,12 @@ class Composition:
         _validate.open_unit(delta=delta)
         if delta <= self.slack:
             return math.inf
-        return float(self.upper.get_epsilon_for_delta(delta - self.slack))
+        return epsilon_of(self.upper, delta - self.slack)
 
     def epsilon_below(self, delta: float) -> float:
         """Return ε(δ) of the worse direction, from below."""
         _validate.open_unit(delta=delta)
-        return float(self.lower.get_epsilon_for_delta(delta))
+        return epsilon_of(self.lower, delta)
 
     def renyi(self, alpha: float) -> float:
         """Return the composed D_α of the worse direction: Rényi divergences add up.
@@ -193,16 +194,7 @@ def _(pair: FinitePair, interval: float, pessimistic: bool) -> Any:  # noqa: FBT
 
 @_loss.register
 def _(pair: GaussianPair, interval: float, pessimistic: bool) -> Any:  # noqa: FBT001
-    from dp_accounting.pld import (  # noqa: PLC0415  (slow to import)
-        privacy_loss_distribution as pld,
-    )
-
-    return pld.from_gaussian_mechanism(
-        1 / pair.shift,
-        pessimistic_estimate=pessimistic,
-        value_discretization_interval=interval,
-        use_connect_dots=pessimistic,
-    )
+    return gaussian_step(1 / pair.shift, 1.0, interval=interval, pessimistic=pessimistic)
 
 
 @_loss.register

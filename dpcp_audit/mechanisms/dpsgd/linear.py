@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import torch
 from torch import nn
 
-from dpcp_audit.mechanisms.dpsgd.gradients import clip_factors
+from dpcp_audit.mechanisms.dpsgd.gradients import clip_factors, cross_entropy_gradient
 from dpcp_audit.mechanisms.dpsgd.training_settings import Clipping
 
 if TYPE_CHECKING:
@@ -99,10 +99,7 @@ def _forward(
 
 def _returned(layers: list[_Layer], logits: Tensor, labels: Tensor) -> tuple[Tensor, ...]:
     """Return the cross-entropy's gradient at the output of every layer."""
-    shifted = logits.detach() - logits.detach().amax(dim=1, keepdim=True)
-    back = torch.exp(shifted, out=shifted)
-    back /= back.sum(dim=1, keepdim=True)
-    back.scatter_add_(1, labels.unsqueeze(1), -torch.ones_like(back[:, :1]))
+    back = cross_entropy_gradient(logits.detach(), labels, dim=1)
     if logits is layers[0].left:
         return (back,)
     return torch.autograd.grad(logits, [layer.left for layer in layers], back)

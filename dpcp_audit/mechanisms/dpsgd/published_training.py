@@ -8,13 +8,18 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import torch
-from torch.func import grad, vmap
-from torch.nn.functional import cross_entropy
+from torch.func import vmap
 
 from dpcp_audit import _validate
 from dpcp_audit.mechanisms.dpsgd import linear
 from dpcp_audit.mechanisms.dpsgd.adam_moments import AdamMoments
-from dpcp_audit.mechanisms.dpsgd.gradients import FlatModel, clip_factors, clipped_sum, norms
+from dpcp_audit.mechanisms.dpsgd.gradients import (
+    FlatModel,
+    clip_factors,
+    clipped_sum,
+    cross_entropy_gradient,
+    norms,
+)
 from dpcp_audit.mechanisms.dpsgd.preparation import in_mode, seeded
 from dpcp_audit.mechanisms.dpsgd.published_settings import PublishedTraining, as_published
 from dpcp_audit.mechanisms.dpsgd.trained_networks import Trained, finished
@@ -29,11 +34,25 @@ if TYPE_CHECKING:
     from dpcp_audit.mechanisms.dpsgd.examples import Examples
 
 
-class PublishedObserver(Protocol):
-    """Watches a training: the parameters before a step, and its noisy gradient."""
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PublishedStep:
+    """A step of a training, of all replicas; the tensors have shape (replicas, d)."""
 
-    def __call__(self, batch: int, before: Tensor, noisy: Tensor, /) -> None:
-        """Take notice of a step on a batch; the tensors are not to be changed."""
+    batch: int
+    """Which slice of the file."""
+    before: Tensor
+    """The parameters."""
+    clean: Tensor
+    """The clipped gradient."""
+    noisy: Tensor
+    """What the attacker sees: the clipped gradient with its noise."""
+
+
+class PublishedObserver(Protocol):
+    """Watches a training, step by step."""
+
+    def __call__(self, step: PublishedStep, /) -> None:
+        """Take notice of a step; the tensors are not to be changed."""
         ...
 
 
@@ -87,11 +106,16 @@ class PublishedGradients:
         return linear.clipped_sum(stack, flat, lot, clip=Clipping.FLAT, limit=limit)
 
     def _of_mean(self, flat: Tensor, inputs: Tensor, labels: Tensor) -> Tensor:
-        def loss(parameters: Tensor) -> Tensor:
-            return cross_entropy(self.model.logits(parameters, inputs), labels)
+        def logits(parameters: Tensor) -> Tensor:
+            return self.model.logits(parameters, inputs)
 
-        of_replicas: Any = vmap(grad(loss), randomness="different")
-        gradients: Tensor = of_replicas(flat)
+        of_replicas: Any = vmap(logits, randomness="different")
+        with torch.enable_grad():
+            parameters = flat.detach().requires_grad_()
+            outputs: Tensor = of_replicas(parameters)
+        every = labels.expand(len(flat), -1)
+        back = cross_entropy_gradient(outputs.detach(), every, dim=-1) / len(labels)
+        (gradients,) = torch.autograd.grad(outputs, parameters, back)
         return gradients
 
 
@@ -166,7 +190,7 @@ def _descend(
         drawn = torch.randn(shape, generator=noise)
         noisy = clean + gradients.noise_scale(len(labels)) * drawn
         if observer is not None:
-            observer(batch, flat, noisy)
+            observer(PublishedStep(batch=batch, before=flat, clean=clean, noisy=noisy))
         flat = flat - settings.learning_rate * outer.direction(inner.direction(noisy))
     return flat
 

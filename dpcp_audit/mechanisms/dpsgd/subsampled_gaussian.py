@@ -27,6 +27,7 @@ import numpy as np
 
 from dpcp_audit import _validate
 from dpcp_audit.guarantees import PrivacyGuarantee
+from dpcp_audit.mechanisms.loss_distributions import deltas_of, epsilon_of, gaussian_step
 from dpcp_audit.neighbours import Relation
 from dpcp_audit.stats.bisection import turn_by_factor
 
@@ -202,8 +203,7 @@ def noise_multiplier_for(
 @lru_cache(maxsize=1024)
 def _epsilon(training: SubsampledGaussian, delta: float, *, pessimistic: bool) -> float:
     """Return ε(δ) on a side; tables ask for the same trainings, and a number takes no room."""
-    loss = composed_loss(training, pessimistic=pessimistic)
-    return float(loss.get_epsilon_for_delta(delta))
+    return epsilon_of(composed_loss(training, pessimistic=pessimistic), delta)
 
 
 @lru_cache(maxsize=16)
@@ -214,25 +214,30 @@ def composed_loss(
 
     ``interval`` is the width of the grid of losses, in nats; by default ``loss_interval``.
     """
+    width = interval or loss_interval(training, pessimistic=pessimistic)
+    one = _substituted_step if training.relation is Relation.SUBSTITUTION else gaussian_step
+    step = one(
+        training.noise_multiplier, training.sampling_rate, interval=width, pessimistic=pessimistic
+    )
+    return step.self_compose(training.steps) if training.steps > 1 else step
+
+
+def _substituted_step(
+    noise_multiplier: float, sampling_rate: float, *, interval: float, pessimistic: bool
+) -> Any:
     from dp_accounting.pld import (  # noqa: PLC0415  (slow to import)
         privacy_loss_distribution as pld,
     )
     from dp_accounting.privacy_accountant import NeighboringRelation  # noqa: PLC0415
 
-    substituted = training.relation is Relation.SUBSTITUTION
-    step = pld.from_gaussian_mechanism(
-        training.noise_multiplier,
+    return pld.from_gaussian_mechanism(
+        noise_multiplier,
         pessimistic_estimate=pessimistic,
-        value_discretization_interval=interval or loss_interval(training, pessimistic=pessimistic),
-        sampling_prob=training.sampling_rate,
+        value_discretization_interval=interval,
+        sampling_prob=sampling_rate,
         use_connect_dots=pessimistic,
-        neighboring_relation=(
-            NeighboringRelation.REPLACE_ONE
-            if substituted
-            else NeighboringRelation.ADD_OR_REMOVE_ONE
-        ),
+        neighboring_relation=NeighboringRelation.REPLACE_ONE,
     )
-    return step.self_compose(training.steps) if training.steps > 1 else step
 
 
 def loss_interval(training: SubsampledGaussian, *, pessimistic: bool) -> float:
@@ -259,7 +264,7 @@ def _envelope(training: SubsampledGaussian) -> Envelope:
     """Return the lines that bound a training's power."""
     largest = min(training.epsilon_at(4 * training.rounding), 600.0)
     epsilons = np.linspace(0.0, max(largest, 1e-9), 2001)
-    above = composed_loss(training, pessimistic=True).get_delta_for_epsilon(epsilons)
+    above = deltas_of(composed_loss(training, pessimistic=True), epsilons)
     return envelope(epsilons, np.minimum(1.0, above + training.rounding))
 
 

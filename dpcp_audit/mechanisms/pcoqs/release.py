@@ -226,9 +226,10 @@ class PCOQS:
         """
         left = np.full(noise.shape[1], self.bounds[0])
         right = np.full(noise.shape[1], self.bounds[1])
+        scale = self.noise_scale
         for draw in noise:
             mid = (left + right) / 2
-            below = counter.below_rank(mid, self.noise_scale * draw)
+            below = counter.below_rank(mid, scale * draw)
             choose = Selection(below)
             left = choose(mid + self.resolution, left)
             right = choose(right, mid)

@@ -57,15 +57,15 @@ def white_box(optimiser: SGD | Adam, *, runs: int) -> CanaryAudit:
     """Return the audit of many runs of logistic regression, watched at every step."""
     settings = training(optimiser)
     return CanaryAudit(
-        game=WhiteBoxGame(settings=settings, canaries=120), claim=claimed(settings), runs=runs
+        game=WhiteBoxGame(settings=settings, canaries=280), claim=claimed(settings), runs=runs
     )
 
 
-def one_run(optimiser: SGD | Adam, *, hidden: int = 4096) -> CanaryAudit:
-    """Return the audit of a single run of a wide head, twelve canaries a unit."""
+def one_run(optimiser: SGD | Adam, *, hidden: int = 1755) -> CanaryAudit:
+    """Return the audit of a single run of a wide head, 28 canaries a unit."""
     settings = training(optimiser)
     return CanaryAudit(
-        game=WhiteBoxGame(settings=settings, canaries=12 * hidden, hidden=hidden),
+        game=WhiteBoxGame(settings=settings, canaries=28 * hidden, hidden=hidden),
         claim=claimed(settings),
         claim_share=0.1,
         epsilon_share=0.02,
@@ -81,7 +81,7 @@ def black_box(optimiser: SGD | Adam, inputs: OutsideCanaries, *, runs: int) -> C
         game=BlackBoxGame(settings=settings, inputs=inputs, canaries=12, references=64),
         claim=claimed(settings),
         runs=runs,
-        side_by_side=128,
+        side_by_side=256,
         claim_share=0.25,
         epsilon_share=0.05,
     )
@@ -129,8 +129,8 @@ def _trainings() -> list[Row]:
             subject=f"{words}, audited by canaries",
         )
         for name, words, optimiser, runs in (
-            ("dp-sgd", "DP-SGD", SGD(), 2000),
-            ("dp-adam", "DP-Adam", Adam(), 400),
+            ("dp-sgd", "DP-SGD", SGD(), 860),
+            ("dp-adam", "DP-Adam", Adam(), 250),
         )
         for variant, how, check in (
             (

@@ -82,7 +82,7 @@ _MODELS: dict[str, DigitModels] = {
         records=60,
     ),
 }
-_MANY, _MOST = 2500, 4000
+_MANY, _MOST = 1600, 2800
 """Models of a private training, and of a private pipeline: what they show is little."""
 _WEAK = (
     ("loss", "dp-sgd", View.PROBABILITIES),

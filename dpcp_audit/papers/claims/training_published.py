@@ -65,7 +65,7 @@ def rows() -> list[Row]:
             f"{_SAYS} {printed}, also with fresh noise in every run.",
             PublishedCanary(settings=_FRESH),
             _PRINTED,
-            n_samples=1000,
+            n_samples=400,
         ),
         _row(
             "seed=fresh,clipping=examples,sees=steps",
@@ -75,7 +75,7 @@ def rows() -> list[Row]:
             f"composition says: ε = {right.epsilon_at(_DELTA):.3g} at δ = {_DELTA:g}.",
             PublishedCanary(settings=_RIGHT, features=HeadFeatures.LEARNED, reach=20.0),
             right,
-            n_samples=2000,
+            n_samples=500,
         ),
     ]
 

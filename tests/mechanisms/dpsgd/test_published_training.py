@@ -19,6 +19,7 @@ from dpcp_audit.mechanisms.dpsgd.published_settings import (  # noqa: E402
 )
 from dpcp_audit.mechanisms.dpsgd.published_training import (  # noqa: E402
     PublishedGradients,
+    PublishedStep,
     published_model,
     slices,
     train_as_published,
@@ -45,8 +46,8 @@ class Steps:
     def __init__(self) -> None:
         self.seen: list[tuple[int, torch.Tensor, torch.Tensor]] = []
 
-    def __call__(self, batch: int, before: torch.Tensor, noisy: torch.Tensor, /) -> None:
-        self.seen.append((batch, before, noisy))
+    def __call__(self, step: PublishedStep, /) -> None:
+        self.seen.append((step.batch, step.before, step.noisy))
 
 
 def batch(data: Examples, index: int) -> tuple[torch.Tensor, torch.Tensor]:

@@ -12,7 +12,6 @@ import numpy as np
 
 from dpcp_audit import _validate
 from dpcp_audit.assumptions import Assumption
-from dpcp_audit.audits.estimates.attack_loss import from_below
 from dpcp_audit.audits.training.canaries.canary_power import CanaryPlan
 from dpcp_audit.audits.training.canaries.guess_counts import (
     MOST_GUESSES,
@@ -24,6 +23,7 @@ from dpcp_audit.audits.training.canaries.guess_counts import (
     ranked_of,
 )
 from dpcp_audit.audits.training.canaries.run_bets import RunBets, ranked
+from dpcp_audit.audits.training.canaries.shown_bounds import ShownBounds
 from dpcp_audit.audits.training.one_run import (
     Guesses,
     OneRunTheorem,
@@ -40,11 +40,9 @@ from dpcp_audit.audits.training.one_run_bounds import (
 from dpcp_audit.checks import whole
 from dpcp_audit.decisions import conclude
 from dpcp_audit.evidence import of_loss
-from dpcp_audit.figures import Figure, FigureKind, Series
 from dpcp_audit.neighbours import Relation
-from dpcp_audit.outcome_tables import Table, TableColumn
 from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import Estimate, Evidence, Outcome, PlainData, Power
+from dpcp_audit.results import Evidence, Outcome, PlainData, Power
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,7 +55,6 @@ _FEWEST_BETS = 500
 _PILOT = 5
 _USUAL = 0.05
 _POINTS = 6
-_NO_UPPER_END = "canaries of one run may depend on each other, and better attacks may show more"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,15 +166,23 @@ class CanaryAudit:
         )
         if by_claim and strict <= accounted:
             evidence = self._of_family(groups, context, accounted, half)
+        shown = ShownBounds(
+            accounted=accounted,
+            delta=self.delta,
+            runs=self._runs(context),
+            canaries=self.game.canaries,
+            strict=strict,
+            bounds=bounds,
+        )
         return conclude(
             evidence,
             lambda: self._without_noise(results, groups, significance=half),
             detect=math.inf,
             witness=self.witness | {"guarantee": str(self.claim), "seed": context.seed},
-            note=self._note(context, groups, strict, usual, bounds[Assumption.TRADE_OFF]),
-            figures=(self._figure(context, results, accounted),),
-            tables=(_bounds_table(bounds, self.delta, accounted),),
-            estimates=(from_below(_certified(usual, self.delta), why=_NO_UPPER_END),),
+            note=shown.note(total(groups)),
+            figures=(shown.figure(self._points(context, results)),),
+            tables=(shown.table(),),
+            estimates=(shown.estimate(),),
         )
 
     def smallest_violation(self, context: Context) -> Power:
@@ -295,51 +300,8 @@ class CanaryAudit:
             delta=self.delta,
             runs=len(rest.scores),
             significance=significance,
-            rng=context.rng(self.chunks(context) + len(results)),  # no chunk's stream
         )
         return bets.lower_bound(rest, significance=significance)
-
-    def _note(
-        self,
-        context: Context,
-        groups: Sequence[Guesses],
-        strict: float,
-        usual: float,
-        family: float,
-    ) -> str:
-        accounted, runs = self.claim.epsilon_at(self.delta), self._runs(context)
-        guesses = total(groups)
-        return (
-            f"Accounted: ε = {accounted:.4g}. Certified without any assumption about the "
-            f"mechanism: {_of(usual, accounted)} at 95 % confidence, "
-            f"{_of(strict, accounted)} at the confidence of this check; among trainings that "
-            "differ in the noise alone, by the claim's trade-off: "
-            f"{_of(family, accounted)} at 95 %. "
-            f"{runs} {'run' if runs == 1 else 'runs'} of {self.game.canaries} "
-            f"{'canary' if self.game.canaries == 1 else 'canaries'}; of the {guesses.guesses} "
-            f"that look most like members, {guesses.correct / guesses.guesses:.1%} are."
-        )
-
-    def _figure(self, context: Context, results: Sequence[PlainData], accounted: float) -> Figure:
-        points = self._points(context, results)
-        x = [float(point[0]) for point in points]
-        label = "canaries in the run" if self._runs(context) == 1 else "runs"
-        names = ("certified, any mechanism", "Steinke, Nasr and Jagielski (2023)")
-        return Figure(
-            kind=FigureKind.LINES,
-            title=f"Certified ε at δ = {self.delta:g} and 95 % confidence",
-            x_label=label,
-            y_label="ε",
-            log_x=True,
-            series=[
-                Series(name="accounted", x=[x[0], x[-1]], y=[accounted, accounted]),
-                *(
-                    Series(name=name, x=x, y=[point[k] for point in points])
-                    for k, name in enumerate(names, start=1)
-                ),
-            ],
-            description=(f"Lower bounds of ε over the number of {label}, against the accounted ε."),
-        )
 
     def _points(
         self, context: Context, results: Sequence[PlainData]
@@ -371,40 +333,3 @@ class CanaryAudit:
     def _epsilon_groups(self, results: Sequence[PlainData]) -> list[Guesses]:
         parts = [part for result in results for part in result["epsilon"]]
         return grouped(parts if self.runs > 1 else parts[-1:])
-
-
-def _bounds_table(bounds: dict[Assumption, float], delta: float, accounted: float) -> Table:
-    shares = [bound / accounted for bound in bounds.values()]
-    return Table(
-        title=f"Certified ε at δ = {delta:g} and 95 % confidence, by what is assumed",
-        columns=[
-            TableColumn(name="assumption", texts=[str(assumption) for assumption in bounds]),
-            TableColumn(
-                name="ε at least",
-                texts=[f"{bound:.3g}" for bound in bounds.values()],
-                values=list(bounds.values()),
-            ),
-            TableColumn(
-                name="share of the accounted", texts=[f"{s:.2f}" for s in shares], values=shares
-            ),
-        ],
-        notes=[
-            "A bound that assumes something is none where that is false, and refutes nothing here."
-        ],
-    )
-
-
-def _certified(bound: float, delta: float) -> Estimate:
-    """Return ε(δ) as it is certified at 95 %, whatever the mechanism."""
-    return Estimate(
-        quantity=Quantity.EPSILON,
-        value=bound,
-        lower=bound,
-        upper=math.inf,
-        confidence=1 - _USUAL,
-        at={"delta": delta},
-    )
-
-
-def _of(bound: float, accounted: float) -> str:
-    return f"ε ≥ {bound:.3g} ({bound / accounted:.2f} of it)"

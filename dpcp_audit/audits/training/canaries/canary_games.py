@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _DARK = 1e-3
 """A feature's mean square up to which its weights count as idle."""
-_PART = 8
+_PART, _BLACK_BOX_PART = 8, 4
 _FEWEST_REFERENCES = 8
 
 
@@ -48,7 +48,7 @@ class Game(Protocol):
         ...
 
     def play_noiseless(self, runs: int, *, rng: np.random.Generator) -> GameResults:
-        """Play the same training without its noise, at a quarter of the time of so many runs."""
+        """Play the same training without its noise, in less time than so many runs."""
         ...
 
 
@@ -60,11 +60,11 @@ def first_digits(count: int) -> Examples:
 
 @lru_cache(maxsize=4)
 def wiped_digits(count: int) -> Examples:
-    """Return the first ``count`` digits, the pixels that are dark in nearly all wiped clean."""
+    """Return the first ``count`` digits, their frame of 28 pixels wiped clean."""
     found = first_digits(count)
-    inputs = found.inputs.copy()
-    inputs[:, _dark(found)] = 0
-    return replace(found, inputs=inputs)
+    images = found.inputs.reshape(-1, 8, 8).copy()
+    images[:, [0, -1]], images[:, :, [0, -1]] = 0, 0
+    return replace(found, inputs=images.reshape(found.inputs.shape))
 
 
 def mislabelled_digits(count: int, *, after: int) -> Examples:
@@ -102,16 +102,16 @@ def _dark(data: Examples) -> IntArray:
 class WhiteBoxGame:
     """Gradient canaries on weights that no plain example moves, watched at every step.
 
-    Of logistic regression, or of a head of ReLU units, on digits (Nasr et al. 2023); the weights
-    are those of dark pixels. Without noise, Adam would take what the few that are not quite dark
-    leave there for steps of full size.
+    Of logistic regression, or of a head of ReLU units, on digits whose frame is wiped clean (Nasr
+    et al. 2023); the weights are those of its pixels. Without noise, Adam would take the little
+    that is left in such a pixel for steps of full size.
 
     Parameters
     ----------
     settings : DPSGD
         The training.
     canaries : int
-        m, at most twelve weights a unit of the first layer.
+        m, at most 28 weights a unit of the first layer.
     examples : int
         Plain examples beside them: the first so many digits.
     hidden : int
@@ -214,8 +214,8 @@ class BlackBoxGame:
         return GameResults(scores, members[self.references :])
 
     def play_noiseless(self, runs: int, *, rng: np.random.Generator) -> GameResults:
-        """Play without noise: a quarter of the trainings, half of them as references."""
-        part = max(_FEWEST_REFERENCES, math.ceil((self.references + runs) / _PART))
+        """Play without noise: half of the trainings, one in two of them as references."""
+        part = max(_FEWEST_REFERENCES, math.ceil((self.references + runs) / _BLACK_BOX_PART))
         bare = replace(self.settings, noise_multiplier=0.0)
         return replace(self, settings=bare, references=part).play(part, rng=rng)
 

@@ -26,15 +26,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 import numpy as np
 
 from dpcp_audit import _validate
-from dpcp_audit.audits.training.one_run import falling, largest_refuted
+from dpcp_audit.audits.training.one_run import falling
+from dpcp_audit.stats.bisection import turns
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from dpcp_audit._types import BoolArray, FloatArray, IntArray
 
 _MOST = (1, 2, 4)
 _CAPS = np.linspace(0.5, 9.0, 18)
 _THRESHOLDS = 24
-_REDRAWN = 200_000
 _RESOLUTION = 1e-3
 
 
@@ -109,12 +111,17 @@ class RunBets:
         """
         if not 0 <= epsilon <= self.largest_epsilon:
             raise ValueError(f"epsilon must lie in [0, {self.largest_epsilon:.4g}], got {epsilon}")
-        return self._log_capital(_Tally.of(*self.count(runs)), epsilon)
+        tally = _Tally.of(*self.count(runs))
+        stakes, epsilons = np.array([self.stake]), np.array([epsilon])
+        return float(tally.log_capitals(stakes, epsilons, penalty=self._penalty)[0])
 
     def lower_bound(self, runs: Ranked, *, significance: float) -> float:
         """Return a lower bound of ε(δ), 0 where not even ε = 0 is refuted."""
         _validate.open_unit(significance=significance)
-        return self._lower_bound(_Tally.of(*self.count(runs)), -math.log(significance))
+        tally, stakes = _Tally.of(*self.count(runs)), np.array([self.stake])
+        target = -math.log(significance)
+        bounds = tally.lower_bounds(stakes, most=self.most, penalty=self._penalty, target=target)
+        return float(bounds[0])
 
     @classmethod
     def chosen(
@@ -125,43 +132,28 @@ class RunBets:
         delta: float,
         runs: int,
         significance: float,
-        rng: np.random.Generator,
     ) -> Self:
         """Return the bets that would certify most on ``runs`` runs like the pilot's.
 
-        The few wrong guesses of a pilot would mislead: its coins are drawn anew, many times, by
-        a logistic regression on the scores.
+        The few wrong guesses of a pilot would mislead: a logistic regression on the scores says
+        how probable each is, and what is weighed is the expected number of runs with so many
+        right and wrong guesses.
         """
-        redrawn = _redrawn(pilot, rng)
-        target = -math.log(significance) * len(redrawn.scores) / runs
-        levels = np.unique(np.quantile(redrawn.scores, 1 - np.geomspace(1, 1e-4, _THRESHOLDS)))
+        chances = _chances(pilot)
+        laws = {guesses: _right_guesses(chances, guesses) for guesses in range(max(_MOST) + 1)}
+        target = -math.log(significance) * len(pilot.scores) / runs
+        levels = np.unique(np.quantile(pilot.scores, 1 - np.geomspace(1, 1e-4, _THRESHOLDS)))
         penalty = canaries * delta / 2
-        tried: list[tuple[float, Self]] = []
-        for most, threshold in itertools.product(_MOST, levels):
-            tally = _Tally.of(*_count(redrawn, float(threshold), most))
-            for stake in 1 / (np.exp(_CAPS) * most + penalty):
-                bets = cls(
-                    canaries=canaries,
-                    delta=delta,
-                    threshold=float(threshold),
-                    most=most,
-                    stake=float(stake),
-                )
-                tried.append((bets._lower_bound(tally, target), bets))
-        return max(tried, key=lambda one: one[0])[1]
-
-    def _lower_bound(self, tally: _Tally, target: float) -> float:
-        def refuted(epsilon: float) -> bool:
-            return self._log_capital(tally, epsilon) >= target
-
-        if not refuted(0.0):
-            return 0.0
-        return largest_refuted(refuted, low=0.0, high=self.largest_epsilon, resolution=_RESOLUTION)
-
-    def _log_capital(self, tally: _Tally, epsilon: float) -> float:
-        gains = self.stake * (tally.right - math.exp(epsilon) * tally.wrong - self._penalty)
-        with np.errstate(divide="ignore"):  # all may be lost at the largest ε
-            return float(np.log1p(np.maximum(gains, -1.0)) @ tally.runs)
+        tried: list[tuple[float, float, int, float]] = []
+        for most, threshold in itertools.product(_MOST, levels.tolist()):
+            guesses = (pilot.scores[:, :most] > threshold).sum(axis=1)
+            tally = _Tally.expected(guesses, laws)
+            stakes = 1 / (np.exp(_CAPS) * most + penalty)
+            bounds = tally.lower_bounds(stakes, most=most, penalty=penalty, target=target)
+            best = int(np.argmax(bounds))
+            tried.append((float(bounds[best]), threshold, most, float(stakes[best])))
+        _, threshold, most, stake = max(tried, key=lambda one: one[0])
+        return cls(canaries=canaries, delta=delta, threshold=threshold, most=most, stake=stake)
 
 
 class _Tally(NamedTuple):
@@ -169,13 +161,56 @@ class _Tally(NamedTuple):
 
     right: IntArray
     wrong: IntArray
-    runs: IntArray
+    runs: IntArray | FloatArray
 
     @classmethod
     def of(cls, right: IntArray, wrong: IntArray) -> _Tally:
         base = int(wrong.max()) + 1
         codes, runs = np.unique(right * base + wrong, return_counts=True)
         return cls(codes // base, codes % base, runs)
+
+    @classmethod
+    def expected(cls, guesses: IntArray, laws: Mapping[int, FloatArray]) -> _Tally:
+        """Return how many runs to expect.
+
+        Parameters
+        ----------
+        guesses : ndarray of int, shape (runs,)
+            How many canaries of each run are guessed, those of the largest scores.
+        laws : mapping
+            From a number g of guesses to how probable each number of right ones is in each run,
+            shape (runs, g + 1).
+        """
+        cells = [
+            (right, g - right, float(laws[g][guesses == g, right].sum()))
+            for g in range(int(guesses.max()) + 1)
+            for right in range(g + 1)
+        ]
+        right, wrong, runs = (np.array(column) for column in zip(*cells, strict=True))
+        return cls(right, wrong, runs)
+
+    def log_capitals(
+        self, stakes: FloatArray, epsilons: FloatArray, *, penalty: float
+    ) -> FloatArray:
+        """Return the log of the capital of each stake against its ε, shape (stakes,)."""
+        wrong = np.exp(epsilons)[:, None] * self.wrong
+        gains = stakes[:, None] * (self.right - wrong - penalty)
+        with np.errstate(divide="ignore"):  # all may be lost at the largest ε
+            logs: FloatArray = np.log1p(np.maximum(gains, -1.0))
+        return logs @ np.asarray(self.runs, dtype=np.float64)
+
+    def lower_bounds(
+        self, stakes: FloatArray, *, most: int, penalty: float, target: float
+    ) -> FloatArray:
+        """Return the largest ε that each stake refutes with this log-capital, 0 where none is."""
+
+        def refuted(epsilons: FloatArray) -> BoolArray:
+            return np.asarray(self.log_capitals(stakes, epsilons, penalty=penalty) >= target)
+
+        low, high = np.zeros(stakes.shape), np.log((1 / stakes - penalty) / most)
+        steps = math.ceil(math.log2(float(high.max()) / _RESOLUTION))
+        bounds = turns(refuted, high, low, steps=steps)[1]
+        return np.where(refuted(low), bounds, 0.0)
 
 
 def _count(runs: Ranked, threshold: float, most: int) -> tuple[IntArray, IntArray]:
@@ -184,15 +219,25 @@ def _count(runs: Ranked, threshold: float, most: int) -> tuple[IntArray, IntArra
     return (guessed & inside).sum(axis=1), (guessed & ~inside).sum(axis=1)
 
 
-def _redrawn(pilot: Ranked, rng: np.random.Generator) -> Ranked:
-    """Return copies of the pilot with coins drawn by their fitted probabilities."""
+def _right_guesses(chances: FloatArray, guesses: int) -> FloatArray:
+    """Return how probable each number of right guesses is in each run, shape (runs, guesses + 1).
+
+    ``chances``, of shape (runs, k), are those of the canaries of the largest scores.
+    """
+    law = np.ones((len(chances), 1))
+    for each in chances[:, :guesses].T[:, :, None]:
+        missed, hit = law * (1 - each), law * each
+        law = np.pad(missed, ((0, 0), (0, 1))) + np.pad(hit, ((0, 0), (1, 0)))
+    return law
+
+
+def _chances(pilot: Ranked) -> FloatArray:
+    """Return the fitted probability that each canary is in, of the scores' shape."""
     from sklearn.linear_model import LogisticRegression  # noqa: PLC0415  (slow to import)
 
     middle = np.full(2, np.median(pilot.scores))
     scores = np.concatenate([pilot.scores.ravel(), middle])
     members = np.concatenate([pilot.members.ravel(), [False, True]])
     fitted = cast("Any", LogisticRegression(C=1e6)).fit(scores[:, None], members)
-    copies = max(1, _REDRAWN // pilot.scores.size)
-    tiled = np.tile(pilot.scores, (copies, 1))
-    inside = fitted.predict_proba(tiled.reshape(-1, 1))[:, 1].reshape(tiled.shape)
-    return Ranked(tiled, rng.random(tiled.shape) < inside)
+    found: FloatArray = fitted.predict_proba(pilot.scores.reshape(-1, 1))[:, 1]
+    return found.reshape(pilot.scores.shape)

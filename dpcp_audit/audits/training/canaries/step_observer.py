@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _LEAST = 1e-30
 _ITERATIONS = 6
+_LARGEST = 600.0
+"""Exponent beyond which the other summand is lost in the rounding."""
 
 
 class CanaryStatistic(StrEnum):
@@ -105,8 +107,9 @@ class Watcher:
         """Return log(((1−q)·φ(s) + q·φ(s−1))/φ(s)), φ the density of N(0, σ²)."""
         sampling, sigma = self.settings.sampling, self.settings.noise_multiplier
         q = sampling.rate if isinstance(sampling, Poisson) else 1.0
-        seen = np.log(q) + (sums - 0.5) / sigma**2
-        return np.asarray(np.logaddexp(np.log1p(-q), seen) if q < 1 else seen)
+        exponent = (sums - 0.5) / sigma**2
+        within = np.minimum(exponent, _LARGEST)
+        return np.asarray(np.log1p(q * np.expm1(within)) + (exponent - within))
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

@@ -25,11 +25,13 @@ if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray
     from dpcp_audit.guarantees import PrivacyGuarantee
     from dpcp_audit.mechanisms.dpsgd.published_settings import PublishedTraining
-    from dpcp_audit.mechanisms.dpsgd.published_training import PublishedGradients
+    from dpcp_audit.mechanisms.dpsgd.published_training import PublishedGradients, PublishedStep
 
 _PUBLIC = 900
 """Digits from which features are learned without privacy; no private record is among them."""
 _PATTERN = 5
+_SIDE_BY_SIDE = 128
+"""Trainings whose parameters stay in a processor's cache."""
 
 
 class PublishedView(StrEnum):
@@ -76,7 +78,7 @@ class PublishedCanary:
     settings: PublishedTraining
     view: PublishedView = PublishedView.STEPS
     features: HeadFeatures = HeadFeatures.PIXELS
-    batches: int = 2
+    batches: int = 1
     reach: float = 1.0
 
     def __post_init__(self) -> None:
@@ -106,74 +108,89 @@ class PublishedCanary:
         centre = known.inputs.mean(axis=0)
         signs = np.random.default_rng(_PATTERN).choice([-1.0, 1.0], size=centre.size)
         target = centre + (self.reach if inside else -self.reach) * signs
-        rest = known.take(np.arange(size * (self.batches - 1)))
+        rest = slice(size * (self.batches - 1))
         return Examples(
-            inputs=np.concatenate([[target], np.tile(centre, (size - 1, 1)), rest.inputs]),
-            labels=np.concatenate([np.arange(size) % known.n_classes, rest.labels]),
+            inputs=np.concatenate([[target], np.tile(centre, (size - 1, 1)), known.inputs[rest]]),
+            labels=np.concatenate([np.arange(size) % known.n_classes, known.labels[rest]]),
             n_classes=known.n_classes,
         )
 
     def __call__(self, value: int, size: int, /, *, rng: np.random.Generator) -> FloatArray:
         """Return the scores of ``size`` games with the target (``value`` 1) or without (0)."""
+        if self.settings.noise_seed is not None:  # one run is all of them
+            return np.repeat(_replayed(self, value), size)
+        parts = (min(_SIDE_BY_SIDE, size - start) for start in range(0, size, _SIDE_BY_SIDE))
+        return np.concatenate([self._played(value, part, rng) for part in parts])
+
+    def _played(self, value: int, size: int, rng: np.random.Generator | None) -> FloatArray:
+        """Return the scores of a few games, trained side by side."""
         from dpcp_audit.mechanisms.dpsgd.published_training import (  # noqa: PLC0415  (torch)
             PublishedGradients,
             published_model,
             train_as_published,
         )
 
-        worlds = self.data(inside=True), self.data(inside=False)
-        fixed = self.settings.noise_seed is not None
+        worlds = self.data(inside=False), self.data(inside=True)
         gradients = PublishedGradients(published_model(self.network()), self.settings)
-        watch = _Watch(gradients, *(_first_batch(world, self.settings) for world in worlds))
-        if fixed:
-            train_as_published(self.network(), worlds[1], self.settings, observer=watch.learn)
+        other = _first_batch(worlds[1 - value], self.settings)
+        watch = _Watch(gradients, other, sign=1 if value else -1)
+        if self.settings.noise_seed is not None:
+            train_as_published(self.network(), worlds[0], self.settings, observer=watch.learn)
         trained = train_as_published(
             self.network(),
-            worlds[0 if value else 1],
+            worlds[value],
             self.settings,
             rng=rng,
-            replicas=1 if fixed else size,
+            replicas=size,
             observer=watch,
         )
         if self.view is PublishedView.STEPS:
-            found = watch.total
-        else:
-            heads = [world.take(np.arange(self.settings.batch_size)) for world in worlds]
-            inside, outside = (trained.losses(head).mean(axis=1) for head in heads)
-            found = outside - inside
-        return np.repeat(found, size) if fixed else found  # a fixed seed: one run is all of them
+            return watch.total
+        heads = [world.take(np.arange(self.settings.batch_size)) for world in worlds]
+        outside, inside = (trained.losses(head).mean(axis=1) for head in heads)
+        return np.asarray(outside - inside)
+
+
+@cache
+def _replayed(game: PublishedCanary, value: int) -> FloatArray:
+    """Return the score of the only game that a fixed seed allows."""
+    return game._played(value, 1, None)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
 
 
 class _Watch:
-    """Adds up the log-likelihood ratios of the steps on the target's batch."""
+    """Adds up the log-likelihood ratios of the steps on the target's batch.
+
+    Parameters
+    ----------
+    gradients : PublishedGradients
+    other : tuple of Tensor
+        The target's batch as it is in the world that is not trained.
+    sign : int
+        1 where the target is in the world that is trained, else −1.
+    """
 
     def __init__(
-        self,
-        gradients: PublishedGradients,
-        inside: tuple[Tensor, Tensor],
-        outside: tuple[Tensor, Tensor],
+        self, gradients: PublishedGradients, other: tuple[Tensor, Tensor], *, sign: int
     ) -> None:
-        self._gradients, self._inside, self._outside = gradients, inside, outside
+        self._gradients, self._other, self._sign = gradients, other, sign
         self._noise: list[Tensor] = []
         self._steps = 0
         self.total: FloatArray = np.zeros(())
 
-    def learn(self, batch: int, before: Tensor, noisy: Tensor, /) -> None:
+    def learn(self, step: PublishedStep, /) -> None:
         """Keep the noise of a training without the target."""
-        if batch == 0:
-            self._noise.append(noisy - self._gradients.clipped(before, *self._outside))
+        if step.batch == 0:
+            self._noise.append(step.noisy - step.clean)
 
-    def __call__(self, batch: int, before: Tensor, noisy: Tensor, /) -> None:
+    def __call__(self, step: PublishedStep, /) -> None:
         """Compare a step with both gradients that it may be of."""
-        if batch:
+        if step.batch:
             return
-        scale = 1.0 if self._noise else self._gradients.noise_scale(len(self._inside[1]))
-        seen = noisy - self._noise[self._steps] if self._noise else noisy
-        inside, outside = (
-            (seen - self._gradients.clipped(before, *world)).double().square().sum(dim=1)
-            for world in (self._inside, self._outside)
-        )
-        self.total = self.total + ((outside - inside) / (2 * scale**2)).numpy()
+        scale = 1.0 if self._noise else self._gradients.noise_scale(len(self._other[1]))
+        seen = step.noisy - self._noise[self._steps] if self._noise else step.noisy
+        other = self._gradients.clipped(step.before, *self._other)
+        here, there = ((seen - clean).double().square().sum(1) for clean in (step.clean, other))
+        self.total = self.total + self._sign * ((there - here) / (2 * scale**2)).numpy()
         self._steps += 1
 
 

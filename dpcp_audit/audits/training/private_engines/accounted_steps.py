@@ -12,6 +12,7 @@ from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import (
     composed_loss,
     loss_interval,
 )
+from dpcp_audit.mechanisms.loss_distributions import epsilon_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -87,4 +88,4 @@ class AccountedSteps:
         ]
         rounding = sum(each.rounding for each in self.parts) * (-1 if pessimistic else 1)
         whole = reduce(lambda one, other: one.compose(other), losses)
-        return float(whole.get_epsilon_for_delta(delta + rounding))
+        return epsilon_of(whole, delta + rounding)

@@ -159,22 +159,6 @@ def test_a_claim_under_another_relation_is_refused(relation) -> None:
         audit(claim=replace(CLAIM, relation=relation))
 
 
-def test_no_bet_draws_from_a_chunks_stream(monkeypatch) -> None:
-    drawn: list[int] = []
-    stream = Context.rng
-
-    def rng(self: Context, chunk: int = 0) -> np.random.Generator:
-        drawn.append(chunk)
-        return stream(self, chunk)
-
-    monkeypatch.setattr(Context, "rng", rng)
-    check = audit(game=Release(canaries=20), runs=500)
-    check(context())
-    count = check.chunks(context())
-    assert drawn[:count] == list(range(count))
-    assert min(drawn[count:]) > count
-
-
 def test_a_single_run_is_one_whatever_the_effort() -> None:
     single = audit(game=Release(canaries=20_000), runs=1)
     assert single.chunks(context(effort=20)) == 1

@@ -62,8 +62,8 @@ def _name(check: CanaryAudit) -> str:
 @pytest.mark.parametrize(
     "check",
     [
-        white_box(SGD(), runs=100),
-        pytest.param(white_box(Adam(), runs=100), marks=pytest.mark.study),
+        white_box(SGD(), runs=40),
+        pytest.param(white_box(Adam(), runs=40), marks=pytest.mark.study),
         one_run(SGD()),
         pytest.param(one_run(Adam()), marks=pytest.mark.study),
         *(

@@ -69,18 +69,14 @@ def test_bets_chosen_on_a_pilot_certify_most_of_randomised_response() -> None:
     runs = ranked(scores, members)
     pilot = Ranked(runs.scores[:1000], runs.members[:1000])
     fresh = Ranked(runs.scores[1000:], runs.members[1000:])
-    found = RunBets.chosen(
-        pilot, canaries=50, delta=1e-5, runs=3000, significance=0.05, rng=np.random.default_rng(2)
-    )
+    found = RunBets.chosen(pilot, canaries=50, delta=1e-5, runs=3000, significance=0.05)
     # the scores are 1/0.3 logistic units apart twice over: ε = 2/0.3
     assert 4.0 < found.lower_bound(fresh, significance=0.05) <= 2 / 0.3
 
 
 def test_a_pilot_without_wrong_guesses_is_enough() -> None:
     runs = runs_of([(1, 0)] * 50)
-    found = RunBets.chosen(
-        runs, canaries=2, delta=0.0, runs=100, significance=0.05, rng=np.random.default_rng(3)
-    )
+    found = RunBets.chosen(runs, canaries=2, delta=0.0, runs=100, significance=0.05)
     assert found.lower_bound(Ranked(*map(np.tile, runs, ((2, 1), (2, 1)))), significance=0.05) > 1
 
 

@@ -1,0 +1,167 @@
+"""dp-accounting's distributions of the privacy loss: made and read by arrays, not loss by loss.
+
+The library takes the Gaussian's grid, δ at many ε and ε at a δ one loss at a time, in Python. What
+is here does the same arithmetic on whole grids, and leaves composition to the library.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from dpcp_audit._types import FloatArray
+
+
+def deltas_of(loss: Any, epsilons: FloatArray) -> FloatArray:
+    """Return δ at every ε, of the worse direction.
+
+    Parameters
+    ----------
+    loss : dp_accounting.pld.privacy_loss_distribution.PrivacyLossDistribution
+    epsilons : ndarray, shape (k,)
+    """
+    return np.asarray(np.max([_deltas(grid, epsilons) for grid in _grids(loss)], axis=0))
+
+
+def epsilon_of(loss: Any, delta: float) -> float:
+    """Return the least ε ≥ 0 whose δ is at most ``delta``, of the worse direction."""
+    return max(_epsilon(grid, delta) for grid in _grids(loss))
+
+
+def gaussian_step(
+    noise_multiplier: float, sampling_rate: float, *, interval: float, pessimistic: bool
+) -> Any:
+    """Return the loss of one subsampled Gaussian step, both directions of add/remove.
+
+    Parameters
+    ----------
+    noise_multiplier : float
+        σ > 0.
+    sampling_rate : float
+        q in (0, 1].
+    interval : float
+        Width of the grid of losses, in nats.
+    pessimistic : bool
+        Whether δ is bounded from above (by connecting the dots of the privacy profile) or from
+        below (losses rounded down).
+    """
+    from dp_accounting.pld import (  # noqa: PLC0415  (slow to import)
+        privacy_loss_distribution as pld,
+    )
+    from dp_accounting.pld import privacy_loss_mechanism as mechanisms  # noqa: PLC0415
+
+    kinds = mechanisms.AdjacencyType
+    ways = (kinds.REMOVE,) if sampling_rate == 1 else (kinds.REMOVE, kinds.ADD)
+    laws = [
+        mechanisms.GaussianPrivacyLoss(
+            noise_multiplier,
+            pessimistic_estimate=pessimistic,
+            sampling_prob=sampling_rate,
+            adjacency_type=way,
+        )
+        for way in ways
+    ]
+    grid = _connected if pessimistic else _rounded_down
+    return pld.PrivacyLossDistribution(*(grid(law, interval) for law in laws))
+
+
+class _Grid:
+    """One direction's masses on rising losses, and at infinity."""
+
+    def __init__(self, pmf: Any) -> None:
+        dense = pmf.to_dense_pmf()
+        self.infinity = float(dense._infinity_mass)  # noqa: SLF001
+        self.mass: FloatArray = np.asarray(dense._probs, dtype=np.float64)  # noqa: SLF001
+        places = np.arange(self.mass.size) + dense._lower_loss  # noqa: SLF001
+        self.losses: FloatArray = places * dense._discretization  # noqa: SLF001
+
+    def from_above(self) -> tuple[FloatArray, FloatArray]:
+        """Return P and Q of the k largest losses, k from 0 on; infinity is among P's."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            other = np.where(self.mass > 0, self.mass * np.exp(-self.losses), 0.0)
+        first = np.cumsum(np.concatenate([[self.infinity], self.mass[::-1]]))
+        return first, np.cumsum(np.concatenate([[0.0], other[::-1]]))
+
+
+def _grids(loss: Any) -> list[_Grid]:
+    """Return the directions of a distribution; one where both are alike."""
+    pmfs = [loss._pmf_remove] if loss._symmetric else [loss._pmf_remove, loss._pmf_add]  # noqa: SLF001
+    return [_Grid(pmf) for pmf in pmfs]
+
+
+def _deltas(grid: _Grid, epsilons: FloatArray) -> FloatArray:
+    upper, lower = grid.from_above()
+    above = grid.mass.size - np.searchsorted(grid.losses, epsilons, side="right")
+    return upper[above] - np.exp(epsilons) * lower[above]
+
+
+def _epsilon(grid: _Grid, delta: float) -> float:
+    if grid.infinity > delta:
+        return math.inf
+    upper, lower = grid.from_above()
+    falling = np.append(grid.losses[::-1], -math.inf)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        turns = np.log((upper - delta) / lower)
+    lost = (upper[1:] >= delta) & (lower[1:] == 0)  # e^−loss is no double
+    reached = (upper > delta) & (lower > 0) & (turns >= falling)
+    reached[-1] = True
+    stop = int(np.argmax(reached))
+    if lost[:stop].any():
+        return max(0.0, float(falling[int(np.argmax(lost))]))
+    return 0.0 if upper[stop] <= lower[stop] + delta else float(turns[stop])
+
+
+def _inverse(law: Any, losses: FloatArray) -> FloatArray:
+    """Return the largest outcome whose loss is at least so much, of losses that are reached."""
+    rate, sigma = law.sampling_prob, law.standard_deviation
+    adding = law.adjacency_type.name == "ADD"
+    whole = losses
+    if rate < 1:
+        signed = -losses if adding else losses
+        beyond = signed + math.log(1 / rate)
+        with np.errstate(divide="ignore"):
+            whole = beyond + np.log1p(-np.exp(math.log(1 / rate - 1) - beyond))
+        whole = -whole if adding else whole
+    return np.asarray((0.5 if adding else -0.5) - whole * sigma**2)
+
+
+def _connected(law: Any, interval: float) -> Any:
+    """Return the masses whose privacy profile connects the law's at the grid's points."""
+    from dp_accounting.pld import pld_pmf  # noqa: PLC0415  (slow to import)
+
+    ends = law.connect_dots_bounds()
+    low = math.floor(float(ends.epsilon_lower) / interval)
+    high = math.ceil(float(ends.epsilon_upper) / interval)
+    epsilons: FloatArray = np.arange(low, high + 1, dtype=np.float64) * interval
+    deltas, inside = np.zeros(epsilons.shape), np.ones(epsilons.shape, dtype=np.bool_)
+    limit = -math.log1p(-law.sampling_prob) if law.sampling_prob < 1 else math.inf
+    if law.adjacency_type.name == "ADD":
+        inside = epsilons < limit
+    else:
+        inside = epsilons > -limit
+        deltas[~inside] = -np.expm1(epsilons[~inside])
+    cut = _inverse(law, epsilons[inside])
+    deltas[inside] = law.mu_upper_cdf(cut) - np.exp(epsilons[inside] + law.mu_lower_log_cdf(cut))
+    deltas = np.clip(deltas, 0.0, 1.0)
+    return pld_pmf.create_pmf_pessimistic_connect_dots_fixed_gap(interval, low, high, deltas)
+
+
+def _rounded_down(law: Any, interval: float) -> Any:
+    """Return the masses of the losses, each rounded down to the grid."""
+    from dp_accounting.pld import pld_pmf  # noqa: PLC0415  (slow to import)
+
+    tail = law.privacy_loss_tail()
+    low, high = tail.lower_x_truncation, tail.upper_x_truncation
+    first, last = (float(law.privacy_loss(x)) / interval for x in (low, high))
+    places: FloatArray = np.arange(math.floor(first), math.floor(last) - 1, -1.0)
+    places = places[: int(np.sum(interval * places > interval * last)) + 1]
+    cuts = np.concatenate([[low], _inverse(law, interval * places[:-1]), [high]])
+    inside: FloatArray = np.diff(law.mu_upper_cdf(cuts))
+    masses = dict(zip(places.astype(int).tolist(), inside.tolist(), strict=True))
+    for loss, mass in tail.tail_probability_mass_function.items():
+        place = math.floor(loss / interval)
+        masses[place] = masses.get(place, 0.0) + mass
+    return pld_pmf.create_pmf(masses, interval, 0.0, pessimistic_estimate=False)
