@@ -21,7 +21,7 @@ from dpcp_audit.audits.search.features import Feature, ScalarValue, feature_from
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit._types import BoolArray, FloatArray
+    from dpcp_audit._types import BoolArray, FloatArray, IntArray
     from dpcp_audit.guarantees import PrivacyGuarantee
 
 CELLS = 64
@@ -105,13 +105,87 @@ class EventSearch(Protocol):
         ...
 
 
+class CellCounts(NamedTuple):
+    """How many pilot outputs on either input fall into each cell, shape (2, cuts + 1).
+
+    Every other output orders the cells, the rest judge the order.
+    """
+
+    cuts: FloatArray
+    ordering: IntArray
+    judging: IntArray
+
+    @classmethod
+    def of(cls, values: tuple[FloatArray, FloatArray], cuts: FloatArray) -> CellCounts:
+        """Count values in the cells whose increasing right ends are ``cuts``."""
+        cells = [np.searchsorted(cuts, x, side="left") for x in values]
+        ordering, judging = (
+            np.stack([np.bincount(x[part], minlength=cuts.size + 1) for x in cells])
+            for part in (slice(0, None, 2), slice(1, None, 2))
+        )
+        return cls(cuts, ordering, judging)
+
+
+class Unions(NamedTuple):
+    """What ``best_cells`` chooses among, whatever the claim: an order of the cells a row.
+
+    Parameters
+    ----------
+    cuts : ndarray, shape (m,)
+    orders : ndarray, shape (6, m+1)
+        Of the first three the event is to be likelier on the first input.
+    likelier, other : ndarray, shape (6, m+1)
+        The shares of the first 1, 2, … cells of the order, on the input on which they are to be
+        likelier and on the other.
+    handicaps : ndarray, shape (6,)
+        Standard errors that are taken off.
+    """
+
+    cuts: FloatArray
+    orders: IntArray
+    likelier: FloatArray
+    other: FloatArray
+    handicaps: FloatArray
+
+    @classmethod
+    def of(cls, counts: CellCounts) -> Unions:
+        """Order the cells: from left to right, the other way, and by likelihood ratio."""
+        pooled = counts.ordering + counts.judging
+        ordering, judging, all_ = map(_shares, (counts.ordering, counts.judging, pooled))
+        along: IntArray = np.arange(ordering.shape[1], dtype=np.int64)
+        orders: list[IntArray] = []
+        for first, second in (ordering, ordering[::-1]):
+            orders += [along, along[::-1], np.argsort(-first / second)]
+        sides = [(by[first], by[1 - first]) for first in (0, 1) for by in (all_, all_, judging)]
+        likelier, other = (
+            np.cumsum([side[k][order] for side, order in zip(sides, orders, strict=True)], axis=1)
+            for k in (0, 1)
+        )
+        handicap = 0.0 if counts.cuts.size < _FEW else 1.0
+        return cls(counts.cuts, np.stack(orders), likelier, other, np.tile([0, 0, handicap], 2))
+
+    def best(self, guarantee: PrivacyGuarantee, feature: Feature, *, trials: int) -> PilotEvent:
+        """Return the best event against a claim, were it certified on so many outputs."""
+        excess = _excess(_interpolated_power(guarantee), self.likelier, self.other, trials)
+        last = max(1, excess.shape[1] - 1)  # all cells together are no event
+        taken = excess[:, :last].argmax(axis=1)
+        promised = (
+            np.take_along_axis(excess, taken[:, None], axis=1)[:, 0] - self.handicaps
+        ).tolist()
+        row = max(range(len(promised)), key=promised.__getitem__)
+        inside = np.zeros(excess.shape[1], dtype=bool)
+        inside[self.orders[row, : taken[row] + 1]] = True
+        return PilotEvent(
+            Event(self.cuts, inside, feature), row >= len(promised) // 2, promised[row]
+        )
+
+
 def best_cells(
     guarantee: PrivacyGuarantee,
     feature: Feature,
     samples: tuple[FloatArray, FloatArray],
     *,
     cells: int = CELLS,
-    cuts: FloatArray | None = None,
     trials: int | None = None,
 ) -> PilotEvent:
     """Return the best event of a feature: unions of cells by likelihood ratio, and half-lines.
@@ -120,57 +194,36 @@ def best_cells(
     samples that ordered them, the luckiest cells would look best. Among many cells a union must
     promise one standard error more than a half-line to be taken.
 
-    ``cuts``, increasing, part the feature's range; unless given, at most ``cells`` cells do.
-    ``trials`` is the size of the certification; the samples' own unless given.
+    At most ``cells`` cells part the feature's range; ``trials`` is the size of the certification,
+    the samples' own unless given.
     """
-    first, second = (feature(sample) for sample in samples)
-    if cuts is None:
-        cuts = quantile_cuts(np.concatenate([first, second]), cells=cells)
-    ordering, judging, pooled = (
-        [_masses(x[part], cuts) for x in (first, second)]
-        for part in (slice(0, None, 2), slice(1, None, 2), slice(None))
-    )
-    allowed = _interpolated_power(guarantee)
-    choices: list[PilotEvent] = []
-    for swapped in (False, True):
-        p0, q0 = ordering[::-1] if swapped else ordering
-        by_ratio = np.argsort(-p0 / q0)
-        left_to_right = np.arange(by_ratio.size)
-        for order, masses, handicap in (
-            (left_to_right, pooled, 0.0),
-            (left_to_right[::-1], pooled, 0.0),
-            (by_ratio, judging, 0.0 if cuts.size < _FEW else 1.0),
-        ):
-            p, q = masses[::-1] if swapped else masses
-            excess = _excess(
-                allowed,
-                np.cumsum(p[order], dtype=np.float64),
-                np.cumsum(q[order], dtype=np.float64),
-                trials or first.size,
-            )
-            taken = int(np.argmax(excess[:-1])) + 1 if p.size > 1 else 1
-            inside = np.zeros(p.size, dtype=bool)
-            inside[order[:taken]] = True
-            promised = float(excess[taken - 1]) - handicap
-            choices.append(PilotEvent(Event(cuts, inside, feature), swapped, promised))
-    return max(choices, key=lambda choice: choice.excess)
+    values = feature(samples[0]), feature(samples[1])
+    cuts = quantile_cuts(np.concatenate(values), cells=cells)
+    unions = Unions.of(CellCounts.of(values, cuts))
+    return unions.best(guarantee, feature, trials=trials or values[0].size)
 
 
-def _masses(values: FloatArray, cuts: FloatArray) -> FloatArray:
-    """Return the smoothed shares of the values in each cell, shape (cuts + 1,)."""
-    counts = np.bincount(np.searchsorted(cuts, values, side="left"), minlength=cuts.size + 1)
-    return np.asarray(counts + 0.5, dtype=np.float64) / (values.size + 0.5 * (cuts.size + 1))
+def _shares(counts: IntArray) -> FloatArray:
+    """Return the smoothed shares of the cells on either input, shape (2, cells)."""
+    smoothed = np.asarray(counts + 0.5, dtype=np.float64)
+    return np.asarray(smoothed / (counts.sum(axis=1) + 0.5 * counts.shape[1])[:, None])
 
 
 def quantile_cuts(pooled: FloatArray, *, cells: int = CELLS) -> FloatArray:
     """Return cut points: every distinct value when there are few, else pooled quantiles."""
-    values = np.unique(pooled)
+    ordered = np.sort(pooled)
+    values = _distinct(ordered)
     if values.size > cells:
         wide = min(cells, max(8, pooled.size // (2 * _PER_CELL)))
-        values = np.unique(
-            np.quantile(pooled, np.linspace(0, 1, wide + 1)[1:], method="inverted_cdf")
-        )
+        shares = np.linspace(0, 1, wide + 1)[1:]
+        places = np.ceil(pooled.size * shares - 1).astype(np.intp)  # the inverse of the ECDF
+        values = _distinct(ordered[np.maximum(places, 0)])
     return values[:-1]
+
+
+def _distinct(ordered: FloatArray) -> FloatArray:
+    fresh = np.concatenate([[True], ordered[1:] != ordered[:-1]])
+    return np.asarray(ordered[fresh])
 
 
 @lru_cache(maxsize=16)

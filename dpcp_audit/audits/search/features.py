@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from dpcp_audit.results import PlainData
 
 
+_MOST_BITS = 50
+"""Up to which midpoints of [0, 1], and products with them, are exact."""
+
+
 class Feature(Protocol):
     """Gives every output a number."""
 
@@ -104,6 +108,8 @@ class Ones:
 
     def __call__(self, outputs: FloatArray) -> FloatArray:
         """Return the counts, shape (size,)."""
+        if self.bounds == (0, 1) and not self.resolution and self.rounds <= _MOST_BITS:
+            return self._of_fractions(outputs)
         left, right = (np.full(outputs.shape, end) for end in self.bounds)
         count = np.zeros(outputs.shape)
         for bit in range(self.stop or self.rounds):
@@ -114,6 +120,15 @@ class Ones:
             if bit >= self.start:
                 count += one
         return count
+
+    def _of_fractions(self, outputs: FloatArray) -> FloatArray:
+        """Return the same where the midpoints are fractions with a power of two below."""
+        last = 2**self.rounds - 1
+        rank = np.ceil(np.clip(outputs, 0.0, 1.0) * (last + 1)) - 1
+        found = np.maximum(rank, 0.0).astype(np.int64)
+        stop = self.stop or self.rounds
+        counted = (2 ** (stop - self.start) - 1) << (self.rounds - stop)
+        return np.asarray(np.bitwise_count(found & counted), dtype=np.float64)
 
     def as_data(self) -> PlainData:
         """Return the feature as plain data."""

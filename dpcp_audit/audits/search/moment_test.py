@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -29,6 +28,7 @@ import numpy as np
 from dpcp_audit import _validate
 from dpcp_audit.audits import event_power
 from dpcp_audit.audits.certificates import Judgement
+from dpcp_audit.audits.search.event_search import CellCounts
 from dpcp_audit.audits.search.features import feature_from_data
 from dpcp_audit.evidence import of_loss
 from dpcp_audit.guarantees import ZCDP, RenyiDP
@@ -170,9 +170,8 @@ class MomentTest:
 
     def _gains(self, first: FloatArray, second: FloatArray, limit: float) -> FloatArray:
         """Return X from the values of g on either side."""
-        up, down = gain_parts(
-            first, second, order=self.order, limit=limit, reference=self.reference
-        )
+        up = _gain(first, order=self.order, limit=limit, reference=self.reference)
+        down = _loss(np.exp(self.order * second), order=self.order, reference=self.reference)
         return up - down
 
     def _largest_loss(self, limit: float) -> float:
@@ -210,23 +209,167 @@ class MomentTest:
         )
 
 
-def gain_parts(
-    first: FloatArray,
-    second: FloatArray,
-    *,
-    order: float,
-    limit: float,
-    reference: FloatArray | float,
-) -> tuple[FloatArray, FloatArray]:
-    """Return A(x) and B(y) of X = A(x) − B(y), elementwise, from g(x) and g(y).
+def _gain(
+    first: FloatArray, *, order: float, limit: float, reference: FloatArray | float
+) -> FloatArray:
+    """Return A(x) of X = A(x) − B(y), elementwise, from g(x).
 
     The mean of X is at most 0 where D_α <= ``limit``.
     """
     if order == 1:
-        return first - limit - np.log(reference) + 1, np.exp(second) / reference
+        return first - limit - np.log(reference) + 1
     theta = (order - 1) / order
-    slope, rest = theta * reference ** (theta - 1), (1 - theta) * reference**theta
-    return np.exp((order - 1) * first - theta * limit) - rest, slope * np.exp(order * second)
+    rest = (1 - theta) * reference**theta
+    return np.asarray(np.exp((order - 1) * first - theta * limit) - rest)
+
+
+def _loss(raised: FloatArray, *, order: float, reference: FloatArray | float) -> FloatArray:
+    """Return B(y) of X = A(x) − B(y), elementwise, from e^(αg(y))."""
+    if order == 1:
+        return raised / reference
+    theta = (order - 1) / order
+    return np.asarray(theta * reference ** (theta - 1) * raised)
+
+
+class StepFunctions(NamedTuple):
+    """Step functions against one order, and what they lose, whatever the claim.
+
+    Parameters
+    ----------
+    order : float
+        α >= 1.
+    swapped : tuple of bool, length r
+        Whether P is the law on the neighbour.
+    steps : ndarray, shape (r, k, m)
+        g on m cells, cut off at k heights.
+    shares : ndarray, shape (r, m)
+        The probabilities of the cells under P.
+    reference, mean, variance, largest : ndarray, shape (r, k)
+        b; and of B(y) under Q the mean and the variance, and what it is at most.
+    """
+
+    order: float
+    swapped: tuple[bool, ...]
+    steps: FloatArray
+    shares: FloatArray
+    reference: FloatArray
+    mean: FloatArray
+    variance: FloatArray
+    largest: FloatArray
+
+    @classmethod
+    def of(
+        cls,
+        log_ratios: FloatArray,
+        caps: FloatArray,
+        shares: tuple[FloatArray, FloatArray],
+        *,
+        order: float,
+        swapped: tuple[bool, ...],
+    ) -> StepFunctions:
+        """Cut log-ratios off; the shares of the cells are those under P and under Q."""
+        first, second = shares
+        heights = caps[:, None] / order
+        steps = np.clip(log_ratios[:, None], -heights, heights)
+        raised = np.exp(order * steps)
+        reference = np.maximum(_mean(raised, second), 1e-12)
+        lost = _loss(raised, order=order, reference=reference[..., None])
+        mean = _mean(lost, second)
+        variance = _mean((lost - mean[..., None]) ** 2, second)
+        highest = np.exp(order * steps.max(axis=-1))
+        largest = _loss(highest, order=order, reference=reference)
+        return cls(order, swapped, steps, first, reference, mean, variance, largest)
+
+    def bets(self, guarantee: PrivacyGuarantee) -> tuple[FloatArray, FloatArray]:
+        """Return the bets that suit a claim, and what they promise; shape (r, k).
+
+        By the second-order growth of the capital: the promise is that growth, in standard errors;
+        where the mean of X is not positive it is negative.
+        """
+        claimed, highest = limits(guarantee, self.order)
+        reference = self.reference[..., None]
+        won = _gain(self.steps, order=self.order, limit=claimed, reference=reference)
+        gain = _mean(won, self.shares)
+        mean = gain - self.mean
+        variance = _mean((won - gain[..., None]) ** 2, self.shares) + self.variance
+        square = np.maximum(variance + mean**2, 1e-300)
+        lowest = self.steps.min(axis=-1)
+        least = _gain(lowest, order=self.order, limit=highest, reference=self.reference)
+        largest = np.maximum(self.largest - least, 1e-12)
+        share = np.minimum(np.maximum(largest * mean / square, 0.0), _BOLDEST)
+        growth = share / largest * (mean - share / largest * square / 2)
+        promise = np.where(mean > 0, np.sqrt(np.maximum(0.0, 2 * growth)), mean / np.sqrt(square))
+        return share, promise
+
+
+class PilotMoments(NamedTuple):
+    """The step functions that a pilot tries, of several orders, in either direction.
+
+    g is chosen on every other pilot output, and the order, direction and bet on the rest. It is
+    the log-ratio of the cells' counts, or a straight line through it; it is cut off at several
+    heights, as a bet must survive the largest loss.
+    """
+
+    cuts: FloatArray
+    of_orders: tuple[StepFunctions, ...]
+
+    @classmethod
+    def of(
+        cls,
+        guarantee: PrivacyGuarantee,
+        values: tuple[FloatArray, FloatArray],
+        counts: CellCounts,
+        *,
+        thorough: bool,
+    ) -> PilotMoments:
+        """Return those for a claim, and for all claims of its orders."""
+        places = _places(values, counts.cuts)
+        rows = [
+            (swapped, steps)
+            for swapped in (False, True)
+            for steps in _steps(counts, places, swapped)
+        ]
+        held = counts.judging / counts.judging.sum(axis=1, keepdims=True)
+        swapped = tuple(each for each, _ in rows)
+        first = np.array(swapped, dtype=np.intp)
+        log_ratios, caps = np.stack([steps for _, steps in rows]), np.array(_CAPS)
+        return cls(
+            counts.cuts,
+            tuple(
+                StepFunctions.of(
+                    log_ratios,
+                    caps if thorough else caps[1::2],
+                    (held[first], held[1 - first]),
+                    order=order,
+                    swapped=swapped,
+                )
+                for order in _orders(guarantee, thorough=thorough)
+            ),
+        )
+
+    def best(self, guarantee: PrivacyGuarantee, feature: Feature) -> MomentTest | None:
+        """Return the most promising test of a claim; None where nothing promises anything."""
+        shares, promises = zip(*(each.bets(guarantee) for each in self.of_orders), strict=True)
+        stacked = np.stack(promises, axis=1)  # rows, orders, heights
+        row, order, height = np.unravel_index(int(stacked.argmax()), stacked.shape)
+        if not stacked[row, order, height] > 0:
+            return None
+        chosen = self.of_orders[order]
+        return MomentTest(
+            feature=feature,
+            cuts=self.cuts,
+            log_ratios=chosen.steps[row, height],
+            order=chosen.order,
+            reference=float(chosen.reference[row, height]),
+            share=float(shares[order][row, height]),
+            swapped=chosen.swapped[row],
+            promise=float(stacked[row, order, height]),
+        )
+
+
+def _mean(values: FloatArray, shares: FloatArray) -> FloatArray:
+    """Return the means of step functions, shape (r, k), from values of shape (r, k, m)."""
+    return np.asarray((values @ shares[:, :, None])[..., 0])
 
 
 def choose_moments(
@@ -237,104 +380,11 @@ def choose_moments(
     *,
     thorough: bool = True,
 ) -> MomentTest | None:
-    """Choose g on every other pilot output, and the order, direction and bet on the rest.
-
-    g is the log-ratio of the cells' counts, or a straight line through it; it is cut off at
-    several heights, as a bet must survive the largest loss.
-
-    Returns
-    -------
-    MomentTest or None
-        None where nothing promises anything.
-    """
+    """Choose a step function of a feature's cells, an order and a bet (``PilotMoments``)."""
     _validate.integer(n_pilot=min(map(len, samples)), at_least=4)
-    values = [feature(sample) for sample in samples]
-    cells = [np.searchsorted(cuts, x, side="left") for x in values]
-    fitted, held = (
-        [np.bincount(x[part], minlength=cuts.size + 1) for x in cells]
-        for part in (slice(0, None, 2), slice(1, None, 2))
-    )
-    places = _places(np.concatenate(values), np.concatenate(cells), cuts.size + 1)
-    best: tuple[Bet, FloatArray, float, bool] | None = None
-    for swapped in (False, True):
-        p, q = fitted[::-1] if swapped else fitted
-        shares = [x / x.sum() for x in (held[::-1] if swapped else held)]
-        for steps, order in product(
-            _log_ratios(p, q, places), _orders(guarantee, thorough=thorough)
-        ):
-            caps = np.array(_CAPS if thorough else _CAPS[1::2])[:, None] / order
-            clipped = np.clip(steps, -caps, caps)
-            bet = best_bet(
-                clipped, (shares[0], shares[1]), order=order, limits=limits(guarantee, order)
-            )
-            if best is None or bet.promise > best[0].promise:
-                best = bet, clipped[bet.row], order, swapped
-    if best is None or not best[0].promise > 0:
-        return None
-    bet, log_ratios, order, swapped = best
-    return MomentTest(
-        feature=feature,
-        cuts=cuts,
-        log_ratios=log_ratios,
-        order=order,
-        reference=bet.reference,
-        share=bet.share,
-        swapped=swapped,
-        promise=bet.promise,
-    )
-
-
-class Bet(NamedTuple):
-    """A row of step functions, the reference and the bet that suit it, and what they promise."""
-
-    row: int
-    reference: float
-    share: float
-    promise: float
-
-
-def best_bet(
-    steps: FloatArray,
-    shares: tuple[FloatArray, FloatArray],
-    *,
-    order: float,
-    limits: tuple[float, float],
-) -> Bet:
-    """Return the best of several step functions, by the second-order growth of the capital.
-
-    The promise is that growth, in standard errors; where the mean of X is not positive it is
-    negative.
-
-    Parameters
-    ----------
-    steps : ndarray, shape (k, m)
-        A step function a row, on m cells.
-    shares : tuple of ndarray, shape (m,)
-        The probabilities of the cells on either input.
-    limits : tuple of float
-        The claimed limit of D_α, and the largest up to which bets must stay possible.
-    """
-    reference = np.maximum(np.exp(order * steps) @ shares[1], 1e-12)[:, None]
-    up, down = gain_parts(steps, steps, order=order, limit=limits[0], reference=reference)
-    means = up @ shares[0], down @ shares[1]
-    mean = means[0] - means[1]
-    variance = (up - means[0][:, None]) ** 2 @ shares[0] + (down - means[1][:, None]) ** 2 @ shares[
-        1
-    ]
-    square = np.maximum(variance + mean**2, 1e-300)
-    worst = gain_parts(
-        steps.min(axis=1),
-        steps.max(axis=1),
-        order=order,
-        limit=limits[1],
-        reference=reference[:, 0],
-    )
-    largest = np.maximum(worst[1] - worst[0], 1e-12)
-    share = np.clip(largest * mean / square, 0.0, _BOLDEST)
-    growth = share / largest * (mean - share / largest * square / 2)
-    promise = np.where(mean > 0, np.sqrt(np.maximum(0.0, 2 * growth)), mean / np.sqrt(square))
-    row = int(np.argmax(promise))
-    return Bet(row, float(reference[row, 0]), float(share[row]), float(promise[row]))
+    values = feature(samples[0]), feature(samples[1])
+    counts = CellCounts.of(values, cuts)
+    return PilotMoments.of(guarantee, values, counts, thorough=thorough).best(guarantee, feature)
 
 
 def limits(guarantee: PrivacyGuarantee, order: float) -> tuple[float, float]:
@@ -356,20 +406,23 @@ def _orders(guarantee: PrivacyGuarantee, *, thorough: bool) -> tuple[float, ...]
     return _ORDERS if thorough else _ORDERS[::3]
 
 
-def _places(values: FloatArray, cells: IntArray, count: int) -> FloatArray:
-    """Return the mean of the feature in each cell, standardised and cut at ±4, shape (count,)."""
-    finite = np.isfinite(values)
+def _places(values: tuple[FloatArray, FloatArray], cuts: FloatArray) -> FloatArray:
+    """Return the mean of the feature in each cell, standardised and cut at ±4, shape (cells,)."""
+    pooled, count = np.concatenate(values), cuts.size + 1
+    finite = np.isfinite(pooled)
     if not finite.any():
         return np.zeros(count)
-    low, centre, high = np.quantile(values[finite], [0.16, 0.5, 0.84])
+    low, centre, high = np.quantile(pooled[finite], [0.16, 0.5, 0.84])
     scale = (high - low) / 2 or 1.0
-    z = np.clip((values - centre) / scale, -4.0, 4.0)
+    z = np.clip((pooled - centre) / scale, -4.0, 4.0)
+    cells = np.searchsorted(cuts, pooled, side="left")
     sizes = np.bincount(cells, minlength=count)
     return np.asarray(np.bincount(cells, z, minlength=count) / np.maximum(sizes, 1))
 
 
-def _log_ratios(p: IntArray, q: IntArray, places: FloatArray) -> list[FloatArray]:
+def _steps(counts: CellCounts, places: FloatArray, swapped: bool) -> list[FloatArray]:  # noqa: FBT001
     """Return log-ratios of the cells: as counted, and on a straight line fitted to those."""
+    p, q = counts.ordering[::-1] if swapped else counts.ordering
     counted = np.log((p + 0.5) / p.sum()) - np.log((q + 0.5) / q.sum())
     weights = 1 / (1 / (p + 0.5) + 1 / (q + 0.5))
     weights[(p + q) == 0] = 0.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -21,13 +21,11 @@ from dpcp_audit.audits.guessing.game_test import GameTest, choose_game
 from dpcp_audit.audits.search.event_search import (
     Event,
     PilotEvent,
-    best_cells,
     excess_of,
     promised_excess,
 )
 from dpcp_audit.audits.search.feature_cells import Automatic
-from dpcp_audit.audits.search.features import ScalarValue
-from dpcp_audit.audits.search.moment_test import MomentTest, bounds_renyi, choose_moments
+from dpcp_audit.audits.search.moment_test import MomentTest, PilotMoments, bounds_renyi
 from dpcp_audit.audits.search.pilot_views import PilotView, looked_at, view_of
 from dpcp_audit.audits.search.scattered_values import apart_by_meetings
 
@@ -45,6 +43,7 @@ _SCREENED = 8000
 _FINALISTS = 2
 _BOXED = 0.65
 """What a standard error of a box of two rates, or of a bet, is worth in those of an exact test."""
+_FEWEST_FOR_MOMENTS = 16
 _CLEAR = 12.0
 """Standard errors beyond which an event need not be bettered."""
 _KEPT = 0.97
@@ -214,14 +213,21 @@ def choose_event_or_moment(
     features = looked_at(np.concatenate(samples), bounds, thorough=True)
     if outputs.size > _SCREENED:
         few = outputs[:_SCREENED], neighbour_outputs[:_SCREENED]
-        promises = [_promise(guarantee, view_of(feature, few, marks)) for feature in features]
+        looks = [view_of(feature, few, marks) for feature in features]
+        promises = [
+            _promise(guarantee, view, _moments(guarantee, view, thorough=False)) for view in looks
+        ]
         order = np.argsort(promises)[::-1][:_FINALISTS]
         features = [features[i] for i in sorted({0, *order.tolist()})]
     views = [view_of(feature, samples, marks) for feature in features]
     choices = [_best_event(guarantee, view) for view in views]
     best_event = max(choices, key=lambda choice: choice.excess)
     event = _event_test(guarantee, _simplified(guarantee, best_event, choices[0], samples), samples)
-    moments = [_best_moment(guarantee, view, thorough=True) for view in views if not view.handicap]
+    moments = [
+        moments.best(guarantee, view.feature)
+        for view in views
+        if (moments := _moments(guarantee, view, thorough=True)) is not None
+    ]
     best = max(
         (moment for moment in moments if moment is not None),
         key=lambda moment: moment.promise,
@@ -251,13 +257,14 @@ def total_promise(
         )
     features = looked_at(np.concatenate(samples), bounds, thorough=False)
     views = [view_of(feature, samples, marks) for feature in features]
-    plain = [view for view in views if not view.handicap]
+    looks = [(view, _moments(guarantee, view, thorough=False)) for view in views]
+    plain = [(view, moments) for view, moments in looks if not view.handicap]
     scattered = apart_by_meetings(*samples)
     return sum(
         weight
         * max(
             _of_rates(claim, scattered, len(outputs)),
-            *(_promise(claim, view) for view in (plain if rank else views)),
+            *(_promise(claim, *look) for look in (plain if rank else looks)),
         )
         for rank, (claim, weight) in enumerate(claims)
     )
@@ -279,25 +286,25 @@ def _of_rates(guarantee: PrivacyGuarantee, apart: float, trials: int) -> float:
     return excess_of(guarantee, *rates, trials) / math.sqrt(trials)
 
 
-def _promise(guarantee: PrivacyGuarantee, view: PilotView) -> float:
-    moment = None if view.handicap else _best_moment(guarantee, view, thorough=False)
+def _promise(guarantee: PrivacyGuarantee, view: PilotView, moments: PilotMoments | None) -> float:
+    moment = None if moments is None else moments.best(guarantee, view.feature)
     event = _best_event(guarantee, view).excess / math.sqrt(len(view.values[0]))
     return event if moment is None else max(event, moment.promise)
 
 
 def _best_event(guarantee: PrivacyGuarantee, view: PilotView) -> PilotEvent:
-    choice = best_cells(guarantee, ScalarValue(), view.values, cuts=view.cuts)
-    excess = choice.excess - view.handicap * math.sqrt(len(view.values[0]))
-    return PilotEvent(replace(choice.event, feature=view.feature), choice.swapped, excess)
+    trials = len(view.values[0])
+    choice = view.unions.best(guarantee, view.feature, trials=trials)
+    return choice._replace(excess=choice.excess - view.handicap * math.sqrt(trials))
 
 
-def _best_moment(
+def _moments(
     guarantee: PrivacyGuarantee, view: PilotView, *, thorough: bool
-) -> MomentTest | None:
-    if not bounds_renyi(guarantee) or len(view.values[0]) < 16:
+) -> PilotMoments | None:
+    """Return the moments of a view; None where the claim bounds none, or they would show little."""
+    if view.handicap or not bounds_renyi(guarantee) or len(view.values[0]) < _FEWEST_FOR_MOMENTS:
         return None
-    found = choose_moments(guarantee, ScalarValue(), view.values, view.cuts, thorough=thorough)
-    return None if found is None else replace(found, feature=view.feature)
+    return PilotMoments.of(guarantee, view.values, view.counts, thorough=thorough)
 
 
 def _hits(event: Event, samples: tuple[FloatArray, FloatArray], *, swapped: bool) -> Hits:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dpcp_audit.audits.search.event_search import CELLS, quantile_cuts
+from dpcp_audit.audits.search.event_search import CELLS, CellCounts, Unions, quantile_cuts
 from dpcp_audit.audits.search.features import Feature, Ones, ScalarValue
 from dpcp_audit.audits.search.float_features import DecimalPlaces, Digit, LastBits, TrailingZeros
 
@@ -34,14 +34,15 @@ _SHARE_OF_ATOM, _FEWEST_OF_ATOM = 0.002, 3
 
 
 class PilotView(NamedTuple):
-    """A feature's values on either input, the cuts of its range, and what is taken off it.
+    """A feature's values on either input, counted in cells, and what is taken off it.
 
     ``handicap`` is in standard errors of a test on one pair of outputs.
     """
 
     feature: Feature
     values: tuple[FloatArray, FloatArray]
-    cuts: FloatArray
+    counts: CellCounts
+    unions: Unions
     handicap: float
 
 
@@ -56,7 +57,9 @@ def view_of(
         alone = np.unique(np.concatenate([_atoms(first, second), np.asarray(marks)]))
         cuts = np.unique(np.concatenate([cuts, alone, np.nextafter(alone, -np.inf)]))
     handicap = _HANDICAP if feature in _WRITTEN else 0.0
-    return PilotView(feature, (first, second), cuts, handicap / math.sqrt(len(first)))
+    counts = CellCounts.of((first, second), cuts)
+    handicap /= math.sqrt(len(first))
+    return PilotView(feature, (first, second), counts, Unions.of(counts), handicap)
 
 
 def looked_at(

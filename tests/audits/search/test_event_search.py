@@ -276,3 +276,28 @@ def test_one_half_orders_the_cells_and_the_other_says_how_many_to_take() -> None
     found = best_cells(PureDP(0.1), ScalarValue(), samples)
     assert found.event.inside.tolist() == [True, True, False]
     assert found.excess < 2.0
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_cuts_are_quantiles_of_the_empirical_law(seed) -> None:
+    rng = np.random.default_rng(seed)
+    pooled = rng.normal(size=int(rng.integers(200, 9000))).round(6 - seed % 5)
+    cells = np.clip(pooled.size // 160, 8, 64)
+    listed = np.unique(pooled)
+    found = np.quantile(pooled, np.linspace(0, 1, cells + 1)[1:], method="inverted_cdf")
+    expected = np.unique(found) if listed.size > 64 else listed
+    assert quantile_cuts(pooled).tolist() == expected[:-1].tolist()
+
+
+@pytest.mark.parametrize("rounds", [1, 10, 24, 50])
+def test_ones_of_fractions_are_those_of_the_bisection(rounds) -> None:
+    """Of [0, 2] every round is gone through."""
+    rng = np.random.default_rng(rounds)
+    grid = rng.integers(-1, 2**rounds + 2, size=300) / 2**rounds
+    values = np.concatenate(
+        [rng.random(300), grid, np.nextafter(grid, 2), np.nextafter(grid, -1), [-np.inf, np.inf]]
+    )
+    for start, stop in ((0, 0), (rounds // 2, 0), (0, rounds)):
+        plain = Ones(bounds=(0.0, 1.0), rounds=rounds, start=start, stop=stop)
+        scaled = Ones(bounds=(0.0, 2.0), rounds=rounds, start=start, stop=stop)
+        assert plain(values).tolist() == scaled(2 * values).tolist()

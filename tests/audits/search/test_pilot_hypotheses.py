@@ -138,7 +138,7 @@ def test_of_two_atoms_the_telling_one_is_selected() -> None:
 def test_a_moment_is_looked_for_among_all_orders_and_heights() -> None:
     rng = np.random.default_rng(0)
     samples = rng.normal(1.5, 1, 4000), rng.normal(0, 1, 4000)
-    cuts = view_of(ScalarValue(), samples, ()).cuts
+    cuts = view_of(ScalarValue(), samples, ()).counts.cuts
     few, all_of_them = (
         choose_moments(ZCDP(0.5), ScalarValue(), samples, cuts, thorough=thorough)
         for thorough in (False, True)
