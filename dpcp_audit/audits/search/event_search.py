@@ -105,7 +105,7 @@ class EventSearch(Protocol):
         ...
 
 
-class CellCounts(NamedTuple):
+class PilotCounts(NamedTuple):
     """How many pilot outputs on either input fall into each cell, shape (2, cuts + 1).
 
     Every other output orders the cells, the rest judge the order.
@@ -116,7 +116,7 @@ class CellCounts(NamedTuple):
     judging: IntArray
 
     @classmethod
-    def of(cls, values: tuple[FloatArray, FloatArray], cuts: FloatArray) -> CellCounts:
+    def of(cls, values: tuple[FloatArray, FloatArray], cuts: FloatArray) -> PilotCounts:
         """Count values in the cells whose increasing right ends are ``cuts``."""
         cells = [np.searchsorted(cuts, x, side="left") for x in values]
         ordering, judging = (
@@ -148,7 +148,7 @@ class Unions(NamedTuple):
     handicaps: FloatArray
 
     @classmethod
-    def of(cls, counts: CellCounts) -> Unions:
+    def of(cls, counts: PilotCounts) -> Unions:
         """Order the cells: from left to right, the other way, and by likelihood ratio."""
         pooled = counts.ordering + counts.judging
         ordering, judging, all_ = map(_shares, (counts.ordering, counts.judging, pooled))
@@ -199,7 +199,7 @@ def best_cells(
     """
     values = feature(samples[0]), feature(samples[1])
     cuts = quantile_cuts(np.concatenate(values), cells=cells)
-    unions = Unions.of(CellCounts.of(values, cuts))
+    unions = Unions.of(PilotCounts.of(values, cuts))
     return unions.best(guarantee, feature, trials=trials or values[0].size)
 
 

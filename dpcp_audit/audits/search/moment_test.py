@@ -28,7 +28,7 @@ import numpy as np
 from dpcp_audit import _validate
 from dpcp_audit.audits import event_power
 from dpcp_audit.audits.certificates import Judgement
-from dpcp_audit.audits.search.event_search import CellCounts
+from dpcp_audit.audits.search.event_search import PilotCounts
 from dpcp_audit.audits.search.features import feature_from_data
 from dpcp_audit.evidence import of_loss
 from dpcp_audit.guarantees import ZCDP, RenyiDP
@@ -318,7 +318,7 @@ class PilotMoments(NamedTuple):
         cls,
         guarantee: PrivacyGuarantee,
         values: tuple[FloatArray, FloatArray],
-        counts: CellCounts,
+        counts: PilotCounts,
         *,
         thorough: bool,
     ) -> PilotMoments:
@@ -383,7 +383,7 @@ def choose_moments(
     """Choose a step function of a feature's cells, an order and a bet (``PilotMoments``)."""
     _validate.integer(n_pilot=min(map(len, samples)), at_least=4)
     values = feature(samples[0]), feature(samples[1])
-    counts = CellCounts.of(values, cuts)
+    counts = PilotCounts.of(values, cuts)
     return PilotMoments.of(guarantee, values, counts, thorough=thorough).best(guarantee, feature)
 
 
@@ -420,7 +420,7 @@ def _places(values: tuple[FloatArray, FloatArray], cuts: FloatArray) -> FloatArr
     return np.asarray(np.bincount(cells, z, minlength=count) / np.maximum(sizes, 1))
 
 
-def _steps(counts: CellCounts, places: FloatArray, swapped: bool) -> list[FloatArray]:  # noqa: FBT001
+def _steps(counts: PilotCounts, places: FloatArray, swapped: bool) -> list[FloatArray]:  # noqa: FBT001
     """Return log-ratios of the cells: as counted, and on a straight line fitted to those."""
     p, q = counts.ordering[::-1] if swapped else counts.ordering
     counted = np.log((p + 0.5) / p.sum()) - np.log((q + 0.5) / q.sum())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dpcp_audit.audits.search.event_search import CELLS, CellCounts, Unions, quantile_cuts
+from dpcp_audit.audits.search.event_search import CELLS, PilotCounts, Unions, quantile_cuts
 from dpcp_audit.audits.search.features import Feature, Ones, ScalarValue
 from dpcp_audit.audits.search.float_features import DecimalPlaces, Digit, LastBits, TrailingZeros
 
@@ -41,7 +41,7 @@ class PilotView(NamedTuple):
 
     feature: Feature
     values: tuple[FloatArray, FloatArray]
-    counts: CellCounts
+    counts: PilotCounts
     unions: Unions
     handicap: float
 
@@ -57,7 +57,7 @@ def view_of(
         alone = np.unique(np.concatenate([_atoms(first, second), np.asarray(marks)]))
         cuts = np.unique(np.concatenate([cuts, alone, np.nextafter(alone, -np.inf)]))
     handicap = _HANDICAP if feature in _WRITTEN else 0.0
-    counts = CellCounts.of((first, second), cuts)
+    counts = PilotCounts.of((first, second), cuts)
     handicap /= math.sqrt(len(first))
     return PilotView(feature, (first, second), counts, Unions.of(counts), handicap)
 
