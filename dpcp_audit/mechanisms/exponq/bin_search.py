@@ -106,18 +106,15 @@ class ExponQSearch:
     ) -> FloatArray:
         """Release a threshold for each m of ``candidates`` (P,), with one draw each."""
         n = scores.size
-        mechanisms = [
-            ExponQ(
-                alpha=self.alpha,
-                epsilon=self.epsilon,
-                n_candidates=int(m),
-                gamma=gamma,
-                normaliser=self.normaliser,
-            )
-            for m in candidates
-        ]
-        target = np.array([mechanism.target(n) for mechanism in mechanisms])
-        scale = np.array([mechanism.normalisation(n) for mechanism in mechanisms])
+        mechanism = ExponQ(
+            alpha=self.alpha,
+            epsilon=self.epsilon,
+            n_candidates=int(candidates[0]),
+            gamma=gamma,
+            normaliser=self.normaliser,
+        )
+        target = mechanism.targets(n, candidates.tolist())
+        scale = mechanism.normalisations(target)
         released = np.ones(candidates.size)  # where c = 0 the top edge is released
         live = scale > 0
         if live.any():
@@ -159,16 +156,18 @@ def _runs(scores: FloatArray, candidates: IntArray, skip: int) -> _Runs:
     A score lies in the bin that ends at edge ``index``. That edge is a run of its own, and the
     edges from there to the next score's are another.
     """
-    n = scores.size
     top = candidates[:, None] - 1
-    index = _end_of_bin(scores, top)
-    place = np.arange(n)
+    widest = 2 / int(top.min())  # of a bin, and as much again for rounding
+    start = int(np.searchsorted(scores, scores[skip] - widest))
+    index = _end_of_bin(scores[start:], top)
+    place = np.arange(start, scores.size)
     new = np.concatenate(
         [np.ones((candidates.size, 1), dtype=bool), index[:, 1:] != index[:, :-1]], axis=1
     )
-    group = np.maximum.accumulate(np.where(new, place, 0), axis=1)[:, skip:]
-    following = np.concatenate([index[:, 1:], top + 1], axis=1)[:, skip:]
-    index, place = index[:, skip:], place[skip:]
+    from_skip = slice(skip - start, None)
+    group = np.maximum.accumulate(np.where(new, place, 0), axis=1)[:, from_skip]
+    following = np.concatenate([index[:, 1:], top + 1], axis=1)[:, from_skip]
+    index, place = index[:, from_skip], place[from_skip]
     shape = (candidates.size, 2 * place.size)
     first, width, below, at_or_below = (np.empty(shape) for _ in range(4))
     last = following > index

@@ -19,7 +19,7 @@ from dpcp_audit.mechanisms.laws import FiniteLaw
 from dpcp_audit.parameters import ALPHA, BOUNDS, EPSILON, parameter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import ArrayLike
 
@@ -107,18 +107,25 @@ class ExponQ:
     def target(self, n: int) -> float:
         """Return q̃ = (n+1)(1−α)/(n(1−γα)) + (2/(εn))·log(m/(γα)), clipped where PUBLISHED."""
         _validate.integer(n=n, at_least=1)
+        return float(self.targets(n, [self.n_candidates])[0])
+
+    def targets(self, n: int, candidates: Sequence[int]) -> FloatArray:
+        """Return q̃ of each of several values of m, shape (k,)."""
         share = self.gamma * self.alpha
-        level = (n + 1) * (1 - self.alpha) / (n * (1 - share)) + 2 / (self.epsilon * n) * math.log(
-            self.n_candidates / share
-        )
-        return min(level, _CLIP) if self.normaliser is Normaliser.PUBLISHED else level
+        first = (n + 1) * (1 - self.alpha) / (n * (1 - share))
+        logs = np.array([math.log(m / share) for m in candidates])
+        levels = first + 2 / (self.epsilon * n) * logs
+        return np.minimum(levels, _CLIP) if self.normaliser is Normaliser.PUBLISHED else levels
 
     def normalisation(self, n: int) -> float:
         """Return c; 0 where the release does not depend on the scores (q̃ >= 1)."""
+        return float(self.normalisations(np.array([self.target(n)]))[0])
+
+    def normalisations(self, targets: FloatArray) -> FloatArray:
+        """Return c of each of several values of q̃, of their shape."""
         if self.normaliser is Normaliser.PUBLISHED:
-            return min(self.alpha, 1 - self.alpha)
-        target = self.target(n)
-        return max(0.0, min(target, 1 - target))
+            return np.full(targets.shape, min(self.alpha, 1 - self.alpha))
+        return np.maximum(0.0, np.minimum(targets, 1 - targets))
 
     def log_ratio_bound(self, n: int) -> float:
         """Return (ε/2)·c/(q̃(1−q̃)), which no log-ratio of two neighbours on n scores exceeds.

@@ -6,6 +6,7 @@ import hashlib
 from collections import defaultdict
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -25,7 +26,7 @@ from dpcp_audit.papers.reproduce.simulation import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from dpcp_audit._types import FloatArray
     from dpcp_audit.mechanisms.exponq.bin_search import Tuning
@@ -194,22 +195,42 @@ def perform(task: SimulationTask) -> dict[Demand, Measured]:
 
 
 def _trial(trial: int, task: SimulationTask) -> dict[Demand, Measured]:
-    data = sample(trial, task.n)
-    tuning = _Tuning(data.draws, stream(task.seed, task.n, trial), data.calibrate[1].size)
-    results: dict[Demand, Measured] = {}
-    for model, conditions in task.conditions.items():
-        if trial >= task.trials[model]:
-            continue
-        noise = stream(task.seed, task.n, trial, model)
+    """Return a trial's numbers; what an earlier table of this process has measured is not run."""
+    known = _known(task.seed)
+    demands = [
+        Demand(model, task.n, condition)
+        for model, conditions in task.conditions.items()
+        for condition in conditions
+        if trial < task.trials[model]
+    ]
+    if missing := [demand for demand in demands if (trial, demand) not in known]:
+        known.update({(trial, demand): found for demand, found in _run(trial, missing, task.seed)})
+    return {demand: known[trial, demand] for demand in demands}
+
+
+@lru_cache(maxsize=1)
+def _known(seed: int) -> dict[tuple[int, Demand], Measured]:  # noqa: ARG001  (that of the trials)
+    """Return what is known of the trials of a seed, a few hundred bytes each, to be added to."""
+    return {}
+
+
+def _run(trial: int, demands: Sequence[Demand], seed: int) -> Iterator[tuple[Demand, Measured]]:
+    """Run a trial's data, all of one sample size, through models and methods."""
+    n = demands[0].n
+    data = sample(trial, n)
+    tuning = _Tuning(data.draws, stream(seed, n, trial), data.calibrate[1].size)
+    for model in dict.fromkeys(demand.model for demand in demands):
+        noise = stream(seed, n, trial, model)
         published, written = _fitted(model, data, int(noise.integers(1 << 31)))
-        for condition in conditions:
-            demand = Demand(model, task.n, condition)
-            rng = stream(task.seed, task.n, trial, model, condition)
-            results[demand] = Measured(
-                _published(published, condition, tuning, trial=trial, rng=rng),
-                _written(written, condition, tuning, rng),
+        for demand in demands:
+            if demand.model != model:
+                continue
+            rng = stream(seed, n, trial, model, demand.condition)
+            measured = Measured(
+                _published(published, demand.condition, tuning, trial=trial, rng=rng),
+                _written(written, demand.condition, tuning, rng),
             )
-    return results
+            yield demand, measured
 
 
 def stream(seed: int, *key: object) -> np.random.Generator:
