@@ -1,6 +1,9 @@
 """Measure what the package costs, and write docs/performance.md.
 
 python -m benchmarks [--only STUDY] [--write] [--check]
+
+Without ``--only`` the studies of a minute or so are run, about ten minutes in all; workers,
+training, tables and canaries take one to five minutes each and run where they are named.
 """
 
 from __future__ import annotations
@@ -8,8 +11,9 @@ from __future__ import annotations
 import argparse
 import sys
 
-from benchmarks.performance.figures import STUDIES, Measured
+from benchmarks.performance.measured_number import Measured
 from benchmarks.performance.page import PAGE, keep, kept, line, page
+from benchmarks.performance.studies import LONG, STUDIES
 
 
 def main() -> int:
@@ -20,13 +24,13 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="exit with 1 where a ratio is missed")
     options = parser.parse_args()
     missed = False
-    for name in options.only or STUDIES:
+    for name in options.only or [study for study in STUDIES if study not in LONG]:
         rows = list[Measured]()
         for row in STUDIES[name]():
             print(line(row), flush=True)
             rows.append(row)
             missed |= row.unit == "times" and not row.met
-        if options.write:
+        if options.write and rows:
             keep(name, rows)
     if options.write:
         PAGE.write_text(page(kept()), encoding="utf-8")

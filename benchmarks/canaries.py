@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dpcp_audit.audits.training.canaries.canary_audit import CanaryAudit
     from dpcp_audit.results import Outcome, PlainData
 
-_USUAL = 0.05
+USUAL = 0.05
 _TARGETS = {"dpskin.dp-sgd[audit=white-box]": 0.7, "dpskin.dp-sgd[audit=one-run]": 0.4}
 
 
@@ -48,7 +48,7 @@ def main() -> int:
     for id_ in chosen:
         row = canaries[id_]
         context = Context(
-            seed=options.seed, name=id_, significance=2 * _USUAL, effort=options.effort
+            seed=options.seed, name=id_, significance=2 * USUAL, effort=options.effort
         )
         begun = time.perf_counter()
         outcome = _in_parallel(row.check, context, options.jobs)  # type: ignore[arg-type]

@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.performance.figures import STUDIES, Measured
+from benchmarks.performance.measured_number import Measured
+from benchmarks.performance.studies import STUDIES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,21 +50,17 @@ _TAIL = """
   users there are, and at most the pool's users times labels.
 - *With the number of claims.* Checks of one config share one start. Each takes a process of its
   own, forked from one that has imported what it needs.
-- *With workers.* The suite of papers is bound by its longest checks, taken here in one piece:
-  beyond a dozen workers more of them buy nothing. Checks are handed out in the suite's order; the
-  longest first would gain a quarter with eight workers. Dask's scheduler hands out about 200
-  chunks a second (4.9 ms each), so 1,000 workers are kept busy by chunks of 10 s, and wait for it
-  where a chunk takes less than 5 s. Results do not depend on any of that.
+- *With workers.* The suite of papers is bound by its longest check: beyond a dozen workers more of
+  them buy nothing. Checks that are known to take longest are handed out first, by a list that
+  stands with the suite. Dask's scheduler hands out about 200 chunks a second (4.9 ms each), so
+  1,000 workers are kept busy by chunks of 10 s, and wait for it where a chunk takes less than 5 s.
+  Results do not depend on any of that.
 
 ## Not measured by this command
 
-Timed by hand on 2026-11-22 or before, and all of them miss: `--suite tables` at `ci` took
-7 min 38 s (3 min are wanted), `--suite training` 142 s (80 s), and the white-box canaries of
-`benchmarks/canaries.py` 212 s for 0.72 of ε (100 s).
-A correct quantile of NumPy's, called one by one in a test at the default draws, took 7.4 s of
-processor time on the busy machine (1 s is wanted); `vectorised=True`, with `size`, is for it.
 The public code of P-COQS and of ExponQ is not on the package index; `benchmarks/reproduce.py`
-times our form of ExponQ's search against the published one.
+times our form of ExponQ's search against the published one. Rows of `--only workers`, `training`,
+`tables`, `canaries` and `peers` (which needs `jax-privacy`) stand here once they were run.
 """
 
 

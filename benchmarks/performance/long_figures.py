@@ -1,0 +1,142 @@
+"""What takes minutes to measure: suites of trainings and tables, canaries, two workers, peers."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmarks import canaries, peer_samples, runner
+from benchmarks.performance.clock import BARE_IMPORT, program
+from benchmarks.performance.measured_number import Measured
+from dpcp_audit.checks import Context
+from dpcp_audit.engine.backends import Engine
+from dpcp_audit.engine.run_events import RunFinished
+from dpcp_audit.engine.run_settings import Profile, RunSettings
+from dpcp_audit.engine.suites import row_of, suite
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TEST = """\
+import numpy as np
+
+
+def quantile(scores, *, rng):
+    return float(np.quantile(scores, 0.9, method="higher"))
+
+
+def test_quantile(dp_audit):
+    dp_audit.covers(quantile, at_least=0.85, alpha=0.1)
+"""
+WHITE_BOX = "dpskin.dp-sgd[audit=white-box]"
+PEER_RUNS = 12
+
+
+def training() -> Iterator[Measured]:
+    """Time the suite of trainings at ci."""
+    yield from _suite("training", at_most=80)
+
+
+def tables() -> Iterator[Measured]:
+    """Time the suite of tables at ci."""
+    yield from _suite("tables", at_most=180)
+
+
+def _suite(name: str, *, at_most: float) -> Iterator[Measured]:
+    with tempfile.TemporaryDirectory() as folder:
+        run = ("-m", "dpcp_audit", "run", "--suite", name, "--profile", "ci", "--jobs", "1")
+        seconds, held = program((*run, "--report", f"json={Path(folder) / 'found.json'}"))
+    what = f"suite `{name}` at `ci`, one worker"
+    yield Measured(name=what, value=seconds, unit="s", at_most=at_most)
+    yield Measured(name=f"{what}: largest process", value=held, unit="GiB")
+
+
+def white_box() -> Iterator[Measured]:
+    """Time 4.8 million white-box canaries, and what they certify of ε."""
+    effort = 20.0
+    context = Context(seed=0, name=WHITE_BOX, significance=2 * canaries.USUAL, effort=effort)
+    begun = time.process_time()
+    evidence = row_of(WHITE_BOX, "training").check(context).evidence
+    seconds = time.process_time() - begun
+    trials = evidence.n_samples or 0
+    yield Measured(
+        name="white-box canaries, 4.8 million trials",
+        value=seconds * 4.8e6 / trials,
+        unit="s",
+        at_most=100,
+    )
+    yield Measured(
+        name="share of ε that they certify",
+        value=evidence.lower / (evidence.claimed or 1),
+        unit="",
+        at_least=0.7,
+        limit="0.79 by the best bets, known beforehand",
+    )
+
+
+def workers() -> Iterator[Measured]:
+    """Time the suite of papers with two workers and with one; right on a quiet machine alone."""
+    settings = RunSettings(profile=Profile.CI)
+    rows = suite()
+    two, both = runner.timed(rows, settings, Engine(jobs=2))
+    one, _ = runner.timed(rows, settings, Engine(jobs=1))
+    last = both[-1]
+    assert isinstance(last, RunFinished)  # noqa: S101  (for the type checker)
+    busy = sum(finding.seconds for finding in last.findings) / two
+    what = "suite `papers` at `ci`, two workers"
+    yield Measured(
+        name=f"{what} against one, elapsed time", value=one / two, unit="times", at_least=1.9
+    )
+    yield Measured(name=f"{what}: at work on average", value=busy, unit="times", at_least=1.9)
+
+
+def pytest_quantile() -> Iterator[Measured]:
+    """Time a test of a correct quantile at the default draws, and an empty test."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "test_mine.py").write_text(TEST)
+        (folder / "test_empty.py").write_text("def test_nothing():\n    pass\n")
+        run = ("-m", "pytest", "-q", "-p", "no:cacheprovider")
+        commands = BARE_IMPORT, (*run, "test_empty.py"), (*run, "test_mine.py")
+        bare, empty, audited = (
+            min(program(arguments, folder).seconds for _ in range(3)) for arguments in commands
+        )
+    yield Measured(
+        name="pytest: a correct quantile's coverage at the default draws, beyond an empty test",
+        value=audited - empty,
+        unit="s",
+        at_most=1.0,
+        limit=f"a bare import of NumPy and SciPy: {bare:.2f} s",
+    )
+
+
+def peers() -> Iterator[Measured]:
+    """Compare samples and time to a refutation with jax_privacy's auditor, where it is installed.
+
+    Laplace noise at ε = 1, a claim of 0.9, at 95 %.
+    """
+    if find_spec("jax_privacy") is None:
+        return
+    target = next(each for each in peer_samples.targets() if each.name.startswith("Laplace"))
+    seeds = range(PEER_RUNS)
+    begun = time.process_time()
+    ours = sorted(peer_samples.known_bets(target, seed) for seed in seeds)[PEER_RUNS // 2]
+    middle = time.process_time()
+    theirs = peer_samples.jax_privacy(target, seeds)
+    spent = middle - begun, time.process_time() - middle
+    yield Measured(
+        name="samples to refute Laplace noise claimed at 0.9 of its ε: jax_privacy / our bets",
+        value=theirs / ours,
+        unit="times",
+        at_least=1.0,
+        limit=f"medians of {PEER_RUNS} runs: {theirs:,.0f} and {ours:,.0f}, log-ratio given",
+    )
+    yield Measured(
+        name="processor time of these: jax_privacy / our bets",
+        value=spent[1] / spent[0],
+        unit="times",
+        limit=f"{spent[1]:.2f} s, its search for the size included, and {spent[0]:.2f} s",
+    )
