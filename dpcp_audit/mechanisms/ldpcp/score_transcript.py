@@ -17,7 +17,7 @@ from scipy.special import logsumexp
 from dpcp_audit import _validate
 from dpcp_audit.mechanisms.laws import FiniteLaw, FinitePair
 from dpcp_audit.mechanisms.ldpcp.editions import OnMiss
-from dpcp_audit.mechanisms.shuffle.shuffled_bits import ShuffledBinaryResponse
+from dpcp_audit.mechanisms.shuffle.shuffled_bits import ShuffledBinaryResponse, log_count_masses
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -77,7 +77,7 @@ def decision_laws(mechanism: LDPCPScores, *, asked: int, n: int) -> FloatArray:
         A row for each number of ones among the bits of the block.
     """
     _validate.integer(asked=asked, at_least=0)
-    return np.array([_decision(mechanism, asked, n, ones) for ones in range(asked + 1)])
+    return _decisions(mechanism, asked, n, log_count_masses(asked, mechanism.epsilon))
 
 
 def threshold_laws(
@@ -151,14 +151,19 @@ def _round(
 @lru_cache(maxsize=2**15)
 def _decision(mechanism: LDPCPScores, asked: int, n: int, ones: int) -> tuple[float, float, float]:
     """Return log P of Z below, in and above the window where ``ones`` of the asked bits are 1."""
+    law = ShuffledBinaryResponse(mechanism.epsilon).law(ones, asked).log_mass if asked else None
+    (found,) = _decisions(mechanism, asked, n, np.zeros((1, 1)) if law is None else law[None])
+    low, inside, high = found.tolist()
+    return low, inside, high
+
+
+def _decisions(mechanism: LDPCPScores, asked: int, n: int, log_mass: FloatArray) -> FloatArray:
+    """Return log P of Z below, in and above the window, shape (k, 3), for k laws of the count."""
     z = mechanism.debias(np.arange(asked + 1), asked=asked, n=n)
     bottom, top = mechanism.limits
-    count = ShuffledBinaryResponse(mechanism.epsilon).law(ones, asked).log_mass if asked else 0.0
-    log_mass = np.broadcast_to(count, z.shape)
     below, above = z < bottom, z > top
-    parts = (_total(log_mass[part]) for part in (below, ~(below | above), above))
-    low, inside, high = (min(0.0, float(part)) for part in parts)
-    return low, inside, high
+    parts = [_total(log_mass[:, part]) for part in (below, ~(below | above), above)]
+    return np.minimum(0.0, np.stack(parts, axis=1))
 
 
 def _total(log_mass: FloatArray) -> FloatArray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from dpcp_audit.mechanisms.laws import FiniteLaw, FinitePair
 from dpcp_audit.mechanisms.randomized_response import BinaryRandomizedResponse
 
 if TYPE_CHECKING:
-    from dpcp_audit._types import FloatArray
+    from dpcp_audit._types import FloatArray, IntArray
 
 _LARGEST_EPSILON = 300.0
 
@@ -102,6 +102,21 @@ class ShuffledBinaryResponse:
         return max(tried, key=lambda ones: self.pair(n, ones).delta_at(epsilon))
 
 
+def log_count_masses(n: int, epsilon: float) -> FloatArray:
+    """Return log P(count = s), s = 0, ..., n, for every number of ones, shape (n + 1, n + 1)."""
+    ones = np.arange(n + 1)
+    turns = np.array([_turn(int(each), n, epsilon) for each in ones])
+    last = int(max(turns.max(), (n - turns).max()))
+    with np.errstate(invalid="ignore", divide="ignore"):  # beyond a row's own turn
+        leading = _leading_masses(ones, n, math.exp(-epsilon), last).T
+    return np.stack(
+        [
+            _joined(leading[k, :turn], leading[n - k, : n - turn + 1], k, n, epsilon)
+            for k, turn in enumerate(turns.tolist())
+        ]
+    )
+
+
 def _log_count_mass(ones: int, n: int, epsilon: float) -> FloatArray:
     """Return log P(count = s) for s = 0, ..., n, by a recurrence of positive terms.
 
@@ -114,27 +129,39 @@ def _log_count_mass(ones: int, n: int, epsilon: float) -> FloatArray:
     positive, so no accuracy is lost; beyond s*, the same holds from p[n] downwards (the
     count of zeros, with ones and zeros exchanged).
     """
+    r, turn = math.exp(-epsilon), _turn(ones, n, epsilon)
+    upward = _leading_masses(ones, n, r, turn)[:turn]
+    return _joined(upward, _leading_masses(n - ones, n, r, n - turn), ones, n, epsilon)
+
+
+def _turn(ones: int, n: int, epsilon: float) -> int:
+    """Return s*, up to which the bracket is >= 0."""
     r = math.exp(-epsilon)
-    zeros = n - ones
-    turn = math.ceil((ones + zeros * r * r) / (1 + r * r))
-    log_total = n * math.log1p(r)
-    upward = _leading_masses(ones, n, r, turn)
-    downward = _leading_masses(zeros, n, r, n - turn)[::-1]
-    return np.concatenate([upward[:turn] - ones * epsilon, downward - zeros * epsilon]) - log_total
+    return math.ceil((ones + (n - ones) * r * r) / (1 + r * r))
 
 
-def _leading_masses(ones: int, n: int, r: float, last: int) -> FloatArray:
+def _joined(
+    upward: FloatArray, downward: FloatArray, ones: int, n: int, epsilon: float
+) -> FloatArray:
+    """Return the logarithms below s*, and from n down to it, as one law."""
+    ends = [upward - ones * epsilon, downward[::-1] - (n - ones) * epsilon]
+    return np.concatenate(ends) - n * math.log1p(math.exp(-epsilon))
+
+
+def _leading_masses(ones: int | IntArray, n: int, r: float, last: int) -> FloatArray:
     """Return log p[s]/p[0] for s = 0, ..., last, where the bracket is >= 0 below ``last``.
 
-    Numbers are carried as a mantissa and a power of two, and never leave the floating range.
+    Numbers are carried as a mantissa and a power of two, and never leave the floating range. Of
+    several numbers of ones, shape (last + 1, ones).
     """
+    numbers: Any = math if isinstance(ones, int) else np  # whose functions have one name
     zeros = n - ones
-    logs = np.zeros(last + 1)
+    logs = np.zeros((last + 1, *np.shape(ones)))
     before, current, power = 0.0, 1.0, 0
     for s in range(last):
         bracket = (ones - s) / r + (zeros - s) * r
         following = (bracket * current + (n - s + 1) * before) / (s + 1)
-        mantissa, shift = math.frexp(following)
-        before, current, power = math.ldexp(current, -shift), mantissa, power + shift
-        logs[s + 1] = math.log(mantissa) + power * math.log(2)
+        mantissa, shift = numbers.frexp(following)
+        before, current, power = numbers.ldexp(current, -shift), mantissa, power + shift
+        logs[s + 1] = numbers.log(mantissa) + power * math.log(2)
     return logs

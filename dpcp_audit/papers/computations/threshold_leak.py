@@ -55,7 +55,10 @@ def threshold_leak(mechanism: LDPCPScores, *, n: int, delta: float = 1e-6) -> Co
         for way in (pair, pair.reversed())
     ]
     asked, ones, worst = max(pairs, key=lambda case: case[2].max_divergence())
-    central = max((way for _, _, way in pairs), key=lambda way: way.epsilon_at(delta))
+    epsilon = 0.0
+    for _, _, way in pairs:
+        if way.delta_at(epsilon) > delta:
+            epsilon = way.epsilon_at(delta)
     leakiest = max((way for _, _, way in pairs), key=lambda way: way.renyi(2.0))
     return Computation(
         quantity=Quantity.EPSILON,
@@ -69,11 +72,11 @@ def threshold_leak(mechanism: LDPCPScores, *, n: int, delta: float = 1e-6) -> Co
             "epsilon": mechanism.epsilon,
             "asked": asked,
             "ones_elsewhere": ones,
-            f"epsilon_at_delta_{delta:g}": central.epsilon_at(delta),
+            f"epsilon_at_delta_{delta:g}": epsilon,
             "rho": leakiest.rho(),
         },
         note=(
-            f"From the threshold alone an outsider has ε = {central.epsilon_at(delta):.4g} at "
+            f"From the threshold alone an outsider has ε = {epsilon:.4g} at "
             f"δ = {number(delta)} on the worst neighbours, and ρ = {leakiest.rho():.3g} on those "
             f"of largest D₂, where the aggregator has ε = {mechanism.epsilon:g}."
         ),
