@@ -21,7 +21,7 @@ from dpcp_audit.targets.target_errors import TargetError
 if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray
 
-_LENGTHS = (256, 16)
+_LENGTHS = (256, 64, 16)
 """Of blocks: only these are tested, so that a longer one cannot be another."""
 
 
