@@ -25,8 +25,8 @@ _LENGTHS = (256, 64, 16)
 """Of blocks: only these are tested, so that a longer one cannot be another."""
 
 
-class Calls(Protocol):
-    """Calls of a function on one input."""
+class SizedCalls(Protocol):
+    """SizedCalls of a function on one input."""
 
     def __call__(self, size: int, /, *, rng: np.random.Generator) -> FloatArray:
         """Return ``size`` outputs, shape (size,) or (size, d)."""
@@ -40,16 +40,16 @@ class CallBlocks:
     _known: dict[int, bool] = field(default_factory=dict[int, bool])
 
     def outputs(
-        self, size: int, *, one_by_one: Calls, at_once: Calls, rng: np.random.Generator
+        self, size: int, *, one_by_one: SizedCalls, at_once: SizedCalls, rng: np.random.Generator
     ) -> FloatArray:
         """Return ``size`` outputs on one input, in blocks as far as these are calls.
 
         Parameters
         ----------
-        one_by_one : Calls
-            Calls the function so often.
-        at_once : Calls
-            Calls it once, with a size; it may raise ``TargetError``.
+        one_by_one : SizedCalls
+            SizedCalls the function so often.
+        at_once : SizedCalls
+            SizedCalls it once, with a size; it may raise ``TargetError``.
         """
         parts: list[FloatArray] = []
         left = size
@@ -65,7 +65,7 @@ class CallBlocks:
         return np.concatenate(parts) if len(parts) > 1 else parts[0]
 
     def _is_known(
-        self, length: int, one_by_one: Calls, at_once: Calls, rng: np.random.Generator
+        self, length: int, one_by_one: SizedCalls, at_once: SizedCalls, rng: np.random.Generator
     ) -> bool:
         if length not in self._known:
             here, there = copy.deepcopy(rng), copy.deepcopy(rng)
@@ -74,7 +74,7 @@ class CallBlocks:
         return self._known[length]
 
     def _block(
-        self, length: int, one_by_one: Calls, at_once: Calls, rng: np.random.Generator
+        self, length: int, one_by_one: SizedCalls, at_once: SizedCalls, rng: np.random.Generator
     ) -> FloatArray | None:
         """Return a block; None, with the generator as it was, where it is none of calls."""
         before, copied = copy.deepcopy(rng), copy.deepcopy(rng)
@@ -87,7 +87,7 @@ class CallBlocks:
         return None
 
 
-def _tried(at_once: Calls, length: int, rng: np.random.Generator) -> FloatArray | None:
+def _tried(at_once: SizedCalls, length: int, rng: np.random.Generator) -> FloatArray | None:
     try:
         return at_once(length, rng=rng)
     except TargetError:
