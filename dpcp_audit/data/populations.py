@@ -7,6 +7,7 @@ drawn without drawing the scores.
 
 from __future__ import annotations
 
+import functools
 from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
-from flint import arb, fmpq
+from flint import arb, ctx, fmpq
 from scipy.special import betainc, betaincinv
 
 from dpcp_audit import _validate
@@ -125,7 +126,7 @@ class Beta(Population):
 
     def enclosed_cdf(self, x: fmpq) -> arb:
         """Enclose I_x(a, b), of the doubles a and b."""
-        return beta_cdf(min(fmpq(1), max(fmpq(0), x)), arb(self.a), arb(self.b))
+        return _enclosed_beta(min(fmpq(1), max(fmpq(0), x)), self.a, self.b, ctx.prec)
 
     def monotone_between(self, left: float, right: float) -> bool:
         """Return whether [left, right] lies in [0, 1], and not around the mode or antimode."""
@@ -136,6 +137,13 @@ class Beta(Population):
     def quantile(self, u: FloatArray) -> FloatArray:
         """Return the inverse of I_x(a, b)."""
         return betaincinv(self.a, self.b, u)
+
+
+@functools.lru_cache(maxsize=4096)
+def _enclosed_beta(x: fmpq, a: float, b: float, precision: int) -> arb:
+    """Enclose I_x(a, b) at FLINT's precision: a search asks for its midpoints again and again."""
+    assert precision == ctx.prec  # noqa: S101  (what is remembered is of this precision)
+    return beta_cdf(x, arb(a), arb(b))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

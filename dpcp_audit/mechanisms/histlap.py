@@ -13,7 +13,7 @@ from dpcp_audit.guarantees import PureDP
 from dpcp_audit.mechanisms.exponq.exponential_quantile import (
     ThresholdTrials,
     bin_index,
-    drawn_counts,
+    drawn_mass,
 )
 from dpcp_audit.mechanisms.laws import LaplacePair
 from dpcp_audit.neighbours import Relation
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
     from dpcp_audit._types import FloatArray, IntArray
     from dpcp_audit.data.populations import Population
+
+
+_CHUNK_CELLS = 20_000
+"""Counts that are held at a time: they stay in the processor's cache."""
 
 
 class EmptyHistogram(StrEnum):
@@ -176,12 +180,23 @@ class HistLap:
         if self.empty is EmptyHistogram.MEDIAN:
             raise ValueError("empty must be upper-bound for trials, which draw bin counts alone")
         generator = _validate.generator(rng)
+        mass = drawn_mass(population, self.edges, n=n, trials=trials)
+        rows = max(1, _CHUNK_CELLS // mass.size)
         parts = [
-            self.threshold(self._noisy(counts, generator))
-            for counts in drawn_counts(population, self.edges, n=n, trials=trials, rng=generator)
+            self.threshold(
+                self._noisy(
+                    generator.multinomial(n, mass, size=min(rows, trials - start)), generator
+                )
+            )
+            for start in range(0, trials, rows)
         ]
         threshold = np.concatenate(parts)
         return ThresholdTrials(threshold, population.cdf(threshold))
 
     def _noisy(self, counts: IntArray, rng: np.random.Generator) -> FloatArray:
-        return counts + rng.laplace(scale=self.noise_scale, size=counts.shape)
+        """Add Laplace noise, which is the difference of two exponential variables."""
+        noise = rng.standard_exponential(counts.shape)
+        noise -= rng.standard_exponential(counts.shape)
+        noise *= self.noise_scale
+        noise += counts
+        return noise

@@ -14,19 +14,19 @@ from scipy.special import logsumexp
 from dpcp_audit import _validate
 from dpcp_audit._values import Choice, Probability, Whole
 from dpcp_audit.guarantees import PureDP
+from dpcp_audit.mechanisms.exponq.edge_trials import released_edges
 from dpcp_audit.mechanisms.exponq.worst_neighbours import WorstPair, worst_pair
 from dpcp_audit.mechanisms.laws import FiniteLaw
 from dpcp_audit.parameters import ALPHA, BOUNDS, EPSILON, parameter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import ArrayLike
 
     from dpcp_audit._types import BoolArray, FloatArray, IntArray
     from dpcp_audit.data.populations import Population
 
-_CHUNK_CELLS = 2_000_000
 _CLIP = 1 - 1e-12
 
 
@@ -206,16 +206,15 @@ class ExponQ:
     ) -> ThresholdTrials:
         """Run the mechanism ``trials`` times, each on n fresh i.i.d. scores.
 
-        Only the m−1 bin counts are drawn, so the cost of a trial does not grow with n.
+        Only counts of bins are drawn, so the cost of a trial does not grow with n.
         """
         generator = _validate.generator(rng)
-        edges = self.edges
-        parts: list[FloatArray] = []
-        for counts in drawn_counts(population, edges, n=n, trials=trials, rng=generator):
-            cumulative = np.cumsum(np.exp(self._log_mass(counts)), axis=1)
-            draws = (1 - generator.random((counts.shape[0], 1))) * cumulative[:, -1:]
-            parts.append(edges[np.sum(cumulative < draws, axis=1)])
-        threshold = np.concatenate(parts)
+        edges, mass = self.edges, drawn_mass(population, self.edges, n=n, trials=trials)
+        if self.normalisation(n) == 0:
+            threshold = np.full(trials, edges[-1])
+            return ThresholdTrials(threshold, population.cdf(threshold))
+        logits = partial(self._logits, n)
+        threshold = edges[released_edges(logits, mass, n=n, trials=trials, rng=generator)]
         return ThresholdTrials(threshold, population.cdf(threshold))
 
     def _bin_counts(self, scores: ArrayLike, edges: FloatArray, name: str) -> IntArray:
@@ -239,7 +238,9 @@ class ExponQ:
         log_mass: FloatArray = logits - logsumexp(logits, axis=-1, keepdims=True)
         return log_mass
 
-    def _logits(self, n: int, below: FloatArray, above: FloatArray, top: BoolArray) -> FloatArray:
+    def _logits(
+        self, n: int, below: FloatArray | IntArray, above: FloatArray | IntArray, top: BoolArray
+    ) -> FloatArray:
         """Return −(ε/2)·c·w of edges, from the counts strictly below and above them."""
         if self.normaliser is Normaliser.PUBLISHED:
             below = np.where(top, float(n), below)
@@ -279,20 +280,10 @@ def bin_probabilities(population: Population, edges: FloatArray) -> FloatArray:
     return np.diff(inner, prepend=0.0, append=1.0)
 
 
-def drawn_counts(
-    population: Population,
-    edges: FloatArray,
-    *,
-    n: int,
-    trials: int,
-    rng: np.random.Generator,
-) -> Iterator[IntArray]:
-    """Draw the bin counts of n i.i.d. scores, in chunks of shape (<= trials, len(edges) − 1)."""
+def drawn_mass(population: Population, edges: FloatArray, *, n: int, trials: int) -> FloatArray:
+    """Return ``bin_probabilities``, of which the counts of n scores are to be drawn."""
     _validate.integer(n=n, at_least=1)
     _validate.integer(trials=trials, at_least=1)
     if n > 2**53:
         raise ValueError(f"n must be at most 2^53, where counts are exact, got {n}")
-    mass = bin_probabilities(population, edges)
-    rows = max(1, _CHUNK_CELLS // edges.size)
-    for start in range(0, trials, rows):
-        yield rng.multinomial(n, mass, size=min(rows, trials - start))
+    return bin_probabilities(population, edges)

@@ -18,7 +18,8 @@ from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse, de
 if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray, IntArray
 
-_CHUNK_CELLS = 4_000_000
+_CHUNK_CELLS = 100_000
+"""Counts that are held at a time: they stay in the processor's cache."""
 
 
 class CellCounts:
@@ -89,8 +90,9 @@ class CellCounts:
         users = np.add.reduceat(counts, self._first, axis=1)
         noisy = self._cumulate(counts)
         uniform = self._cumulate(users[:, self._kind] * self._shared)
-        total = n * self._response.k
-        return debiased_cdf(noisy / n, uniform / total, beta=self._response.beta)
+        noisy /= n
+        uniform /= n * self._response.k
+        return debiased_cdf(noisy, uniform, beta=self._response.beta)
 
     def _draw(self, n: int, trials: int, rng: np.random.Generator) -> IntArray:
         """Return the number of users in every cell, shape (trials, cells)."""

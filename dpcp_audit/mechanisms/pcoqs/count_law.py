@@ -9,17 +9,22 @@ can reach, and a step of the search updates one of them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import betainc, gammaln, ndtr, xlog1py, xlogy
+from scipy.special import betainc, gammaln, ndtr
 
 if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray
 
 _REACH = 9.5
 """Standard deviations that the noise of a round exceeds with probability below 1e-20."""
+
+
+_LEAST = 1e-300
+"""Stands for a chance of 0 where its logarithm is taken."""
 
 
 class Interval(NamedTuple):
@@ -68,6 +73,22 @@ class CountLaw:
     n: int
     first: int
     answers: FloatArray
+    counts: FloatArray = field(init=False, repr=False)
+    """The counts of the window."""
+    _all: FloatArray = field(init=False, repr=False)
+    """log C(n, c) for counts c."""
+    _chosen: FloatArray = field(init=False, repr=False)
+    """log C(c, b) for counts c down and b ≤ c across."""
+    _added: FloatArray = field(init=False, repr=False)
+    """log C(n − c, d − c) for counts c down and d ≥ c across."""
+
+    def __post_init__(self) -> None:
+        counts = np.arange(self.first, self.last, dtype=np.float64)
+        added = log_choices(self.n - counts[:, None], counts - counts[:, None])
+        object.__setattr__(self, "counts", counts)
+        object.__setattr__(self, "_all", log_choices(self.n, counts))
+        object.__setattr__(self, "_chosen", log_choices(counts[:, None], counts))
+        object.__setattr__(self, "_added", added)
 
     @classmethod
     def given_noise(cls, noise: FloatArray, *, n: int, rank: int) -> CountLaw:
@@ -95,11 +116,6 @@ class CountLaw:
     def last(self) -> int:
         """The first count past the window."""
         return self.first + int(self.answers.shape[2])
-
-    @property
-    def counts(self) -> FloatArray:
-        """The counts of the window."""
-        return np.arange(self.first, self.last, dtype=np.float64)
 
     def step(self, at: Interval, middle: float, level: float) -> tuple[Interval, Interval]:
         """Return the two intervals that round ``at.depth`` may lead to, the right one first.
@@ -133,24 +149,28 @@ class CountLaw:
         """Return the probability that the search gets there, shape (cases,)."""
         if at.from_left is None or at.from_right is None:
             return self.reach_bound(at)
-        here = binomial_mass(self.counts, self.n, at.below)
+        here = self._at(at.below)
         if at.mass == 0:
             return _dot(at.from_left * at.from_right, here)
         right = self._right_given(at, at.below)
         past = _at_least(self.last, self.n, at.below)
         return np.maximum(0.0, self._right_mean(at) - past - _dot((1 - at.from_left) * right, here))
 
+    def _at(self, level: float) -> FloatArray:
+        """Return the probabilities of the window's counts at a level of F."""
+        return binomial_masses(self._all, self.counts, self.n - self.counts, level)
+
     def _left_mean(self, at: Interval) -> FloatArray:
         if at.from_left is None:
             return np.ones(self.cases)
-        before = 1 - float(_at_least(self.first, self.n, at.below))
-        return before + _dot(at.from_left, binomial_mass(self.counts, self.n, at.below))
+        before = 1 - _at_least(self.first, self.n, at.below)
+        return before + _dot(at.from_left, self._at(at.below))
 
     def _right_mean(self, at: Interval) -> FloatArray:
         if at.from_right is None:
             return np.ones(self.cases)
-        past = float(_at_least(self.last, self.n, at.upto))
-        return past + _dot(at.from_right, binomial_mass(self.counts, self.n, at.upto))
+        past = _at_least(self.last, self.n, at.upto)
+        return past + _dot(at.from_right, self._at(at.upto))
 
     def _left_given(self, at: Interval, level: float) -> FloatArray | float:
         """Return E[from_left | count at ``level``], for every count of the window."""
@@ -159,9 +179,8 @@ class CountLaw:
         if level == at.below:
             return at.from_left
         counts, share = self.counts, at.below / level
-        inside = binomial_mass(counts[None, :], counts[:, None], share)
-        before = 1 - _at_least(self.first, counts, share)
-        return at.from_left @ inside.T + before
+        inside = binomial_masses(self._chosen, counts, counts[:, None] - counts, share)
+        return (at.from_left - 1) @ inside.T + 1  # it is 1 before the window
 
     def _right_given(self, at: Interval, level: float) -> FloatArray | float:
         """Return E[from_right | count at ``level``], for every count of the window."""
@@ -170,10 +189,8 @@ class CountLaw:
         if level == at.upto:
             return at.from_right
         counts, share = self.counts, (at.upto - level) / (1 - level)
-        more = counts[None, :] - counts[:, None]
-        inside = binomial_mass(more, self.n - counts[:, None], share)
-        past = _at_least(self.last - counts, self.n - counts, share)
-        return at.from_right @ inside.T + past
+        inside = binomial_masses(self._added, counts - counts[:, None], self.n - counts, share)
+        return (at.from_right - 1) @ inside.T + 1  # it is 1 past the window
 
 
 def _dot(rows: FloatArray, weights: FloatArray) -> FloatArray:
@@ -182,28 +199,26 @@ def _dot(rows: FloatArray, weights: FloatArray) -> FloatArray:
     return summed
 
 
-def _at_least(count: FloatArray | float, trials: FloatArray | float, chance: float) -> FloatArray:
+def _at_least(count: int, trials: int, chance: float) -> float:
     """Return P(Binomial(trials, chance) ≥ count)."""
-    possible = (np.asarray(count) > 0) & (np.asarray(count) <= trials)
-    ones = np.where(possible, count, 1.0)
-    zeros = np.where(possible, np.asarray(trials) - count + 1.0, 1.0)
-    return np.where(possible, betainc(ones, zeros, chance), np.asarray(count) <= 0)
+    if 0 < count <= trials:
+        return float(betainc(count, trials - count + 1, chance))
+    return float(count <= 0)
 
 
-def binomial_mass(count: FloatArray, trials: FloatArray | float, chance: float) -> FloatArray:
-    """Return P(Binomial(trials, chance) = count); 0 for counts outside of 0, …, ``trials``."""
-    count, trials = np.broadcast_arrays(
-        np.asarray(count, dtype=np.float64), np.asarray(trials, dtype=np.float64)
-    )
-    possible = (count >= 0) & (count <= trials)
-    hits = np.where(possible, count, 0.0)
-    misses = np.where(possible, trials - count, 0.0)
-    total = hits + misses
-    log_mass = (
-        gammaln(total + 1)
-        - gammaln(hits + 1)
-        - gammaln(misses + 1)
-        + xlogy(hits, chance)
-        + xlog1py(misses, -chance)
-    )
-    return np.where(possible, np.exp(log_mass), 0.0)
+def log_choices(trials: FloatArray | float, count: FloatArray) -> FloatArray:
+    """Return log C(trials, count); −∞ for counts outside of 0, …, ``trials``."""
+    misses = np.asarray(trials) - count
+    possible = (count >= 0) & (misses >= 0)
+    hits, misses = np.where(possible, count, 0.0), np.where(possible, misses, 0.0)
+    choices = gammaln(hits + misses + 1) - gammaln(hits + 1) - gammaln(misses + 1)
+    return np.where(possible, choices, -np.inf)
+
+
+def binomial_masses(
+    log_choices: FloatArray, hits: FloatArray, misses: FloatArray, chance: float
+) -> FloatArray:
+    """Return the binomial masses of hits and misses, from the logarithms of their choices."""
+    hit = math.log(max(chance, _LEAST))
+    miss = math.log1p(-chance) if chance < 1 else math.log(_LEAST)
+    return np.exp(log_choices + (hits * hit + misses * miss))

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit.mechanisms.pcoqs.count_law import binomial_mass
+from dpcp_audit.mechanisms.pcoqs.count_law import binomial_masses, log_choices
 
 if TYPE_CHECKING:
     from dpcp_audit._types import FloatArray
     from dpcp_audit.mechanisms.pcoqs.count_law import CountLaw, Interval
+
+
+_NEGLIGIBLE = 1e-16
 
 
 class EvenHalving:
@@ -31,12 +35,12 @@ class EvenHalving:
         self._counted, self._most = counted, most
         self._lefts = counted.last - counted.first + most
         cases = counted.answers.shape[1]
-        self._place = np.full((cases, self._lefts, most + 1), 0.5)
-
-    @property
-    def _counts(self) -> FloatArray:
-        """Counts at the left end: from ``most`` before the window to its last."""
-        return np.arange(self._lefts, dtype=np.float64) + self._counted.first - self._most
+        self._place = np.full((most + 1, cases, self._lefts), 0.5)
+        # counts at the left end, from ``most`` before the window to its last, and those inside
+        self._counts = np.arange(counted.first - most, counted.last, dtype=np.float64)
+        self._inside = np.arange(most + 1.0)[:, None]
+        self._choices = log_choices(counted.n, self._counts)
+        self._choices_inside = log_choices(counted.n - self._counts, self._inside)
 
     def back(self, depth: int, *, most: int) -> None:
         """Go one round back: to the places before round ``depth``.
@@ -45,15 +49,20 @@ class EvenHalving:
         """
         below = self._widened(self._counted.answers[depth], before=1.0, after=0.0)
         later, self._place = self._place, np.full_like(self._place, 0.5)
+        lefts = self._lefts
         for inside in range(min(most, self._most) + 1):
-            mean = np.zeros(later.shape[:2])
+            mean = np.zeros(later.shape[1:])
             for low in range(inside + 1):
-                chance = float(binomial_mass(np.array(low), inside, 0.5))
-                answer = below[:, low : low + self._lefts]
-                right = np.zeros_like(mean)
-                right[:, : self._lefts - low] = later[:, low:, inside - low]
-                mean += chance / 2 * (answer * (1 + right) + (1 - answer) * later[:, :, low])
-            self._place[:, :, inside] = mean
+                chance = math.comb(inside, low) / 2 ** (inside + 1)
+                mean += chance * later[low]
+                # to the right, from the score ``low`` on, by half an interval and its place there
+                right = np.ones_like(mean)
+                right[:, : lefts - low] += later[inside - low][:, low:]
+                right -= later[low]
+                right *= below[:, low : low + lefts]
+                right *= chance
+                mean += right
+            self._place[inside] = mean
 
     def mean(self, at: Interval) -> tuple[FloatArray, FloatArray]:
         """Return E[F(q); the search gets there] and the probability of that, shape (cases,)."""
@@ -68,15 +77,20 @@ class EvenHalving:
             if at.from_right is None
             else self._widened(at.from_right, before=0.0, after=1.0)
         )
-        here = binomial_mass(self._counts, counted.n, at.below) * from_left
+        others = counted.n - self._counts
+        here = binomial_masses(self._choices, self._counts, others, at.below) * from_left
         share = min(1.0, at.mass / (1 - at.below))
+        masses = binomial_masses(self._choices_inside, self._inside, others - self._inside, share)
         reached = np.zeros(counted.answers.shape[1])
         place = np.zeros_like(reached)
-        for inside in range(self._most + 1):
+        for inside, mass in enumerate(masses):
+            if inside > 1 and mass.max() < _NEGLIGIBLE:  # and all that follow; at most one expected
+                break
             joint = here * from_right[:, inside : inside + lefts]
-            joint = joint * binomial_mass(np.array(inside), counted.n - self._counts, share)
+            joint *= mass
             reached += joint.sum(axis=1)
-            place += (joint * self._place[:, :, inside]).sum(axis=1)
+            joint = joint * self._place[inside]
+            place += joint.sum(axis=1)
         return at.below * reached + at.mass * place, reached
 
     def _widened(self, inner: FloatArray, *, before: float, after: float | None) -> FloatArray:

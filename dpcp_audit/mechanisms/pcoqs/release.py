@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -89,9 +90,7 @@ class PCOQS:
 
         It is a double with N/(2σ²) ≤ ρ, one above the nearest where that falls short of the root.
         """
-        scale = math.sqrt(self.rounds / (2 * self.rho))
-        short = 2 * Fraction(self.rho) * Fraction(scale) ** 2 < self.rounds
-        return math.nextafter(scale, math.inf) if short else scale
+        return _noise_scale(self.rounds, self.rho)
 
     def rank(self, n: int) -> int:
         """Return r = ⌈(1−α)(n+1)⌉."""
@@ -235,3 +234,10 @@ class PCOQS:
             right = choose(right, mid)
         threshold: FloatArray = (left + right) / 2
         return threshold
+
+
+@functools.lru_cache
+def _noise_scale(rounds: int, rho: float) -> float:
+    scale = math.sqrt(rounds / (2 * rho))
+    short = 2 * Fraction(rho) * Fraction(scale) ** 2 < rounds
+    return math.nextafter(scale, math.inf) if short else scale
