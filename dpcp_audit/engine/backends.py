@@ -137,8 +137,8 @@ def _in_threads(
         running = {pool.submit(work, task) for task in islice(tasks, jobs)}
         while running:
             ended, running = wait(running, return_when=FIRST_COMPLETED)
+            yield from (each.result() for each in ended)  # told before the next ones begin
             running |= {pool.submit(work, task) for task in islice(tasks, len(ended))}
-            yield from (each.result() for each in ended)
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
 

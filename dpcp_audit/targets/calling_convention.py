@@ -42,6 +42,9 @@ class Convention:
         Whether the generator is one of PyTorch.
     data : tuple of str
         The keywords of its data, where they are not its first arguments in order.
+    sized : bool
+        Whether it may be asked for many outputs by a ``size`` that it can do without, all drawn
+        from the generator that it is handed.
     """
 
     style: RandomStyle
@@ -49,6 +52,7 @@ class Convention:
     seed: str = ""
     torch: bool = False
     data: tuple[str, ...] = ()
+    sized: bool = False
 
     def keywords(self, rng: np.random.Generator) -> dict[str, Any]:
         """Return the keywords that carry the randomness of one call."""
@@ -119,7 +123,8 @@ def convention(
     accepted = _keywords(signature, carry)
     found = _read(accepted, style)
     torch = tensors or "torch" in str(getattr(accepted.get(found.rng), "annotation", ""))
-    found = replace(found, torch=torch, data=_in_order(signature, carry, kind))
+    sized = "size" in accepted and "size" not in options and bool(found.rng) and not torch
+    found = replace(found, torch=torch, data=_in_order(signature, carry, kind), sized=sized)
     keywords = dict(options)
     keywords |= {found.rng: None} if found.rng else {}
     keywords |= {found.seed: 0} if found.seed else {}

@@ -11,6 +11,7 @@ import numpy as np
 
 from dpcp_audit._types import is_array
 from dpcp_audit.targets import answers
+from dpcp_audit.targets.call_blocks import CallBlocks
 from dpcp_audit.targets.captured_output import Talk
 from dpcp_audit.targets.data_forms import DataForm, handed_over
 from dpcp_audit.targets.fixed_seeds import fixed_seed
@@ -34,7 +35,7 @@ class FunctionCaller:
 
     Every call gets copies of the data, so that a function that sorts in place harms nothing.
     A function that is not vectorised takes one input and returns one output, and is looped
-    over: there is no other way to have many.
+    over; one that has a ``size`` all the same is called in blocks where it returns the same.
     """
 
     function: Callable[..., Any]
@@ -48,6 +49,7 @@ class FunctionCaller:
     _latest: list[tuple[Any, ...]] = field(
         default_factory=list[tuple[Any, ...]], init=False, repr=False, compare=False
     )
+    _blocks: CallBlocks = field(default_factory=CallBlocks, init=False, repr=False, compare=False)
 
     def outputs(
         self, inputs: tuple[np.ndarray, ...], size: int, *, rng: np.random.Generator
@@ -55,10 +57,23 @@ class FunctionCaller:
         """Return ``size`` outputs on one input, shape (size,), or (size, d) of arrays."""
         with self._globals(rng), self._talk.limited():
             if not self.vectorised:
-                return self._stacked([self._one(inputs, rng) for _ in range(size)], inputs)
+                return self._called(inputs, size, rng)
             if self.kind.takes is Takes.VALUE:  # an array of values, an output for each
                 return self._many((np.full(size, inputs[0]),), size, rng, {})
             return self._many(inputs, size, rng, {"size": size})
+
+    def _called(self, inputs: tuple[Any, ...], size: int, rng: np.random.Generator) -> FloatArray:
+        """Return outputs of as many calls; in blocks where these are the same."""
+
+        def one_by_one(count: int, *, rng: np.random.Generator) -> FloatArray:
+            return self._stacked([self._one(inputs, rng) for _ in range(count)], inputs)
+
+        def at_once(count: int, *, rng: np.random.Generator) -> FloatArray:
+            return self._many(inputs, count, rng, {"size": count})
+
+        if not self.convention.sized:
+            return one_by_one(size, rng=rng)
+        return self._blocks.outputs(size, one_by_one=one_by_one, at_once=at_once, rng=rng)
 
     def reports(self, values: IntArray, *, rng: np.random.Generator) -> FloatArray:
         """Return one report for each value, shape (n,)."""

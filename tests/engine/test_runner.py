@@ -23,7 +23,7 @@ from dpcp_audit.engine.run_events import (
 )
 from dpcp_audit.engine.run_settings import Profile, RunSettings
 from dpcp_audit.engine.runner import check, check_row, run, share
-from dpcp_audit.engine.suites import select
+from dpcp_audit.engine.suites import find, select
 from dpcp_audit.engine.worker_pool import Limits, family
 from dpcp_audit.reports.document import to_document
 from dpcp_audit.results import Verdict
@@ -103,6 +103,17 @@ def test_events_come_in_order() -> None:
     assert kinds == [RunStarted, *[CheckStarted, CheckFinished] * 2, RunFinished]
     assert events[0] == RunStarted(ids=("ldpcp.krr", "ldpcp.blocks"))
     assert events[1] == CheckStarted(id="ldpcp.krr", chunks=1)
+
+
+def test_the_longest_checks_are_handed_out_first_and_told_in_the_suites_order() -> None:
+    longest = find("papers").longest[:2]
+    rows = [row(id_, Computed(holds)) for id_ in ("one", *reversed(longest), "other")]
+    events = list(run(rows, SMOKE))
+    started = [event.id for event in events if isinstance(event, CheckStarted)]
+    assert started == [*longest, "one", "other"]
+    last = events[-1]
+    assert isinstance(last, RunFinished)
+    assert [each.claim.id for each in last.findings] == [each.claim.id for each in rows]
 
 
 def test_no_rows_make_an_empty_run() -> None:

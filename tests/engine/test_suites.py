@@ -12,7 +12,7 @@ from dpcp_audit.audits.search.exact_pairs import WorstPairSearch
 from dpcp_audit.checks import Check, Context
 from dpcp_audit.engine.run_settings import RunSettings
 from dpcp_audit.engine.runner import share
-from dpcp_audit.engine.suites import BUILT_IN, row_of, select, suite
+from dpcp_audit.engine.suites import BUILT_IN, find, row_of, select, suite
 from dpcp_audit.errors import UsageError
 from dpcp_audit.results import EvidenceKind, Verdict
 from dpcp_audit.theorems.search.adversary import DistributionSearch
@@ -70,6 +70,13 @@ def test_every_row_says_what_it_is(which: str) -> None:
         assert all(text.strip() for text in said), claim.id
         assert isinstance(row.check, Check), claim.id
         assert claim.expected in {None, Verdict.REFUTED, Verdict.PROVED, Verdict.CONSISTENT}
+
+
+@pytest.mark.parametrize("which", ["papers", "training", "tables"])
+def test_the_longest_checks_are_the_suites_own(which: str) -> None:
+    longest = find(which).longest
+    assert longest
+    assert set(longest) <= {row.claim.id for row in suite(which)}
 
 
 def test_every_claim_of_the_papers_has_an_expectation() -> None:

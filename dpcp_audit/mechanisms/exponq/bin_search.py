@@ -157,8 +157,8 @@ def _runs(scores: FloatArray, candidates: IntArray, skip: int) -> _Runs:
     edges from there to the next score's are another.
     """
     top = candidates[:, None] - 1
-    widest = 2 / (int(np.min(candidates)) - 1)  # of a bin, and as much again for rounding
-    start = int(np.searchsorted(scores, scores[skip] - widest))
+    widest: float = 2 / (min(map(int, candidates)) - 1)  # of a bin, and as much again for rounding
+    start = int(np.searchsorted(scores, float(scores[skip]) - widest))
     index = _end_of_bin(scores[start:], top)
     place = np.arange(start, scores.size)
     new = np.concatenate(

@@ -232,7 +232,7 @@ def _uniform_rows() -> list[Row]:
                 standing=_READING,
                 parameters={"event": "uniform"},
             ),
-            check=FailureRate(theorem=event, n_trials=2_000, chunk_trials=1_000),
+            check=FailureRate(theorem=event, n_trials=1_000, chunk_trials=500),
         )
         for event, suffix in ((theorem, ""), (replace(theorem, two_sided=True), ",sides=2"))
     ]

@@ -44,4 +44,22 @@ def rows() -> list[Row]:
     ]
 
 
-SUITE = Suite(summary="What the papers claim, at the parameters that matter most.", rows=rows)
+SUITE = Suite(
+    summary="What the papers claim, at the parameters that matter most.",
+    rows=rows,
+    longest=(
+        "pcoqs.theorem-1[coverage=marginal,scores=digits-logistic]",
+        "ldpcp.theorem-4[scores=searched,admissible]",
+        "ldpcp.theorem-4[scores=searched,on-miss=upper-end]",
+        "ldpcp.theorem-1[event=uniform,sides=2]",
+        "ldpcp.theorem-1[event=uniform]",
+        "dpskin.rdp-total[epsilon]",
+        "pipeline.budget",
+        "pcoqs.corollary-1[coverage=marginal]",
+        "pcoqs.theorem-1[coverage=marginal]",
+        "pcoqs.proposition-1.zcdp[neighbours=searched]",
+        "dpskin.epsilon-table[formula]",
+        "pcoqs.epsilon-equivalence[audit=sampled]",
+        "shuffle.bounds[k=10]",
+    ),
+)

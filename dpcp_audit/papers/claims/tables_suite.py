@@ -29,4 +29,12 @@ SUITE = Suite(
     rows=rows,
     takes=frozenset({"pools"}),
     overview=reproduced_tables.overview,
+    longest=(
+        "reproduced.pcoqs-table-5",
+        "reproduced.pcoqs-table-13",
+        "reproduced.pcoqs-table-12",
+        "reproduced.pcoqs-table-6",
+        "reproduced.pcoqs-table-4",
+        "reproduced.pcoqs-figure-1",
+    ),
 )

@@ -19,14 +19,21 @@ def median_shown(mechanism: HistLap, *, n: int) -> Computation:
 
     Half of the scores lie at the lower end of the lowest bin, half at its middle. Where no noisy
     count is positive their median is released, half-way between. The neighbour that lacks one of
-    the upper scores never releases that very point: its median is the lower end, and where a count
-    is positive the threshold has a density.
+    the upper scores never releases that very point: its median is the lower end, and where counts
+    are positive the threshold has a density, or lies at 1−α of the width of the only such bin.
 
     Parameters
     ----------
     n : int
         An even number of scores, at least 2.
+
+    Raises
+    ------
+    ValueError
+        Also if α = 3/4, where the threshold of a single bin is that very point.
     """
+    if math.isclose(mechanism.alpha, 0.75):
+        raise ValueError(f"mechanism must have another α than 3/4, got {mechanism}")
     if n < 2 or n % 2:
         raise ValueError(f"n must be even and at least 2, got {n}")
     low, width = mechanism.bounds[0], (mechanism.bounds[1] - mechanism.bounds[0])

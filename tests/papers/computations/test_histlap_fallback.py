@@ -49,6 +49,12 @@ def test_the_number_of_scores_is_even(n: int) -> None:
         median_shown(published(), n=n)
 
 
+def test_a_threshold_at_a_quarter_of_a_bin_is_refused() -> None:
+    """Where a single bin has a positive count, its threshold is the median without noise."""
+    with pytest.raises(ValueError, match="mechanism must have another α than 3/4"):
+        median_shown(published(alpha=0.75), n=2)
+
+
 def test_trials_do_not_know_the_median() -> None:
     with pytest.raises(ValueError, match="empty must be upper-bound"):
         published().trials(Uniform(), n=10, trials=1)

@@ -24,6 +24,17 @@ def test_settings_without_the_contradicting_rows_are_not_refuted(
 
 
 @pytest.mark.known_bad
+def test_a_search_that_took_a_tenth_of_a_second_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = printed_settings.faster_in_print()
+    assert found.value == pytest.approx(50 * 0.00765 / 0.75215)
+    assert found.verdict is Verdict.PROVED
+    twin = copy.deepcopy(pcoqs_experiments.published())
+    twin["4"]["seconds"]["plain"] = "0.7522±0.0075 0.0002±0.0001 0.0760±0.0001"
+    monkeypatch.setattr(pcoqs_experiments, "published", lambda: twin)
+    assert printed_settings.faster_in_print().verdict is Verdict.REFUTED
+
+
+@pytest.mark.known_bad
 def test_a_method_that_moves_as_much_as_exponq_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Had P-COQS ExponQ's coverages, it would be as sensitive, and further off than HistLap."""
     assert printed_settings.less_sensitive().value == pytest.approx(0.0261 / 0.0966)

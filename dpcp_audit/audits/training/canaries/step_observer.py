@@ -108,6 +108,8 @@ class Watcher:
         sampling, sigma = self.settings.sampling, self.settings.noise_multiplier
         q = sampling.rate if isinstance(sampling, Poisson) else 1.0
         exponent = (sums - 0.5) / sigma**2
+        if q == 1:  # where log1p(expm1(x)) would be −∞ from x = −37 on
+            return np.asarray(exponent)
         within = np.minimum(exponent, _LARGEST)
         return np.asarray(np.log1p(q * np.expm1(within)) + (exponent - within))
 
