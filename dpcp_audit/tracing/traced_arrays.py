@@ -163,7 +163,7 @@ _MADE = frozenset({"log", "log1p", "sign"})
 def is_symbolic(value: Any) -> bool:
     """Tell whether a value stands for all that may be drawn at once."""
     if isinstance(value, TracedArray):
-        first = next(iter(value.ravel().tolist()), None)
+        first = value.item(0) if value.size else None
         return isinstance(first, StepNumber) or is_symbolic(first)
     return isinstance(value, StepNumber) or (isinstance(value, Traced) and value.path.symbolic)
 
@@ -231,6 +231,8 @@ def _objects(value: Any) -> Any:
         box = np.empty((), dtype=object)
         box[()] = value
         return box
+    if isinstance(value, TracedArray):
+        return value.view(np.ndarray)
     return np.asarray(value).astype(object)
 
 
@@ -350,6 +352,8 @@ def _scalar(value: Any) -> Any:
     """Return a number as Python's operators take it, None of an array."""
     if isinstance(value, Traced):
         return value
+    if isinstance(value, np.ndarray):
+        return None
     if isinstance(value, np.generic):
         return value.item()
     return value if is_plain(value) else None

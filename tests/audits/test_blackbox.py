@@ -120,9 +120,9 @@ def test_large_samples_are_drawn_in_pieces() -> None:
 
 
 def test_the_same_seed_gives_the_same_outcome() -> None:
-    runs = [search(gaussian_mean(0.7), ZCDP(0.5), SMALL, seed=5) for _ in range(2)]
+    runs = [search(gaussian_mean(0.7), ZCDP(0.5), SMALL, draws=6000, seed=5) for _ in range(2)]
     assert runs[0] == runs[1]
-    assert search(gaussian_mean(0.7), ZCDP(0.5), SMALL, seed=6) != runs[0]
+    assert search(gaussian_mean(0.7), ZCDP(0.5), SMALL, draws=6000, seed=6) != runs[0]
 
 
 @pytest.mark.parametrize(

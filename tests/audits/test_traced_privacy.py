@@ -28,7 +28,7 @@ def outcome(
     inputs=(SCORES, NEIGHBOUR),
     *,
     scope="release",
-    draws=300,
+    draws=100,
     **options: Any,
 ) -> Any:
     audit = TracedPrivacy(
