@@ -240,7 +240,7 @@ def tradeoff_figure(guarantee: PrivacyGuarantee, pair: LawPair) -> Figure:
     rates = np.concatenate([[0.0], np.geomspace(1e-3, 0.1, 10), np.linspace(0.125, 1.0, 36)])
     largest = max(pair.max_divergence(), pair.reversed().max_divergence())
     epsilons = np.linspace(0.0, min(max(largest, 0.0), _LARGEST_EPSILON), 200)
-    deltas = np.array([max(pair.delta_at(e), pair.reversed().delta_at(e)) for e in epsilons])
+    deltas = np.array(_worse_deltas(pair, epsilons))
     first = deltas[:, None] + np.exp(epsilons)[:, None] * rates
     second = 1 - np.exp(-epsilons)[:, None] * (1 - deltas[:, None] - rates)
     exact = np.minimum(np.minimum(first, second).min(axis=0), 1.0)
@@ -265,13 +265,19 @@ def tradeoff_figure(guarantee: PrivacyGuarantee, pair: LawPair) -> Figure:
     )
 
 
+def _worse_deltas(pair: LawPair, epsilons: FloatArray) -> list[float]:
+    """Return δ of the worse direction at every ε."""
+    forward, backward = pair.profile(), pair.reversed().profile()
+    return [max(forward(epsilon), backward(epsilon)) for epsilon in epsilons.tolist()]
+
+
 def profile_figure(
     guarantee: PrivacyGuarantee, pair: LawPair, *, epsilons: FloatArray | None = None
 ) -> Figure:
     """Return the privacy profile of the pair, both directions, against the largest allowed."""
     if epsilons is None:
         epsilons = np.linspace(0.0, _profile_range(guarantee, pair), 41)
-    exact = [max(pair.delta_at(e), pair.reversed().delta_at(e)) for e in epsilons]
+    exact = _worse_deltas(pair, epsilons)
     allowed = _allowed(guarantee, epsilons)
     return Figure(
         kind=FigureKind.LINES,

@@ -113,12 +113,17 @@ class LawPair(ABC):
         _validate.closed_unit(delta=delta)
         if delta == 0:
             return max(0.0, self.max_divergence())
-        if self.delta_at(0.0) <= delta:
+        profile = self.profile()
+        if profile(0.0) <= delta:
             return 0.0
         high = min(self.max_divergence(), 700.0)
-        if self.delta_at(high) > delta:
+        if profile(high) > delta:
             return math.inf if high == 700.0 else high
-        return _brent.root(lambda e: self.delta_at(e) - delta, 0.0, high, xtol=1e-12)
+        return _brent.root(lambda e: profile(e) - delta, 0.0, high, xtol=1e-12)
+
+    def profile(self) -> Callable[[float], float]:
+        """Return δ as a function of ε, for many calls."""
+        return self.delta_at
 
     def rho(self) -> float:
         """Return sup over α > 1 of D_α(P‖Q)/α, the smallest ρ of zCDP for the pair."""
@@ -173,9 +178,17 @@ class FinitePair(LawPair):
 
     def delta_at(self, epsilon: float) -> float:
         """Return δ(ε); with slack, a lower bound that is at most ``slack`` too small."""
-        p = np.exp(self.law.log_mass)
-        with np.errstate(over="ignore"):
-            return float(np.sum(p * -np.expm1(np.minimum(0.0, epsilon - self.loss))))
+        return self.profile()(epsilon)
+
+    def profile(self) -> Callable[[float], float]:
+        """Return δ as a function of ε; with slack, a lower bound."""
+        p, loss = np.exp(self.law.log_mass), self.loss
+
+        def delta(epsilon: float) -> float:
+            with np.errstate(over="ignore"):
+                return float(np.sum(p * -np.expm1(np.minimum(0.0, epsilon - loss))))
+
+        return delta
 
     def renyi(self, alpha: float) -> float:
         """Return D_α(P‖Q); with slack, a lower bound."""
