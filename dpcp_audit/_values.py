@@ -225,8 +225,11 @@ class Probability(Numeric):
         return found
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Sizes(Value):
     """Distinct sizes, as one whole number or as a list of them."""
+
+    at_most: int
 
     def read(self, value: object, name: str) -> tuple[int, ...]:
         """Return them in ascending order."""
@@ -234,6 +237,8 @@ class Sizes(Value):
         for n in value if _is_collection(value) else [value]:
             if not is_whole(n) or n < 1:
                 raise wrong(name, "a whole number >= 1, or a list of them", value)
+            if n > self.at_most:
+                raise wrong(name, f"at most {self.at_most:,}", n)
             sizes.add(int(n))
         return tuple(sorted(sizes))
 

@@ -195,10 +195,10 @@ def not_of(option: Option, name: str, kind: str) -> UsageError:
 
 @contextmanager
 def in_place(where: str) -> Generator[None]:
-    """Put the place in front of usage errors raised inside."""
+    """Put the place in front of errors of values raised inside, which become usage errors."""
     try:
         yield
-    except UsageError as error:
+    except ValueError as error:
         raise UsageError(f"{where}: {error}" if where else str(error)) from error
 
 

@@ -31,12 +31,12 @@ GOOD: list[tuple[values.Value, object, object]] = [
     (values.Whole(at_least=0), 0, 0),
     (values.NonNegative(), 0, 0.0),
     (values.Probability(), 0.5, 0.5),
-    (values.Sizes(), 7, (7,)),
-    (values.Sizes(), [500, 50, 500], (50, 500)),
+    (values.Sizes(at_most=10**7), 7, (7,)),
+    (values.Sizes(at_most=10**7), [500, 50, 500], (50, 500)),
     (values.Whole(), np.int64(5), 5),
-    (values.Sizes(), np.int64(5), (5,)),
-    (values.Sizes(), np.array([6, 5]), (5, 6)),
-    (values.Sizes(), range(3, 5), (3, 4)),
+    (values.Sizes(at_most=10**7), np.int64(5), (5,)),
+    (values.Sizes(at_most=10**7), np.array([6, 5]), (5, 6)),
+    (values.Sizes(at_most=10**7), range(3, 5), (3, 4)),
     (values.NonNegative(), np.float32(0.5), 0.5),
     (values.Pair(), [-1, 2], (-1.0, 2.0)),
     (values.KeywordTable(), {"a": 1}, {"a": 1}),
@@ -62,7 +62,7 @@ BAD: list[tuple[values.Value, object, str]] = [
     (values.Probability(), 1, "x must lie in (0, 1), got 1"),
     (values.Probability(), 1e-300, "x must lie in (0, 1), at least 1e-100, got 1e-300"),
     (values.Probability(), "0.5", "x must be a number, got '0.5'"),
-    (values.Sizes(), [[3]], "x must be a whole number >= 1, or a list of them"),
+    (values.Sizes(at_most=10**7), [[3]], "x must be a whole number >= 1, or a list of them"),
     (values.Pair(), [0], "x must be two numbers, got [0]"),
     (values.KeywordTable(), [1], "x must be a table, got [1]"),
     (values.Duration(), "1 day", "x must be a time such as 60"),
@@ -89,7 +89,7 @@ def test_what_is_wrong_is_named_with_what_it_got(value, written, message) -> Non
     [
         (values.Whole(), "12", 12),
         (values.Probability(), "1e-3", 1e-3),
-        (values.Sizes(), "50,500", (50, 500)),
+        (values.Sizes(at_most=10**7), "50,500", (50, 500)),
         (values.Pair(), ["0", "2.5"], (0.0, 2.5)),
         (
             values.KeywordTable(),
@@ -111,7 +111,7 @@ def test_an_integer_too_long_to_print_is_refused_too(value: values.Value) -> Non
 
 
 def test_what_numpy_counts_becomes_plain_data() -> None:
-    assert [type(n) for n in values.Sizes().read(np.array([5, 6]), "n")] == [int, int]
+    assert [type(n) for n in values.Sizes(at_most=10**7).read(np.array([5, 6]), "n")] == [int, int]
     assert type(values.Whole().read(np.int64(5), "draws")) is int
 
 

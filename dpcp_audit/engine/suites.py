@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dpcp_audit.rows import Row
+    from dpcp_audit.skipped import Skipped
 
 GROUP = "dpcp_audit.suites"
 BUILT_IN = {
@@ -183,8 +184,25 @@ def select(patterns: Sequence[str], name: str = "papers", /, **given: Any) -> li
     """
     rows = list(suite(name, **given))
     hint = f"; 'dpcp-audit list --suite {name}' shows all"
-    chosen = set(matching(patterns, [row.claim.id for row in rows], what="claim", hint=hint))
+    try:
+        chosen = set(matching(patterns, [row.claim.id for row in rows], what="claim", hint=hint))
+    except UsageError as error:
+        raise UsageError(f"{error}{_meant(patterns, find(name).skipped())}") from None
     return [row for row in rows if row.claim.id in chosen]
+
+
+def _meant(patterns: Sequence[str], skipped: Sequence[Skipped]) -> str:
+    """Return what is said of skipped checks that patterns may mean; "" where there are none."""
+    starts = [pattern.partition("*")[0] for pattern in patterns]
+    meant = [
+        each
+        for each in skipped
+        if any(
+            start and (each.name.startswith(start) or start.startswith(each.name))
+            for start in starts
+        )
+    ]
+    return "".join(f"; {each.name} is skipped: {each.reason}" for each in meant)
 
 
 def matching(

@@ -56,6 +56,8 @@ if TYPE_CHECKING:
     from dpcp_audit.options import Spelling
     from dpcp_audit.results import SourceLocation
 
+_MOST_SCORES = 10**7
+"""Of a call."""
 _OF_SETS = (Kind.QUANTILE, Kind.CALIBRATOR, Kind.FEDERATED)
 _OF_SCORES = tuple(kind for kind in Kind if kind.takes is not Takes.VALUE)
 _RELATIONS = tuple(each for each in Relation if each is not Relation.ZERO_OUT)
@@ -126,7 +128,10 @@ class CheckSpec:
     n: tuple[int, ...] = field(
         default=(),
         metadata=option(
-            Sizes(), "numbers of calibration scores", metavar="N[,N...]", kinds=_OF_SCORES
+            Sizes(at_most=_MOST_SCORES),
+            "numbers of calibration scores",
+            metavar="N[,N...]",
+            kinds=_OF_SCORES,
         ),
     )
     data: RowPool | None = field(

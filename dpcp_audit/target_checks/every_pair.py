@@ -7,6 +7,7 @@ stands, and the reason why it is no proof is said.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -72,9 +73,9 @@ class EveryPair:
         domain = None if spec.pair is not None else spec.target.domain
         if spec.target.kind is not Kind.RANDOMIZER or domain is None:
             return None
-        pairs = list(combinations(range(domain), 2))
-        if len(pairs) > _ALL_PAIRS or isinstance(guarantee, GaussianDP):
+        if math.comb(domain, 2) > _ALL_PAIRS or isinstance(guarantee, GaussianDP):
             return None
+        pairs = list(combinations(range(domain), 2))
         known, doubt = _read(target)
         try:
             laws, kept = _laws(known, domain)

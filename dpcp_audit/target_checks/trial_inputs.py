@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit._plain_data import shown
 from dpcp_audit.audits.search.client_pairs import ClientPairs
 from dpcp_audit.audits.search.number_pairs import NumberPairs
 from dpcp_audit.audits.search.record_pairs import RecordPairs, ValuePairs
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from dpcp_audit.target_checks.check_spec import CheckSpec
 
 _CLASSES, _FEWEST_CLASSES = 10, 2
-_LARGEST_SIZE = 10**7
 
 
 def pair_space(spec: CheckSpec) -> PairSpace:
@@ -46,11 +44,6 @@ def _searched(spec: CheckSpec) -> PairSpace:
     of_scores = target.kind.takes is not Takes.RECORDS
     if of_scores and one_label:
         raise UsageError(f"neighbours: a {target.kind} has no labels: use 'substitution'")
-    if max(spec.n, default=0) > _LARGEST_SIZE:
-        raise UsageError(
-            f"n must be at most {_LARGEST_SIZE}, since every call takes n scores, "
-            f"got {shown(max(spec.n), 60)}"
-        )
     settings: dict[str, Any] = {"sizes": sizes_beside(spec.n)} if spec.n else {}
     try:
         scores = ScorePairs(

@@ -26,7 +26,7 @@ _LENGTHS = (256, 64, 16)
 
 
 class SizedCalls(Protocol):
-    """SizedCalls of a function on one input."""
+    """Calls of a function on one input."""
 
     def __call__(self, size: int, /, *, rng: np.random.Generator) -> FloatArray:
         """Return ``size`` outputs, shape (size,) or (size, d)."""
@@ -47,9 +47,9 @@ class CallBlocks:
         Parameters
         ----------
         one_by_one : SizedCalls
-            SizedCalls the function so often.
+            Calls the function so often.
         at_once : SizedCalls
-            SizedCalls it once, with a size; it may raise ``TargetError``.
+            Calls it once, with a size; it may raise ``TargetError``.
         """
         parts: list[FloatArray] = []
         left = size

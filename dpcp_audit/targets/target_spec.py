@@ -40,6 +40,10 @@ _COMMAND_RANDOMNESS = {
 }
 
 
+_MOST_VALUES = 10**6
+"""Of a domain: each is tried."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetSpec:
     """Which code, and how it is called.
@@ -131,7 +135,7 @@ class TargetSpec:
     domain: int | None = field(
         default=None,
         metadata=option(
-            Whole(),
+            Whole(at_most=_MOST_VALUES),
             "how many values a randomizer's user may have, 0 ... K-1; of a predictor or a "
             "calibrator, how many classes (default: as the data have)",
             group=Group.TARGET,

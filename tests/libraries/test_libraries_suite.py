@@ -68,6 +68,15 @@ class TestRun:
         assert "Refuted under a reading" not in text
         assert "- puncc-split-conformal: puncc is not installed" in text
 
+    def test_a_claim_whose_library_is_missing_says_so(
+        self, nothing_installed: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        for pattern in ("pure-ldp*", "pure-ldp[k=*", "pure-ldp-rappor"):
+            assert main(["run", "--suite", "libraries", "--only", pattern]) == 2
+            assert "pure-ldp is not installed" in capsys.readouterr().err
+        assert main(["run", "--suite", "libraries", "--only", "nope*"]) == 2
+        assert "is not installed" not in capsys.readouterr().err
+
     def test_strict_runs_are_incomplete_without_the_libraries(
         self, nothing_installed: Path
     ) -> None:

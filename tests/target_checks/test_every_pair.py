@@ -12,7 +12,9 @@ from dpcp_audit.guarantees import LocalDP
 from dpcp_audit.options import dashed
 from dpcp_audit.results import EvidenceKind, Verdict
 from dpcp_audit.target_checks.check_spec import CheckSpec
+from dpcp_audit.target_checks.every_pair import EveryPair
 from dpcp_audit.target_checks.trace_rows import TargetTrace
+from dpcp_audit.target_checks.traced_calls import traced_target
 from dpcp_audit.targets import Kind, TargetSpec
 
 CODE = """
@@ -79,3 +81,12 @@ def test_what_is_not_known_is_exact_and_no_proof(judged, name, says) -> None:
     assert found.proof is None
     assert found.evidence.kind is EvidenceKind.EXACT
     assert says in found.note
+
+
+def test_many_values_are_not_listed_in_pairs(tmp_path) -> None:
+    """A million values have 5·10¹¹ pairs."""
+    (tmp_path / "mine.py").write_text(CODE, "utf-8")
+    target = TargetSpec(kind=Kind.RANDOMIZER, target=f"{tmp_path}/mine.py:response", domain=10**6)
+    spec = CheckSpec.of(target, [LocalDP(1.2)], {"name": "many", "draws": 600}, spell=dashed)
+    with target.open() as opened:
+        assert EveryPair.of(spec, LocalDP(1.2), traced_target(opened)) is None

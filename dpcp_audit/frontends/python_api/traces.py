@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from dpcp_audit.tracing.loss_samples import LossSample
 
 DEFAULT_DRAWS = 1000
+_MOST_DRAWS = 10**7
 _SUITE = "traces"
 
 
@@ -193,7 +194,7 @@ def trace(
     >>> found.verdict, round(found.epsilon(), 6)
     (<Verdict.REFUTED: 'REFUTED'>, 1.0)
     """
-    _validate.integer(draws=draws, at_least=2)
+    _validate.integer(draws=draws, at_least=2, at_most=_MOST_DRAWS)
     for each in guarantees:
         if not isinstance(each, PrivacyGuarantee):
             raise UsageError(f"guarantee must be a privacy claim, got {each}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dpcp_audit.checks import whole
 from dpcp_audit.decisions import conclude
+from dpcp_audit.options import in_place
 from dpcp_audit.papers.comparison import calibrator_study
 from dpcp_audit.papers.comparison.best_method import PANELS, elected, told
 from dpcp_audit.papers.comparison.calibrator_study import QUICK, Comparison, Grid
@@ -66,17 +67,21 @@ def rows(
 
     Raises
     ------
+    UsageError
+        If a pool is none of these.
     MissingExtraError
         If a network is asked for and PyTorch is not installed.
     """
+    with in_place("--pool"):
+        names = {name: known_name(name) for name in (*QUICK.subjects, *pools)}
     return [
-        _row(Compared(subject=name, alphas=tuple(alphas), delta=delta))
-        for name in dict.fromkeys((*QUICK.subjects, *pools))
+        _row(Compared(subject=subject, alphas=tuple(alphas), delta=delta), name)
+        for subject, name in names.items()
     ]
 
 
-def _row(check: Compared) -> Row:
-    name, grid = known_name(check.subject), check.grid(effort=1.0, seed=0)
+def _row(check: Compared, name: str) -> Row:
+    grid = check.grid(effort=1.0, seed=0)
     return Row(
         claim=_claim(
             f"compared[scores={name}]",

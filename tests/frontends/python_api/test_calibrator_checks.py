@@ -186,6 +186,7 @@ def test_an_object_that_refuses_few_records_is_not_blamed() -> None:
         ({"estimator": np}, "estimator must be an object with fit.*got a module"),
         ({"estimator": "mine.py:Sets"}, "estimator must be an object with fit.*got 'mine.py:Sets'"),
         ({"estimator": lambda: None}, "or if it makes such an object"),
+        ({"n": 10**400}, "n must be at most 10,000,000, got 1000"),
         ({"kind": "quantile"}, "kind must be one of predictor, regression, got 'quantile'"),
         ({"kind": ["predictor"]}, "kind must be one of predictor, regression"),
         ({"alpah": 0.1}, "unknown key 'alpah'; did you mean 'alpha'"),

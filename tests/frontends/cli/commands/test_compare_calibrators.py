@@ -91,8 +91,8 @@ def test_a_run_is_resumed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--pool", "absent.npz"], "absent.npz"),
-        (["--pool", "absent.csv"], "or end in .npz"),
+        (["--pool", "absent.npz"], "error: --pool: path must name a readable .npz file"),
+        (["--pool", "absent.csv"], "error: --pool: name must be one of"),
     ],
 )
 def test_bad_options_are_usage_errors(
