@@ -112,7 +112,7 @@ class LabelsWithoutH(LabelTheorem):
 
 
 def test_theorem_3_without_h() -> None:
-    """Where a miss returns the upper end, so that the window alone decides."""
+    """Where a miss returns the upper end, so that the window alone decides: 0.116 for 0.1."""
     wrong, right = (
         cls(
             pool_name="ten",
@@ -125,7 +125,7 @@ def test_theorem_3_without_h() -> None:
         )
         for cls in (LabelsWithoutH, LabelTheorem)
     )
-    assert judged(wrong) is Verdict.REFUTED
+    assert judged(wrong, trials=60_000) is Verdict.REFUTED
     assert judged(right) is Verdict.CONSISTENT
 
 
