@@ -7,12 +7,17 @@ is here does the same arithmetic on whole grids, and leaves composition to the l
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dpcp_audit._types import FloatArray
+
+_BLOCK = 2**16
+"""Losses that are held at a time, of up to a million."""
 
 
 def deltas_of(loss: Any, epsilons: FloatArray) -> FloatArray:
@@ -75,15 +80,44 @@ class _Grid:
         dense = pmf.to_dense_pmf()
         self.infinity = float(dense._infinity_mass)  # noqa: SLF001
         self.mass: FloatArray = np.asarray(dense._probs, dtype=np.float64)  # noqa: SLF001
-        places = np.arange(self.mass.size) + dense._lower_loss  # noqa: SLF001
-        self.losses: FloatArray = places * dense._discretization  # noqa: SLF001
+        self._lowest = int(dense._lower_loss)  # noqa: SLF001
+        self._interval = float(dense._discretization)  # noqa: SLF001
 
-    def from_above(self) -> tuple[FloatArray, FloatArray]:
-        """Return P and Q of the k largest losses, k from 0 on; infinity is among P's."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            other = np.where(self.mass > 0, self.mass * np.exp(-self.losses), 0.0)
-        first = np.cumsum(np.concatenate([[self.infinity], self.mass[::-1]]))
-        return first, np.cumsum(np.concatenate([[0.0], other[::-1]]))
+    @property
+    def losses(self) -> FloatArray:
+        """The losses, shape (m,)."""
+        return self._losses(0, self.mass.size)
+
+    def from_above(self) -> Iterator[_Tail]:
+        """Yield the tails of the k largest losses, from k = 0 on, a block at a time."""
+        upper, lower = self.infinity, 0.0
+        for end in range(self.mass.size, 0, -_BLOCK):
+            begin = max(0, end - _BLOCK)
+            mass, losses = self.mass[begin:end][::-1], self._losses(begin, end)[::-1]
+            with np.errstate(over="ignore", invalid="ignore"):
+                other = np.where(mass > 0, mass * np.exp(-losses), 0.0)
+            tail = _Tail(
+                losses,
+                np.cumsum(np.concatenate([[upper], mass])),
+                np.cumsum(np.concatenate([[lower], other])),
+            )
+            yield tail
+            upper, lower = float(tail.upper[-1]), float(tail.lower[-1])
+
+    def _losses(self, begin: int, end: int) -> FloatArray:
+        losses: FloatArray = (np.arange(begin, end) + self._lowest) * np.float64(self._interval)
+        return losses
+
+
+class _Tail(NamedTuple):
+    """P and Q of losses from above: before each of a block of falling losses, and after the last.
+
+    Infinity is among P's.
+    """
+
+    losses: FloatArray
+    upper: FloatArray
+    lower: FloatArray
 
 
 def _grids(loss: Any) -> list[_Grid]:
@@ -93,25 +127,33 @@ def _grids(loss: Any) -> list[_Grid]:
 
 
 def _deltas(grid: _Grid, epsilons: FloatArray) -> FloatArray:
-    upper, lower = grid.from_above()
     above = grid.mass.size - np.searchsorted(grid.losses, epsilons, side="right")
-    return upper[above] - np.exp(epsilons) * lower[above]
+    upper, lower = np.full(above.shape, grid.infinity), np.zeros(above.shape)
+    for place, tail in enumerate(grid.from_above()):
+        within = above - place * _BLOCK
+        here = (within > 0) & (within <= tail.losses.size)
+        upper[here], lower[here] = tail.upper[within[here]], tail.lower[within[here]]
+    return upper - np.exp(epsilons) * lower
 
 
 def _epsilon(grid: _Grid, delta: float) -> float:
     if grid.infinity > delta:
         return math.inf
-    upper, lower = grid.from_above()
-    falling = np.append(grid.losses[::-1], -math.inf)
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        turns = np.log((upper - delta) / lower)
-    lost = (upper[1:] >= delta) & (lower[1:] == 0)  # e^−loss is no double
-    reached = (upper > delta) & (lower > 0) & (turns >= falling)
-    reached[-1] = True
-    stop = int(np.argmax(reached))
-    if lost[:stop].any():
-        return max(0.0, float(falling[int(np.argmax(lost))]))
-    return 0.0 if upper[stop] <= lower[stop] + delta else float(turns[stop])
+    upper, lower = grid.infinity, 0.0
+    for tail in grid.from_above():
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            turns = np.log((tail.upper[:-1] - delta) / tail.lower[:-1])
+        lost = (tail.upper[1:] >= delta) & (tail.lower[1:] == 0)  # e^−loss is no double
+        reached = (tail.upper[:-1] > delta) & (tail.lower[:-1] > 0) & (turns >= tail.losses)
+        stop = int(np.argmax(reached)) if reached.any() else reached.size
+        if lost[:stop].any():
+            return max(0.0, float(tail.losses[int(np.argmax(lost))]))
+        upper, lower = float(tail.upper[stop]), float(tail.lower[stop])
+        if stop < reached.size:
+            break
+    if upper <= lower + delta:
+        return 0.0
+    return float(np.log((upper - delta) / lower))
 
 
 def _inverse(law: Any, losses: FloatArray) -> FloatArray:

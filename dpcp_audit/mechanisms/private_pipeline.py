@@ -125,7 +125,7 @@ class PrivatePipeline(PrivacyGuarantee):
         return self.training.epsilon_at(delta / 2) + calibrated
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=4)
 def _loss(pipeline: PrivatePipeline) -> Any:
     """Return dp-accounting's distribution of the loss, from above."""
     parts = (pipeline.training, pipeline.release)
@@ -134,7 +134,7 @@ def _loss(pipeline: PrivatePipeline) -> Any:
     return first.compose(second)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=4)
 def _lines(pipeline: PrivatePipeline) -> Envelope:
     epsilons = np.linspace(0.0, min(pipeline.epsilon_at(4 * _ROUNDING), 600.0), 2001)
     above = deltas_of(_loss(pipeline), epsilons)

@@ -206,7 +206,7 @@ def _epsilon(training: SubsampledGaussian, delta: float, *, pessimistic: bool) -
     return epsilon_of(composed_loss(training, pessimistic=pessimistic), delta)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=4)
 def composed_loss(
     training: SubsampledGaussian, *, pessimistic: bool, interval: float | None = None
 ) -> Any:
