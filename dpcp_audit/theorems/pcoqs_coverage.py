@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from dpcp_audit.results import PlainData
 
 
-_CASES = 400
-"""Draws of the noise for which coverages are computed side by side."""
+_DRAWS = 400
+"""Draws of the noise in a check at effort 1, and in a chunk of it."""
 _MOST_COMPUTED = 10_000
 """The largest n at which the law of the coverage is computed; it takes O(√n) intervals."""
 
@@ -322,17 +322,7 @@ class CoverageTheorem(Stated):
             failed = outside(run.coverage, self.bounds)
             return TheoremTrials(run.coverage, failed, needed=self._needed(run.coverage))
         noise = rng.standard_normal((self.mechanism.rounds, count))
-        parts = [
-            coverage_given_noise(
-                self.calibrator,
-                self.population,
-                n=self.n,
-                noise=noise[:, start : start + _CASES],
-            )
-            for start in range(0, count, _CASES)
-        ]
-        means = np.concatenate([part.coverage for part in parts])
-        error = max(part.error for part in parts)
+        means, error = coverage_given_noise(self.calibrator, self.population, n=self.n, noise=noise)
         clearly = outside(means, self.bounds, margin=error)
         undecided = outside(means, self.bounds, margin=-error) & ~clearly
         return TheoremTrials(means, clearly, undecided, needed=self._needed(means, error))
@@ -352,7 +342,7 @@ class CoverageTheorem(Stated):
             return Computed(self.exact)
         if self.reading is CoverageReading.CONDITIONAL:
             return FailureRate(theorem=self, n_trials=n_trials)
-        return FailureRate(theorem=self, n_trials=min(n_trials, _CASES), chunk_trials=_CASES)
+        return FailureRate(theorem=self, n_trials=min(n_trials, _DRAWS), chunk_trials=_DRAWS)
 
     @property
     def computed(self) -> bool:

@@ -30,6 +30,8 @@ _RANKS = 1e-2
 """The numerical error aimed at, in ranks: 1/n of coverage."""
 _CROWD = 1.0
 """Scores that an interval may be expected to hold where it is taken to be small."""
+_CASES = 200
+"""Cases that are followed side by side: an interval holds two vectors of counts for each."""
 _GRID = np.arange(1, 8) / 8
 _BETWEEN_GRID = 8 / 7
 """Largest value of a concave function that is 0 at 0 and 1, over its largest one on the grid."""
@@ -60,8 +62,20 @@ def coverage_given_noise(
     _validate.integer(n=n, at_least=1)
     if noise.ndim != 2 or noise.shape[0] != mechanism.rounds:
         raise ValueError(f"noise must have {mechanism.rounds} rows, got shape {noise.shape}")
-    counted = CountLaw.given_noise(mechanism.noise_scale * noise, n=n, rank=mechanism.rank(n))
-    return _MeanSearch(mechanism=mechanism, population=population, counted=counted).run()
+    parts = [
+        _MeanSearch(
+            mechanism=mechanism,
+            population=population,
+            counted=CountLaw.given_noise(
+                mechanism.noise_scale * noise[:, start : start + _CASES],
+                n=n,
+                rank=mechanism.rank(n),
+            ),
+        ).run()
+        for start in range(0, noise.shape[1], _CASES)
+    ]
+    coverage = np.concatenate([part.coverage for part in parts])
+    return MeanCoverage(coverage, max(part.error for part in parts))
 
 
 def coverage_outside(
