@@ -22,9 +22,14 @@ LARGE = WaldTest(allowed=0.3, excessive=0.9, false_alarm=1e-7)
 SMALL = WaldTest(allowed=0.05, excessive=0.15, false_alarm=1e-7)
 CHEAP = ("one run", "failure rate along n", "failure rate, seq", "mean of")
 """Auditors of two milliseconds or so, whose level is measured where it is used."""
-EXPENSIVE = ("canaries", "both sides", "black-box search, bound")
-"""A quarter of a second or more each: the study has them. The two tests of canaries are in
-test_canary_audit_levels.py."""
+SHAPES = ("vector", "local", "federated", "calibrator", "predictor", "regression", "shuffled")
+EXPENSIVE = (
+    *("canaries", "both sides", "black-box search, bound"),
+    *(f"black-box search: {shape}" for shape in SHAPES),
+    *(f"coverage audit: {shape}" for shape in SHAPES),
+)
+"""A quarter of a second or more each, or auditors that other cases try: the study has them. The
+two tests of canaries are in test_canary_audit_levels.py."""
 
 
 def level_test(name: str) -> WaldTest:

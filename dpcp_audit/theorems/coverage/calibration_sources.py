@@ -180,12 +180,14 @@ class LabelledSource:
         """
         if self.apart is None and thresholds.ndim == 1:
             return self._below(thresholds, strict=strict)
-        table = by_class(thresholds, self.classes)
-        alike = self.classes if self.apart is None else 1
-        own = _each(partial(self._below, strict=strict), table[:, :alike])
-        rest = _each(partial(self._mirrored, strict=strict), table[:, alike:])
-        covered = np.concatenate([own, rest], axis=1)
-        return np.asarray(np.minimum(covered @ self._weights, 1.0))
+        table, weights = by_class(thresholds, self.classes), self._weights
+        meant = np.flatnonzero(weights)
+        mirrored = (meant > 0) & (self.apart is not None)
+        covered = np.empty((len(table), meant.size))
+        for which, cdf in ((~mirrored, self._below), (mirrored, self._mirrored)):
+            if which.any():
+                covered[:, which] = _each(partial(cdf, strict=strict), table[:, meant[which]])
+        return np.asarray(np.minimum(covered @ weights[meant], 1.0))
 
     def as_data(self) -> PlainData:
         """Return the law and the classes as plain data."""
