@@ -49,7 +49,6 @@ _READING = """\
 - private_prediction_sets is not on the package index, and its law is computed here.
   [Another page](which_line.md) follows its function as it stands, at n = 500: of 300 random pairs
   the worst loss was 1.53 to 1.56.
-- smartnoise-sql needs another OpenDP than the others, and is not among the recipes.
 - numba's and PyTorch's randomness and the system's entropy are not followed, so that those
   verdicts rest on outputs alone. They cannot be seeded either: a second run has other numbers.
 - OpenDP's three with twice the budget that is claimed are refuted, and diffprivlib's quantile is

@@ -252,14 +252,14 @@ class Sizes(Value):
 
 
 class Pair(Value):
-    """The two ends of an interval: numbers, or "none" where there is no end."""
+    """The two ends of an interval: numbers, or "none", in Python None, where there is no end."""
 
     def read(self, value: object, name: str) -> tuple[float, float]:
         """Return the two, infinite where there is no end."""
         if not is_sequence(value) or len(value) != 2:
             raise wrong(name, "two numbers", value)
         low, high = (
-            none if item == "none" else number(item, name)
+            none if item is None or item == "none" else number(item, name)
             for item, none in zip(value, (-math.inf, math.inf), strict=True)
         )
         return low, high

@@ -98,3 +98,41 @@ def _dp_accounting_deviation(epsilon: float, delta: float) -> float:
     guarantee = wanted.DifferentialPrivacyParameters(epsilon, delta)
     found = mechanisms.GaussianPrivacyLoss.from_privacy_guarantee(guarantee)
     return float(found.standard_deviation)
+
+
+def smartnoise_sum(scores: FloatArray, *, epsilon: float, delta: float = 0.0) -> float:
+    """Return the sum of scores with smartnoise-sql's Laplace noise, or Gaussian noise for a δ.
+
+    Parameters
+    ----------
+    scores : ndarray, shape (n,)
+        In [0, 1].
+    epsilon, delta : float
+        The privacy parameters.
+    """
+    return float(_smartnoise(epsilon, delta).release([float(np.sum(scores))])[0])
+
+
+def smartnoise_bounds(scores: FloatArray, *, epsilon: float, scale: float) -> FloatArray:
+    """Return the bounds that smartnoise-sql's ``approx_bounds`` finds; 0 and 0 where it finds none.
+
+    Parameters
+    ----------
+    scores : ndarray, shape (n,)
+    epsilon : float
+        The privacy budget.
+    scale : float
+        What scores are multiplied by: bounds are powers of 2.
+    """
+    module = import_module("snsql.sql._mechanisms.approx_bounds")
+    low, high = module.approx_bounds(scale * np.asarray(scores), epsilon)
+    return np.array([low or 0.0, high or 0.0])
+
+
+@cache
+def _smartnoise(epsilon: float, delta: float) -> Any:
+    mechanisms = import_module("snsql.sql._mechanisms")
+    bounds = {"lower": 0.0, "upper": 1.0}
+    if delta == 0:
+        return mechanisms.Laplace(epsilon, **bounds)
+    return mechanisms.Gaussian(epsilon, delta=delta, **bounds)

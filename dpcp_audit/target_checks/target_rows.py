@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from dpcp_audit._format import all_digits
 from dpcp_audit.audits import blackbox
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy
+from dpcp_audit.audits.search.pair_space import input_from_data
 from dpcp_audit.audits.search.rare_atoms import claims_delta
 from dpcp_audit.audits.sequential import SequentialPrivacy
 from dpcp_audit.decisions import violation_by
@@ -32,10 +33,12 @@ from dpcp_audit.target_checks.target_set_size import TargetSetSize
 from dpcp_audit.target_checks.target_shuffled import TargetShuffled
 from dpcp_audit.target_checks.time_limits import Timed, within
 from dpcp_audit.target_checks.trace_search import TraceEffort, TraceSearch
-from dpcp_audit.target_checks.trial_inputs import pair_space
+from dpcp_audit.target_checks.trial_inputs import pair_space, typical
 from dpcp_audit.target_checks.two_sided import TwoSidedPrivacy
 from dpcp_audit.target_checks.units import COVERAGE_SIZE
 from dpcp_audit.targets import Takes
+from dpcp_audit.targets.degenerate import DegenerateTargetError
+from dpcp_audit.targets.single_draws import SingleDraws
 from dpcp_audit.theorems.coverage import coverage_audit
 from dpcp_audit.theorems.coverage.coverage_audit import CoverageAudit
 from dpcp_audit.theorems.coverage.row_laws import RowLaws
@@ -51,8 +54,11 @@ if TYPE_CHECKING:
     from dpcp_audit.target_checks.check_spec import CheckSpec
     from dpcp_audit.target_checks.claim_options import Guarantee
     from dpcp_audit.targets import Target
+    from dpcp_audit.targets.single_draws import Drawable
 
 
+_CAUSE = "cause"
+"""Of a witness: what keeps the noise the same in every call."""
 _AGAIN = 5
 """Times the outputs of a witness, on which the same loss is refuted almost surely."""
 _TRACED = TraceEffort(pairs=10, pilot=2, paths=200, tree=1000, replays=4)
@@ -76,14 +82,30 @@ class TargetPrivacy(PrivacyClaim):
         """Open the target, follow its noise where it can be, and audit it as a black box."""
         with self.spec.target.open() as target:
             calls = self.spec.calls(self.guarantee)
-            audit: Check = self.audit(within(target, self.spec, calls), calls)
-            if self.spec.trace and not self.spec.target.command:
-                audit = TwoSidedPrivacy(black_box=audit, trace=self._search(target))
-            return _with_cut(self, audit(context), calls)
+            drawn = within(target, self.spec, calls)
+            try:
+                outcome = self._both_sides(target, drawn)(context)
+            except DegenerateTargetError:  # batches of one seed vary within, and not between
+                if not self._seeds_batches(target, context):
+                    raise
+                outcome = self._both_sides(target, SingleDraws(target=drawn))(context)
+            return _with_cut(self, _with_cause(outcome, target, context), calls)
 
-    def audit(self, target: Target | Timed, calls: int) -> BlackBoxPrivacy | SequentialPrivacy:
+    def audit(self, target: Drawable, calls: int) -> BlackBoxPrivacy | SequentialPrivacy:
         """Return the audit of an opened target's outputs."""
         return replace(self._unopened(calls), sample=target, randomness=target.randomness)
+
+    def _both_sides(self, target: Target, drawn: Drawable) -> Check:
+        """Return the audit of outputs; beside that of the noise, where it can be followed."""
+        audit = self.audit(drawn, self.spec.calls(self.guarantee))
+        if not self.spec.trace or self.spec.target.command:
+            return audit
+        return TwoSidedPrivacy(black_box=audit, trace=self._search(target))
+
+    def _seeds_batches(self, target: Target, context: Context) -> bool:
+        rng = replace(context, name=f"{context.name}, single").rng()
+        batches = self.spec.target.vectorised or bool(self.spec.target.command)
+        return batches and bool(target.frozen(typical(self.spec), rng=rng))
 
     def _search(self, target: Target) -> TraceSearch:
         return TraceSearch.of(self.spec, self.guarantee, target, effort=_TRACED)
@@ -104,7 +126,7 @@ class TargetPrivacy(PrivacyClaim):
                 return self._search(target).again(witness, context)
             return blackbox.confirm(
                 witness,
-                target,
+                SingleDraws(target=target) if _CAUSE in witness else target,
                 guarantee=self.guarantee,
                 context=context,
                 n_samples=_AGAIN * witness["n_samples"] + 100,
@@ -311,6 +333,18 @@ def _sizes(spec: CheckSpec, guarantee: Guarantee) -> tuple[int, ...]:
     """Return the sizes that a claim speaks of; a claim of privacy speaks of all."""
     of_sets = isinstance(guarantee, Coverage | SetSize)
     return (spec.n or (COVERAGE_SIZE,)) if of_sets else ()
+
+
+def _with_cause(outcome: Outcome, target: Target, context: Context) -> Outcome:
+    """Say beside a refutation that the noise is the same in every call, where it is."""
+    if outcome.verdict is not Verdict.REFUTED or "value" not in outcome.witness:
+        return outcome
+    rng = replace(context, name=f"{context.name}, frozen").rng()
+    cause = target.frozen(input_from_data(outcome.witness["value"]), rng=rng)
+    if not cause:
+        return outcome
+    witness = {_CAUSE: cause} | outcome.witness
+    return replace(outcome, witness=witness, note=f"{cause} {outcome.note}")
 
 
 def _with_cut(check: TargetCheck, outcome: Outcome, calls: int) -> Outcome:

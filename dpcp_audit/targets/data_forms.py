@@ -26,6 +26,19 @@ class DataForm(StrEnum):
     TENSOR = "tensor"
     """Tensors of PyTorch."""
 
+    @property
+    def shown(self) -> str:
+        """What is said of data in this form, where a call raised."""
+        return _SHOWN[self]
+
+
+_SHOWN = {
+    DataForm.ARRAY: "",
+    DataForm.LIST: ", given as lists",
+    DataForm.FRAME: ", given as a Series, or as a DataFrame with columns 0, 1, ... of a table",
+    DataForm.TENSOR: ", given as tensors of double precision",
+}
+
 
 def handed_over(x: Any, form: DataForm) -> Any:
     """Return a fresh copy of an input in a form; several arrays as a list of such.

@@ -148,7 +148,8 @@ class FunctionCaller:
             code = code_of(self.function)
             what = raised(error, file=None if code is None else code.co_filename)
             raise TargetRaisedError(
-                f"{self.name} raised {what}, on {describe(self.kind, inputs)}{self._hint(error)}"
+                f"{self.name} raised {what}, on {describe(self.kind, inputs)}"
+                f"{self.given_as.shown}{self._hint(error)}"
             ) from error
         finally:
             if os.getpid() != process:  # a child that the function forked, and that came back:

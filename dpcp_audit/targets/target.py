@@ -18,6 +18,7 @@ from dpcp_audit.targets.fitted_objects import as_function
 from dpcp_audit.targets.function_calls import FunctionCaller
 from dpcp_audit.targets.kinds import HAVE_CLASSES, Kind, RandomStyle, Takes
 from dpcp_audit.targets.loading import code_of, require_function
+from dpcp_audit.targets.single_draws import SingleDraws
 from dpcp_audit.targets.target_errors import TargetError, TargetUnusableError
 
 if TYPE_CHECKING:
@@ -163,8 +164,7 @@ class Target:
         Raises
         ------
         TargetError
-            If the target does not return numbers, or returns one and the same and is seen to
-            seed itself.
+            If the target does not return numbers.
         """
         _validate.integer(at_least=1, size=size)
         if self.kind is Kind.RANDOMIZER:
@@ -172,7 +172,6 @@ class Target:
             return self.reports(np.full(size, value, dtype=np.int64), rng=rng).astype(np.float64)
         outputs = self.caller.outputs(self._inputs(value), size, rng=rng)
         self._checked(answers.require_numbers, outputs)
-        self._require_own_noise(outputs)
         return outputs
 
     def reports(self, values: IntArray, /, *, rng: np.random.Generator) -> IntArray:
@@ -198,7 +197,6 @@ class Target:
         outputs = self.caller.reports(given.ravel(), rng=rng)
         self._checked(answers.require_numbers, outputs)
         found: IntArray = self._checked(answers.reports_of, outputs, self.domain)
-        self._require_own_noise(outputs[given.ravel() == given.flat[0]])
         return found.reshape(given.shape)
 
     def seconds_per_draw(
@@ -274,19 +272,20 @@ class Target:
         except answers.AnswerError as error:
             raise TargetUnusableError(f"{self.name} {error}") from None
 
-    def _require_own_noise(self, outputs: FloatArray) -> None:
-        """Refuse a target that returns one value, and is seen to seed itself.
+    def frozen(self, value: Any, /, *, rng: np.random.Generator) -> str:
+        """Return what to say of code whose noise is the same in every call; "" of other code.
 
-        One value alone says nothing: a threshold may be the same in every draw.
+        Each of a few outputs is asked for by a call of its own, and the generator goes on.
         """
-        if self.randomness is Randomness.NONE or len(outputs) < _SUSPICIOUS:
-            return
-        if (outputs == outputs[0]).all() and (place := self.caller.fixed_seed()) is not None:
-            shown = "one array" if outputs.ndim > 1 else f"{outputs[0]:.6g}"
-            raise TargetUnusableError(
-                f"{self.name} returned {shown} in all of {len(outputs)} draws on one "
-                f"input, and seeds itself by {place}: draw from the rng or seed that it is handed"
-            )
+        outputs = SingleDraws(target=self)(value, _SUSPICIOUS, rng=rng)
+        if self.randomness is Randomness.NONE or not (outputs == outputs[0]).all():
+            return ""
+        place = self.caller.fixed_seed()
+        how = "no noise of it varies" if place is None else f"it seeds itself by {place}"
+        return (
+            f"Every call on one input returns the same, since {how}: draw from the rng or seed "
+            "that it is handed."
+        )
 
 
 def require_setting(

@@ -51,7 +51,9 @@ _UNKNOWN = {
 """Operations that may depend on types or addresses, by what they do."""
 _INTO_ERROR = frozenset({"FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC"})
 _ENDS = ("STORE", "RETURN", "YIELD", "POP_JUMP", "JUMP", "COMPARE", "POP_TOP")
-_UNREAD = frozenset({"__repr__", "__str__", "__doc__", "__module__", "__annotations__"})
+_UNREAD = frozenset(
+    {"__repr__", "__str__", "__doc__", "__module__", "__annotations__", "__replace__"}
+)
 """Members of a class that nothing which is known to be harmless calls."""
 _MOST_DEPTH = 200
 _WRAPPED: dict[type, Callable[[Any], tuple[Any, ...]]] = {

@@ -32,8 +32,6 @@ class SpecimenCheck(StrEnum):
     """The law of what is released, computed."""
     THEOREM = "theorem"
     """A theorem of a paper, simulated or computed for the form that is run."""
-    PROBE = "probe"
-    """Whether the code's randomness is what it is declared to be."""
     PIPELINE = "pipeline"
     """Coverage of the whole pipeline, from fitting a classifier to fresh rows."""
 
@@ -65,8 +63,6 @@ class Specimen:
     exact : callable or None
         Computes what it really does.
     theorem, pipeline : Check or None
-    probe : bool
-        Whether its randomness is probed by itself.
     traced : bool
         Whether its noise is followed.
     caught_by : frozenset of SpecimenCheck
@@ -96,7 +92,6 @@ class Specimen:
     exact: Callable[[], Computation] | None = None
     theorem: Check | None = None
     pipeline: Check | None = None
-    probe: bool = False
     traced: bool = False
     caught_by: frozenset[SpecimenCheck] = frozenset()
     hidden: frozenset[SpecimenCheck] = frozenset()
@@ -128,7 +123,7 @@ def mutant_of(
     """Return a broken twin: the same claims, other code."""
     module = twin.target.partition(":")[0]
     target = f"{module}:{function}" if function else twin.target
-    bare: dict[str, Any] = {"exact": None, "probe": False}
+    bare: dict[str, Any] = {"exact": None}
     return replace(
         twin,
         **(bare | {"name": name, "words": words, "twin": twin.name, "target": target} | changes),

@@ -7,21 +7,16 @@ from typing import TYPE_CHECKING
 
 from dpcp_audit.audits.traced_privacy import Scope
 from dpcp_audit.computed import Computed
-from dpcp_audit.decisions import conclude
-from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import Claim, Evidence, Outcome, Power, Source, Standing, Verdict
+from dpcp_audit.results import Claim, Outcome, Source, Standing, Verdict
 from dpcp_audit.rows import Row
 from dpcp_audit.target_checks.target_rows import TargetCoverage, TargetPrivacy
 from dpcp_audit.target_checks.trace_rows import TargetTrace
-from dpcp_audit.target_checks.trial_inputs import typical
 from dpcp_audit.target_checks.units import COVERAGE_SIZE
-from dpcp_audit.targets.degenerate import DegenerateTargetError, probe
 from dpcp_audit.theorems.coverage.coverage_audit import CoverageAudit
 from dpcp_audit.zoo.specimen import Specimen, SpecimenCheck
 from dpcp_audit.zoo.specimens import specimens
 
 if TYPE_CHECKING:
-    from dpcp_audit._types import BoolArray
     from dpcp_audit.checks import Check, Context
     from dpcp_audit.results import PlainData
 
@@ -31,7 +26,6 @@ _STATEMENTS = {
     SpecimenCheck.COVERAGE: "covers at least {coverage:.4g}; seen from outside",
     SpecimenCheck.EXACT: "keeps its promise; computed",
     SpecimenCheck.THEOREM: "keeps the theorem's bounds on uniform scores",
-    SpecimenCheck.PROBE: "draws fresh noise in every call",
     SpecimenCheck.PIPELINE: "covers at least {coverage:.4g} of fresh rows",
 }
 _CALLS = 64
@@ -65,44 +59,6 @@ class StrictCoverage:
                 strict=True,
             )
             return audit(context)
-
-
-@dataclass(frozen=True, slots=True)
-class FreshNoise:
-    """Refute that a target's noise is fresh where the audits would refuse it for its randomness."""
-
-    specimen: Specimen
-
-    @property
-    def sampled(self) -> bool:
-        """No correct target is refused for its randomness, but with probability 1e-8."""
-        return False
-
-    def __call__(self, context: Context) -> Outcome:
-        """Call the target a few times on one input."""
-        rng, value = context.rng(), typical(self.specimen.spec)
-        with self.specimen.spec.target.open() as target:
-            try:
-                outputs = target(value, _CALLS, rng=rng)
-                probe(target, value, randomness=target.randomness, rng=rng)
-            except DegenerateTargetError as error:
-                repeats, note = 1.0, str(error)
-            else:
-                same: BoolArray = outputs[1:] == outputs[0]
-                repeats = float(same.mean())
-                note = "Other generators give other thresholds."
-        evidence = Evidence.exact(
-            Quantity.SHARE_OF_OUTPUTS,
-            repeats,
-            claimed=1 - 1 / _CALLS,
-            detail="repeated under other generators",
-        )
-        return conclude(
-            evidence,
-            lambda: Power(quantity=evidence.quantity, smallest=1.0, claimed=1 - 1 / _CALLS),
-            witness={"calls": _CALLS, "seed": context.seed},
-            note=note,
-        )
 
 
 def rows() -> list[Row]:
@@ -146,7 +102,6 @@ def _checks(specimen: Specimen) -> dict[SpecimenCheck, Check | None]:
         SpecimenCheck.COVERAGE: covered,
         SpecimenCheck.EXACT: specimen.exact and Computed(specimen.exact),
         SpecimenCheck.THEOREM: specimen.theorem,
-        SpecimenCheck.PROBE: FreshNoise(specimen) if specimen.probe else None,
         SpecimenCheck.PIPELINE: specimen.pipeline,
     }
 

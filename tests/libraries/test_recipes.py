@@ -35,6 +35,7 @@ LIBRARIES = {
     "pure-ldp",
     "pure-ldp-rappor",
     "python-dp-percentile",
+    "smartnoise-sql",
     "torchcp-split-conformal",
 }
 

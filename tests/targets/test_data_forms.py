@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import dpcp_audit as dp
+from dpcp_audit._values import Pair
 from dpcp_audit.results import Verdict
-from dpcp_audit.targets import Kind, Target
+from dpcp_audit.targets import Kind, Target, TargetError
 from dpcp_audit.targets.data_forms import DataForm, handed_over
 
 SCORES = np.array([0.25, 0.5])
@@ -92,3 +93,14 @@ def test_a_quantile_of_lists_is_audited_and_traced() -> None:
 def test_a_command_is_sent_json() -> None:
     with pytest.raises(ValueError, match="given_as must be one of array, list, frame, tensor"):
         dp.audit(lambda x: 0.5, dp.PureDP(1.0), given_as="series")
+
+
+def test_a_call_that_raises_says_in_what_form_its_data_were() -> None:
+    pytest.importorskip("pandas")
+    with pytest.raises(TargetError, match=r"of shape \(2,\), given as a Series, or as a DataFrame"):
+        drawn(lambda x: x.iloc[:, 0].mean(), given_as=DataForm.FRAME)
+
+
+def test_an_end_that_there_is_not_is_none() -> None:
+    assert Pair().read((0, None), "bounds") == (0.0, np.inf)
+    assert Pair().read(("none", 1), "bounds") == (-np.inf, 1.0)

@@ -1,18 +1,26 @@
-"""Code that seeds itself is found, with the line that does it."""
+"""Code that seeds itself has one outcome, refuted, and the line that does it is found."""
 
 from __future__ import annotations
 
 import functools
+import hashlib
+import random
+from typing import Any
 
 import numpy as np
 import pytest
-from support.made_targets import drawn, quantile, randomizer, refusal
+from support.made_targets import SCORES, quantile, randomizer
 
-from dpcp_audit.targets import (
-    TargetUnusableError,
-)
+import dpcp_audit as dp
+from dpcp_audit.frontends.cli.main import main
+from dpcp_audit.results import Verdict
+from dpcp_audit.targets import RandomStyle
 
 SEED = 42
+
+
+def cause(function, value=SCORES, **settings: Any) -> str:
+    return quantile(function, **settings).frozen(value, rng=np.random.default_rng(0))
 
 
 def fixed(scores, *, rng) -> float:
@@ -44,9 +52,9 @@ def fixed_by_keyword(scores, *, rng) -> float:
 )
 def test_a_fixed_seed_is_shown(function, call, offset) -> None:
     line = (fixed if offset is None else function).__code__.co_firstlineno + 1
-    message = refusal(quantile(function), size=20)
-    assert "in all of 20 draws on one input, and seeds itself by" in message
-    assert f"{call} in line {line}: draw from the rng or seed that it is handed" in message
+    said = cause(function)
+    assert said.startswith("Every call on one input returns the same, since it seeds itself by")
+    assert f"{call} in line {line}: draw from the rng or seed that it is handed" in said
 
 
 def test_a_randomizer_with_a_fixed_seed_is_shown() -> None:
@@ -54,19 +62,22 @@ def test_a_randomizer_with_a_fixed_seed_is_shown() -> None:
         return np.random.default_rng(0).integers(5)
 
     target = randomizer(fixed_report)
-    assert "seeds itself by" in refusal(target, 3, size=20)
-    with pytest.raises(TargetUnusableError, match="seeds itself by"):
-        target.reports(np.array([1, 2] * 20), rng=np.random.default_rng(0))
+    assert "seeds itself by" in target.frozen(3, rng=np.random.default_rng(0))
 
 
-def test_a_constant_without_a_fixed_seed_is_left_to_the_audit() -> None:
-    assert len(drawn(quantile(np.max), size=100)) == 100
-    assert len(drawn(quantile(lambda scores, *, rng: scores.max()), size=100)) == 100
+@pytest.mark.parametrize("function", [np.max, lambda scores, *, rng: scores.max()])
+def test_of_a_constant_without_a_fixed_seed_no_more_is_said(function) -> None:
+    assert "since no noise of it varies" in cause(function)
+
+
+def test_of_what_varies_nothing_is_said() -> None:
+    assert not cause(lambda scores, *, rng: rng.random())
+    assert not cause(np.max, rng=RandomStyle.NONE)
 
 
 def test_a_seed_that_is_handed_over_is_none_of_its_own() -> None:
-    target = quantile(lambda scores, *, seed: 0 * np.random.default_rng(seed).random())
-    assert drawn(target, size=20) == [0.0] * 20
+    said = cause(lambda scores, *, seed: 0 * np.random.default_rng(seed).random())
+    assert "seeds itself" not in said
 
 
 class Attribute:
@@ -86,9 +97,7 @@ def by_the_size(scores, *, rng) -> float:
 
 @pytest.mark.parametrize("function", [Attribute(), by_a_default, by_the_size])
 def test_a_seed_that_no_source_shows_is_seen_as_the_code_runs(function) -> None:
-    message = refusal(quantile(function), size=20)
-    assert "in all of 20 draws on one input, and seeds itself by np.random." in message
-    assert "draw from the rng or seed that it is handed" in message
+    assert "since it seeds itself by np.random." in cause(function)
 
 
 def test_a_seed_that_is_handed_over_is_no_fixed_one() -> None:
@@ -99,12 +108,11 @@ def test_a_seed_that_is_handed_over_is_no_fixed_one() -> None:
     def plain(scores) -> float:
         return float(scores.max())
 
-    assert drawn(quantile(certain), size=20) == [1.0] * 20
-    assert len(set(drawn(quantile(plain), size=20))) == 1
+    assert "seeds itself" not in cause(certain) + cause(plain)
     assert np.random.default_rng.__name__ == "default_rng"
 
 
-def test_a_seed_that_the_data_make_is_a_leak_and_left_to_the_audit() -> None:
+def test_a_seed_that_the_data_make_is_no_fixed_one() -> None:
     def hashed(scores, *, rng) -> float:
         return np.random.default_rng(int(1e6 * np.sum(scores))).laplace()
 
@@ -113,5 +121,99 @@ def test_a_seed_that_the_data_make_is_a_leak_and_left_to_the_audit() -> None:
             raise ValueError("too small")
         return np.random.default_rng(7 + len(scores) * 0).laplace()
 
-    assert len(set(drawn(quantile(hashed), size=20))) == 1
-    assert "seeds itself by np.random.default_rng(7)" in refusal(quantile(refuses), size=20)
+    assert "since no noise of it varies" in cause(hashed)
+    assert "seeds itself by np.random.default_rng(7)" in cause(refuses)
+
+
+class Kept:
+    """Draws its noise once, for good."""
+
+    noise = np.random.default_rng(0).laplace()
+
+    def __call__(self, scores, *, rng) -> float:
+        return scores.max() + self.noise
+
+
+def by_a_hash(scores, *, rng) -> float:
+    seed = int.from_bytes(hashlib.sha256(scores.tobytes()).digest()[:4], "big")
+    return scores.max() + np.random.default_rng(seed).laplace()
+
+
+@functools.lru_cache
+def _cached(stored: bytes) -> float:
+    return float(np.frombuffer(stored).max() + np.random.default_rng().laplace())
+
+
+def cached(scores, *, rng) -> float:
+    return _cached(scores.tobytes())
+
+
+@functools.lru_cache
+def _noise(n: int) -> float:
+    return float(np.random.default_rng().laplace())
+
+
+def cached_noise(scores, *, rng) -> float:
+    return scores.max() + _noise(len(scores))
+
+
+def one_seed(scores, *, rng) -> float:
+    return scores.max() + np.random.default_rng(0).laplace()
+
+
+def one_batch(scores, *, size, rng) -> np.ndarray:
+    return scores.max() + np.random.default_rng(0).laplace(size=size)
+
+
+def by_numpy(scores) -> float:
+    np.random.seed(0)  # noqa: NPY002
+    return scores.max() + np.random.laplace()  # noqa: NPY002
+
+
+def by_python(scores) -> float:
+    random.seed(0)
+    return scores.max() + random.gauss(0, 1)
+
+
+def by_torch(scores) -> float:
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(0)
+    return scores.max() + float(torch.randn(()))
+
+
+kept = Kept()
+FORMS = [one_seed, by_numpy, by_python, kept, by_a_hash, cached, cached_noise, one_batch]
+FORMS += [by_the_size, by_a_default, Attribute()]
+
+
+@pytest.mark.known_bad
+@pytest.mark.parametrize(
+    ("form", "sequential"),
+    [(by_torch, False), *((form, sequential) for form in FORMS for sequential in (False, True))],
+    ids=lambda each: getattr(each, "__name__", ""),
+)
+def test_one_bug_has_one_outcome(form, sequential) -> None:
+    """Noise that is the same in every call hides nothing, whatever keeps it so."""
+    vectorised = form is one_batch
+    more = {"n": 10, "draws": 1000, "vectorised": vectorised, "sequential": sequential}
+    result = dp.audit(form, dp.PureDP(1.0), kind="quantile", **more)
+    assert result.verdict is Verdict.REFUTED
+    assert result["pure_dp"].witness["cause"].startswith("Every call on one input returns the same")
+    assert not vectorised or result["pure_dp"].replay()
+
+
+@pytest.mark.known_bad
+@pytest.mark.parametrize("form", ["one_seed", "by_numpy", "kept", "by_a_hash", "cached"])
+def test_the_command_line_ends_with_1(form, capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["--kind", "quantile", "--pure-dp", "1", "--n", "10", "--draws", "1000", "--jobs", "1"]
+    assert main(["check", f"{__file__}:{form}", *given]) == 1
+    assert "Every call on one input returns the same" in capsys.readouterr().out
+
+
+def test_a_generator_beside_the_one_handed_over_is_refused_with_advice() -> None:
+    """Its outputs do vary: it is no frozen noise, and what they rest on must be said."""
+    own = np.random.default_rng(0)
+    result = dp.audit(lambda scores, *, rng: scores.max() + own.laplace(), dp.PureDP(1), draws=1000)
+    (found,) = result
+    assert found.error is not None
+    assert "draw from rng alone, or declare Randomness.EXTERNAL (--rng global)" in found.error
