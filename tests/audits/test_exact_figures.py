@@ -24,6 +24,8 @@ def test_the_trade_off_of_a_gaussian_pair_is_its_closed_form_from_above() -> Non
     power = 1 - GaussianPair(1.0).tradeoff(np.array(exact.x))
     assert np.all(np.array(exact.y) >= power - 1e-12)
     assert np.abs(np.array(exact.y) - power).max() < 2e-3
+    assert exact.x[1:11] == pytest.approx(np.geomspace(1e-3, 0.1, 10))
+    assert exact.x[11:] == pytest.approx(np.linspace(0.125, 1.0, 36))
     assert np.all(np.array(claimed.y) >= power - 1e-9)
 
 

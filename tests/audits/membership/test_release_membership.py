@@ -238,6 +238,7 @@ def test_local_games_reach_the_exact_total_variation() -> None:
         assert outcome.verdict is Verdict.CONSISTENT
         assert check.exact is not None
         assert outcome.evidence.value == pytest.approx(check.exact().total_variation(), abs=0.03)
+    assert score_answer(LDPCPScores(epsilon=2.0, **search)).n_samples == 40_000
 
 
 @pytest.mark.parametrize(
