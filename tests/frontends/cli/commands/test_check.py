@@ -115,7 +115,7 @@ def check(arguments: Sequence[str], capsys: pytest.CaptureFixture[str]) -> tuple
         ("krr", {"kind": "randomizer", "domain": 4, "local-dp": 1.7}, Verdict.PROVED),
         ("krr", {"kind": "randomizer", "domain": 4, "local-dp": 0.8}, Verdict.REFUTED),
         ("constant", {"pure-dp": 1}, Verdict.ERROR),
-        ("seeded", {"pure-dp": 1}, Verdict.ERROR),
+        ("seeded", {"pure-dp": 1}, Verdict.REFUTED),
         ("nan", {"pure-dp": 1}, Verdict.ERROR),
         ("raises", {"pure-dp": 1}, Verdict.ERROR),
         ("pair", {"pure-dp": 1}, Verdict.ERROR),
@@ -204,10 +204,10 @@ def test_what_a_target_did_is_told_in_the_results(
     report = ["--report", "json=r.json"]
     code, out, _ = check(["mine.py:seeded", *QUANTILE, "--pure-dp", "1", *FEW, *report], capsys)
     (finding,) = json.loads((folder / "r.json").read_text())["findings"]
-    assert code == 3
-    assert finding["verdict"] == "ERROR"
-    assert "seed" in finding["error"]
-    assert "\n" not in finding["error"]
+    assert code == 1
+    assert finding["verdict"] == "REFUTED"
+    assert "it seeds itself by" in finding["witness"]["cause"]
+    assert finding["note"].startswith(finding["witness"]["cause"])
     assert finding["location"] == {
         "file": "mine.py",
         "line": MINE.splitlines().index("def seeded(scores, *, rng):") + 1,
