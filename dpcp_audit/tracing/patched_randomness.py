@@ -339,9 +339,28 @@ def _unpatched(reach: Reach) -> Generator[None]:
         yield
 
 
+@cache
+def _names(*, recorded: bool) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Return the names of each module, and what some of them stand for in a call."""
+    found: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}
+    for owner, name, own, other in _replaced():
+        found.setdefault(id(owner), (vars(owner), {}))[1][name] = other if recorded else own
+    return list(found.values())
+
+
 @contextmanager
 def _swapped(state: Any, *, recorded: bool) -> Generator[None]:
-    """Let recorders stand in place of the generators, or the generators in their own."""
-    names = [(owner, name, other if recorded else own) for owner, name, own, other in _replaced()]
-    with replaced([*names, (np.random.mtrand, _SHARED_STATE, state)]):
-        yield
+    """Let recorders stand in place of the generators, or the generators in their own.
+
+    All are names of modules, a hundred of them, and a call of the target is short.
+    """
+    tables = _names(recorded=recorded)
+    before = [(names, {name: names[name] for name in others}) for names, others in tables]
+    try:
+        for names, others in tables:
+            names.update(others)
+        with replaced([(np.random.mtrand, _SHARED_STATE, state)]):
+            yield
+    finally:
+        for names, own in before:
+            names.update(own)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import copy
+import dis
 import inspect
 import sys
 import traceback
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,6 +35,7 @@ _MADE_BEFORE = (
     "the target has randomness that is not followed: it draws from a generator that was made "
     "before the call"
 )
+_RETURNS = ("RETURN_VALUE", "RETURN_CONST")
 _NAMES = ("rng", "random_state", "generator", "seed")
 
 
@@ -115,7 +118,9 @@ class TracedTarget:
             path.closed = True
 
     def returning_line(self, x: Any, path: PathRun, source: np.random.Generator) -> Line:
-        """Run the target and return the line at which it returns."""
+        """Run the target and return the line at which it returns, unless there is but one."""
+        if self.code is not None and len(_returns(self.code)) == 1:
+            return self.code.co_filename, min(_returns(self.code))
         lines: list[Line] = []
 
         def note(frame: FrameType, event: str, _: Any) -> None:
@@ -152,3 +157,13 @@ class TracedTarget:
         frames = traceback.extract_tb(error.__traceback__)
         lines = [(each.filename, each.lineno or 0) for each in frames if is_target(each.filename)]
         return lines[-1] if lines else self.home
+
+
+@lru_cache(maxsize=256)
+def _returns(code: CodeType) -> frozenset[int]:
+    """Return the lines at which a function returns."""
+    return frozenset(
+        each.positions.lineno
+        for each in dis.get_instructions(code)
+        if each.opname in _RETURNS and each.positions and each.positions.lineno is not None
+    )
