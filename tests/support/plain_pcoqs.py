@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import log_ndtr
 
+from dpcp_audit.data.populations import Beta
+
 if TYPE_CHECKING:
     from dpcp_audit.data.populations import Population
     from dpcp_audit.mechanisms.pcoqs.release import PCOQS
@@ -31,6 +33,15 @@ def plain_law(mechanism: PCOQS, scores: np.ndarray) -> dict[float, float]:
     return law
 
 
+def drawn_scores(
+    population: Population, shape: tuple[int, int], rng: np.random.Generator
+) -> np.ndarray:
+    """Return i.i.d. scores; of a Beta law without its quantile function, which is slow."""
+    if isinstance(population, Beta):
+        return rng.beta(population.a, population.b, size=shape)
+    return population.sample(shape, rng=rng)
+
+
 def plain_trials(
     mechanism: PCOQS,
     population: Population,
@@ -45,7 +56,7 @@ def plain_trials(
     ``noise`` gives the standard normal draws of the rounds, the same in all trials.
     """
     rank = mechanism.rank(n)
-    scores = population.sample((trials, n), rng=rng)
+    scores = drawn_scores(population, (trials, n), rng)
     left, right = (np.full(trials, end) for end in mechanism.bounds)
 
     def count(point: np.ndarray) -> np.ndarray:

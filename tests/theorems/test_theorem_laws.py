@@ -146,11 +146,11 @@ def chance_of_ever_missing(sequence: RateSequence, rate: float, trials: int) -> 
     ("rate", "expected"), [(0.1, 0.1), (0.5, 0.5), (0.02, 0.3), (0.9, 0.1), (0.3, 0.01)]
 )
 def test_intervals_hold_at_all_times_at_once(rate: float, expected: float) -> None:
-    """Computed, not sampled: over 600 looks the level is kept, and where the mixture expects
+    """Computed, not sampled: over 300 looks the level is kept, and where the mixture expects
     the rate a good part of it is spent.
     """
     sequence = RateSequence(significance=0.1, expected_rate=expected)
-    missed = chance_of_ever_missing(sequence, rate, 600)
+    missed = chance_of_ever_missing(sequence, rate, 300)
     assert missed <= 0.1
     assert missed > (0.03 if rate == expected else 0.001)
 

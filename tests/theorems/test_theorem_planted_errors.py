@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from scipy.special import ndtri
+from support.plain_pcoqs import drawn_scores
 from support.samplers import context
 
 from dpcp_audit.audits.exact import exact_outcome
@@ -233,8 +234,8 @@ class DrawnConformal:
         rng: np.random.Generator | int | None = None,
     ) -> ConformalTrials:
         rank = conformal_rank(n, alpha=self.alpha) - self.lower
-        scores = np.sort(population.sample((trials, n), rng=rng), axis=1)
-        threshold = scores[:, rank - 1]
+        scores = drawn_scores(population, (trials, n), np.random.default_rng(rng))
+        threshold = np.partition(scores, rank - 1, axis=1)[:, rank - 1]
         cover = population.cdf_left if self.strict else population.cdf
         return ConformalTrials(threshold, cover(threshold))
 

@@ -29,11 +29,14 @@ def retraced_losses(mechanism: PCOQS, released: np.ndarray, pair: tuple) -> np.n
     for to_come in reversed(range(mechanism.rounds)):
         mid = (left + right) / 2
         below = released > mid + mechanism.resolution * (1 - 0.75 * 2.0**-to_come)
+        both = np.unique(np.concatenate(pair))
+        place = np.searchsorted(both, mid, side="right")
+        losses = np.zeros((2, both.size + 1))
         for sign, scores in zip((1, -1), map(np.sort, pair), strict=True):
-            counts = np.arange(scores.size + 1)
+            counts = np.append([0], np.searchsorted(scores, both, side="right"))
             z = (mechanism.rank(scores.size) - counts) / mechanism.noise_scale
-            bits = np.concatenate([log_ndtr(-z), log_ndtr(z)])
-            loss += sign * bits[np.searchsorted(scores, mid, side="right") + counts.size * below]
+            losses += sign * np.stack([log_ndtr(-z), log_ndtr(z)])
+        loss += losses.ravel()[place + (both.size + 1) * below]
         left, right = np.where(below, mid + mechanism.resolution, left), np.where(below, right, mid)
     return loss
 

@@ -82,9 +82,9 @@ def test_last_midpoint_fails_on_a_single_atom(case, seed) -> None:
     assert PiecewiseConstant(**outcome.witness["population"]) == PiecewiseConstant(atoms=((1, 1),))
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda c: f"n={c['n']},T={c['rounds']}")
-@pytest.mark.parametrize("seed", SEEDS)
-def test_upper_end_does_not_fail(case, seed) -> None:
+@pytest.mark.parametrize(("seed", "case"), list(enumerate(CASES)), ids=str)
+def test_upper_end_does_not_fail(seed, case) -> None:
+    """Nothing is drawn but laws, whose failure probabilities are exact: any seed will do."""
     outcome = search(partial(theorem, **case), seed)
     assert outcome.verdict is Verdict.CONSISTENT
     assert outcome.evidence.value < 0.1
@@ -101,7 +101,7 @@ def test_last_midpoint_fails_without_atoms_where_mass_is_narrow(seed) -> None:
     assert law.largest_mass(2**-7) > factory(Uniform()).mechanism.window_width
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", SEEDS[:1])
 def test_last_midpoint_does_not_fail_on_admissible_laws(seed) -> None:
     factory = partial(theorem, rounds=7, on_miss=OnMiss.LAST_MIDPOINT)
     width = factory(Uniform()).mechanism.window_width
@@ -109,7 +109,7 @@ def test_last_midpoint_does_not_fail_on_admissible_laws(seed) -> None:
     assert search(factory, seed, space=space).verdict is Verdict.CONSISTENT
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", SEEDS[:2])
 def test_width_without_the_number_of_rounds_is_caught(seed) -> None:
     factory = partial(theorem, kind=WidthWithoutRounds)
     outcome = search(factory, seed, evaluations=3000)
