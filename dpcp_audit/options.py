@@ -165,11 +165,21 @@ def parser_of(option: Option) -> Callable[[str], Any]:
     return parse
 
 
-def require_known(given: Iterable[str], names: Iterable[str]) -> None:
-    """Refuse names that are not among those known, with the nearest one that is."""
+def require_known(
+    given: Iterable[str], names: Iterable[str], meant: Callable[[str], str] = lambda _: ""
+) -> None:
+    """Refuse names that are not among those known, with the nearest one that is.
+
+    Parameters
+    ----------
+    meant : callable
+        Returns what is to be said instead of a name that people use; "" where nothing is known.
+    """
     known = sorted(names)
     for name in given:
         if name not in known:
+            if said := meant(name):
+                raise UsageError(f"unknown key {name!r}: {said}")
             near = difflib.get_close_matches(name, known, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else f", use {', '.join(known)}"
             raise UsageError(f"unknown key {name!r}{hint}")

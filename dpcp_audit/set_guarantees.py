@@ -30,6 +30,7 @@ class Coverage:
         if not self.at_least <= self.at_most:
             raise ValueError(
                 f"at_least must not exceed at_most, got {self.at_least!r} and {self.at_most!r}"
+                + "; coverage is a share, such as 0.9" * (self.at_most == 1)
             )
         _validate.closed_unit(confidence=self.confidence)
 

@@ -16,7 +16,7 @@ from dpcp_audit.frontends.planning import plan_here
 from dpcp_audit.guarantees import Coverage, LocalDP
 from dpcp_audit.results import SourceLocation
 from dpcp_audit.target_checks.check_spec import TABLE, CheckSpec, require_one_effort
-from dpcp_audit.target_checks.claim_options import key_of
+from dpcp_audit.target_checks.claim_options import claims_with, key_of
 from dpcp_audit.target_checks.target_options import target_of
 from dpcp_audit.target_checks.trial_inputs import pair_space
 from dpcp_audit.targets import Kind, Target, TargetSpec
@@ -120,7 +120,7 @@ def spec_of(
         Naming the option, or what is wrong with the function.
     """
     given = {key: value for key, value in given.items() if value is not None}
-    options.require_known(given, [each.name for each in keywords()])
+    options.require_known(given, [each.name for each in keywords()], _claim_with)
     if claimed:
         _require_guarantees(guarantees)
     require_one_effort(given)
@@ -152,6 +152,15 @@ def label(function: object) -> str:
     name = str(getattr(function, "__qualname__", type(function).__name__))
     plain = name.rpartition("<locals>.")[2].replace("<lambda>", "lambda")
     return plain if all(map(str.isidentifier, plain.split("."))) else type(function).__name__
+
+
+def _claim_with(name: str) -> str:
+    classes = dict.fromkeys(claims_with(name).values())
+    return (
+        f"claims are guarantees: {' or '.join(f'{each}(...)' for each in classes)}"
+        if classes
+        else ""
+    )
 
 
 def _kind(function: object, guarantees: Sequence[Guarantee], given: Mapping[str, Any]) -> Kind:

@@ -31,6 +31,7 @@ from dpcp_audit.options import Group, dashed, option, options_of
 from dpcp_audit.target_checks.claim_options import (
     CLAIMS,
     Guarantee,
+    as_option,
     claims_as_data,
     guarantees_of,
     require_claims,
@@ -347,7 +348,8 @@ class CheckSpec:
         """
         with options.in_place(where):
             given = {key: value for key, value in data.items() if key not in LEARNED}
-            options.require_known(given, [dashed(each.name) for each in TABLE])
+            names = [dashed(each.name) for each in TABLE]
+            options.require_known(given, names, as_option)
             if given.get("kind") is None:
                 raise UsageError(f"kind is missing, use one of {', '.join(Kind)}")
             target = target_of(given, spell=dashed)

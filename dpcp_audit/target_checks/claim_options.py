@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from dpcp_audit.targets import Kind
 
 Guarantee = PrivacyGuarantee | Coverage | SetSize
+_ALSO = {"eps": "epsilon"}
+"""What people call parameters, too."""
 COVERAGE = "coverage"
 """What a claim of coverage is called."""
 
@@ -148,6 +150,29 @@ _COVERAGES = (AT_LEAST, PER_CLASS)
 CLAIMS = (*PRIVACY, TRADE_OFF, *_COVERAGES, CONFIDENCE, SET_SIZE)
 
 
+def claims_with(word: str) -> dict[str, str]:
+    """Return the options that are given a parameter, or are called so, with their guarantees.
+
+    Examples
+    --------
+    >>> claims_with("rho"), claims_with("nothing")
+    ({'zcdp': 'ZCDP'}, {})
+    """
+    called = _ALSO.get(word, word)
+    return {
+        each.name: each.value.guarantee.__name__
+        for each in PRIVACY
+        if isinstance(each.value, Claims)
+        and called in {each.name, *(field.name for field in fields(each.value.guarantee))}  # type: ignore[arg-type]
+    }
+
+
+def as_option(word: str, spell: Spelling = dashed) -> str:
+    """Return what is said of a word that is no option; "" where no claim is given it."""
+    names = [spell(name) for name in claims_with(word)]
+    return f"it is what {' or '.join(names)} is given" if names else ""
+
+
 def key_of(guarantee: Guarantee) -> str:
     """Return what a guarantee is called: the option that claims it, or "coverage".
 
@@ -176,8 +201,18 @@ def _option_of(guarantee: Guarantee) -> Option:
     if type(guarantee) is not Coverage:
         raise UsageError(
             f"guarantee must be one such as ZCDP(0.5) or Coverage(0.9), got {shown(guarantee, 80)}"
+            f"{_mistaken(guarantee)}"
         )
     return PER_CLASS if guarantee.per_class else AT_LEAST
+
+
+def _mistaken(claimed: object) -> str:
+    """Return what to do with what is no guarantee, where that can be told; "" elsewhere."""
+    if isinstance(claimed, type):
+        return ": give the class its parameters"
+    if is_sequence(claimed):
+        return ": give several one after the other"
+    return ": the function comes before it" if callable(claimed) else ""
 
 
 def guarantees_of(

@@ -8,6 +8,7 @@ from dpcp_audit._values import wrong
 from dpcp_audit.errors import UsageError
 from dpcp_audit.guarantees import Coverage, LocalDP, SetSize
 from dpcp_audit.neighbours import Relation
+from dpcp_audit.target_checks.pair_distance import require_neighbours
 from dpcp_audit.target_checks.units import COVERAGE_SIZE
 from dpcp_audit.targets import Takes
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from dpcp_audit.options import Spelling
     from dpcp_audit.target_checks.claim_options import Guarantee
     from dpcp_audit.target_checks.pair_data import InputPair
+    from dpcp_audit.target_checks.units import Unit
     from dpcp_audit.targets import TargetSpec
 
 _FEWEST_DRAWS, _FEWEST_CALIBRATIONS = 600, 100
@@ -71,6 +73,11 @@ class Described(Protocol):
         ...
 
     @property
+    def unit(self) -> Unit:
+        """Whose data differ between its neighbours."""
+        ...
+
+    @property
     def draws(self) -> int | None:
         """Calls for each claim."""
         ...
@@ -85,6 +92,9 @@ def require_one_meaning(spec: Described, spell: Spelling) -> None:
         )
     _require_shuffling(spec, spell)
     _require_records(spec, spell)
+    if spec.pair is not None and spec.privacy:
+        takes = spec.target.kind.takes
+        require_neighbours(spec.pair, spec.neighbours, takes, spec.unit, spell("pair"))
     labels = spec.target.domain
     for each in spec.guarantees:
         if isinstance(each, SetSize) and labels is not None and each.at_most >= labels:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -72,6 +72,7 @@ def number(answer: Any, *, kind: Kind) -> float:
     """
     if type(answer) is float:
         return answer
+    _refuse_masked(answer)
     if not isinstance(answer, type) and getattr(answer, "ndim", None) == 0:
         answer = answer.item()
     truth = isinstance(answer, bool) and kind is not Kind.RANDOMIZER
@@ -104,6 +105,7 @@ def _plain_array(answer: Any, wanted: str, *, truth: bool = True) -> np.ndarray:
     """Return an answer as an array of numbers; truth values are 0 and 1 where ``truth``."""
     if hasattr(answer, "detach"):
         answer = answer.detach().cpu().numpy()
+    _refuse_masked(answer)
     try:
         array = np.asarray(answer)
         plain = array.dtype.kind in ("iufb" if truth else "iuf") and array.size > 0
@@ -112,6 +114,11 @@ def _plain_array(answer: Any, wanted: str, *, truth: bool = True) -> np.ndarray:
     if not plain:
         raise AnswerError(f"returned {_what(answer)}, not {wanted}")
     return array
+
+
+def _refuse_masked(answer: Any) -> None:
+    if isinstance(answer, np.ma.MaskedArray) and np.any(cast("Any", answer).mask):
+        raise AnswerError("returned masked numbers: fill them, or raise an error")
 
 
 def require_numbers(outputs: FloatArray) -> None:
@@ -172,6 +179,8 @@ def _hint(answer: Any) -> str:
         return ": does it end in a return?"
     if isinstance(answer, tuple):
         return ": return the one that is to be audited"
+    if isinstance(answer, list):
+        return ": return one, or say kind vector"
     shape: Sequence[int] | None = getattr(answer, "shape", None)
     if shape is not None and len(shape):
         return (

@@ -142,11 +142,18 @@ def convention(
 
 
 def _carriers(signature: inspect.Signature, kind: Kind) -> list[str]:
-    """Return the parameters that carry data: the first that are not of randomness."""
+    """Return the parameters that carry data: the first that are not of randomness.
+
+    Parameters that are given by name alone carry it where they are called as the data are.
+    """
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     others = {*_GENERATORS, *_SEEDS, "size"} - {"key"}
-    names = [p.name for p in signature.parameters.values() if p.kind in positional]
-    return [name for name in names if name not in others][: len(kind.inputs)]
+    found = signature.parameters.values()
+    names = [p.name for p in found if p.kind in positional and p.name not in others]
+    by_name = {p.name for p in found if p.kind is p.KEYWORD_ONLY}
+    if not names and by_name >= {*kind.inputs}:
+        return list(kind.inputs)
+    return names[: len(kind.inputs)]
 
 
 def _in_order(signature: inspect.Signature, carry: list[str], kind: Kind) -> tuple[str, ...]:
@@ -156,8 +163,9 @@ def _in_order(signature: inspect.Signature, carry: list[str], kind: Kind) -> tup
     ]
     told = all(known) and len(set(known)) == len(kind.inputs)
     order = known if told else carry
-    plain = order == list(signature.parameters)[: len(order)] or len(order) < len(kind.inputs)
-    return () if plain else tuple(order)
+    first = list(signature.parameters.values())[: len(order)]
+    in_place = [p.name for p in first if p.kind is not p.KEYWORD_ONLY] == order
+    return () if in_place or len(order) < len(kind.inputs) else tuple(order)
 
 
 def _keywords(signature: inspect.Signature, carry: list[str]) -> dict[str, inspect.Parameter]:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from types import CodeType, ModuleType
 
 _numbers = itertools.count(1)
+_loading: set[Path] = set()
+"""Files that are being run for their functions."""
 _beside: dict[str, Path] = {}
 """Modules that loaded files imported from their own folder."""
 
@@ -84,10 +86,18 @@ def require_function(found: object, name: str) -> None:
     """Refuse what cannot be called for one output: a value, a class, a coroutine or generator."""
     body = _body(found)
     what = None
-    if inspect.isclass(found):
-        what = "is a class: name a function, or a method as in module:Class.method"
+    if callable(getattr(found, "fit", None)):
+        what = (
+            "has a fit: its kind is predictor, with predict_set, regression, with "
+            "predict_interval, or model, with predict"
+        )
+    elif inspect.isclass(found):
+        what = "is a class: name a function, or an object's method as in module:object.method"
     elif not callable(found):
-        what = f"is no function but a {type(found).__name__}"
+        what = (
+            f"is no function, but of type {type(found).__name__}: give the function itself, not "
+            "what it returns"
+        )
     elif inspect.iscoroutinefunction(body) or inspect.isasyncgenfunction(body):
         what = "is an async function: name a plain one that returns its result"
     elif inspect.isgeneratorfunction(body):
@@ -123,12 +133,18 @@ def _file(path: Path) -> ModuleType:
     if not is_file(path):
         raise TargetError(f"no file {str(path)!r} is there; the path starts at {str(Path.cwd())!r}")
     path = path.resolve()
+    if path in _loading:
+        raise TargetError(
+            f"{path.name} audits itself while it is loaded: put that below "
+            "if __name__ == '__main__':"
+        )
     name = f"_dpcp_audit_target_{next(_numbers)}_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise TargetError(f"{path.name} cannot be loaded as Python code")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
+    _loading.add(path)
     try:
         with _apart(path.parent), _importable(path.parent):
             spec.loader.exec_module(module)
@@ -136,6 +152,8 @@ def _file(path: Path) -> ModuleType:
         del sys.modules[name]
         what = raised(error, file=str(path)) + _package_hint(error, path)
         raise TargetError(f"{path.name} cannot be loaded: it raised {what}") from error
+    finally:
+        _loading.discard(path)
     return module
 
 

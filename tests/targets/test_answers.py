@@ -52,7 +52,8 @@ def test_a_conformal_threshold_may_be_infinite() -> None:
     [
         (None, "returned None, not a number: does it end in a return?"),
         ((0.5, 0.1), "returned a tuple of 2, not a number: return the one"),
-        ([0.5], "returned a list of 1, not a number"),
+        ([0.5], "returned a list of 1, not a number: return one, or say kind vector"),
+        (np.ma.masked, "returned masked numbers: fill them"),
         (np.array([0.5]), "array of shape (1,) and type float64, not a number: if it returns many"),
         (0.5 + 1j, "returned the complex number (0.5+1j), not a number"),
         (np.complex128(1), "returned the complex number (1+0j), not a number"),
@@ -76,6 +77,7 @@ def test_what_is_no_number_is_refused_by_name(answer, words) -> None:
     [
         (np.zeros(2), "an array of shape (2,) where the shape must be (3,)"),
         (np.zeros((3, 1)), "an array of shape (3, 1) where the shape must be (3,)"),
+        (np.ma.array(np.zeros(3), mask=[0, 1, 0]), "returned masked numbers: fill them"),
         (0.5, "one number where the shape must be (3,): is it vectorised?"),
         (None, "returned None, not 3 numbers"),
         (["a", "b", "c"], "returned a list of 3, not 3 numbers"),

@@ -91,6 +91,10 @@ def generator(scores) -> Iterator[float]:
     yield 1.0
 
 
+class Fitted:
+    def fit(self, features, labels) -> None: ...
+
+
 class Asynchronous:
     async def __call__(self, scores) -> float:
         return 1.0
@@ -99,12 +103,14 @@ class Asynchronous:
 @pytest.mark.parametrize(
     ("function", "words"),
     [
-        (Calibration, "Calibration is a class: name a function, or a method"),
+        (Calibration, "Calibration is a class: name a function, or an object's method"),
         (coroutine, "coroutine is an async function"),
         (functools.partial(coroutine), "is an async function"),
         (Asynchronous(), "is an async function"),
+        (Fitted(), "has a fit: its kind is predictor, with predict_set"),
+        (Fitted, "has a fit: its kind is predictor, with predict_set"),
         (generator, "generator is a generator function: return the result"),
-        (0.5, "float is no function but a float"),
+        (0.5, "float is no function, but of type float: give the function itself"),
     ],
 )
 def test_what_is_no_function_is_refused(function, words) -> None:

@@ -155,7 +155,7 @@ def test_a_module_that_lacks_a_module_of_its_own(folder) -> None:
         ("quantil", "mine.py has no function 'quantil'; did you mean 'quantile'?"),
         ("xyz", "has no function 'xyz'; it has dataclass, Box, quantile"),
         ("Box.quantil", "has no function 'quantil'; did you mean 'quantile'?"),
-        ("LEVEL", "mine.py:LEVEL is no function but a float"),
+        ("LEVEL", "mine.py:LEVEL is no function, but of type float"),
         ("LEVEL.real.more", "has no function 'more'"),
         ("Box", "mine.py:Box is a class"),
     ],
@@ -163,6 +163,14 @@ def test_a_module_that_lacks_a_module_of_its_own(folder) -> None:
 def test_no_such_function(folder, name, words) -> None:
     write(folder / "mine.py", GOOD)
     assert words in refusal(f"mine.py:{name}")
+
+
+def test_a_file_that_audits_itself_where_it_is_loaded(folder) -> None:
+    load_itself = "from dpcp_audit.targets.loading import load\nload('own.py:f')\n"
+    write(folder / "own.py", f"def f(scores): ...\n{load_itself}")
+    assert "own.py audits itself while it is loaded: put that below if __name__" in refusal(
+        "own.py:f"
+    )
 
 
 @pytest.mark.parametrize(

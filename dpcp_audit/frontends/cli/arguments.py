@@ -16,6 +16,7 @@ from dpcp_audit.errors import UsageError
 from dpcp_audit.options import Group, dashed, flag_of, parser_of
 from dpcp_audit.reports.formats import menu
 from dpcp_audit.results import Verdict
+from dpcp_audit.target_checks.claim_options import claims_with
 from dpcp_audit.target_checks.run_options import RUN_OPTIONS
 
 if TYPE_CHECKING:
@@ -57,10 +58,16 @@ def refuse_unknown(parser: argparse.ArgumentParser, unknown: Sequence[str]) -> N
     if not unknown:
         return
     names = sorted(set(_OPTION.findall(parser.format_usage() + parser.format_help())))
-    given = (word.partition("=")[0] for word in unknown if word.startswith("--"))
-    near = [name for word in given for name in difflib.get_close_matches(word, names, n=1)]
+    given = [word.partition("=")[0] for word in unknown if word.startswith("--")]
+    near = [" or ".join(meant) for word in given if (meant := _meant(word, names))]
     hint = f"; did you mean {' and '.join(dict.fromkeys(near))}?" if near else ""
     parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
+
+
+def _meant(word: str, names: Sequence[str]) -> list[str]:
+    """Return the options that a word may stand for: those that claim it, or the nearest one."""
+    claims = [f"--{dashed(name)}" for name in claims_with(word.removeprefix("--"))]
+    return [name for name in claims if name in names] or difflib.get_close_matches(word, names, n=1)
 
 
 def groups_of(parser: argparse.ArgumentParser) -> dict[Group, Parser]:

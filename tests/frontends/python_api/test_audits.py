@@ -118,6 +118,16 @@ def test_a_function_that_fails_is_an_error_and_says_why() -> None:
     [
         (lambda: dp.audit(mean), "guarantees must hold at least one"),
         (lambda: dp.audit(mean, 1.0), "guarantee must be one such as ZCDP(0.5)"),
+        (lambda: dp.audit(mean, dp.ZCDP), "ZCDP'>: give the class its parameters"),
+        (lambda: dp.audit(mean, [dp.ZCDP(1)]), "give several one after the other"),
+        (lambda: dp.audit(dp.ZCDP(1), mean), ": the function comes before it"),
+        (lambda: dp.audit(mean, rho=0.5), "unknown key 'rho': claims are guarantees: ZCDP(...)"),
+        (lambda: dp.audit(mean, zcdp=0.5), "claims are guarantees: ZCDP(...)"),
+        (lambda: dp.Coverage(90), "got 90 and 1.0; coverage is a share, such as 0.9"),
+        (
+            lambda: dp.audit(mean, dp.ZCDP(1), pair=([0.0] * 9, [1.0] * 9)),
+            "pair must hold neighbours (neighbours substitution: one record is replaced",
+        ),
         (lambda: dp.audit(mean, Mine(1.0)), "guarantee must be one such as ZCDP(0.5)"),
         (lambda: dp.audit(mean, dp.ZCDP(1), name="a b"), "name must be a text without whitespace"),
         (lambda: dp.audit(mean, dp.Coverage(0.9, confidence=0.0)), "confidence must lie in (0, 1)"),
