@@ -1,8 +1,9 @@
 """Pools of real scores: classifiers fitted to the data that scikit-learn ships.
 
-Half of the data (a stratified split with ``random_state=0``) fits the classifier; the other
+Half of the data (a stratified split with ``random_state=0``) fitted the classifier; the other
 half is the pool. A pool is taken as the population: calibration sets are drawn from it, and
-coverage is its ECDF.
+coverage is its ECDF. The probabilities are kept as package data, so that a pool does not depend
+on scikit-learn's version and is there without importing it; ``pool_fitting`` fits them anew.
 """
 
 from __future__ import annotations
@@ -10,12 +11,12 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from importlib import resources
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpcp_audit import _validate
-from dpcp_audit.data.learning import load_dataset, pipeline, split
 from dpcp_audit.data.populations import Pool
 from dpcp_audit.data.scores import hps, true_label_scores
 
@@ -89,30 +90,18 @@ class ProbabilityPool:
 
 
 def classifier_pool(dataset: Dataset, classifier: Classifier) -> ProbabilityPool:
-    """Return the pool of a classifier on a dataset; fitted once a process."""
+    """Return the pool of a classifier on a dataset; read once a process."""
     _validate.choice(Dataset, dataset=dataset)
     _validate.choice(Classifier, classifier=classifier)
-    return _fitted_pool(dataset, classifier)
+    return _kept_pool(dataset, classifier)
 
 
 @functools.cache
-def _fitted_pool(dataset: Dataset, classifier: Classifier) -> ProbabilityPool:
-    fit_x, pool_x, fit_y, pool_y = split(*load_dataset(dataset.name.lower()))
-    fitted = _model(classifier).fit(fit_x, fit_y)
-    probabilities = np.asarray(fitted.predict_proba(pool_x), dtype=np.float64)
-    true = np.asarray(pool_y, dtype=np.int64)
-    probabilities.setflags(write=False)
-    true.setflags(write=False)
-    return ProbabilityPool(f"{dataset}-{classifier}", probabilities, true)
-
-
-def _model(classifier: Classifier) -> Any:
-    from sklearn.linear_model import LogisticRegression  # noqa: PLC0415  (slow to import)
-    from sklearn.naive_bayes import GaussianNB  # noqa: PLC0415  (slow to import)
-    from sklearn.preprocessing import StandardScaler  # noqa: PLC0415  (slow to import)
-
-    model = {
-        Classifier.GAUSSIAN_NB: GaussianNB(),
-        Classifier.LOGISTIC: LogisticRegression(C=0.1, max_iter=1000),
-    }[classifier]
-    return pipeline(StandardScaler(), model)
+def _kept_pool(dataset: Dataset, classifier: Classifier) -> ProbabilityPool:
+    name = f"{dataset}-{classifier}"
+    file = resources.files("dpcp_audit.data").joinpath("fitted_pools.npz")
+    with file.open("rb") as opened, np.load(opened) as arrays:
+        probabilities, labels = arrays[name], arrays[dataset].astype(np.int64)
+    for each in (probabilities, labels):
+        each.setflags(write=False)
+    return ProbabilityPool(name, probabilities, labels)

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+from dpcp_audit.data.pool_fitting import fitted_pool
 from dpcp_audit.data.pools import Classifier, Dataset, classifier_pool
 from dpcp_audit.data.scores import aps
 
@@ -25,13 +26,20 @@ def test_a_pool_holds_half_of_the_data_with_valid_probabilities(
 
 
 @pytest.mark.parametrize(("dataset", "classifier"), EVERY)
-def test_a_pool_is_fitted_once_and_cannot_be_written_to(
+def test_a_pool_is_read_once_and_cannot_be_written_to(
     dataset: Dataset, classifier: Classifier
 ) -> None:
     pool = classifier_pool(dataset, classifier)
     assert classifier_pool(dataset, classifier) is pool
     with pytest.raises(ValueError, match="read-only"):
         pool.probabilities[0, 0] = 1
+
+
+@pytest.mark.parametrize(("dataset", "classifier"), EVERY)
+def test_a_pool_is_what_fitting_gives(dataset: Dataset, classifier: Classifier) -> None:
+    kept, fitted = classifier_pool(dataset, classifier), fitted_pool(dataset, classifier)
+    np.testing.assert_array_equal(kept.labels, fitted.labels)
+    np.testing.assert_allclose(kept.probabilities, fitted.probabilities, rtol=0, atol=1e-4)
 
 
 @pytest.mark.parametrize("dataset", Dataset)
