@@ -138,6 +138,12 @@ class Beta(Population):
         """Return the inverse of I_x(a, b)."""
         return betaincinv(self.a, self.b, u)
 
+    def sample(
+        self, size: int | tuple[int, ...], *, rng: np.random.Generator | int | None = None
+    ) -> FloatArray:
+        """Draw i.i.d. scores, without the inverse, which takes ten times as long."""
+        return _validate.generator(rng).beta(self.a, self.b, size)
+
 
 @functools.lru_cache(maxsize=4096)
 def _enclosed_beta(x: fmpq, a: float, b: float, precision: int) -> arb:

@@ -59,7 +59,35 @@ def draw(
     DegenerateTargetError
         If the target returns NaN, another shape or no numbers.
     """
-    drawn = sample(value, size, rng=rng)
+    return _outputs(sample(value, size, rng=rng), size)
+
+
+def draw_each(
+    sample: Callable[..., Any], values: Sequence[object], *, rng: np.random.Generator
+) -> FloatArray:
+    """Return one output of a target on each of many inputs, as numbers.
+
+    A target with a method ``each`` is asked for them at once.
+
+    Returns
+    -------
+    ndarray, shape (len(values),) or (len(values), d)
+
+    Raises
+    ------
+    DegenerateTargetError
+        If the target returns NaN, another shape or no numbers.
+    """
+    each = getattr(sample, "each", None)
+    if each is None:
+        drawn = [draw(sample, value, 1, rng=rng) for value in values]
+        if len({one.shape for one in drawn}) > 1:
+            raise DegenerateTargetError("sample must return as many numbers on each input")
+        return np.concatenate(drawn)
+    return _outputs(each(values, rng=rng), len(values))
+
+
+def _outputs(drawn: Any, size: int) -> FloatArray:
     try:
         outputs = np.asarray(drawn, dtype=np.float64)
     except (TypeError, ValueError):

@@ -22,7 +22,7 @@ from dpcp_audit.targets.seeding_calls import seeded_alike
 from dpcp_audit.targets.target_errors import TargetError, TargetRaisedError, TargetUnusableError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from dpcp_audit._types import FloatArray, IntArray
@@ -61,6 +61,15 @@ class FunctionCaller:
             if self.kind.takes is Takes.VALUE:  # an array of values, an output for each
                 return self._many((np.full(size, inputs[0]),), size, rng, {})
             return self._many(inputs, size, rng, {"size": size})
+
+    def each(
+        self, inputs: Sequence[tuple[np.ndarray, ...]], *, rng: np.random.Generator
+    ) -> FloatArray:
+        """Return one output on each of many inputs, shape (len(inputs),), or (len(inputs), d)."""
+        with self._globals(rng), self._talk.limited():
+            if self.vectorised:
+                return np.concatenate([self._many(x, 1, rng, {"size": 1}) for x in inputs])
+            return self._stacked([self._one(x, rng) for x in inputs], inputs[-1])
 
     def _called(self, inputs: tuple[Any, ...], size: int, rng: np.random.Generator) -> FloatArray:
         """Return outputs of as many calls; in blocks where these are the same."""

@@ -22,7 +22,7 @@ from dpcp_audit.targets.single_draws import SingleDraws
 from dpcp_audit.targets.target_errors import TargetError, TargetUnusableError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from types import TracebackType
 
     from dpcp_audit._types import FloatArray, IntArray
@@ -171,6 +171,22 @@ class Target:
             _validate.integer(at_least=0, value=value)
             return self.reports(np.full(size, value, dtype=np.int64), rng=rng).astype(np.float64)
         outputs = self.caller.outputs(self._inputs(value), size, rng=rng)
+        self._checked(answers.require_numbers, outputs)
+        return outputs
+
+    def each(self, values: Sequence[Any], /, *, rng: np.random.Generator) -> FloatArray:
+        """Return one output on each of many inputs, shape (size,), or (size, d) of arrays.
+
+        As so many calls, sooner: what is around a call is done once.
+
+        Raises
+        ------
+        TargetError
+            If the target does not return numbers.
+        """
+        if self.kind.takes is Takes.VALUE or not isinstance(self.caller, FunctionCaller):
+            return np.concatenate([self(value, 1, rng=rng) for value in values])
+        outputs = self.caller.each([self._inputs(value) for value in values], rng=rng)
         self._checked(answers.require_numbers, outputs)
         return outputs
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import beta
+from scipy.stats import beta, kstest
 
 from dpcp_audit.data.populations import Beta, Deferred, Pool, Population, Uniform, atoms
 
@@ -82,6 +82,14 @@ def test_sample_takes_shape_and_seed() -> None:
         assert first.shape == (3, 4)
         assert (first == population.sample((3, 4), rng=1)).all()
         assert ((first >= 0) & (first <= 1)).all()
+
+
+@pytest.mark.statistical(false_alarm=1e-9)
+@pytest.mark.parametrize(("a", "b"), [(5, 0.2), (0.2, 0.3), (20, 20), (1, 3)])
+def test_beta_scores_are_drawn_from_their_law(a: float, b: float) -> None:
+    drawn = Beta(a, b).sample((20, 1000), rng=0).ravel()
+    assert kstest(drawn, Beta(a, b).cdf).pvalue > 1e-9
+    assert kstest(drawn, Beta(1.5 * a, b).cdf).pvalue < 1e-9
 
 
 @pytest.mark.parametrize(

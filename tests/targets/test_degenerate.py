@@ -12,7 +12,7 @@ from support.samplers import context, laplace, pair, response
 from dpcp_audit.audits.sampled import SampledPrivacy
 from dpcp_audit.guarantees import PureDP
 from dpcp_audit.results import Verdict
-from dpcp_audit.targets.degenerate import DegenerateTargetError, Randomness, draw, probe
+from dpcp_audit.targets.degenerate import DegenerateTargetError, Randomness, draw, draw_each, probe
 
 if TYPE_CHECKING:
     from dpcp_audit.results import Outcome
@@ -153,3 +153,16 @@ def test_the_probe_does_not_move_the_streams_of_the_audit() -> None:
 def test_draw_takes_vectors_and_infinities() -> None:
     rng = np.random.default_rng(0)
     assert draw(lambda v, size, *, rng: np.full((size, 2), np.inf), 0, 5, rng=rng).shape == (5, 2)
+
+
+def test_one_output_on_each_of_many_inputs() -> None:
+    def sample(value: float, size: int, *, rng: np.random.Generator) -> np.ndarray:
+        return np.full((size, 2) if value else size, value)
+
+    rng = np.random.default_rng(0)
+    assert draw_each(sample, [0.0, 0.0], rng=rng).tolist() == [0.0, 0.0]
+    assert draw_each(sample, [1.0, 2.0], rng=rng).tolist() == [[1.0, 1.0], [2.0, 2.0]]
+    with pytest.raises(DegenerateTargetError, match="as many numbers on each input"):
+        draw_each(sample, [0.0, 1.0], rng=rng)
+    with pytest.raises(DegenerateTargetError, match="got NaN"):
+        draw_each(sample, [0.0, np.nan, 0.0][1:2], rng=rng)

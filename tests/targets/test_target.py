@@ -42,6 +42,46 @@ def test_each_vectorised_kind_is_handed_its_data() -> None:
     assert drawn(both, PAIR) == [0.25] * 4
 
 
+def test_one_output_on_each_of_many_inputs_is_that_of_as_many_calls() -> None:
+    def noisy(scores, *, rng) -> float:
+        scores.sort()
+        return scores[0] + rng.normal()
+
+    def many(scores, *, rng, size) -> np.ndarray:
+        return scores.max() + rng.normal(size=(size,))
+
+    def seeded(scores, *, seed) -> float:
+        return scores[0] + np.random.default_rng(seed).normal()
+
+    def old(scores) -> float:
+        return scores[0] + np.random.normal()  # noqa: NPY002  (what such code does)
+
+    sets = np.random.default_rng(1).random((7, 5))
+    for target in (quantile(noisy), quantile(many, vectorised=True), quantile(seeded)):
+        called, alike = np.random.default_rng(0), np.random.default_rng(0)
+        calls = [target(scores, 1, rng=called)[0] for scores in sets]
+        assert target.each(list(sets), rng=alike).tolist() == calls
+        assert called.random() == alike.random()
+    runs = [quantile(old).each(list(sets), rng=np.random.default_rng(0)) for _ in range(2)]
+    assert runs[0].tolist() == runs[1].tolist()
+    users = Target.from_callable(lambda value, *, rng: value + rng.random(), kind=Kind.LOCAL)
+    assert users.each([0.25, 0.5], rng=np.random.default_rng(0)).shape == (2,)
+
+
+def test_one_output_on_each_is_one_number_or_as_many_on_each() -> None:
+    rng, sets = np.random.default_rng(0), [np.zeros(2), np.ones(2)]
+    pair = calibrator(lambda p, labels, *, rng: [0.25, 0.5], domain=2)
+    assert pair.each([PAIR, PAIR, PAIR], rng=rng).shape == (3, 2)
+    with pytest.raises(TargetError, match="returned NaN in draw 2 of 2"):
+        quantile(lambda scores, *, rng: np.nan if scores[0] else 0.0).each(sets, rng=rng)
+    with pytest.raises(TargetError, match=r"raised ValueError: no \(line .*on scores of shape"):
+        quantile(_raises).each(sets, rng=rng)
+
+
+def _raises(scores, *, rng) -> float:
+    raise ValueError("no")
+
+
 def test_one_report_is_drawn_for_each_value() -> None:
     target = randomizer(lambda value, *, rng: value if rng.random() < 0.5 else 0)
     rng = np.random.default_rng(0)

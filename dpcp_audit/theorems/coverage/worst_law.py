@@ -16,7 +16,7 @@ from dpcp_audit.data.piecewise import PiecewiseConstant
 from dpcp_audit.quantities import Bound, Quantity
 from dpcp_audit.results import Power
 from dpcp_audit.stats.bounded_mean import MeanBets
-from dpcp_audit.targets.degenerate import DegenerateTargetError, draw
+from dpcp_audit.targets.degenerate import DegenerateTargetError, draw_each
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -186,12 +186,11 @@ class Calls:
         data, noise = (self._context.rng(2 * self._batches + which) for which in (0, 1))
         self._batches += 1
         self.spent += size
-        sets = source.draw(n, size, rng=data)  # a call takes one calibration set: hence the loop
-        thresholds = [draw(self._calibrate, value, 1, rng=noise) for value in sets]
-        if not source.takes_arrays and any(threshold.ndim != 1 for threshold in thresholds):
+        sets = source.draw(n, size, rng=data)
+        thresholds = draw_each(self._calibrate, sets, rng=noise)
+        if not source.takes_arrays and thresholds.ndim != 1:
             raise DegenerateTargetError("calibrate must return one threshold a call, got vectors")
-        shifted = np.concatenate(thresholds) + self.tolerance
-        return source.coverage(shifted, strict=self._strict)
+        return source.coverage(thresholds + self.tolerance, strict=self._strict)
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

@@ -79,12 +79,15 @@ def test_a_correct_target_is_consistent_and_says_what_would_have_been_refuted() 
 
 
 def test_a_refuted_target_is_refuted_on_a_simple_law() -> None:
-    outcome = run(split(shift=-1), draws=8000)
-    assert outcome.verdict is Verdict.REFUTED
-    assert outcome.evidence.upper < 0.9
-    assert outcome.evidence.sample.measure is Measure.MEAN
-    assert outcome.witness["law"]["family"] == "piecewise"
-    assert "the last of them refuted the claim" in outcome.note
+    found = set[str]()
+    for seed in range(3):  # one in fifteen keeps the smooth law that was found
+        outcome = run(split(shift=-1), draws=8000, seed=seed)
+        assert outcome.verdict is Verdict.REFUTED
+        assert outcome.evidence.upper < 0.9
+        assert outcome.evidence.sample.measure is Measure.MEAN
+        assert "the last of them refuted the claim" in outcome.note
+        found.add(outcome.witness["law"]["family"])
+    assert "piecewise" in found
 
 
 @pytest.mark.parametrize("draws", [100, 1000, 5000])

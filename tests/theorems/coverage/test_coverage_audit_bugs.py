@@ -57,7 +57,7 @@ BUGS = {
         HistLap(alpha=0.1, epsilon=1.0).sample,
         {"draws": 4000, "laws": SMOOTH},
     ),
-    "scores lost": (dropping(0.55, 0.6), {"draws": 20_000}),
+    "scores lost": (dropping(0.55, 0.6), {"draws": 60_000}),
 }
 TWINS = {
     "right rank": (split(), {}),
