@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
     from dpcp_audit._types import FloatArray
 
+    Measure = Callable[[FloatArray, FloatArray], FloatArray]
+    """Probabilities at rates p and p′ of shape (m,)."""
+
 _TAIL = 36.0
 _SLACK = 2 * math.exp(-_TAIL)
 _CLOSE = 8
@@ -64,13 +67,21 @@ class TwoCounts:
 
         Rounding of log n! adds a relative error of about 1e-16·n·log(n), on either side.
         """
-        first, last = self.window(p_prime) - region.counts[0]
-        total = np.empty(p.shape)
+        return self.measure(region)(p, p_prime)
+
+    def measure(self, region: Region) -> Measure:
+        """Return ``probability`` of one region, whose counts are looked at once."""
         law, tails = CountMass.at(region.counts, self.n_prime), _tails(region.critical, self.n)
-        for i, (rate, rate_prime) in enumerate(zip(p, p_prime, strict=True)):
-            window = slice(max(0, int(first[i])), int(last[i]) + 1)
-            total[i] = law.mass(window, float(rate_prime)) @ tails(window, float(rate))
-        return total + _SLACK
+
+        def probability(p: FloatArray, p_prime: FloatArray) -> FloatArray:
+            first, last = self.window(p_prime) - region.counts[0]
+            total = np.empty(p.shape)
+            for i, (rate, rate_prime) in enumerate(zip(p, p_prime, strict=True)):
+                window = slice(max(0, int(first[i])), int(last[i]) + 1)
+                total[i] = law.mass(window, float(rate_prime)) @ tails(window, float(rate))
+            return total + _SLACK
+
+        return probability
 
     def dip(self, p: FloatArray, p_prime: FloatArray) -> FloatArray:
         """Bound how far the joint log-partition dips below its chords between neighbours."""

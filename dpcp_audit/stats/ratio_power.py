@@ -24,8 +24,7 @@ def power(test: RatioTest, p: float, p_prime: float, *, significance: float) -> 
     _validate.closed_unit(p=p, p_prime=p_prime)
     _validate.open_unit(significance=significance)
     region = test.region(-float(ndtri(significance)), p_prime, p_prime)
-    rates = np.array([p]), np.array([p_prime])
-    return float(test.rejection_probability(region, *rates)[0])
+    return float(test.rejection_probability(region)(np.array([p]), np.array([p_prime]))[0])
 
 
 def rate_detected(
@@ -42,10 +41,10 @@ def rate_detected(
     Infinity where not even ``at_most`` is.
     """
     region = test.region(-float(ndtri(significance)), p_prime, p_prime)
+    chance = test.rejection_probability(region)
 
     def detected(p: float) -> bool:
-        rates = np.array([p]), np.array([p_prime])
-        return float(test.rejection_probability(region, *rates)[0]) >= detection
+        return float(chance(np.array([p]), np.array([p_prime]))[0]) >= detection
 
     allowed = min(1.0, test.ratio * p_prime + test.delta)
     if allowed >= at_most or not detected(at_most):

@@ -214,3 +214,12 @@ def test_the_statistic_is_the_score_of_statsmodels(counts, epsilon) -> None:
     )
     found = RatioTest(n=n, n_prime=n_prime, epsilon=epsilon).statistic(x, y)
     assert found == pytest.approx(float(peer.statistic), rel=1e-9)
+
+
+@pytest.mark.parametrize(("x", "y"), [(300, 180), (330, 180), (360, 180), (30, 2)])
+@pytest.mark.parametrize("enough", [1e-6, 0.01, 0.05, 0.3])
+def test_a_p_value_is_exact_up_to_what_is_enough(x: int, y: int, enough: float) -> None:
+    """The decision at any level up to it is that of the whole p-value."""
+    test = RatioTest(n=1000, n_prime=1000, epsilon=0.4)
+    whole, found = test.p_value(x, y), test.p_value(x, y, enough=enough)
+    assert found == whole if whole <= enough else enough < found <= whole
