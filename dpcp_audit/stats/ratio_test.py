@@ -222,11 +222,12 @@ class RatioTest:
 
     def restricted_rate(self, x: float, y: float) -> float:
         """Return p̃′: where the log-likelihood on the boundary, concave in p′, has slope 0."""
+        ratio, delta, n, n_prime = self.ratio, self.delta, self.n, self.n_prime
 
         def rises(rate: float) -> bool:
-            p = self.ratio * rate + self.delta
-            slope = self.ratio * (x - self.n * p) * rate * (1 - rate)
-            return slope + (y - self.n_prime * rate) * p * (1 - p) > 0
+            p = ratio * rate + delta
+            slope = ratio * (x - n * p) * rate * (1 - rate)
+            return slope + (y - n_prime * rate) * p * (1 - p) > 0
 
         found = turn(rises, self.largest_rate, 0.0)
         return (found.fails + found.holds) / 2
