@@ -79,59 +79,73 @@ class Bounds(NamedTuple):
         """Return the bounds at some places."""
         return Bounds(self.orders[places], self.limits[places], self.back[places])
 
-    def log_moments(self, p: FloatArray, q: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the logs of the two terms of the moment that D_α is the log of: E, and its rest.
+    def against(self, q: FloatArray) -> Moments:
+        """Return the moments of rates of the first law against these of the second."""
+        rest = 1 - self.orders
+        of_p, of_q = (
+            np.where(self.back, *pair) for pair in ((rest, self.orders), (self.orders, rest))
+        )
+        with np.errstate(divide="ignore"):
+            return Moments(self, q, of_p, of_q * np.log(q), of_q * np.log1p(-q))
 
-        Of Bernoulli(q) from Bernoulli(p) where ``back`` is set.
-        """
-        of_p, of_q = self._exponents
+    def most_broken(self, p: FloatArray, q: FloatArray) -> IntArray:
+        """Return, for each p, the place of the bound that is exceeded by the largest share."""
+        p = np.minimum(p, _BELOW_ONE)  # at 1 all are exceeded without end
+        excess = self.against(q[:, np.newaxis]).excess(p[:, np.newaxis])
+        places: IntArray = np.argmax(excess / self.limits, axis=-1)
+        return places
+
+
+class Moments(NamedTuple):
+    """The moments that divergences are the logs of, between Bernoulli(p) and Bernoulli(q).
+
+    Of Bernoulli(q) from Bernoulli(p) where ``back`` is set. What depends on q alone is worked out
+    once: the exponents of p's law, and the logs of the factors of q's.
+    """
+
+    bounds: Bounds
+    q: FloatArray
+    exponents: FloatArray
+    first: FloatArray
+    second: FloatArray
+
+    def logs(self, p: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the logs of a moment's two terms: of E, and of its rest."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            logs = (np.log(p), np.log(q)), (np.log1p(-p), np.log1p(-q))
-            first, second = (of_p * x + of_q * y for x, y in logs)
+            first = self.exponents * np.log(p) + self.first
+            second = self.exponents * np.log1p(-p) + self.second
         return (  # not a number: both have no mass there
             np.where(np.isnan(first), -np.inf, first),
             np.where(np.isnan(second), -np.inf, second),
         )
 
-    def excess(self, p: FloatArray, q: FloatArray) -> FloatArray:
+    def excess(self, p: FloatArray) -> FloatArray:
         """Return D_α − limit."""
-        excess: FloatArray = np.logaddexp(*self.log_moments(p, q)) / (self.orders - 1)
-        return excess - self.limits
+        excess: FloatArray = np.logaddexp(*self.logs(p)) / (self.bounds.orders - 1)
+        return excess - self.bounds.limits
 
-    def roots(self, p: FloatArray, q: FloatArray) -> FloatArray:
+    def roots(self, p: FloatArray) -> FloatArray:
         """Return where D_α meets the limit between q and p, nearly and uncertified, by Newton.
 
         In log p, in which D_α of small rates is linear, and in −log(1 − p) the other way round.
         """
+        orders, limits, back = self.bounds
         root = np.minimum(p, _BELOW_ONE)
         with np.errstate(all="ignore"):
             for _ in range(_NEWTON):
-                first, second = self.log_moments(root, q)
+                first, second = self.logs(root)
                 log_moment = np.logaddexp(first, second)
                 odds = root / (1 - root)
                 slope = np.exp(first - log_moment) - np.exp(second - log_moment) * odds
-                slope *= np.where(self.back, -1 / odds, self.orders / (self.orders - 1))
-                step = (log_moment / (self.orders - 1) - self.limits) / slope
-                moved = np.where(self.back, -np.expm1(np.log1p(-root) + step), root * np.exp(-step))
-                moved = np.clip(moved, q, p)
+                slope *= np.where(back, -1 / odds, orders / (orders - 1))
+                step = (log_moment / (orders - 1) - limits) / slope
+                moved = np.where(back, -np.expm1(np.log1p(-root) + step), root * np.exp(-step))
+                moved = np.clip(moved, self.q, p)
                 settled = np.abs(moved - root) <= _SETTLED * root
                 root = moved
                 if (settled | np.isnan(root)).all():
                     break
         return root
-
-    @property
-    def _exponents(self) -> tuple[FloatArray, FloatArray]:
-        """Those of p's law and of q's, in the moment."""
-        rest = 1 - self.orders
-        return np.where(self.back, rest, self.orders), np.where(self.back, self.orders, rest)
-
-    def most_broken(self, p: FloatArray, q: FloatArray) -> IntArray:
-        """Return, for each p, the place of the bound that is exceeded by the largest share."""
-        p = np.minimum(p, _BELOW_ONE)  # at 1 all are exceeded without end
-        excess = self.excess(p[:, np.newaxis], q[:, np.newaxis])
-        places: IntArray = np.argmax(excess / self.limits, axis=-1)
-        return places
 
 
 def bernoulli_bounds(orders: FloatArray, limits: FloatArray) -> Bounds:
@@ -143,14 +157,15 @@ def bernoulli_bounds(orders: FloatArray, limits: FloatArray) -> Bounds:
 def cut_rates(p: FloatArray, q: FloatArray, bounds: Bounds) -> FloatArray:
     """Return the largest rates up to p that keep within a bound each, from above; at least q."""
     low, high = np.minimum(q, p), p.copy()
-    root = bounds.roots(p, q)
+    moments = bounds.against(q)
+    root = moments.roots(p)
     nearby = [root * (1 + sign * width) for width in _NEARBY for sign in (1, -1)]
     for step in range(64 + len(nearby)):
         middle = np.where(high > 4 * low, np.sqrt(low) * np.sqrt(high), (low + high) / 2)
         if step < len(nearby):
             inner = (nearby[step] > low) & (nearby[step] < high)
             middle = np.where(inner, nearby[step], middle)
-        inside = (bounds.excess(middle, q) <= 0) | (middle <= q)
+        inside = (moments.excess(middle) <= 0) | (middle <= q)
         low, high = np.where(inside, middle, low), np.where(inside, high, middle)
         if (high - low <= SAME * high).all():
             break

@@ -59,10 +59,20 @@ def binomial_limits(successes: IntArray, trials: int, side: float) -> tuple[Floa
 
     The quantiles of Beta(k, n−k+1) and Beta(k+1, n−k) that leave out ``side``.
     """
+    return lower_limits(successes, trials, side), upper_limits(successes, trials, side)
+
+
+def lower_limits(successes: IntArray, trials: int, side: float) -> FloatArray:
+    """Return the lower ones of ``binomial_limits``."""
+    low = betaincinv(np.maximum(successes, 1), trials - successes + 1, side)
+    return np.where(successes > 0, low, 0.0)
+
+
+def upper_limits(successes: IntArray, trials: int, side: float) -> FloatArray:
+    """Return the upper ones of ``binomial_limits``."""
     misses = trials - successes
-    low = betaincinv(np.maximum(successes, 1), misses + 1, side)
     high = betainccinv(successes + 1, np.maximum(misses, 1), side)
-    return np.where(successes > 0, low, 0.0), np.where(misses > 0, high, 1.0)
+    return np.where(misses > 0, high, 1.0)
 
 
 def mean_interval(

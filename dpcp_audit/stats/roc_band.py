@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from dpcp_audit import _brent, _validate
-from dpcp_audit.stats.intervals import binomial_limits
+from dpcp_audit.stats.intervals import lower_limits, upper_limits
 from dpcp_audit.stats.roc_curve import RocCurve
 
 if TYPE_CHECKING:
@@ -142,8 +142,8 @@ def _splits(error: float) -> list[_Errors]:
 def _least(x: IntArray, y: IntArray, splits: Sequence[_Errors]) -> RocCurve:
     """Return the hull of what is certain of each union of first cells, whichever split holds."""
     n, n_prime, p_sums, q_sums = int(x.sum()), int(y.sum()), np.cumsum(x)[:-1], np.cumsum(y)[:-1]
-    low = np.array([binomial_limits(p_sums, n, u)[0] for u, _ in splits])
-    high = np.array([binomial_limits(q_sums, n_prime, v)[1] for _, v in splits])
+    low = np.array([lower_limits(p_sums, n, u) for u, _ in splits])
+    high = np.array([upper_limits(q_sums, n_prime, v) for _, v in splits])
     certain: list[RocCurve] = [
         RocCurve.below(
             [line for q, p in zip(*ends, strict=True) for line in RocCurve.hull([q], [p]).lines]
@@ -160,12 +160,10 @@ def _ratios(x: IntArray, y: IntArray, splits: Sequence[_Errors]) -> FloatArray:
     n, n_prime = int(x.sum()), int(y.sum())
     with np.errstate(divide="ignore"):
         lower = [
-            np.log(binomial_limits(x, n, u)[0]) - np.log(binomial_limits(y, n_prime, v)[1])
-            for u, v in splits
+            np.log(lower_limits(x, n, u)) - np.log(upper_limits(y, n_prime, v)) for u, v in splits
         ]
         upper = [
-            np.log(binomial_limits(x, n, u)[1]) - np.log(binomial_limits(y, n_prime, v)[0])
-            for u, v in splits
+            np.log(upper_limits(x, n, u)) - np.log(lower_limits(y, n_prime, v)) for u, v in splits
         ]
         found = np.log(_shares(x)) - np.log(_shares(y))
     return np.stack([found, np.min(lower, axis=0), np.max(upper, axis=0)])
@@ -180,8 +178,8 @@ def _most(x: IntArray, y: IntArray, splits: Sequence[_Errors], ratios: FloatArra
     starts = np.append(0, grid[:-1] + 1)  # the smallest count that a step of the grid holds
     reached = np.floor(empirical.at(grid / n_prime) * n + 1e-6).astype(np.int64)
     hits = np.minimum(reached, n)
-    q_low = np.concatenate([binomial_limits(starts, n_prime, v)[0] for _, v in splits])
-    p_high = np.concatenate([binomial_limits(hits, n, u)[1] for u, _ in splits])
+    q_low = np.concatenate([lower_limits(starts, n_prime, v) for _, v in splits])
+    p_high = np.concatenate([upper_limits(hits, n, u) for u, _ in splits])
     return RocCurve.below([*RocCurve.hull(q_low, p_high).lines, *_caps(ratios)])
 
 
