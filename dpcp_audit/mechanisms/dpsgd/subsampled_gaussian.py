@@ -134,7 +134,8 @@ class SubsampledGaussian(PrivacyGuarantee):
 
     def tradeoff_of_one(self) -> Callable[[float], float]:
         """Return ``tradeoff`` of one rate at a time, without an array of one."""
-        breaks, slopes, intercepts = (each.tolist() for each in _envelope(self))
+        lines: list[list[float]] = [each.tolist() for each in _envelope(self)]
+        breaks, slopes, intercepts = lines
 
         def missed(fpr: float) -> float:
             line = bisect_left(breaks, fpr)
