@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.special import betainc
@@ -19,6 +19,13 @@ if TYPE_CHECKING:
 _LEVELS = 2**14
 
 
+class _Starts(NamedTuple):
+    """Where intervals may start, and the mass before each; both of shape (starts,)."""
+
+    at: FloatArray
+    before: FloatArray
+
+
 def largest_interval_mass(population: Population, length: float) -> float:
     """Return sup_x P(x ≤ S ≤ x + length) for scores in [0, 1].
 
@@ -32,17 +39,17 @@ def largest_interval_mass(population: Population, length: float) -> float:
         return population.largest_mass(min(length, 1.0))
     if isinstance(population, Pool | Beta):
         return _largest_mass_again(population, length)
-    return _largest_mass(population, length)
+    return _largest_mass(population, length, _starts(population))
 
 
-def _largest_mass(population: Population, length: float) -> float:
-    starts = _starts(population)
-    mass = population.cdf(starts + length) - population.cdf_left(starts)
-    return float(mass.max())
+def _largest_mass(population: Population, length: float, starts: _Starts) -> float:
+    return float((population.cdf(starts.at + length) - starts.before).max())
 
 
-_largest_mass_again = lru_cache(maxsize=256)(_largest_mass)
-"""Of laws that may be keys: the cells of a grid ask for the same masses again and again."""
+@lru_cache(maxsize=256)
+def _largest_mass_again(population: Pool | Beta, length: float) -> float:
+    """Return the mass of a law that may be a key: the cells of a grid ask again and again."""
+    return _largest_mass(population, length, _starts_again(population))
 
 
 def admissible_rounds(population: Population, *, width: float, most: int = 60) -> int | None:
@@ -94,8 +101,16 @@ def likely_crowd(population: Population, *, n: int, length: float, chance: float
     return high
 
 
-def _starts(population: Population) -> FloatArray:
+def _starts(population: Population) -> _Starts:
     """Return points such that some best interval starts less than 2^(−14) of mass before one."""
-    if isinstance(population, Pool):
-        return population.scores
-    return np.append(0.0, population.quantile(np.arange(1, _LEVELS) / _LEVELS))
+    at = (
+        np.unique(population.scores)
+        if isinstance(population, Pool)
+        else np.append(0.0, population.quantile(np.arange(1, _LEVELS) / _LEVELS))
+    )
+    return _Starts(at, population.cdf_left(at))
+
+
+@lru_cache(maxsize=32)
+def _starts_again(population: Pool | Beta) -> _Starts:
+    return _starts(population)

@@ -4,7 +4,8 @@ Also for scores in random order of which one is held out for testing: the noise 
 whichever it is, all of them walk together until a noisy count lies between the two counts that
 they see, one with and one without the score that is held out. Then the scores up to the midpoint
 are covered and the others are not. Intervals without scores are followed no further, so that the
-tree has about as many leaves as there are scores, and nothing is pruned.
+tree has at most about as many leaves as there are scores, and only those are pruned that are
+reached with probability 0 in floating point.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ def _follow(mechanism: PCOQS, values: FloatArray, rank: int, *, held_out: bool) 
         seen = _counts(values, first)
         settled = seen == _counts(values, last + drift)
         ends.append((seen[settled], nodes.mass[settled]))
-        nodes = nodes.where(~settled)
+        nodes = nodes.where(~settled & (nodes.mass > 0))
         middle = (nodes.left + nodes.right) / 2
         count = _counts(values, middle)
         below, apart, least = _answers(
