@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dpcp_audit.checks import Context
+    from dpcp_audit.results import Evidence
     from dpcp_audit.theorems.theorem import Theorem
 
 
@@ -82,6 +83,12 @@ class MeanBound:
     def combine(self, context: Context, results: Sequence[PlainData]) -> Outcome:
         """Judge the mean over all chunks."""
         spread = Spread.merged(map(Spread.from_data, results))
+        evidence = self.evidence(spread, context, significance=context.significance)
+        power = self.smallest_violation(context, variance=spread.variance)
+        return self.judged(spread, evidence, power, context=context)
+
+    def evidence(self, spread: Spread, context: Context, *, significance: float) -> Evidence:
+        """Return the mean with its interval at a share of the check's significance."""
         least, most = self.range
         if not least <= spread.low <= spread.high <= most:
             raise ValueError(
@@ -95,10 +102,10 @@ class MeanBound:
                 spread.variance,
                 spread.count,
                 bounds=self.range,
-                significance=context.significance,
+                significance=significance,
             )
         )
-        evidence = of_mean(
+        return of_mean(
             self.quantity,
             spread.mean,
             (low, high),
@@ -110,13 +117,17 @@ class MeanBound:
             limits=self.range,
             detail=f"mean {self.theorem.statistic}",
         )
-        power = self.smallest_violation(context, variance=spread.variance)
+
+    def judged(
+        self, spread: Spread, evidence: Evidence, power: Power, *, context: Context, note: str = ""
+    ) -> Outcome:
+        """Return the outcome of the trials; what their mean does not settle, the power does."""
         return conclude(
             evidence,
             lambda: power,
             detect=self._detect(power),
             witness=self.theorem.parameters | {"trials": spread.count, "seed": context.seed},
-            note=mean_note(spread, self.theorem),
+            note=f"{mean_note(spread, self.theorem)} {note}".rstrip(),
             figures=(histogram(spread, self.theorem),),
         )
 

@@ -13,6 +13,7 @@ from dpcp_audit.results import Source, Standing, Verdict
 from dpcp_audit.rows import Row
 from dpcp_audit.theorems.calibrator_coverage import Calibrator, MarginalCoverage
 from dpcp_audit.theorems.mean_bound import MeanBound
+from dpcp_audit.theorems.sequential_mean import SequentialMean
 from dpcp_audit.theorems.statement import claim_of
 
 if TYPE_CHECKING:
@@ -95,7 +96,9 @@ def mean_coverage_rows(laws: Sequence[Population]) -> Iterator[Row]:
                         parameters={"calibrator": type(promise.calibrator).__name__}
                         | promise.budget,
                     ),
-                    check=MeanBound(theorem=theorem, at_least=0.9, n_trials=30_000),
+                    check=SequentialMean(
+                        bound=MeanBound(theorem=theorem, at_least=0.9, n_trials=30_000)
+                    ),
                 )
 
 
