@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from dpcp_audit.theorems.coverage.coverage_audit import CoverageAudit
 from dpcp_audit.theorems.coverage.trial_laws import LawCatalogue
 from dpcp_audit.theorems.mean_bound import MeanBound
 from dpcp_audit.theorems.sequential_checks import AlongN, SequentialRate
+from dpcp_audit.theorems.sequential_mean import SequentialMean
 from dpcp_audit.theorems.theorem import FailureRate, TheoremTrials
 
 if TYPE_CHECKING:
@@ -113,10 +115,15 @@ def _theorem_checks() -> dict[str, Callable[[float], Check]]:
         "failure rate along n": lambda rate: AlongN(
             theorem_at=RateAt(rate), sizes=(10, 100, 1000), n_trials=_TRIALS
         ),
-        "mean of a statistic": lambda rate: MeanBound(
-            theorem=KnownRate(rate=rate), at_least=1 - _DELTA, n_trials=_TRIALS
+        "mean of a statistic": partial(_mean_bound, trials=_TRIALS),
+        "mean of a statistic, sequential": lambda rate: SequentialMean(
+            bound=_mean_bound(rate, trials=4 * _TRIALS)
         ),
     }
+
+
+def _mean_bound(rate: float, *, trials: int) -> MeanBound:
+    return MeanBound(theorem=KnownRate(rate=rate), at_least=1 - _DELTA, n_trials=trials)
 
 
 def _audit(guarantee: Coverage, rank: int) -> CoverageAudit:

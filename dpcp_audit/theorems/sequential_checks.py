@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_left
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -17,6 +19,7 @@ from dpcp_audit.stats.confidence_sequence import RateSequence
 from dpcp_audit.stats.trial_summary import Spread
 from dpcp_audit.theorems.theorem import (
     RESOLUTION,
+    beyond_multiples,
     case,
     failure_power,
     histogram,
@@ -24,6 +27,7 @@ from dpcp_audit.theorems.theorem import (
     rate_evidence,
     rate_limits,
     undetected,
+    with_certified_tightness,
 )
 
 if TYPE_CHECKING:
@@ -34,16 +38,17 @@ if TYPE_CHECKING:
     from dpcp_audit.theorems.theorem import Theorem
 
 _FIRST_LOOK = 500
+"""Trials before the first look, at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SequentialRate:
     """Test a theorem's failure probability against δ, with as few trials as it takes.
 
-    Looks are taken after 500, 1000, 2000, … trials at an anytime-valid interval
-    (``RateSequence``), so stopping early costs no error probability: it stops once the interval
-    lies above δ, or below. What ``n_trials`` do not settle is judged by their power, as by
-    ``FailureRate``.
+    Looks are taken at an anytime-valid interval (``RateSequence``), so stopping early costs no
+    error probability: it stops once the interval lies above δ, or below. The first look is where a
+    run without failures would settle it, or at 500 trials; the trials are then doubled. What
+    ``n_trials`` do not settle is judged by their power, as by ``FailureRate``.
     """
 
     theorem: Theorem
@@ -61,15 +66,18 @@ class SequentialRate:
         """Run trials until the failure rate is settled or the budget is spent."""
         budget = context.samples(self.n_trials)
         sequence = self.sequence(context.significance)
+        first = self._first_look(sequence)
         statistics: list[FloatArray] = []
+        beyond: list[list[int]] = []
         tally = Count(of="failures", hits=0, trials=0, any_time=True)
         evidence = None
         while evidence is None or (
             decide(evidence) is Verdict.INCONCLUSIVE and tally.trials < budget
         ):
-            count = min(max(_FIRST_LOOK, tally.trials), budget - tally.trials)
+            count = min(max(first, tally.trials), budget - tally.trials)
             part = self.theorem.trials(count, rng=context.rng(len(statistics)))
             statistics.append(part.statistic)
+            beyond.append([] if part.needed is None else beyond_multiples(part.needed))
             tally = replace(
                 tally,
                 hits=tally.hits + int(part.failed.sum()),
@@ -79,7 +87,7 @@ class SequentialRate:
             limits = rate_limits(tally, context.significance, sequence.interval)
             evidence = rate_evidence(self.theorem, limits, tally, context=context)
         spread = Spread.of(np.concatenate(statistics))
-        return conclude(
+        outcome = conclude(
             evidence,
             lambda: undetected(self.smallest_violation(context), tally),
             detect=RESOLUTION,
@@ -89,6 +97,15 @@ class SequentialRate:
                 "were run."
             ),
             figures=(histogram(spread, self.theorem),),
+        )
+        counts = [sum(each) for each in zip(*beyond, strict=True)]
+        return with_certified_tightness(
+            outcome,
+            self.theorem,
+            beyond=counts,
+            tally=tally,
+            significance=context.significance,
+            interval=sequence.interval,
         )
 
     def smallest_violation(self, context: Context) -> Power:
@@ -107,6 +124,15 @@ class SequentialRate:
         With probability at least 0.95, already by the look at the end.
         """
         return self.sequence(significance).draws_needed(self.theorem.allowed_failure, violation)
+
+    def _first_look(self, sequence: RateSequence) -> int:
+        """Return the fewest trials without a failure that settle it, or 500."""
+        limit, allowed = -math.log(sequence.significance), self.theorem.allowed_failure
+        return 1 + bisect_left(
+            range(1, _FIRST_LOOK),
+            limit,
+            key=lambda trials: sequence.log_evidence(allowed, 0, trials),
+        )
 
     def sequence(self, significance: float) -> RateSequence:
         """Return the confidence sequence, tuned to rates near δ."""

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from dpcp_audit.checks import Context
     from dpcp_audit.quantities import Quantity
 
+    Interval = Callable[[int, int], tuple[float, float]]
+
 CHUNK = 50_000
 """Trials in a chunk, unless a check says otherwise."""
 ROUNDING = 1e-12
@@ -156,10 +158,9 @@ class FailureRate:
             figures=(histogram(spread, self.theorem),),
         )
         beyond = [sum(each) for each in zip(*(part["beyond"] for part in results), strict=True)]
-        if not beyond:
-            return outcome
-        tight = certified_tightness(self.theorem, beyond, tally, context.significance)
-        return replace(outcome, note=f"{outcome.note} {tight.words}", tables=(tight.table(),))
+        return with_certified_tightness(
+            outcome, self.theorem, beyond=beyond, tally=tally, significance=context.significance
+        )
 
     def smallest_violation(self, context: Context) -> Power:
         """Return the smallest failure probability that is refuted with probability 0.95.
@@ -188,19 +189,42 @@ def beyond_multiples(needed: FloatArray) -> list[int]:
     return [int((needed > multiple).sum()) for multiple in MULTIPLES]
 
 
+def with_certified_tightness(
+    outcome: Outcome,
+    theorem: Theorem,
+    *,
+    beyond: Sequence[int],
+    tally: Count,
+    significance: float,
+    interval: Interval | None = None,
+) -> Outcome:
+    """Return an outcome that says how tight the theorem is, where that was counted."""
+    if not beyond:
+        return outcome
+    tight = certified_tightness(theorem, beyond, tally, significance, interval)
+    return replace(outcome, note=f"{outcome.note} {tight.words}", tables=(tight.table(),))
+
+
 def certified_tightness(
-    theorem: Theorem, beyond: Sequence[int], tally: Count, significance: float
+    theorem: Theorem,
+    beyond: Sequence[int],
+    tally: Count,
+    significance: float,
+    interval: Interval | None = None,
 ) -> Tightness:
     """Return a theorem's tightness by trials, with a multiple that certainly would do.
 
     The multiples are tried from the largest one down until the upper limit of the failure rate
     exceeds δ: one level for all of them, since the sequence is fixed. What a trial needs takes its
-    own error in, so that no trial is undecided at a multiple.
+    own error in, so that no trial is undecided at a multiple. For ``interval`` see ``rate_limits``;
+    it has to hold wherever the trials stopped.
     """
-    enough = math.inf
+    enough, counted, upper = math.inf, None, math.inf
     for multiple, hits in zip(reversed(MULTIPLES), reversed(beyond), strict=True):
-        counted = replace(tally, hits=hits, undecided=0)
-        if rate_limits(counted, significance)[1] > theorem.allowed_failure:
+        if counted is None or hits != counted.hits:  # most multiples share their number
+            counted = replace(tally, hits=hits, undecided=0)
+            upper = rate_limits(counted, significance, interval)[1]
+        if upper > theorem.allowed_failure:
             break
         enough = multiple
     return Tightness(
@@ -230,7 +254,7 @@ def outside(
 def rate_limits(
     tally: Count,
     significance: float,
-    interval: Callable[[int, int], tuple[float, float]] | None = None,
+    interval: Interval | None = None,
 ) -> tuple[float, float]:
     """Return limits of a failure rate; undecided trials are failures in the upper one only.
 

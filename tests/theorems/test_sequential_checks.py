@@ -18,7 +18,19 @@ from dpcp_audit.stats.confidence_sequence import RateSequence
 from dpcp_audit.stats.rate_power import draws_needed
 from dpcp_audit.theorems.pcoqs_coverage import RankError
 from dpcp_audit.theorems.sequential_checks import AlongN, SequentialRate
-from dpcp_audit.theorems.theorem import FailureRate
+from dpcp_audit.theorems.theorem import FailureRate, TheoremTrials
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Needing(Coin):
+    """A theorem that never fails; a share ``rate`` of trials needs ``multiple`` of Δ for that."""
+
+    multiple: float = 0.5
+    correction_name: str = "Δ"
+
+    def trials(self, count: int, *, rng: np.random.Generator) -> TheoremTrials:
+        needed = np.where(rng.random(count) < self.rate, self.multiple, 0.0)
+        return TheoremTrials(needed, np.zeros(count, dtype=np.bool_), needed=needed)
 
 
 @pytest.mark.parametrize("kind", [FailureRate, SequentialRate])
@@ -60,9 +72,30 @@ def test_the_smallest_violation_of_a_sequence_from_its_intervals() -> None:
 @pytest.mark.parametrize(("rate", "verdict"), [(0.0, Verdict.CONSISTENT), (0.9, Verdict.REFUTED)])
 def test_clear_cases_end_at_the_first_look(rate: float, verdict: Verdict) -> None:
     outcome = SequentialRate(theorem=Coin(rate=rate))(context(0, significance=1e-6))
-    assert (outcome.verdict, outcome.evidence.n_samples) == (verdict, 500)
+    assert (outcome.verdict, outcome.evidence.n_samples) == (verdict, 137)
     assert outcome.evidence.lower <= rate <= outcome.evidence.upper
-    assert outcome.witness["trials"] == 500
+    assert outcome.witness["trials"] == 137
+
+
+@pytest.mark.parametrize(("allowed", "first"), [(0.1, 137), (0.01, 2000)])
+def test_the_first_look_is_where_no_failure_settles_it(allowed: float, first: int) -> None:
+    """One trial less would leave δ within the interval; at δ = 0.01 it is at 500, and doubles."""
+    outcome = SequentialRate(theorem=Coin(rate=0.0, allowed_failure=allowed))(
+        context(0, significance=1e-6)
+    )
+    sequence = RateSequence(significance=1e-6, expected_rate=allowed)
+    assert outcome.evidence.n_samples == first
+    assert sequence.interval(0, first)[1] <= allowed
+    assert sequence.interval(0, first - 1 if first < 500 else first // 2)[1] > allowed
+
+
+def test_the_tightness_is_certified_wherever_the_trials_stop() -> None:
+    """None of 137 needs more than 0.5: the sequence allows δ there, and at no smaller multiple."""
+    outcome = SequentialRate(theorem=Needing(rate=0.3, multiple=0.5))(context(0, significance=1e-6))
+    assert outcome.evidence.n_samples == 137
+    assert "Δ × 0.50 would do." in outcome.note
+    (table,) = outcome.tables
+    assert table.columns[4].values == [0.5]
 
 
 def test_a_close_case_spends_its_budget_and_no_more() -> None:
