@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import matplotlib.backends.backend_svg  # loaded once, as below: two copies would not mix
 import matplotlib.figure  # noqa: F401
 
-import dpcp_audit.frontends.pytest_plugin.session  # noqa: F401  (loaded once, not in each inner session)
+# loaded once, not in each inner session
+import dpcp_audit.frontends.pytest_plugin.fixture
+import dpcp_audit.frontends.pytest_plugin.session  # noqa: F401
 
 if TYPE_CHECKING:
     import pytest
@@ -40,11 +42,17 @@ def uncorrected(scores, *, rng):
 def flip(values, *, rng):
     return np.where(rng.random(values.shape) < 0.7, values, 1 - values)
 
-SIZE = {"n": 100, "vectorised": True, "draws": 30_000}
+SIZE = {"n": 100, "vectorised": True, "draws": 4000}
 """
 PRIVATE = """
 def test_private(dp_audit):
     dp_audit.private(mean, PureDP(1.0), **SIZE)
+"""
+DETECTING = PRIVATE.replace("**SIZE", "**SIZE | {'draws': 30_000}")
+"""With as many draws as the power asked for takes."""
+FLIPPED = """
+def test_flipped(dp_audit):
+    dp_audit.local(flip, LocalDP(1.0), domain=2, vectorised=True, draws=4000, trace=False)
 """
 HALVED = """
 def test_halved(dp_audit):

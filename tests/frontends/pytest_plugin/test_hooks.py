@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from support.plugin_files import HALVED, PRIVATE, findings, run
+from support.plugin_files import DETECTING, FLIPPED, HALVED, PRIVATE, findings, run
 
 pytest_plugins = ["pytester"]
 JSON = "--dp-audit-report=json=found.json"
@@ -16,7 +16,7 @@ TWICE = """
 @pytest.mark.parametrize("name", ["a", "b c"])
 def test_twice(dp_audit, name):
     for _ in range(2):
-        dp_audit.local(flip, LocalDP(1.0), domain=2, vectorised=True, draws=4000)
+        dp_audit.local(flip, LocalDP(1.0), domain=2, vectorised=True, draws=4000, trace=False)
 """
 WRONG = {
     "dp_audit.private(mean, 1.0)": "guarantee must be one such as ZCDP*got 1.0",
@@ -41,7 +41,7 @@ WRONG = {
 
 
 def test_a_refuted_claim_fails_with_what_a_reader_needs(pytester) -> None:
-    result = run(pytester, "--dp-audit-seed=3", tests=HALVED + PRIVATE)
+    result = run(pytester, "--dp-audit-seed=3", tests=HALVED + DETECTING)
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(
         [
@@ -80,8 +80,7 @@ def test_the_replay_line_gives_the_same_finding(pytester) -> None:
 
 
 def test_all_audits_share_the_budget(pytester) -> None:
-    tests = (TWICE + PRIVATE).replace("vectorised=True", "vectorised=True, trace=False")
-    tests = tests.replace("**SIZE", "**SIZE, trace=False")
+    tests = TWICE + PRIVATE.replace("**SIZE", "**SIZE, trace=False")
     run(pytester, JSON, "--dp-audit-false-alarm=0.01", tests=tests)
     shares = {id_: 1 - f["evidence"]["confidence"] for id_, f in findings(pytester).items()}
     test = 0.9 * 0.01 / 3
@@ -116,7 +115,7 @@ def test_the_fixture_must_be_named(pytester) -> None:
 
 def test_a_fixture_may_name_it(pytester) -> None:
     through = "@pytest.fixture\ndef audit(dp_audit): return dp_audit\n"
-    result = run(pytester, tests=through + PRIVATE.replace("dp_audit", "audit"))
+    result = run(pytester, tests=through + FLIPPED.replace("dp_audit", "audit"))
     result.assert_outcomes(passed=1)
 
 

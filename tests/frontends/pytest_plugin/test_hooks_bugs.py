@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from support.plugin_files import ARGUMENTS, HALVED, PRIVATE, TARGETS, findings, run
+from support.plugin_files import ARGUMENTS, DETECTING, FLIPPED, HALVED, TARGETS, findings, run
 from support.printed_findings import wrong_in
 
 pytest_plugins = ["pytester"]
@@ -24,11 +24,11 @@ def test_uncorrected(dp_audit):
 LOCAL = """
 @pytest.mark.parametrize("epsilon", [0.9, 0.5])  # flip is 0.85-LDP
 def test_local(dp_audit, epsilon):
-    dp_audit.local(flip, LocalDP(epsilon), domain=2, vectorised=True, draws=40_000)
+    dp_audit.local(flip, LocalDP(epsilon), domain=2, vectorised=True, draws=4000)
 """
 SLACK = """
 def test_slack(dp_audit):
-    dp_audit.private(mean, PureDP(3.0), **SIZE)
+    dp_audit.private(mean, PureDP(2.5), **SIZE | {"draws": 24_000, "trace": False})
 """
 
 
@@ -36,7 +36,7 @@ def test_slack(dp_audit):
 def test_planted_bugs_fail_and_twins_pass_also_in_workers(pytester) -> None:
     """False-alarm probability: 1e-6, the session's own, and 1e-8 by missing a planted bug."""
     pytest.importorskip("xdist")
-    result = run(pytester, JSON, SELDOM, tests=PRIVATE + HALVED + COVERAGE + LOCAL)
+    result = run(pytester, JSON, SELDOM, tests=DETECTING + HALVED + COVERAGE + LOCAL)
     result.assert_outcomes(passed=3, failed=3)
     plain = findings(pytester)
     refuted = {id_ for id_, finding in plain.items() if finding["verdict"] == "REFUTED"}
@@ -71,7 +71,7 @@ def test_less_noise_within_the_claim_is_a_worsening(pytester, monkeypatch) -> No
     formats = ["json=w.json", *(f"{name}=w.{name}" for name in FORMATS)]
     reports = [f"--dp-audit-report={each}" for each in formats]
     worse = run(pytester, *baseline, "--junitxml=own.xml", *reports)
-    worse.assert_outcomes(failed=1)  # although 2-DP is 3-DP
+    worse.assert_outcomes(failed=1)  # although 2-DP is 2.5-DP
     assert worse.ret == pytest.ExitCode.TESTS_FAILED
     moved = "*tells two neighbours apart: *->*"
     worse.stdout.fnmatch_lines(
@@ -123,7 +123,7 @@ def test_crashes(dp_audit):
 def test_what_passed_before_a_worker_died_is_in_the_report(pytester) -> None:
     """False-alarm probability: 1e-6, the session's own."""
     pytest.importorskip("xdist")
-    tests = PRIVATE + COVERAGE.partition("def test_unc")[0] + CRASHES
+    tests = FLIPPED + COVERAGE.partition("def test_unc")[0] + CRASHES
     pytester.makepyfile(test_it=TARGETS + tests)
     died = pytester.runpytest_subprocess(
         *ARGUMENTS, "-n", "1", "--max-worker-restart=0", JSON, SELDOM
@@ -132,8 +132,8 @@ def test_what_passed_before_a_worker_died_is_in_the_report(pytester) -> None:
     document = json.loads((pytester.path / "found.json").read_text())
     verdicts = {f["id"]: f["verdict"] for f in document["findings"]}
     assert verdicts == {
-        "test_it.py::test_private[puredp:epsilon=1]": "CONSISTENT",
+        "test_it.py::test_flipped[localdp:epsilon=1]": "CONSISTENT",
         "test_it.py::test_covers[coverage>=0.9]": "CONSISTENT",
     }
     assert not document["complete"]
-    died.stdout.fnmatch_lines(["2 audits; *", "test_it.py::test_private*", "*incomplete*"])
+    died.stdout.fnmatch_lines(["2 audits; *", "test_it.py::test_flipped*", "*incomplete*"])
