@@ -22,11 +22,16 @@ DRAWS = 131_072
 OURS = {
     "pcoqs": ({"rho": 2.0}, 32_768),
     "histlap": ({"epsilon": 2.0}, DRAWS),
-    "ldpcp-label": ({"epsilon": 2.5}, 16_384),
-    "ldpcp-score-bit": ({"epsilon": 2.5}, 16_384),
-    "split-conformal": ({"alpha": 0.12}, 16_384),
+    "ldpcp-label": ({"epsilon": 2.5}, 4096),
+    "ldpcp-score-bit": ({"epsilon": 2.5}, 4096),
+    "split-conformal": ({"alpha": 0.12}, 4096),
 }
-"""What is changed, and the draws that show it; half as many are enough, but for HistLap."""
+"""What is changed, and the draws that show it.
+
+Bits and labels are traced on every pair, whatever the draws. Of split conformal prediction 4096
+draws refute a coverage of 0.885 with probability 0.95, by the power that the check states: 0.88 is
+some ten standard errors further.
+"""
 THEIRS = {
     "diffprivlib-quantile": {"epsilon": 3.0},
     "opendp-quantile": {"epsilon": 2.0},

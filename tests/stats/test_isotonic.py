@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from scipy.optimize import isotonic_regression
@@ -31,3 +33,14 @@ def test_levels_differ_and_are_means_of_what_they_pool(increasing) -> None:
     sums, masses = (np.add.reduceat(each, starts) for each in (values * weights, weights))
     steps = np.diff(sums / masses)
     assert np.all(steps > 0 if increasing else steps < 0)
+
+
+def test_levels_that_are_equal_are_pooled_whatever_their_sums_round_to() -> None:
+    rng = np.random.default_rng(2)
+    for _ in range(300):
+        weights = rng.integers(1, 3, size=100)
+        hits = rng.binomial(weights, np.linspace(0.3, 0.7, 100))
+        starts = level_starts(hits / weights, weights.astype(float), increasing=True)
+        sums, masses = (np.add.reduceat(each, starts).tolist() for each in (hits, weights))
+        levels = [Fraction(*each) for each in zip(sums, masses, strict=True)]
+        assert levels == sorted(set(levels))
