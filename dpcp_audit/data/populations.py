@@ -7,15 +7,13 @@ drawn without drawing the scores.
 
 from __future__ import annotations
 
-import functools
 from abc import ABC, abstractmethod
-from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from flint import arb, ctx, fmpq
+from flint import arb, fmpq
 from scipy.special import betainc, betaincinv
 
 from dpcp_audit import _validate
@@ -126,7 +124,7 @@ class Beta(Population):
 
     def enclosed_cdf(self, x: fmpq) -> arb:
         """Enclose I_x(a, b), of the doubles a and b."""
-        return _enclosed_beta(min(fmpq(1), max(fmpq(0), x)), self.a, self.b, ctx.prec)
+        return beta_cdf(min(fmpq(1), max(fmpq(0), x)), arb(self.a), arb(self.b))
 
     def monotone_between(self, left: float, right: float) -> bool:
         """Return whether [left, right] lies in [0, 1], and not around the mode or antimode."""
@@ -143,13 +141,6 @@ class Beta(Population):
     ) -> FloatArray:
         """Draw i.i.d. scores, without the inverse, which takes ten times as long."""
         return _validate.generator(rng).beta(self.a, self.b, size)
-
-
-@functools.lru_cache(maxsize=4096)
-def _enclosed_beta(x: fmpq, a: float, b: float, precision: int) -> arb:
-    """Enclose I_x(a, b) at FLINT's precision: a search asks for its midpoints again and again."""
-    assert precision == ctx.prec  # noqa: S101  (what is remembered is of this precision)
-    return beta_cdf(x, arb(a), arb(b))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -187,13 +178,21 @@ class Pool(Population):
 
     def enclosed_cdf(self, x: fmpq) -> fmpq:
         """Return the fraction of the pool at or below x."""
-        point = Fraction(int(x.p), int(x.q))
-        return fmpq(bisect_right(self._sorted, point, key=Fraction), self._sorted.size)
+        return fmpq(self._counted(x, "right"), self._sorted.size)
 
     def enclosed_cdf_left(self, x: fmpq) -> fmpq:
         """Return the fraction of the pool below x."""
+        return fmpq(self._counted(x, "left"), self._sorted.size)
+
+    def _counted(self, x: fmpq, side: Literal["left", "right"]) -> int:
+        """Count the scores at or below x, or those below it, without rounding x."""
         point = Fraction(int(x.p), int(x.q))
-        return fmpq(bisect_left(self._sorted, point, key=Fraction), self._sorted.size)
+        near = float(point)
+        if near > point:  # doubles at or below x are those below ``near``
+            return int(np.searchsorted(self._sorted, near, side="left"))
+        if near < point:
+            return int(np.searchsorted(self._sorted, near, side="right"))
+        return int(np.searchsorted(self._sorted, near, side=side))
 
     def monotone_between(self, left: float, right: float) -> bool:
         """Return whether no score lies in [left, right]."""

@@ -8,9 +8,10 @@ bound of Chernoff is computed.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TypeAlias
 
-from flint import arb, fmpq
+from flint import arb, ctx, fmpq
 
 Number: TypeAlias = fmpq | arb
 """A rational, or a ball that holds a real number."""
@@ -56,7 +57,18 @@ def beta_cdf(x: Number, a: arb | int, b: arb | int) -> arb:
 
     The ball is [0, 1] where the precision does not suffice.
     """
-    found = arb(x).beta_lower(a, b, regularized=1)
+    ball = arb(x)
+    return _beta_cdf(ball.mid(), ball.rad(), a, b, ctx.prec)
+
+
+@lru_cache(maxsize=4096)
+def _beta_cdf(centre: arb, radius: arb, a: arb | int, b: arb | int, precision: int) -> arb:
+    """Enclose I_x(a, b) of a ball, by its exact centre and radius: balls are not equal themselves.
+
+    Variants of one search ask for the same tails, each of which takes milliseconds.
+    """
+    assert precision == ctx.prec  # noqa: S101  (what is remembered is of this precision)
+    found = arb(centre, radius).beta_lower(a, b, regularized=1)
     if not found.is_finite():
         return UNIT
     return found if 0 <= found <= 1 else found.intersection(UNIT)
