@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -23,6 +24,8 @@ _REACH = 9.5
 """Standard deviations that the noise of a round exceeds with probability below 1e-20."""
 
 
+_LEVELS = 64
+"""Levels whose counts' probabilities are kept: neighbouring intervals share theirs."""
 _LEAST = 1e-300
 """Stands for a chance of 0 where its logarithm is taken."""
 
@@ -81,6 +84,10 @@ class CountLaw:
     """log C(c, b) for counts c down and b ≤ c across."""
     _added: FloatArray = field(init=False, repr=False)
     """log C(n − c, d − c) for counts c down and d ≥ c across."""
+    _known: dict[float, FloatArray] = field(
+        init=False, repr=False, default_factory=dict[float, "FloatArray"]
+    )
+    """The probabilities of the window's counts at the levels that were asked for last."""
 
     def __post_init__(self) -> None:
         counts = np.arange(self.first, self.last, dtype=np.float64)
@@ -158,7 +165,13 @@ class CountLaw:
 
     def _at(self, level: float) -> FloatArray:
         """Return the probabilities of the window's counts at a level of F."""
-        return binomial_masses(self._all, self.counts, self.n - self.counts, level)
+        found = self._known.get(level)
+        if found is None:
+            if len(self._known) == _LEVELS:
+                self._known.clear()
+            found = binomial_masses(self._all, self.counts, self.n - self.counts, level)
+            self._known[level] = found
+        return found
 
     def _left_mean(self, at: Interval) -> FloatArray:
         if at.from_left is None:
@@ -199,6 +212,7 @@ def _dot(rows: FloatArray, weights: FloatArray) -> FloatArray:
     return summed
 
 
+@lru_cache(maxsize=256)
 def _at_least(count: int, trials: int, chance: float) -> float:
     """Return P(Binomial(trials, chance) ≥ count)."""
     if 0 < count <= trials:

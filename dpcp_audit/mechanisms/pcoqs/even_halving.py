@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,22 @@ if TYPE_CHECKING:
     from dpcp_audit.mechanisms.pcoqs.count_law import CountLaw, Interval
 
 
-_NEGLIGIBLE = 1e-16
+class Ending(NamedTuple):
+    """What is known of the search in an interval; arrays of shape (cases,).
+
+    Attributes
+    ----------
+    value : ndarray
+        E[F(q); the search gets there].
+    reached : ndarray
+        The probability that it does.
+    error : ndarray
+        How far the value may be from the truth, for numbers of scores that are not followed.
+    """
+
+    value: FloatArray
+    reached: FloatArray
+    error: FloatArray
 
 
 class EvenHalving:
@@ -28,7 +43,7 @@ class EvenHalving:
     counted : CountLaw
         The answers of the rounds.
     most : int
-        The largest number of scores inside that is held.
+        The largest number of scores inside that is followed; with more, the place is taken as 1/2.
     """
 
     def __init__(self, counted: CountLaw, *, most: int) -> None:
@@ -42,15 +57,12 @@ class EvenHalving:
         self._choices = log_choices(counted.n, self._counts)
         self._choices_inside = log_choices(counted.n - self._counts, self._inside)
 
-    def back(self, depth: int, *, most: int) -> None:
-        """Go one round back: to the places before round ``depth``.
-
-        ``most`` scores inside are all that is likely there; more are left at a place of 1/2.
-        """
+    def back(self, depth: int) -> None:
+        """Go one round back: to the places before round ``depth``."""
         below = self._widened(self._counted.answers[depth], before=1.0, after=0.0)
-        later, self._place = self._place, np.full_like(self._place, 0.5)
+        later, self._place = self._place, np.empty_like(self._place)
         lefts = self._lefts
-        for inside in range(min(most, self._most) + 1):
+        for inside in range(self._most + 1):
             mean = np.zeros(later.shape[1:])
             for low in range(inside + 1):
                 chance = math.comb(inside, low) / 2 ** (inside + 1)
@@ -64,8 +76,8 @@ class EvenHalving:
                 mean += right
             self._place[inside] = mean
 
-    def mean(self, at: Interval) -> tuple[FloatArray, FloatArray]:
-        """Return E[F(q); the search gets there] and the probability of that, shape (cases,)."""
+    def mean(self, at: Interval) -> Ending:
+        """Return E[F(q); the search gets there], with the probability of that."""
         counted, lefts = self._counted, self._lefts
         from_left = (
             np.ones((1, lefts))
@@ -81,17 +93,18 @@ class EvenHalving:
         here = binomial_masses(self._choices, self._counts, others, at.below) * from_left
         share = min(1.0, at.mass / (1 - at.below))
         masses = binomial_masses(self._choices_inside, self._inside, others - self._inside, share)
-        reached = np.zeros(counted.answers.shape[1])
-        place = np.zeros_like(reached)
+        followed = np.zeros(counted.answers.shape[1])
+        place = np.zeros_like(followed)
         for inside, mass in enumerate(masses):
-            if inside > 1 and mass.max() < _NEGLIGIBLE:  # and all that follow; at most one expected
-                break
             joint = here * from_right[:, inside : inside + lefts]
             joint *= mass
-            reached += joint.sum(axis=1)
+            followed += joint.sum(axis=1)
             joint = joint * self._place[inside]
             place += joint.sum(axis=1)
-        return at.below * reached + at.mass * place, reached
+        reached = counted.reach(at)
+        more = np.maximum(reached - followed, 0.0)
+        value = at.below * reached + at.mass * (place + more / 2)
+        return Ending(value, reached, at.mass / 2 * more)
 
     def _widened(self, inner: FloatArray, *, before: float, after: float | None) -> FloatArray:
         """Return a function of the window's counts on all counts, ``most`` more on either side."""

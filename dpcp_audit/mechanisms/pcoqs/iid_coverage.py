@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from dpcp_audit._types import FloatArray
     from dpcp_audit.data.populations import Population
+    from dpcp_audit.mechanisms.pcoqs.even_halving import Ending
     from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 
 _PRUNE = 1e-15
@@ -30,6 +31,8 @@ _RANKS = 1e-2
 """The numerical error aimed at, in ranks: 1/n of coverage."""
 _CROWD = 1.0
 """Scores that an interval may be expected to hold where it is taken to be small."""
+_SELDOM = 1e-3
+"""Of a small interval: the probability of more scores than are followed."""
 _CASES = 200
 """Cases that are followed side by side: an interval holds two vectors of counts for each."""
 _GRID = np.arange(1, 8) / 8
@@ -155,12 +158,14 @@ class _MeanSearch:
                 share = self.counted.reach(leaf)
                 total += share * _level(self.population, leaf)
                 reached += share
-        if small:
-            more, share = self._halved(small)
-            total += more
-            reached += share
+        unfollowed = np.zeros_like(total)
+        for ending in self._halved(small):
+            total += ending.value
+            reached += ending.reached
+            unfollowed += ending.error
         missing = float(np.abs(1 - reached).max())
-        return MeanCoverage(total, max(self._errors) + pruned + missing)
+        error = max(self._errors) + float(unfollowed.max()) + pruned + missing
+        return MeanCoverage(total, error)
 
     @property
     def _tolerance(self) -> float:
@@ -200,27 +205,12 @@ class _MeanSearch:
         drift = (self.mechanism.rounds + 2 * crowd) * self.mechanism.resolution / width
         return at.mass * ((crowd + 1) * _BETWEEN_GRID * uneven + drift)
 
-    def _halved(self, small: list[Interval]) -> tuple[FloatArray, FloatArray]:
-        """Return the sum of F(q) over the small intervals, and their probability."""
-        n = self.counted.n
-        depths = sorted({leaf.depth for leaf in small})
-        crowds = {
-            depth: max(leaf.mass for leaf in small if leaf.depth == depth) * n for depth in depths
-        }
-        halving = EvenHalving(self.counted, most=_most(max(crowds.values())))
-        total = np.zeros(self.counted.answers.shape[1])
-        reached = np.zeros_like(total)
-        for depth in range(self.mechanism.rounds - 1, depths[0] - 1, -1):
-            crowd = max((held / 2 ** (depth - top) for top, held in crowds.items() if top <= depth))
-            halving.back(depth, most=_most(crowd))
-            for leaf in small:
-                if leaf.depth == depth:
-                    value, share = halving.mean(leaf)
-                    total += value
-                    reached += share
-        return total, reached
-
-
-def _most(crowd: float) -> int:
-    """Return a number of scores that is exceeded with probability below 1e-14."""
-    return int(poisson.isf(1e-14, crowd)) + 1
+    def _halved(self, small: list[Interval]) -> Iterator[Ending]:
+        """Yield what becomes of the search in each small interval."""
+        if not small:
+            return
+        most = max(leaf.mass for leaf in small) * self.counted.n
+        halving = EvenHalving(self.counted, most=int(poisson.isf(_SELDOM, most)) + 1)
+        for depth in range(self.mechanism.rounds - 1, min(leaf.depth for leaf in small) - 1, -1):
+            halving.back(depth)
+            yield from (halving.mean(leaf) for leaf in small if leaf.depth == depth)
