@@ -11,13 +11,17 @@ import math
 import warnings
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
 
 from dpcp_audit import _validate
 from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
 from dpcp_audit.neighbours import Relation
 
 if TYPE_CHECKING:
+    from dpcp_audit._types import FloatArray
     from dpcp_audit.results import PlainData
 
 PRV_ERROR = 0.01
@@ -136,6 +140,19 @@ def accounted_epsilon(
 
 
 def _rdp(training: SubsampledGaussian, delta: float) -> float:
+    from dp_accounting.rdp import compute_epsilon  # noqa: PLC0415  (slow to import)
+
+    q, substituted = training.sampling_rate, training.relation is Relation.SUBSTITUTION
+    if substituted and q < 1:
+        raise ValueError("accountant must be pld for substitution under Poisson sampling, got rdp")
+    moved = 2.0 if substituted else 1.0
+    orders, divergences = _rdp_of_a_step(q, training.noise_multiplier / moved)
+    return float(compute_epsilon(orders, training.steps * divergences, delta)[0])
+
+
+@lru_cache(maxsize=64)
+def _rdp_of_a_step(sampling_rate: float, noise_multiplier: float) -> tuple[FloatArray, FloatArray]:
+    """Return orders and a step's Rényi divergences, which those of all steps are multiples of."""
     from dp_accounting import (  # noqa: PLC0415  (slow to import)
         GaussianDpEvent,
         NeighboringRelation,
@@ -143,14 +160,9 @@ def _rdp(training: SubsampledGaussian, delta: float) -> float:
     )
     from dp_accounting.rdp import RdpAccountant  # noqa: PLC0415
 
-    q, substituted = training.sampling_rate, training.relation is Relation.SUBSTITUTION
-    if substituted and q < 1:
-        raise ValueError("accountant must be pld for substitution under Poisson sampling, got rdp")
-    moved = 2.0 if substituted else 1.0
-    step = GaussianDpEvent(training.noise_multiplier / moved)
     accountant = RdpAccountant(neighboring_relation=NeighboringRelation.ADD_OR_REMOVE_ONE)
-    accountant.compose(PoissonSampledDpEvent(q, step), training.steps)
-    return float(accountant.get_epsilon(delta))
+    accountant.compose(PoissonSampledDpEvent(sampling_rate, GaussianDpEvent(noise_multiplier)))
+    return np.asarray(accountant.orders, dtype=np.float64), accountant.rdp
 
 
 def _prv(training: SubsampledGaussian, delta: float) -> float:

@@ -144,10 +144,10 @@ class PiecewiseConstant(Population):
     def _within(self, x: FloatArray, start: IntArray) -> FloatArray:
         """Return F(x) for x in the segment that follows breakpoint ``start``; −1 is before 0."""
         at, left, right = self._steps
-        low = np.clip(start, 0, at.size - 2)
-        part = (x - at[low]) / (at[low + 1] - at[low])
-        inside = right[low] + np.clip(part, 0.0, 1.0) * (left[low + 1] - right[low])
-        bounded = np.where(start < 0, 0.0, np.minimum(inside, left[low + 1]))
+        low = np.minimum(np.maximum(start, 0), at.size - 2)
+        begin, end, reached = at[low], left[low + 1], right[low]
+        part = np.minimum(np.maximum((x - begin) / (at[low + 1] - begin), 0.0), 1.0)
+        bounded = np.where(start < 0, 0.0, np.minimum(reached + part * (end - reached), end))
         return np.where(start >= at.size - 1, right[-1], bounded)
 
 

@@ -1,7 +1,7 @@
 """dp-accounting's distributions of the privacy loss: made and read by arrays, not loss by loss.
 
-The library takes the Gaussian's grid, δ at many ε and ε at a δ one loss at a time, in Python. What
-is here does the same arithmetic on whole grids, and leaves composition to the library.
+The library takes the Gaussian's grid, δ at many ε and ε at a δ one loss at a time, in Python, and
+transforms real masses as complex numbers. What is here does the same arithmetic on whole grids.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from scipy import fft
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 _BLOCK = 2**16
 """Losses that are held at a time, of up to a million."""
+_CUT = 1e-15
+"""What a composition may cut off from both tails together, and adds at infinity."""
 
 
 def deltas_of(loss: Any, epsilons: FloatArray) -> FloatArray:
@@ -73,6 +76,37 @@ def gaussian_step(
     return pld.PrivacyLossDistribution(*(grid(law, interval) for law in laws))
 
 
+def self_composed(loss: Any, count: int) -> Any:
+    """Return the loss of ``count`` independent releases, of a loss on a grid.
+
+    The library's own composition, but by Fourier transforms of real numbers, in half the time.
+    """
+    from dp_accounting.pld import (  # noqa: PLC0415  (slow to import)
+        privacy_loss_distribution as pld,
+    )
+
+    return pld.PrivacyLossDistribution(
+        *(_convolved(pmf.to_dense_pmf(), count) for pmf in _directions(loss))
+    )
+
+
+def _convolved(pmf: Any, count: int) -> Any:
+    from dp_accounting.pld import common, pld_pmf  # noqa: PLC0415  (slow to import)
+
+    mass: FloatArray = np.asarray(pmf._probs, dtype=np.float64)  # noqa: SLF001
+    low, high = common.compute_self_convolve_bounds(mass, count, _CUT)
+    length = fft.next_fast_len(max(high - low + 1, mass.size), real=True)
+    whole = fft.irfft(fft.rfft(mass, length) ** count, length)  # indices wrap around
+    infinity = _CUT - math.expm1(count * math.log1p(-pmf._infinity_mass))  # noqa: SLF001
+    return pld_pmf.DensePLDPmf(
+        pmf._discretization,  # noqa: SLF001
+        pmf._lower_loss * count + low,  # noqa: SLF001
+        np.roll(whole, -low)[: high - low + 1],
+        infinity,
+        pmf._pessimistic_estimate,  # noqa: SLF001
+    )
+
+
 class _Grid:
     """One direction's masses on rising losses, and at infinity."""
 
@@ -122,8 +156,11 @@ class _Tail(NamedTuple):
 
 def _grids(loss: Any) -> list[_Grid]:
     """Return the directions of a distribution; one where both are alike."""
-    pmfs = [loss._pmf_remove] if loss._symmetric else [loss._pmf_remove, loss._pmf_add]  # noqa: SLF001
-    return [_Grid(pmf) for pmf in pmfs]
+    return [_Grid(pmf) for pmf in _directions(loss)]
+
+
+def _directions(loss: Any) -> list[Any]:
+    return [loss._pmf_remove] if loss._symmetric else [loss._pmf_remove, loss._pmf_add]  # noqa: SLF001
 
 
 def _deltas(grid: _Grid, epsilons: FloatArray) -> FloatArray:

@@ -28,7 +28,12 @@ import numpy as np
 
 from dpcp_audit import _validate
 from dpcp_audit.guarantees import PrivacyGuarantee
-from dpcp_audit.mechanisms.loss_distributions import deltas_of, epsilon_of, gaussian_step
+from dpcp_audit.mechanisms.loss_distributions import (
+    deltas_of,
+    epsilon_of,
+    gaussian_step,
+    self_composed,
+)
 from dpcp_audit.neighbours import Relation
 from dpcp_audit.stats.bisection import turn_by_factor
 
@@ -233,7 +238,7 @@ def composed_loss(
     step = one(
         training.noise_multiplier, training.sampling_rate, interval=width, pessimistic=pessimistic
     )
-    return step.self_compose(training.steps) if training.steps > 1 else step
+    return self_composed(step, training.steps) if training.steps > 1 else step
 
 
 def _substituted_step(

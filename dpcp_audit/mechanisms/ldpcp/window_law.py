@@ -76,10 +76,7 @@ def threshold_law(
             break
         middle = (low + high) / 2
         chance = mechanism.response.report_probability(population.cdf_left(middle))
-        below_at, above_at = counts[asked]
-        below = mass * _binomial_below(below_at, asked, chance)
-        above = mass * _binomial_from(above_at, asked, chance)
-        inside = mass * _binomial_between(below_at, above_at, asked, chance)
+        below, inside, above = (mass * part for part in _parts(*counts[asked], asked, chance))
         stopped.append((middle, inside))
         low = np.concatenate([low, middle])
         high = np.concatenate([middle, high])
@@ -129,8 +126,11 @@ def _binomial_from(count: int, trials: int, p: FloatArray) -> FloatArray:
     return betainc(count, trials - count + 1, p)
 
 
-def _binomial_between(low: int, high: int, trials: int, p: FloatArray) -> FloatArray:
-    """Return P(low <= Binomial(trials, p) < high), from the smaller tails."""
+def _parts(
+    low: int, high: int, trials: int, p: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return P(X < low), P(low <= X < high) from the smaller tails, and P(X >= high)."""
     from_low, from_high = _binomial_from(low, trials, p), _binomial_from(high, trials, p)
     to_low, to_high = _binomial_below(low, trials, p), _binomial_below(high, trials, p)
-    return np.maximum(0.0, np.where(from_low < 0.5, from_low - from_high, to_high - to_low))
+    between = np.where(from_low < 0.5, from_low - from_high, to_high - to_low)
+    return to_low, np.maximum(0.0, between), from_high
