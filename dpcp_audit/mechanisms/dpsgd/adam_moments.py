@@ -42,10 +42,10 @@ class AdamMoments:
         self._first.mul_(beta1).add_(gradient, alpha=1 - beta1)
         self._second.mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
         mean = self._first / (1 - beta1**self._time)
-        scale = (self._second / (1 - beta2**self._time)).sqrt() + self.adam.smoothing
+        scale = (self._second / (1 - beta2**self._time)).sqrt_().add_(self.adam.smoothing)
         return mean, scale
 
     def direction(self, gradient: Tensor) -> Tensor:
         """Take in a gradient and return Adam's direction m̂/(√v̂ + smoothing)."""
         mean, scale = self.feed(gradient)
-        return mean / scale
+        return mean.div_(scale)

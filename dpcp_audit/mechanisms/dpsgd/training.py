@@ -227,7 +227,8 @@ class _Run:
 
     def _images(self, places: Tensor) -> Tensor:
         """Return the inputs at places (replicas, b), each mirrored or not."""
-        inputs = self.inputs[places]
+        inputs = self.inputs.index_select(0, places.flatten())  # faster than by an array of places
+        inputs = inputs.view(*places.shape, *self.inputs.shape[1:])
         if self.settings.augmentation is Augmentation.NONE:
             return inputs
         coins = torch.rand(places.shape, generator=self.sampler, device=inputs.device) < 0.5

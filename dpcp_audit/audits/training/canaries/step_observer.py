@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
 
 from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Adam, Poisson
 
@@ -91,12 +92,9 @@ class Watcher:
         self._noise.append(self._sums(step))
 
     def _moves(self, step: Step) -> FloatArray:
-        moves: FloatArray = (
-            (step.before[:, self.coordinates] - step.after[:, self.coordinates])
-            .cpu()
-            .double()
-            .numpy()
-        )
+        places = torch.as_tensor(self.coordinates, device=step.after.device)
+        moved = (step.before - step.after).index_select(1, places)
+        moves: FloatArray = moved.cpu().double().numpy()
         return moves / self.settings.learning_rate
 
     def _sums(self, step: Step) -> FloatArray:

@@ -251,7 +251,7 @@ def _trained(models: Models, count: int, context: Context) -> Cohort:
     return cohort
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=8)
 def _cohort(models: Models, count: int, streams: Context) -> Cohort:
     """Train a cohort, or return the one that an earlier check of the same run has trained."""
     return models(count, rng=streams.rng())

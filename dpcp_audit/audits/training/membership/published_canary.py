@@ -184,13 +184,16 @@ class _Watch:
 
     def __call__(self, step: PublishedStep, /) -> None:
         """Compare a step with both gradients that it may be of."""
+        import torch  # noqa: PLC0415  (an extra)
+
         if step.batch:
             return
         scale = 1.0 if self._noise else self._gradients.noise_scale(len(self._other[1]))
         seen = step.noisy - self._noise[self._steps] if self._noise else step.noisy
         other = self._gradients.clipped(step.before, *self._other)
-        here, there = ((seen - clean).double().square().sum(1) for clean in (step.clean, other))
-        self.total = self.total + self._sign * ((there - here) / (2 * scale**2)).numpy()
+        apart, both = step.clean - other, (seen - step.clean) + (seen - other)
+        gain = (apart * both).sum(1, dtype=torch.float64)  # ‖seen − other‖² − ‖seen − clean‖²
+        self.total = self.total + self._sign * (gain / (2 * scale**2)).numpy()
         self._steps += 1
 
 
