@@ -54,6 +54,8 @@ if TYPE_CHECKING:
     from dpcp_audit.guarantees import PrivacyGuarantee
 
 _ROUNDING = 1e-15
+_LOOK = 8
+"""Right guesses between two looks at whether the rest can be left out."""
 _SMALLEST = -12.0
 _LEVELS = 49
 _REFINEMENTS = 2
@@ -272,14 +274,15 @@ def _possible(
         np.array([[getattr(group, name)] for group in groups])
         for name in ("correct", "guesses", "canaries")
     )
-    right, wrong = tails * (v / m), tails * ((c - v) / m)
-    beyond = np.zeros(tails.shape, dtype=np.bool_)
+    right, wrong, limit = tails * (v / m), tails * ((c - v) / m), c / m * (1 + 1e-9)
+    counts = np.arange(v.max() + 1)[:, None, None]
+    shares, counted = (counts - 1) / np.maximum(c - counts + 1, 1), counts <= v
+    power = guarantee.curve()
     for j in range(int(v.max()), 0, -1):
-        least = guarantee.tradeoff(1 - np.minimum(right, 1.0)) - _ROUNDING
-        added = np.where((j <= v) & ~beyond, np.maximum(least - wrong, 0.0), 0.0)
-        right = right + added * ((j - 1) / np.maximum(c - j + 1, 1))
-        wrong = wrong + added
-        beyond |= right + wrong > c / m * (1 + 1e-9)
-        if beyond.all():
+        least = 1 - power(1 - np.minimum(right, 1.0)) - _ROUNDING
+        added = np.maximum(least - wrong, 0.0) * counted[j]
+        right += added * shares[j]
+        wrong += added
+        if j % _LOOK == 0 and (right + wrong > limit).all():  # neither ever falls
             break
-    return ~beyond
+    return np.asarray(right + wrong <= limit)

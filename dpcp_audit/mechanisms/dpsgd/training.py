@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Observer", "Step", "Trained", "train"]
 
+_FLOATS_IN_CACHE = 2**19
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Step:
@@ -213,17 +215,29 @@ class _Run:
         after = self.settings.flaw is Flaw.CLIPPED_AFTER_AVERAGING
         unclipped = after or self.settings.flaw is Flaw.NO_CLIPPING
         kept = math.inf if unclipped else limit
-        lot = (self._images(places), self.labels[places], weights)
-        clip, stack = self.settings.clipping, linear.stack_of(self.model.module)
-        if stack is None:
-            total = clipped_sum(self.model, flat, lot, clip=clip, limit=kept)
-        else:
-            total = linear.clipped_sum(stack, flat, lot, clip=clip, limit=kept)
+        total = self._of_examples(flat, places, weights, kept)
         self._add_canaries(total, kept)
         if after:
             mean = total / self.settings.lot_size
             total *= clip_factors(norms(mean), limit)
         return total
+
+    def _of_examples(self, flat: Tensor, places: Tensor, weights: Tensor, limit: float) -> Tensor:
+        """Return the sum of the examples' clipped gradients, of a few replicas at a time."""
+        clip, stack = self.settings.clipping, linear.stack_of(self.model.module)
+        if stack is None:
+            lot = (self._images(places), self.labels[places], weights)
+            return clipped_sum(self.model, flat, lot, clip=clip, limit=limit)
+        a_lot = max(1, places.shape[1]) * math.prod(self.inputs.shape[1:])
+        few = len(flat) if flat.is_cuda else max(1, _FLOATS_IN_CACHE // a_lot)
+        parts = zip(flat.split(few), places.split(few), weights.split(few), strict=True)
+        sums = [
+            linear.clipped_sum(
+                stack, part, (self._images(at), self.labels[at], weight), clip=clip, limit=limit
+            )
+            for part, at, weight in parts
+        ]
+        return torch.cat(sums)
 
     def _images(self, places: Tensor) -> Tensor:
         """Return the inputs at places (replicas, b), each mirrored or not."""

@@ -34,10 +34,11 @@ SUITE = Suite(
     rows=rows,
     require=require_torch,
     longest=(
+        "dpskin.dp-adam[audit=white-box,clipping=per-layer]",
         "dpskin.dp-sgd[audit=white-box]",
-        "dpskin.dp-adam[audit=white-box]",
-        "dpskin.pipeline[model=dp-sgd,attack=lira-online,sees=probabilities]",
         "dpskin.as-published[seed=fresh,sees=steps]",
+        "dpskin.pipeline[model=dp-sgd,attack=lira-online,sees=probabilities]",
+        "dpskin.dp-adam[audit=white-box]",
         "dpskin.dp-sgd[audit=one-run]",
         "dpskin.dp-adam[audit=one-run]",
         "dpskin.as-published[seed=fresh,clipping=examples,sees=steps]",

@@ -23,7 +23,7 @@ from support.small_trainings import (
 )
 from torch import nn
 
-from dpcp_audit.mechanisms.dpsgd import gradients, networks
+from dpcp_audit.mechanisms.dpsgd import gradients, networks, training
 from dpcp_audit.mechanisms.dpsgd.examples import Examples
 from dpcp_audit.mechanisms.dpsgd.gradients import FlatModel, clipped_sum
 from dpcp_audit.mechanisms.dpsgd.trained_networks import Trained
@@ -99,6 +99,15 @@ class TestAlgorithms:
         chosen = settings(noise_multiplier=2.0, clip_norm=3.0)
         assert chosen.noise_scale == 6.0
         assert settings(noise_multiplier=2.0, flaw=Flaw.HALF_NOISE).noise_scale == 0.6
+
+    def test_replicas_are_summed_a_few_at_a_time(self, monkeypatch) -> None:
+        """Whatever fits in the cache, to the last bit."""
+        chosen = settings(sampling=Poisson(0.5))
+        found: list[Trained] = []
+        for floats in (1, 2**19):
+            monkeypatch.setattr(training, "_FLOATS_IN_CACHE", floats)
+            found.append(train(head(), DATA, chosen, rng=0, replicas=3, device="cpu"))
+        np.testing.assert_array_equal(found[0].parameters, found[1].parameters)
 
 
 class TestAugmentation:
