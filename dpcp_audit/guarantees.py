@@ -26,7 +26,6 @@ from dpcp_audit.privacy_regions import (
     bernoulli_bounds,
     concave_maximum,
     cut_rates,
-    linear_curve,
     linear_epsilon,
     linear_power,
     linear_profile,
@@ -73,10 +72,6 @@ class PrivacyGuarantee(ABC):
         fpr : array_like
             Event probabilities on the neighbour, in [0, 1], of any shape.
         """
-
-    def curve(self) -> Callable[[FloatArray], FloatArray]:
-        """Return ``power`` for arrays that are known to lie in [0, 1], for inner loops."""
-        return self.power
 
     def tradeoff(self, fpr: ArrayLike) -> FloatArray:
         """Return the smallest false-negative rate of any test at false-positive rate ``fpr``."""
@@ -179,10 +174,6 @@ class ApproxDP(PrivacyGuarantee):
     def power(self, fpr: ArrayLike) -> FloatArray:
         """Return min(1, e^ε q + δ, 1 − e^(−ε)(1 − δ − q))."""
         return linear_power(fpr, self.epsilon, self.delta)
-
-    def curve(self) -> Callable[[FloatArray], FloatArray]:
-        """Return ``power`` for arrays that are known to lie in [0, 1], for inner loops."""
-        return linear_curve(self.epsilon, self.delta)
 
     def delta_at(self, epsilon: float) -> float:
         """Return δ + (1−δ)·max(0, (e^ε₀ − e^ε)/(1 + e^ε₀))."""

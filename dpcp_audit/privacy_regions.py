@@ -46,19 +46,6 @@ def linear_power(fpr: ArrayLike, epsilon: float, delta: float) -> FloatArray:
     return np.minimum(1.0, np.minimum(upper, lower))
 
 
-def linear_curve(epsilon: float, delta: float) -> Callable[[FloatArray], FloatArray]:
-    """Return ``linear_power`` as a function of arrays that are known to lie in [0, 1]."""
-    if epsilon > LARGEST_EPSILON:
-        return lambda q: linear_power(q, epsilon, delta)
-    slope, inverse = float(np.exp(np.float64(epsilon))), math.exp(-epsilon)
-
-    def power(q: FloatArray) -> FloatArray:
-        lower = 1 - inverse * np.maximum(0.0, 1 - delta - q)
-        return np.minimum(1.0, np.minimum(slope * q + delta, lower))
-
-    return power
-
-
 def linear_profile(epsilon: float, claimed: float, delta: float) -> float:
     """Return the largest δ(ε) of ε₀ = ``claimed`` with δ."""
     _validate.non_negative(epsilon=epsilon)

@@ -147,7 +147,9 @@ def _rdp(training: SubsampledGaussian, delta: float) -> float:
         raise ValueError("accountant must be pld for substitution under Poisson sampling, got rdp")
     moved = 2.0 if substituted else 1.0
     orders, divergences = _rdp_of_a_step(q, training.noise_multiplier / moved)
-    return float(compute_epsilon(orders, training.steps * divergences, delta)[0])
+    return float(
+        compute_epsilon(orders.tolist(), (training.steps * divergences).tolist(), delta)[0]
+    )
 
 
 @lru_cache(maxsize=64)

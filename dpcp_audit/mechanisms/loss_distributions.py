@@ -94,7 +94,8 @@ def _convolved(pmf: Any, count: int) -> Any:
     from dp_accounting.pld import common, pld_pmf  # noqa: PLC0415  (slow to import)
 
     mass: FloatArray = np.asarray(pmf._probs, dtype=np.float64)  # noqa: SLF001
-    low, high = common.compute_self_convolve_bounds(mass, count, _CUT)
+    bounds: Any = common.compute_self_convolve_bounds  # typed for lists
+    low, high = bounds(mass, count, _CUT)
     length = fft.next_fast_len(max(high - low + 1, mass.size), real=True)
     whole = fft.irfft(fft.rfft(mass, length) ** count, length)  # indices wrap around
     infinity = _CUT - math.expm1(count * math.log1p(-pmf._infinity_mass))  # noqa: SLF001

@@ -275,12 +275,12 @@ def _possible(
         for name in ("correct", "guesses", "canaries")
     )
     right, wrong, limit = tails * (v / m), tails * ((c - v) / m), c / m * (1 + 1e-9)
-    counts = np.arange(v.max() + 1)[:, None, None]
-    shares, counted = (counts - 1) / np.maximum(c - counts + 1, 1), counts <= v
-    power = guarantee.curve()
+    counts: IntArray = np.arange(int(v.max()) + 1)[:, None, None]
+    shares: FloatArray = (counts - 1) / np.maximum(c - counts + 1, 1)
+    counted: BoolArray = counts <= v
     for j in range(int(v.max()), 0, -1):
-        least = 1 - power(1 - np.minimum(right, 1.0)) - _ROUNDING
-        added = np.maximum(least - wrong, 0.0) * counted[j]
+        least = guarantee.tradeoff(1 - np.minimum(right, 1.0)) - _ROUNDING
+        added: FloatArray = np.maximum(least - wrong, 0.0) * counted[j]
         right += added * shares[j]
         wrong += added
         if j % _LOOK == 0 and (right + wrong > limit).all():  # neither ever falls

@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -147,10 +147,6 @@ class SubsampledGaussian(PrivacyGuarantee):
             return 1 - min(1.0, slopes[line] * fpr + intercepts[line])
 
         return missed
-
-    def curve(self) -> Callable[[FloatArray], FloatArray]:
-        """Return ``power`` for arrays that are known to lie in [0, 1], for inner loops."""
-        return partial(least_line, _envelope(self))
 
     def delta_at(self, epsilon: float) -> float:
         """Return δ(ε) of both directions, from above."""

@@ -230,12 +230,12 @@ class _Run:
             return clipped_sum(self.model, flat, lot, clip=clip, limit=limit)
         a_lot = max(1, places.shape[1]) * math.prod(self.inputs.shape[1:])
         few = len(flat) if flat.is_cuda else max(1, _FLOATS_IN_CACHE // a_lot)
-        parts = zip(flat.split(few), places.split(few), weights.split(few), strict=True)
+        split = (torch.split(each, few) for each in (flat, places, weights))
         sums = [
             linear.clipped_sum(
                 stack, part, (self._images(at), self.labels[at], weight), clip=clip, limit=limit
             )
-            for part, at, weight in parts
+            for part, at, weight in zip(*split, strict=True)
         ]
         return torch.cat(sums)
 
