@@ -4,8 +4,10 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import ks_2samp
 
-from dpcp_audit.data.populations import Beta, Uniform
+from dpcp_audit.data.populations import Beta, Population, Uniform
+from dpcp_audit.mechanisms.exponq.exponential_quantile import bin_probabilities
 from dpcp_audit.mechanisms.histlap import HistLap
 from dpcp_audit.neighbours import Neighbours, Relation
 
@@ -67,6 +69,42 @@ def test_trials_report_the_coverage_of_their_thresholds(n: int) -> None:
 def test_trials_are_chunked_without_repeating_themselves() -> None:
     result = HistLap(**GOOD).trials(Uniform(), n=100, trials=90_000, rng=1)
     assert np.unique(result.threshold).size > 80_000
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "law", "n", "columns"),
+    [
+        (HistLap(**GOOD), Uniform(), 500, 52),
+        (HistLap(**GOOD), Uniform(), 5000, 13),
+        (HistLap(**GOOD), Uniform(), 10**6, 4),
+        (HistLap(alpha=0.33, epsilon=0.2), Beta(2, 5), 20_000, 37),
+        (HistLap(alpha=0.97, epsilon=1.0, bounds=(-1.0, 3.0)), Uniform(), 50_000, 41),
+    ],
+)
+@pytest.mark.statistical(false_alarm=5e-8)
+def test_bins_that_share_a_column_leave_the_law_as_it_is(
+    mechanism: HistLap, law: Population, n: int, columns: int
+) -> None:
+    """Against histograms whose every bin is drawn: two samples, false alarm 1e-8 each."""
+    mass = bin_probabilities(law, mechanism.edges)
+    assert mechanism._columns(mass, n).mass.size == columns
+    rng = np.random.default_rng(0)
+    counts = rng.multinomial(n, mass, size=4000)
+    noisy = counts + rng.laplace(scale=mechanism.noise_scale, size=counts.shape)
+    whole = mechanism.threshold(noisy)
+    merged = mechanism.trials(law, n=n, trials=4000, rng=1).threshold
+    assert ks_2samp(whole, merged).pvalue > 1e-8
+
+
+def test_the_columns_hold_all_of_the_mass() -> None:
+    mass = bin_probabilities(Beta(2, 5), HistLap(**GOOD).edges)
+    columns = HistLap(**GOOD)._columns(mass, 10**6)
+    assert columns.mass.sum() == pytest.approx(1.0, abs=1e-12)
+    assert columns.bins.sum() == 50
+    kept = columns.mass[1:-1]
+    first = columns.shift + 1
+    assert (np.isin(kept, mass)).all()
+    assert kept[0] == mass[first]
 
 
 @pytest.mark.parametrize(
