@@ -9,7 +9,7 @@ which an event shows a part only.
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,7 +24,7 @@ from dpcp_audit.stats import rate_power
 from dpcp_audit.stats.bisection import fewest, turn
 from dpcp_audit.stats.discrete_tails import binomial_reached
 from dpcp_audit.stats.intervals import clopper_pearson
-from dpcp_audit.stats.ratio_power import power, rate_detected
+from dpcp_audit.stats.ratio_power import power_along, rate_detected
 from dpcp_audit.stats.ratio_test import RatioTest
 
 if TYPE_CHECKING:
@@ -162,11 +162,12 @@ def gaussian_shift(guarantee: PrivacyGuarantee, trials: int, *, significance: fl
     cuts: list[float] = _CUTS.tolist()
     rates = np.asarray(ndtr(-_CUTS))
     tests = list(zip(cuts, rates.tolist(), _tangents(guarantee, rates, trials), strict=True))
+    along = cache(partial(power_along, significance=significance))
 
     def refuted(shift: float) -> bool:
         cases = [(test, float(ndtr(shift - cut)), q) for cut, q, test in tests if test]
         best = sorted(cases, key=lambda case: -_excess(*case))[:_TRIED]
-        return any(power(*case, significance=significance) >= _DETECTION for case in best)
+        return any(along(test, q)(p) >= _DETECTION for test, p, q in best)
 
     if not refuted(_LARGEST_SHIFT):
         return math.inf

@@ -7,6 +7,7 @@ comes close to (its p-values are at most a little larger).
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import ndtri
@@ -14,6 +15,9 @@ from scipy.special import ndtri
 from dpcp_audit import _validate
 from dpcp_audit.stats.bisection import fewest, turn
 from dpcp_audit.stats.ratio_test import RatioTest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _HALVINGS = 40
 _PRECISION = 500
@@ -23,8 +27,16 @@ def power(test: RatioTest, p: float, p_prime: float, *, significance: float) -> 
     """Return the probability that the test refutes at the rates p and p′."""
     _validate.closed_unit(p=p, p_prime=p_prime)
     _validate.open_unit(significance=significance)
+    return power_along(test, p_prime, significance=significance)(p)
+
+
+def power_along(
+    test: RatioTest, p_prime: float, *, significance: float
+) -> Callable[[float], float]:
+    """Return the probability that the test refutes at p′, as a function of p."""
     region = test.region(-float(ndtri(significance)), p_prime, p_prime)
-    return float(test.rejection_probability(region)(np.array([p]), np.array([p_prime]))[0])
+    chance, rate = test.rejection_probability(region), np.array([p_prime])
+    return lambda p: float(chance(np.array([p]), rate)[0])
 
 
 def rate_detected(
@@ -40,11 +52,10 @@ def rate_detected(
 
     Infinity where not even ``at_most`` is.
     """
-    region = test.region(-float(ndtri(significance)), p_prime, p_prime)
-    chance = test.rejection_probability(region)
+    chance = power_along(test, p_prime, significance=significance)
 
     def detected(p: float) -> bool:
-        return float(chance(np.array([p]), np.array([p_prime]))[0]) >= detection
+        return chance(p) >= detection
 
     allowed = min(1.0, test.ratio * p_prime + test.delta)
     if allowed >= at_most or not detected(at_most):

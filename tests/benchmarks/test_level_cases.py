@@ -56,7 +56,7 @@ def test_a_claim_that_is_broken_is_refuted(name: str) -> None:
 
 
 def test_the_same_seed_gives_the_same_answer_wherever_it_runs() -> None:
-    name = "membership: ε-DP, Laplace"
+    name = "one run, by the region: ε-DP, randomised response"
     whole = counted(StudyChunk(name=name, twice=True, first=0, count=20))
     parts = [counted(StudyChunk(name=name, twice=True, first=k, count=10)) for k in (10, 0)]
     assert whole.refuted == sum(part.refuted for part in parts) > 0

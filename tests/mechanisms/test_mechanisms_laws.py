@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import laplace, norm
 from support.levels import differing_cells, disagreeing_cells
+from support.plain_pcoqs import drawn_scores
 
 from dpcp_audit.data.populations import Beta, Population, Uniform, atoms
 from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ, Normaliser
@@ -41,7 +42,8 @@ def test_exponq_trials_are_runs_on_drawn_scores(
 ) -> None:
     """4000 runs on scores really drawn against 40 000 trials; false alarm at most 1e-9 a case."""
     mechanism, rng = exponq(normaliser), np.random.default_rng(3)
-    direct = [mechanism.sample(population.sample(60, rng=rng), 1, rng=rng)[0] for _ in range(4000)]
+    drawn = drawn_scores(population, (4000, 60), rng)
+    direct = [mechanism.sample(scores, 1, rng=rng)[0] for scores in drawn]
     trials = mechanism.trials(population, n=60, trials=40_000, rng=rng)
     assert differing_cells(direct, trials.threshold, cells=12, level=LEVEL).size == 0
 
@@ -53,7 +55,8 @@ def test_histlap_trials_are_runs_on_drawn_scores(noise: Relation, population: Po
     """4000 runs on scores really drawn against 40 000 trials; false alarm at most 1e-9 a case."""
     mechanism = HistLap(alpha=0.2, epsilon=0.5, n_bins=12, noise=noise)
     rng = np.random.default_rng(4)
-    direct = [mechanism.sample(population.sample(60, rng=rng), 1, rng=rng)[0] for _ in range(4000)]
+    drawn = drawn_scores(population, (4000, 60), rng)
+    direct = [mechanism.sample(scores, 1, rng=rng)[0] for scores in drawn]
     trials = mechanism.trials(population, n=60, trials=40_000, rng=rng)
     assert differing_cells(direct, trials.threshold, cells=20, level=LEVEL).size == 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,8 +16,6 @@ from dpcp_audit.stats.curve_test import CurveTest
 from dpcp_audit.stats.intervals import clopper_pearson
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from dpcp_audit._types import BoolArray, FloatArray
     from dpcp_audit.guarantees import PrivacyGuarantee
 
@@ -31,8 +30,8 @@ GUARANTEES: tuple[PrivacyGuarantee, ...] = (
 LEVEL = 0.05
 
 
-def p_values(curve: Callable[[FloatArray], FloatArray], n: int, m: int) -> FloatArray:
-    test = CurveTest(n=n, n_prime=m, curve=curve)
+def p_values(guarantee: PrivacyGuarantee, n: int, m: int) -> FloatArray:
+    test = CurveTest(n=n, n_prime=m, curve=guarantee.power)
     return np.array(
         [
             [test.p_value(x, y, nuisance_error=LEVEL / 1000) for y in range(m + 1)]
@@ -52,7 +51,7 @@ def size(rejected: BoolArray, p: FloatArray, q: FloatArray) -> float:
 @pytest.mark.parametrize("guarantee", GUARANTEES, ids=str)
 def test_the_size_is_at_most_the_level_for_any_curve(guarantee: PrivacyGuarantee) -> None:
     """Nothing is sampled: all counts of 9 and 8 trials, at 1,500 rates on the boundary."""
-    values = p_values(guarantee.power, 9, 8)
+    values = p_values(guarantee, 9, 8)
     assert (np.diff(values, axis=0) <= 1e-12).all()
     assert (np.diff(values, axis=1) >= -1e-12).all()
     rates = np.concatenate([np.geomspace(1e-9, 0.01, 300), np.linspace(0.01, 1, 1200)])
@@ -60,10 +59,16 @@ def test_the_size_is_at_most_the_level_for_any_curve(guarantee: PrivacyGuarantee
         assert size(values <= level, guarantee.power(rates), rates) <= level
 
 
-def test_half_of_the_calibration_would_break_the_level() -> None:
+@pytest.fixture(scope="module")
+def calibrated() -> FloatArray:
+    """The p-values of all counts of 14 and 11 trials, of μ-GDP."""
+    return p_values(GaussianDP(1.0), 14, 11)
+
+
+def test_half_of_the_calibration_would_break_the_level(calibrated: FloatArray) -> None:
     """What the test reports is not twice what it must."""
     guarantee, rates = GaussianDP(1.0), np.linspace(0.01, 0.99, 500)
-    rejected = p_values(guarantee.power, 14, 11) <= 2 * LEVEL
+    rejected = calibrated <= 2 * LEVEL
     assert size(rejected, guarantee.power(rates), rates) > LEVEL
 
 
@@ -74,31 +79,38 @@ def test_nearly_the_whole_level_is_spent(guarantee: PrivacyGuarantee, rate: floa
     n, p = 300, float(guarantee.power(rate))
     test = CurveTest(n=n, n_prime=n, curve=guarantee.power)
     counts = np.unique(binom.ppf([0.001, 0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98, 0.999], n, rate))
-    critical = [_critical(test, int(y)) for y in counts]
+    critical: list[int] = []
+    for y in counts.astype(int).tolist():
+        critical.append(_critical(test, y, above=critical[-1] if critical else 0))
     every = np.arange(counts[0], counts[-1] + 1)
     least = np.interp(every, counts, critical)
     spent = float(binom.pmf(every, n, rate) @ binom.sf(np.round(least) - 1, n, p))
     assert 0.04 <= spent <= 0.0515
 
 
-def _critical(test: CurveTest, y: int) -> int:
-    """Return the least x that is refuted at the level."""
-    low, high = 0, test.n + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        refuted = test.p_value(middle, y, nuisance_error=LEVEL / 1000) <= LEVEL
-        low, high = (low, middle) if refuted else (middle, high)
-    return high
+def _critical(test: CurveTest, y: int, *, above: int) -> int:
+    """Return the least x that is refuted at the level; it rises with y."""
+
+    def refuted(x: int) -> bool:
+        return test.p_value(x, y, nuisance_error=LEVEL / 1000) <= LEVEL
+
+    low, step = above, 8
+    while low + step <= test.n and not refuted(low + step):
+        low, step = low + step, 2 * step
+    return bisect_left(range(test.n + 1), True, low, min(low + step, test.n + 1), key=refuted)
 
 
 @pytest.mark.known_bad
-def test_calibrated_at_the_estimate_alone_the_level_breaks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_calibrated_at_the_estimate_alone_the_level_breaks(
+    calibrated: FloatArray, monkeypatch: pytest.MonkeyPatch
+) -> None:
     guarantee, rates = GaussianDP(1.0), np.linspace(0.001, 0.999, 500)
-    sizes: list[float] = []
-    for limits in (clopper_pearson, lambda y, n, **_: ((y + 0.5) / (n + 1),) * 2):
-        monkeypatch.setattr(curve_test, "clopper_pearson", limits)
-        rejected = p_values(guarantee.power, 14, 11) <= LEVEL
-        sizes.append(size(rejected, guarantee.power(rates), rates))
+    at_the_estimate = lambda y, n, **_: ((y + 0.5) / (n + 1),) * 2  # noqa: E731
+    monkeypatch.setattr(curve_test, "clopper_pearson", at_the_estimate)
+    sizes = [
+        size(values <= LEVEL, guarantee.power(rates), rates)
+        for values in (calibrated, p_values(guarantee, 14, 11))
+    ]
     assert sizes[0] <= LEVEL < sizes[1]
 
 

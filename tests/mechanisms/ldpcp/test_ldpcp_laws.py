@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from support.levels import differing_cells, disagreeing_cells
 from support.plain_ldpcp import plain_scores
+from support.plain_pcoqs import drawn_scores
 
 from dpcp_audit.data.populations import Beta, Population, Uniform, atoms
 from dpcp_audit.data.scores import hps, true_label_scores
@@ -94,7 +95,7 @@ def test_trials_agree_with_runs_on_scores_really_drawn(
 ) -> None:
     """False alarm: at most 1e-7."""
     trials, rng = 3000, np.random.default_rng(4)
-    drawn = population.sample((trials, 90), rng=rng)
+    drawn = drawn_scores(population, (trials, 90), rng)
     real = np.array([mechanism.sample(scores, 1, rng=rng)[0] for scores in drawn])
     quick = mechanism.trials(population, n=90, trials=trials, rng=rng).threshold
     assert differing_cells(real, quick, cells=16, level=LEVEL).size == 0
