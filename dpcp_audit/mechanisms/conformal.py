@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -33,7 +34,14 @@ def conformal_rank(n: int, *, alpha: float) -> int:
     _validate.finite(alpha=alpha)
     if not 0 <= alpha < 1:
         raise ValueError(f"alpha must lie in [0, 1), got {alpha!r}")
-    return math.ceil((1 - Fraction(repr(float(alpha)))) * (int(n) + 1))
+    covered, whole = _covered(float(alpha))
+    return -(-covered * (int(n) + 1) // whole)
+
+
+@lru_cache(maxsize=256)
+def _covered(alpha: float) -> tuple[int, int]:
+    """Return 1 − α as a ratio of whole numbers."""
+    return (1 - Fraction(repr(alpha))).as_integer_ratio()
 
 
 class ConformalTrials(NamedTuple):

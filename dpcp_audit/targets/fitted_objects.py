@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import copy
 import inspect
-from functools import partial
+from functools import lru_cache, partial
+from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -34,6 +35,7 @@ _PREDICTS = {
 _RANDOM = frozenset({"rng", "seed", "random_state", "generator", "key"})
 _DATA = 2
 """Features and labels."""
+_NO_OBJECT = object()
 
 
 def as_function(thing: Any, kind: Kind, *, name: str, classes: int | None) -> Callable[..., Any]:
@@ -260,6 +262,18 @@ def _drawing(random: Callable[..., Any]) -> list[inspect.Parameter]:
 
 
 def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    """Return its parameters by name; a method's are those of all objects of its class."""
+    if isinstance(function, MethodType) and isinstance(function.__func__, FunctionType):
+        return _method_parameters(function.__func__)
+    return _signed(function)
+
+
+@lru_cache(maxsize=256)
+def _method_parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    return _signed(MethodType(function, _NO_OBJECT))
+
+
+def _signed(function: Callable[..., Any]) -> list[inspect.Parameter]:
     try:
         found = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):

@@ -111,7 +111,7 @@ def test_responses_gone_wrong(wrong: Response, epsilon: float, k: int) -> None:
 def test_the_largest_measured_advantage_taken_as_the_truth_breaks_the_level() -> None:
     """The planted audit: compare the measured ROC with the bound, threshold by threshold.
 
-    It refutes in nearly all games; at 95 of 100, fewer than 14 of 24 do with 3e-9.
+    It refutes in nearly all games; at 95 of 100, fewer than 14 of 24 do with 7e-9.
     """
     claim = PureDP(1.0)
     check = game(laplace(1.0), claim, n_samples=1000)
