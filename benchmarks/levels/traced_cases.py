@@ -19,7 +19,7 @@ from dpcp_audit.guarantees import ZCDP, ApproxDP, GaussianDP
 from dpcp_audit.mechanisms.laws import GaussianPair
 from dpcp_audit.neighbours import Neighbours, Relation
 from dpcp_audit.results import Verdict
-from dpcp_audit.target_checks.target_rows import TargetPrivacy
+from dpcp_audit.target_checks.target_privacy import TargetPrivacy
 from dpcp_audit.target_checks.trace_search import TraceEffort, TraceSearch
 from dpcp_audit.target_checks.two_sided import TwoSidedPrivacy
 from dpcp_audit.tracing.composed_noise import ComposedNoise

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
+import operator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from flint import fmpq
 
 from dpcp_audit import _validate
 from dpcp_audit.data.populations import Population
-from dpcp_audit.stats.enclosures import exact
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+
+    from flint import fmpq
 
     from dpcp_audit._types import FloatArray, IntArray
 
@@ -25,6 +26,24 @@ class _Steps(NamedTuple):
     at: FloatArray
     left: FloatArray
     right: FloatArray
+
+
+class _Pieces(NamedTuple):
+    """What lies between each breakpoint and the one before: F's inverse is linear there."""
+
+    mass_before: FloatArray
+    mass: FloatArray
+    start: FloatArray
+    length: FloatArray
+
+    @classmethod
+    def of(cls, steps: _Steps) -> _Pieces:
+        """Return the pieces; levels above a piece's mass fall into the jump at its end."""
+        at, left, right = steps
+        before = np.concatenate([[-1.0], right[:-1]])  # nothing lies before the first one
+        mass = np.maximum(np.concatenate([[0.0], left[1:] - right[:-1]]), np.finfo(float).tiny)
+        start = np.concatenate([at[:1], at[:-1]])
+        return cls(before, mass, start, at - start)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +73,7 @@ class PiecewiseConstant(Population):
     cells: Sequence[float] = (0.0,)
     atoms: Sequence[tuple[float, float]] = ()
     _steps: _Steps = field(init=False, repr=False, compare=False)
+    _pieces: _Pieces = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "edges", _edges(self.edges))
@@ -63,6 +83,7 @@ class PiecewiseConstant(Population):
         if not 0 < total < math.inf:
             raise ValueError(f"cells and atoms must have a finite weight > 0 in all, got {total!r}")
         object.__setattr__(self, "_steps", _steps(self.edges, self.cells, self.atoms))
+        object.__setattr__(self, "_pieces", _Pieces.of(self._steps))
 
     @property
     def name(self) -> str:
@@ -95,19 +116,22 @@ class PiecewiseConstant(Population):
 
     def enclosed_cdf(self, x: fmpq) -> fmpq:
         """Return F(x), of the doubles that the edges, locations and weights are."""
-        return self._rational_cdf(x, [weight for at, weight in self.atoms if exact(at) <= x])
+        return self._rational_cdf(x, operator.le)
 
     def enclosed_cdf_left(self, x: fmpq) -> fmpq:
         """Return P(S < x)."""
-        return self._rational_cdf(x, [weight for at, weight in self.atoms if exact(at) < x])
+        return self._rational_cdf(x, operator.lt)
 
-    def _rational_cdf(self, x: fmpq, atoms: list[float]) -> fmpq:
-        mass = sum(map(exact, atoms), fmpq(0))
+    def _rational_cdf(self, x: fmpq, counts: Callable[[fmpq, fmpq], bool]) -> fmpq:
+        from dpcp_audit.stats.enclosures import exact  # noqa: PLC0415  (slow to import)
+
+        nothing = exact(0)
+        mass = sum((exact(weight) for at, weight in self.atoms if counts(exact(at), x)), nothing)
         for low, high, weight in zip(self.edges[:-1], self.edges[1:], self.cells, strict=True):
             start, end = exact(low), exact(high)
             mass += exact(weight) * (min(end, max(start, x)) - start) / (end - start)
         weights = (*self.cells, *(weight for _, weight in self.atoms))
-        return mass / sum(map(exact, weights), fmpq(0))
+        return mass / sum(map(exact, weights), nothing)
 
     def monotone_between(self, left: float, right: float) -> bool:
         """Return whether no edge and no atom lies in [left, right]."""
@@ -117,15 +141,14 @@ class PiecewiseConstant(Population):
     def quantile(self, u: FloatArray) -> FloatArray:
         """Return inf{x : F(x) >= u} for ``u`` in (0, 1]."""
         level = np.asarray(u, dtype=np.float64)
-        if not ((level > 0) & (level <= 1)).all():
+        if level.size and not (level.min() > 0 and level.max() <= 1):
             raise ValueError(f"u must lie in (0, 1], got {u!r}")
-        at, left, right = self._steps
-        end = np.searchsorted(right, level, side="left")
-        start = np.maximum(end - 1, 0)
-        rise = left[end] - right[start]
-        inside = level <= left[end]  # else the level falls into the jump at the breakpoint
-        part = np.divide(level - right[start], rise, out=np.ones_like(level), where=inside)
-        return np.where(part < 1, at[start] + part * (at[end] - at[start]), at[end])
+        before, mass, start, length = self._pieces
+        which = np.searchsorted(self._steps.right, level, side="left")
+        part = (level - before.take(which)) / mass.take(which)
+        return np.where(
+            part < 1, start.take(which) + part * length.take(which), self._steps.at.take(which)
+        )
 
     def largest_mass(self, length: float) -> float:
         """Return the largest mass of any closed interval of ``length`` in (0, 1].

@@ -13,20 +13,23 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from flint import arb, fmpq
 from scipy.special import betainc, betaincinv
 
 from dpcp_audit import _validate
 from dpcp_audit._format import all_digits
-from dpcp_audit.stats.binomial_enclosures import beta_cdf
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from flint import arb, fmpq
     from numpy.typing import ArrayLike
 
     from dpcp_audit._types import FloatArray
     from dpcp_audit.stats.binomial_enclosures import Number
+
+
+_BLOCK = 2**14
+"""Scores that are drawn at a time: what a quantile works with stays in the cache."""
 
 
 class Population(ABC):
@@ -71,8 +74,12 @@ class Population(ABC):
         self, size: int | tuple[int, ...], *, rng: np.random.Generator | int | None = None
     ) -> FloatArray:
         """Draw i.i.d. scores."""
-        generator = _validate.generator(rng)
-        return self.quantile(1 - generator.random(size))
+        drawn = _validate.generator(rng).random(size)
+        flat = drawn.reshape(-1)
+        for start in range(0, flat.size, _BLOCK):
+            block = flat[start : start + _BLOCK]
+            block[:] = self.quantile(1 - block)
+        return drawn
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +97,7 @@ class Uniform(Population):
 
     def enclosed_cdf(self, x: fmpq) -> fmpq:
         """Return x, clamped to [0, 1]."""
-        return min(fmpq(1), max(fmpq(0), x))
+        return _clamped(x)
 
     def monotone_between(self, left: float, right: float) -> bool:
         """Return whether [left, right] lies in [0, 1]."""
@@ -124,7 +131,11 @@ class Beta(Population):
 
     def enclosed_cdf(self, x: fmpq) -> arb:
         """Enclose I_x(a, b), of the doubles a and b."""
-        return beta_cdf(min(fmpq(1), max(fmpq(0), x)), arb(self.a), arb(self.b))
+        from flint import arb  # noqa: PLC0415  (slow to import)
+
+        from dpcp_audit.stats.binomial_enclosures import beta_cdf  # noqa: PLC0415
+
+        return beta_cdf(_clamped(x), arb(self.a), arb(self.b))
 
     def monotone_between(self, left: float, right: float) -> bool:
         """Return whether [left, right] lies in [0, 1], and not around the mode or antimode."""
@@ -141,6 +152,11 @@ class Beta(Population):
     ) -> FloatArray:
         """Draw i.i.d. scores, without the inverse, which takes ten times as long."""
         return _validate.generator(rng).beta(self.a, self.b, size)
+
+
+def _clamped(x: fmpq) -> fmpq:
+    rational = type(x)
+    return min(rational(1), max(rational(0), x))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -178,11 +194,11 @@ class Pool(Population):
 
     def enclosed_cdf(self, x: fmpq) -> fmpq:
         """Return the fraction of the pool at or below x."""
-        return fmpq(self._counted(x, "right"), self._sorted.size)
+        return type(x)(self._counted(x, "right"), self._sorted.size)
 
     def enclosed_cdf_left(self, x: fmpq) -> fmpq:
         """Return the fraction of the pool below x."""
-        return fmpq(self._counted(x, "left"), self._sorted.size)
+        return type(x)(self._counted(x, "left"), self._sorted.size)
 
     def _counted(self, x: fmpq, side: Literal["left", "right"]) -> int:
         """Count the scores at or below x, or those below it, without rounding x."""

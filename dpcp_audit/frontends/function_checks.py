@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpcp_audit import _validate, options
 from dpcp_audit.errors import UsageError
-from dpcp_audit.frontends.planning import plan_here
+from dpcp_audit.frontends.planning import plan_here, require_pairs
 from dpcp_audit.guarantees import Coverage, LocalDP
 from dpcp_audit.results import SourceLocation
 from dpcp_audit.target_checks.check_spec import TABLE, CheckSpec, require_one_effort
 from dpcp_audit.target_checks.claim_options import claims_with, key_of
 from dpcp_audit.target_checks.target_options import target_of
-from dpcp_audit.target_checks.trial_inputs import pair_space
 from dpcp_audit.targets import Kind, Target, TargetSpec
 from dpcp_audit.targets.fitted_objects import kind_of
 from dpcp_audit.targets.loading import code_of
@@ -135,7 +134,7 @@ def spec_of(
     name = {} if isinstance(function, str) else {"name": label(function)}
     spec = CheckSpec.of(target, guarantees, name | given, spell=options.plain)
     if spec.privacy or not claimed:
-        pair_space(spec)
+        require_pairs(spec)
     return plan_here(spec)
 
 

@@ -17,8 +17,9 @@ from dpcp_audit.reports.findings.severity import violation
 from dpcp_audit.results import SourceLocation
 from dpcp_audit.target_checks import time_limits
 from dpcp_audit.target_checks.planned_calls import calls_for, cut_words, short_words
-from dpcp_audit.target_checks.target_rows import TargetCheck, check_of
-from dpcp_audit.target_checks.trial_inputs import pair_space, typical
+from dpcp_audit.target_checks.target_claim import TargetClaim
+from dpcp_audit.target_checks.target_rows import check_of
+from dpcp_audit.target_checks.trial_inputs import typical
 from dpcp_audit.targets import TargetError
 from dpcp_audit.targets.loading import raised
 
@@ -92,7 +93,7 @@ class Timing:
         return f"{self.spec.name} raised {raised(error, file=None)}"
 
 
-def _rate(check: TargetCheck, target: Target, context: Context, seconds: float) -> float:
+def _rate(check: TargetClaim, target: Target, context: Context, seconds: float) -> float:
     """Return the seconds that a call takes in an audit, its own work included.
 
     Of audits of 2¹⁰ calls and more, as long as there is time; those take longer for a call than
@@ -127,9 +128,17 @@ def plan(specs: Sequence[CheckSpec]) -> tuple[CheckSpec, ...]:
         If a target fails on a typical input, or is too slow.
     """
     for spec in specs:
-        pair_space(spec)
+        if spec.privacy or not spec.guarantees:
+            require_pairs(spec)
     cell_template.prepare()
     return tuple(planned(spec, _timed_apart(spec)) for spec in specs)
+
+
+def require_pairs(spec: CheckSpec) -> None:
+    """Refuse a target for which no neighbours can be searched."""
+    from dpcp_audit.target_checks.target_pairs import pair_space  # noqa: PLC0415  (slow to import)
+
+    pair_space(spec)
 
 
 def plan_here(spec: CheckSpec) -> CheckSpec:
@@ -150,7 +159,7 @@ def plan_here(spec: CheckSpec) -> CheckSpec:
 def announcement(row: Row, significance: float) -> str:
     """Return with how many calls a claim is tested, whether they were cut, and what they refute."""
     check = row.check
-    assert isinstance(check, TargetCheck)  # noqa: S101  (a target's row)
+    assert isinstance(check, TargetClaim)  # noqa: S101  (a target's row)
     calls = check.spec.calls(check.guarantee)
     context = Context(seed=0, name=row.claim.id, significance=significance)
     power = check.smallest_violation(context)

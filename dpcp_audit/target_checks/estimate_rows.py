@@ -13,9 +13,9 @@ from dpcp_audit.options import Group, option, options_of
 from dpcp_audit.results import Claim, Source
 from dpcp_audit.rows import Row
 from dpcp_audit.suite import Suite
+from dpcp_audit.target_checks.target_pairs import pair_space
 from dpcp_audit.target_checks.target_rows import require_once, row_for
 from dpcp_audit.target_checks.traced_calls import traced_target
-from dpcp_audit.target_checks.trial_inputs import pair_space
 from dpcp_audit.targets.function_calls import FunctionCaller
 
 if TYPE_CHECKING:

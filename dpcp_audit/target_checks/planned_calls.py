@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from dpcp_audit.checks import Planned
 from dpcp_audit.decisions import DETECT, reaches
+from dpcp_audit.results import Verdict
 
 if TYPE_CHECKING:
-    from dpcp_audit.results import Power
+    from dpcp_audit.results import Outcome, Power
     from dpcp_audit.target_checks.check_spec import CheckSpec
 
 SIGNIFICANCE = 1e-6
@@ -62,6 +64,12 @@ def cut_words(check: ClaimCheck, calls: int) -> str:
     if calls >= wanted:
         return ""
     return f"The budget of {spec.budget:g} s has cut {wanted:,} calls to {calls:,}."
+
+
+def with_cut(check: ClaimCheck, outcome: Outcome, calls: int) -> Outcome:
+    """Say beside an outcome that a budget has cut its calls, where it does not refute."""
+    cut = "" if outcome.verdict is Verdict.REFUTED else cut_words(check, calls)
+    return replace(outcome, note=f"{outcome.note} {cut}") if cut else outcome
 
 
 def short_words(check: ClaimCheck, power: Power) -> str:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol
 
-from dpcp_audit.audits.loss_bounds import event_loss
 from dpcp_audit.decisions import violation_by
 
 if TYPE_CHECKING:
-    from dpcp_audit.checks import Context
+    from dpcp_audit.checks import Check, Context
     from dpcp_audit.guarantees import PrivacyGuarantee
-    from dpcp_audit.results import Power
+    from dpcp_audit.results import Outcome, PlainData, Power
     from dpcp_audit.target_checks.check_spec import CheckSpec
 
 
@@ -28,8 +28,8 @@ class Powered(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TargetClaim:
-    """A claim of a target.
+class TargetClaim(ABC):
+    """A claim of a target; its witness can be tested alone, without a search.
 
     Attributes
     ----------
@@ -55,9 +55,30 @@ class TargetClaim:
         """Return the calls that refute a violation, likewise."""
         return self._unopened(self.few).draws_needed(violation, significance=significance)
 
+    @property
+    @abstractmethod
+    def fewest(self) -> int:
+        """The calls that are planned at least."""
+
+    @abstractmethod
+    def __call__(self, context: Context) -> Outcome:
+        """Open the target, and test the claim."""
+
+    @abstractmethod
+    def audit(self, target: Any, calls: int) -> Check:
+        """Return the audit of an opened target."""
+
+    @abstractmethod
+    def violation(self, factor: float) -> float:
+        """Return the value at which the claim is broken by a factor of the noise."""
+
+    @abstractmethod
+    def confirm(self, witness: PlainData, context: Context) -> Outcome:
+        """Test a witness on the code as it is."""
+
+    @abstractmethod
     def _unopened(self, calls: int) -> Powered:
         """Return the audit of so many calls, of a target that is not open yet."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +91,8 @@ class PrivacyClaim(TargetClaim):
 
     def violation(self, factor: float) -> float:
         """Return the loss at which the claim is broken by a factor of the noise."""
+        from dpcp_audit.audits.loss_bounds import event_loss  # noqa: PLC0415  (slow to import)
+
         loss = event_loss(self.guarantee)
         return violation_by(factor, loss.quantity, loss.claimed_at(0.5))
 

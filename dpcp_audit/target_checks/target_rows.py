@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dpcp_audit._format import all_digits
-from dpcp_audit.audits import blackbox
-from dpcp_audit.audits.blackbox import BlackBoxPrivacy
-from dpcp_audit.audits.search.pair_space import input_from_data
-from dpcp_audit.audits.search.rare_atoms import claims_delta
-from dpcp_audit.audits.sequential import SequentialPrivacy
-from dpcp_audit.decisions import violation_by
 from dpcp_audit.errors import UsageError
 from dpcp_audit.guarantees import (
     ZCDP,
@@ -26,178 +19,25 @@ from dpcp_audit.neighbours import Relation
 from dpcp_audit.results import Claim, Source, Standing, Verdict
 from dpcp_audit.rows import Row
 from dpcp_audit.suite import Suite
-from dpcp_audit.target_checks.planned_calls import cut_words
-from dpcp_audit.target_checks.row_data import rows_for
-from dpcp_audit.target_checks.target_claim import PrivacyClaim, TargetClaim, closed
-from dpcp_audit.target_checks.target_set_size import TargetSetSize
-from dpcp_audit.target_checks.target_shuffled import TargetShuffled
-from dpcp_audit.target_checks.time_limits import Timed, within
-from dpcp_audit.target_checks.trace_search import TraceEffort, TraceSearch
-from dpcp_audit.target_checks.trial_inputs import pair_space, typical
-from dpcp_audit.target_checks.two_sided import TwoSidedPrivacy
 from dpcp_audit.target_checks.units import COVERAGE_SIZE
 from dpcp_audit.targets import Takes
-from dpcp_audit.targets.degenerate import DegenerateTargetError
-from dpcp_audit.targets.single_draws import SingleDraws
-from dpcp_audit.theorems.coverage import coverage_audit
-from dpcp_audit.theorems.coverage.coverage_audit import CoverageAudit
-from dpcp_audit.theorems.coverage.row_laws import RowLaws
-from dpcp_audit.theorems.coverage.trial_laws import LawCatalogue
-from dpcp_audit.theorems.coverage.worst_law import sides
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dpcp_audit.checks import Check, Context
+    from dpcp_audit.checks import Check
     from dpcp_audit.guarantees import PrivacyGuarantee
-    from dpcp_audit.results import Outcome, PlainData
+    from dpcp_audit.results import PlainData
     from dpcp_audit.target_checks.check_spec import CheckSpec
     from dpcp_audit.target_checks.claim_options import Guarantee
-    from dpcp_audit.targets import Target
-    from dpcp_audit.targets.single_draws import Drawable
+    from dpcp_audit.target_checks.target_claim import TargetClaim
 
 
-_CAUSE = "cause"
-"""Of a witness: what keeps the noise the same in every call."""
-_AGAIN = 5
-"""Times the outputs of a witness, on which the same loss is refuted almost surely."""
-_TRACED = TraceEffort(pairs=10, pilot=2, paths=200, tree=1000, replays=4)
 _DIFFERENCES = {
     Relation.SUBSTITUTION: "one record is replaced by another",
     Relation.ADD_REMOVE: "one record is added or taken away",
     Relation.ONE_LABEL: "one record changes its label",
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TargetPrivacy(PrivacyClaim):
-    """A target's privacy claim; the target is opened where the check runs."""
-
-    @property
-    def fewest(self) -> int:
-        """Twice as many calls where δ is claimed: an event of a thousandth of them shows then."""
-        return 2**18 if claims_delta(self.guarantee) else 2**17
-
-    def __call__(self, context: Context) -> Outcome:
-        """Open the target, follow its noise where it can be, and audit it as a black box."""
-        with self.spec.target.open() as target:
-            calls = self.spec.calls(self.guarantee)
-            drawn = within(target, self.spec, calls)
-            try:
-                outcome = self._both_sides(target, drawn)(context)
-            except DegenerateTargetError:  # batches of one seed vary within, and not between
-                if not self._seeds_batches(target, context):
-                    raise
-                outcome = self._both_sides(target, SingleDraws(target=drawn))(context)
-            return _with_cut(self, _with_cause(outcome, target, context), calls)
-
-    def audit(self, target: Drawable, calls: int) -> BlackBoxPrivacy | SequentialPrivacy:
-        """Return the audit of an opened target's outputs."""
-        return replace(self._unopened(calls), sample=target, randomness=target.randomness)
-
-    def _both_sides(self, target: Target, drawn: Drawable) -> Check:
-        """Return the audit of outputs; beside that of the noise, where it can be followed."""
-        audit = self.audit(drawn, self.spec.calls(self.guarantee))
-        if not self.spec.trace or self.spec.target.command:
-            return audit
-        return TwoSidedPrivacy(black_box=audit, trace=self._search(target))
-
-    def _seeds_batches(self, target: Target, context: Context) -> bool:
-        rng = replace(context, name=f"{context.name}, single").rng()
-        batches = self.spec.target.vectorised or bool(self.spec.target.command)
-        return batches and bool(target.frozen(typical(self.spec), rng=rng))
-
-    def _search(self, target: Target) -> TraceSearch:
-        return TraceSearch.of(self.spec, self.guarantee, target, effort=_TRACED)
-
-    def _unopened(self, calls: int) -> BlackBoxPrivacy | SequentialPrivacy:
-        return (SequentialPrivacy if self.spec.sequential else BlackBoxPrivacy)(
-            sample=closed,
-            guarantee=self.guarantee,
-            pairs=pair_space(self.spec),
-            draws=calls,
-            detect=self.spec.detect,
-        )
-
-    def confirm(self, witness: PlainData, context: Context) -> Outcome:
-        """Test the pair of a witness on the code as it is: its event, or its paths."""
-        with self.spec.target.open() as target:
-            if "path_seed" in witness:
-                return self._search(target).again(witness, context)
-            return blackbox.confirm(
-                witness,
-                SingleDraws(target=target) if _CAUSE in witness else target,
-                guarantee=self.guarantee,
-                context=context,
-                n_samples=_AGAIN * witness["n_samples"] + 100,
-            )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TargetCoverage(TargetClaim):
-    """A target's coverage claim; the target is opened where the check runs."""
-
-    guarantee: Coverage
-
-    @property
-    def fewest(self) -> int:
-        """As many calls as find more than the miss that power is stated of."""
-        return 2**14
-
-    def __call__(self, context: Context) -> Outcome:
-        """Open the target and calibrate with it on fresh scores."""
-        with self.spec.target.open() as target:
-            calls = self.spec.calls(self.guarantee)
-            outcome = self.audit(within(target, self.spec, calls), calls)(context)
-            return _with_cut(self, outcome, calls)
-
-    def audit(self, target: Target | Timed, calls: int) -> CoverageAudit:
-        """Return the audit of an opened target."""
-        return replace(self._unopened(calls), calibrate=target)
-
-    def violation(self, factor: float) -> float:
-        """Return the coverage, or rate of failures, at which the claim is broken by a factor."""
-        side = sides(self.guarantee)[0]
-        return violation_by(factor, side.quantity, side.bounded, side.bound)
-
-    def _unopened(self, calls: int) -> CoverageAudit:
-        return CoverageAudit(
-            calibrate=closed,
-            kind=self.spec.target.kind,
-            guarantee=self.guarantee,
-            n=self.spec.n or (COVERAGE_SIZE,),
-            draws=calls,
-            bounds=self.spec.target.bounds,
-            laws=_laws(self.spec, self.guarantee),
-            strict=self.spec.open_sets,
-            tolerance=self.spec.tolerance,
-            detect=self.spec.detect,
-        )
-
-    def confirm(self, witness: PlainData, context: Context) -> Outcome:
-        """Test the law of a witness on fresh calls of the code as it is."""
-        with self.spec.target.open() as target:
-            return coverage_audit.confirm(
-                witness, target, seed=context.seed, significance=context.significance
-            )
-
-
-def _laws(spec: CheckSpec, guarantee: Coverage) -> LawCatalogue | RowLaws:
-    kind = spec.target.kind
-    if kind.takes is not Takes.ROWS:
-        return LawCatalogue(
-            ties=spec.ties,
-            per_class=guarantee.per_class,
-            classes=spec.target.domain,
-            clients=spec.clients if kind.takes is Takes.CLIENTS else 0,
-        )
-    pool = rows_for(kind, spec.data)
-    return RowLaws(pool=pool, per_class=guarantee.per_class)
-
-
-TargetCheck = TargetPrivacy | TargetCoverage | TargetSetSize | TargetShuffled
-"""A check whose witness can be tested alone, without a search."""
-
 _INDEPENDENT = (
     "outputs are independent draws; dependence is probed among those of one batch, in their order, "
     "and not between batches or processes"
@@ -228,14 +68,22 @@ def _rows(spec: CheckSpec) -> list[Row]:
     return [row_for(spec, guarantee, check_of(spec, guarantee)) for guarantee in spec.guarantees]
 
 
-def check_of(spec: CheckSpec, guarantee: Guarantee) -> TargetCheck:
-    """Return the check of one of a target's claims."""
+def check_of(spec: CheckSpec, guarantee: Guarantee) -> TargetClaim:
+    """Return the check of one of a target's claims; what it needs is imported here alone."""
     if isinstance(guarantee, Coverage):
+        from dpcp_audit.target_checks.target_coverage import TargetCoverage  # noqa: PLC0415
+
         return TargetCoverage(spec=spec, guarantee=guarantee)
     if isinstance(guarantee, SetSize):
+        from dpcp_audit.target_checks.target_set_size import TargetSetSize  # noqa: PLC0415
+
         return TargetSetSize(spec=spec, guarantee=guarantee)
     if spec.shuffle_n is not None:
+        from dpcp_audit.target_checks.target_shuffled import TargetShuffled  # noqa: PLC0415
+
         return TargetShuffled(spec=spec, guarantee=guarantee)
+    from dpcp_audit.target_checks.target_privacy import TargetPrivacy  # noqa: PLC0415
+
     return TargetPrivacy(spec=spec, guarantee=guarantee)
 
 
@@ -333,24 +181,6 @@ def _sizes(spec: CheckSpec, guarantee: Guarantee) -> tuple[int, ...]:
     """Return the sizes that a claim speaks of; a claim of privacy speaks of all."""
     of_sets = isinstance(guarantee, Coverage | SetSize)
     return (spec.n or (COVERAGE_SIZE,)) if of_sets else ()
-
-
-def _with_cause(outcome: Outcome, target: Target, context: Context) -> Outcome:
-    """Say beside a refutation that the noise is the same in every call, where it is."""
-    if outcome.verdict is not Verdict.REFUTED or "value" not in outcome.witness:
-        return outcome
-    rng = replace(context, name=f"{context.name}, frozen").rng()
-    cause = target.frozen(input_from_data(outcome.witness["value"]), rng=rng)
-    if not cause:
-        return outcome
-    witness = {_CAUSE: cause} | outcome.witness
-    return replace(outcome, witness=witness, note=f"{cause} {outcome.note}")
-
-
-def _with_cut(check: TargetCheck, outcome: Outcome, calls: int) -> Outcome:
-    """Say beside an outcome that a budget has cut its calls, where it does not refute."""
-    cut = "" if outcome.verdict is Verdict.REFUTED else cut_words(check, calls)
-    return replace(outcome, note=f"{outcome.note} {cut}") if cut else outcome
 
 
 SUITE = Suite(

@@ -21,8 +21,8 @@ from dpcp_audit.guarantees import PureDP
 from dpcp_audit.neighbours import Neighbours, Relation
 from dpcp_audit.results import SourceLocation
 from dpcp_audit.target_checks.every_pair import EveryPair
+from dpcp_audit.target_checks.target_pairs import pair_space
 from dpcp_audit.target_checks.traced_calls import traced_target
-from dpcp_audit.target_checks.trial_inputs import pair_space
 from dpcp_audit.targets import TargetError, TargetRaisedError
 from dpcp_audit.targets.degenerate import Randomness
 from dpcp_audit.tracing.pair_traces import Remark, trace_target

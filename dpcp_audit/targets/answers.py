@@ -52,6 +52,8 @@ def stacked(found: Sequence[float | FloatArray]) -> FloatArray:
     AnswerError
         If they are not equally long.
     """
+    if all(type(each) is float for each in found):
+        return np.array(found)
     lengths = {np.size(each) for each in found}
     if len(lengths) > 1:
         few, many = min(lengths), max(lengths)

@@ -186,7 +186,7 @@ class Target:
         """
         if self.kind.takes is Takes.VALUE or not isinstance(self.caller, FunctionCaller):
             return np.concatenate([self(value, 1, rng=rng) for value in values])
-        outputs = self.caller.each([self._inputs(value) for value in values], rng=rng)
+        outputs = self.caller.each(self._each_input(values), rng=rng)
         self._checked(answers.require_numbers, outputs)
         return outputs
 
@@ -249,6 +249,12 @@ class Target:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+    def _each_input(self, values: Sequence[Any]) -> Sequence[tuple[Any, ...]]:
+        """Return many inputs; scores of one number of users are checked all at once."""
+        if self.kind.takes is Takes.SCORES and len({np.shape(value) for value in values}) == 1:
+            return [(scores,) for scores in _validate.array(values, name="scores", ndim=2)]
+        return [self._inputs(value) for value in values]
 
     def _inputs(self, value: Any) -> tuple[Any, ...]:
         if self.kind.takes is Takes.VALUE:

@@ -9,7 +9,8 @@ from dpcp_audit.audits.traced_privacy import Scope
 from dpcp_audit.computed import Computed
 from dpcp_audit.results import Claim, Outcome, Source, Standing, Verdict
 from dpcp_audit.rows import Row
-from dpcp_audit.target_checks.target_rows import TargetCoverage, TargetPrivacy
+from dpcp_audit.target_checks.target_coverage import TargetCoverage
+from dpcp_audit.target_checks.target_privacy import TargetPrivacy
 from dpcp_audit.target_checks.trace_rows import TargetTrace
 from dpcp_audit.target_checks.units import COVERAGE_SIZE
 from dpcp_audit.theorems.coverage.coverage_audit import CoverageAudit

@@ -45,7 +45,8 @@ from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.neighbours import Neighbours, Relation
 from dpcp_audit.quantities import Quantity
 from dpcp_audit.results import Estimate, EvidenceKind, Outcome
-from dpcp_audit.target_checks.target_rows import TargetPrivacy, rows_of_targets
+from dpcp_audit.target_checks.target_privacy import TargetPrivacy
+from dpcp_audit.target_checks.target_rows import rows_of_targets
 from dpcp_audit.target_checks.trace_rows import TargetTrace, rows_of_traces
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import example, given, settings
@@ -20,12 +20,15 @@ from dpcp_audit.target_checks.planned_calls import (
     cut_words,
     short_words,
 )
-from dpcp_audit.target_checks.target_rows import TargetCheck, check_of
+from dpcp_audit.target_checks.target_rows import check_of
+
+if TYPE_CHECKING:
+    from dpcp_audit.target_checks.target_claim import TargetClaim
 
 FEWEST = 2**17
 
 
-def check(**data: Any) -> TargetCheck:
+def check(**data: Any) -> TargetClaim:
     spec = CheckSpec.from_data({"target": "mine.py:f", "kind": "quantile"} | data)
     return check_of(spec, spec.guarantees[0])
 

@@ -15,9 +15,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from dpcp_audit._format import number
-from dpcp_audit.audits.search.event_search import Event
 from dpcp_audit.audits.search.pair_space import input_from_data
-from dpcp_audit.audits.search.pilot_hypotheses import choose_event_or_moment
 from dpcp_audit.engine.encoding import plain_record
 from dpcp_audit.guarantees import PureDP
 from dpcp_audit.quantities import Quantity
@@ -68,6 +66,10 @@ def reference(
     witness = outcome.witness
     if "value" not in witness:
         return None
+    from dpcp_audit.audits.search.pilot_hypotheses import (  # noqa: PLC0415  (slow to import)
+        choose_event_or_moment,
+    )
+
     size = max(_FEWEST, round(_PILOT * draws))
     pair = {"likelier": witness["value"], "other": witness["neighbour"]}
     pilot = _outputs(pair, target, _named(context, "pilot"), (size, size))
@@ -135,6 +137,8 @@ def worsening(finding: Finding, old: PlainData, again: PlainData, *, false_alarm
 
 def _counted(case: PlainData, target: Target, context: Context) -> PlainData:
     """Guess from the event which of the neighbours, drawn by a fair coin, an output comes from."""
+    from dpcp_audit.audits.search.event_search import Event  # noqa: PLC0415  (slow to import)
+
     trials = int(case["n_samples"])
     heads = int(context.rng(2).binomial(trials, 0.5))
     likelier, other = _outputs(case, target, context, (heads, trials - heads))

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import pytest
 
 from dpcp_audit._values import Choice
-from dpcp_audit.audits.traced_privacy import Scope
 from dpcp_audit.checks import Context
 from dpcp_audit.engine.tasks import one_thread
 from dpcp_audit.frontends.function_checks import coverage_of, label, spec_of, takes_options
@@ -33,7 +32,6 @@ from dpcp_audit.frontends.pytest_plugin.baseline import (
 from dpcp_audit.frontends.pytest_plugin.failure import failure
 from dpcp_audit.results import Finding, Outcome, SourceLocation, Verdict
 from dpcp_audit.target_checks.target_rows import rows_of_targets
-from dpcp_audit.target_checks.trace_rows import row_of_trace
 from dpcp_audit.targets import Kind
 
 if TYPE_CHECKING:
@@ -321,6 +319,9 @@ def _calls(spec: CheckSpec) -> int:
 def _row(spec: CheckSpec, scope: str) -> Row:
     """Return the one row of a check; with a scope, that of its trace."""
     if scope:
+        from dpcp_audit.audits.traced_privacy import Scope  # noqa: PLC0415  (slow to import)
+        from dpcp_audit.target_checks.trace_rows import row_of_trace  # noqa: PLC0415
+
         of = Choice(Scope).read(scope, "scope")
         return row_of_trace(spec, spec.privacy[0], of, _PATHS)
     (row,) = rows_of_targets([spec])

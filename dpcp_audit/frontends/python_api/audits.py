@@ -23,7 +23,6 @@ from dpcp_audit.frontends.function_checks import coverage_of, spec_of, takes_opt
 from dpcp_audit.frontends.python_api.result import ClaimResult, Result
 from dpcp_audit.guarantees import PrivacyGuarantee
 from dpcp_audit.reports.document import to_document
-from dpcp_audit.reports.terminal import Progress
 from dpcp_audit.target_checks.claim_options import key_of
 from dpcp_audit.target_checks.run_options import RUN_OPTIONS
 from dpcp_audit.target_checks.target_rows import rows_of_targets
@@ -234,6 +233,8 @@ def _of_suite(suite: str, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _checked(rows: Sequence[Row], settings: RunSettings, engine: Engine) -> list[Finding]:
+    from dpcp_audit.reports.terminal import Progress  # noqa: PLC0415  (slow to import)
+
     findings: dict[str, Finding] = {}
     with Progress() as progress, closing(runner.run(rows, settings, engine=engine)) as events:
         for event in events:

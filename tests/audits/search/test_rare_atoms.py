@@ -17,7 +17,7 @@ from dpcp_audit.frontends.function_checks import spec_of
 from dpcp_audit.frontends.planning import plan_here
 from dpcp_audit.guarantees import ZCDP, ApproxDP, PureDP
 from dpcp_audit.results import Verdict
-from dpcp_audit.target_checks.target_rows import TargetPrivacy
+from dpcp_audit.target_checks.target_privacy import TargetPrivacy
 
 if TYPE_CHECKING:
     from collections.abc import Callable

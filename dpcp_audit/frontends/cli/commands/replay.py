@@ -42,14 +42,14 @@ def execute(options: argparse.Namespace) -> int:
     from dpcp_audit.engine.run_settings import RunSettings
     from dpcp_audit.engine.suites import require, row_of
     from dpcp_audit.reports import document as documents
-    from dpcp_audit.target_checks.target_rows import TargetCheck
+    from dpcp_audit.target_checks.target_claim import TargetClaim
 
     results = documents.load(options.results)
     recorded = _recorded(results, options.finding_id)
     settings = RunSettings.of_document(results)
     require(settings.suite)
     row = row_of(options.finding_id, settings.suite, **settings.given)
-    confirms = isinstance(row.check, TargetCheck) and bool(recorded["witness"])
+    confirms = isinstance(row.check, TargetClaim) and bool(recorded["witness"])
     finding = _confirmed(row, recorded, settings) if confirms else _repeated(row, settings)
     document = documents.to_document(settings, [finding], seconds=0.0, complete=True)
     (again,) = document["findings"]
