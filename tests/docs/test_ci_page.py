@@ -24,13 +24,13 @@ CODE = """
 def private_quantile(scores, *, rng):
     return sorted(scores)[-1] + rng.laplace(scale=SCALE)
 def report(value, *, rng):
-    return int(rng.integers(10))
+    return int(rng.integers(3))
 """
 CHECKS = """
 [[{table}]]
 target = "mine.py:report"
 kind = "randomizer"
-domain = 10
+domain = 3
 local-dp = 2.0
 [[{table}]]
 target = "mine.py:private_quantile"

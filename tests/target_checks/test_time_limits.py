@@ -38,12 +38,12 @@ class Clock:
 def timed_audit(
     monkeypatch: pytest.MonkeyPatch, *, looks: float, epsilon: float = 1.0
 ) -> BlackBoxPrivacy:
-    """Return an audit of 40,000 calls that may look at the clock so many times."""
+    """Return an audit of 8,000 calls that may look at the clock so many times."""
     monkeypatch.setattr(time_limits, "clock", Clock())
-    timed = Timed(target=TARGET, seconds=looks - 0.5, planned=40_000)
+    timed = Timed(target=TARGET, seconds=looks - 0.5, planned=8000)
     pairs = ScorePairs(sizes=(20,))
     return BlackBoxPrivacy(
-        sample=timed, guarantee=PureDP(epsilon), pairs=pairs, draws=40_000, detect=8.0
+        sample=timed, guarantee=PureDP(epsilon), pairs=pairs, draws=8000, detect=8.0
     )
 
 
@@ -53,7 +53,7 @@ CONTEXT = Context(seed=0, name="timed", significance=1e-4)
 def test_an_audit_without_a_stage_ends_with_its_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     """A search takes what a target raises for a failure on that pair; this it must not."""
     audit = timed_audit(monkeypatch, looks=21)
-    with pytest.raises(OutOfTimeError, match=r"^mean: the budget of 20.5 s .* of 40,000 calls"):
+    with pytest.raises(OutOfTimeError, match=r"^mean: the budget of 20.5 s .* of 8,000 calls"):
         audit(CONTEXT)
 
 
