@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.stats import binom
+from support.refusals import WaldTest, refusals, refutes
 from support.samplers import context, pair, response
 from support.theorems import Coin
 
@@ -17,7 +18,6 @@ from dpcp_audit.audits.search.pair_space import FixedPairs
 from dpcp_audit.audits.sequential import SequentialPrivacy
 from dpcp_audit.guarantees import ZCDP, ApproxDP, GaussianDP, LocalDP, PrivacyGuarantee, PureDP
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
-from dpcp_audit.results import Verdict
 from dpcp_audit.stats.betting import GuessBets, mixture_wealth
 from dpcp_audit.stats.rate_power import smallest_violation
 from dpcp_audit.theorems.sequential_checks import AlongN
@@ -54,19 +54,12 @@ def along(*sizes: int) -> AlongN:
     return AlongN(theorem_at=lambda _: Coin(rate=0.0), sizes=sizes)
 
 
-def refutations(
-    check: LocalPrivacy | SequentialPrivacy, *, significance: float, runs: int = RUNS
-) -> int:
-    outcomes = (check(context(seed, significance=significance)) for seed in range(runs))
-    return sum(outcome.verdict is Verdict.REFUTED for outcome in outcomes)
-
-
 @pytest.mark.statistical(false_alarm=1e-7)
 def test_a_local_audit_refutes_what_it_says() -> None:
     """False alarm 1e-7: a power of 0.95 refutes at least ENOUGH times."""
     smallest = local(1.0).smallest_violation(context(0, significance=0.01)).smallest
     assert 1.05 < smallest < 1.5
-    assert refutations(local(smallest), significance=0.01) >= ENOUGH
+    assert refusals(local(smallest), repetitions=RUNS, significance=0.01) >= ENOUGH
 
 
 def test_of_ten_labels_a_few_hundred_reports_of_each_are_enough() -> None:
@@ -85,8 +78,9 @@ def test_bets_refute_what_they_say() -> None:
     """False alarm 1e-7; the power is a lower bound, so that 0.95 is what it is held against."""
     smallest = bets(1.0).smallest_violation(context(0, significance=0.01)).smallest
     assert 1.1 < smallest < 2.0
-    count = refutations(bets(smallest), significance=0.01, runs=80)
-    assert count >= binom.ppf(1e-7, 80, 0.95)
+    misses = WaldTest(allowed=0.05, excessive=0.3, false_alarm=1e-7)
+    refuted = refutes(bets(smallest), significance=0.01)
+    assert not misses.exceeded_by(not each for each in refuted)
 
 
 @pytest.mark.statistical(false_alarm=2e-7)

@@ -30,8 +30,6 @@ ROWS = [row for row in suite("zoo") if row.claim.expected is not None]
 SIGNIFICANCE = 1e-6 / len(ROWS)
 PATHS = 20
 SLOW = ("laplace-noise-0.9", "gaussian-noise-0.9", "laplace-for-gaussian", "one-draw", "ldpcp")
-
-
 LESS = tuple(
     f"{of}-noise-{left}" for of in ("search", "laplace", "gaussian") for left in (0.5, 0.8)
 )
