@@ -189,7 +189,10 @@ FORMS += [by_the_size, by_a_default, Attribute()]
 @pytest.mark.known_bad
 @pytest.mark.parametrize(
     ("form", "sequential"),
-    [(by_torch, False), *((form, sequential) for form in FORMS for sequential in (False, True))],
+    [
+        *((form, False) for form in (by_torch, *FORMS)),
+        *((form, True) for form in (one_seed, kept, cached, one_batch)),  # it asks the same probe
+    ],
     ids=lambda each: getattr(each, "__name__", ""),
 )
 def test_one_bug_has_one_outcome(form, sequential) -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.plain_pcoqs import plain_law
 
@@ -56,6 +56,7 @@ def test_law_is_the_plain_enumeration(mechanism, drawn) -> None:
         assert math.isclose(FinitePair(*laws).delta_at(epsilon), direct, abs_tol=1e-11)
 
 
+@settings(max_examples=30)
 @given(mechanisms, neighbours, st.floats(1.01, 20))
 def test_neighbours_stay_within_the_supremum_and_the_claim(mechanism, drawn, alpha) -> None:
     pair = FinitePair(*mechanism.laws(*pair_within(mechanism, drawn)))
