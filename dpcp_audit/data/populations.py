@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 _BLOCK = 2**14
 """Scores that are drawn at a time: what a quantile works with stays in the cache."""
+_MANY, _FEW = 1024, 128
+"""Of so many points, the first few tell whether they repeat."""
 
 
 class Population(ABC):
@@ -126,8 +128,15 @@ class Beta(Population):
         return f"beta({all_digits(self.a)},{all_digits(self.b)})"
 
     def cdf(self, x: FloatArray) -> FloatArray:
-        """Return the regularised incomplete beta function I_x(a, b)."""
-        return betainc(self.a, self.b, np.clip(x, 0.0, 1.0))
+        """Return the regularised incomplete beta function I_x(a, b).
+
+        Points that repeat, as the midpoints of searches do, are computed once.
+        """
+        points = np.clip(x, 0.0, 1.0)
+        if points.size < _MANY or np.unique(points.ravel()[:_FEW]).size > _FEW / 4:
+            return betainc(self.a, self.b, points)
+        distinct, place = np.unique(points, return_inverse=True)
+        return betainc(self.a, self.b, distinct)[place].reshape(points.shape)
 
     def enclosed_cdf(self, x: fmpq) -> arb:
         """Enclose I_x(a, b), of the doubles a and b."""

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.special import betainc
 from scipy.stats import beta, kstest
 
 from dpcp_audit.data.populations import Beta, Deferred, Pool, Population, Uniform, atoms
@@ -110,3 +111,13 @@ def test_beta_scores_are_drawn_from_their_law(a: float, b: float) -> None:
 def test_bad_input_names_the_argument(build, name) -> None:
     with pytest.raises(ValueError, match=f"^{name} must "):
         build()
+
+
+@pytest.mark.parametrize("shape", [(3000,), (3, 1000)])
+def test_points_that_repeat_have_the_same_distribution_function(shape: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(0)
+    law = Beta(5, 0.2)
+    for values in (rng.choice([-1.0, 0.25, 0.5, 0.99999, 2.0], size=shape), rng.random(shape)):
+        found = law.cdf(values)
+        assert found.shape == shape
+        assert (found == betainc(5, 0.2, np.clip(values, 0, 1))).all()

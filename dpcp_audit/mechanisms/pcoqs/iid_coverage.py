@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.stats import poisson
 
 from dpcp_audit import _validate
 from dpcp_audit.mechanisms.pcoqs.count_law import CountLaw, Interval
 from dpcp_audit.mechanisms.pcoqs.even_halving import EvenHalving
+from dpcp_audit.stats.discrete_tails import binomial_exceeded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -209,8 +209,8 @@ class _MeanSearch:
         """Yield what becomes of the search in each small interval."""
         if not small:
             return
-        most = max(leaf.mass for leaf in small) * self.counted.n
-        halving = EvenHalving(self.counted, most=int(poisson.isf(_SELDOM, most)) + 1)
+        most = binomial_exceeded(_SELDOM, self.counted.n, max(leaf.mass for leaf in small))
+        halving = EvenHalving(self.counted, most=int(most) + 1)
         for depth in range(self.mechanism.rounds - 1, min(leaf.depth for leaf in small) - 1, -1):
             halving.back(depth)
             yield from (halving.mean(leaf) for leaf in small if leaf.depth == depth)
