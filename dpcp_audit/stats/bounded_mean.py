@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Self, cast
 import numpy as np
 
 from dpcp_audit import _validate
-from dpcp_audit.stats.bisection import turn
+from dpcp_audit.stats.bisection import turn, turn_of_sign
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -143,12 +143,12 @@ class MeanBets:
         _validate.open_unit(significance=significance)
         levels, counts = _levels(self._valid(values))
 
-        def excluded(mean: float) -> bool:
+        def beyond(mean: float) -> float:
             wealth = self.log_wealth(levels, at_least=mean, counts=counts)
-            return bool(self.log_capital(wealth) >= -math.log(significance))
+            return float(self.log_capital(wealth)) + math.log(significance)
 
         mean = float(np.average(levels, weights=counts))
-        return turn(excluded, mean, 1.0, steps=_HALVINGS).holds
+        return turn_of_sign(beyond, mean, 1.0, steps=_HALVINGS).holds
 
     def lower_limit(self, values: ArrayLike, *, significance: float) -> float:
         """Return the largest mean that the capital excludes from below, 0 where there is none."""
