@@ -132,10 +132,15 @@ class _FedToAdam:
         unbias1, unbias2 = 1 - beta1**time, 1 - beta2**time
         before = np.sqrt(self._second / unbias2)
         newest = np.where(before > 0, before, np.ones(moves.shape))
-        for _ in range(_ITERATIONS):
-            second = beta2 * self._second + (1 - beta2) * np.square(newest)
-            moment = moves * np.sqrt(second / unbias2) * unbias1
-            newest = (moment - beta1 * self._first) / (1 - beta1)
+        known, share = self._second * (beta2 / unbias2), (1 - beta2) / unbias2
+        scaled, drawn = moves * (unbias1 / (1 - beta1)), self._first * (beta1 / (1 - beta1))
+        for _ in range(_ITERATIONS):  # in place: newest = moves·√v̂·… − what m̂ has of earlier ones
+            newest *= newest
+            newest *= share
+            newest += known
+            np.sqrt(newest, out=newest)
+            newest *= scaled
+            newest -= drawn
         self._first = beta1 * self._first + (1 - beta1) * newest
         self._second = beta2 * self._second + (1 - beta2) * np.square(newest)
         self._gradients.append(newest)
