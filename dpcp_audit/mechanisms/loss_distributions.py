@@ -21,6 +21,8 @@ _BLOCK = 2**16
 """Losses that are held at a time, of up to a million."""
 _CUT = 1e-15
 """What a composition may cut off from both tails together, and adds at infinity."""
+_ORDERS: FloatArray = np.concatenate([np.arange(-20.0, 0.0), np.arange(1.0, 21.0)])
+"""Orders of the moments that bound the tails, times the number of losses."""
 
 
 def deltas_of(loss: Any, epsilons: FloatArray) -> FloatArray:
@@ -91,11 +93,10 @@ def self_composed(loss: Any, count: int) -> Any:
 
 
 def _convolved(pmf: Any, count: int) -> Any:
-    from dp_accounting.pld import common, pld_pmf  # noqa: PLC0415  (slow to import)
+    from dp_accounting.pld import pld_pmf  # noqa: PLC0415  (slow to import)
 
     mass: FloatArray = np.asarray(pmf._probs, dtype=np.float64)  # noqa: SLF001
-    bounds: Any = common.compute_self_convolve_bounds  # typed for lists
-    low, high = bounds(mass, count, _CUT)
+    low, high = _kept(mass, count)
     length = fft.next_fast_len(max(high - low + 1, mass.size), real=True)
     whole = fft.irfft(fft.rfft(mass, length) ** count, length)  # indices wrap around
     infinity = _CUT - math.expm1(count * math.log1p(-pmf._infinity_mass))  # noqa: SLF001
@@ -106,6 +107,23 @@ def _convolved(pmf: Any, count: int) -> Any:
         infinity,
         pmf._pessimistic_estimate,  # noqa: SLF001
     )
+
+
+def _kept(mass: FloatArray, count: int) -> tuple[int, int]:
+    """Return the places that all but ``_CUT`` of a composition lies between (Chernoff's bound)."""
+    low, high, places = 0, (mass.size - 1) * count, np.arange(mass.size, dtype=np.float64)
+    for order in _ORDERS / mass.size:
+        largest = max(0.0, order * (mass.size - 1))
+        total = float(mass @ np.exp(order * places - largest))
+        if total <= 0:  # all of it lies at infinity
+            continue
+        moment = largest + math.log(total)
+        bound = (count * moment + math.log(2 / _CUT)) / order
+        if order > 0:
+            high = min(high, math.ceil(bound))
+        else:
+            low = max(low, math.floor(bound))
+    return low, high
 
 
 class _Grid:
