@@ -68,7 +68,7 @@ def _beta_cdf(centre: arb, radius: arb, a: arb | int, b: arb | int, precision: i
     Variants of one search ask for the same tails, each of which takes milliseconds.
     """
     assert precision == ctx.prec  # noqa: S101  (what is remembered is of this precision)
-    found = arb(centre, radius).beta_lower(a, b, regularized=1)
+    found = arb(centre, radius).beta_lower(a, b, regularized=True)
     if not found.is_finite():
         return UNIT
     return found if 0 <= found <= 1 else found.intersection(UNIT)

@@ -12,10 +12,12 @@ from dpcp_audit.audits.certificates import Certificate, Hits, _side, _turn_near,
 from dpcp_audit.audits.event_power import smallest_violation
 from dpcp_audit.audits.local import LocalPrivacy
 from dpcp_audit.checks import Context
-from dpcp_audit.decisions import decide
+from dpcp_audit.decisions import decide, refutes
 from dpcp_audit.guarantees import ZCDP, ApproxDP, LocalDP, PureDP, RenyiDP
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.results import Verdict
+from dpcp_audit.stats.curve_test import CurveTest
+from dpcp_audit.stats.ratio_test import RatioTest
 
 if TYPE_CHECKING:
     from dpcp_audit.guarantees import PrivacyGuarantee
@@ -126,3 +128,16 @@ def test_two_intervals_part_where_a_difference_shows() -> None:
     """Of two normal variables with the same variance, at √2 standard deviations of either."""
     assert _side(1.96 * math.sqrt(2)) == pytest.approx(0.05, rel=1e-3)
     assert _side(-1.0) < 1
+
+
+@pytest.mark.parametrize("guarantee", [PureDP(1.0), ApproxDP(1.0, 0.01), ZCDP(0.5)], ids=str)
+@pytest.mark.parametrize("above", [False, True])
+def test_a_p_value_of_the_significance_itself_refutes(
+    guarantee: PrivacyGuarantee, above: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As of any test of that level: P(p-value ≤ α) ≤ α, with equality allowed."""
+    value = math.nextafter(0.01, 1.0) if above else 0.01
+    for test in (RatioTest, CurveTest):
+        monkeypatch.setattr(test, "p_value", lambda *_, **__: value)
+    found = certify(guarantee, Hits(50, 40, 100), significance=0.01)
+    assert refutes(found.evidence) is not above

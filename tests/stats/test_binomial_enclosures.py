@@ -107,3 +107,13 @@ def test_a_ball_between_0_and_1_is_left_as_it_is() -> None:
     plain = arb(0.3).beta_lower(5, 7, regularized=1)
     found = beta_cdf(0.3, 5, 7)
     assert (found.mid(), found.rad()) == (plain.mid(), plain.rad())
+
+
+@pytest.mark.parametrize("x", [arb(0.99, 0.02), arb(0.01, 0.02)], ids=["above 1", "below 0"])
+def test_a_ball_that_leaves_the_unit_interval_is_cut(x: arb) -> None:
+    """It holds what x may be within [0, 1], and no more than rounding beyond."""
+    plain, found = x.beta_lower(2, 1, regularized=True), beta_cdf(x, 2, 1)
+    assert not 0 <= plain <= 1
+    assert float(found.lower()) >= -1e-8
+    assert float(found.upper()) <= 1 + 1e-8
+    assert found.contains((x.intersection(arb(0.5, 0.5)).mid()) ** 2)

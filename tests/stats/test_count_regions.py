@@ -42,6 +42,20 @@ def test_probabilities_are_sums_over_the_region() -> None:
     assert found.shape == (2,)
 
 
+@pytest.mark.parametrize("slope", [20, 0.5], ids=["by masses", "by tails"])
+def test_a_region_that_begins_at_another_count_is_summed_from_there(slope: float) -> None:
+    """Of the window alone, 6 to 194 at the rate 0.1, whatever else the region holds."""
+    many, (first, last) = TwoCounts(n=2000, n_prime=1000), (6, 194)
+    for begins, ends in ((6, 194), (4, 647), (40, 150), (150, 300)):
+        counts = np.arange(float(begins), ends + 1)
+        critical = np.ceil(counts / slope) + 60
+        inside = (counts >= first) & (counts <= last)
+        masses = binom.pmf(counts[inside], 1000, 0.1)
+        expected = masses @ binom.sf(critical[inside] - 1, 2000, 0.1)
+        found = many.probability(Region(counts, critical), np.array([0.1]), np.array([0.1]))
+        assert found == pytest.approx([expected], rel=1e-9, abs=1e-14)
+
+
 def test_the_upper_tail_at_its_ends() -> None:
     found = _upper_tail(np.array([0.0, 1.0, 5.0, 6.0]), 5, 0.5)
     assert found == pytest.approx([1.0, 31 / 32, 1 / 32, 0.0])

@@ -124,6 +124,16 @@ def test_the_outline_lies_above_the_curve() -> None:
     assert (np.interp(rates, points, power(points)) < power(rates) - 1e-3).any()
 
 
+@pytest.mark.parametrize(("x", "y"), [(20, 2), (30, 6), (39, 12), (40, 0), (12, 0)])
+def test_the_level_of_counts_is_the_least_at_which_the_box_refutes(x: int, y: int) -> None:
+    """Just below it one more output is needed."""
+    test = CurveTest(n=40, n_prime=30, curve=GaussianDP(0.5).power)
+    level = test._level(x, y)
+    for factor, least in ((1.0, x), (1 - 1e-6, x + 1)):
+        region = test._region(factor * level, y / 30, y / 30)
+        assert region.critical[region.counts == y].tolist() == [least]
+
+
 def test_it_beats_the_box_of_two_limits() -> None:
     """Counts that the box at 5 % leaves are refuted, and none that it refutes is left."""
     power, n = GaussianDP(1.0).power, 400

@@ -122,3 +122,8 @@ def test_the_significance_is_shared_by_the_lags_and_the_marks() -> None:
     ]
     assert max(first.p_value, other.p_value) < 1
     assert shares == pytest.approx([0.5, 0.5 / 49])
+
+
+def test_the_largest_prime_up_to_a_number() -> None:
+    assert [module._prime(most) for most in range(2, 13)] == [2, 3, 3, 5, 5, 7, 7, 7, 7, 11, 11]
+    assert (module._prime(25), module._prime(4099), module._prime(4110)) == (23, 4099, 4099)

@@ -188,6 +188,35 @@ def test_what_is_not_the_same_is_not_compared() -> None:
         compare_samples(0.1, rate, 0.1, values(10, 0.1))
 
 
+@pytest.mark.parametrize(
+    ("numbers", "fits"),
+    [
+        ((0, 0, 10), True),
+        ((10, 0, 10), True),
+        ((0, 10, 10), True),
+        ((1, 9, 10), True),
+        ((0, 0, 1), True),
+        ((3, 4, 10**15), True),
+        ((-1, 2, 10), False),
+        ((3, -1, 10), False),
+        ((0, 0, 10**15 + 1), False),
+    ],
+)
+def test_counts_that_can_come_up_are_compared(numbers: tuple[int, int, int], fits: bool) -> None:
+    """Hits, undecided, trials; no hits and nothing but hits among them."""
+    hits, undecided, trials = numbers
+    rate = Sample(measure=Measure.RATES, counts=(count(hits, trials, undecided=undecided),))
+    assert comparable(rate, rate) is fits
+
+
+def test_means_of_two_values_are_compared_and_log_ratios_of_two_counts() -> None:
+    assert comparable(values(2, 0.1), values(2, 0.1))
+    assert not comparable(values(2, 0.1), values(1, 0.1))
+    assert comparable(pair(0, 10, 10), pair(10, 0, 10))
+    three = Sample(measure=Measure.LOG_RATIO, counts=(count(1, 10),) * 3)
+    assert not comparable(three, three)
+
+
 def test_two_sides_cost_a_factor_of_two() -> None:
     assert Shift(0.01, 1.0).p_value == 0.02
     assert Shift(1.0, 0.6).p_value == 1.0

@@ -88,21 +88,18 @@ def search_laws(
 def largest_bit_divergence(noise_scale: float, alpha: float) -> float:
     """Return the largest D_α of one comparison bit over all counts c against c+1.
 
-    Both directions are taken. The maximiser lies within about α counts of the rank (the
-    tilted noise moves by α/σ standard deviations); all counts within 2α + 12σ + 2 are tried.
+    That of c+1 against c is the mirror image, as the noise is symmetric. The maximiser lies within
+    about α counts of the rank (the tilted noise moves by α/σ standard deviations); all counts
+    within 2α + 12σ + 2 are tried.
     """
     reach = math.ceil(2 * alpha + 12 * noise_scale + 2)
     z = np.arange(-reach, reach + 1)
     below, at_least = log_ndtr(z / noise_scale), log_ndtr(-z / noise_scale)
-    forward = np.logaddexp(
+    moments = np.logaddexp(
         alpha * below[1:] + (1 - alpha) * below[:-1],
         alpha * at_least[1:] + (1 - alpha) * at_least[:-1],
     )
-    backward = np.logaddexp(
-        alpha * below[:-1] + (1 - alpha) * below[1:],
-        alpha * at_least[:-1] + (1 - alpha) * at_least[1:],
-    )
-    return float(max(forward.max(), backward.max())) / (alpha - 1)
+    return float(moments.max()) / (alpha - 1)
 
 
 def _log_bits(

@@ -13,6 +13,8 @@ from dpcp_audit.audits.sampled import SampledPrivacy
 from dpcp_audit.audits.search.event_search import (
     Event,
     EventSearch,
+    PilotCounts,
+    Unions,
     best_cells,
     excess_of,
     quantile_cuts,
@@ -276,6 +278,29 @@ def test_one_half_orders_the_cells_and_the_other_says_how_many_to_take() -> None
     found = best_cells(PureDP(0.1), ScalarValue(), samples)
     assert found.event.inside.tolist() == [True, True, False]
     assert found.excess < 2.0
+
+
+def test_the_orders_of_the_cells_and_their_shares_by_hand() -> None:
+    """Shares are of half an output more a cell: of 6 + 1.5 or 12 + 1.5 outputs."""
+    counts = PilotCounts(
+        np.array([0.0, 1.0]), np.array([[4, 0, 2], [1, 3, 2]]), np.array([[2, 2, 2], [0, 6, 0]])
+    )
+    unions = Unions.of(counts)
+    along, back = [0, 1, 2], [2, 1, 0]
+    assert unions.orders.tolist() == [along, back, [0, 2, 1], along, back, [1, 2, 0]]
+    first, second = np.array([6.5, 2.5, 4.5]) / 13.5, np.array([1.5, 9.5, 2.5]) / 13.5
+    judged, other = np.array([2.5, 2.5, 2.5]) / 7.5, np.array([0.5, 6.5, 0.5]) / 7.5
+    likelier = [first, first[::-1], judged[[0, 2, 1]], second, second[::-1], other[[1, 2, 0]]]
+    neighbours = [second, second[::-1], other[[0, 2, 1]], first, first[::-1], judged[[1, 2, 0]]]
+    assert unions.likelier == pytest.approx(np.cumsum(likelier, axis=1))
+    assert unions.other == pytest.approx(np.cumsum(neighbours, axis=1))
+
+
+@pytest.mark.parametrize(("cells", "handicap"), [(2, 0.0), (16, 0.0), (17, 1.0), (64, 1.0)])
+def test_unions_of_more_than_16_cells_must_promise_one_deviation_more(cells, handicap) -> None:
+    same = np.ones((2, cells), dtype=np.int64)
+    unions = Unions.of(PilotCounts(np.arange(cells - 1.0), same, same))
+    assert unions.handicaps.tolist() == [0.0, 0.0, handicap] * 2
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import product
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
 from scipy.stats import norm
 
-from dpcp_audit.mechanisms.pcoqs.count_law import CountLaw
+from dpcp_audit.mechanisms.pcoqs.count_law import CountLaw, Interval
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 @pytest.mark.parametrize(
@@ -27,3 +33,38 @@ def test_where_the_noise_is_known_the_answers_are_too() -> None:
     assert law.answers[:, 0].astype(int).tolist() == [[1, 1, 1, 1], [1, 1, 0, 0], [0, 0, 0, 0]]
     single = CountLaw.given_noise(np.array([[0.0]]), n=10, rank=5)
     assert (single.first, single.last, single.answers.ravel().tolist()) == (5, 6, [0.0])
+
+
+def walked(law: CountLaw, bits: tuple[int, ...], at: Callable[[float], float]) -> list[Interval]:
+    """Return the intervals of a search of [0, 1] whose answers are given, 1 for the right half."""
+    here = [Interval(0, 0.0, 1.0, 0.0, 1.0, None, None)]
+    for bit in bits:
+        middle = (here[-1].left + here[-1].right) / 2
+        here.append(law.step(here[-1], middle, at(middle))[1 - bit])
+    return here
+
+
+@pytest.mark.parametrize(
+    "at", [lambda x: x**2, lambda x: 0.3 if 0.2 < x < 0.8 else x], ids=["rises", "a gap"]
+)
+def test_where_a_search_gets_to_is_what_the_places_of_all_scores_say(at) -> None:
+    """By the definition: four scores, each between two of the midpoints; counts 1 and 2 matter."""
+    n, rounds = 4, 3
+    chances = np.random.default_rng(0).random((rounds, 2, 2))
+    law = CountLaw(n=n, first=1, answers=chances)
+    below = np.concatenate([np.ones((rounds, 2, 1)), chances, np.zeros((rounds, 2, 2))], axis=2)
+    total = np.zeros(2)
+    for bits in product((0, 1), repeat=rounds):
+        path = walked(law, bits, at)
+        middles = [(one.left + one.right) / 2 for one in path[:-1]]
+        ends = np.array([*sorted(map(at, middles)), 1.0])
+        places = np.array(list(product(range(rounds + 1), repeat=n)))
+        masses = np.diff(ends, prepend=0.0)[places].prod(axis=1)
+        answered = np.ones((2, len(places)))
+        for depth, (middle, bit) in enumerate(zip(middles, bits, strict=True)):
+            counts = (ends[places] <= at(middle)).sum(axis=1)
+            answered *= below[depth][:, counts] if bit else 1 - below[depth][:, counts]
+        assert law.reach(path[-1]) == pytest.approx(answered @ masses, abs=1e-14)
+        assert (law.reach_bound(path[-1]) >= answered @ masses - 1e-14).all()
+        total += law.reach(path[-1])
+    assert total == pytest.approx([1.0, 1.0])
