@@ -6,6 +6,7 @@ short audit.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -42,7 +43,7 @@ def _rising(values: FloatArray, weights: FloatArray) -> IntArray:
     once as long as that leaves at most three quarters of the levels, the rest one after another.
     """
     n = len(values)
-    starts, left, sums = np.arange(n), 2 * n, values * weights
+    starts, left, sums = np.arange(n), math.inf, values * weights
     while 4 * len(starts) <= 3 * left:
         left = len(starts)
         runs = np.flatnonzero(np.append(True, values[1:] > values[:-1]))

@@ -12,6 +12,7 @@ from support.blackbox import gaussian_mean, laplace_mean
 from support.samplers import context, gaussian, laplace, pair, response
 
 from dpcp_audit.audits.blackbox import confirm
+from dpcp_audit.audits.search.pair_race import Arm
 from dpcp_audit.audits.search.pair_space import FixedPairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.audits.sequential import SequentialPrivacy, _budgets, _counted
@@ -22,7 +23,8 @@ from dpcp_audit.targets.degenerate import DegenerateTargetError
 
 if TYPE_CHECKING:
     from dpcp_audit.audits.sampled import Sampler
-    from dpcp_audit.audits.search.pair_space import PairSpace
+    from dpcp_audit.audits.search.pair_race import PairRace
+    from dpcp_audit.audits.search.pair_space import Candidate, PairSpace
     from dpcp_audit.guarantees import PrivacyGuarantee
 
 ONE = FixedPairs((pair(0, 1),))
@@ -94,6 +96,25 @@ def test_one_wealth_goes_through_a_search_over_pairs(
     assert outcome.witness is not None
     assert outcome.witness["spent"] <= 20_400
     assert outcome.evidence.n_samples == pytest.approx(12_000, rel=0.1)  # two fifths searched
+
+
+@pytest.mark.parametrize("telling_first", [True, False])
+def test_the_witness_is_the_pair_whose_bets_won_most(
+    telling_first: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a pair that loses 1 and one that loses a thousandth, in whichever order they come."""
+    pairs = FixedPairs((pair(0.0, 0.001), pair(0.0, 1.0)))
+    in_turn = pairs.candidates()[:: -1 if telling_first else 1]
+
+    def next_pair(_: object, race: PairRace, number: int, budget: int) -> Candidate:
+        race.arms.append(Arm(candidate=in_turn[number % 2]))
+        return in_turn[number % 2]
+
+    monkeypatch.setattr(SequentialPrivacy, "_candidate", next_pair)
+    found = check(laplace(1.0), PureDP(0.8), pairs, draws=7200)(context(0, significance=1e-6))
+    assert found.verdict is not Verdict.REFUTED
+    assert found.witness is not None
+    assert found.witness["neighbour"] == 1.0
 
 
 def test_the_same_seed_gives_the_same_outcome() -> None:

@@ -13,6 +13,7 @@ from scipy.special import log_ndtr
 from dpcp_audit.mechanisms.laws import FinitePair, GaussianPair, LaplacePair
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.stats.ball_functions import (
+    _stretch,
     composed_delta,
     gaussian_delta,
     laplace_delta,
@@ -20,7 +21,7 @@ from dpcp_audit.stats.ball_functions import (
     response_delta,
     response_keep,
 )
-from dpcp_audit.stats.enclosures import ball, ends
+from dpcp_audit.stats.enclosures import ball, ends, exact
 
 SHIFTS = st.floats(0.01, 20.0)
 EPSILONS = st.floats(0.0, 20.0)
@@ -64,6 +65,25 @@ def test_the_laplace_profile_ends_at_the_sum_of_the_shifts(shifts: list[float]) 
 def ball_free(shift: float) -> int:
     """Return a whole number above a shift, so that sums are exact."""
     return math.ceil(shift)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "epsilon"),
+    [(-1.0, 0.5, 3.0), (-0.5, 0.5, 0.5), (0.5, 1.5, -1.5), (-1.5, -1.0, 0.25)],
+)
+def test_a_stretch_is_an_integral(low: float, high: float, epsilon: float) -> None:
+    """Of e^(x/2)·δ(ε − x) of a coordinate that is moved by two noise scales."""
+    x = np.linspace(low, high, 20_001)
+    delta = [LaplacePair([2.0]).delta_at(abs(at)) for at in (epsilon - x).tolist()]
+    # δ(−ε) = 1 − e^(−ε) + e^(−ε)·δ(ε)
+    signed = np.where(epsilon >= x, delta, -np.expm1(epsilon - x) + np.exp(epsilon - x) * delta)
+    expected = np.trapezoid(np.exp(x / 2) * signed, x)
+    found = _stretch(exact(low), exact(high), exact(epsilon), exact(2.0))
+    assert float(found) == pytest.approx(expected, rel=1e-7, abs=1e-12)
+
+
+def test_a_stretch_of_no_length_is_exactly_0() -> None:
+    assert _stretch(exact(0.3), exact(0.3), exact(0.5), exact(2.0)).is_zero()
 
 
 @given(st.floats(0.01, 8.0), st.integers(2, 12), EPSILONS)

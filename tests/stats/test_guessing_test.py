@@ -15,6 +15,7 @@ from dpcp_audit.stats.guessing_test import (
     GuessingTest,
     delta_bound,
     epsilon_bound,
+    guess_share,
     guesses_needed,
 )
 
@@ -27,6 +28,31 @@ def test_without_delta_the_law_is_binomial(guesses: int, epsilon: float) -> None
     expected = binom.sf(np.arange(guesses + 1) - 1, guesses, test.share)
     found = [test.p_value(right) for right in range(guesses + 1)]
     assert found == pytest.approx(expected, rel=1e-9, abs=1e-15)
+
+
+def test_a_guess_is_right_as_often_as_a_response_keeps() -> None:
+    """Odds of e^ε to 1 against every other input: of two inputs where nothing else is said."""
+    assert guess_share(math.log(3)) == pytest.approx(3 / 4)
+    assert guess_share(math.log(3), 3) == pytest.approx(3 / 5)
+    assert guess_share(0.0, 8) == pytest.approx(1 / 8)
+    assert GuessingTest(rounds=9, guesses=9, epsilon=1.0).share == guess_share(1.0)
+
+
+@pytest.mark.parametrize(
+    ("rounds", "guesses", "shown"),
+    [(1000, 1000, (6, 194)), (1000, 150, (6, 150)), (100, 100, (0, 51)), (1000, 6, (6, 6))],
+)
+def test_the_shown_coins_that_matter(rounds, guesses, shown) -> None:
+    """Bernstein's inequality at e^−36 around a tenth of the rounds, up to the guesses."""
+    first, last = shown
+    test = GuessingTest(rounds=rounds, guesses=guesses, epsilon=1.0, delta=0.1)
+    counts, mass, left_out = test._shown()
+    assert (counts[0], counts[-1]) == shown
+    expected = binom.pmf(counts, rounds, 0.1)
+    if last == guesses:
+        expected[-1] = binom.sf(last - 1, rounds, 0.1)
+    assert mass == pytest.approx(expected, rel=1e-9)
+    assert left_out == pytest.approx(2 * math.exp(-36) if first < guesses else 0.0)
 
 
 def best_observer(test: GuessingTest, needed: float, *, optional_stopping: bool = False) -> float:

@@ -40,6 +40,15 @@ def test_a_rate_is_tested_where_some_digits_are_no_share() -> None:
     assert not rate.tested(16_000)
 
 
+def test_shares_one_and_a_half_units_apart_give_all_digits() -> None:
+    """Points out of fifteen: tenths are 3/2 of them apart, and each is rounded or cut off to."""
+    points = [PrintedRate(digits=str(k), whole=15) for k in range(16)]
+    assert impossible(points, 10) == ()
+    assert not points[0].tested(10)
+    assert impossible(points, 9) != ()
+    assert points[0].tested(9)
+
+
 def test_the_best_constant_answers_the_largest_class() -> None:
     assert constant_rate({"a": 909, "b": 603}) == PrintedRate(digits="909", whole=1512).rate
     with pytest.raises(ValueError, match="^classes must hold"):

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from dpcp_audit import _brent
 from dpcp_audit.audits.certificates import Judgement, linear_claim
 from dpcp_audit.audits.loss_bounds import event_loss, log_ratio
@@ -20,7 +18,7 @@ if TYPE_CHECKING:
     from dpcp_audit.guarantees import PrivacyGuarantee
 
 _DETAIL = "of the release, from guesses of its input"
-_LEAST_LOG, _GRID = -30.0, 60
+_LEAST_LOG, _GRID, _STEP = -30.0, 60, 0.5
 
 
 def judge_game(guarantee: PrivacyGuarantee, played: Played, *, significance: float) -> Judgement:
@@ -64,7 +62,11 @@ def judge_game(guarantee: PrivacyGuarantee, played: Played, *, significance: flo
 
 
 def least_loss(loss: EventLoss, ratio: float, delta: float) -> float:
-    """Return the least loss of two rates with r − κ·w = δ, which those of the game exceed."""
+    """Return the least loss of two rates with r − κ·w = δ, which those of the game exceed.
+
+    Along the line a loss falls and then rises. It is 0 where that is not seen: where δ is so tiny
+    that it still rises at the smallest w tried.
+    """
     if not delta > 0:
         return 0.0
 
@@ -72,7 +74,5 @@ def least_loss(loss: EventLoss, ratio: float, delta: float) -> float:
         wrong = math.exp(log) * (1 - delta) / ratio
         return loss.of(min(1.0, delta + ratio * wrong), wrong)
 
-    logs = np.linspace(_LEAST_LOG, 0.0, _GRID + 1)[:-1]
-    best = int(np.argmin([at(log) for log in logs.tolist()]))
-    ends = float(logs[max(0, best - 1)]), float(logs[min(_GRID - 1, best + 1)])
-    return min(at(float(logs[best])), _brent.least(at, *ends))
+    best = min((_LEAST_LOG + _STEP * place for place in range(_GRID)), key=at)
+    return 0.0 if best == _LEAST_LOG else _brent.least(at, best - _STEP, best + _STEP)

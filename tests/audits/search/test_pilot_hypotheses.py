@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from dpcp_audit.audits.certificates import Hits
+from dpcp_audit.audits.search import pilot_hypotheses
 from dpcp_audit.audits.search.event_search import Event, PilotEvent
 from dpcp_audit.audits.search.features import ScalarValue
 from dpcp_audit.audits.search.moment_test import MomentTest, choose_moments
@@ -23,6 +26,7 @@ from dpcp_audit.audits.search.pilot_hypotheses import (
     _simplified,
     _worth,
     choose_event_or_moment,
+    choose_pair_test,
     eased,
     total_promise,
 )
@@ -31,6 +35,17 @@ from dpcp_audit.guarantees import ZCDP, ApproxDP, GaussianDP, PureDP
 
 ATOMS = (np.repeat([0.0, 1.0], [80, 20]), np.repeat([0.0, 1.0], [30, 70]))
 ONE = Event(np.array([0.0]), np.array([False, True]))
+
+MOMENT = MomentTest(
+    feature=ScalarValue(),
+    cuts=np.array([0.0]),
+    log_ratios=np.array([1.0, -1.0]),
+    order=2.0,
+    reference=1.0,
+    share=0.5,
+    swapped=False,
+    promise=0.0,
+)
 
 
 def promised(p: float, q: float, epsilon: float, trials: int) -> float:
@@ -133,6 +148,25 @@ def test_of_two_atoms_the_telling_one_is_selected() -> None:
     likelier = 1.0 if test.swapped else 0.0
     assert test.event.contains(np.array([likelier])).all()
     assert test.promise > 0.2
+
+
+@pytest.mark.parametrize("more", [False, True])
+def test_of_equal_promises_the_event_is_taken(more: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is simpler than a moment or a game; what promises more is taken."""
+    event = choose_event_or_moment(PureDP(0.1), *ATOMS, bounds=None)
+    bar = math.nextafter(event.promise, math.inf) if more else event.promise
+    moment = replace(MOMENT, promise=bar)
+    moments = SimpleNamespace(best=lambda *_: moment)
+    monkeypatch.setattr(pilot_hypotheses, "_moments", lambda *_, **__: moments)
+    taken = choose_event_or_moment(PureDP(0.1), *ATOMS, bounds=None)
+    assert taken is moment if more else isinstance(taken, EventTest)
+    monkeypatch.setattr(pilot_hypotheses, "choose_event_or_moment", lambda *_, **__: event)
+    monkeypatch.setattr(pilot_hypotheses, "_CLEAR", math.inf)
+    worth = _worth(PureDP(0.1), event, ATOMS) * event.promise
+    game = SimpleNamespace(promise=math.nextafter(worth, math.inf) if more else worth)
+    monkeypatch.setattr(pilot_hypotheses, "choose_game", lambda *_, **__: game)
+    found = choose_pair_test(PureDP(0.1), *ATOMS, bounds=None, seed=0)
+    assert found is (game if more else event)
 
 
 def test_a_moment_is_looked_for_among_all_orders_and_heights() -> None:
