@@ -7,6 +7,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import binom, laplace, norm
 
+from dpcp_audit.mechanisms import laws
 from dpcp_audit.mechanisms.laws import FiniteLaw, FinitePair, GaussianPair, LaplacePair
 
 
@@ -133,6 +134,18 @@ def test_the_profile_of_two_laplace_coordinates_near_a_kink() -> None:
     pair = LaplacePair((0.32235635300154875, 2.543279810115109))
     epsilon = pair.epsilon_at(0.5)
     assert pair.delta_at(epsilon) == pytest.approx(0.5, abs=1e-9)
+
+
+def test_what_rounding_may_take_from_1_is_allowed() -> None:
+    least = -laws._TOTAL
+    assert FiniteLaw(np.zeros(1), np.array([least])).total == 1.0
+    with pytest.raises(ValueError, match="log_multiplicity"):
+        FiniteLaw(np.zeros(1), np.array([math.nextafter(least, -1.0)]))
+    for log_mass in (math.log1p(0.9 * least), math.log1p(-0.9 * least)):
+        FiniteLaw(np.array([log_mass]), np.zeros(1))
+    for log_mass in (math.log1p(1.1 * least), math.log1p(-1.1 * least)):
+        with pytest.raises(ValueError, match="log_mass"):
+            FiniteLaw(np.array([log_mass]), np.zeros(1))
 
 
 @pytest.mark.parametrize(

@@ -63,6 +63,15 @@ def test_it_ends_where_the_two_are_close_enough() -> None:
     assert found.holds - found.fails <= 1e-3 * found.holds
 
 
+@pytest.mark.parametrize(("fails", "holds"), [(-1.0, 1.0), (1.0, -1.0), (-9.0, 0.0), (0.0, -9.0)])
+def test_the_distance_of_ends_on_both_sides_of_0_is_what_is_close(fails, holds) -> None:
+    """Halved until it is at most a hundredth of 1, and not until the last digit."""
+    middle = (fails + holds) / 2 + 0.3
+    found = turn(lambda x: (x >= middle) is (holds > fails), fails, holds, relative=1e-2)
+    assert 5e-3 < abs(found.holds - found.fails) <= 1e-2 * max(1.0, abs(found.holds))
+    assert min(found) <= middle <= max(found)
+
+
 def test_many_turns_are_those_of_each() -> None:
     roots = np.array([0.0, 0.1, 0.5, 0.7, 1.0])
     fails, holds = turns(lambda x: x >= roots, np.zeros(5), np.ones(5), steps=40)
