@@ -110,6 +110,11 @@ def test_the_stages_share_the_significance_and_the_budget(draws: int, growth: in
     assert 0 < sum(shares) <= 0.009 * (1 + 1e-12)
     assert 0.85 * draws <= sum(budgets) <= 0.9 * draws
     assert list(budgets) == sorted(budgets)
+    assert sum(shares) == pytest.approx(0.008)  # but for the shrinking and the last bound
+    early, last = shares[:-1], shares[-1]
+    assert sum(early) == pytest.approx(0.004 if early else 0.0)
+    assert last == pytest.approx(0.004 if early else 0.008)
+    assert len(set(early)) <= 1
 
 
 def test_large_samples_are_drawn_in_pieces() -> None:

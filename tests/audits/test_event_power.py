@@ -13,6 +13,7 @@ from support.refusals import WaldTest
 from dpcp_audit.audits.certificates import Certificate, Hits, certify
 from dpcp_audit.audits.event_power import (
     _excess,
+    _if_gaussian,
     _tangents,
     draws_needed,
     gaussian_shift,
@@ -164,3 +165,13 @@ def test_the_excess_by_hand(rate) -> None:
     test = RatioTest(n=300, n_prime=300, epsilon=math.log(2), delta=0.1)
     expected = (0.7 - 2 * rate - 0.1) / math.sqrt(0.7 * 0.3 + 4 * max(rate, 0.01))
     assert _excess(test, 0.7, rate) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("guarantee", "loss"), [(GaussianDP(1.0), 0.8), (ZCDP(0.5), 0.32), (RenyiDP(8.0, 1.0), 2.56)]
+)
+def test_the_losses_of_a_gaussian_shift(guarantee: GaussianDP | ZCDP | RenyiDP, loss) -> None:
+    """μ, μ²/2 and αμ²/2, at μ = 0.8."""
+    found = _if_gaussian(guarantee, 0.8)
+    assert found.smallest == pytest.approx(loss)
+    assert found.claimed == (0.5 if isinstance(guarantee, ZCDP) else 1.0)

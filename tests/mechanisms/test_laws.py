@@ -31,6 +31,16 @@ def test_finite_pair_by_hand() -> None:
     assert fnr == pytest.approx([1, 0.5, 0.2, 0])
 
 
+@pytest.mark.parametrize("share", [1e-3, 0.5, 0.99, 1.01, 30.0])
+def test_divergences_of_orders_near_1_by_their_definition(share: float) -> None:
+    """On either side of where a moment is summed as its distance from 1."""
+    p, q = np.array([0.5, 0.3, 0.2]), np.array([0.25, 0.25, 0.5])
+    excess = share * laws._NEAR / math.log(2.5)
+    moment = (p ** (1 + excess) * q**-excess).sum()
+    found = finite_pair(p, q).renyi(1 + excess)
+    assert found == pytest.approx(math.log(moment) / excess, rel=1e-8)
+
+
 def test_disjoint_supports_have_infinite_divergence() -> None:
     pair = finite_pair([0.5, 0.5, 0.0], [0.0, 0.5, 0.5])
     assert pair.delta_at(50.0) == pytest.approx(0.5)

@@ -79,6 +79,14 @@ def test_many_turns_are_those_of_each() -> None:
     assert np.array_equal(np.transpose([fails, holds]), each)
 
 
+def test_the_fewest_is_looked_for_up_to_2_to_the_50() -> None:
+    assert fewest(lambda n: n >= 2**50) == 2**50
+    assert fewest(lambda n: n > 2**50) is None
+    assert fewest(lambda n: n >= 8, most=8) == 8
+    assert fewest(lambda n: n > 8, most=8) is None
+    assert fewest(lambda n: n >= 2, at_least=5) == 5
+
+
 @pytest.mark.parametrize("least", [1, 2, 3, 1000, 2**20 + 1])
 def test_the_fewest_is_the_least_that_holds(least: int) -> None:
     assert fewest(lambda n: n >= least) == least

@@ -15,6 +15,7 @@ from dpcp_audit.stats.intervals import clopper_pearson
 from dpcp_audit.stats.two_samples import (
     _LARGEST_LOG,
     Shift,
+    _radius,
     _smallest,
     comparable,
     compare_log_ratios,
@@ -144,6 +145,17 @@ def test_means_invert_bernsteins_inequality() -> None:
     variance = spreads[0] ** 2 / 5000 + spreads[1] ** 2 / 8000
     assert math.sqrt(2 * variance * log) + log / 5000 / 3 == pytest.approx(0.02, rel=1e-6)
     assert p_value < 1e-6
+
+
+def test_no_standard_deviation_is_larger_than_half_the_range() -> None:
+    """Of 20 values between 0 and 3 it is 3/2 at most, whatever their variance adds up to."""
+    few, many = values(20, 2.0, high=3.0), values(10**6, 0.04)
+    log = 4.0
+    spread = 0.2 + math.sqrt(8 / (10**6 - 1))
+    variance = 1.5**2 / 20 + spread**2 / 10**6
+    expected = math.sqrt(8 * variance) + 3 / 20 * 4 / 3
+    assert _radius(log, few, many) == pytest.approx(expected, rel=1e-12)
+    assert _radius(log, many, few) == pytest.approx(expected, rel=1e-12)
 
 
 def test_means_keep_their_level_where_a_normal_approximation_fails() -> None:

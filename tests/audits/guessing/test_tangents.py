@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dpcp_audit.audits.guessing.tangents import tangents_of
+from dpcp_audit.audits.guessing.tangents import _supremum, tangents_of
 from dpcp_audit.guarantees import (
     ZCDP,
     ApproxDP,
@@ -40,3 +40,19 @@ def test_a_linear_claim_is_its_own(guarantee: PureDP | ApproxDP) -> None:
 @pytest.mark.parametrize("guarantee", [PureDP(60.0), ApproxDP(1.0, 1.0)])
 def test_what_no_game_can_refute_has_none(guarantee: PrivacyGuarantee) -> None:
     assert tangents_of(guarantee) == ()
+
+
+@pytest.mark.parametrize(
+    ("values", "bound"),
+    [
+        ([0.0, 0.3, 0.5, 0.4, 0.1], 0.7),
+        ([0.0, 0.4, 0.5, 0.3, 0.1], 0.7),
+        ([0.1, 0.2, 0.1], 0.3),
+        ([0.0, 0.7, 0.9, 0.8], 1.0),
+        ([0.1, 0.2, 0.3], 1.0),
+        ([0.3, 0.2, 0.1], 1.0),
+    ],
+)
+def test_a_concave_function_rises_no_more_beyond_its_largest_value(values, bound) -> None:
+    """Than from a neighbour to it: 0.5 + (0.5 − 0.3); at an end nothing is known, and 1 is most."""
+    assert _supremum(np.array(values)) == pytest.approx(bound)

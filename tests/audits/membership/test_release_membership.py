@@ -276,6 +276,10 @@ def test_the_balanced_pair_differs_in_one_score_and_moves_the_threshold() -> Non
     conformal = SplitConformal(alpha=0.1)
     assert conformal.threshold(scores) == 0.0
     assert conformal.threshold(neighbour_scores) == 1.0
+    every = balanced_pair(3, alpha=0.25)  # the largest score is that of rank ⌈3/4·4⌉
+    assert [each.tolist() for each in every] == [[0.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
+    with pytest.raises(ValueError, match="n must be at least 1/alpha - 1"):
+        balanced_pair(2, alpha=0.25)
 
 
 @pytest.mark.parametrize(

@@ -122,6 +122,10 @@ def test_half_lines_of_few_digits_come_first_and_the_hull_last() -> None:
     assert found[:3] == [[[-math.inf, 3.1]], [[-math.inf, 3.2]], [[0.1, math.inf]]]
     assert [[0.7, 3.1]] in found  # the longest of its intervals
     assert [[0.1, 0.5]] not in found
+    below = [ends[1] for ((*ends,),) in found if ends[0] == -math.inf]
+    rounded = [3.1, 3.2, 3.14, 3.15, 3.142, 3.142, 3.1416, 3.1416]
+    assert below == [*rounded, 3.14159, 3.14159, 3.14159]
+    assert len(found) == 4 * 2 * 5 + 3
     assert found[-3:] == [[[-math.inf, 3.14159]], [[0.123456, math.inf]], [[0.123456, 3.14159]]]
 
 

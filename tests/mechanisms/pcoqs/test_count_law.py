@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from scipy.stats import norm
+from scipy.stats import binom, norm
 
-from dpcp_audit.mechanisms.pcoqs.count_law import CountLaw, Interval
+from dpcp_audit.mechanisms.pcoqs.count_law import CountLaw, Interval, binomial_masses, log_choices
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,6 +33,14 @@ def test_where_the_noise_is_known_the_answers_are_too() -> None:
     assert law.answers[:, 0].astype(int).tolist() == [[1, 1, 1, 1], [1, 1, 0, 0], [0, 0, 0, 0]]
     single = CountLaw.given_noise(np.array([[0.0]]), n=10, rank=5)
     assert (single.first, single.last, single.answers.ravel().tolist()) == (5, 6, [0.0])
+
+
+@pytest.mark.parametrize("chance", [0.0, 0.3, 1.0])
+def test_masses_at_sure_chances_too(chance) -> None:
+    hits = np.arange(6.0)
+    found = binomial_masses(log_choices(5, hits), hits, 5 - hits, chance)
+    assert found == pytest.approx(binom.pmf(hits, 5, chance), rel=1e-12, abs=1e-290)
+    assert log_choices(5, np.array([-1.0, 6.0])).tolist() == [-np.inf, -np.inf]
 
 
 def walked(law: CountLaw, bits: tuple[int, ...], at: Callable[[float], float]) -> list[Interval]:
