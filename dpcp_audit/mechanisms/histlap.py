@@ -232,7 +232,9 @@ class HistLap:
         noise = self.noise_scale * float(gammainccinv(self.n_bins, _NEVER))
         reach = math.sqrt(math.log(2 / _NEVER) / (2 * n)) + noise / n
         first, last = np.searchsorted(np.cumsum(mass), 1 - self.alpha + np.array([-reach, reach]))
-        sure = n * np.log1p(mass * math.expm1(-1 / self.noise_scale)) < math.log(_NEVER)
+        with np.errstate(divide="ignore"):  # of a bin that holds all, where no noise is left
+            zero = n * np.log1p(mass * math.expm1(-1 / self.noise_scale))
+        sure = zero < math.log(_NEVER)
         place = np.arange(self.n_bins)
         below, above = sure & (place < first), sure & (place > last)
         kept = np.flatnonzero(~below & ~above)

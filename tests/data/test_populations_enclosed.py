@@ -56,6 +56,17 @@ def test_a_pool_is_counted_without_rounding(scores: list[float], point: Fraction
     assert pool.enclosed_cdf_left(exact(point)) == fmpq(below, len(scores))
 
 
+@pytest.mark.parametrize(
+    ("point", "above"), [(fmpq(1, 10), True), (fmpq(1, 3), False), (fmpq(3, 10), False)]
+)
+def test_a_score_is_not_the_rational_that_rounds_to_it(point: fmpq, above: bool) -> None:
+    """0.1 is above 1/10, 0.3 below 3/10: of a score there, none or all lies at or below."""
+    score = int(point.p) / int(point.q)
+    assert (Fraction(score) > Fraction(int(point.p), int(point.q))) == above
+    pool = Pool(np.array([score, score]), "one place")
+    assert pool.enclosed_cdf(point) == pool.enclosed_cdf_left(point) == (0 if above else 1)
+
+
 def test_a_law_without_a_formula_says_so() -> None:
     class Opaque(Uniform):
         enclosed_cdf = Population.enclosed_cdf

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import ks_2samp
 
-from dpcp_audit.data.populations import Beta, Population, Uniform
+from dpcp_audit.data.populations import Beta, Pool, Population, Uniform
 from dpcp_audit.mechanisms.exponq.exponential_quantile import bin_probabilities
-from dpcp_audit.mechanisms.histlap import HistLap
+from dpcp_audit.mechanisms.histlap import HistLap, _laplace_sums
 from dpcp_audit.neighbours import Neighbours, Relation
 
 GOOD = {"alpha": 0.1, "epsilon": 1.0}
@@ -94,6 +94,23 @@ def test_bins_that_share_a_column_leave_the_law_as_it_is(
     whole = mechanism.threshold(noisy)
     merged = mechanism.trials(law, n=n, trials=4000, rng=1).threshold
     assert ks_2samp(whole, merged).pvalue > 1e-8
+
+
+@pytest.mark.statistical(false_alarm=1e-8)
+def test_a_columns_noise_is_the_sum_of_its_bins_noise() -> None:
+    """By the mean 0 and the variance 2k of a sum of k, each within 6.5 standard errors."""
+    bins = np.array([1, 2, 7, 40])
+    drawn = _laplace_sums(bins, 100_000, np.random.default_rng(0))
+    fourth = 3 * (2 * bins) ** 2 + 12 * bins
+    error = np.sqrt((fourth - (2 * bins) ** 2) / len(drawn))
+    assert (np.abs((drawn**2).mean(axis=0) - 2 * bins) < 6.5 * error).all()
+    assert (np.abs(drawn.mean(axis=0)) < 6.5 * np.sqrt(2 * bins / len(drawn))).all()
+
+
+def test_one_full_bin_is_no_warning() -> None:
+    mechanism = HistLap(alpha=0.1, epsilon=100.0)
+    with np.errstate(all="raise"):
+        assert mechanism.trials(Pool([0.5], "one"), n=100, trials=3, rng=0).threshold.shape == (3,)
 
 
 def test_the_columns_hold_all_of_the_mass() -> None:

@@ -64,6 +64,8 @@ def test_one_output_on_each_of_many_inputs_is_that_of_as_many_calls() -> None:
         assert called.random() == alike.random()
     runs = [quantile(old).each(list(sets), rng=np.random.default_rng(0)) for _ in range(2)]
     assert runs[0].tolist() == runs[1].tolist()
+    alike = quantile(old).each([np.zeros(1)] * 50, rng=np.random.default_rng(0))
+    assert np.unique(alike).size == 50  # each call goes on where the one before ended
     users = Target.from_callable(lambda value, *, rng: value + rng.random(), kind=Kind.LOCAL)
     assert users.each([0.25, 0.5], rng=np.random.default_rng(0)).shape == (2,)
 

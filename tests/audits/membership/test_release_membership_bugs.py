@@ -64,7 +64,7 @@ def test_reports_of_twice_the_epsilon() -> None:
         assert played(replace(wrong, guarantee=LocalDP(1.0))).verdict is Verdict.REFUTED
 
 
-_GAMES = 24
+_GAMES = 60
 
 
 @dataclass(frozen=True)
@@ -109,10 +109,7 @@ def test_responses_gone_wrong(wrong: Response, epsilon: float, k: int) -> None:
 
 
 def test_the_largest_measured_advantage_taken_as_the_truth_breaks_the_level() -> None:
-    """The planted audit: compare the measured ROC with the bound, threshold by threshold.
-
-    It refutes in nearly all games; at 95 of 100, fewer than 14 of 24 do with 7e-9.
-    """
+    """The planted audit: compare the measured ROC with the bound, threshold by threshold."""
     claim = PureDP(1.0)
     check = game(laplace(1.0), claim, n_samples=1000)
     results = [check.play(context(seed)) for seed in range(_GAMES)]
@@ -122,5 +119,5 @@ def test_the_largest_measured_advantage_taken_as_the_truth_breaks_the_level() ->
         for r in results
     )
     allowed = most_refusals(_GAMES, level=0.05, false_alarm=1e-6)
-    assert naive > 1.5 * allowed
+    assert naive > 2 * allowed
     assert honest <= allowed

@@ -224,3 +224,17 @@ def test_one_level_is_judged_as_many_are(claim) -> None:
     together = np.concatenate([_possible(claim, [each], levels)[0] for each in seen])
     assert alone == together.tolist()
     assert {True, False} == set(alone)
+
+
+@pytest.mark.parametrize("claim", [PureDP(1.0), ApproxDP(1.0, 1e-3), GaussianDP(1.0)], ids=str)
+@pytest.mark.parametrize(("correct", "guesses"), [(14, 15), (3, 3), (60, 80)])
+def test_one_level_turns_where_many_do(claim, correct: int, guesses: int) -> None:
+    """The largest probability that is allowed, by bisection, to ten digits."""
+    seen = Guesses(correct=correct, guesses=guesses, canaries=100)
+    low, high = 1e-12, 1.0
+    assert _is_possible(claim, seen, low)
+    for _ in range(50):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if _is_possible(claim, seen, middle) else (low, middle)
+    around = np.array([[low * (1 - 1e-9), low * (1 + 1e-9)]])
+    assert _possible(claim, [seen], around).tolist() == [[True, low > 1 - 1e-9]]

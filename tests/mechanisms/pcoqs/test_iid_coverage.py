@@ -12,7 +12,11 @@ from dpcp_audit.data.piecewise import PiecewiseConstant
 from dpcp_audit.data.populations import Beta, Pool, Population, Uniform, atoms
 from dpcp_audit.mechanisms.counting import FixedScores
 from dpcp_audit.mechanisms.pcoqs import iid_coverage
-from dpcp_audit.mechanisms.pcoqs.iid_coverage import coverage_given_noise, coverage_outside
+from dpcp_audit.mechanisms.pcoqs.iid_coverage import (
+    MeanCoverage,
+    coverage_given_noise,
+    coverage_outside,
+)
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 
 FOUR = atoms([0.1, 0.35, 0.6, 0.95], [4, 3, 2, 1], name="four")
@@ -135,3 +139,19 @@ def test_without_noise_the_r_th_of_n_scores_covers_r_over_n_plus_one(
 def test_the_shape_of_the_noise_is_checked() -> None:
     with pytest.raises(ValueError, match=r"noise must have 34 rows, got shape \(2, 3\)"):
         coverage_given_noise(PCOQS(alpha=0.1, rho=0.5), Uniform(), n=5, noise=np.zeros((2, 3)))
+
+
+@pytest.mark.parametrize("rho", [0.5, 50.0])
+@pytest.mark.parametrize("alpha", [0.1, 0.9])
+def test_what_is_not_followed_is_within_the_stated_error(
+    alpha: float, rho: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mechanism = PCOQS(alpha=alpha, rho=rho)
+    noise = np.random.default_rng(0).standard_normal((mechanism.rounds, 20))
+    found: dict[float, MeanCoverage] = {}
+    for seldom in (0.9, 1e-12):
+        monkeypatch.setattr(iid_coverage, "_SELDOM", seldom)
+        found[seldom] = coverage_given_noise(mechanism, Uniform(), n=60, noise=noise)
+    gap = np.abs(found[0.9].coverage - found[1e-12].coverage).max()
+    assert found[1e-12].error < 1e-8
+    assert 1e-3 < gap <= found[0.9].error + found[1e-12].error

@@ -78,6 +78,20 @@ def test_a_correct_target_is_consistent_and_says_what_would_have_been_refuted() 
     assert 0.8 < outcome.power.smallest < outcome.power.claimed == 0.9
 
 
+def test_no_call_is_handed_scores_or_randomness_of_an_earlier_one() -> None:
+    scores_seen: list[bytes] = []
+    states_seen: list[int] = []
+
+    def calibrate(scores, size, /, *, rng) -> np.ndarray:
+        scores_seen.append(scores.tobytes())
+        states_seen.append(rng.bit_generator.state["state"]["state"])
+        return np.quantile(scores, 0.95) + 0 * rng.random(size)
+
+    run(calibrate, laws=SMOOTH)
+    assert len(set(scores_seen)) == len(scores_seen) == 2000
+    assert len(set(states_seen)) == len(states_seen)
+
+
 def test_a_refuted_target_is_refuted_on_a_simple_law() -> None:
     found = set[str]()
     for seed in range(3):  # one in fifteen keeps the smooth law that was found

@@ -75,6 +75,22 @@ def audit(**changes: object) -> CanaryAudit:
     return CanaryAudit(**(settings | changes))
 
 
+@pytest.mark.parametrize("runs", [1, 64, 600])
+def test_as_many_runs_are_played_without_noise_as_with_it(runs: int) -> None:
+    asked: list[int] = []
+
+    @dataclass(frozen=True)
+    class Counting(Release):
+        def play_noiseless(self, runs: int, *, rng: np.random.Generator) -> GameResults:
+            asked.append(runs)
+            return Release(0.0, self.canaries).play(runs, rng=rng)
+
+    check = audit(game=Counting(canaries=5), runs=runs)
+    for index in range(check.chunks(context())):
+        check.chunk(context(), index)
+    assert sum(asked) == runs
+
+
 @pytest.fixture(scope="module")
 def of_many_runs() -> Outcome:
     """The audit of 600 runs of the mechanism itself."""
