@@ -136,6 +136,12 @@ class CellTemplate:
                 raise TemplateError("no reply")
             return int(reply)
 
+    def forget(self) -> None:
+        """Let go of it in a fork of the process that it belongs to, where it goes on."""
+        self.alive = False
+        atexit.unregister(self.close)
+        self._ours.close()
+
     def close(self) -> None:
         """Let the process end, and all its cells with it."""
         self.alive = False
@@ -181,6 +187,19 @@ def start(*, memory: int | None) -> ForkedProcess:
         return ForkedProcess(_template(), memory=memory)
 
 
+def _begin_anew() -> None:
+    """Leave to the parent what is the parent's: a run in a fork, a cell's too, has its own."""
+    global _starting  # noqa: PLW0603  (the lock may have been held, and none here will release it)
+    _starting = threading.Lock()
+    for template in _templates.values():
+        template.forget()
+    _templates.clear()
+
+
+if FORKS:
+    os.register_at_fork(after_in_child=_begin_anew)
+
+
 def _template() -> CellTemplate:
     with _starting:
         found = _templates.get(os.getpid())
@@ -188,7 +207,6 @@ def _template() -> CellTemplate:
 
 
 def _keep(template: CellTemplate) -> CellTemplate:
-    _templates.clear()  # that of a parent of this process is not its own
     _templates[os.getpid()] = template
     atexit.register(template.close)
     return template

@@ -226,7 +226,7 @@ class _Work:
 
     def __init__(self, checks: Sequence[_Running]) -> None:
         self._checks = checks
-        self._reports: SimpleQueue[CheckStarted | Done | Exception] = SimpleQueue()
+        self._reports: SimpleQueue[CheckStarted | Done | BaseException] = SimpleQueue()
         self._over = threading.Event()
 
     def events(self, workers: Crew) -> Iterator[Event]:
@@ -245,6 +245,8 @@ class _Work:
                 elif isinstance(report, Exception):
                     text = " ".join(str(report).split())
                     raise IncompleteError(f"the engine failed: {text}") from report
+                elif isinstance(report, BaseException):
+                    raise report
                 elif report.id in pending:
                     yield from self._taken(report, pending)
         finally:
@@ -271,7 +273,7 @@ class _Work:
             for done in workers.results(self._tasks()):
                 if done is not None:
                     self._reports.put(done)
-        except Exception as error:  # noqa: BLE001  (whatever it is, it ends the run and is told)
+        except BaseException as error:  # noqa: BLE001  (whatever it is, it ends the run, and is told)
             self._reports.put(error)
         else:
             self._reports.put(RuntimeError("it ended before all was done"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import signal
+import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
@@ -112,3 +113,40 @@ def test_a_target_leaves_nothing_to_the_next_check(suite, kept) -> None:
         assert [data(done) for done in crew.results(tasks)] == [False, True, kept]
     finally:
         crew.stop()
+
+
+NESTED = """
+import dpcp_audit as dp
+
+SMALL = {"suite": "papers", "only": "ldpcp.krr", "profile": "smoke", "jobs": 1}
+found = []
+
+def f(scores, *, rng):
+    found or found.append(dp.run(**SMALL))
+    return float(sorted(scores)[-1] + rng.laplace())
+"""
+
+
+def test_code_under_audit_may_run_a_suite_of_its_own(tmp_path: Path) -> None:
+    """Its cell was forked while the template was made, and has a template of its own."""
+    (tmp_path / "nested.py").write_text(NESTED, encoding="utf-8")
+    claimed = ["--kind", "quantile", "--pure-dp", "1", "--n", "5", "--draws", "700"]
+    ended = subprocess.run(
+        [sys.executable, "-m", "dpcp_audit", "check", "nested.py:f", *claimed],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,  # it used to wait for ever
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert "nested.py:f[puredp:epsilon=1]: INCONCLUSIVE" in ended.stderr
+
+
+def test_a_fork_leaves_the_template_to_its_parent() -> None:
+    before = parent_of_a_cell()
+    child = os.fork()
+    if child == 0:
+        os._exit(len(cell_template._templates))
+    assert os.waitpid(child, 0)[1] == 0
+    assert parent_of_a_cell() == before

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,8 @@ from support.waiting import wait_until
 
 from dpcp_audit.checks import Context
 from dpcp_audit.computed import Computed
-from dpcp_audit.engine.backends import Engine
+from dpcp_audit.engine import runner
+from dpcp_audit.engine.backends import Crew, Engine
 from dpcp_audit.engine.run_events import (
     CheckFinished,
     CheckStarted,
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from dpcp_audit.engine.tasks import Done, Task
     from dpcp_audit.results import Finding, Outcome
     from dpcp_audit.rows import Row
 from support.small_rows import FALSE, HOLDS, QUIET, Raises, breaks, holds, row, within
@@ -258,3 +261,27 @@ def test_a_run_that_is_left_leaves_no_process_behind() -> None:
     wait_until(lambda: set(family(os.getpid())) - before, "a process is started")
     events.close()
     wait_until(lambda: set(family(os.getpid())) <= before, "it is gone")
+
+
+class EndOfTrace(BaseException):
+    """What the following of code under audit ends with, where that code starts a run."""
+
+
+def test_what_is_no_exception_ends_the_run_as_what_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    def work(task: Task) -> Done:
+        raise EndOfTrace(task.context.name)
+
+    crew = Crew(work=work, stop=lambda: None)
+    monkeypatch.setattr(runner, "hire", lambda *_: crew)
+    ended: list[BaseException] = []
+
+    def go() -> None:
+        try:
+            findings([HOLDS])
+        except BaseException as error:  # noqa: BLE001
+            ended.append(error)
+
+    thread = threading.Thread(target=go, daemon=True)
+    thread.start()
+    thread.join(timeout=60)
+    assert [type(each) for each in ended] == [EndOfTrace]
