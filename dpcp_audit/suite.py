@@ -61,6 +61,8 @@ class Suite:
     longest : tuple of str
         Ids of the checks that take longest, the longest first. They are handed out before the
         others, so that no worker is left alone with one in the end; findings do not depend on it.
+    given_by : str
+        The command that gives the suite its claims, such as ``check``; "" of one with its own.
 
     Examples
     --------
@@ -76,3 +78,4 @@ class Suite:
     skipped: Callable[[], tuple[Skipped, ...]] = _nothing
     scaled: bool = True
     longest: tuple[str, ...] = ()
+    given_by: str = ""

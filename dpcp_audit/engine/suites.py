@@ -180,15 +180,22 @@ def select(patterns: Sequence[str], name: str = "papers", /, **given: Any) -> li
     Raises
     ------
     UsageError
-        If no id matches one of the patterns.
+        If no id matches one of the patterns, or the suite has no claims at all.
     """
     rows = list(suite(name, **given))
+    if not rows and not find(name).skipped():
+        raise UsageError(f"--suite {name} has no claims of its own{_given_by(name)}")
     hint = f"; 'dpcp-audit list --suite {name}' shows all"
     try:
         chosen = set(matching(patterns, [row.claim.id for row in rows], what="claim", hint=hint))
     except UsageError as error:
         raise UsageError(f"{error}{_meant(patterns, find(name).skipped())}") from None
     return [row for row in rows if row.claim.id in chosen]
+
+
+def _given_by(name: str) -> str:
+    command = find(name).given_by
+    return f": 'dpcp-audit {command}' tests those that it is given" if command else ""
 
 
 def _meant(patterns: Sequence[str], skipped: Sequence[Skipped]) -> str:

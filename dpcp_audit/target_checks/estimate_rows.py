@@ -138,4 +138,5 @@ SUITE = Suite(
     rows=rows_of_estimates,
     takes=frozenset({"targets", "paths"}),
     scaled=False,
+    given_by="estimate",
 )

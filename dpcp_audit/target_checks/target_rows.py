@@ -188,4 +188,5 @@ SUITE = Suite(
     rows=rows_of_targets,
     takes=frozenset({"targets"}),
     scaled=False,
+    given_by="check",
 )

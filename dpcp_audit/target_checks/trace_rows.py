@@ -120,4 +120,5 @@ SUITE = Suite(
     rows=rows_of_traces,
     takes=frozenset({"targets", "scope"}),
     scaled=False,
+    given_by="trace",
 )

@@ -244,4 +244,5 @@ SUITE = Suite(
     summary="One theorem in one case: what 'dpcp-audit theorem' tests.",
     rows=rows,
     takes=frozenset({"case", "pools"}),
+    given_by="theorem",
 )

@@ -110,7 +110,25 @@ def test_the_seed_matters_to_sampled_checks_alone(id_: str) -> None:
 
 def test_no_pattern_selects_everything() -> None:
     for which in BUILT_IN:
-        assert [row.claim.id for row in select([], which)] == [r.claim.id for r in suite(which)]
+        if not find(which).given_by:
+            assert [row.claim.id for row in select([], which)] == [r.claim.id for r in suite(which)]
+
+
+@pytest.mark.parametrize(
+    ("which", "command"),
+    [
+        ("targets", "check"),
+        ("traces", "trace"),
+        ("estimates", "estimate"),
+        ("theorem-case", "theorem"),
+    ],
+)
+def test_a_suite_without_claims_is_refused_and_names_who_gives_it_some(which, command) -> None:
+    with pytest.raises(UsageError, match=f"^--suite {which} has no claims.*'dpcp-audit {command}'"):
+        select([], which)
+    assert {each for each in BUILT_IN if not suite(each)} <= {
+        each for each in BUILT_IN if find(each).given_by or find(each).skipped()
+    }
 
 
 @pytest.mark.parametrize(

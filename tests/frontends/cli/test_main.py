@@ -74,6 +74,8 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (["run", "--only", "nope"], "no claim matches 'nope'"),
         (["run", "--only", ""], "no claim matches ''"),
         (["list", "--only", "nope"], "no claim matches 'nope'"),
+        (["run", "--suite", "targets"], "'dpcp-audit check' tests those"),
+        (["list", "--suite", "theorem-case"], "'dpcp-audit theorem' tests those"),
         (["report"], "RESULTS.json"),
         (["replay", "ldpcp.krr"], "RESULTS.json"),
         (["report", "r.json"], "--report"),
