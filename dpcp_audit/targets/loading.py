@@ -8,6 +8,7 @@ import importlib
 import importlib.util
 import inspect
 import itertools
+import os
 import sys
 import traceback
 from contextlib import contextmanager
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from types import CodeType, ModuleType
 
 _numbers = itertools.count(1)
-_loading: set[Path] = set()
-"""Files that are being run for their functions."""
+_LOADING = "DPCP_AUDIT_LOADING"
+"""The variable that names what is being loaded, to processes that it starts meanwhile, too."""
 _beside: dict[str, Path] = {}
 """Modules that loaded files imported from their own folder."""
 
@@ -133,28 +134,47 @@ def _file(path: Path) -> ModuleType:
     if not is_file(path):
         raise TargetError(f"no file {str(path)!r} is there; the path starts at {str(Path.cwd())!r}")
     path = path.resolve()
-    if path in _loading:
-        raise TargetError(
-            f"{path.name} audits itself while it is loaded: put that below "
-            "if __name__ == '__main__':"
-        )
+    _require_outside(str(path), path.name)
     name = f"_dpcp_audit_target_{next(_numbers)}_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise TargetError(f"{path.name} cannot be loaded as Python code")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    _loading.add(path)
     try:
-        with _apart(path.parent), _importable(path.parent):
+        with _told(str(path)), _apart(path.parent), _importable(path.parent):
             spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         del sys.modules[name]
         what = raised(error, file=str(path)) + _package_hint(error, path)
         raise TargetError(f"{path.name} cannot be loaded: it raised {what}") from error
-    finally:
-        _loading.discard(path)
     return module
+
+
+def _in_load() -> list[str]:
+    return os.environ.get(_LOADING, "").split(os.pathsep)
+
+
+def _require_outside(loaded: str, name: str) -> None:
+    """Refuse what is being loaded here, or by a process that this one descends from."""
+    if loaded in _in_load():
+        raise TargetError(
+            f"{name} audits itself while it is loaded: put that below if __name__ == '__main__':"
+        )
+
+
+@contextmanager
+def _told(loaded: str) -> Generator[None]:
+    """Tell what is started meanwhile that this is being loaded: it would start itself again."""
+    before = os.environ.get(_LOADING)
+    os.environ[_LOADING] = os.pathsep.join([*_in_load(), loaded])
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(_LOADING, None)
+        else:
+            os.environ[_LOADING] = before
 
 
 def _package_hint(error: BaseException, path: Path) -> str:
@@ -167,8 +187,10 @@ def _package_hint(error: BaseException, path: Path) -> str:
 
 
 def _module(name: str) -> ModuleType:
+    if name not in sys.modules:
+        _require_outside(name, f"module {name}")
     try:
-        with _importable(Path.cwd()):
+        with _told(name), _importable(Path.cwd()):
             return importlib.import_module(name)
     except (Exception, SystemExit) as error:
         missing = getattr(error, "name", None)

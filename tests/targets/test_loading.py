@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import pickle
 import subprocess
 import sys
@@ -171,6 +172,56 @@ def test_a_file_that_audits_itself_where_it_is_loaded(folder) -> None:
     assert "own.py audits itself while it is loaded: put that below if __name__" in refusal(
         "own.py:f"
     )
+
+
+STARTS = """
+import subprocess, sys
+
+def f(scores): ...
+
+def load(target):
+    program = f"from dpcp_audit.targets.loading import load; load({target!r})"
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stderr
+"""
+
+
+@pytest.mark.parametrize("target", ["starts.py:f", "starts:f"])
+def test_code_that_starts_an_audit_of_itself_where_it_is_loaded(
+    folder, target, monkeypatch
+) -> None:
+    """What it starts would start it again, without end; the fourth is planted as the last."""
+    count = folder / "count"
+    stop = f"""
+from pathlib import Path
+times = Path({str(count)!r})
+with times.open("a") as file:
+    file.write("x")
+if len(times.read_text()) < 4:
+    said = load({target!r})
+"""
+    write(folder / "starts.py", STARTS + stop)
+    monkeypatch.syspath_prepend(str(folder))
+    assert "audits itself while it is loaded: put" in load(target).__globals__["said"]
+    assert count.read_text() == "x"
+    assert "DPCP_AUDIT_LOADING" not in os.environ
+    sys.modules.pop("starts", None)
+
+
+def test_code_that_starts_an_audit_of_other_code_where_it_is_loaded(folder) -> None:
+    write(folder / "other.py", GOOD)
+    write(folder / "starts.py", STARTS + "said = load('other.py:quantile')\n")
+    assert load("starts.py:f").__globals__["said"] == ""
+
+
+def test_a_script_that_starts_an_audit_of_itself(folder) -> None:
+    write(
+        folder / "starts.py",
+        STARTS + "if __name__ == '__main__':\n    print(load('starts.py:f'))\n",
+    )
+    ended = subprocess.run(
+        [sys.executable, "starts.py"], cwd=folder, capture_output=True, text=True, check=True
+    )
+    assert ended.stdout.strip() == ""
 
 
 @pytest.mark.parametrize(
