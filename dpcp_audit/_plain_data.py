@@ -11,6 +11,11 @@ def is_list(value: object) -> TypeGuard[list[Any]]:
     return isinstance(value, list)
 
 
+def is_tuple(value: object) -> TypeGuard[tuple[Any, ...]]:
+    """Tell whether the value is a tuple."""
+    return isinstance(value, tuple)
+
+
 def is_sequence(value: object) -> TypeGuard[list[Any] | tuple[Any, ...]]:
     """Tell whether the value is a list or a tuple."""
     return isinstance(value, list | tuple)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeGuard
+from typing import Any, TypeGuard, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,3 +16,8 @@ ByteArray = NDArray[np.uint8]
 def is_array(value: object) -> TypeGuard[NDArray[Any]]:
     """Tell whether the value is an array."""
     return isinstance(value, np.ndarray)
+
+
+def is_masked(value: object) -> bool:
+    """Tell whether the value is an array of which some numbers are masked."""
+    return isinstance(value, np.ma.MaskedArray) and bool(np.any(cast("Any", value).mask))

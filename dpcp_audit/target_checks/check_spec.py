@@ -324,6 +324,8 @@ class CheckSpec:
         require_claims(guarantees, target.kind)
         values = options.read(TRIAL_OPTIONS, {"name": name_of(target)} | dict(given), spell)
         target = with_classes(target, values.get("data"))
+        if values.get("pair") is not None:
+            values["pair"] = values["pair"].taken(target.kind.takes)
         spec = cls(target=target, guarantees=tuple(guarantees), **values)
         require_one_meaning(spec, spell)
         return spec

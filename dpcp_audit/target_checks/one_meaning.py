@@ -9,6 +9,7 @@ from dpcp_audit.errors import UsageError
 from dpcp_audit.guarantees import Coverage, LocalDP, SetSize
 from dpcp_audit.neighbours import Relation
 from dpcp_audit.target_checks.pair_distance import require_neighbours
+from dpcp_audit.target_checks.pair_domain import require_domain, require_parts
 from dpcp_audit.target_checks.units import COVERAGE_SIZE
 from dpcp_audit.targets import Takes
 
@@ -92,9 +93,8 @@ def require_one_meaning(spec: Described, spell: Spelling) -> None:
         )
     _require_shuffling(spec, spell)
     _require_records(spec, spell)
-    if spec.pair is not None and spec.privacy:
-        takes = spec.target.kind.takes
-        require_neighbours(spec.pair, spec.neighbours, takes, spec.unit, spell("pair"))
+    if spec.pair is not None:
+        _require_pair(spec.pair, spec, spell)
     labels = spec.target.domain
     for each in spec.guarantees:
         if isinstance(each, SetSize) and labels is not None and each.at_most >= labels:
@@ -102,6 +102,15 @@ def require_one_meaning(spec: Described, spell: Spelling) -> None:
     fewest = _FEWEST_DRAWS if spec.privacy else _FEWEST_CALIBRATIONS
     if spec.draws is not None and spec.draws < fewest:
         raise wrong("draws", f"a whole number >= {fewest}", spec.draws)
+
+
+def _require_pair(pair: InputPair, spec: Described, spell: Spelling) -> None:
+    """Refuse a pair that the target cannot be called with, or of which no claim speaks."""
+    require_parts(pair, spec.target.kind, spell("pair"))
+    if spec.privacy:
+        require_domain(pair, spec.target, spell)
+        takes = spec.target.kind.takes
+        require_neighbours(pair, spec.neighbours, takes, spec.unit, spell("pair"))
 
 
 def _require_records(spec: Described, spell: Spelling) -> None:

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit._plain_data import is_record, is_sequence
+from dpcp_audit._plain_data import is_list, is_record, is_sequence, is_tuple, shown
+from dpcp_audit._types import is_array, is_masked
 from dpcp_audit._values import Value, is_file, wrong
 from dpcp_audit.audits.search.pair_space import FixedPairs, input_as_data
 from dpcp_audit.errors import UsageError
 from dpcp_audit.neighbours import Neighbours
+from dpcp_audit.targets import Takes
 
 if TYPE_CHECKING:
     from dpcp_audit.neighbours import Relation
@@ -34,6 +36,24 @@ class InputPair:
 
     value: Any
     neighbour: Any
+
+    @property
+    def ends(self) -> tuple[Any, Any]:
+        """The two inputs."""
+        return self.value, self.neighbour
+
+    def taken(self, takes: Takes) -> InputPair:
+        """Return the pair as targets take it: of clients, an array for each.
+
+        What holds no numbers is left for the checks of the pair to refuse.
+        """
+        if takes is not Takes.CLIENTS or not all(map(_is_listed, self.ends)):
+            return self
+        try:
+            first, second = (tuple(np.asarray(x, dtype=np.float64) for x in y) for y in self.ends)
+        except (TypeError, ValueError):
+            return self
+        return InputPair(value=first, neighbour=second)
 
     def space(self, relation: Relation, bounds: tuple[float, float] | None) -> FixedPairs:
         """Return the pair as all that is tried."""
@@ -57,7 +77,7 @@ class PairOf(Value):
             raise wrong(name, _WANTED, value)
         try:
             first, second = map(_input, ends)
-        except (TypeError, ValueError) as error:
+        except (RuntimeError, TypeError, ValueError) as error:
             raise UsageError(f"{name}: {error}") from error
         return InputPair(value=first, neighbour=second)
 
@@ -72,11 +92,53 @@ def _input(value: Any) -> Any:
         if set(value) != {"parts"}:
             raise ValueError(f"an input in parts must be {{'parts': [...]}}, got {sorted(value)}")
         value = tuple(value["parts"])
+    _require_numbers(value)
     if not is_sequence(value):
         return value
-    if isinstance(value, list):
+    if is_list(value):
+        return _array(value)
+    return tuple(map(_part, value))
+
+
+def _array(value: list[Any]) -> Any:
+    """Return a list of numbers as an array; one of parts with several lengths as those parts."""
+    try:
         return np.asarray(value, dtype=np.float64)
-    return tuple(np.asarray(each) for each in value)
+    except ValueError:
+        parts = tuple(map(_part, value))
+    if not all(part.ndim for part in parts):
+        raise ValueError(f"an input must hold numbers, or arrays of them, got {shown(value, 40)}")
+    return parts
+
+
+def _part(value: Any) -> Any:
+    try:
+        return np.asarray(value)
+    except ValueError:
+        raise ValueError(
+            f"a part of an input must have rows of one length, got {shown(value, 40)}"
+        ) from None
+
+
+def _require_numbers(value: Any) -> None:
+    """Refuse NaN and masked numbers, in whatever part of an input."""
+    if is_sequence(value):
+        for each in value:
+            _require_numbers(each)
+    elif is_masked(value):
+        raise ValueError("an input must not hold masked numbers: fill them, or leave them out")
+    elif (array := np.asarray(value)).dtype.kind in "fO" and not _all_known(array):
+        raise ValueError("an input must not hold NaN")
+
+
+def _all_known(array: np.ndarray[Any, Any]) -> bool:
+    """Tell whether no number is NaN, which alone is unlike itself."""
+    return bool(np.all(np.equal(array, array)))
+
+
+def _is_listed(value: Any) -> bool:
+    """Tell whether an input is a tuple or an array, of which each item is a client's."""
+    return is_tuple(value) or (is_array(value) and value.ndim > 0)
 
 
 def _saved(path: Path, name: str) -> Any:

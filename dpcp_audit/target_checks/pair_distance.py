@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcp_audit._plain_data import is_tuple
 from dpcp_audit.errors import UsageError
 from dpcp_audit.neighbours import Relation
 from dpcp_audit.target_checks.units import Unit
@@ -22,6 +23,7 @@ _MAY = {
     Relation.ADD_REMOVE: "one {unit} is added or taken away",
     Relation.ONE_LABEL: "one record changes its label",
 }
+_SAME = "the two are the same"
 
 
 def require_neighbours(
@@ -37,11 +39,11 @@ def require_neighbours(
         Naming the option.
     """
     if takes is Takes.VALUE:
+        if _same(*pair.ends):
+            raise UsageError(f"{name} must hold two values: {_SAME}")
         return
     try:
-        first, second = (
-            Counter(_records(each, takes, unit)) for each in (pair.value, pair.neighbour)
-        )
+        first, second = (Counter(_records(each, takes, unit)) for each in pair.ends)
     except (TypeError, ValueError, LookupError):
         raise UsageError(f"{name} must hold two inputs of {takes}") from None
     gone, come = first - second, second - first
@@ -50,9 +52,13 @@ def require_neighbours(
     within = relation is Relation.ONE_LABEL or (takes is Takes.CLIENTS and unit is Unit.RECORD)
     if counts not in allowed or (within and all(counts) and not _same_owner(gone, come)):
         may = _MAY[relation].format(unit=unit)
+        apart = (
+            f"{counts[0]} of the first are not in the second, {counts[1]} of the second not in "
+            "the first"
+        )
         raise UsageError(
-            f"{name} must hold neighbours (neighbours {relation}: {may}): {counts[0]} of the first "
-            f"are not in the second, {counts[1]} of the second not in the first"
+            f"{name} must hold neighbours (neighbours {relation}: {may}): "
+            f"{apart if any(counts) else _SAME}"
         )
 
 
@@ -76,6 +82,13 @@ def _rows(value: Any) -> list[bytes]:
     if not array.ndim:
         raise ValueError("a number has no rows")
     return [row.tobytes() for row in array]
+
+
+def _same(value: Any, neighbour: Any) -> bool:
+    """Tell whether two values are the same, part by part where they have parts."""
+    if is_tuple(value) and is_tuple(neighbour):
+        return len(value) == len(neighbour) and all(map(np.array_equal, value, neighbour))
+    return np.array_equal(value, neighbour)
 
 
 def _same_owner(gone: Counter[Any], come: Counter[Any]) -> bool:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numbers
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpcp_audit._plain_data import is_sequence
-from dpcp_audit._types import is_array
+from dpcp_audit._types import is_array, is_masked
 from dpcp_audit.targets.kinds import Gives, Kind
 from dpcp_audit.targets.target_errors import one_line
 
@@ -119,7 +119,7 @@ def _plain_array(answer: Any, wanted: str, *, truth: bool = True) -> np.ndarray:
 
 
 def _refuse_masked(answer: Any) -> None:
-    if isinstance(answer, np.ma.MaskedArray) and np.any(cast("Any", answer).mask):
+    if is_masked(answer):
         raise AnswerError("returned masked numbers: fill them, or raise an error")
 
 

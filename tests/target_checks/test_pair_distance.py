@@ -73,7 +73,8 @@ def test_others_are_refused_with_how_far_apart_they_are(pair, relation, takes, c
     for each, (gone, come) in ((pair, counts), (pair[::-1], counts[::-1])):
         said = refusal(*each, relation, takes)
         assert said.startswith(f"--pair must hold neighbours (neighbours {relation}: ")
-        assert f"{gone} of the first are not in the second, {come} of the second" in said
+        apart = f"{gone} of the first are not in the second, {come} of the second not in the first"
+        assert said.endswith(f": {apart if gone or come else 'the two are the same'}")
 
 
 def test_of_a_client_all_scores_may_differ() -> None:
