@@ -20,6 +20,7 @@ from dpcp_audit.target_checks.target_claim import PrivacyClaim, closed
 from dpcp_audit.target_checks.traced_calls import traced_target
 from dpcp_audit.targets import Kind
 from dpcp_audit.targets.score_bounds import tried
+from dpcp_audit.tracing.kept_noise import put_back
 from dpcp_audit.tracing.path_losses import require_replay
 from dpcp_audit.tracing.path_tree import release_law
 from dpcp_audit.tracing.trace_errors import TraceEnd
@@ -98,9 +99,10 @@ class TargetShuffled(PrivacyClaim):
             return None
         traced = traced_target(target)
         try:
-            for value in self._values:
-                require_replay(traced, value, 0)
-            laws = [release_law(traced, value, most=_PATHS) for value in self._values]
+            with put_back(traced.written):
+                for value in self._values:
+                    require_replay(traced, value, 0)
+                laws = [release_law(traced, value, most=_PATHS) for value in self._values]
         except (TraceEnd, Exception):  # noqa: BLE001  (a target may raise anything)
             return None
         reports = list(dict.fromkeys(report for law in laws for report in law))

@@ -25,6 +25,7 @@ from dpcp_audit.target_checks.target_pairs import pair_space
 from dpcp_audit.target_checks.traced_calls import traced_target
 from dpcp_audit.targets import TargetError, TargetRaisedError
 from dpcp_audit.targets.degenerate import Randomness
+from dpcp_audit.tracing.kept_noise import put_back
 from dpcp_audit.tracing.pair_traces import Remark, trace_target
 from dpcp_audit.tracing.path_runs import SampledRun
 from dpcp_audit.tracing.trace_errors import TraceEnd, UnfollowableError
@@ -158,7 +159,8 @@ class TraceSearch:
         """Return the outcome on the pair that loses most of those that are tried."""
         try:
             effort = self._allowed()
-            every = EveryPair.of(self.spec, self.guarantee, self.traced)
+            with put_back(self.traced.written):
+                every = EveryPair.of(self.spec, self.guarantee, self.traced)
             if every is not None:
                 return self._judged(every.worst, context, effort, every)
             pairs = self._pairs(effort.pairs)
@@ -261,7 +263,8 @@ class TraceSearch:
             return self.effort
         path = SampledRun()
         first = self._pairs(1)[0]
-        self.traced.outputs(first.value, path, np.random.default_rng(0))
+        with put_back(self.traced.written):
+            self.traced.outputs(first.value, path, np.random.default_rng(0))
         calls = self.spec.calls(self.guarantee) // _SHARE_OF_CALLS
         calls = min(_MOST_RUNS, max(_FEWEST_RUNS, calls))
         allowed = min(calls, _OBSERVATIONS // max(1, len(path.draws) + len(path.seen)))

@@ -7,6 +7,7 @@ long as the output follows from the observations. It does where replays return t
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ import numpy as np
 from dpcp_audit import _validate
 from dpcp_audit.results import SourceLocation
 from dpcp_audit.tracing.composed_noise import composed_noise
+from dpcp_audit.tracing.kept_noise import put_back
 from dpcp_audit.tracing.line_losses import LineLoss, line_losses
 from dpcp_audit.tracing.loss_samples import LossSample
 from dpcp_audit.tracing.output_laws import pair_of, rounded_output, without_rounding
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from dpcp_audit._types import IntArray
     from dpcp_audit.mechanisms.laws import FinitePair
     from dpcp_audit.tracing.composed_noise import ComposedNoise
+    from dpcp_audit.tracing.kept_noise import KeptNoise
     from dpcp_audit.tracing.path_losses import PathLoss
     from dpcp_audit.tracing.trace_errors import Line
 
@@ -45,6 +48,7 @@ REPLAYS = 12
 """Paths that are replayed on their own input."""
 _TREE = 1000
 """Paths of a tree that are tried before it counts as large."""
+_KEEPS = "the target keeps noise of one call for later ones"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,14 +179,15 @@ def trace_target(
     generator = _validate.generator(rng)
     ways = ((x, neighbour), (neighbour, x))
     try:
-        _warm_up(target, x)
-        for each, _ in ways:
-            for seed in range(replays):
-                require_replay(target, each, seed)
-        exact, laws = _laws(target, x, neighbour, tree) if tree else (None, ())
-        seeds = generator.integers(2**62, size=(len(ways), draws))
-        paths, values = _paths(target, ways, seeds)
-        _require_support(target, laws, paths)
+        with put_back(target.written) as kept:
+            _warm_up(target, x, kept)
+            for each, _ in ways:
+                for seed in range(replays):
+                    require_replay(target, each, seed)
+            exact, laws = _laws(target, x, neighbour, tree) if tree else (None, ())
+            seeds = generator.integers(2**62, size=(len(ways), draws))
+            paths, values = _paths(target, ways, seeds)
+            _require_support(target, laws, paths)
     except UnfollowableError as end:
         return _unfollowed(end)
     exact, aside = (None, 0.0) if exact is None else without_rounding(exact)
@@ -205,12 +210,24 @@ def trace_target(
     )
 
 
-def _warm_up(target: TracedTarget, x: Any) -> None:
-    """Run the target once: what it imports may draw, the first time."""
-    try:
-        target.outputs(x, SampledRun(), np.random.default_rng(0))
-    except TraceEnd:
-        return
+def _warm_up(target: TracedTarget, x: Any, kept: KeptNoise) -> None:
+    """Run the target once: what it imports may draw, the first time.
+
+    Raises
+    ------
+    UnfollowableError
+        If it keeps noise, and draws less in its next call.
+    """
+    first = _numbers_drawn(target, x)
+    if kept.found and _numbers_drawn(target, x) < first:
+        raise UnfollowableError(_KEEPS, target.home)
+
+
+def _numbers_drawn(target: TracedTarget, x: Any) -> int:
+    path = SampledRun()
+    with suppress(TraceEnd):
+        target.outputs(x, path, np.random.default_rng(0))
+    return len(path.draws)
 
 
 def _is_drawn(path: PathLoss) -> bool:

@@ -18,6 +18,7 @@ from scipy.special import logsumexp
 from dpcp_audit import _validate
 from dpcp_audit.tracing.fork_ways import Ways, ways_of_bit, ways_of_value
 from dpcp_audit.tracing.joined_draws import LOST
+from dpcp_audit.tracing.kept_noise import put_back
 from dpcp_audit.tracing.observations import Seen
 from dpcp_audit.tracing.output_laws import OutputLaw, pair_of, told_apart
 from dpcp_audit.tracing.path_likelihood import log_likelihoods
@@ -338,6 +339,7 @@ def enumerated(
     """
     _validate.integer(most=most, at_least=1)
     target = TracedTarget.of(function, options or {})
-    for each in (x, neighbour):
-        require_replay(target, each, 0)
-    return pair_of(*(release_law(target, each, most=most) for each in (x, neighbour)))
+    with put_back(target.written):
+        for each in (x, neighbour):
+            require_replay(target, each, 0)
+        return pair_of(*(release_law(target, each, most=most) for each in (x, neighbour)))

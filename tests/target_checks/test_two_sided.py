@@ -161,6 +161,41 @@ def test_what_the_code_keeps_of_a_traced_call_is_a_number() -> None:
     assert isinstance(found.evidence.value, float)
 
 
+@pytest.mark.known_bad
+@pytest.mark.parametrize("by", ["data", "length"])
+def test_noise_that_is_kept_has_one_verdict_with_a_trace_and_without(by) -> None:
+    kept: dict[Any, Any] = {}
+
+    def caching(scores) -> Any:
+        key = scores.tobytes() if by == "data" else len(scores)
+        if key not in kept:
+            kept[key] = np.random.laplace(scale=10.0, size=3)  # noqa: NPY002
+        return np.sort(scores)[:3] + kept[key]
+
+    _, found = checked(caching, PureDP(1.0), kind="vector")
+    assert all(type(each) is np.ndarray and each.dtype == float for each in kept.values())
+    kept.clear()
+    _, before = checked(caching, PureDP(1.0), kind="vector", trace=False)
+    for each in (found, before):
+        assert each.verdict is Verdict.REFUTED
+        assert each.witness["cause"].startswith("Every call on one input returns the same")
+    assert "keeps noise of one call for later ones" in found.note
+
+
+def test_a_constant_that_is_drawn_once_is_no_error() -> None:
+    kept: dict[str, Any] = {}
+
+    def projected(scores, *, rng) -> Any:
+        if not kept:
+            kept["direction"] = rng.normal(size=2)
+        return scores.mean() * kept["direction"] + rng.laplace(scale=2.0, size=2)
+
+    _, found = checked(projected, PureDP(1.0), kind="vector")
+    assert found.verdict is not Verdict.REFUTED
+    assert type(kept["direction"]) is np.ndarray
+    assert kept["direction"].dtype == float
+
+
 def test_a_target_that_fails_under_the_trace_alone_is_audited_as_before() -> None:
     def choosy(scores, *, rng) -> Any:
         if type(rng) is not np.random.Generator:
