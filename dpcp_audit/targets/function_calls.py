@@ -17,7 +17,7 @@ from dpcp_audit.targets.data_forms import DataForm, handed_over
 from dpcp_audit.targets.fixed_seeds import fixed_seed
 from dpcp_audit.targets.global_state import seeded
 from dpcp_audit.targets.kinds import Kind, RandomStyle, Takes
-from dpcp_audit.targets.loading import code_of, raised
+from dpcp_audit.targets.loading import code_of, floating_errors, raised
 from dpcp_audit.targets.seeding_calls import seeded_alike
 from dpcp_audit.targets.target_errors import TargetError, TargetRaisedError, TargetUnusableError
 
@@ -55,7 +55,7 @@ class FunctionCaller:
         self, inputs: tuple[np.ndarray, ...], size: int, *, rng: np.random.Generator
     ) -> FloatArray:
         """Return ``size`` outputs on one input, shape (size,), or (size, d) of arrays."""
-        with self._globals(rng), self._talk.limited():
+        with self._globals(rng), self._talk.limited(), floating_errors(self.function):
             if not self.vectorised:
                 return self._called(inputs, size, rng)
             if self.kind.takes is Takes.VALUE:  # an array of values, an output for each
@@ -66,7 +66,7 @@ class FunctionCaller:
         self, inputs: Sequence[tuple[np.ndarray, ...]], *, rng: np.random.Generator
     ) -> FloatArray:
         """Return one output on each of many inputs, shape (len(inputs),), or (len(inputs), d)."""
-        with self._globals(rng), self._talk.limited():
+        with self._globals(rng), self._talk.limited(), floating_errors(self.function):
             if self.vectorised:
                 return np.concatenate([self._many(x, 1, rng, {"size": 1}) for x in inputs])
             return self._stacked([self._one(x, rng) for x in inputs], inputs[-1])
@@ -86,7 +86,7 @@ class FunctionCaller:
 
     def reports(self, values: IntArray, *, rng: np.random.Generator) -> FloatArray:
         """Return one report for each value, shape (n,)."""
-        with self._globals(rng), self._talk.limited():
+        with self._globals(rng), self._talk.limited(), floating_errors(self.function):
             if not self.vectorised:
                 return np.array([self._one((v,), rng) for v in values.tolist()], dtype=np.float64)
             return self._many((values,), len(values), rng, {})
@@ -106,7 +106,7 @@ class FunctionCaller:
 
         def run(number: int, inputs: tuple[Any, ...] = latest) -> None:
             rng = np.random.default_rng(number)
-            with self._globals(rng), self._talk.limited():
+            with self._globals(rng), self._talk.limited(), floating_errors(self.function):
                 self._call(inputs, rng, {})
 
         others = tuple(_others(x) for x in latest)

@@ -15,6 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
+
 from dpcp_audit._values import is_file
 from dpcp_audit.targets.target_errors import TargetError, one_line
 
@@ -27,6 +29,8 @@ _LOADING = "DPCP_AUDIT_LOADING"
 """The variable that names what is being loaded, to processes that it starts meanwhile, too."""
 _beside: dict[str, Path] = {}
 """Modules that loaded files imported from their own folder."""
+_floating: dict[str, Any] = {}
+"""How NumPy treats floating-point errors in modules that set it while they were loaded."""
 
 
 def split(target: str) -> tuple[str, str]:
@@ -63,7 +67,11 @@ def load(target: str, *, called: bool = True) -> Callable[..., Any]:
         is no function.
     """
     where, name = split(target)
-    module = _file(Path(where)) if where.endswith(".py") else _module(where)
+    with np.errstate():
+        before = np.geterr()
+        module = _file(Path(where)) if where.endswith(".py") else _module(where)
+        if np.geterr() != before:
+            _floating[module.__name__] = np.geterr()
     found: Any = module
     for part in name.split("."):
         try:
@@ -105,6 +113,14 @@ def require_function(found: object, name: str) -> None:
         what = "is a generator function: return the result instead of yielding it"
     if what is not None:
         raise TargetError(f"{name} {what}")
+
+
+def floating_errors(function: object) -> np.errstate:
+    """Return a context for a function's calls: how it treats floating-point errors stays within.
+
+    What its module has set while it was loaded holds there.
+    """
+    return np.errstate(**_floating.get(getattr(function, "__module__", ""), {}))
 
 
 def code_of(function: object) -> CodeType | None:

@@ -15,7 +15,7 @@ import pytest
 
 from dpcp_audit.results import SourceLocation
 from dpcp_audit.target_checks.check_spec import CheckSpec
-from dpcp_audit.targets import Kind, RandomStyle, TargetError, TargetSpec
+from dpcp_audit.targets import Kind, RandomStyle, Target, TargetError, TargetSpec
 from dpcp_audit.targets.data_forms import DataForm
 from dpcp_audit.targets.degenerate import Randomness
 from dpcp_audit.targets.loading import load
@@ -326,3 +326,20 @@ def test_what_a_command_promises_of_its_randomness() -> None:
     assert randomness(RandomStyle.GLOBAL) is Randomness.EXTERNAL
     assert randomness(RandomStyle.SEED) is Randomness.GENERATOR
     assert randomness(RandomStyle.NONE) is Randomness.NONE
+
+
+def test_how_a_file_treats_floating_point_errors_holds_in_its_calls_alone(tmp_path) -> None:
+    path = tmp_path / "strict.py"
+    path.write_text(
+        "import numpy as np\n"
+        "np.seterr(under='raise')\n"
+        "def smallest(scores, *, rng):\n"
+        "    return np.float64(1e-200) * 1e-200\n"
+    )
+    before = np.geterr()
+    function = load(f"{path}:smallest")
+    assert np.geterr() == before
+    target = Target.from_callable(function, kind=Kind.QUANTILE)
+    with pytest.raises(TargetError, match="FloatingPointError"):
+        target(np.array([0.5]), 1, rng=np.random.default_rng(0))
+    assert np.geterr() == before

@@ -266,3 +266,29 @@ def test_the_time_of_a_vectorised_draw_is_shared() -> None:
     assert target.seconds_per_draw(SCORES, rng, at_most_seconds=1.0) < 1e-5
     with pytest.raises(ValueError, match="at_most_seconds must be finite and > 0"):
         target.seconds_per_draw(SCORES, rng, at_most_seconds=0)
+
+
+@pytest.mark.parametrize("way", ["outputs", "each", "size"])
+def test_the_floating_point_errors_that_a_target_raises_are_its_own(way: str) -> None:
+    def strict(scores, *, rng, size=None) -> Any:
+        np.seterr(all="raise")
+        return scores.max() + rng.normal(size=size)
+
+    target = quantile(strict, vectorised=way == "size")
+    rng = np.random.default_rng(0)
+    with np.errstate(all="warn"):
+        if way == "each":
+            target.each([SCORES, SCORES], rng=rng)
+        else:
+            target(SCORES, 4, rng=rng)
+        assert set(np.geterr().values()) == {"warn"}
+
+
+def test_a_randomizer_leaves_floating_point_errors_as_they_were() -> None:
+    def strict(value, *, rng) -> int:
+        np.seterr(all="raise")
+        return value if rng.random() < 0.5 else 0
+
+    with np.errstate(all="warn"):
+        randomizer(strict).reports(np.array([0, 1]), rng=np.random.default_rng(0))
+        assert set(np.geterr().values()) == {"warn"}

@@ -118,7 +118,8 @@ FORMS = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_noise_that_is_kept_is_taken_out(form: str) -> None:
-    root, keep, content = FORMS[form]()
+    make: Any = FORMS[form]
+    root, keep, content = make()
     before = content()
     with put_back(root) as state:
         assert not state.found
