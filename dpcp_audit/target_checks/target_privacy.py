@@ -18,7 +18,7 @@ from dpcp_audit.target_checks.time_limits import within
 from dpcp_audit.target_checks.trace_search import TraceEffort, TraceSearch
 from dpcp_audit.target_checks.trial_inputs import typical
 from dpcp_audit.target_checks.two_sided import TwoSidedPrivacy
-from dpcp_audit.targets.degenerate import DegenerateTargetError
+from dpcp_audit.targets.degenerate import ConstantOutputsError, DegenerateTargetError
 from dpcp_audit.targets.single_draws import SingleDraws
 
 if TYPE_CHECKING:
@@ -51,6 +51,9 @@ class TargetPrivacy(PrivacyClaim):
             drawn = within(target, self.spec, calls)
             try:
                 outcome = self._both_sides(target, drawn)(context)
+            except ConstantOutputsError as error:
+                place = target.caller.fixed_seed()
+                raise (error if place is None else error.of_seed(place)) from None
             except DegenerateTargetError:  # batches of one seed vary within, and not between
                 if not self._seeds_batches(target, context):
                     raise

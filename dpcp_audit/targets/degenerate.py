@@ -39,6 +39,25 @@ class DegenerateTargetError(ValueError):
     """The target's samples say nothing about its law, or are no samples at all."""
 
 
+class ConstantOutputsError(DegenerateTargetError):
+    """All outputs are one and the same: of what, and what to do about it where nothing seeds it."""
+
+    def __init__(self, found: str, advice: str) -> None:
+        super().__init__(found, advice)
+        self.found, self.advice = found, advice
+
+    def __str__(self) -> str:
+        """Return the line that is told."""
+        return f"{self.found}, which says nothing about its privacy: {self.advice}"
+
+    def of_seed(self, place: str) -> DegenerateTargetError:
+        """Return the error of code whose own seed keeps its outputs the same."""
+        return DegenerateTargetError(
+            f"{self.found}, since it seeds itself by {place}: draw from the rng or seed that it is "
+            "handed"
+        )
+
+
 class OutOfTimeError(DegenerateTargetError):
     """A limit of time is over, which ends an audit: what it has not refuted, it leaves open."""
 
@@ -150,14 +169,15 @@ def require_random(outputs: FloatArray, neighbour_outputs: FloatArray) -> None:
 
     Raises
     ------
-    DegenerateTargetError
+    ConstantOutputsError
     """
     pooled = np.concatenate([outputs, neighbour_outputs])
     if _constant(pooled):
-        raise DegenerateTargetError(
+        raise ConstantOutputsError(
             f"sample returned the same value, {pooled[0].tolist()}, in all {len(pooled)} draws on "
-            "both inputs, which says nothing about its privacy: choose inputs on which it is "
-            "random, draw more, or declare Randomness.NONE (--rng none)"
+            "both inputs",
+            "choose inputs on which it is random, draw more, or declare Randomness.NONE "
+            "(--rng none)",
         )
 
 

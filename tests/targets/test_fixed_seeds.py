@@ -220,3 +220,29 @@ def test_a_generator_beside_the_one_handed_over_is_refused_with_advice() -> None
     (found,) = result
     assert found.error is not None
     assert "draw from rng alone, or declare Randomness.EXTERNAL (--rng global)" in found.error
+
+
+def hidden_by_its_seed(value) -> int:
+    own = np.random.default_rng(0)
+    return int(value) if own.random() < 0.3 else int(own.integers(4))
+
+
+def constant_report(value, *, rng) -> int:
+    return 2
+
+
+@pytest.mark.known_bad
+@pytest.mark.parametrize("sequential", [False, True])
+def test_a_seed_that_happens_to_hide_the_value_is_named_and_not_to_be_declared(sequential) -> None:
+    line = hidden_by_its_seed.__code__.co_firstlineno + 1
+    said = error_of(hidden_by_its_seed, sequential=sequential)
+    assert f"since it seeds itself by np.random.default_rng(0) in line {line}: draw from" in said
+    assert "none" not in said
+    assert "--rng none" in error_of(constant_report, sequential=sequential)
+
+
+def error_of(function, *, sequential: bool) -> str:
+    settings: Any = {"domain": 4, "draws": 1000, "sequential": sequential}
+    (found,) = dp.audit(function, dp.LocalDP(1.0), **settings)
+    assert found.error
+    return found.error

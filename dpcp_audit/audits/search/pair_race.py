@@ -13,7 +13,13 @@ from dpcp_audit._format import counted
 from dpcp_audit.audits.search.pair_space import input_key
 from dpcp_audit.audits.search.pilot_hypotheses import choose_pair_test, total_promise
 from dpcp_audit.audits.search.rare_atoms import claims_delta, promise_of_atoms, shows_atoms
-from dpcp_audit.targets.degenerate import DegenerateTargetError, Randomness, draw, probe
+from dpcp_audit.targets.degenerate import (
+    ConstantOutputsError,
+    DegenerateTargetError,
+    Randomness,
+    draw,
+    probe,
+)
 from dpcp_audit.targets.target_errors import TargetError
 
 if TYPE_CHECKING:
@@ -194,15 +200,14 @@ class PairRace:
 
         Raises
         ------
-        DegenerateTargetError
+        ConstantOutputsError
             If every pair has given one and the same value.
         """
         if self.randomness is not Randomness.NONE and self.constant_everywhere:
-            raise DegenerateTargetError(
+            raise ConstantOutputsError(
                 f"one and the same value on both inputs of {counted(len(self.arms), 'pair')} "
-                f"tried, in {counted(self.bank.spent, 'output')}, which says nothing about its "
-                "privacy: name inputs on which it is random, or declare Randomness.NONE "
-                "(--rng none)"
+                f"tried, in {counted(self.bank.spent, 'output')}",
+                "name inputs on which it is random, or declare Randomness.NONE (--rng none)",
             )
 
     def random_input(self, arm: Arm) -> object:

@@ -128,8 +128,6 @@ class DPAudit:
         self,
         function: Callable[..., Any],
         guarantee: PrivacyGuarantee,
-        *,
-        domain: int,
         **options: Any,
     ) -> Outcome:
         """Test a privacy claim of a local randomizer on every pair of values.
@@ -140,14 +138,12 @@ class DPAudit:
             ``f(value, *, rng) -> int``, from and to {0, …, K−1}.
         guarantee : PrivacyGuarantee
             Such as ``LocalDP(2.0)``.
-        domain : int
-            The number K of values.
         **options
-            Those of ``dpcp-audit check``.
+            Those of ``dpcp-audit check``: ``domain``, the number K of values, or of code that
+            takes or reports other than values, ``kind="local"``.
         """
         __tracebackhide__ = True
-        given = {"domain": domain, "kind": Kind.RANDOMIZER}
-        return self._audit(function, guarantee, given | options)
+        return self._audit(function, guarantee, {"kind": Kind.RANDOMIZER} | options)
 
     @takes_options()
     def covers(

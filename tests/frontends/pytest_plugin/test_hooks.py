@@ -18,6 +18,14 @@ def test_twice(dp_audit, name):
     for _ in range(2):
         dp_audit.local(flip, LocalDP(1.0), domain=2, vectorised=True, draws=4000, trace=False)
 """
+NOISY = """
+def noisy(value, *, rng):
+    return float(np.clip(value, 0, 1) + rng.laplace())
+
+@pytest.mark.filterwarnings("ignore")  # of an inconclusive audit
+def test_noisy(dp_audit):
+    dp_audit.local(noisy, LocalDP(1.0), kind="local", draws=1000)
+"""
 WRONG = {
     "dp_audit.private(mean, 1.0)": "guarantee must be one such as ZCDP*got 1.0",
     "dp_audit.private(mean, LocalDP(1.0))": "*domain must be given for a randomizer*",
@@ -33,11 +41,16 @@ WRONG = {
     "dp_audit.covers(conformal, at_least=90)": "at_least must lie in (0, 1), got 90",
     "dp_audit.covers(conformal, at_least=0.9, budget='soon')": "budget must be a time such as*",
     "dp_audit.covers(flip, at_least=0.9, kind='randomiser')": "kind must be one of*",
+    "dp_audit.local(flip, LocalDP(1.0))": "*domain must be given for a randomizer*",
     "dp_audit.local(flip, LocalDP(1.0), domain=1)": "domain must be an integer >= 2, got 1",
     "dp_audit.local(flip, LocalDP(1.0), domain=2, options={'size': 3})": "options must be*",
     "dp_audit.covers(lambda s: np.nan, at_least=0.9)": "*could not be audited: lambda returned*",
     "dp_audit.covers(lambda s: 1 / 0, at_least=0.9)": "*could not be audited*ZeroDivisionError*",
 }
+
+
+def test_local_code_need_not_report_one_of_a_domain(pytester) -> None:
+    run(pytester, tests=NOISY).assert_outcomes(passed=1)
 
 
 def test_a_refuted_claim_fails_with_what_a_reader_needs(pytester) -> None:
