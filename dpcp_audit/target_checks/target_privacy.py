@@ -48,17 +48,21 @@ class TargetPrivacy(PrivacyClaim):
         """Open the target, follow its noise where it can be, and audit it as a black box."""
         with self.spec.target.open() as target:
             calls = self.spec.calls(self.guarantee)
-            drawn = within(target, self.spec, calls)
             try:
-                outcome = self._both_sides(target, drawn)(context)
+                outcome = self._audited(target, context)
             except ConstantOutputsError as error:
                 place = target.caller.fixed_seed()
                 raise (error if place is None else error.of_seed(place)) from None
-            except DegenerateTargetError:  # batches of one seed vary within, and not between
-                if not self._seeds_batches(target, context):
-                    raise
-                outcome = self._both_sides(target, SingleDraws(target=drawn))(context)
             return with_cut(self, _with_cause(outcome, target, context), calls)
+
+    def _audited(self, target: Target, context: Context) -> Outcome:
+        drawn = within(target, self.spec, self.spec.calls(self.guarantee))
+        try:
+            return self._both_sides(target, drawn)(context)
+        except DegenerateTargetError:  # batches of one seed vary within, and not between
+            if not self._seeds_batches(target, context):
+                raise
+            return self._both_sides(target, SingleDraws(target=drawn))(context)
 
     def audit(self, target: Drawable, calls: int) -> BlackBoxPrivacy | SequentialPrivacy:
         """Return the audit of an opened target's outputs."""
