@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import json
 import os
-import resource
 import subprocess
 import sys
 import time
@@ -28,28 +28,32 @@ def best(*calls: Callable[[], object], repeats: int = 7) -> list[float]:
     return least
 
 
+_LAUNCHER = """\
+import json, resource, subprocess, sys
+subprocess.run([sys.executable, *sys.argv[1:]], capture_output=True)
+spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(json.dumps([spent.ru_utime + spent.ru_stime, spent.ru_maxrss / 2**20]))
+"""
+"""Starts the program: a small process, since one counts what its parent held when it began."""
+
+
 class Spent(NamedTuple):
     """What a program took."""
 
     seconds: float
     """Of the processor, its children's included."""
     gibibytes: float
-    """The most memory that one of its processes held; of the largest program so far."""
+    """The most memory that one of its processes held."""
 
 
 def program(arguments: tuple[str, ...], folder: Path | None = None) -> Spent:
     """Run a Python program, whose byte code is kept as an installed package's is."""
     kept = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
-    before = _children()
-    subprocess.run(  # noqa: S603  (this package)
-        [sys.executable, *arguments], cwd=folder, env=kept, capture_output=True, check=False
+    ran = subprocess.run(  # noqa: S603  (this package)
+        [sys.executable, "-c", _LAUNCHER, *arguments],
+        cwd=folder,
+        env=kept,
+        capture_output=True,
+        check=True,
     )
-    after = _children()
-    return Spent(
-        after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
-        after.ru_maxrss / 2**20,
-    )
-
-
-def _children() -> resource.struct_rusage:
-    return resource.getrusage(resource.RUSAGE_CHILDREN)
+    return Spent(*json.loads(ran.stdout))

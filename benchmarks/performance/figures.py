@@ -81,8 +81,10 @@ def suites() -> Iterator[Measured]:
         path = Path(name) / "found.json"
         for (suite, profile), most in wanted.items():
             run = ("-m", "dpcp_audit", "run", "--suite", suite, "--profile", profile)
-            seconds, held = program((*run, "--jobs", "1", "--report", f"json={path}"))
-            peak = max(peak, held)
+            whole = (*run, "--jobs", "1", "--report", f"json={path}")
+            spent = [program(whole) for _ in range(2)]
+            seconds = min(each.seconds for each in spent)
+            peak = max(peak, *(each.gibibytes for each in spent))
             what = f"suite `{suite}` at `{profile}`, one worker"
             yield Measured(name=what, value=seconds, unit="s", at_most=most)
             found = json.loads(path.read_text())["findings"]

@@ -141,7 +141,7 @@ def pytest_quantile() -> Iterator[Measured]:
         run = ("-m", "pytest", "-q", "-p", "no:cacheprovider")
         commands = BARE_IMPORT, (*run, "test_empty.py"), (*run, "test_mine.py")
         bare, empty, audited = (
-            min(program(arguments, folder).seconds for _ in range(3)) for arguments in commands
+            min(program(arguments, folder).seconds for _ in range(5)) for arguments in commands
         )
     yield Measured(
         name="pytest: a correct quantile's coverage at the default draws, beyond an empty test",
