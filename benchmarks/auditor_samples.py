@@ -21,19 +21,18 @@ from dpcp_audit.audits.certificates import Certificate
 from dpcp_audit.audits.sampled import SampledPrivacy
 from dpcp_audit.audits.search.pair_space import FixedPairs
 from dpcp_audit.audits.sequential import SequentialPrivacy
-from dpcp_audit.checks import Context
-from dpcp_audit.guarantees import PureDP
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
-from dpcp_audit.neighbours import Neighbours, Relation
-from dpcp_audit.results import Verdict
 from dpcp_audit.stats.betting import GuessBets, levels_of, mixture_wealth
 from dpcp_audit.stats.intervals import clopper_pearson
-from dpcp_audit.stats.ratio_power import draws_needed
+from dpcp_audit.stats.power import draws_needed
+from dpcp_audit.words.checks import Context
+from dpcp_audit.words.guarantees import Neighbours, PureDP, Relation
+from dpcp_audit.words.results import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit._types import FloatArray, IntArray
+    from dpcp_audit.words.arrays import FloatArray, IntArray
 
 SIGNIFICANCE, BUDGET = 0.05, 60_000
 

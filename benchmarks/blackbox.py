@@ -22,23 +22,22 @@ import numpy as np
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy
 from dpcp_audit.audits.search.record_pairs import ValuePairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs
-from dpcp_audit.checks import Context
 from dpcp_audit.engine.suites import matching
-from dpcp_audit.guarantees import ZCDP, LocalDP, PureDP
 from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ, Normaliser
 from dpcp_audit.mechanisms.histlap import HistLap
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
-from dpcp_audit.neighbours import Relation
-from dpcp_audit.results import Verdict
+from dpcp_audit.words.checks import Context
+from dpcp_audit.words.guarantees import ZCDP, LocalDP, PureDP, Relation
+from dpcp_audit.words.results import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit._types import FloatArray
     from dpcp_audit.audits.sampled import Sampler
     from dpcp_audit.audits.search.pair_space import PairSpace
-    from dpcp_audit.guarantees import PrivacyGuarantee
+    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.guarantees import PrivacyGuarantee
 
 SIGNIFICANCE = 1e-4
 FIXED = ScorePairs(sizes=(100, 1, 2, 3, 5, 10, 20))

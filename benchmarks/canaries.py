@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
-from dpcp_audit.checks import Context
 from dpcp_audit.engine.suites import matching
-from dpcp_audit.errors import UsageError
-from dpcp_audit.papers.claims.training_canaries import rows
+from dpcp_audit.words.checks import Context
+from dpcp_audit.words.whole_files import UsageError
+from dpcp_ledger.claims.training_canaries import rows
 
 if TYPE_CHECKING:
-    from dpcp_audit.audits.training.canaries.canary_audit import CanaryAudit
-    from dpcp_audit.results import Outcome, PlainData
+    from dpcp_audit.audits.training.canary_audit import CanaryAudit
+    from dpcp_audit.words.results import Outcome, PlainData
 
 USUAL = 0.05
 _TARGETS = {"dpskin.dp-sgd[audit=white-box]": 0.7, "dpskin.dp-sgd[audit=one-run]": 0.4}

@@ -33,16 +33,16 @@ from benchmarks.peer_samples import LEVEL, PAIR, Replay
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy
 from dpcp_audit.audits.sampled import SampledPrivacy
 from dpcp_audit.audits.search.pair_space import FixedPairs
-from dpcp_audit.checks import Context
 from dpcp_audit.engine.suites import matching
-from dpcp_audit.guarantees import PureDP
 from dpcp_audit.targets.degenerate import Randomness
+from dpcp_audit.words.checks import Context
+from dpcp_audit.words.guarantees import PureDP
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit._types import FloatArray
-    from dpcp_audit.checks import Check
+    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.checks import Check
 
 SIDE, PROBED = 5000, 200
 """Outputs of each input; so many of them go into the probes for degenerate outputs."""

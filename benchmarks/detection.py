@@ -21,21 +21,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy
-from dpcp_audit.audits.search.number_pairs import NumberPairs
-from dpcp_audit.audits.search.record_pairs import ValuePairs
+from dpcp_audit.audits.search.record_pairs import NumberPairs, ValuePairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.audits.twin_power import Twin
-from dpcp_audit.checks import Context
-from dpcp_audit.decisions import noise_factor
-from dpcp_audit.guarantees import ZCDP, ApproxDP, GaussianDP, LocalDP, PureDP, RenyiDP
-from dpcp_audit.results import Verdict
-from dpcp_audit.zoo import broken_quantiles
+from dpcp_audit.words.checks import Context
+from dpcp_audit.words.evidence import noise_factor
+from dpcp_audit.words.guarantees import ZCDP, ApproxDP, GaussianDP, LocalDP, PureDP, RenyiDP
+from dpcp_audit.words.results import Verdict
+from dpcp_ledger.zoo import broken_quantiles
 
 if TYPE_CHECKING:
-    from dpcp_audit._types import FloatArray
     from dpcp_audit.audits.sampled import Sampler
     from dpcp_audit.audits.search.pair_space import PairSpace
-    from dpcp_audit.guarantees import PrivacyGuarantee
+    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.guarantees import PrivacyGuarantee
 
 _SIGNIFICANCE = 2.25e-5
 """That of one of two tests of a session of pytest."""

@@ -28,15 +28,15 @@ from benchmarks.auditor_samples import Target as BetTarget
 from benchmarks.peer_samples import LEVEL, Target, searches, targets
 from dpcp_audit.audits.guessing.game_test import choose_game
 from dpcp_audit.audits.local import LocalPrivacy
-from dpcp_audit.checks import Context
-from dpcp_audit.decisions import refutes
-from dpcp_audit.guarantees import ApproxDP, GaussianDP, LocalDP, PrivacyGuarantee, PureDP
-from dpcp_audit.mechanisms.laws import GaussianPair
+from dpcp_audit.laws.laws import GaussianPair
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
-from dpcp_audit.stats.guessing_test import guesses_needed
+from dpcp_audit.stats.guessing import guesses_needed
+from dpcp_audit.words.checks import Context
+from dpcp_audit.words.evidence import refutes
+from dpcp_audit.words.guarantees import ApproxDP, GaussianDP, LocalDP, PrivacyGuarantee, PureDP
 
 if TYPE_CHECKING:
-    from dpcp_audit._types import FloatArray
+    from dpcp_audit.words.arrays import FloatArray
 
 FALSE_ALARM, TAUGHT, MISSED = 1e-6, 0.15, 3.0
 """The last: standard errors that a figure may fall short."""

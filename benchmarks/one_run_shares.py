@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import expit
 
-from dpcp_audit.assumptions import Assumption
 from dpcp_audit.audits.training.one_run import surest_guesses
 from dpcp_audit.audits.training.one_run_bounds import (
     ScoreSums,
@@ -22,10 +21,11 @@ from dpcp_audit.audits.training.one_run_bounds import (
     trade_off_bound,
     unassuming_bound,
 )
-from dpcp_audit.guarantees import GaussianDP, PureDP
+from dpcp_audit.words.assumptions import Assumption
+from dpcp_audit.words.guarantees import GaussianDP, PureDP
 
 if TYPE_CHECKING:
-    from dpcp_audit._types import BoolArray, FloatArray
+    from dpcp_audit.words.arrays import BoolArray, FloatArray
 
 _DELTA, _SIGNIFICANCE = 1e-5, 0.05
 _MOST_GUESSES = 10_000

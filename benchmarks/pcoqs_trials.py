@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit.data.populations import Uniform
+from dpcp_audit.laws.populations import Uniform
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit._types import BoolArray
+    from dpcp_audit.words.arrays import BoolArray
 
 REPEATS = 7
 TRIALS = 8192

@@ -33,22 +33,21 @@ from scipy.stats import binom
 from dpcp_audit.audits.search.features import Ones
 from dpcp_audit.audits.search.pair_space import FixedPairs
 from dpcp_audit.audits.sequential import SequentialPrivacy
-from dpcp_audit.checks import Context
 from dpcp_audit.engine.suites import matching
-from dpcp_audit.guarantees import ApproxDP, PrivacyGuarantee, PureDP
-from dpcp_audit.mechanisms.laws import FiniteLaw, FinitePair, GaussianPair
+from dpcp_audit.laws.laws import FiniteLaw, FinitePair, GaussianPair
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
-from dpcp_audit.neighbours import Neighbours, Relation
-from dpcp_audit.results import Verdict
 from dpcp_audit.stats.betting import GuessBets, levels_of, mixture_wealth
 from dpcp_audit.targets.degenerate import Randomness
+from dpcp_audit.words.checks import Context
+from dpcp_audit.words.guarantees import ApproxDP, Neighbours, PrivacyGuarantee, PureDP, Relation
+from dpcp_audit.words.results import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit._types import FloatArray
-    from dpcp_audit.results import Outcome
+    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.results import Outcome
 
 LEVEL, MOST, KERNEL_MOST, TOLERATED = 0.05, 20_000, 2000, 1.5
 ROUNDS = 2 * MOST - 2000

@@ -18,13 +18,13 @@ import numpy as np
 from dpcp_audit.mechanisms.exponq.bin_search import ExponQSearch, Tuning
 from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ, Normaliser
 from dpcp_audit.mechanisms.histlap import HistLap
-from dpcp_audit.mechanisms.pcoqs import published_variants
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_ledger.mechanisms import published_variants
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit._types import FloatArray
+    from dpcp_audit.words.arrays import FloatArray
 
 N = 2400
 REPEATS = 5

@@ -19,8 +19,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.checks import Context, whole
-from dpcp_audit.engine.backends import Engine, EngineKind
+from dpcp_audit.engine.backends import Engine
 from dpcp_audit.engine.journal import Journal
 from dpcp_audit.engine.run_events import Event, RunFinished
 from dpcp_audit.engine.run_settings import Profile, RunSettings
@@ -28,14 +27,14 @@ from dpcp_audit.engine.runner import run
 from dpcp_audit.engine.suites import suite
 from dpcp_audit.engine.tasks import Task, perform, pickled
 from dpcp_audit.engine.worker_pool import Limits, WorkerProcess
-from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import Claim, Evidence, Outcome, Source, Verdict
-from dpcp_audit.rows import Row
+from dpcp_audit.words.checks import Context, Row, whole
+from dpcp_audit.words.quantities import Quantity
+from dpcp_audit.words.results import Claim, Evidence, Outcome, Source, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
 
-    from dpcp_audit.results import PlainData
+    from dpcp_audit.words.results import PlainData
 
 TASKS = 1000
 TICK = os.sysconf("SC_CLK_TCK")
@@ -180,7 +179,7 @@ def dask_figures(settings: RunSettings) -> Iterator[Figure]:
     """Time two workers of a Dask cluster on loopback against two of the local engine."""
     rows = [row for row in suite() if row.claim.id.startswith(("ldpcp", "dpskin"))]
     with cluster() as (address, scheduler):
-        dask = Engine(kind=EngineKind.DASK, address=address)
+        dask = Engine(address=address)
         there, _ = timed(rows, settings, dask)
         here, _ = timed(rows, settings, Engine(jobs=2))
         yield Figure(

@@ -21,20 +21,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit.data.pools import ProbabilityPool
-from dpcp_audit.data.populations import Uniform
-from dpcp_audit.data.scores import hps
-from dpcp_audit.mechanisms.ldpcp.editions import OnMiss
+from dpcp_audit.laws.pools import ProbabilityPool
+from dpcp_audit.laws.populations import Uniform
+from dpcp_audit.laws.scores import hps
 from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels
 from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
+from dpcp_audit.mechanisms.ldpcp.window import OnMiss
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.mechanisms.randomized_response import debiased_cdf
-from dpcp_audit.theorems.ldpcp_uniform import UniformEvent
+from dpcp_audit.theorems.ldpcp_labels import UniformEvent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from dpcp_audit._types import FloatArray, IntArray
+    from dpcp_audit.words.arrays import FloatArray, IntArray
 
 SIZES = (2_400, 10**6, 10**9)
 TARGET = {2_400: 1.0, 10**6: 100.0, 10**9: 10_000.0}

@@ -5,20 +5,23 @@ Usage: python docs/update_better_mechanisms.py
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit.data.pools import Classifier, Dataset, classifier_pool
-from dpcp_audit.data.populations import Beta, Uniform
-from dpcp_audit.papers.comparison.better_mechanisms import (
+from dpcp_audit.laws.pools import Classifier, Dataset, classifier_pool
+from dpcp_audit.laws.populations import Beta, Uniform
+from dpcp_audit.reports.formats.markdown import markdown_table
+from dpcp_ledger.comparison.better_mechanisms import (
     ImprovementCase,
     corollary_pairs,
     curator_pairs,
     label_pairs,
     search_pairs,
 )
+from dpcp_ledger.computations.ldpcp_channels import switch_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,17 +39,20 @@ scores unless said otherwise, {trials} calibrations each, seed {seed}. Mean cove
 calibrations; its standard error is below 0.005. This page is written by
 `docs/update_better_mechanisms.py`.
 
+`dp.calibrate(scores, alpha=0.1, guarantee=dp.ZCDP(0.5))` runs the one that suits a guarantee and n
+([how to](howto/calibrate.md)). `dpcp_audit.extensions.mechanisms.calibrators` returns them as
+objects, each with the guarantee and the coverage that are proved of it.
+
 ## P-COQS with the noise that its exact δ(ε) needs
 
 The threshold shows N bits, no more. Against any neighbour a round's bit has probability Φ(c/σ)
 against Φ((c±1)/σ) for some count c, chosen by what came before. The largest δ(ε) of such a game of
 N rounds is computed by backward induction over its states, along chords, which lie above it; it
 bounds every pair of neighbours, and post-processing gives the threshold. σ is the least at which
-that δ(ε) is at most 10⁻⁶, of which 2 % are kept in hand for counts between those tried (they add
-0.3 %). The original takes the largest ρ whose zCDP alone implies the same (ε, 10⁻⁶). Starred, at
-Corollary 1's α\\*, the smaller noise leaves smaller sets; where α\\* = 0, both return b, as below.
-Exact law: `PCOQS.laws`; bound: `papers.comparison.bit_game.game_delta`. Scores of
-digits-logistic.
+that δ(ε) is at most 10⁻⁶: every count is tried, or where there are too many, a polygon outside of
+their curve. The original takes the largest ρ whose zCDP alone implies the same (ε, 10⁻⁶). Starred
+is Corollary 1 as printed, at β = {failure}; the last row of each ε returns the upper end, as below.
+Exact law: `PCOQS.laws`; bound: `extensions.mechanisms.game_delta`. Scores of digits-logistic.
 
 {pcoqs}
 
@@ -67,8 +73,11 @@ Printed, the search returns its last midpoint where no estimate fell into the wi
 it lay on; Theorem 4 therefore needs scores that are admissible for T. The upper end of the last
 bracket is 1, or a midpoint whose estimate was above the window. With probability 1−δ all T
 estimates err by at most Δ, so that it covers at least 1−α+Δ−Δ: for every law of the scores, for
-every T. Privacy is as before: the reports are the same. Exact law: `threshold_law`; ε = 4,
-T = 10, δ = {failure}, starred, n = 11,080.
+every T. Privacy is as before: the reports are the same. On over-confident scores, which crowd at 0
+and 1, that upper end is 1 and every set holds every label: it refuses where the printed search
+falls short. The remedy there is another scale of scores, such as their logarithm
+([comparison](comparison.md)). Exact law: `threshold_law`; ε = 4, T = 10, δ = {failure}, starred,
+n = 11,080; a law of scores alone has no set size.
 
 {ldpcp}
 
@@ -85,28 +94,40 @@ n = {label_n:,}, {label_trials} calibrations each.
 
 {labels}
 
-## Corollary 1 without the clamp
+## P-COQS that returns the upper end of its bracket
 
-Where α < τ/(n+1) the corollary runs at α\\* = 0, which asks for rank n+1 of n scores. Above all of
-them the noisy count is too low or too high by turns, and noise of either sign decides. Returning b
-there covers everything. Whether it does depends on public numbers alone, so that the release stays
-ρ-zCDP. Elsewhere nothing changes. β = {failure}; scores of digits-logistic. Exact law:
-`MarginalGrid`, whose row `pcoqs.corollary-1[coverage=marginal,grid=clamped]` refutes the original.
+Corollary 1 lowers α by (τ\\* + M(Δ))/(n+1), with the noise that is exceeded with probability β and
+the largest number M(Δ) of scores in an interval Δ, which is not public. Where α < τ/(n+1) it runs
+at α\\* = 0, and asks for rank n+1 of n scores: noise of either sign decides. The upper end of the
+last bracket is b, or had a noisy count of at least the rank r; its true count is at least r − M, M
+the largest noise, whatever ties and Δ are. The mean of ⌈r − M⌉/(n+1) over M's law is a lower bound
+of the mean coverage for exchangeable scores, without β; r is the lowest rank at which it is 1−α.
+Where no rank up to n is, b is returned and every set holds every label: this depends on public
+numbers alone. Privacy is as before, since the upper end is post-processing. β = {failure} of the
+printed corollary; scores of digits-logistic. Proof and law: `mechanisms.pcoqs.upper_end`; the
+printed form is refuted by `pcoqs.corollary-1[coverage=marginal,grid=clamped]`.
 
 {corollary}
 
 ## Classes by themselves, and scores without a bound
 
-Remark 6 of P-COQS excludes class-wise coverage. `mechanisms.pcoqs.class_conditional` runs a search
-for each class at its own rank: 2ρ-zCDP for any number of classes, and Theorem 1 within each, with
-its n_y. `mechanisms.pcoqs.private_bound` releases a bound b first, for residuals of regression
-(Remark 1). Both proofs stand beside the code.
+Remark 6 of P-COQS excludes class-wise coverage. `dpcp_ledger.mechanisms.class_conditional` runs a
+search for each class at its own rank: 2ρ-zCDP for any number of classes, and Theorem 1 within each,
+with its n_y. `PrivatelyBounded` releases a bound b first, for residuals of regression (Remark 1).
+Both proofs stand beside the code.
 
 ## LDP-CP-L over another channel
 
-With many labels k-RR is not the best channel: optimised unary encoding has less noise from about
-3e^ε + 2 labels on. `mechanisms.ldpcp.channel_calibration` has the mechanism over any known channel,
-its proof, and its Δ; `ldpcp.open-problem[channel=unary]` in [the ledger](ledger.md) the comparison.
+With many labels k-RR is not the best channel, but the switch to optimised unary encoding comes
+late. Of one label a report says with less noise from about 3e^ε + 2 labels on. The search adds up
+reports over all labels that score at most q, and a sum of bits pays for each of them: over sets of
+every size the largest variance is smaller from about 14e^ε + 2 labels on, and the mechanism's Δ
+(T = 10, δ = 0.1) near 16e^ε at small ε, later at large ε or with fewer users:
+
+{switches}
+
+`dpcp_ledger.mechanisms.label_channels` has the mechanism over any known channel, its proof, and its
+Δ; `ldpcp.open-problem[channel=unary]` in [the ledger](ledger.md) the comparison.
 """
 
 
@@ -117,10 +138,10 @@ def measured() -> list[ImprovementCase]:
     population, scores = pool.hps_population(), 1 - pool.probabilities
     confident = classifier_pool(Dataset.DIGITS, Classifier.GAUSSIAN_NB)
     laws = (
-        ("uniform", Uniform()),
-        ("digits-logistic", population),
-        ("Beta(5, 0.2)", Beta(5.0, 0.2)),
-        ("digits-gaussian-nb", confident.hps_population()),
+        ("uniform", Uniform(), None),
+        ("digits-logistic", population, scores),
+        ("Beta(5, 0.2)", Beta(5.0, 0.2), None),
+        ("digits-gaussian-nb", confident.hps_population(), 1 - confident.probabilities),
     )
     return [
         *curator_pairs(n=N, trials=TRIALS, rng=rng),
@@ -143,8 +164,14 @@ def page(found: Iterable[ImprovementCase]) -> str:
         failure=0.01,
         label_n=LABEL_N,
         label_trials=LABEL_TRIALS,
+        switches=switches(),
         **tables,
     )
+
+
+def switches() -> str:
+    """Return from how many labels on another channel is better, as a table."""
+    return "\n".join(markdown_table(asdict(switch_table())))
 
 
 _PAIRS = ("pcoqs", "exponq", "ldpcp", "labels", "corollary")

@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.reports.document import load
-from dpcp_audit.reports.findings.entry import entries_of
+from dpcp_audit.reports.entry import entries_of
 from dpcp_audit.reports.formats.markdown import escaped, markdown_table
-from dpcp_audit.results import Standing
+from dpcp_audit.words.results import Standing
+from dpcp_ledger.claims.statement_list import found_in
+from dpcp_ledger.claims.statement_list import summary as statements_of
 
 if TYPE_CHECKING:
-    from dpcp_audit.reports.findings.entry import Entry
+    from dpcp_audit.reports.entry import Entry
 
 ROOT = Path(__file__).parents[1]
 MATTER_MOST = {
@@ -25,17 +27,19 @@ MATTER_MOST = {
     "pcoqs.corollary-1[coverage=marginal,n=50,rho=0.05]": (
         "run at α\\*, P-COQS covers at least 1−α except with probability 0.01 (n = 50, ρ = 0.05)"
     ),
-    "pcoqs.proposition-1.rank[resolution=1/32,bound=printed]": (
-        "the rank error exceeds τ\\* + M(Δ) with probability at most 0.01, also at Δ = 1/32"
+    "pcoqs.proposition-1.rank[scores=uniform,resolution=1/32]": (
+        "the rank error exceeds τ\\* + M(Δ) with probability at most 0.01: α = 0.1, ρ = 0.5, "
+        "Δ = 1/32, i.i.d. uniform scores, n = 10⁵"
     ),
-    "pcoqs.remark-2[resolution=1e-10]": (
-        "at most L·Δ·n scores are expected in the fullest window: n = 1000, Δ = 10⁻¹⁰"
+    "pcoqs.remark-2[resolution=1/n]": (
+        "at most L·Δ·n scores are expected in the fullest window: n = 1000, Δ = 1/n"
     ),
     "ldpcp.shuffle[n=2452]": (
         "shuffling 2452 reports of ε = 4 gives ε/√n = 0.081; no δ is stated, 0.001 is granted"
     ),
     "ldpcp.figure-5": (
-        "from n ≥ 10⁵ on, LDP-CP-S has a smaller correction than LDP-CP-L: Δ_S/Δ_L at k = 8"
+        "from n ≥ 10⁵ on, LDP-CP-S has a smaller correction than LDP-CP-L: smallest Δ_S/Δ_L at "
+        "ε = 8 over k = 2, …, 100 and T ≥ 2"
     ),
     "dpskin.rdp-batch[q=0.01,sigma=1,alpha=16]": (
         "a Poisson-subsampled Gaussian step has a Rényi divergence of at most q²α/(2σ²): α = 16"
@@ -117,15 +121,13 @@ def _line(*cells: str) -> str:
 
 
 def _summary(document: dict[str, Any], entries: list[Entry]) -> str:
-    """Return how many claims have which verdict, those as printed first."""
-    own = [str(each.verdict) for each in entries if each.standing is Standing.PAPER]
+    """Return how many statements have which verdict, and how many claims test them."""
     code = [entry.refuted for entry in entries if entry.standing is Standing.STATED]
     refuted = sum(entry.refuted for entry in entries)
     return (
-        f"Of {len(own)} claims as printed, {own.count('REFUTED')} are refuted, "
-        f"{own.count('PROVED')} proved and {own.count('CONSISTENT')} not refuted; of {len(code)} "
-        f"claims of published code, {sum(code)} are refuted. Of all {len(entries)} claims, with "
-        f"other readings, errata and controls, {refuted} are refuted. "
+        f"{escaped(statements_of(found_in(document)))} Of {len(code)} claims of published code "
+        f"{sum(code)} are refuted. {len(entries)} claims test all this, of which {refuted} are "
+        f"refuted, readings, errata and controls among them. "
         f"Profile `{document['profile']}`, seed {document['seed']}, false-alarm probability "
         f"{document['false_alarm']:g}."
     )

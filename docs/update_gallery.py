@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dpcp_audit.reports.document import load
-from dpcp_audit.reports.drawing.svg_figures import figure_svg
-from dpcp_audit.reports.findings.entry import entries_of
+from dpcp_audit.reports.entry import entries_of
 from dpcp_audit.reports.formats.markdown import escaped
+from dpcp_audit.reports.svg_figures import figure_svg
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dpcp_audit.results import PlainData
+    from dpcp_audit.words.results import PlainData
 
 DOCS = Path(__file__).parent
 

@@ -2,7 +2,8 @@
 
 Usage: dpcp-audit run --report json=papers.json
        dpcp-audit run --suite training --report json=training.json
-       python docs/update_ledger.py papers.json training.json
+       dpcp-audit run --suite tables --report json=tables.json
+       python docs/update_ledger.py papers.json training.json tables.json
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from dpcp_audit.reports.document import load
-from dpcp_audit.reports.findings.entry import entries_of
-from dpcp_audit.results import Standing, Verdict
+from dpcp_audit.reports.entry import entries_of
+from dpcp_audit.words.results import Standing, Verdict
+from dpcp_ledger.claims.statement_list import found_in, summary
 
 _HEAD = """\
 # The ledger of claims
@@ -36,14 +38,19 @@ results file of each suite. `dpcp-audit run --only 'ID'` tests a claim again.
   `practice` what a reader would take for granted; `control` what is known to be false, to show
   that the audit can refute; `stated` what the documentation of public code says.
 """
+RUNS = "these runs test"
 _TITLES = {
     "LDP-CP": "Privacy-Preserving Conformal Prediction Under Local Differential Privacy",
     "P-COQS": "Differentially Private Conformal Prediction via Quantile Binary Search",
     "DP-SKIN": "Differential Privacy Enabled Deep Skin Image Classification Model Development",
 }
-_SUITES = {"training": "Private training under attack (`--suite training`)"}
+_SUITES = {
+    "training": "Private training under attack (`--suite training`)",
+    "tables": "Tables and figures, reproduced (`--suite tables`)",
+}
 _SAID = {
     Verdict.REFUTED: "refuted",
+    Verdict.VACUOUS: "vacuous",
     Verdict.PROVED: "proved",
     Verdict.CONSISTENT: "not refuted",
     Verdict.INCONCLUSIVE: "undecided",
@@ -54,14 +61,17 @@ _SPECIAL = re.compile(r"([\\`*_\[\]~|$#])")
 
 def ledger(*documents: dict[str, Any]) -> str:
     """Return the ledger as Markdown: a part a run, a section a paper, a table row a claim."""
-    return _HEAD + "".join(_part(document) for document in documents)
+    found = {id_: each for document in documents for id_, each in found_in(document).items()}
+    said = f"\n{_text(summary(found, runs=RUNS))} [Statement by statement](statements.md).\n"
+    return _HEAD + said + "".join(_part(document) for document in documents)
 
 
 def _part(document: dict[str, Any]) -> str:
     entries = sorted(entries_of(document), key=lambda entry: entry.place)
     counts = document["summary"]
     summary = (
-        f"{len(entries)} claims: {counts['REFUTED']} refuted, {counts['PROVED']} proved, "
+        f"{len(entries)} claims: {counts['REFUTED']} refuted, {counts.get('VACUOUS', 0)} vacuous, "
+        f"{counts['PROVED']} proved, "
         f"{counts['CONSISTENT']} not refuted, {counts['INCONCLUSIVE']} undecided, "
         f"{counts['ERROR']} failed; {counts['contradictions']} verdicts contradict what was "
         f"expected. Profile `{document['profile']}`, seed {document['seed']}, false-alarm "

@@ -1,4 +1,4 @@
-"""Write docs/libraries.md from the results of the suite of libraries.
+"""Write docs/libraries.md, or docs/wild.md, from the results of the suite libraries, or wild.
 
 Usage: dpcp-audit run --suite libraries --report json=libraries.json
        python docs/update_libraries.py libraries.json
@@ -6,23 +6,25 @@ Usage: dpcp-audit run --suite libraries --report json=libraries.json
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.libraries.libraries_suite import REWRITTEN, library_recipes
 from dpcp_audit.reports.document import load
-from dpcp_audit.reports.findings.entry import entries_of
+from dpcp_audit.reports.entry import entries_of
 from dpcp_audit.reports.formats.markdown import escaped
+from dpcp_ledger.libraries.libraries_suite import REWRITTEN, library_recipes
+from dpcp_ledger.wild.wild_suite import wild_recipes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from dpcp_audit.libraries.recipes import KnownFinding, Recipe
-    from dpcp_audit.reports.findings.entry import Entry
+    from dpcp_audit.reports.entry import Entry
+    from dpcp_audit.target_checks.recipes import Recipe
 
-PAGE = Path(__file__).with_name("libraries.md")
-_HEAD = """\
+_FOLDER = Path(__file__).parent
+_LIBRARIES = """\
 # Libraries and what they promise
 
 What other libraries promise of private quantiles, histograms, randomizers, noise and conformal
@@ -30,6 +32,63 @@ calibration, tested at one setting each. `dpcp-audit run --suite libraries` runs
 libraries that are installed, and says which are not; `dpcp-audit check --recipe NAME` runs those
 of one [recipe](recipes.md). This page is written by `docs/update_libraries.py` from a results
 file.
+"""
+_WILD = """\
+# DP conformal prediction in the wild
+
+What public repositories promise of private quantiles, conformal thresholds and randomised answers,
+tested in a clone of each. None of their code is here: a [recipe](recipes.md) holds the promise, a
+few lines that call the code, and what was found, and runs in the clone that you have:
+
+```sh
+mkdir clones && git clone https://github.com/DAI-Lab/Tiresias clones/Tiresias
+DPCP_CHECKOUTS=clones dpcp-audit check --recipe tiresias
+DPCP_CHECKOUTS=clones dpcp-audit run --suite wild
+```
+
+Each refuted claim is written as one would write to the authors, with a program that shows it
+without this package, to be run in the clone's folder. A repository that has changed since is to
+be run again: the tables name the commits. This page is written by `docs/update_libraries.py` from
+a results file.
+"""
+_READ = {
+    "pierreHmbt/FedCP-QQ 08a94a8": 'The README names "FedCP^2-QQ (DP version)"; class_CP_QQ.py '
+    "draws no noise, so that there is nothing to audit.",
+    "cobypenso/Noise-Aware-Conformal-Prediction 64ce4d9": "Promises no privacy: it corrects a "
+    "threshold for noisy labels.",
+    "NynsenFaber/Quantile_estimation_with_adaptive_LDP 1301f6c": "A user's answer is true with "
+    "probability e^ε/(1 + e^ε): randomised response, as it should be, by reading.",
+    "google-research/google-research, dp_multiq/ind_exp.py 5b09c22": "The mechanism and the "
+    "sensitivities of `single_quantile` in DP_CC_quantiles, by reading.",
+    "wxindu/dp-conf-int d34a7dd": "EXPQ in R and C has exp(ε u/2) with a rank utility of "
+    "sensitivity 1, as it should, by reading.",
+    "cafaro/dp-quantiles 67d40f1": "C++; its randomised response has e^ε/(e^ε + 1), by reading.",
+    "pindri/enfield, src/dp.py fd1782f": "Laplace noise of scale B/ε on B cumulative counts, as "
+    "its promise under add/remove needs, by reading. The seed is an argument whose default is 0: a "
+    "caller has to give a secret one.",
+    "menisadi/pydp 0119bc9": 'The README says that "No comprehensive theoretic review has been '
+    'made".',
+}
+"""Repositories of which nothing is run, and why."""
+_PROVED = """\
+Proved for every input, from the source alone: `mean` of Tiresias with given bounds, by
+`dpcp-audit prove tiresias/core/mechanisms.py:mean --kind quantile --randomness global --option
+bounds='[0, 1]' --option epsilon=1.0 --option delta=0 --pure-dp 1` in its clone; and ρ-zCDP of
+`PCOQS` in the notebook Effect_of_alpha.ipynb of SMAC-Group/pcoqs, once its line
+`random.seed(seed)` is taken out. That line seeds a generator that no noise comes from, but the
+proof stops at it.
+"""
+_WILD_READING = """\
+## How to read it
+
+- `CONSISTENT` is no proof: a search over neighbours or score laws found nothing against the
+  promise at these parameters, and the table states the power.
+- A promise is taken from the repository's own words. Where they name no neighbours, the promise
+  says what was taken; what a README excludes, or calls unfinished, is not called a violation.
+- Research code is written for experiments. A finding says what would have to change before the
+  code protects somebody, and says nothing of the paper beside it.
+- Witnesses may have few records, since the search takes the clearest ones; the programs of the
+  findings have ten or more wherever the effect is there.
 """
 _READING = """\
 ## How to read it
@@ -46,9 +105,9 @@ _READING = """\
   is read off the sets that the library returns.
 - Local hashing reports its hash function; what is audited is which values the report supports,
   which is all that an aggregator uses.
-- private_prediction_sets is not on the package index, and its law is computed here.
-  [Another page](which_line.md) follows its function as it stands, at n = 500: of 300 random pairs
-  the worst loss was 1.53 to 1.56.
+- private_prediction_sets is not on the package index, and its law is computed here. Its code is run
+  [in a clone](wild.md). [Another page](which_line.md) follows its function as it stands, at
+  n = 500: of 300 random pairs the worst loss was 1.53 to 1.56.
 - numba's and PyTorch's randomness and the system's entropy are not followed, so that those
   verdicts rest on outputs alone. They cannot be seeded either: a second run has other numbers.
 - OpenDP's three with twice the budget that is claimed are refuted, and diffprivlib's quantile is
@@ -60,6 +119,7 @@ _READINGS = """\
 The documentation leaves these readings open, or says otherwise. They are pitfalls for users, and no
 faults of the libraries.
 """
+_FOLDERS = re.compile(r"/\S*/(?=dpcp_(?:audit|ledger)/)")
 _HASHED = "Run with xxhash 3: with xxhash 4, which is admitted, this client raises a TypeError."
 _CAVEATS = {
     "torchcp-split-conformal": "Run with an empty module in place of torchsort, which one of "
@@ -73,27 +133,34 @@ _CAVEATS = {
 
 
 def page(document: dict[str, Any], recipes: Sequence[Recipe]) -> str:
-    """Return the page."""
+    """Return the page of the suite that a results document is of."""
     entries = sorted(entries_of(document), key=lambda entry: entry.place)
-    known = {each.check: each for recipe in recipes for each in recipe.findings}
+    recipe_of = {spec.name: recipe for recipe in recipes for spec in recipe.config.checks}
     faults = [entry for entry in entries if entry.refuted and not entry.apart]
     readings = [entry for entry in entries if entry.refuted and entry.apart]
-    parts = [_HEAD, _summary(entries, faults, readings), _settings(document)]
-    parts += ["## What is refuted\n", *(_report(entry, known) for entry in faults)]
+    wild = document["suite"] == "wild"
+    parts = [_WILD if wild else _LIBRARIES, _summary(entries, faults, readings, wild=wild)]
+    parts += [_settings(document), "## What is refuted\n"]
+    parts += [_report(entry, recipe_of.get(entry.heading)) for entry in faults]
     if readings:
-        parts += [_READINGS, *(_report(entry, known) for entry in readings)]
+        parts += [_READINGS, *(_report(entry, recipe_of.get(entry.heading)) for entry in readings)]
     parts += ["## All claims\n", claims_table(entries), "## What is promised\n"]
-    parts += [promises_table(recipes), _skipped(document), _READING]
+    parts += [promises_table(recipes), _skipped(document)]
+    parts += [_not_run(), _PROVED, _WILD_READING] if wild else [_READING]
     return "\n".join(filter(None, parts))
 
 
-def _summary(entries: Sequence[Entry], faults: Sequence[Entry], readings: Sequence[Entry]) -> str:
+def _summary(
+    entries: Sequence[Entry], faults: Sequence[Entry], readings: Sequence[Entry], *, wild: bool
+) -> str:
     ours = sum(entry.subject == REWRITTEN for entry in faults)
+    of = "repository" if wild else "library"
+    computed = " of a quantile that this package\ncomputes in place of the library's, and"
     return (
         f"Of {len(entries)} claims {len(faults) + len(readings)} are refuted: "
-        f"{len(faults) - ours} of what a library's code returns, {ours} of a quantile that this "
-        "package\ncomputes in place of the library's, and "
-        f"{len(readings)} under a reading that the library leaves open\nor does not share.\n"
+        f"{len(faults) - ours} of what a {of}'s code returns, "
+        + ("and " if wild else f"{ours}{computed} ")
+        + f"{len(readings)} under a reading that the {of} leaves open\nor does not share.\n"
     )
 
 
@@ -105,8 +172,8 @@ def _settings(document: Mapping[str, Any]) -> str:
     )
 
 
-def _report(entry: Entry, known: Mapping[str, KnownFinding]) -> str:
-    found = known.get(entry.heading)
+def _report(entry: Entry, recipe: Recipe | None) -> str:
+    found = recipe.finding_of(entry.heading) if recipe else None
     title = f"### {entry.paper}: {found.title if found else entry.statement}\n"
     breach = entry.breach
     lines = [title]
@@ -116,7 +183,11 @@ def _report(entry: Entry, known: Mapping[str, KnownFinding]) -> str:
         lines += [f"{fact}\n" for name, fact in entry.facts if name == "Assumptions"]
     lines += [f"Promised: {breach.promised}. Found: {breach.found} ({breach.surety}).", ""]
     lines += [f"{_plain(entry.note)}\n"] if entry.note else []
-    lines += [f"Again: `dpcp-audit run --suite libraries --only '{entry.id}'`\n"]
+    if recipe and recipe.repository:
+        again = f"DPCP_CHECKOUTS=clones dpcp-audit check --recipe {recipe.name}"
+    else:
+        again = f"dpcp-audit run --suite libraries --only '{entry.id}'"
+    lines += [f"Again: `{again}`\n"]
     lines += [f"Without this package:\n\n```python\n{found.reproduce}\n```\n"] if found else []
     return "\n".join(lines)
 
@@ -136,15 +207,21 @@ def promises_table(recipes: Sequence[Recipe]) -> str:
     """Return what the libraries' documentation says as a Markdown table."""
     lines = ["| recipe | of | what is promised |", "|:--|:--|:--|"]
     for recipe in recipes:
-        source = f" ([source]({recipe.documentation}))"
-        promise = escaped(recipe.promise) + source
+        seen = f"; {recipe.audited} at {recipe.commit[:7]}" if recipe.repository else ""
+        promise = f"{escaped(recipe.promise)} ([source]({recipe.documentation}){seen})"
         lines.append(f"| `{recipe.name}` | {escaped(recipe.summary)} | {promise} |")
     return "\n".join([*lines, ""])
 
 
+def _not_run() -> str:
+    lines = ["## Read, and not run\n", "| repository | why |", "|:--|:--|"]
+    return "\n".join([*lines, *(_row(each, why) for each, why in _READ.items()), ""])
+
+
 def _plain(text: str) -> str:
-    """Return a text without the folder that libraries are installed in."""
-    return " ".join(word.rpartition("site-packages/")[2] for word in text.split(" "))
+    """Return a text without the folders that libraries, clones and this package lie in."""
+    words = (word.rpartition("site-packages/")[2] for word in text.split(" "))
+    return " ".join(_FOLDERS.sub("", word) for word in words)
 
 
 def _row(first: str, *cells: str) -> str:
@@ -158,7 +235,9 @@ def _skipped(document: Mapping[str, Any]) -> str:
 
 def main(arguments: list[str]) -> int:
     """Write the page from the results file that the command line names."""
-    PAGE.write_text(page(load(Path(arguments[0])), library_recipes()), encoding="utf-8")
+    document = load(Path(arguments[0]))
+    recipes = {"libraries": library_recipes, "wild": wild_recipes}[document["suite"]]()
+    (_FOLDER / f"{document['suite']}.md").write_text(page(document, recipes), encoding="utf-8")
     return 0
 
 

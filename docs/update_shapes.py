@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dpcp_audit.options import dashed
-from dpcp_audit.target_checks.claims_of_kinds import REFUSED
+from dpcp_audit.target_checks.claim_options import REFUSED
 from dpcp_audit.targets.kinds import Kind
+from dpcp_audit.words.options import dashed
 
 PAGE = Path(__file__).parent / "howto" / "shapes.md"
 HEAD, END = "## Which claims of which kinds\n", "## Wrong uses\n"

@@ -1,69 +1,153 @@
-"""Write the page on the statements that are hard to test.
+"""Write the pages on the papers' statements, with the verdicts of the ledger.
 
-Usage: python docs/update_statements.py
+Usage: python docs/update_statements.py        (after docs/update_ledger.py)
 """
 
 from __future__ import annotations
 
-from collections import Counter
+import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from dpcp_audit.papers.claims.statement_list import (
-    ListedStatement,
-    StatementFate,
+from dpcp_audit.words.results import Standing, Verdict
+from dpcp_ledger.claims.statement_list import (
+    PAPERS,
+    Quantifier,
+    StatementVerdict,
+    counted,
+    in_words,
     listed_statements,
-    printed_sentences,
+    summary,
 )
 
-PAGE = Path(__file__).parent / "statements.md"
-_HEAD = """\
-# Statements of the papers, one by one
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
-{total} statements that are easily overlooked, or hard to put to a fair test: sentences, remarks,
-steps of proofs, printed tables. Each has rows in [the ledger](ledger.md), where the verdicts stand,
-or a reason why no run can decide it here. This page is written by `docs/update_statements.py`.
+    from dpcp_ledger.claims.statement_list import Found, ListedStatement
 
-{counts}
+DOCS = Path(__file__).parent
+OVERVIEW = DOCS / "statements.md"
+PAGES = {
+    "LDP-CP": DOCS / "statements_ldpcp.md",
+    "P-COQS": DOCS / "statements_pcoqs.md",
+    "DP-SKIN": DOCS / "statements_dpskin.md",
+}
+_ROW = re.compile(
+    r"^\| `([^`]+)`<br>.*\) \| ([a-z-]+) \| ([A-Z]+)(?: \*\*!\*\*)? \| ", re.MULTILINE
+)
+_OVERVIEW = """\
+# Statements of the papers
+
+Every theorem, remark, equation, algorithm, table, figure and sentence with a number that could be
+true or false is one record: as printed, with its quantifier and hypotheses, the claims that test it
+and what they found. {summary}
+
+| paper | {verdicts} | all |
+|:--|{rules}--:|
+{rows}
+
+- *Refuted as printed*: some case within the printed hypotheses refutes it. A claim of a corrected
+  form never counts for the printed one.
+- *Erratum*: a proof's step, a constant or a caption is wrong, and no theorem falls with it.
+- *Tested apart*: the paper leaves open what it says, or says it of no one; a reading, a practice or
+  a control is tested.
+- *Read, not run*: the print itself shows it. *Not in these runs*: the ledger's runs leave it out.
+
+[The ledger](ledger.md) has every claim. This page and those of the papers are written by
+`docs/update_statements.py` from the records and the ledger's verdicts.
+
+```{{toctree}}
+:maxdepth: 1
+{toctree}
+```
 """
+_PAGE = """\
+# {paper}, statement by statement
 
-
-_PRINTED = """
-## As printed
-
-What the papers print where the rows that stand as their own claims say it in other words. Formulas
-are set as plain text.
-
-| paper | section | “…” |
-|:--|:--|:--|
+{count} statements: {counts}. “…” is the sentence as printed, formulas set as plain text; *repaired*
+marks claims of a corrected form. [What the verdicts mean](statements.md).
 """
+_HEAD = "| place | statement | verdict | claims, and what they leave unsaid |\n|:--|:--|:--|:--|"
 
 
-def page() -> str:
-    """Return the page as Markdown: a section a paper, a table row a statement; then sentences."""
-    statements = listed_statements()
-    counts = Counter(statement.fate for statement in statements)
-    said = ", ".join(f"{counts[fate]} {fate}" for fate in StatementFate)
-    parts = [_HEAD.format(total=len(statements), counts=f"{said[0].upper()}{said[1:]}.")]
-    for paper in dict.fromkeys(statement.paper for statement in statements):
-        lines = [_line(statement) for statement in statements if statement.paper == paper]
-        head = ["| statement | place | | rows, and what they leave unsaid |", "|:--|:--|:--|:--|"]
-        parts.append("\n".join([f"\n## {paper}\n", *head, *lines]) + "\n")
-    rows = [
-        f"| {each.paper} | {', '.join(each.sections)} | {_escaped(each.text)} |\n"
-        for each in printed_sentences()
+def found_in_ledger() -> dict[str, tuple[Standing, Verdict]]:
+    """Return standing and verdict of each claim of the ledger's page, by id."""
+    text = (DOCS / "ledger.md").read_text(encoding="utf-8")
+    return {
+        row: (Standing(standing), Verdict(found)) for row, standing, found in _ROW.findall(text)
+    }
+
+
+def pages() -> dict[Path, str]:
+    """Return the overview and a page a paper, by path."""
+    found = found_in_ledger()
+    return {OVERVIEW: _overview(found)} | {PAGES[paper]: _page(paper, found) for paper in PAPERS}
+
+
+def _overview(found: Found) -> str:
+    shown = [verdict for verdict in StatementVerdict if counted(found)[verdict]]
+    rows = [_counts(paper, counted(found, paper), shown) for paper in PAPERS]
+    return _OVERVIEW.format(
+        summary=summary(found, runs="the runs of the ledger test"),
+        verdicts=" | ".join(shown),
+        rules="--:|" * len(shown),
+        rows="\n".join([*rows, _counts("all", counted(found), shown)]),
+        toctree="\n".join(page.stem for page in PAGES.values()),
+    )
+
+
+def _counts(
+    name: str, counts: Mapping[StatementVerdict, int], shown: list[StatementVerdict]
+) -> str:
+    cells = [counts[verdict] for verdict in shown]
+    return f"| {name} | {' | '.join(map(str, [*cells, sum(cells)]))} |"
+
+
+def _page(paper: str, found: Found) -> str:
+    statements = [each for each in listed_statements() if each.paper == paper]
+    counts = in_words(counted(found, paper), StatementVerdict)
+    head = _PAGE.format(paper=paper, count=len(statements), counts=counts)
+    return "\n".join([head, _HEAD, *(_line(each, found) for each in statements)]) + "\n"
+
+
+def _line(statement: ListedStatement, found: Found) -> str:
+    cells = (statement.place, _said(statement), statement.verdict(found), _told(statement, found))
+    return f"| {' | '.join(cells)} |"
+
+
+def _said(statement: ListedStatement) -> str:
+    """Return what is said, the sentence as printed, its quantifier and its hypotheses."""
+    quantifier = "" if statement.quantifier is Quantifier.FOR_ALL else f"*{statement.quantifier}*"
+    parts = [
+        statement.says,
+        f"“{_escaped(statement.quote)}”" if statement.quote else "",
+        quantifier,
+        f"Hypotheses: {_escaped(statement.hypotheses)}." if statement.hypotheses else "",
     ]
-    return "".join([*parts, _PRINTED, *rows])
+    return "<br>".join(part for part in parts if part)
+
+
+def _told(statement: ListedStatement, found: Found) -> str:
+    """Return the claims with their verdicts, and what there is to say beside them."""
+    rows = [
+        f"`{row}`{' repaired' * (row in statement.repaired)} {_verdict(found, row)}".rstrip()
+        for row in statement.rows
+    ]
+    return "<br>".join(filter(None, [*rows, statement.reason_alone or statement.note]))
+
+
+def _verdict(found: Found, row: str) -> str:
+    if row not in found:
+        return ""
+    standing, verdict = found[row]
+    own = "" if standing is Standing.PAPER else f"{standing}, "
+    return f"({own}{verdict})"
 
 
 def _escaped(text: str) -> str:
     return text.replace("|", "\\|").replace("*", "\\*").replace("_", "\\_")
 
 
-def _line(statement: ListedStatement) -> str:
-    cells = [*(f"`{row}`" for row in statement.rows), statement.reason]
-    told = "<br>".join(cell for cell in cells if cell)
-    return f"| {statement.says} | {statement.place} | {statement.fate} | {told} |"
-
-
 if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
+    for path, text in pages().items():
+        path.write_text(text, encoding="utf-8")

@@ -1,6 +1,9 @@
 """Run every command of the tutorial and write its output into the page.
 
-Usage: python docs/update_tutorial.py [docs/tutorial.md]
+Usage: python docs/update_tutorial.py [--check] [docs/tutorial.md]
+
+With ``--check`` the page is left as it is, and must say what its commands print now: every line but
+for its numbers, of a table's rows verdict and claim, and every exit code.
 
 A Python block whose first line is ``# NAME`` is a file. In a ``console`` block, a line after ``$``
 is a command, which a backslash continues, and what follows is what it prints to stdout, without the
@@ -9,6 +12,7 @@ times of pytest.
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 import shlex
@@ -19,7 +23,7 @@ from importlib import metadata
 from pathlib import Path
 
 _BLOCK = re.compile(r"```(python|console)\n(.*?)```", re.DOTALL)
-_PLUGIN = "dpcp_audit.frontends.pytest_plugin.hooks"
+_PLUGIN = "dpcp_audit.faces.pytest_plugin.hooks"
 
 
 def executed(text: str, folder: Path) -> str:
@@ -83,11 +87,25 @@ def _write_programs(folder: Path) -> None:
         program.chmod(0o755)
 
 
+def told(page: str) -> list[str]:
+    """Return the lines of a page: of a table's rows verdict and claim, and no other numbers."""
+    lines = (re.split(r" {2,}", line) for line in page.splitlines() if not line.startswith(" "))
+    kept = (" ".join(cells[:2] if len(cells) > 2 else cells) for cells in lines)
+    return [re.sub(r"(?<!code )(?<![\w=>.])\d+(\.\d+)?", "N", line) for line in kept]
+
+
 def main(arguments: list[str]) -> int:
-    """Write the outputs into the page."""
-    page = Path(arguments[0]) if arguments else Path(__file__).parent / "tutorial.md"
+    """Write the outputs into the page, or compare them with it."""
+    only_check = arguments[:1] == ["--check"]
+    paths = arguments[only_check:]
+    page = Path(paths[0]) if paths else Path(__file__).parent / "tutorial.md"
+    before = page.read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as folder:
-        text = executed(page.read_text(encoding="utf-8"), Path(folder))
+        text = executed(before, Path(folder))
+    if only_check:
+        changed = list(difflib.unified_diff(told(before), told(text), "page", "now", lineterm=""))
+        print("\n".join(changed), end="\n" if changed else "")
+        return 1 if changed else 0
     page.write_text(text, encoding="utf-8")
     return 0
 

@@ -16,64 +16,96 @@ Examples
 from __future__ import annotations
 
 from importlib import import_module
+from sys import modules
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dpcp_audit.frontends.python_api.audits import audit, covers, run
-    from dpcp_audit.frontends.python_api.calibrator_checks import check_calibrator
-    from dpcp_audit.frontends.python_api.estimates import estimate
-    from dpcp_audit.frontends.python_api.result import Result
-    from dpcp_audit.frontends.python_api.theorem_tests import theorem
-    from dpcp_audit.frontends.python_api.traces import trace
-    from dpcp_audit.frontends.python_api.training_audits import audit_training
-    from dpcp_audit.guarantees import (
+    from dpcp_audit.faces.pytest_plugin.fixture import DPAudit
+    from dpcp_audit.faces.python_api.audits import audit, check_calibrator, covers, run
+    from dpcp_audit.faces.python_api.estimates import LossEstimates, estimate
+    from dpcp_audit.faces.python_api.explorations import Exploration, explore
+    from dpcp_audit.faces.python_api.plans import draws_needed, power
+    from dpcp_audit.faces.python_api.result import ClaimResult, Result
+    from dpcp_audit.faces.python_api.traces import Trace, theorem, trace
+    from dpcp_audit.faces.python_api.training_audits import audit_training
+    from dpcp_audit.mechanisms.calibrate import calibrate
+    from dpcp_audit.proving.proof_result import ProofResult
+    from dpcp_audit.proving.prover import prove
+    from dpcp_audit.tracing.recording_generator import primitive
+    from dpcp_audit.words.guarantees import (
         ZCDP,
         ApproxDP,
         Coverage,
         GaussianDP,
         LocalDP,
+        Neighbours,
         PureDP,
         RenyiDP,
     )
-    from dpcp_audit.neighbours import Neighbours
-    from dpcp_audit.results import Verdict
-    from dpcp_audit.tracing.primitives import primitive
+    from dpcp_audit.words.results import Estimate, Finding, Outcome, Power, Verdict
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
     "ZCDP",
     "ApproxDP",
+    "ClaimResult",
     "Coverage",
+    "DPAudit",
+    "Estimate",
+    "Exploration",
+    "Finding",
     "GaussianDP",
     "LocalDP",
+    "LossEstimates",
     "Neighbours",
+    "Outcome",
+    "Power",
+    "ProofResult",
     "PureDP",
     "RenyiDP",
     "Result",
+    "Trace",
     "Verdict",
     "__version__",
     "audit",
     "audit_training",
+    "calibrate",
     "check_calibrator",
     "covers",
+    "draws_needed",
     "estimate",
+    "explore",
+    "power",
     "primitive",
+    "prove",
     "run",
     "theorem",
     "trace",
 ]
-_GUARANTEES = "dpcp_audit.guarantees"
+_GUARANTEES = "dpcp_audit.words.guarantees"
+_RESULTS = "dpcp_audit.words.results"
 _HOMES = {
-    "audit": "dpcp_audit.frontends.python_api.audits",
-    "audit_training": "dpcp_audit.frontends.python_api.training_audits",
-    "check_calibrator": "dpcp_audit.frontends.python_api.calibrator_checks",
-    "covers": "dpcp_audit.frontends.python_api.audits",
-    "run": "dpcp_audit.frontends.python_api.audits",
-    "estimate": "dpcp_audit.frontends.python_api.estimates",
-    "primitive": "dpcp_audit.tracing.primitives",
-    "theorem": "dpcp_audit.frontends.python_api.theorem_tests",
-    "trace": "dpcp_audit.frontends.python_api.traces",
-    "Result": "dpcp_audit.frontends.python_api.result",
+    "audit": "dpcp_audit.faces.python_api.audits",
+    "audit_training": "dpcp_audit.faces.python_api.training_audits",
+    "calibrate": "dpcp_audit.mechanisms.calibrate",
+    "check_calibrator": "dpcp_audit.faces.python_api.audits",
+    "covers": "dpcp_audit.faces.python_api.audits",
+    "run": "dpcp_audit.faces.python_api.audits",
+    "estimate": "dpcp_audit.faces.python_api.estimates",
+    "explore": "dpcp_audit.faces.python_api.explorations",
+    "draws_needed": "dpcp_audit.faces.python_api.plans",
+    "power": "dpcp_audit.faces.python_api.plans",
+    "prove": "dpcp_audit.proving.prover",
+    "primitive": "dpcp_audit.tracing.recording_generator",
+    "theorem": "dpcp_audit.faces.python_api.traces",
+    "trace": "dpcp_audit.faces.python_api.traces",
+    "ClaimResult": "dpcp_audit.faces.python_api.result",
+    "DPAudit": "dpcp_audit.faces.pytest_plugin.fixture",
+    "Exploration": "dpcp_audit.faces.python_api.explorations",
+    "LossEstimates": "dpcp_audit.faces.python_api.estimates",
+    "ProofResult": "dpcp_audit.proving.proof_result",
+    "Result": "dpcp_audit.faces.python_api.result",
+    "Trace": "dpcp_audit.faces.python_api.traces",
     "ApproxDP": _GUARANTEES,
     "Coverage": _GUARANTEES,
     "GaussianDP": _GUARANTEES,
@@ -81,8 +113,12 @@ _HOMES = {
     "PureDP": _GUARANTEES,
     "RenyiDP": _GUARANTEES,
     "ZCDP": _GUARANTEES,
-    "Neighbours": "dpcp_audit.neighbours",
-    "Verdict": "dpcp_audit.results",
+    "Neighbours": _GUARANTEES,
+    "Estimate": _RESULTS,
+    "Finding": _RESULTS,
+    "Outcome": _RESULTS,
+    "Power": _RESULTS,
+    "Verdict": _RESULTS,
 }
 """The module of each name."""
 
@@ -91,7 +127,18 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    _tell_hypothesis()
     return value
+
+
+def _tell_hypothesis() -> None:
+    """Register strategies of the guarantees with Hypothesis, where both are loaded.
+
+    It is an entry point of Hypothesis, which is loaded first in most test suites; then a name
+    that is asked of this module registers them. Neither alone imports anything.
+    """
+    if _GUARANTEES in modules and hasattr(modules.get("hypothesis"), "strategies"):
+        import_module("dpcp_audit.strategies")  # registers what it has
 
 
 def __dir__() -> list[str]:

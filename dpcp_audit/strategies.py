@@ -1,7 +1,8 @@
 """Hypothesis strategies for property tests of private conformal code; ``pip install hypothesis``.
 
 What a property fails on is shrunk by Hypothesis: to few scores, of round values, that are alike.
-``hypothesis`` is imported with this module and nowhere else.
+``hypothesis`` is imported with this module and nowhere else. ``hypothesis.strategies.from_type``
+knows guarantees and ``Neighbours`` as soon as they are named, by an entry point.
 
 Examples
 --------
@@ -9,7 +10,7 @@ Examples
 >>> import numpy as np
 >>> def moves_far(pair):
 ...     return abs(np.quantile(pair.value, 0.5) - np.quantile(pair.neighbour, 0.5)) > 0.4
->>> repeated = settings(derandomize=True, database=None)
+>>> repeated = settings(max_examples=1000, derandomize=True, database=None)
 >>> pair = find(neighbours(n=(3, 30)), moves_far, settings=repeated)
 >>> len(pair.value), bool(moves_far(pair))
 (3, True)
@@ -20,25 +21,41 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from hypothesis import strategies as st
 
-from dpcp_audit import _validate
-from dpcp_audit.data.piecewise import PiecewiseConstant
-from dpcp_audit.data.pools import ProbabilityPool
-from dpcp_audit.guarantees import ZCDP, ApproxDP, GaussianDP, LocalDP, PureDP, RenyiDP
-from dpcp_audit.neighbours import Neighbours, Relation
+try:
+    from hypothesis import strategies as st
+except ModuleNotFoundError as error:
+    raise ImportError("dpcp_audit.strategies needs hypothesis: pip install hypothesis") from error
+
+from dpcp_audit.laws.piecewise import PiecewiseConstant
+from dpcp_audit.laws.pools import ProbabilityPool
+from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.guarantees import (
+    ZCDP,
+    ApproxDP,
+    Coverage,
+    GaussianDP,
+    LocalDP,
+    Neighbours,
+    PrivacyGuarantee,
+    PureDP,
+    Relation,
+    RenyiDP,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from hypothesis.strategies import DrawFn, SearchStrategy
 
-    from dpcp_audit._types import FloatArray
-    from dpcp_audit.guarantees import PrivacyGuarantee
+    from dpcp_audit.words.arrays import FloatArray
 
 __all__ = ["guarantees", "neighbours", "pools", "score_laws", "scores"]
 
 _DISTINCT = 5
 _MOST_WEIGHT = 8
 _CLASSES = (2, 5)
+_LARGEST = 10.0
 
 
 def scores(
@@ -99,7 +116,7 @@ def score_laws(*, ties: bool = True) -> SearchStrategy[PiecewiseConstant]:
     return _score_laws(ties=ties)
 
 
-def guarantees(*, largest: float = 10.0) -> SearchStrategy[PrivacyGuarantee]:
+def guarantees(*, largest: float = _LARGEST) -> SearchStrategy[PrivacyGuarantee]:
     """Return a strategy of privacy guarantees of every kind.
 
     Parameters
@@ -108,16 +125,22 @@ def guarantees(*, largest: float = 10.0) -> SearchStrategy[PrivacyGuarantee]:
         The largest ε, ρ or μ.
     """
     _validate.positive(largest=largest)
-    loss = st.floats(min(0.01, largest), largest)
-    delta = st.floats(1e-9, 0.5)
-    return st.one_of(
-        st.builds(PureDP, loss),
-        st.builds(ApproxDP, loss, delta),
-        st.builds(ZCDP, loss),
-        st.builds(GaussianDP, loss),
-        st.builds(RenyiDP, st.floats(1.1, 64.0), loss),
-        st.builds(LocalDP, loss),
-    )
+    return st.one_of(*(made(largest) for made in _GUARANTEES.values()))
+
+
+def _loss(largest: float) -> SearchStrategy[float]:
+    return st.floats(min(0.01, largest), largest)
+
+
+_GUARANTEES: dict[type[PrivacyGuarantee], Callable[[float], SearchStrategy[PrivacyGuarantee]]] = {
+    PureDP: lambda largest: st.builds(PureDP, _loss(largest)),
+    ApproxDP: lambda largest: st.builds(ApproxDP, _loss(largest), st.floats(1e-9, 0.5)),
+    ZCDP: lambda largest: st.builds(ZCDP, _loss(largest)),
+    GaussianDP: lambda largest: st.builds(GaussianDP, _loss(largest)),
+    RenyiDP: lambda largest: st.builds(RenyiDP, st.floats(1.1, 64.0), _loss(largest)),
+    LocalDP: lambda largest: st.builds(LocalDP, _loss(largest)),
+}
+"""By its class, what draws a guarantee whose ε, ρ or μ is at most so large."""
 
 
 def pools(
@@ -191,3 +214,15 @@ def _sizes(n: tuple[int, int]) -> tuple[int, int]:
     _validate.integer(at_least=1, n=least)
     _validate.integer(at_least=least, n=most)
     return least, most
+
+
+def _register() -> None:
+    """Make ``hypothesis.strategies.from_type`` know the guarantees and ``Neighbours``."""
+    st.register_type_strategy(PrivacyGuarantee, guarantees())
+    for kind, made in _GUARANTEES.items():
+        st.register_type_strategy(kind, made(_LARGEST))
+    st.register_type_strategy(Coverage, st.builds(Coverage, st.floats(0.01, 0.99)))
+    st.register_type_strategy(Neighbours, neighbours())
+
+
+_register()

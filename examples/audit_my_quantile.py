@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpcp_audit import ZCDP
-from dpcp_audit.audits.sampled import SampledPrivacy
-from dpcp_audit.checks import Context
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
-from dpcp_audit.neighbours import Neighbours, Relation
+from dpcp_audit import ZCDP, Neighbours
+from dpcp_audit.extensions.audits import SampledPrivacy
+from dpcp_audit.extensions.claims import Context, Relation
+from dpcp_audit.extensions.mechanisms import PCOQS
 
 
 def quantile_with_one_budget_for_all_rounds(

@@ -9,10 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dpcp_audit.checks import Context
-from dpcp_audit.data.populations import Beta, Population
-from dpcp_audit.theorems.calibrator_coverage import MarginalCoverage
-from dpcp_audit.theorems.mean_bound import MeanBound
+from dpcp_audit.extensions.claims import Context
+from dpcp_audit.extensions.laws import Beta, Population
+from dpcp_audit.extensions.theorems import MarginalCoverage, MeanBound
 
 
 class Runs(NamedTuple):

@@ -2,7 +2,7 @@
 # A private quantile in Perl, for dpcp-audit: JSON lines in, JSON lines out (docs/command_protocol.md).
 #
 #   dpcp-audit check --command 'perl examples/command_quantile.pl' --kind quantile \
-#     --rng seed --option epsilon=1 --alpha 0.1 --n 100 --pure-dp 1
+#     --randomness seed --option epsilon=1 --alpha 0.1 --n 100 --pure-dp 1
 #
 # The exponential mechanism (McSherry and Talwar, 2007): a point x of [0, 1] is returned with a
 # density proportional to exp(-epsilon/2 * |k - #{scores < x}|), where k is the rank sought. The

@@ -6,9 +6,9 @@ import hashlib
 import numpy as np
 import pytest
 
-from dpcp_audit.checks import Check, Context
-from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import Evidence, Outcome, Verdict
+from dpcp_audit.words.checks import Check, Context
+from dpcp_audit.words.quantities import Quantity
+from dpcp_audit.words.results import Evidence, Outcome, Verdict
 
 CONTEXT = Context(seed=5, name="a.b", significance=1e-3)
 

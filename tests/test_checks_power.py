@@ -15,14 +15,14 @@ from dpcp_audit.audits.sampled import SampledPrivacy
 from dpcp_audit.audits.search.pair_space import FixedPairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.audits.sequential import SequentialPrivacy
-from dpcp_audit.checks import Planned
-from dpcp_audit.guarantees import ZCDP, Coverage, LocalDP, PureDP
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
-from dpcp_audit.quantities import Bound
 from dpcp_audit.targets.kinds import Kind
 from dpcp_audit.theorems.coverage.coverage_audit import CoverageAudit
 from dpcp_audit.theorems.sequential_checks import AlongN, SequentialRate
 from dpcp_audit.theorems.theorem import FailureRate
+from dpcp_audit.words.checks import Planned
+from dpcp_audit.words.guarantees import ZCDP, Coverage, LocalDP, PureDP
+from dpcp_audit.words.quantities import Bound
 
 LEVEL = 1e-4
 SIDES = {"sample": response(1.0), "neighbours": pair(0, 1)}

@@ -16,11 +16,18 @@ from dpcp_audit.audits.local import LocalPrivacy
 from dpcp_audit.audits.membership.release_membership import MembershipInference
 from dpcp_audit.audits.search.pair_space import FixedPairs
 from dpcp_audit.audits.sequential import SequentialPrivacy
-from dpcp_audit.guarantees import ZCDP, ApproxDP, GaussianDP, LocalDP, PrivacyGuarantee, PureDP
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.stats.betting import GuessBets, mixture_wealth
 from dpcp_audit.stats.rate_power import smallest_violation
 from dpcp_audit.theorems.sequential_checks import AlongN
+from dpcp_audit.words.guarantees import (
+    ZCDP,
+    ApproxDP,
+    GaussianDP,
+    LocalDP,
+    PrivacyGuarantee,
+    PureDP,
+)
 
 RUNS = 200
 ENOUGH = int(binom.ppf(1e-7, RUNS, 0.95))

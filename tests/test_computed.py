@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from dpcp_audit.computed import Computation
-from dpcp_audit.quantities import Quantity
+from dpcp_audit.words.computed import Computation
+from dpcp_audit.words.quantities import Quantity
 
 
 def detail(**fields: Any) -> str:

@@ -11,12 +11,21 @@ import pytest
 from support.proofs import BROKEN, PROOF
 
 import dpcp_audit
-from dpcp_audit.decisions import conclude, decide, noise_factor, reaches, refutes, violation_by
-from dpcp_audit.quantities import Bound, Quantity
-from dpcp_audit.results import Evidence, EvidenceKind, Power, Verdict
+from dpcp_audit.words.evidence import (
+    conclude,
+    decide,
+    exact_power,
+    noise_factor,
+    reaches,
+    refutes,
+    settled,
+    violation_by,
+)
+from dpcp_audit.words.quantities import Bound, Quantity
+from dpcp_audit.words.results import Evidence, EvidenceKind, Power, Verdict
 
 if TYPE_CHECKING:
-    from dpcp_audit.proofs import Proof
+    from dpcp_audit.words.proofs import Proof
 
 PACKAGE = Path(dpcp_audit.__file__).parent
 MADE = {"verdict"}
@@ -58,14 +67,14 @@ def power(
     [
         (0.51, 0.6, Bound.AT_MOST, Verdict.REFUTED),
         (0.5, 0.6, Bound.AT_MOST, Verdict.INCONCLUSIVE),
-        (0.4, 0.5, Bound.AT_MOST, Verdict.CONSISTENT),
+        (0.4, 0.5, Bound.AT_MOST, Verdict.INCONCLUSIVE),
         (0.4, 0.49, Bound.AT_LEAST, Verdict.REFUTED),
         (0.4, 0.5, Bound.AT_LEAST, Verdict.INCONCLUSIVE),
-        (0.5, 0.6, Bound.AT_LEAST, Verdict.CONSISTENT),
+        (0.5, 0.6, Bound.AT_LEAST, Verdict.INCONCLUSIVE),
         (0.0, math.inf, Bound.AT_MOST, Verdict.INCONCLUSIVE),
     ],
 )
-def test_the_interval_decides_where_it_lies_on_one_side(
+def test_an_interval_alone_refutes_or_leaves_open(
     lower: float, upper: float, bound: Bound, verdict: Verdict
 ) -> None:
     evidence = seen(lower, upper, bound=bound)
@@ -89,6 +98,11 @@ def test_the_power_decides_elsewhere(smallest: float, detect: float, verdict: Ve
     assert decide(seen(0.6, 0.9), power=power(smallest), detect=detect) is Verdict.REFUTED
 
 
+def test_of_a_negative_number_the_distance_counts() -> None:
+    assert reaches(power(-0.1, claimed=-0.5, quantity=Quantity.VALUE))
+    assert not reaches(power(0.1, claimed=-0.5, quantity=Quantity.VALUE))
+
+
 def test_half_of_the_noise_is_four_times_the_rho() -> None:
     for quantity in (Quantity.RHO, Quantity.RENYI_DIVERGENCE):
         assert reaches(power(2.0, quantity=quantity))
@@ -108,13 +122,24 @@ def test_a_coverage_is_twice_as_bad_where_twice_as_much_is_left_out() -> None:
     assert not reaches(power(-math.inf, **sides))  # type: ignore[arg-type]
 
 
-def test_what_one_attack_or_one_case_shows_settles_nothing() -> None:
-    assert decide(seen(0.1, 0.2)) is Verdict.CONSISTENT
-    assert decide(seen(0.1, 0.2), searched=True) is Verdict.INCONCLUSIVE
-    attack = seen(0.1, 0.2, quantity=Quantity.ADVANTAGE)
-    assert decide(attack) is Verdict.INCONCLUSIVE
-    rough = seen(0.1, 0.2, kind=EvidenceKind.INDICATIVE)
-    assert decide(rough) is Verdict.INCONCLUSIVE
+def test_an_interval_within_the_claim_stops_the_trials_and_is_not_consistent_by_itself() -> None:
+    within = seen(0.1, 0.2)
+    assert settled(within)
+    assert settled(seen(0.6, 0.7))
+    assert not settled(seen(0.4, 0.6))
+    assert decide(within) is Verdict.INCONCLUSIVE
+    assert decide(within, power=power(1.01)) is Verdict.INCONCLUSIVE
+    assert decide(within, power=power(1.0)) is Verdict.CONSISTENT
+
+
+def test_a_computed_number_refutes_whatever_lies_beyond_its_error() -> None:
+    evidence = Evidence.exact(Quantity.EPSILON, 0.4, claimed=0.5, error=1e-9)
+    able = exact_power(evidence)
+    assert able is not None
+    assert able.detection == 1.0
+    assert 0.5 < able.smallest < 0.5 + 1e-8
+    assert decide(evidence, power=able) is Verdict.CONSISTENT
+    assert exact_power(seen(0.1, 0.2)) is None
 
 
 @pytest.mark.parametrize(
@@ -162,10 +187,8 @@ def test_power_is_asked_for_only_where_nothing_is_refuted() -> None:
 def test_a_conclusion_hands_the_rules_settings_on() -> None:
     wide, narrow = seen(0.1, 0.7), seen(0.1, 0.2)
     strict = conclude(wide, lambda: power(0.9), witness={}, note="", detect=1.5)
-    searched = conclude(narrow, lambda: power(math.inf), witness={}, note="", searched=True)
-    assert strict.verdict is searched.verdict is Verdict.INCONCLUSIVE
-    whole = conclude(narrow, lambda: power(math.inf), witness={}, note="")
-    assert whole.verdict is Verdict.CONSISTENT
+    blunt = conclude(narrow, lambda: power(math.inf), witness={}, note="")
+    assert strict.verdict is blunt.verdict is Verdict.INCONCLUSIVE
 
 
 def verdicts_made(tree: ast.AST) -> list[int]:
@@ -205,7 +228,7 @@ def test_no_other_place_makes_a_verdict() -> None:
         for path in PACKAGE.rglob("*.py")
         if verdicts_made(ast.parse(path.read_text(encoding="utf-8")))
     }
-    assert made == {"decisions.py"}
+    assert made == {"words/evidence.py", "target_checks/source_proofs.py"}
 
 
 @pytest.mark.parametrize("quantity", [Quantity.EPSILON, Quantity.RHO])

@@ -6,10 +6,9 @@ import math
 
 import pytest
 
-from dpcp_audit.decisions import refutes
-from dpcp_audit.evidence import of_loss, of_mean, of_rate
-from dpcp_audit.quantities import Bound, Quantity
-from dpcp_audit.results import Count, Measure
+from dpcp_audit.words.evidence import of_loss, of_mean, of_rate, refutes
+from dpcp_audit.words.quantities import Bound, Quantity
+from dpcp_audit.words.results import Count, Measure
 
 
 def test_a_rate_is_that_of_the_count_that_is_shown() -> None:

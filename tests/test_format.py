@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dpcp_audit._format import all_digits, exact, in_setting, setting
-from dpcp_audit.data.populations import Beta
+from dpcp_audit.laws.populations import Beta
+from dpcp_audit.words.formatting import all_digits, exact, in_setting, setting
 
 _PLAIN = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 

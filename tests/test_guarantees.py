@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from dpcp_audit.guarantees import (
+from dpcp_audit.laws.laws import GaussianPair
+from dpcp_audit.words.guarantees import (
     ZCDP,
     ApproxDP,
     Coverage,
@@ -14,7 +15,6 @@ from dpcp_audit.guarantees import (
     PureDP,
     RenyiDP,
 )
-from dpcp_audit.mechanisms.laws import GaussianPair
 
 ALL = [PureDP(0.7), LocalDP(2.0), ApproxDP(0.7, 0.01), ZCDP(0.5), RenyiDP(4.0, 0.3)]
 

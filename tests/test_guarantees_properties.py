@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from dpcp_audit.guarantees import (
+from dpcp_audit.laws.laws import FiniteLaw, FinitePair, GaussianPair
+from dpcp_audit.words.guarantees import (
     ZCDP,
     ApproxDP,
     LocalDP,
@@ -14,7 +15,6 @@ from dpcp_audit.guarantees import (
     PureDP,
     RenyiDP,
 )
-from dpcp_audit.mechanisms.laws import FiniteLaw, FinitePair, GaussianPair
 
 EPSILON = st.floats(1e-3, 20)
 RHO = st.floats(1e-4, 50)

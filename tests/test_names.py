@@ -24,7 +24,7 @@ def twice(named: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
 def modules(folder: Path) -> Iterator[tuple[str, str]]:
     """Yield the modules of a package but for ``__init__``, with their paths."""
     for path in sorted(folder.rglob("*.py")):
-        if path.name != "__init__.py":
+        if path.name != "__init__.py" and path.parent.name != "extensions":  # named as the rooms
             yield path.name, str(path.relative_to(folder))
 
 

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 import dpcp_audit
-from dpcp_audit import options
-from dpcp_audit._values import Flag, Whole
-from dpcp_audit.errors import UsageError
-from dpcp_audit.frontends.function_checks import keywords
+from dpcp_audit.faces.keywords import keywords
 from dpcp_audit.target_checks.check_spec import TABLE
+from dpcp_audit.words import options
+from dpcp_audit.words.values import Flag, Whole
+from dpcp_audit.words.whole_files import UsageError
 
 PACKAGE = Path(dpcp_audit.__file__).parent
 PLANTED = """    noise_floor: int = field(
@@ -38,7 +38,7 @@ Path("test_it.py").write_text(
     "def test_it(dp_audit):\\n"
     "    dp_audit.private(f, dp.PureDP(1.0), n=9, draws=600, noise_floor=5)\\n"
 )
-PLUGIN = "dpcp_audit.frontends.pytest_plugin.hooks"
+PLUGIN = "dpcp_audit.faces.pytest_plugin.hooks"
 
 
 def check(*words):
@@ -126,7 +126,7 @@ def test_values_are_read_by_the_spelling_of_a_face() -> None:
     rows = options.options_of(Example)
     assert options.read(rows, {"loud-noise": False}, options.dashed) == {"loud_noise": False}
     assert options.read(rows, {"loud_noise": False, "size": None}) == {"loud_noise": False}
-    with pytest.raises(UsageError, match="^loud-noise must be true or false, got 3$"):
+    with pytest.raises(UsageError, match="^loud-noise must be true or false, got 3\nhint: loud$"):
         options.read(rows, {"loud-noise": 3}, options.dashed)
 
 
@@ -136,3 +136,30 @@ def test_an_option_of_another_kind_is_refused_unless_it_is_the_default() -> None
     options.require_kind(rows, {"size": None, "loud_noise": False}, "randomizer")
     with pytest.raises(UsageError, match="^size applies to a quantile, not to a randomizer$"):
         options.require_kind(rows, {"size": 3}, "randomizer")
+
+
+def test_a_former_name_is_read_and_not_beside_the_new_one() -> None:
+    rows = [each for each in TABLE if each.formerly]
+    assert [(each.name, each.formerly) for each in rows] == [("randomness", "rng")]
+    assert options.renamed({"rng": "none", "n": 2}, rows) == {"n": 2, "randomness": "none"}
+    with pytest.raises(UsageError, match="rng is the former name of randomness"):
+        options.renamed({"rng": "none", "randomness": "seed"}, rows)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("bounds", "0 1"),
+        ("ties", "yes"),
+        ("public_n", ""),
+        ("detect", "2"),
+        ("randomness", "as its signature says"),
+        ("neighbours", "substitution"),
+        ("alpha", ""),
+    ],
+)
+def test_help_says_what_holds_where_nothing_is_given(name, said) -> None:
+    (row,) = (each for each in TABLE if each.name == name)
+    assert options.default_of(row) == said
+    ending = f" (default: {said})" if said else ""
+    assert options.described(row) == f"{row.help}{ending}"

@@ -5,11 +5,19 @@ import math
 
 import pytest
 
-from dpcp_audit.proofs import Premise, Proof, ProofMethod
-from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import Claim, Evidence, EvidenceKind, Finding, Outcome, Source, Verdict
+from dpcp_audit.words.proofs import Premise, Proof, ProofMethod
+from dpcp_audit.words.quantities import Quantity
+from dpcp_audit.words.results import (
+    Claim,
+    Evidence,
+    EvidenceKind,
+    Finding,
+    Outcome,
+    Source,
+    Verdict,
+)
 
-REFUTED, PROVED, CONSISTENT, INCONCLUSIVE, ERROR = Verdict
+REFUTED, PROVED, CONSISTENT, VACUOUS, INCONCLUSIVE, ERROR = Verdict
 CLAIM = Claim(
     id="x.y[z=1]",
     statement="It holds.",
@@ -38,6 +46,8 @@ def test_a_verdict_has_no_truth_value() -> None:
         (ERROR, PROVED, False),
         (INCONCLUSIVE, PROVED, False),
         (INCONCLUSIVE, REFUTED, False),
+        (VACUOUS, PROVED, False),
+        (VACUOUS, REFUTED, True),
     ],
 )
 def test_contradiction(verdict, expected, contradicts) -> None:
@@ -121,3 +131,17 @@ def test_bad_claims_are_refused() -> None:
         dataclasses.replace(CLAIM, id="")
     with pytest.raises(ValueError, match="^expected must be a Verdict"):
         dataclasses.replace(CLAIM, expected="REFUTED")
+
+
+@pytest.mark.parametrize(
+    ("verdict", "shown"),
+    [(PROVED, VACUOUS), (CONSISTENT, VACUOUS), (INCONCLUSIVE, VACUOUS), (REFUTED, REFUTED)],
+)
+def test_a_claim_that_promises_nothing_is_vacuous_unless_it_is_refuted(verdict, shown) -> None:
+    evidence = Evidence.exact(Quantity.COVERAGE_FAILURE, 0.0, claimed=0.1)
+    finding = Finding(
+        claim=dataclasses.replace(CLAIM, vacuous="Vacuous: it promises coverage ≥ 0."),
+        outcome=Outcome(verdict=verdict, evidence=evidence),
+    )
+    assert finding.verdict is shown
+    assert dataclasses.replace(finding, claim=CLAIM).verdict is verdict

@@ -9,8 +9,8 @@ from collections import Counter
 import pytest
 
 from dpcp_audit.engine.suites import suite
-from dpcp_audit.results import Claim, Standing, Verdict
-from dpcp_audit.rows import claims_of
+from dpcp_audit.words.checks import claims_of
+from dpcp_audit.words.results import Claim, Standing, Verdict
 
 SUITES = ("papers", "theorems", "tables", "training", "zoo")
 KEYWORDS = {

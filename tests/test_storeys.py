@@ -1,8 +1,9 @@
-"""Imports run downward only, from the front ends to the statistics; tests mirror the package."""
+"""Imports run downward only, from the faces to the words; tests mirror the package."""
 
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,30 +16,21 @@ if TYPE_CHECKING:
 
 PACKAGE = Path(dpcp_audit.__file__).parent
 STOREYS = (
+    "words",
     "stats",
-    "data",
+    "laws",
     "mechanisms",
     "targets",
     "tracing",
+    "proving",
     "audits",
     "theorems",
     "target_checks",
-    "libraries",
-    "papers",
-    "zoo",
     "engine",
     "reports",
-    "frontends",
+    "faces",
 )
-BESIDE = {"benchmarks", "docs", "support"}
-OF_THE_WHOLE = {
-    "test_false_alarm_budget.py",
-    "test_fast_tier.py",
-    "test_import_cost.py",
-    "test_names.py",
-    "test_refusals.py",
-    "test_storeys.py",
-}
+BESIDE = {"benchmarks", "docs", "ledger", "support"}
 
 
 def imported_modules(source: str, package: str) -> set[str]:
@@ -71,6 +63,7 @@ def upward(source: str, package: str) -> set[str]:
 def modules() -> list[Path]:
     """Return all but those on top: the command, the package's lazy names, the strategies."""
     on_top = {PACKAGE / name for name in ("__init__.py", "__main__.py", "strategies.py")}
+    on_top |= set((PACKAGE / "extensions").iterdir())
     return [path for path in sorted(PACKAGE.rglob("*.py")) if path not in on_top]
 
 
@@ -120,7 +113,7 @@ def test_a_circle_is_seen() -> None:
 def test_every_module_stands_in_a_storey_or_beside_them() -> None:
     folders = {path.relative_to(PACKAGE).parts[0] for path in modules()}
     assert {name for name in folders if not name.endswith(".py")} == set(STOREYS)
-    assert {"_types.py", "_validate.py"} <= folders
+    assert folders - set(STOREYS) == set()
 
 
 @pytest.mark.parametrize(
@@ -149,16 +142,9 @@ def test_a_downward_import_is_allowed(line) -> None:
 def stray(test: Path) -> bool:
     """Tell whether a test, named from the folder of tests, stands where its module does not.
 
-    It is named after a module of the folder that it mirrors, after a folder in it or after that
-    folder itself; what comes behind says what is tested of it.
+    Tests of a room stand in a folder of the room's name; those of the ledger in ``ledger``.
     """
-    folder = PACKAGE / test.parent
-    if test.parts[0] in BESIDE or test.name in OF_THE_WHOLE:
-        return False
-    if not folder.is_dir():
-        return True
-    homes = {folder.name, *(path.stem.lstrip("_") for path in folder.iterdir())}
-    return not any(f"{test.stem}_".startswith(f"test_{home}_") for home in homes - {""})
+    return len(test.parts) > 1 and test.parts[0] not in {*STOREYS, *BESIDE}
 
 
 def test_tests_mirror_the_package() -> None:
@@ -171,13 +157,68 @@ def test_tests_mirror_the_package() -> None:
     ("test", "is_stray"),
     [
         ("stats/test_intervals.py", False),
-        ("stats/test_intervals_properties.py", False),
         ("mechanisms/ldpcp/test_ldpcp_bugs.py", False),
         ("test_validate.py", False),
-        ("audits/test_intervals.py", True),
-        ("stats/test_interval.py", True),
         ("unit/test_intervals.py", True),
     ],
 )
 def test_a_stray_test_is_seen(test, is_stray) -> None:
     assert stray(Path(test)) is is_stray
+
+
+def test_the_ledger_imports_public_names_alone() -> None:
+    """It is built on what any other package can import: ``dpcp_audit`` and its extensions."""
+    inside = {
+        str(path): sorted(names)
+        for path in sorted((PACKAGE.parent / "dpcp_ledger").rglob("*.py"))
+        if (names := internal(path.read_text(encoding="utf-8")))
+    }
+    assert inside == {}
+
+
+def test_examples_and_pages_import_public_names_alone() -> None:
+    root = PACKAGE.parent
+    pages = [path for path in root.glob("docs/**/*.md") if "maintaining" not in path.parts]
+    inside = {
+        str(path): found
+        for path in [*pages, *root.glob("examples/**/*.py"), root / "README.md"]
+        if (found := internal("\n".join(import_lines(path.read_text(encoding="utf-8")))))
+    }
+    assert inside == {}
+
+
+def import_lines(text: str) -> list[str]:
+    """Return the lines that import something from a module, in a page or a program."""
+    found = re.findall(r"^\s*(?:>>> |\.\.\. )?(from [\w.]+ import )", text, re.MULTILINE)
+    return [f"{line}x" for line in found]
+
+
+def internal(source: str) -> set[str]:
+    """Return the modules that a source imports of ``dpcp_audit`` and that are not public."""
+    bases = {
+        node.module
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.ImportFrom) and node.module
+    }
+    public = ("dpcp_audit.extensions", "dpcp_audit.strategies")
+    return {
+        base for base in bases if base.startswith("dpcp_audit.") and not base.startswith(public)
+    }
+
+
+def test_an_internal_import_is_seen() -> None:
+    assert internal("from dpcp_audit.stats.roc import ROCBand") == {"dpcp_audit.stats.roc"}
+    assert internal("from dpcp_audit.extensions.claims import Row") == set()
+
+
+def test_nothing_here_knows_the_ledger() -> None:
+    """The ledger is built on this package as a third party would: by its entry points."""
+    known = [
+        str(path.relative_to(PACKAGE))
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if any(
+            name.split(".")[0] == "dpcp_ledger"
+            for name in imported_modules(path.read_text(encoding="utf-8"), "dpcp_audit")
+        )
+    ]
+    assert known == []

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import find, given, settings
 
 from dpcp_audit import strategies
-from dpcp_audit.guarantees import PrivacyGuarantee
-from dpcp_audit.neighbours import Relation
+from dpcp_audit.words.guarantees import PrivacyGuarantee, Relation
 
 PAGE = Path(__file__).parents[1] / "docs" / "howto" / "property_tests.md"
 REPEATED = settings(derandomize=True, database=None, max_examples=2000)

@@ -5,7 +5,7 @@ from enum import StrEnum
 import numpy as np
 import pytest
 
-from dpcp_audit import _validate
+from dpcp_audit.words import validate as _validate
 
 
 class Colour(StrEnum):

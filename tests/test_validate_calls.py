@@ -16,10 +16,9 @@ import pytest
 import dpcp_audit as dp
 from dpcp_audit.audits.accounting import Training
 from dpcp_audit.audits.sampled import SampledPrivacy
-from dpcp_audit.checks import Context
-from dpcp_audit.data import scores
-from dpcp_audit.data.pools import ProbabilityPool
-from dpcp_audit.data.populations import Beta
+from dpcp_audit.laws import scores
+from dpcp_audit.laws.pools import ProbabilityPool
+from dpcp_audit.laws.populations import Beta
 from dpcp_audit.mechanisms.conformal import SplitConformal, conformal_rank
 from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ, optimal_gamma
 from dpcp_audit.mechanisms.gaussian import GaussianMechanism
@@ -30,19 +29,14 @@ from dpcp_audit.mechanisms.randomized_response import (
     KaryRandomizedResponse,
     debiased_cdf,
 )
-from dpcp_audit.mechanisms.shuffle.shuffled_bits import ShuffledBinaryResponse
-from dpcp_audit.mechanisms.shuffle.shuffled_krr import ShuffledKaryResponse
-from dpcp_audit.neighbours import Neighbours, Relation
-from dpcp_audit.private_calibrator import PrivateCalibrator, Trust
-from dpcp_audit.stats import (
-    betting,
-    confidence_sequence,
-    intervals,
-    mean_power,
-    rate_power,
-    ratio_power,
-    ratio_test,
-)
+from dpcp_audit.mechanisms.shuffle import ShuffledBinaryResponse, ShuffledKaryResponse
+from dpcp_audit.stats import betting, intervals, rate_power, ratio_test
+from dpcp_audit.stats import power as ratio_power
+from dpcp_audit.stats import rate_power as confidence_sequence
+from dpcp_audit.stats import roots as mean_power
+from dpcp_audit.words.checks import Context
+from dpcp_audit.words.guarantees import Neighbours, Relation
+from dpcp_ledger.comparison.private_calibrator import PrivateCalibrator, Trust
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,6 +74,10 @@ def estimated_from(samples: Any, guarantee: Any, **options: Any) -> Any:
     return dp.estimate(None, guarantee, samples=samples, **options)
 
 
+def proved(function: Any, guarantee: Any, **options: Any) -> Any:
+    return dp.prove(function, guarantee, **options)
+
+
 def traced(function: Any, x: Any, x_neighbour: Any, guarantee: Any, **options: Any) -> Any:
     return dp.trace(function, x, x_neighbour, guarantee, **options)
 
@@ -98,7 +96,7 @@ def made() -> tuple[Any, dp.Result]:
     return (
         dp.estimate(samples=SAMPLES),
         dp.trace(noisy_sum, [0, 1], [0, 0], dp.PureDP(0.5), draws=20),
-        dp.audit(flip, dp.LocalDP(2.0), domain=2, draws=600),
+        dp.covers(mean, at_least=0.5, n=5, vectorised=True, draws=200),
     )
 
 
@@ -195,6 +193,9 @@ CALLS: list[tuple[Callable[..., Any], dict[str, Any]]] = [
       "bounds": (0.0, 1.0), "draws": 600, "tolerance": 0.0, "seed": 0, "false_alarm": 1e-3,
       "strict": False, "options": {}, "neighbours": "substitution", "kind": "quantile",
       "trace": False}),
+    (proved,
+     {"function": noisy_sum, "guarantee": dp.PureDP(1.0), "n": 5, "bounds": (0.0, 1.0),
+      "neighbours": "substitution", "options": {}}),
     (estimated,
      {"function": flip, "guarantee": dp.LocalDP(1.0), "domain": 2, "draws": 600, "seed": 0,
       "false_alarm": 0.05, "pair": (0, 1), "paths": 100, "options": {}, "trace": True,
@@ -222,7 +223,14 @@ CALLS: list[tuple[Callable[..., Any], dict[str, Any]]] = [
     (dp.theorem,
      {"name": "split-conformal", "probabilities": TABLE, "labels": [0, 1], "n": 9,
       "profile": "smoke"}),
+    (dp.theorem, {"name": "ldpcp-3", "n": 50, "epsilon": 1, "delta": 0.1, "k": 2}),
+    (dp.explore,
+     {"name": "ldpcp-4", "n": 50, "epsilon": [1, 2], "delta": 0.1, "seed": 0,
+      "scores": "uniform"}),
     (dp.primitive, {"law": flip}),
+    (dp.calibrate,
+     {"scores": [0.1, 0.9], "alpha": 0.1, "guarantee": dp.ZCDP(0.5), "confidence": 0.9,
+      "bounds": (0.0, 1.0), "resolution": 1e-3, "rng": 0}),
     (covered, {"at_least": 0.5, "confidence": 0.5}),
     (checked, {"at_least": 0.5, "draws": 100}),
     (ran, {"suite": "papers", "profile": "smoke"}),
@@ -266,7 +274,9 @@ def test_bad_values_are_accepted_or_refused_by_name(
 def test_every_public_name_that_can_be_called_is_tried() -> None:
     tried = {function.__name__ for function, _ in CALLS}
     wrapped = {"audit": "audited", "run": "ran", "covers": "covered", "estimate": "estimated"}
-    wrapped |= {"trace": "traced", "check_calibrator": "checked"}
-    elsewhere = {"audit_training"}  # takes objects of Opacus: test_training_audits.py
-    public = set(dp.__all__) - {"Result", "Verdict", "__version__"} - elsewhere
+    wrapped |= {"prove": "proved", "trace": "traced", "check_calibrator": "checked"}
+    elsewhere = {"audit_training", "power", "draws_needed"}  # test_training_audits, test_plans
+    results = {"ClaimResult", "DPAudit", "Estimate", "Exploration", "Finding", "LossEstimates"}
+    results |= {"Outcome", "Power", "ProofResult", "Result", "Trace", "Verdict", "__version__"}
+    public = set(dp.__all__) - results - elsewhere
     assert {wrapped.get(name, name) for name in public} <= tried

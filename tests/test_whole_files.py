@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 import dpcp_audit
-from dpcp_audit._whole_files import write_whole
-from dpcp_audit.errors import IncompleteError, UsageError
-from dpcp_audit.frontends.cli.main import main
-from dpcp_audit.reports.drawing.figure_files import save_figure
+import dpcp_ledger
+from dpcp_audit.faces.cli.main import main
+from dpcp_audit.reports.figure_files import save_figure
 from dpcp_audit.reports.writers import parse_reports
+from dpcp_audit.words.whole_files import IncompleteError, UsageError, write_whole
 
 FIGURE = {
     "kind": "lines",
@@ -36,7 +36,7 @@ import os, resource, signal
 from pathlib import Path
 {planted}
 import dpcp_audit
-from dpcp_audit._whole_files import write_whole
+from dpcp_audit.words.whole_files import write_whole
 write_whole(Path({path!r}), "the new report\\r\\n" * 100_000)
 """
 _KILLED = "{module}.{function} = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)"
@@ -146,11 +146,12 @@ def test_a_figure_that_fails_leaves_the_old_one(
 
 def test_nothing_else_writes_files() -> None:
     """Journals and logs grow, line by line; all else goes through ``write_whole``."""
-    package = Path(dpcp_audit.__file__).parent
+    packages = [Path(each.__file__).parent for each in (dpcp_audit, dpcp_ledger)]
     written = {
         path.name
+        for package in packages
         for path in package.rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Attribute) and node.attr in {"write_text", "write_bytes"}
     }
-    assert written == {"_whole_files.py"}
+    assert written == {"whole_files.py"}

@@ -13,25 +13,24 @@ from release_cases import Laplace
 from dpcp_audit.audits.certificates import Certificate
 from dpcp_audit.audits.sampled import SampledPrivacy
 from dpcp_audit.audits.search.event_search import Event, PilotEvent
-from dpcp_audit.checks import Context
 from dpcp_audit.engine.run_settings import RunSettings
-from dpcp_audit.frontends.pytest_plugin.baseline import REFERENCE, measured_again, reference
-from dpcp_audit.guarantees import PureDP
-from dpcp_audit.neighbours import Neighbours, Relation
-from dpcp_audit.reports.differences.two_runs import Movement, compare
+from dpcp_audit.faces.pytest_plugin.baseline import REFERENCE, measured_again, reference
 from dpcp_audit.reports.document import to_document
-from dpcp_audit.results import Claim, Finding, Outcome, Source, Verdict
+from dpcp_audit.reports.two_runs import Movement, compare
 from dpcp_audit.targets import Kind, Target
-from dpcp_audit.theorems.mean_bound import MeanBound
+from dpcp_audit.theorems.mean_checks import MeanBound
 from dpcp_audit.theorems.theorem import FailureRate
+from dpcp_audit.words.checks import Context
+from dpcp_audit.words.guarantees import Neighbours, PureDP, Relation
+from dpcp_audit.words.results import Claim, Finding, Outcome, Source, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from dpcp_audit._types import FloatArray
-    from dpcp_audit.checks import Check
-    from dpcp_audit.guarantees import PrivacyGuarantee
-    from dpcp_audit.results import PlainData
+    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.checks import Check
+    from dpcp_audit.words.guarantees import PrivacyGuarantee
+    from dpcp_audit.words.results import PlainData
 
 _RATES = (0.002, 0.01, 0.1, 0.5)
 _TRIALS = (400, 1600)

@@ -10,21 +10,20 @@ import numpy as np
 from level_case import CheckTrial, LevelCase
 from scipy.special import betaincinv
 
-from dpcp_audit.guarantees import Coverage
-from dpcp_audit.quantities import Quantity
 from dpcp_audit.targets.kinds import Kind
 from dpcp_audit.theorems.coverage.coverage_audit import CoverageAudit
 from dpcp_audit.theorems.coverage.trial_laws import LawCatalogue
-from dpcp_audit.theorems.mean_bound import MeanBound
+from dpcp_audit.theorems.mean_checks import MeanBound, SequentialMean
 from dpcp_audit.theorems.sequential_checks import AlongN, SequentialRate
-from dpcp_audit.theorems.sequential_mean import SequentialMean
 from dpcp_audit.theorems.theorem import FailureRate, TheoremTrials
+from dpcp_audit.words.guarantees import Coverage
+from dpcp_audit.words.quantities import Quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from dpcp_audit._types import FloatArray
-    from dpcp_audit.checks import Check
+    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.checks import Check
 
 _SCORES = 9
 _ALPHA = 0.1

@@ -19,17 +19,15 @@ from dpcp_audit.audits.sampled import SampledPrivacy
 from dpcp_audit.audits.search.pair_space import FixedPairs
 from dpcp_audit.audits.search.record_pairs import ValuePairs
 from dpcp_audit.audits.sequential import SequentialPrivacy
-from dpcp_audit.checks import Context
-from dpcp_audit.guarantees import LocalDP, PureDP
-from dpcp_audit.neighbours import Neighbours, Relation
-from dpcp_audit.stats.roc_band import roc_band
-from dpcp_audit.stats.roc_curve import RocCurve
+from dpcp_audit.stats.roc import RocCurve, roc_band
+from dpcp_audit.words.checks import Context
+from dpcp_audit.words.guarantees import LocalDP, Neighbours, PureDP, Relation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dpcp_audit._types import FloatArray
-    from dpcp_audit.checks import Check
+    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.checks import Check
 
 _COUNTED = 1000
 """Outputs of each input behind a band."""
@@ -90,7 +88,7 @@ class BoundTrial:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EstimateTrial:
-    """The two-sided interval of ε beside the verdict on a randomised response.
+    """The interval of ε beside the verdict on a randomised response, whose cells are its values.
 
     Parameters
     ----------
@@ -106,7 +104,8 @@ class EstimateTrial:
         """Return whether the interval, which has an error of 5 % at any level, misses ε = 1."""
         context = Context(seed=seed, name="level", significance=min(level, SIGNIFICANCE))
         (found,) = self.check(context).estimates
-        return not found.lower <= (self.twice_lost if twice else 1.0) <= found.upper
+        upper = found.upper if found.partition_upper is None else found.partition_upper
+        return not found.lower <= (self.twice_lost if twice else 1.0) <= upper
 
 
 def estimate_cases() -> Iterator[LevelCase]:

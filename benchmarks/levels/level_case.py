@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from dpcp_audit.checks import Context
-from dpcp_audit.results import Verdict
+from dpcp_audit.words.checks import Context
+from dpcp_audit.words.results import Verdict
 
 if TYPE_CHECKING:
-    from dpcp_audit.checks import Check
+    from dpcp_audit.words.checks import Check
 
 
 class LevelTrial(Protocol):

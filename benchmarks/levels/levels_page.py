@@ -24,7 +24,9 @@ _TEXT = """# The levels of the auditors, measured
 An auditor that is run at the significance {level:g} may refute a true claim with probability
 {level:g}. Here every auditor is put to mechanisms that meet their claim *with equality*, where a
 refutation is a false alarm, {repetitions} times each, searches and pilots included. The last
-columns say how often a mechanism that breaks the claim is refuted. A row of fewer repetitions was
+columns say how often a mechanism that breaks the claim is refuted. Outputs are rounded to a
+grid here: correct mechanisms that nothing rounds are a study of their own
+(`python -m pytest -m study tests/faces/test_unrounded.py`). A row of fewer repetitions was
 stopped early: it is judged by those that it has, and its upper limit is all that they bound.
 
 **Judged by:** at most {most} false alarms of {repetitions}, so that the upper 99 % limit is at most
@@ -72,17 +74,21 @@ def _kept(tally: Tally, cases: int) -> bool:
 def page(
     cases: Mapping[str, LevelCase], counted: Mapping[Series, Tally], *, repetitions: int = 2000
 ) -> str:
-    """Return the page; rows of which fewer repetitions are known are judged by those."""
+    """Return the page; rows of which fewer repetitions are known are judged by those.
+
+    A case that was never counted has no row.
+    """
     test = judged(len(cases), repetitions)
     none = Tally(0, 0)
+    known = {name: case for name, case in cases.items() if Series(name, twice=False) in counted}
     rows = [
         _row(
             case,
-            counted.get(Series(name, twice=False), none),
+            counted[Series(name, twice=False)],
             counted.get(Series(name, twice=True), none),
             len(cases),
         )
-        for name, case in cases.items()
+        for name, case in known.items()
     ]
     return _TEXT.format(
         level=LEVEL,
@@ -105,13 +111,11 @@ def _earlier() -> str:
 
 
 def _row(case: LevelCase, tight: Tally, twice: Tally, cases: int) -> str:
-    shown = ("not run yet", "", "")
-    if tight.repetitions:
-        low, high = (float(end) for end in clopper_pearson(*tight, significance=0.01))
-        shown = (
-            f"{tight.refuted} of {tight.repetitions:,}",
-            f"{tight.refuted / tight.repetitions:.4f} [{low:.4f}, {high:.4f}]",
-            "yes" if _kept(tight, cases) else "**no**",
-        )
+    low, high = (float(end) for end in clopper_pearson(*tight, significance=0.01))
+    shown = (
+        f"{tight.refuted} of {tight.repetitions:,}",
+        f"{tight.refuted / tight.repetitions:.4f} [{low:.4f}, {high:.4f}]",
+        "yes" if _kept(tight, cases) else "**no**",
+    )
     power = f"{twice.refuted} of {twice.repetitions}" if twice.repetitions else ""
     return f"| {' | '.join((case.auditor, case.claim, *shown, power, case.at_twice))} |"

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from level_case import LevelCase
 
-from dpcp_audit.audits.training.private_engines.drawn_lots import DrawnLots
-from dpcp_audit.checks import Context
-from dpcp_audit.decisions import refutes
-from dpcp_audit.results import Verdict
+from dpcp_audit.audits.training.drawn_lots import DrawnLots
 from dpcp_audit.target_checks.battery import Duty, DutyCheck
+from dpcp_audit.words.checks import Context
+from dpcp_audit.words.evidence import refutes
+from dpcp_audit.words.results import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dpcp_audit._types import BoolArray, FloatArray, IntArray
-    from dpcp_audit.target_checks.battery_calls import FittedCalls
+    from dpcp_audit.target_checks.battery import FittedCalls
+    from dpcp_audit.words.arrays import BoolArray, FloatArray, IntArray
 
 _MISSED = 0.1
 _DRAWN = (Duty.ORDER, Duty.TIES, Duty.TINY, Duty.EMPTY)
@@ -46,6 +46,11 @@ class DrawnSets:
     def draw(self, rng: np.random.Generator, n: int | None = None) -> IntArray:
         """Return the rows of a data set."""
         return rng.integers(_ROWS, size=self.n if n is None else n)
+
+    def in_two_steps(self, rows: IntArray) -> bool:
+        """Tell whether the object is fitted before it is calibrated: it is not."""
+        del rows
+        return False
 
     def outputs(self, rows: IntArray, *, seed: int, size: int = 1) -> FloatArray:
         """Return sets as indicators, shape (size, m·K)."""

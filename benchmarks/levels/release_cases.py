@@ -17,19 +17,26 @@ from dpcp_audit.audits.search.pair_space import FixedPairs
 from dpcp_audit.audits.search.record_pairs import ValuePairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.audits.sequential import SequentialPrivacy
-from dpcp_audit.guarantees import ZCDP, ApproxDP, GaussianDP, LocalDP, PureDP
-from dpcp_audit.mechanisms.laws import FinitePair, GaussianPair
+from dpcp_audit.laws.laws import FinitePair, GaussianPair
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
-from dpcp_audit.neighbours import Neighbours, Relation
+from dpcp_audit.words.guarantees import (
+    ZCDP,
+    ApproxDP,
+    GaussianDP,
+    LocalDP,
+    Neighbours,
+    PureDP,
+    Relation,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from dpcp_audit._types import FloatArray
     from dpcp_audit.audits.sampled import Sampler
     from dpcp_audit.audits.search.pair_space import PairSpace
-    from dpcp_audit.checks import Check
-    from dpcp_audit.guarantees import PrivacyGuarantee
+    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.checks import Check
+    from dpcp_audit.words.guarantees import PrivacyGuarantee
 
 DRAWS = 1000
 """Outputs of each input of one audit, pilot included."""

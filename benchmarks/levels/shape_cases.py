@@ -11,30 +11,32 @@ from level_case import CheckTrial, LevelCase
 from release_cases import Response
 
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy
-from dpcp_audit.audits.search.client_pairs import ClientPairs
-from dpcp_audit.audits.search.number_pairs import NumberPairs
-from dpcp_audit.audits.search.record_pairs import ValuePairs
-from dpcp_audit.audits.search.row_pairs import RowPairs
+from dpcp_audit.audits.finite_laws import shuffled_pairs
+from dpcp_audit.audits.search.record_pairs import (
+    NumberPairs,
+    ShuffledPairs,
+    ShuffledReports,
+    ValuePairs,
+)
+from dpcp_audit.audits.search.row_pairs import ClientPairs, RowPairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs
-from dpcp_audit.audits.search.shuffled_pairs import ShuffledPairs, ShuffledReports
-from dpcp_audit.audits.shuffled_laws import shuffled_pairs
-from dpcp_audit.data.row_pools import RowPool, made_classes, made_outcomes
-from dpcp_audit.guarantees import ApproxDP, Coverage, LocalDP, PureDP, SetSize
+from dpcp_audit.laws.pools import RowPool, made_classes, made_outcomes
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.targets.kinds import Kind
 from dpcp_audit.theorems.coverage.coverage_audit import CoverageAudit
 from dpcp_audit.theorems.coverage.row_laws import RowLaws
 from dpcp_audit.theorems.coverage.set_size_audit import SetSizeAudit
 from dpcp_audit.theorems.coverage.trial_laws import LawCatalogue
+from dpcp_audit.words.guarantees import ApproxDP, Coverage, LocalDP, PureDP, SetSize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from dpcp_audit._types import BoolArray, FloatArray
     from dpcp_audit.audits.sampled import Sampler
     from dpcp_audit.audits.search.pair_space import PairSpace
-    from dpcp_audit.checks import Check
-    from dpcp_audit.guarantees import PrivacyGuarantee
+    from dpcp_audit.words.arrays import BoolArray, FloatArray
+    from dpcp_audit.words.checks import Check
+    from dpcp_audit.words.guarantees import PrivacyGuarantee
 
 _SEARCHED, _CALLS = 600, 300
 """Outputs of a search on all inputs, and calibrations."""
@@ -111,7 +113,7 @@ class AllOrNothing:
 
 def shape_cases() -> Iterator[LevelCase]:
     """Yield the searches of each shape, the shuffled reports, and the audits of sets."""
-    for claim, (pairs, made) in _searches().items():
+    for claim, (pairs, made) in searches().items():
         guarantee = LocalDP(1.0) if "LDP" in claim else PureDP(1.0)
         yield _search(claim, guarantee, (made(1.0), made(2.0)), pairs)
     yield _search("shuffled reports, (ε, δ)-DP", *_shuffled())
@@ -139,10 +141,11 @@ def _total(clients: Any) -> float:
 
 
 def _clipped(rows: Any) -> Any:
+    """Return two ends that move by up to 1 each where one outcome changes: sensitivity 2."""
     return np.clip(rows[1], -1, 1).sum() / 2 + np.array([-1.0, 1.0])
 
 
-def _searches() -> dict[str, tuple[PairSpace, Callable[[float], Sampler]]]:
+def searches() -> dict[str, tuple[PairSpace, Callable[[float], Sampler]]]:
     """Return the neighbours that are searched, and the mechanism of a loss."""
     scores = ScorePairs(sizes=(1,))
     clients = ClientPairs(scores=ScorePairs(sizes=(4,)), clients=_CLIENTS)
@@ -165,7 +168,7 @@ def _searches() -> dict[str, tuple[PairSpace, Callable[[float], Sampler]]]:
         "predictor: ε-DP, sets by a noisy bit": (classes, NoisySets),
         "regression: ε-DP, Laplace intervals": (
             outcomes,
-            lambda epsilon: NoisyNumbers(_clipped, 1.0, epsilon),
+            lambda epsilon: NoisyNumbers(_clipped, 2.0, epsilon),
         ),
     }
 

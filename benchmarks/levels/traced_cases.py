@@ -11,27 +11,26 @@ import numpy as np
 from level_case import LevelCase
 
 from dpcp_audit.audits.composed_claims import mean_outcome
-from dpcp_audit.audits.estimates.transcript_loss import transcript_curve
+from dpcp_audit.audits.estimates.shown_losses import transcript_curve
 from dpcp_audit.audits.traced_privacy import TracedPrivacy
-from dpcp_audit.checks import Context
-from dpcp_audit.frontends.function_checks import spec_of
-from dpcp_audit.guarantees import ZCDP, ApproxDP, GaussianDP
-from dpcp_audit.mechanisms.laws import GaussianPair
-from dpcp_audit.neighbours import Neighbours, Relation
-from dpcp_audit.results import Verdict
-from dpcp_audit.target_checks.target_privacy import TargetPrivacy
+from dpcp_audit.faces.function_checks import spec_of
+from dpcp_audit.laws.laws import GaussianPair
+from dpcp_audit.target_checks.target_claims import TargetPrivacy
 from dpcp_audit.target_checks.trace_search import TraceEffort, TraceSearch
 from dpcp_audit.target_checks.two_sided import TwoSidedPrivacy
-from dpcp_audit.tracing.composed_noise import ComposedNoise
+from dpcp_audit.tracing.line_losses import ComposedNoise
 from dpcp_audit.tracing.loss_samples import LossSample
 from dpcp_audit.tracing.pair_traces import PairTrace
 from dpcp_audit.tracing.target_calls import TracedTarget
+from dpcp_audit.words.checks import Context
+from dpcp_audit.words.guarantees import ZCDP, ApproxDP, GaussianDP, Neighbours, Relation
+from dpcp_audit.words.results import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from dpcp_audit._types import FloatArray
-    from dpcp_audit.guarantees import PrivacyGuarantee
+    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.guarantees import PrivacyGuarantee
 
 _PATHS = 400
 """In each direction."""

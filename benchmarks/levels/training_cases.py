@@ -10,13 +10,11 @@ import numpy as np
 from level_case import CheckTrial, LevelCase
 from scipy.special import expit, ndtr
 
-from dpcp_audit.assumptions import Assumption
-from dpcp_audit.audits.training.canaries.canary_audit import CanaryAudit
-from dpcp_audit.audits.training.canaries.canary_games import GameResults
-from dpcp_audit.audits.training.membership.cohorts import Cohort
-from dpcp_audit.audits.training.membership.model_attacks import LossThreshold
-from dpcp_audit.audits.training.membership.model_membership import ModelMembership
-from dpcp_audit.audits.training.membership.views import View
+from dpcp_audit.audits.training.canary_audit import CanaryAudit
+from dpcp_audit.audits.training.canary_games import GameResults
+from dpcp_audit.audits.training.cohorts import Cohort, View
+from dpcp_audit.audits.training.model_attacks import LossThreshold
+from dpcp_audit.audits.training.model_membership import ModelMembership
 from dpcp_audit.audits.training.one_run import (
     Guesses,
     OneRunTheorem,
@@ -29,16 +27,16 @@ from dpcp_audit.audits.training.one_run_bounds import (
     gaussian_bound,
     independent_p_value,
 )
-from dpcp_audit.checks import Context
-from dpcp_audit.guarantees import ApproxDP, GaussianDP, PureDP
 from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
-from dpcp_audit.neighbours import Relation
+from dpcp_audit.words.assumptions import Assumption
+from dpcp_audit.words.checks import Context
+from dpcp_audit.words.guarantees import ApproxDP, GaussianDP, PureDP, Relation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dpcp_audit._types import BoolArray, FloatArray
-    from dpcp_audit.guarantees import PrivacyGuarantee
+    from dpcp_audit.words.arrays import BoolArray, FloatArray
+    from dpcp_audit.words.guarantees import PrivacyGuarantee
 
 _TRAINING = SubsampledGaussian(sampling_rate=1.0, steps=1, noise_multiplier=1.0)
 _DELTA = 1e-3

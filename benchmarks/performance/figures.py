@@ -15,13 +15,13 @@ from benchmarks import pcoqs_trials, runner
 from benchmarks.performance.clock import BARE_IMPORT, best, program
 from benchmarks.performance.crew import DASK, LOCAL, makespan
 from benchmarks.performance.measured_number import Measured
-from dpcp_audit.checks import Context
-from dpcp_audit.data.populations import Uniform
 from dpcp_audit.engine.suites import find
 from dpcp_audit.engine.tasks import Task, perform, pickled
 from dpcp_audit.engine.worker_pool import Limits, WorkerProcess
+from dpcp_audit.laws.populations import Uniform
 from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.words.checks import Context
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -9,14 +9,14 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 import dpcp_audit
-from dpcp_audit.options import Group, dashed, flag_of
 from dpcp_audit.target_checks.check_spec import TABLE
 from dpcp_audit.target_checks.run_options import RUN_OPTIONS
+from dpcp_audit.words.options import Group, dashed, default_of, flag_of
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
-    from dpcp_audit.options import Option
+    from dpcp_audit.words.options import Option
 
 _OPTIONS = (*TABLE, *RUN_OPTIONS)
 _HEADS = ("command line", "TOML", "Python and pytest", "default", "")
@@ -29,7 +29,6 @@ def public_names() -> str:
     others = [name for name in names if name not in functions]
     lines = [f".. autofunction:: dpcp_audit.{name}" for name in functions]
     lines += [f".. autoclass:: dpcp_audit.{name}\n   :members:" for name in others]
-    lines.append(".. autoclass:: dpcp_audit.frontends.python_api.result.ClaimResult\n   :members:")
     return "\n\n".join(lines)
 
 
@@ -43,11 +42,10 @@ def option_table(group: Group) -> str:
 def _cells(option: Option) -> tuple[str, ...]:
     flag, words = flag_of(option), option.metavar
     shown = words if not flag.startswith("--") else f"{flag} {words}".strip()
-    default = "" if option.default in (None, (), {}, "") else str(option.default)
     kinds = f" ({', '.join(map(str, option.kinds))})" if option.kinds else ""
     python = f"`{option.name}`" if option.python else ""
     toml = f"`{dashed(option.name)}`"
-    return f"`{shown}`", toml, python, default, option.help.replace("|", r"\|") + kinds
+    return f"`{shown}`", toml, python, default_of(option), option.help.replace("|", r"\|") + kinds
 
 
 def _line(cells: tuple[str, ...]) -> str:

@@ -9,7 +9,7 @@ import json
 import tomllib
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +25,19 @@ def schema() -> dict[str, Any]:
     """Return the schema that the package ships."""
     folder = resources.files("dpcp_audit.reports")
     text = folder.joinpath("results.schema.json").read_text("utf-8")
-    return json.loads(text)
+    read = json.loads(text)
+    return cast("dict[str, Any]", _inlined(read, read["$defs"]))
+
+
+def _inlined(part: Any, definitions: dict[str, Any]) -> Any:
+    """Return a part of the schema with the definitions that it refers to in their places."""
+    if isinstance(part, list):
+        return [_inlined(item, definitions) for item in part]
+    if not isinstance(part, dict):
+        return part
+    if "$ref" in part:
+        return _inlined(definitions[part["$ref"].rpartition("/")[2]], definitions)
+    return {key: _inlined(item, definitions) for key, item in part.items()}
 
 
 def meanings() -> dict[str, str]:
@@ -41,7 +53,7 @@ def keys(of: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, str, bool]
     for choice in of.get("anyOf", ()):
         yield from keys(choice, prefix)
     if of.get("type") == "array":
-        yield from keys(of["items"], f"{prefix.removesuffix('.')}[].")
+        yield from keys(_item(of), f"{prefix.removesuffix('.')}[].")
     for name, value in of.get("properties", {}).items():
         path = f"{prefix}{name}"
         yield path, kind(value), name in of.get("required", ())
@@ -56,8 +68,13 @@ def kind(of: dict[str, Any]) -> str:
         names = list(dict.fromkeys(kind(choice) for choice in of["anyOf"]))
         return " or ".join(name for name in names if name != "special number")
     if of["type"] == "array":
-        return f"list of {kind(of['items'])}"
+        return f"list of {kind(_item(of))}"
     return str(of["type"])
+
+
+def _item(of: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of an array's items; those of a pair are alike."""
+    return cast("dict[str, Any]", of["items"] if "items" in of else of["prefixItems"][0])
 
 
 def table() -> str:

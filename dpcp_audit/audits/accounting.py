@@ -16,20 +16,21 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from dpcp_audit import _validate
 from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
-from dpcp_audit.neighbours import Relation
+from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.guarantees import Relation
+from dpcp_audit.words.whole_files import require_package
 
 if TYPE_CHECKING:
-    from dpcp_audit._types import FloatArray
-    from dpcp_audit.results import PlainData
+    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.results import PlainData
 
 PRV_ERROR = 0.01
 """How far above the estimated ε Opacus's PRV accountant puts its upper bound."""
 
 
 class Accountant(StrEnum):
-    """How ε follows from a training; every one gives an upper bound."""
+    """The accountants for a training; each gives an upper bound on ε."""
 
     RDP = "rdp"
     """Rényi divergences added up, dp-accounting's (Mironov, Talwar and Zhang 2019)."""
@@ -40,7 +41,7 @@ class Accountant(StrEnum):
 
 
 class Sampling(StrEnum):
-    """How the examples of a step are chosen."""
+    """The sampling of a step's examples."""
 
     POISSON = "poisson"
     """Each example enters each step independently, with probability q."""
@@ -172,12 +173,9 @@ def _prv(training: SubsampledGaussian, delta: float) -> float:
         raise ValueError(
             "accountant must be pld or rdp for substitution and for full participation, got prv"
         )
-    try:
-        from opacus.accountants import PRVAccountant  # noqa: PLC0415  (an extra)
-    except ModuleNotFoundError as error:
-        raise RuntimeError(
-            "Opacus is not installed; install it with: pip install 'dpcp-audit[dpsgd]'"
-        ) from error
+    require_package("opacus", "dpsgd", name="Opacus")
+    from opacus.accountants import PRVAccountant  # noqa: PLC0415  (an extra)
+
     accountant = cast("Any", PRVAccountant())
     accountant.history = [(training.noise_multiplier, training.sampling_rate, training.steps)]
     with warnings.catch_warnings():  # its Rényi orders only set how wide its grid is

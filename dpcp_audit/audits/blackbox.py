@@ -6,37 +6,45 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from dpcp_audit import _validate
-from dpcp_audit._format import counted, number
+import numpy as np
+
 from dpcp_audit.audits.estimates.loss_bracket import claimed_loss
-from dpcp_audit.audits.search.feature_cells import Automatic
-from dpcp_audit.audits.search.largest_bound import bounding_event
+from dpcp_audit.audits.largest_bound import bounding_event
+from dpcp_audit.audits.search.feature_cells import Automatic, claims_delta
 from dpcp_audit.audits.search.moment_test import MomentTest
-from dpcp_audit.audits.search.number_pairs import NumberPairs
 from dpcp_audit.audits.search.pair_race import Bank, PairRace
-from dpcp_audit.audits.search.pair_shrinking import CERTIFICATIONS, shrink
 from dpcp_audit.audits.search.pair_space import (
     Candidate,
     input_from_data,
 )
 from dpcp_audit.audits.search.pilot_hypotheses import EventTest, pair_test_from_data
-from dpcp_audit.audits.search.race_stage import Stage, figure_of, halves
-from dpcp_audit.audits.search.rare_atoms import claims_delta
-from dpcp_audit.audits.search.record_pairs import ValuePairs
-from dpcp_audit.audits.search.search_extent import extent
-from dpcp_audit.audits.search.searched_privacy import SearchedPrivacy
+from dpcp_audit.audits.search.public_grid import PublicGrid
+from dpcp_audit.audits.search.record_pairs import NumberPairs, ValuePairs
+from dpcp_audit.audits.search.representation import WrittenLeak, written_leak
+from dpcp_audit.audits.search.stages import (
+    CERTIFICATIONS,
+    SearchedPrivacy,
+    Stage,
+    extent,
+    figure_of,
+    halves,
+    shrink,
+)
 from dpcp_audit.audits.twin_power import Twin
-from dpcp_audit.decisions import conclude
-from dpcp_audit.targets.degenerate import OutOfTimeError, Randomness
-from dpcp_audit.targets.serial_probe import require_independent, unprobed
+from dpcp_audit.targets.degenerate import OutOfTimeError, Randomness, require_independent, unprobed
+from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.evidence import Representation, conclude
+from dpcp_audit.words.formatting import counted, number
 
 if TYPE_CHECKING:
     from dpcp_audit.audits.sampled import Sampler
     from dpcp_audit.audits.search.pilot_hypotheses import PairTest
-    from dpcp_audit.checks import Context
-    from dpcp_audit.guarantees import PrivacyGuarantee
-    from dpcp_audit.results import Outcome, PlainData, Power
+    from dpcp_audit.words.checks import Context
+    from dpcp_audit.words.guarantees import PrivacyGuarantee
+    from dpcp_audit.words.results import Outcome, PlainData, Power
 
+REPRESENTATION = "representation"
+"""The key of a witness that says what the last bits reveal."""
 _FIRST_STAGE = 2400
 _MOST_STAGES = 8
 _DOUBLED, _WITH_DELTA = 2, 4
@@ -48,6 +56,10 @@ _FEWEST = 50
 _SEARCH_STREAM = 10**6
 _SHRUNK = 0.1
 """The share of the significance, and of the outputs, that the shrinking of a witness has."""
+_WRITTEN = 0.1
+"""The share of the significance that the last bits of the outputs have, if nothing is refuted."""
+_WRITTEN_DRAWS = 0.1
+"""The share of the outputs that standard pairs are looked at by, out of those of shrinking."""
 _MOST_DRAWS = 2**28
 _BOUNDED = 0.1
 """The share of the significance that the last bound has."""
@@ -64,7 +76,7 @@ class BlackBoxPrivacy(SearchedPrivacy):
 
     In stages of growing size a race over candidate pairs chooses a pair and what to hold
     against it, an event or, where Rényi divergences are claimed, a moment; outputs drawn
-    afterwards certify it, unless they are seen to depend on each other, for which a thousandth
+    afterwards certify it, unless they are seen to depend on each other, for which a millionth
     of the check's significance is set aside. Stage k of K has the significance s_k, with the
     last at half of 0.8 times the rest, and the others sharing the other half. A refutation ends
     the search; the witness is then shrunk, and the rest of the outputs goes into the bound of its
@@ -77,8 +89,19 @@ class BlackBoxPrivacy(SearchedPrivacy):
     after a refutation only, so it adds nothing to that. It certifies each of at most 12 simpler
     pairs on fresh outputs, at 1/12 of 0.1 each, and the last bound has the remaining 0.1: with
     probability at least 1 − significance, the pair that is printed in the end does break the
-    claim, and by as much as is printed.
+    claim, and by as much as is printed. All of this is of outputs on a public grid
+    (``PublicGrid``). If nothing is refuted, the last bits of the outputs of the last stage, and
+    of a standard pair, are tested at 0.1 of the significance (``written_leak``), which shrinking
+    and the bound then leave.
+
+    Parameters
+    ----------
+    representation : Representation
+        Whether a leak through the last bits is a warning, in the note and in the witness as
+        ``representation``, or a refutation.
     """
+
+    representation: Representation = Representation.WARN
 
     def __call__(self, context: Context) -> Outcome:
         """Search and certify in stages, then shrink.
@@ -108,7 +131,29 @@ class BlackBoxPrivacy(SearchedPrivacy):
             shown = self._told_better(race, shown, draws, context.significance)
         else:
             race.require_varied()
+            leak = written_leak(
+                race,
+                shown.candidate,
+                room=round(_WRITTEN_DRAWS * draws),
+                significance=_WRITTEN * context.significance,
+            )
+            if leak is not None and self.representation is Representation.STRICT:
+                return self._leaked(race, leak, context)
+            outcome = self._outcome(race, shown, stages, context, stopped)
+            return outcome if leak is None else warned(outcome, leak.sentence)
         return self._outcome(race, shown, stages, context, stopped)
+
+    def _leaked(self, race: PairRace, leak: WrittenLeak, context: Context) -> Outcome:
+        """Return the refutation by last bits alone; its witness is seen without a grid."""
+        found = self._found(leak.candidate, race, size=leak.size)
+        found.pop("grid", None)
+        return conclude(
+            replace(leak.judgement.evidence, confidence=1 - context.significance),
+            lambda: self._power(context, ""),
+            detect=self.detect,
+            witness=found | leak.pair_test.as_data() | {REPRESENTATION: leak.sentence},
+            note=f"{leak.sentence[0].upper()}{leak.sentence[1:]}.",
+        )
 
     def smallest_violation(self, context: Context) -> Power:
         """Return the smallest loss of a planted twin that is refuted with probability 0.95.
@@ -285,6 +330,15 @@ class BlackBoxPrivacy(SearchedPrivacy):
         return " ".join(filter(None, parts))
 
 
+def warned(outcome: Outcome, sentence: str) -> Outcome:
+    """Say beside an outcome that the last bits of the outputs reveal data."""
+    return replace(
+        outcome,
+        witness=outcome.witness | {REPRESENTATION: sentence},
+        note=f"{outcome.note} Warning: {sentence}.",
+    )
+
+
 def confirm(
     witness: PlainData,
     sample: Sampler,
@@ -311,7 +365,8 @@ def confirm(
         raise ValueError(f"witness must hold a pair and a test of it, lacks {missing}")
     size = witness["n_samples"] if n_samples is None else n_samples
     _validate.integer(n_samples=size, at_least=1)
-    bank = Bank(sample=sample, context=context)
+    grid = PublicGrid(np.asarray(witness.get("grid", 0.0), dtype=np.float64))
+    bank = Bank(sample=sample, context=context, grid=grid)
     first, second = (
         bank.fresh(input_from_data(witness[name]), size) for name in ("value", "neighbour")
     )

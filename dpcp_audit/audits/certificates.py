@@ -9,23 +9,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scipy.special import ndtr, ndtri
 
-from dpcp_audit.audits.loss_bounds import event_loss, log_ratio
-from dpcp_audit.decisions import refutes
-from dpcp_audit.evidence import of_loss
-from dpcp_audit.guarantees import ApproxDP, PureDP
-from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import Count, Evidence, Measure, Sample
-from dpcp_audit.stats.bisection import turn_by_factor
+from dpcp_audit.laws.losses import log_ratio, loss_of
 from dpcp_audit.stats.curve_test import CurveTest
 from dpcp_audit.stats.intervals import clopper_pearson
 from dpcp_audit.stats.ratio_test import RatioTest, epsilon_lower_bound
+from dpcp_audit.stats.roots import turn_by_factor
+from dpcp_audit.words.evidence import of_loss, refutes
+from dpcp_audit.words.quantities import Quantity
+from dpcp_audit.words.results import Count, Evidence, Measure, Sample
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit.audits.loss_bounds import EventLoss
-    from dpcp_audit.guarantees import PrivacyGuarantee
-    from dpcp_audit.results import PlainData
+    from dpcp_audit.laws.losses import Loss
+    from dpcp_audit.words.guarantees import ApproxDP, PrivacyGuarantee
+    from dpcp_audit.words.results import PlainData
 
 _OF_EVENT = "of the event"
 _OF_COMPLEMENT = "of the event's complement"
@@ -37,7 +35,7 @@ _WIDEST = 0.99
 
 
 class Certificate(StrEnum):
-    """How the counts of an event are held against a claim."""
+    """Which test compares the counts of an event with the claim."""
 
     SCORE = "score"
     """An exactly calibrated test: the score test for ε-DP and (ε, δ)-DP, else that of a curve."""
@@ -101,7 +99,7 @@ class Judgement:
 
     @property
     def refuted(self) -> bool:
-        """Whether the claim is refuted."""
+        """True if the claim is refuted."""
         return refutes(self.evidence)
 
 
@@ -148,11 +146,10 @@ def prefers_complement(guarantee: PrivacyGuarantee, pilot: Hits) -> bool:
 
 def linear_claim(guarantee: PrivacyGuarantee) -> ApproxDP | None:
     """Return the (ε, δ) that the guarantee is, where the score test can judge it."""
-    if isinstance(guarantee, PureDP):
-        guarantee = ApproxDP(guarantee.epsilon, 0.0)
-    if not isinstance(guarantee, ApproxDP) or guarantee.delta == 1:
+    linear = loss_of(guarantee).linear
+    if linear is None or linear.delta == 1 or linear.epsilon > _LARGEST_EPSILON:
         return None
-    return guarantee if guarantee.epsilon <= _LARGEST_EPSILON else None
+    return linear
 
 
 def _by_score(claim: ApproxDP, hits: Hits, significance: float, *, complement: bool) -> Judgement:
@@ -179,12 +176,12 @@ def _by_score(claim: ApproxDP, hits: Hits, significance: float, *, complement: b
 def _by_curve(guarantee: PrivacyGuarantee, hits: Hits, significance: float) -> Judgement:
     """Return the loss that the event shows, and the largest that its counts refute."""
     p, q = hits.rates
-    loss = event_loss(guarantee)
+    loss = loss_of(guarantee)
     p_value = _curve_p_value(guarantee, hits, significance)
     return Judgement(
         evidence=of_loss(
             loss.quantity,
-            loss.of(p, q),
+            loss.of_event(p, q),
             _largest_refuted(loss, hits, significance),
             refuted=p_value <= significance,
             at=loss.at,
@@ -207,7 +204,7 @@ def _curve_p_value(guarantee: PrivacyGuarantee, hits: Hits, significance: float)
     return test.p_value(x, y, nuisance_error=significance / 1000)
 
 
-def _largest_refuted(loss: EventLoss, hits: Hits, significance: float) -> float:
+def _largest_refuted(loss: Loss, hits: Hits, significance: float) -> float:
     """Return the largest loss that the counts refute, to 1 %; 0 where none is.
 
     It is looked for from where a box of two limits refutes, each at the level that makes it the
@@ -218,7 +215,7 @@ def _largest_refuted(loss: EventLoss, hits: Hits, significance: float) -> float:
     side = _side(quantile)
     p_low, _ = clopper_pearson(x, trials, significance=side)
     _, q_high = clopper_pearson(y, trials, significance=side)
-    start, shown = loss.lower_bound(p_low, q_high), loss.of(*hits.rates)
+    start, shown = loss.lower_bound(p_low, q_high), loss.of_event(*hits.rates)
     if not 0 < start < math.inf:
         return 0.0
 
@@ -258,13 +255,13 @@ def _by_limits(guarantee: PrivacyGuarantee, hits: Hits, significance: float) -> 
     p, q = hits.rates
     p_low, _ = clopper_pearson(x, trials, significance=significance)
     _, q_high = clopper_pearson(y, trials, significance=significance)
-    loss, allowed = event_loss(guarantee), float(guarantee.power(q_high))
+    loss, allowed = loss_of(guarantee), float(guarantee.power(q_high))
     of_ratio = loss.quantity is Quantity.EPSILON
     complement = of_ratio and log_ratio(1 - q, 1 - p) > log_ratio(p, q)
     return Judgement(
         evidence=of_loss(
             loss.quantity,
-            loss.of(p, q),
+            loss.of_event(p, q),
             loss.lower_bound(p_low, q_high),
             refuted=p_low > allowed,
             at=loss.at,

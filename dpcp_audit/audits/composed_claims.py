@@ -5,6 +5,8 @@ earlier ones, a rare path may cost more than the claim, which then does not say 
 an (ε, δ) has room for it. The mean over the paths is what decides: by the chain rule it is
 the Kullback-Leibler divergence of the transcripts, which no Rényi divergence of order above 1 is
 smaller than.
+
+What a line of the code spends of a claim's budget, in a sentence.
 """
 
 from __future__ import annotations
@@ -16,23 +18,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcp_audit.audits.composition import compose
-from dpcp_audit.audits.estimates.attack_loss import from_below
-from dpcp_audit.audits.exact import Measurement, measure
-from dpcp_audit.decisions import decide, refutes
-from dpcp_audit.evidence import of_loss
-from dpcp_audit.guarantees import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
-from dpcp_audit.mechanisms.laws import LawPair
-from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import Evidence, Outcome, Power
+from dpcp_audit.audits.estimates.shown_losses import from_below
+from dpcp_audit.laws.laws import LawPair
+from dpcp_audit.laws.losses import Measurement, loss_of
 from dpcp_audit.stats.bounded_mean import MeanBets
+from dpcp_audit.words.evidence import decide, of_loss, refutes
+from dpcp_audit.words.results import Evidence, Outcome, Power
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dpcp_audit.guarantees import PrivacyGuarantee
-    from dpcp_audit.outcome_tables import Table
-    from dpcp_audit.results import PlainData
-    from dpcp_audit.tracing.composed_noise import ComposedNoise
+    from dpcp_audit.tracing.line_losses import ComposedNoise, LineLoss
+    from dpcp_audit.words.guarantees import PrivacyGuarantee
+    from dpcp_audit.words.outcome_tables import Table
+    from dpcp_audit.words.results import PlainData
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +61,12 @@ class ComposedPair(LawPair):
 
 def composed_cost(guarantee: PrivacyGuarantee, noise: ComposedNoise) -> Measurement | None:
     """Return what a path's noises cost, in the guarantee's quantity; None where that is unknown."""
-    if isinstance(guarantee, GaussianDP):
-        mu = noise.gaussian
-        return None if noise.laplace else Measurement(Quantity.MU, mu, guarantee.mu, {})
-    if not noise.pairs:
+    loss = loss_of(guarantee)
+    if loss.by_laws:
+        return loss.measured(ComposedPair(noise)) if noise.pairs else None
+    if noise.laplace or not loss.gaussian:
         return None
-    return measure(guarantee, ComposedPair(noise))
+    return Measurement(loss.quantity, noise.gaussian, loss.claimed, loss.at)
 
 
 def composed_outcome(
@@ -129,23 +126,22 @@ def mean_outcome(
 
     Each direction is tested at half the significance.
     """
-    largest = _largest_divergence(guarantee)
-    if largest is None:
+    loss = loss_of(guarantee)
+    if not loss.gaussian:  # an (ε, δ) bounds a mean loss loosely, if at all
         return None
-    quantity, unit, claimed = largest
     ways = [_mean_limit(paths, way, significance / 2) for way in range(2)]
     mean, lower = max(ways, key=lambda each: each[1])
-    if unit(lower) <= claimed * (1 + _NUMERICAL):
+    if loss.of_divergence(lower, 1.0) <= loss.claimed * (1 + _NUMERICAL):
         return None
     evidence = of_loss(
-        quantity,
-        unit(mean),
-        unit(lower),
+        loss.quantity,
+        loss.of_divergence(mean, 1.0),
+        loss.of_divergence(lower, 1.0),
         refuted=True,
-        claimed=claimed,
+        claimed=loss.claimed,
         confidence=1 - significance,
         n_samples=sum(sum(each.paths) for each in paths),
-        at={"alpha": guarantee.alpha} if isinstance(guarantee, RenyiDP) else {},
+        at=loss.at,
     )
     return Outcome(
         verdict=decide(evidence),
@@ -155,22 +151,6 @@ def mean_outcome(
         tables=tables,
         estimates=(from_below(evidence, why="a mean over paths bounds no other one"),),
     )
-
-
-def _largest_divergence(
-    guarantee: PrivacyGuarantee,
-) -> tuple[Quantity, Callable[[float], float], float] | None:
-    """Return a guarantee's quantity, as a function of the mean loss that implies it, and its claim.
-
-    None of guarantees that bound no mean loss, or loosely.
-    """
-    if isinstance(guarantee, ZCDP):
-        return Quantity.RHO, float, guarantee.rho
-    if isinstance(guarantee, RenyiDP):
-        return Quantity.RENYI_DIVERGENCE, float, guarantee.epsilon
-    if isinstance(guarantee, GaussianDP):
-        return Quantity.MU, lambda mean: math.sqrt(2 * mean), guarantee.mu
-    return None
 
 
 def _mean_limit(
@@ -208,7 +188,53 @@ _PAYS = (
 
 def _badness(guarantee: PrivacyGuarantee, noise: ComposedNoise) -> tuple[float, float]:
     """Return how bad a path looks: quickly, without composing losses."""
-    pair = ComposedPair(noise)
-    orders: dict[type, float] = {ApproxDP: 2.0, RenyiDP: getattr(guarantee, "alpha", 1.0)}
-    divergence = pair.renyi(orders.get(type(guarantee), 1.0))
-    return (noise.epsilon if isinstance(guarantee, PureDP) else 0.0), divergence
+    loss = loss_of(guarantee)
+    order = loss.at.get("alpha", 2.0 if "delta" in loss.at else 1.0)
+    return (noise.epsilon if loss.pure else 0.0), ComposedPair(noise).renyi(order)
+
+
+_NORMAL, _LAPLACE = "normal", "laplace"
+
+
+def spent_by_a_draw(guarantee: PrivacyGuarantee, line: LineLoss) -> float | None:
+    """Return what one draw of a line costs at its realised sensitivity, if it is released.
+
+    In the unit of the claim's ε or ρ, which adds up over the draws; None where that has no such
+    number: of other laws, and of a δ or μ.
+    """
+    shift = line.sensitivity / line.scale if line.scale > 0 else math.nan
+    if math.isnan(shift):
+        return None
+    loss = loss_of(guarantee)
+    if line.law == _NORMAL and loss.renyi:
+        return loss.of_shift(shift)
+    return shift if line.law == _LAPLACE and loss.pure else None
+
+
+def line_sentence(guarantee: PrivacyGuarantee, line: LineLoss) -> str:
+    """Return what a line spends; "" where it is not known in the claim's unit.
+
+    Examples
+    --------
+    >>> from dpcp_audit.words.results import SourceLocation
+    >>> from dpcp_audit.tracing.line_losses import LineLoss
+    >>> from dpcp_audit.words.guarantees import ZCDP
+    >>> line = LineLoss(
+    ...     location=SourceLocation(file="mine.py", line=17), draws=10.0, law="normal", scale=1.0,
+    ...     sensitivity=1.0, mean_loss=2.9, largest_loss=1.1, share=1.0,
+    ... )
+    >>> line_sentence(ZCDP(0.5), line)
+    'mine.py:17 spends 0.5 in each of 10 normal draws: 5 of the 0.5 claimed.'
+    """
+    each = spent_by_a_draw(guarantee, line)
+    if not each:
+        return ""
+    place = f"{line.location.file}:{line.location.line}"
+    total = each * line.draws
+    claimed = loss_of(guarantee).claimed
+    draws = "its one" if line.draws == 1 else f"each of {line.draws:.4g}"
+    plural = "" if line.draws == 1 else "s"
+    return (
+        f"{place} spends {each:.4g} in {draws} {line.law} draw{plural}: {total:.4g} of the "
+        f"{claimed:.4g} claimed."
+    )

@@ -15,29 +15,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit import _validate
-from dpcp_audit.computed import Computation
-from dpcp_audit.figures import Figure, FigureKind, Series
-from dpcp_audit.guarantees import ApproxDP, PureDP
-from dpcp_audit.mechanisms.laws import FiniteLaw, FinitePair, GaussianPair, LaplacePair
-from dpcp_audit.mechanisms.loss_distributions import epsilon_of, gaussian_step
-from dpcp_audit.mechanisms.pcoqs.search_transcript import released_pair, transcript_pair
-from dpcp_audit.neighbours import Relation
-from dpcp_audit.proofs import Proof, ProofMethod
-from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import ROUNDING
-from dpcp_audit.stats.ball_functions import composed_delta
-from dpcp_audit.stats.enclosures import at_most, ball, exact
+from dpcp_audit.laws.laws import FinitePair, GaussianPair, LaplacePair
+from dpcp_audit.laws.loss_distributions import epsilon_of, gaussian_step
+from dpcp_audit.laws.losses import guarantee_pair
+from dpcp_audit.mechanisms.pcoqs.release import released_pair, transcript_pair
+from dpcp_audit.stats.enclosures import at_most, ball, composed_delta, exact
+from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.computed import Computation
+from dpcp_audit.words.figures import Figure, FigureKind, Series
+from dpcp_audit.words.guarantees import ApproxDP, PureDP, Relation
+from dpcp_audit.words.proofs import Proof, ProofMethod
+from dpcp_audit.words.quantities import Quantity
+from dpcp_audit.words.results import ROUNDING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from flint import arb
 
-    from dpcp_audit.mechanisms.laws import LawPair
+    from dpcp_audit.laws.laws import LawPair
     from dpcp_audit.mechanisms.pcoqs.release import PCOQS
-
-_ORDERS = 1 + np.logspace(-2, 3, 101)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -94,20 +91,6 @@ class Composition:
         )
         return float(max(forward, backward))
 
-    def renyi_epsilon_at(self, delta: float) -> float:
-        """Return ε(δ) by way of Rényi divergences, from above; never better than the exact one.
-
-        dp-accounting's conversion (Canonne, Kamath and Steinke 2020, Proposition 12) over
-        101 orders in [1.01, 1001]. Infinity where there is slack, which bounds no divergence.
-        """
-        from dp_accounting.rdp import compute_epsilon  # noqa: PLC0415  (slow to import)
-
-        _validate.open_unit(delta=delta)
-        if self.slack:
-            return math.inf
-        divergences = [self.renyi(alpha) for alpha in _ORDERS]
-        return float(compute_epsilon(_ORDERS.tolist(), divergences, delta)[0])
-
 
 def compose(
     pairs: Sequence[LawPair], counts: Sequence[int], *, interval: float = 1e-4
@@ -143,19 +126,6 @@ def compose(
         pairs=tuple(pairs),
         counts=tuple(counts),
     )
-
-
-def guarantee_pair(guarantee: PureDP | ApproxDP) -> FinitePair:
-    """Return the pair that dominates every (ε, δ)-DP release, for a step known by its promise.
-
-    Randomised response, mixed with a mass δ that reveals everything (Kairouz, Oh and
-    Viswanath 2015, Section 3): composing it composes the guarantee optimally.
-    """
-    _validate.instance(PureDP, ApproxDP, guarantee=guarantee)
-    delta = guarantee.delta if isinstance(guarantee, ApproxDP) else 0.0
-    told = math.exp(-guarantee.epsilon)
-    mass = np.array([delta, (1 - delta) / (1 + told), (1 - delta) * told / (1 + told), 0.0])
-    return FinitePair(FiniteLaw.from_mass(mass), FiniteLaw.from_mass(mass[::-1]))
 
 
 def _composed(
@@ -244,7 +214,7 @@ def pipeline_budget(
     """
     _validate.integer(thresholds=thresholds, at_least=1)
     _validate.open_unit(delta=delta)
-    told = classifier.delta if isinstance(classifier, ApproxDP) else 0.0
+    told = classifier.parameters.get("delta", 0.0)
     rho = thresholds * calibration.rho
     claimed = classifier.epsilon + rho + 2 * math.sqrt(rho * math.log(1 / delta))
     model = guarantee_pair(classifier)
@@ -289,7 +259,7 @@ def _pipeline_proof(
 
     A little above the ε that was found δ(ε) is small enough, and that ε is at most the sum.
     """
-    told = classifier.delta if isinstance(classifier, ApproxDP) else 0.0
+    told = classifier.parameters.get("delta", 0.0)
     enough = found * (1 + ROUNDING)
     squared = thresholds * calibration.rounds / exact(calibration.noise_scale) ** 2
 

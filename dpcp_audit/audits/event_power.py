@@ -16,22 +16,21 @@ import numpy as np
 from scipy.special import ndtr
 
 from dpcp_audit.audits.certificates import Certificate, linear_claim
-from dpcp_audit.audits.loss_bounds import event_loss
-from dpcp_audit.guarantees import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
-from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import Power
+from dpcp_audit.laws.losses import loss_of
 from dpcp_audit.stats import rate_power
-from dpcp_audit.stats.bisection import fewest, turn
-from dpcp_audit.stats.discrete_tails import binomial_reached
-from dpcp_audit.stats.intervals import clopper_pearson
-from dpcp_audit.stats.ratio_power import power_along, rate_detected
+from dpcp_audit.stats.intervals import binomial_reached, clopper_pearson
+from dpcp_audit.stats.power import power_along, rate_detected
 from dpcp_audit.stats.ratio_test import RatioTest
+from dpcp_audit.stats.roots import fewest, turn
+from dpcp_audit.words.guarantees import ApproxDP, PureDP
+from dpcp_audit.words.quantities import Quantity
+from dpcp_audit.words.results import Power
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from dpcp_audit._types import FloatArray
-    from dpcp_audit.guarantees import PrivacyGuarantee
+    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.guarantees import PrivacyGuarantee
 
 _DETECTION = 0.95
 _EACH = (1 + _DETECTION) / 2
@@ -72,7 +71,7 @@ def smallest_violation(
     """
     linear = linear_claim(guarantee)
     boxed = certificate is Certificate.CLOPPER_PEARSON
-    if isinstance(guarantee, ZCDP | RenyiDP | GaussianDP):
+    if loss_of(guarantee).gaussian:
         shift_refuted = _shift_boxed if boxed else gaussian_shift
         shift = shift_refuted(guarantee, trials, significance=significance)
         return _if_gaussian(guarantee, shift)
@@ -136,7 +135,7 @@ def _by_score(claim: ApproxDP, trials: int, significance: float) -> float:
     test = RatioTest(n=trials, n_prime=trials, epsilon=claim.epsilon, delta=claim.delta)
     if test.p_value(trials, 0, nuisance_error=significance / 1000) > significance:
         return math.inf  # not even an event that one input always gives, and the other never
-    loss, smallest = event_loss(claim), _LARGEST_EPSILON
+    loss, smallest = loss_of(claim), _LARGEST_EPSILON
     balanced = 1 / (1 + math.exp(min(_LARGEST_EPSILON, 2 * claim.epsilon)))  # randomised response
     for rate in (balanced, *_RATES[::-1]):
         most = float(ApproxDP(smallest, claim.delta).power(rate))
@@ -149,7 +148,7 @@ def _by_score(claim: ApproxDP, trials: int, significance: float) -> float:
             steps=_HALVINGS,
         )
         if math.isfinite(p):
-            smallest = min(smallest, loss.of(p, rate))
+            smallest = min(smallest, loss.of_event(p, rate))
     return smallest if smallest < _LARGEST_EPSILON else math.inf
 
 
@@ -232,16 +231,12 @@ def _shift_boxed(guarantee: PrivacyGuarantee, trials: int, *, significance: floa
     return turn(refuted, 0.0, _LARGEST_SHIFT, relative=1e-4).holds
 
 
-def _if_gaussian(guarantee: ZCDP | RenyiDP | GaussianDP, shift: float) -> Power:
-    loss = event_loss(guarantee)
-    if isinstance(guarantee, GaussianDP):
-        smallest = shift
-    else:
-        smallest = (guarantee.alpha if isinstance(guarantee, RenyiDP) else 1.0) * shift**2 / 2
+def _if_gaussian(guarantee: PrivacyGuarantee, shift: float) -> Power:
+    loss = loss_of(guarantee)
     return Power(
         quantity=loss.quantity,
-        smallest=smallest,
-        claimed=loss.claimed_at(0.5),
+        smallest=loss.of_shift(shift),
+        claimed=loss.claimed,
         at=loss.at,
         detail="if the release is Gaussian",
     )
@@ -275,14 +270,14 @@ def rates_refuted(
 
 def _by_rates(guarantee: PrivacyGuarantee, needed: FloatArray) -> Power:
     """Return the loss of the event of which the least multiple of the claim is refuted."""
-    loss, best = event_loss(guarantee), (math.inf, math.inf, math.nan)
+    loss, best = loss_of(guarantee), (math.inf, math.inf, math.nan)
     for rate, p in zip(_RATES, needed.tolist(), strict=True):
         if math.isfinite(p):
-            shown, claimed = loss.of(p, rate), loss.claimed_at(rate)
+            shown, claimed = loss.of_event(p, rate), loss.claimed_at(rate)
             best = min(best, (shown / claimed if claimed > 0 else math.inf, shown, claimed))
     _, smallest, claimed = best
     if math.isnan(claimed):
-        claimed = loss.claimed_at(0.5)
+        claimed = loss.claimed
     return Power(
         quantity=loss.quantity, smallest=smallest, claimed=claimed, at=loss.at, detail=_BEST
     )

@@ -4,84 +4,44 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from functools import singledispatch
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import expit
 
-from dpcp_audit.audits.law_enclosures import TABLE_ROUNDING, enclosed, laws_add_up
-from dpcp_audit.computed import Computation
-from dpcp_audit.figures import Figure, FigureKind, Series
-from dpcp_audit.guarantees import ZCDP, ApproxDP, PureDP, RenyiDP
-from dpcp_audit.mechanisms.laws import FinitePair
-from dpcp_audit.proofs import Proof, ProofMethod
-from dpcp_audit.quantities import Quantity
+from dpcp_audit.audits.enclosed_laws import TABLE_ROUNDING, enclosed, laws_add_up
+from dpcp_audit.laws.laws import FinitePair
+from dpcp_audit.laws.losses import loss_of
 from dpcp_audit.stats.enclosures import all_at_most, ends_of_largest
+from dpcp_audit.words.computed import Computation
+from dpcp_audit.words.figures import Figure, FigureKind, Series
+from dpcp_audit.words.proofs import Proof, ProofMethod
+from dpcp_audit.words.quantities import Quantity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dpcp_audit._types import FloatArray
-    from dpcp_audit.guarantees import PrivacyGuarantee
-    from dpcp_audit.mechanisms.laws import LawPair
-    from dpcp_audit.proofs import Premise
-    from dpcp_audit.results import PlainData, Verdict
+    from dpcp_audit.laws.laws import LawPair
+    from dpcp_audit.laws.losses import Measurement
     from dpcp_audit.stats.enclosures import Side
+    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.guarantees import PrivacyGuarantee
+    from dpcp_audit.words.proofs import Premise
+    from dpcp_audit.words.results import PlainData, Verdict
 
 _LARGEST_EPSILON = 30.0
 """Beyond it the lines of a trade-off curve differ by less than 1e-12."""
-
-
-class Measurement(NamedTuple):
-    """The quantity that a guarantee bounds, on one ordered pair of laws."""
-
-    quantity: Quantity
-    value: float
-    claimed: float
-    at: dict[str, float]
-
-
-@singledispatch
-def measure(guarantee: PrivacyGuarantee, pair: LawPair) -> Measurement:  # noqa: ARG001
-    """Return the quantity that ``guarantee`` bounds, for the pair (P, Q) in this direction."""
-    raise ValueError(
-        f"guarantee must be PureDP, LocalDP, ApproxDP, ZCDP or RenyiDP, got {guarantee!r}"
-    )
-
-
-@measure.register(PureDP)
-def _(guarantee: PureDP, pair: LawPair) -> Measurement:
-    return Measurement(Quantity.EPSILON, pair.max_divergence(), guarantee.epsilon, {})
-
-
-@measure.register(ApproxDP)
-def _(guarantee: ApproxDP, pair: LawPair) -> Measurement:
-    value = pair.delta_at(guarantee.epsilon)
-    return Measurement(Quantity.DELTA, value, guarantee.delta, {"epsilon": guarantee.epsilon})
-
-
-@measure.register(ZCDP)
-def _(guarantee: ZCDP, pair: LawPair) -> Measurement:
-    return Measurement(Quantity.RHO, pair.rho(), guarantee.rho, {})
-
-
-@measure.register(RenyiDP)
-def _(guarantee: RenyiDP, pair: LawPair) -> Measurement:
-    value = pair.renyi(guarantee.alpha)
-    return Measurement(
-        Quantity.RENYI_DIVERGENCE, value, guarantee.epsilon, {"alpha": guarantee.alpha}
-    )
 
 
 def worst_measurement(
     guarantee: PrivacyGuarantee, pairs: Sequence[LawPair]
 ) -> tuple[Measurement, LawPair]:
     """Return the largest measurement over the pairs, in both directions, and its pair."""
+    loss = loss_of(guarantee)
     directed = [way for pair in pairs for way in (pair, pair.reversed())]
     if not directed:
         raise ValueError("pairs must hold at least one pair of laws, got none")
-    return max(((measure(guarantee, pair), pair) for pair in directed), key=lambda m: m[0].value)
+    return max(((loss.measured(pair), pair) for pair in directed), key=lambda m: m[0].value)
 
 
 def exact_outcome(
@@ -115,7 +75,7 @@ def exact_outcome(
     found = replace(
         _found(guarantee, measured, pairs),
         witness=(witness or {}) | {"guarantee": str(guarantee)},
-        note=" ".join(filter(None, [note, _spent(guarantee, measured, pair)])),
+        note=" ".join(filter(None, [note, _spent(measured, pair)])),
         figures=law_figures(guarantee, pair),
     )
     return _enclosed_outcome(
@@ -140,7 +100,7 @@ def _found(
         at=measured.at,
         value=measured.value,
         claimed=measured.claimed,
-        slack=_slack(guarantee, pairs, measured.value) if pruned else 0.0,
+        slack=_slack(guarantee, pairs, measured) if pruned else 0.0,
     )
 
 
@@ -205,24 +165,24 @@ def _method(pairs: Sequence[LawPair]) -> ProofMethod:
     return ProofMethod.ENUMERATION if tables else ProofMethod.CLOSED_FORM
 
 
-def _slack(guarantee: PrivacyGuarantee, pairs: Sequence[LawPair], value: float) -> float:
-    """Return how much larger than ``value`` the largest δ over all pairs may be.
+def _slack(guarantee: PrivacyGuarantee, pairs: Sequence[LawPair], found: Measurement) -> float:
+    """Return how much larger than was found the largest δ over all pairs may be.
 
     Pruned mass bounds δ, not a log-ratio or a Rényi divergence: those may then be anything.
     """
-    if not isinstance(guarantee, ApproxDP):
+    if found.quantity is not Quantity.DELTA:
         return 0.0
     largest = max(worst_measurement(guarantee, [pair])[0].value + pair.slack for pair in pairs)
-    return largest - value
+    return largest - found.value
 
 
-def _spent(guarantee: PrivacyGuarantee, measured: Measurement, pair: LawPair) -> str:
+def _spent(measured: Measurement, pair: LawPair) -> str:
     if not measured.claimed:
         return f"The worst pair tried reaches {measured.value:.4g} where 0 is claimed."
     share = measured.value / measured.claimed
     text = f"The worst pair tried spends {share:.4g} times what is claimed"
-    if isinstance(guarantee, PureDP) and share > 1:
-        text += f"; at the claimed ε its δ is {pair.delta_at(guarantee.epsilon):.3g}, not 0"
+    if measured.quantity is Quantity.EPSILON and share > 1:
+        text += f"; at the claimed ε its δ is {pair.delta_at(measured.claimed):.3g}, not 0"
     return text + "."
 
 
@@ -301,7 +261,7 @@ def _allowed(guarantee: PrivacyGuarantee, epsilons: FloatArray) -> list[float]:
 
     Where there is no closed form, over a grid of event probabilities: at most 1e-3 too low.
     """
-    if isinstance(guarantee, PureDP | ApproxDP):
+    if loss_of(guarantee).linear is not None:
         return [guarantee.delta_at(e) for e in epsilons]
     odds: FloatArray = np.concatenate([np.linspace(-40.0, -8.0, 161), np.linspace(-8.0, 8.0, 801)])
     rates = expit(odds)

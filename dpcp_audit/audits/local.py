@@ -9,38 +9,47 @@ number of right guesses has the whole significance.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from dpcp_audit import _validate
-from dpcp_audit.audits.estimates.channel_loss import channel_loss
 from dpcp_audit.audits.estimates.loss_bracket import SIGNIFICANCE
-from dpcp_audit.audits.local_channel import guess_bound
-from dpcp_audit.audits.local_guesses import ABSTAINS, GuessRule, choose_rule
-from dpcp_audit.audits.loss_bounds import log_ratio
-from dpcp_audit.decisions import conclude
-from dpcp_audit.evidence import of_loss
-from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import Count, Measure, Power, Sample
-from dpcp_audit.stats.bisection import fewest, turn
-from dpcp_audit.stats.guessing_test import LARGEST_EPSILON, GuessingTest, epsilon_bound
-from dpcp_audit.targets.serial_probe import require_independent, unprobed
+from dpcp_audit.audits.finite_laws import guess_bound
+from dpcp_audit.audits.local_guesses import ABSTAINS, GuessRule, channel_loss, choose_rule
+from dpcp_audit.laws.losses import log_ratio
+from dpcp_audit.stats.guessing import LARGEST_EPSILON, GuessingTest, epsilon_bound
+from dpcp_audit.stats.roots import fewest, turn
+from dpcp_audit.targets.degenerate import (
+    ConstantOutputsError,
+    Randomness,
+    probe,
+    require_independent,
+    unprobed,
+)
+from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.evidence import DETECT, conclude, of_loss
+from dpcp_audit.words.formatting import counted
+from dpcp_audit.words.guarantees import Relation
+from dpcp_audit.words.quantities import Quantity
+from dpcp_audit.words.results import Count, Measure, Power, Sample
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from dpcp_audit._types import IntArray
-    from dpcp_audit.checks import Context
-    from dpcp_audit.guarantees import LocalDP
-    from dpcp_audit.results import Evidence, Outcome, PlainData
+    from dpcp_audit.words.arrays import IntArray
+    from dpcp_audit.words.checks import Context
+    from dpcp_audit.words.guarantees import PureDP
+    from dpcp_audit.words.results import Evidence, Outcome, PlainData
 
 _DETECTION = 0.95
 _CHUNK = 2**20
 _LARGEST_EXCESS = 50.0
 _LOST = 0.25
 """Guesses, all right, must be able to refute at a quarter of the significance."""
+_PROBE_STREAM = 1000
+_AGAIN = 5
+"""Times the outputs of a witness, on which the same loss is refuted almost surely."""
 
 
 class Randomizer(Protocol):
@@ -66,7 +75,7 @@ class LocalPrivacy:
 
     Half of the outputs are a pilot, equally many of each input, which chooses a contest and a rule
     (``choose_rule``); the other half is played by it. A true claim is refuted with probability at
-    most the check's significance, of which a thousandth probes the pilot of every input for serial
+    most the check's significance, of which a millionth probes the pilot of every input for serial
     dependence. The pilot is a sample of fixed size on every input, and bounds the loss of the whole
     randomiser from both sides (``channel_loss``), beside the verdict.
 
@@ -74,22 +83,30 @@ class LocalPrivacy:
     ----------
     randomizer : Randomizer
         The mechanism of one user.
-    guarantee : LocalDP
-        The claim; ε at most 50.
+    guarantee : PureDP
+        The claim, such as ``LocalDP``; ε at most 50.
     n_inputs, n_outputs : int
         Inputs are 0, ..., n_inputs−1, and outputs 0, ..., n_outputs−1; at least two of each.
     n_samples : int
         Outputs drawn at effort 1 for each input, pilot included. Those that are played are of the
         inputs in play, however few.
+    randomness : Randomness
+        Where the mechanism draws its random numbers. A few outputs are held against it, and a
+        mechanism that does otherwise, or that seeds itself or returns one constant, is a
+        ``DegenerateTargetError``.
+    detect : float
+        The factor of the noise that is to be refuted, > 1; it decides what is CONSISTENT.
     witness : dict
         Parameters of the mechanism, as plain data.
     """
 
     randomizer: Randomizer
-    guarantee: LocalDP
+    guarantee: PureDP
     n_inputs: int
     n_outputs: int
     n_samples: int = 20_000
+    randomness: Randomness = Randomness.GENERATOR
+    detect: float = DETECT
     witness: PlainData = field(default_factory=dict[str, Any])
 
     def __post_init__(self) -> None:
@@ -99,6 +116,7 @@ class LocalPrivacy:
             raise ValueError(
                 f"guarantee must have an ε of at most {LARGEST_EPSILON:g}, got {self.guarantee}"
             )
+        _validate.choice(Randomness, randomness=self.randomness)
 
     @property
     def sampled(self) -> bool:
@@ -113,17 +131,42 @@ class LocalPrivacy:
             self._counts(quarter, context.rng(0), probed=context.significance),
             self._counts(quarter, context.rng(1), probed=context.significance),
         )
+        self._require_random(pilot[0] + pilot[1], context.rng(_PROBE_STREAM))
         rule = choose_rule(pilot, epsilon=self.guarantee.epsilon)
         test = self._test(rule.share, len(rule.inputs), n, level)
         played = self._play(rule, test, context.rng(2))
         return conclude(
             self._evidence(played, context, level),
             lambda: self.smallest_violation(context),
-            witness=self.witness
-            | {"epsilon": self.guarantee.epsilon, "seed": context.seed}
-            | _case(rule),
+            detect=self.detect,
+            witness=self._witness(context) | _case(rule, pilot[0] + pilot[1]),
             note=self._note(rule, played, level),
             estimates=(channel_loss(pilot, significance=SIGNIFICANCE),),
+        )
+
+    def confirm(self, witness: PlainData, context: Context) -> Outcome:
+        """Guess by the rule of a witness again, on fresh reports and without a pilot.
+
+        Parameters
+        ----------
+        witness : dict
+            As an outcome of this check has it, of the same inputs and outputs.
+
+        Raises
+        ------
+        ValueError
+            If it holds no rule.
+        """
+        n, level = _AGAIN * int(witness["n_samples"]) + 100, context.significance
+        rule = _rule_of(witness, self.n_inputs, self.n_outputs)
+        test = self._test(rule.share, len(rule.inputs), n, level)
+        played = self._play(rule, test, context.rng(2))
+        return conclude(
+            replace(self._evidence(played, context, level), n_samples=test.rounds),
+            lambda: self._power(n, context.significance),
+            detect=self.detect,
+            witness=witness | {"seed": context.seed},
+            note=self._note(rule, played, level),
         )
 
     def smallest_violation(self, context: Context) -> Power:
@@ -133,10 +176,13 @@ class LocalPrivacy:
         has probability e^ε/(e^ε + m − 1) and, on every other input, 1/(e^ε + m − 1), with
         m = ``n_outputs``. Infinity where no ε is refuted so often.
         """
-        n, claimed = context.samples(self.n_samples), self.guarantee.epsilon
+        return self._power(context.samples(self.n_samples), context.significance)
+
+    def _power(self, n: int, significance: float) -> Power:
+        claimed = self.guarantee.epsilon
 
         def refuted(epsilon: float) -> bool:
-            return self._detects(epsilon, n, context.significance)
+            return self._detects(epsilon, n, significance)
 
         largest = claimed + _LARGEST_EXCESS
         able = refuted(largest)
@@ -232,6 +278,35 @@ class LocalPrivacy:
             "at this confidence."
         )
 
+    def _witness(self, context: Context) -> PlainData:
+        return self.witness | {
+            "guarantee": str(self.guarantee),
+            "relation": str(Relation.SUBSTITUTION),
+            "epsilon": self.guarantee.epsilon,
+            "n_samples": context.samples(self.n_samples),
+            "seed": context.seed,
+        }
+
+    def _require_random(self, counts: IntArray, rng: np.random.Generator) -> None:
+        """Hold a few outputs against the declared randomness, on the input that varies most.
+
+        Raises
+        ------
+        DegenerateTargetError
+            If they are not drawn so, or the same output came up on all inputs.
+        """
+        if self.randomness is not Randomness.NONE and np.count_nonzero(counts.any(axis=0)) == 1:
+            raise ConstantOutputsError(
+                f"one and the same output on all of {counted(self.n_inputs, 'input')}, in "
+                f"{counted(int(counts.sum()), 'output')}",
+                "hand over code that is random, or declare Randomness.NONE (randomness none)",
+            )
+        varied = int(np.count_nonzero(counts, axis=1).argmax())
+        probe(self._sample, varied, randomness=self.randomness, rng=rng)
+
+    def _sample(self, value: int, size: int, /, *, rng: np.random.Generator) -> IntArray:
+        return self._report(np.full(size, value), rng)
+
     def _counts(
         self, size: int, rng: np.random.Generator, *, probed: float | None = None
     ) -> IntArray:
@@ -242,7 +317,7 @@ class LocalPrivacy:
         rows: list[IntArray] = []
         for value in range(self.n_inputs):  # an input at a time bounds the memory
             outputs = self._report(np.full(size, value), rng)
-            if probed is not None:
+            if probed is not None and self.randomness is not Randomness.NONE:
                 require_independent(outputs, significance=probed / self.n_inputs)
             rows.append(np.bincount(outputs, minlength=self.n_outputs))
         return np.stack(rows)
@@ -258,10 +333,19 @@ class LocalPrivacy:
         return _validate.labels(outputs, n_classes=self.n_outputs, name="randomizer's outputs")
 
 
-def _case(rule: GuessRule) -> PlainData:
-    """Return the rule; of a pair, the outputs by which each of the two is guessed."""
+def _case(rule: GuessRule, counts: IntArray) -> PlainData:
+    """Return the rule, and two inputs; of a pair, the outputs by which each is guessed.
+
+    Of more inputs, the two that a single output tells apart best, by the pilot's counts.
+    """
     if len(rule.inputs) > 2:
-        return {"guesses": rule.guesses.tolist()}
+        value, neighbour = _farthest(counts)
+        return {
+            "value": value,
+            "neighbour": neighbour,
+            "guesses": rule.guesses.tolist(),
+            "share": rule.share,
+        }
     events = {x: np.flatnonzero(rule.guesses == x).tolist() for x in rule.inputs}
     value, neighbour = sorted(rule.inputs, key=lambda x: not events[x])
     return {
@@ -269,4 +353,28 @@ def _case(rule: GuessRule) -> PlainData:
         "neighbour": neighbour,
         "event": events[value],
         "event_of_neighbour": events[neighbour],
+        "share": rule.share,
     }
+
+
+def _farthest(counts: IntArray) -> tuple[int, int]:
+    """Return the inputs of the largest and the smallest count of the output that parts most."""
+    spread = (counts.max(axis=0) + 1) / (counts.min(axis=0) + 1)
+    output = int(spread.argmax())
+    return int(counts[:, output].argmax()), int(counts[:, output].argmin())
+
+
+def _rule_of(witness: PlainData, n_inputs: int, n_outputs: int) -> GuessRule:
+    """Return the rule that ``_case`` has written."""
+    missing = sorted({"value", "neighbour", "n_samples", "share"} - set(witness))
+    if missing or not {"guesses", "event"} & set(witness):
+        raise ValueError(f"witness must hold a rule of guesses, lacks {missing}")
+    if "guesses" in witness:
+        guesses = np.asarray(witness["guesses"], dtype=np.int64)
+        inputs = tuple(range(n_inputs))
+    else:
+        inputs = (int(witness["value"]), int(witness["neighbour"]))
+        guesses = np.full(n_outputs, ABSTAINS)
+        for x, outputs in zip(inputs, ("event", "event_of_neighbour"), strict=True):
+            guesses[np.asarray(witness[outputs], dtype=np.int64)] = x
+    return GuessRule(inputs=inputs, guesses=guesses, share=float(witness["share"]))

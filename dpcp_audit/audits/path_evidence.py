@@ -1,4 +1,6 @@
-"""The privacy losses of traced paths against a guarantee: evidence, and what would be refuted.
+"""What the traces of a pair show, as tables: the lines that spend, leaks, the loss law.
+
+The privacy losses of traced paths against a guarantee: evidence, and what would be refuted.
 
 A pure guarantee is refuted by the largest loss of a path; any other by δ(ε), at an ε that half of
 the paths choose, on the other half.
@@ -13,18 +15,242 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit.audits.loss_bounds import event_loss
-from dpcp_audit.evidence import of_loss
-from dpcp_audit.guarantees import ApproxDP, GaussianDP, PureDP, RenyiDP
-from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import Evidence, Power
-from dpcp_audit.stats.bisection import turn
+from dpcp_audit.laws.losses import loss_of
 from dpcp_audit.stats.bounded_mean import MeanBets
+from dpcp_audit.stats.roots import turn
+from dpcp_audit.tracing.line_losses import (
+    LossLimits,
+    epsilon_limits,
+    quantile_limits,
+    rho_lower_limit,
+)
+from dpcp_audit.words.evidence import of_loss
+from dpcp_audit.words.outcome_tables import (
+    Table,
+    TableColumn,
+)
+from dpcp_audit.words.quantities import Quantity
+from dpcp_audit.words.results import Evidence, Power
 
 if TYPE_CHECKING:
-    from dpcp_audit.guarantees import PrivacyGuarantee
+    from collections.abc import Sequence
+
+    from dpcp_audit.laws.laws import FinitePair
+    from dpcp_audit.laws.losses import Loss
+    from dpcp_audit.tracing.line_losses import LineLoss
     from dpcp_audit.tracing.loss_samples import LossSample
-    from dpcp_audit.tracing.pair_traces import PairTrace
+    from dpcp_audit.tracing.pair_traces import PairTrace, Remark
+    from dpcp_audit.words.guarantees import PrivacyGuarantee
+    from dpcp_audit.words.results import SourceLocation
+
+
+_SIGNIFICANCE = 0.05
+_EACH_WAY = _SIGNIFICANCE / 2
+"""Of one direction: what is shown is the larger of both."""
+_JOINED_NOTE = (
+    "Draws that are compared with each other count at the one that the others share; their scale "
+    "and sensitivity are not shown."
+)
+_POINTWISE = (
+    f"Limits of the larger of both directions, at confidence {1 - _SIGNIFICANCE:g} for each row: "
+    "pointwise, not for all rows at once."
+)
+_PROFILE_NOTE = f"By post-processing δ(ε) of the release is at most that. {_POINTWISE}"
+_NO_UPPER_LIMIT = (
+    f"{_POINTWISE} Paths alone give no upper limit of ε at δ = 0, the largest loss, nor of ρ."
+)
+_SHARES = (0.5, 0.9, 0.99)
+_DELTAS = (0.0, 1e-3, 1e-2)
+_NAMES = (*(f"ε at δ = {delta:g}" for delta in _DELTAS), "ρ")
+_EPSILONS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0)
+
+
+def leaking_line(trace: PairTrace) -> SourceLocation | None:
+    """Return the line that leaks data without noise, or else the one that spends most.
+
+    None where that loss is infinite of what the noise reveals alone: the release may not show it,
+    and a correct mechanism draws in such a way, too. None also where the output's loss is infinite
+    and no draw's is, and where all that is known is which line returns what differs.
+    """
+    if trace.leaks:
+        return next((leak.location for leak in trace.leaks if leak.blames), None)
+    if hides_infinity(trace) or _is_unexplained(trace):
+        return None
+    spent = [line.location for line in trace.lines if line.mean_loss > 0]
+    return spent[0] if spent else None
+
+
+def _is_unexplained(trace: PairTrace) -> bool:
+    """Tell whether the output loses infinitely much, and no draw does: its line is no culprit."""
+    pair = trace.exact
+    if pair is None or not any(math.isinf(w.max_divergence()) for w in (pair, pair.reversed())):
+        return False
+    return not any(math.isinf(line.largest_loss) for line in trace.lines)
+
+
+def hides_infinity(trace: PairTrace) -> bool:
+    """Tell whether a line loses infinitely much by what it reveals, if the release shows that.
+
+    A draw between data points does, whose choice among them is noisy.
+    """
+    lost = any(math.isinf(line.mean_loss) for line in trace.lines)
+    return lost and not trace.released and trace.exact is None
+
+
+def trace_tables(trace: PairTrace) -> tuple[Table, ...]:
+    """Return the tables of a trace, without those that are empty."""
+    tables: list[Table] = []
+    if trace.lines and not (trace.exact and trace.forward.departed.all()):
+        tables.append(lines_table(trace.lines))
+    if trace.exact is not None:
+        tables += [_exact_profile(trace.exact), _exact_parameters(trace.exact)]
+    elif trace.forward.size:
+        tables += [_profile(trace), _quantiles(trace), _parameters(trace)]
+    if trace.leaks:
+        tables.append(_remarks("Data without noise", trace.leaks))
+    if trace.unfollowed:
+        tables.append(_remarks("What cannot be followed", trace.unfollowed))
+    return tuple(tables)
+
+
+def lines_table(lines: Sequence[LineLoss]) -> Table:
+    """Return the lines that draw, with what they spend."""
+    return Table(
+        title="Which line spends the privacy loss",
+        columns=[
+            TableColumn(name="line", texts=[f"{e.location.file}:{e.location.line}" for e in lines]),
+            TableColumn(name="law", texts=[each.law for each in lines]),
+            _numbers("draws a run", [each.draws for each in lines]),
+            _numbers("noise scale", [each.scale for each in lines]),
+            _numbers("realised sensitivity", [each.sensitivity for each in lines]),
+            _numbers("largest loss of a draw", [each.largest_loss for each in lines]),
+            _numbers("mean loss a run", [each.mean_loss for each in lines]),
+            TableColumn(
+                name="share",
+                texts=[f"{each.share:.0%}" for each in lines],
+                values=[each.share for each in lines],
+            ),
+        ],
+        notes=[_JOINED_NOTE] if any(each.joined for each in lines) else [],
+    )
+
+
+def _numbers(name: str, values: Sequence[float]) -> TableColumn:
+    texts = ["" if math.isnan(value) else f"{value:.4g}" for value in values]
+    return TableColumn(name=name, texts=texts, values=list(values))
+
+
+def _profile(trace: PairTrace) -> Table:
+    """Return δ(ε) of the transcript, the larger of both directions, with limits."""
+    each_way = [
+        [sample.delta(epsilon, significance=_EACH_WAY) for sample in trace.samples]
+        for epsilon in _EPSILONS
+    ]
+    return Table(
+        title="Loss law of what the noise reveals: δ(ε)",
+        columns=[
+            TableColumn(name="ε", texts=[f"{e:g}" for e in _EPSILONS], values=list(_EPSILONS)),
+            _numbers("δ(ε)", [max(found.value for found in pair) for pair in each_way]),
+            _numbers("lower limit", [max(found.lower for found in pair) for pair in each_way]),
+            _numbers("upper limit", [max(found.upper for found in pair) for pair in each_way]),
+        ],
+        notes=[_PROFILE_NOTE],
+    )
+
+
+def _exact_profile(pair: FinitePair) -> Table:
+    deltas = [max(way.delta_at(e) for way in (pair, pair.reversed())) for e in _EPSILONS]
+    return Table(
+        title="Privacy profile of the output: δ(ε), exact",
+        columns=[
+            TableColumn(name="ε", texts=[f"{e:g}" for e in _EPSILONS], values=list(_EPSILONS)),
+            _numbers("δ(ε)", deltas),
+        ],
+    )
+
+
+def _quantiles(trace: PairTrace) -> Table:
+    """Return quantiles of the loss of a path, the larger of both directions."""
+    values = [max(_quantile(each, share) for each in trace.samples) for share in _SHARES]
+    limits = [
+        [quantile_limits(each, share, significance=_EACH_WAY) for each in trace.samples]
+        for share in _SHARES
+    ]
+    names = [f"{share:.0%} quantile" for share in _SHARES]
+    return _in_parameters("Quantiles of the loss of a path", names, values, limits, _POINTWISE)
+
+
+def _quantile(sample: LossSample, share: float) -> float:
+    return float(np.quantile(sample.losses, share, method="inverted_cdf"))
+
+
+def _parameters(trace: PairTrace) -> Table:
+    samples = trace.samples
+    limits = [
+        [epsilon_limits(each, delta, significance=_EACH_WAY) for each in samples]
+        for delta in _DELTAS
+    ]
+    rho = [
+        LossLimits(rho_lower_limit(each, significance=_EACH_WAY / 2), math.inf) for each in samples
+    ]
+    return _in_parameters(
+        "Privacy parameters of what the noise reveals",
+        _NAMES,
+        [
+            *(max(each.epsilon(delta) for each in samples) for delta in _DELTAS),
+            max(each.rho() for each in samples),
+        ],
+        [*limits, rho],
+        _NO_UPPER_LIMIT,
+    )
+
+
+def _exact_parameters(pair: FinitePair) -> Table:
+    ways = pair, pair.reversed()
+    found = [max(each.epsilon_at(delta) for each in ways) for delta in _DELTAS]
+    rho = max(each.rho() for each in ways)
+    return Table(
+        title="Privacy parameters of the output, exact",
+        columns=[
+            TableColumn(name="parameter", texts=list(_NAMES)),
+            _numbers("loss", [*found, rho]),
+        ],
+    )
+
+
+def _in_parameters(
+    title: str,
+    names: Sequence[str],
+    values: Sequence[float],
+    limits: Sequence[Sequence[LossLimits]],
+    note: str,
+) -> Table:
+    """Return a row a parameter: the larger of both directions, and its limits."""
+    lower = [max(way.lower for way in pair) for pair in limits]
+    upper = [max(way.upper for way in pair) for pair in limits]
+    return Table(
+        title=title,
+        columns=[
+            TableColumn(name="parameter", texts=list(names)),
+            _numbers("loss", values),
+            _numbers("lower limit", [min(low, v) for low, v in zip(lower, values, strict=True)]),
+            _numbers("upper limit", [max(top, v) for top, v in zip(upper, values, strict=True)]),
+        ],
+        notes=[note],
+    )
+
+
+def _remarks(title: str, remarks: Sequence[Remark]) -> Table:
+    places = [f"{each.location.file}:{each.location.line}" for each in remarks]
+    return Table(
+        title=title,
+        columns=[
+            TableColumn(name="line", texts=places),
+            TableColumn(name="what is seen", texts=[each.says for each in remarks]),
+            _numbers("paths", [float(each.paths) for each in remarks]),
+        ],
+    )
+
 
 _POINTS = 4
 _NUMERICAL = 1e-9
@@ -40,14 +266,13 @@ def path_evidence(
 
     A true guarantee is refuted with probability at most ``significance``.
     """
-    if isinstance(guarantee, PureDP):
-        return _largest_loss(guarantee, trace, significance)
-    return _profile(guarantee, trace, significance)
+    loss = loss_of(guarantee)
+    if loss.pure:
+        return _largest_loss(loss.claimed, trace, significance)
+    return _profile_evidence(guarantee, trace, significance)
 
 
-def _largest_loss(
-    guarantee: PureDP, trace: PairTrace, significance: float
-) -> tuple[Evidence, Power]:
+def _largest_loss(claimed: float, trace: PairTrace, significance: float) -> tuple[Evidence, Power]:
     """Return the largest loss of a path: ε is at least that, since such paths are drawn."""
     largest = max(0.0, *(sample.largest for sample in trace.samples))
     paths = trace.forward.size + trace.backward.size
@@ -55,16 +280,16 @@ def _largest_loss(
         Quantity.EPSILON,
         max(sample.epsilon(0.0) for sample in trace.samples) if math.isinf(largest) else largest,
         largest,
-        refuted=largest > guarantee.epsilon,
-        claimed=guarantee.epsilon,
+        refuted=largest > claimed,
+        claimed=claimed,
         confidence=1 - significance,
         n_samples=paths,
     )
     share = -math.log(_MISSED) / trace.forward.size
     power = Power(
         quantity=Quantity.EPSILON,
-        smallest=guarantee.epsilon * (1 + _NUMERICAL) + _NUMERICAL,
-        claimed=guarantee.epsilon,
+        smallest=claimed * (1 + _NUMERICAL) + _NUMERICAL,
+        claimed=claimed,
         detail=f"if one path in {max(1, math.floor(1 / share))} reaches it",
     )
     return evidence, power
@@ -80,7 +305,7 @@ class _Point:
     excess: float
 
 
-def _profile(
+def _profile_evidence(
     guarantee: PrivacyGuarantee, trace: PairTrace, significance: float
 ) -> tuple[Evidence, Power]:
     """Test δ(ε) at the ε that half of the paths choose, on the other half."""
@@ -89,13 +314,13 @@ def _profile(
     )
     fresh = point.sample.part(slice(point.sample.size // 2, None))
     found = fresh.delta(point.epsilon, significance=2 * significance)
-    loss = event_loss(guarantee)
-    claimed = loss.claimed_at(0.5)
+    loss = loss_of(guarantee)
+    claimed = loss.claimed
     refuted = found.lower > point.allowed
-    at_least = partial(_parameter, guarantee, point.epsilon)
+    at_least = partial(_parameter, loss, point.epsilon)
     evidence = of_loss(
         loss.quantity,
-        _estimate(guarantee, trace),
+        _estimate(loss, trace),
         at_least(found.lower),
         refuted=refuted,
         claimed=claimed,
@@ -109,7 +334,7 @@ def _profile(
         smallest=at_least(seen) if seen < 1 else math.inf,
         claimed=claimed,
         at=loss.at,
-        detail="if its δ(ε) is the largest that it may be",
+        detail="assuming the largest δ(ε) that the claim allows",
     )
     return evidence, power
 
@@ -119,7 +344,8 @@ def _chosen(guarantee: PrivacyGuarantee, sample: LossSample) -> _Point:
     first = sample.part(slice(0, max(1, sample.size // 2)))
     finite = first.losses[np.isfinite(first.losses) & (first.losses > 0)]
     quantiles = np.quantile(finite, np.linspace(0, 0.95, _POINTS)) if finite.size else np.zeros(1)
-    claimed = guarantee.epsilon if isinstance(guarantee, ApproxDP) else 0.0
+    linear = loss_of(guarantee).linear
+    claimed = 0.0 if linear is None else linear.epsilon
     points: list[_Point] = []
     for epsilon in np.unique(np.concatenate([[claimed], quantiles])).tolist():
         values = first.exceedances(epsilon, upper=False)
@@ -130,29 +356,25 @@ def _chosen(guarantee: PrivacyGuarantee, sample: LossSample) -> _Point:
     return max(points, key=lambda each: each.excess)
 
 
-def _estimate(guarantee: PrivacyGuarantee, trace: PairTrace) -> float:
+def _estimate(loss: Loss, trace: PairTrace) -> float:
     """Return an estimate of the claim's quantity, not certified."""
-    if isinstance(guarantee, ApproxDP):
-        return max(sample.epsilon(guarantee.delta) for sample in trace.samples)
-    if isinstance(guarantee, RenyiDP):
-        return max(sample.renyi(guarantee.alpha) for sample in trace.samples)
-    rho = max(sample.rho() for sample in trace.samples)
-    return math.sqrt(2 * rho) if isinstance(guarantee, GaussianDP) else rho
+    if loss.linear is not None:
+        delta = loss.linear.delta
+        return max(sample.epsilon(delta) for sample in trace.samples)
+    order = loss.at.get("alpha")
+    if order is not None:
+        return max(sample.renyi(order) for sample in trace.samples)
+    return loss.of_divergence(max(sample.rho() for sample in trace.samples), 1.0)
 
 
-def _parameter(guarantee: PrivacyGuarantee, epsilon: float, delta: float) -> float:
+def _parameter(loss: Loss, epsilon: float, delta: float) -> float:
     """Return the least parameter of such a guarantee that allows a δ at ε, to a few percent."""
     if delta <= 0:
         return 0.0
-    name = (
-        "epsilon" if isinstance(guarantee, ApproxDP | RenyiDP) else next(iter(guarantee.parameters))
-    )
-    claimed = guarantee.parameters[name]
-    base = max(claimed, 1e-3)
+    base = max(loss.claimed, 1e-3)
 
     def allows(factor: float) -> bool:
-        parameters = guarantee.parameters | {name: base * factor}
-        return type(guarantee)(**parameters).delta_at(epsilon) >= delta
+        return loss.allowing(base * factor).delta_at(epsilon) >= delta
 
     low = 1 / _LARGEST_FACTOR
     if allows(low):

@@ -8,26 +8,31 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from dpcp_audit import _validate
 from dpcp_audit.audits import event_power
 from dpcp_audit.audits.certificates import Certificate, Hits, certify, prefers_complement
 from dpcp_audit.audits.estimates.loss_bracket import claimed_loss
+from dpcp_audit.audits.largest_bound import bounding_event
 from dpcp_audit.audits.search.event_search import Event
 from dpcp_audit.audits.search.feature_cells import Automatic, choose_event
-from dpcp_audit.audits.search.largest_bound import bounding_event
-from dpcp_audit.decisions import conclude
-from dpcp_audit.guarantees import PrivacyGuarantee
-from dpcp_audit.neighbours import Neighbours
-from dpcp_audit.targets.degenerate import Randomness, draw, probe, require_random
-from dpcp_audit.targets.serial_probe import require_independent, unprobed
+from dpcp_audit.targets.degenerate import (
+    Randomness,
+    draw,
+    probe,
+    require_independent,
+    require_random,
+    unprobed,
+)
+from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.evidence import conclude
+from dpcp_audit.words.guarantees import Neighbours, PrivacyGuarantee
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from dpcp_audit._types import BoolArray, FloatArray
     from dpcp_audit.audits.search.event_search import EventSearch
-    from dpcp_audit.checks import Context
-    from dpcp_audit.results import Estimate, Outcome, PlainData, Power
+    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.checks import Context
+    from dpcp_audit.words.results import Estimate, Outcome, PlainData, Power
 
 _PROBE_STREAM = 1000
 __all__ = ["Event", "SampledPrivacy", "Sampler", "choose_event"]
@@ -52,7 +57,7 @@ class SampledPrivacy:
     is a lower confidence bound of ε, which exceeds the claimed one exactly where the claim is
     refuted. Any other guarantee is put to the test of its power curve, and the evidence is the
     largest parameter refuted. A true claim is refuted with probability at most the check's
-    significance. A thousandth of it probes the pilot for serial dependence
+    significance. A millionth of it probes the pilot for serial dependence
     (``DependentOutputsError``): the outputs must be independent draws.
 
     Parameters
@@ -171,18 +176,6 @@ class SampledPrivacy:
         counts = [int(event.contains(x).sum()) for x in ordered]
         hits = Hits(counts[0], counts[1], len(outputs[0]))
         return event, swapped, prefers_complement(self.guarantee, hits)
-
-    def draw_inside(
-        self,
-        event: Event,
-        size: int,
-        rngs: tuple[np.random.Generator, np.random.Generator],
-        *,
-        swapped: bool,
-    ) -> tuple[BoolArray, BoolArray]:
-        """Tell, for fresh outputs of the two inputs, which lie in the event; likelier first."""
-        first, second = self._ordered(size, rngs, swapped=swapped)
-        return event.contains(first), event.contains(second)
 
     def _ordered(
         self,

@@ -8,28 +8,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit.audits.bet_account import BetAccount
-from dpcp_audit.audits.bet_power import bet_violation, rounds_needed
+from dpcp_audit.audits.bets import BetAccount, PairBets, bet_violation, rounds_needed
 from dpcp_audit.audits.certificates import linear_claim
-from dpcp_audit.audits.estimates.stopped_loss import StoppedLoss
-from dpcp_audit.audits.guessing.tangents import tangents_of
-from dpcp_audit.audits.loss_bounds import event_loss, log_ratio
-from dpcp_audit.audits.pair_bets import PairBets
+from dpcp_audit.audits.estimates.shown_losses import StoppedLoss
+from dpcp_audit.audits.guessing.rounds import tangents_of
 from dpcp_audit.audits.search.pair_race import Arm, Bank, PairRace
 from dpcp_audit.audits.search.pair_space import FixedPairs, input_key
-from dpcp_audit.audits.search.race_stage import halves
-from dpcp_audit.audits.search.searched_privacy import SearchedPrivacy
-from dpcp_audit.decisions import conclude, refutes
-from dpcp_audit.evidence import of_loss
-from dpcp_audit.stats.bisection import fewest
-from dpcp_audit.targets.degenerate import Randomness
-from dpcp_audit.targets.serial_probe import require_independent, unprobed
+from dpcp_audit.audits.search.stages import SearchedPrivacy, halves
+from dpcp_audit.laws.losses import log_ratio, loss_of
+from dpcp_audit.stats.roots import fewest
+from dpcp_audit.targets.degenerate import Randomness, require_independent, unprobed
+from dpcp_audit.words.evidence import conclude, of_loss, refutes
 
 if TYPE_CHECKING:
-    from dpcp_audit._types import BoolArray, FloatArray
     from dpcp_audit.audits.search.pair_space import Candidate
-    from dpcp_audit.checks import Context
-    from dpcp_audit.results import Estimate, Evidence, Outcome, Power
+    from dpcp_audit.words.arrays import BoolArray, FloatArray
+    from dpcp_audit.words.checks import Context
+    from dpcp_audit.words.results import Estimate, Evidence, Outcome, Power
 
 _FIRST_STAGE = 1200
 _MOST_STAGES = 8
@@ -53,7 +48,7 @@ class SequentialPrivacy(SearchedPrivacy):
     observer that has learned from all rounds before bets on which of the two it was. The wealth
     goes on from pair to pair; the claim is refuted once it reaches 1/significance. A true claim is
     refuted with probability at most the check's significance, wherever one stops: what is bet on,
-    and how much, depends on earlier rounds only. A thousandth of the significance probes outputs
+    and how much, depends on earlier rounds only. A millionth of the significance probes outputs
     for serial dependence.
 
     One pair that is given is bet on from the first output. Where there are more, stages of
@@ -187,8 +182,8 @@ class SequentialPrivacy(SearchedPrivacy):
 
     def _evidence(self, best: PairBets, account: BetAccount, context: Context) -> Evidence:
         right, wrong = best.right / max(1, best.rounds), max(best.wrong, 0.5) / max(1, best.rounds)
-        linear, loss = linear_claim(self.guarantee), event_loss(self.guarantee)
-        value = loss.of(right, wrong) if right > wrong else 0.0
+        linear, loss = linear_claim(self.guarantee), loss_of(self.guarantee)
+        value = loss.of_event(right, wrong) if right > wrong else 0.0
         if linear is not None:
             value = log_ratio(right - linear.delta, wrong)
         return of_loss(

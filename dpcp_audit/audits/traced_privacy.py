@@ -13,29 +13,33 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit import _validate
+import numpy as np
+
 from dpcp_audit.audits.composed_claims import composed_outcome
-from dpcp_audit.audits.estimates.attack_loss import from_below
-from dpcp_audit.audits.exact import measure
-from dpcp_audit.audits.loss_bounds import event_loss
-from dpcp_audit.audits.path_evidence import path_evidence
+from dpcp_audit.audits.enclosed_laws import TABLE_ROUNDING
+from dpcp_audit.audits.estimates.shown_losses import from_below
+from dpcp_audit.audits.path_evidence import hides_infinity, path_evidence, trace_tables
 from dpcp_audit.audits.search.pair_space import input_as_data
-from dpcp_audit.audits.trace_tables import trace_tables
-from dpcp_audit.decisions import decide, refutes
-from dpcp_audit.guarantees import GaussianDP
-from dpcp_audit.results import Evidence, EvidenceKind, Outcome, Power, Verdict
+from dpcp_audit.laws.losses import loss_of
 from dpcp_audit.tracing.pair_traces import PairTrace, trace_target
+from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.evidence import decide, refutes
+from dpcp_audit.words.results import Evidence, EvidenceKind, Outcome, Power, Verdict
 
 if TYPE_CHECKING:
-    from dpcp_audit.checks import Context
-    from dpcp_audit.guarantees import PrivacyGuarantee
-    from dpcp_audit.neighbours import Neighbours
-    from dpcp_audit.results import PlainData
     from dpcp_audit.tracing.target_calls import TracedTarget
+    from dpcp_audit.words.checks import Context
+    from dpcp_audit.words.guarantees import Neighbours, PrivacyGuarantee
+    from dpcp_audit.words.results import PlainData
 
 _NUMERICAL = 1e-9
+_HALF_ULP = 2.0**-54
 _RARER = "paths that are rarer than those drawn may lose more"
 _UNSHOWN = "it is not known what the release shows of what the noise reveals"
+_BOUNDED = (
+    "A draw between bounds that depend on the data loses infinitely much, if it is seen between "
+    "which ones; the release need not show that, so no line is blamed."
+)
 _UNAMPLIFIED = (
     "Coins and choices, such as which rows are drawn, count as revealed: the loss is that without "
     "amplification, from above."
@@ -53,7 +57,7 @@ class Scope(StrEnum):
     """Of what a claim is taken to speak."""
 
     RELEASE = "release"
-    """What leaves the function."""
+    """The values that leave the function."""
     TRANSCRIPT = "transcript"
     """All noisy numbers that the code acts on, as if released: what a composition proof bounds."""
 
@@ -108,6 +112,9 @@ class TracedPrivacy:
     def judge(self, trace: PairTrace, context: Context) -> Outcome:
         """Return the outcome of traces."""
         witness = self._witness(context)
+        if self.scope is Scope.TRANSCRIPT and not trace.values and trace.exact is None:
+            forward, backward = (sample.with_departures() for sample in trace.samples)
+            trace = replace(trace, forward=forward, backward=backward)
         if not trace.followed:
             return _unknown(self.guarantee, trace, witness)
         significance = context.significance
@@ -116,7 +123,7 @@ class TracedPrivacy:
         composed = self._composed(trace, significance, witness)
         if composed is not None and composed.verdict is Verdict.REFUTED:
             return composed
-        if trace.exact is not None and not isinstance(self.guarantee, GaussianDP):
+        if trace.exact is not None and loss_of(self.guarantee).by_laws:
             return _of_law(self.guarantee, trace, witness)
         found = _of_paths(self.guarantee, trace, significance, self.scope, witness)
         return found if composed is None or found.verdict is Verdict.REFUTED else composed
@@ -152,14 +159,14 @@ class TracedPrivacy:
 
 def _unknown(guarantee: PrivacyGuarantee, trace: PairTrace, witness: PlainData) -> Outcome:
     """Return that nothing is judged, and why."""
-    loss = event_loss(guarantee)
+    loss = loss_of(guarantee)
     nothing = Evidence(
         kind=EvidenceKind.INDICATIVE,
         quantity=loss.quantity,
         value=0.0,
         lower=0.0,
         upper=math.inf,
-        claimed=loss.claimed_at(0.5),
+        claimed=loss.claimed,
         at=loss.at,
         n_samples=trace.forward.size + trace.backward.size,
     )
@@ -177,10 +184,10 @@ def _of_law(guarantee: PrivacyGuarantee, trace: PairTrace, witness: PlainData) -
     """Return the outcome of the whole laws of the output."""
     pair = trace.exact
     assert pair is not None  # noqa: S101  (the caller made sure)
-    found = max(
-        (measure(guarantee, way) for way in (pair, pair.reversed())), key=lambda each: each.value
-    )
+    ways = map(loss_of(guarantee).measured, (pair, pair.reversed()))
+    found = max(ways, key=lambda each: each.value)
     error = _NUMERICAL * max(1.0, abs(found.value)) if math.isfinite(found.value) else 0.0
+    error = min(error, input_rounding(guarantee, trace) or error)
     evidence = Evidence(
         kind=EvidenceKind.EXACT,
         quantity=found.quantity,
@@ -207,6 +214,23 @@ def _of_law(guarantee: PrivacyGuarantee, trace: PairTrace, witness: PlainData) -
         note=_RUN_OF_ALL.format(count=count) + (_MISSED_PATHS if trace.missed else ""),
         tables=trace_tables(trace),
     )
+
+
+def input_rounding(guarantee: PrivacyGuarantee, trace: PairTrace) -> float | None:
+    """Return how far a largest loss moves if each probability is off by its rounding as a double.
+
+    Each is taken for a number within half a unit in the last place of 1, and eight units in the
+    last place of its own. None where the probabilities are no sums of doubles of the code.
+    """
+    pair = trace.exact
+    if pair is None or not trace.elementary or not loss_of(guarantee).pure:
+        return None
+    masses = np.stack([pair.law.log_mass, pair.neighbour_law.log_mass])
+    masses = masses[:, np.isfinite(masses).all(axis=0)]
+    with np.errstate(over="ignore"):
+        each = _HALF_ULP * np.exp(-masses) + TABLE_ROUNDING * (1 + np.abs(masses))
+    largest = float(each.sum(axis=0).max(initial=0.0))
+    return largest if largest < _NUMERICAL else None
 
 
 def _of_paths(
@@ -241,7 +265,9 @@ def _held(evidence: Evidence) -> Evidence:
 def _note(trace: PairTrace, *, refuted: bool, shown: bool) -> str:
     mean = max(sample.mean for sample in trace.samples)
     parts = [f"The mean loss of what the noise reveals is {mean:.4g}."]
-    if trace.lines and trace.lines[0].mean_loss > 0:
+    if hides_infinity(trace):
+        parts.append(_BOUNDED)
+    elif trace.lines and trace.lines[0].mean_loss > 0:
         top = trace.lines[0]
         where = f"{top.location.file}:{top.location.line}"
         parts.append(

@@ -20,18 +20,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from dpcp_audit._format import number
-from dpcp_audit.audits.guessing.tangents import tangents_of
-from dpcp_audit.audits.loss_bounds import event_loss
-from dpcp_audit.decisions import LEAST_LOSS, noise_factor, violation_by
-from dpcp_audit.guarantees import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
-from dpcp_audit.results import Power
-from dpcp_audit.stats.bisection import turn_by_factor
+from dpcp_audit.audits.guessing.rounds import tangents_of
+from dpcp_audit.laws.losses import loss_of
+from dpcp_audit.stats.roots import turn_by_factor
+from dpcp_audit.words.evidence import LEAST_LOSS, noise_factor, violation_by
+from dpcp_audit.words.formatting import number
+from dpcp_audit.words.guarantees import GaussianDP
+from dpcp_audit.words.results import Power
 
 if TYPE_CHECKING:
-    from dpcp_audit._types import FloatArray
     from dpcp_audit.audits.guessing.guesser import Tangent
-    from dpcp_audit.guarantees import PrivacyGuarantee
+    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.guarantees import PrivacyGuarantee
 
 _DETECTION = 0.95
 _SEARCHED_RESPONSE, _SEARCHED_LAPLACE = 4.0, 12.0
@@ -70,7 +70,7 @@ class Twin:
 
     Examples
     --------
-    >>> from dpcp_audit.guarantees import PureDP
+    >>> from dpcp_audit.words.guarantees import PureDP
     >>> twin = Twin(guarantee=PureDP(1.0))
     >>> round(twin.calls(2.0, significance=1e-6)) < round(twin.calls(1.2, significance=1e-6))
     True
@@ -97,8 +97,8 @@ class Twin:
     def power(self, calls: int, *, significance: float) -> Power:
         """Return the smallest loss of a twin that a search with so many outputs refutes."""
         smallest = self._smallest_factor(calls, significance)
-        loss = event_loss(self.guarantee)
-        claimed = loss.claimed_at(0.5)
+        loss = loss_of(self.guarantee)
+        claimed = loss.claimed
         able = math.isfinite(smallest)
         return Power(
             quantity=loss.quantity,
@@ -110,18 +110,18 @@ class Twin:
 
     def calls_for(self, violation: float, *, significance: float) -> float:
         """Return the outputs that refute a twin with a loss of ``violation``, likewise."""
-        loss = event_loss(self.guarantee)
-        factor = noise_factor(violation, loss.quantity, loss.claimed_at(0.5))
+        loss = loss_of(self.guarantee)
+        factor = noise_factor(violation, loss.quantity, loss.claimed)
         return self.calls(factor, significance=significance)
 
     @property
     def of_scores(self) -> bool:
-        """Whether scores are searched for Gaussian noise, which a bisection shows the least of."""
+        """True if scores are searched for Gaussian noise, which a bisection shows the least of."""
         return self.inputs is None and not self.of_numbers and not self._linear
 
     @property
     def bisects(self) -> bool:
-        """Whether the twin is a bisection alone, which compares scores with its noise."""
+        """True if the twin is a bisection alone, which compares scores with its noise."""
         return self.of_scores and self.detect >= _LEAST_BISECTED
 
     def searched(self, *, bisecting: bool) -> float:
@@ -134,18 +134,19 @@ class Twin:
 
     def rates(self, factor: float, *, bisecting: bool) -> tuple[FloatArray, FloatArray]:
         """Return the probabilities of its likeliest events on one input and on its neighbour."""
-        claim = self.guarantee
-        if isinstance(claim, PureDP | ApproxDP):
-            epsilon = factor * (claim.epsilon or LEAST_LOSS)
+        loss = loss_of(self.guarantee)
+        if self._linear:
+            epsilon = factor * (loss.claimed or LEAST_LOSS)
             if self.inputs is None:
                 return _laplace_rates(epsilon)
             return _response_rates(epsilon, self.inputs)
-        shift = factor * (_shift_of(claim) or LEAST_LOSS) * (_COMPARED if bisecting else 1.0)
+        seen = _COMPARED if bisecting else 1.0
+        shift = factor * (loss.to_shift(loss.claimed) or LEAST_LOSS) * seen
         return ndtr(shift - _CUTS), ndtr(-_CUTS)
 
     @property
     def _linear(self) -> bool:
-        return isinstance(self.guarantee, PureDP | ApproxDP)
+        return loss_of(self.guarantee).linear is not None
 
     def _smallest_factor(self, calls: int, significance: float) -> float:
         def able(factor: float) -> bool:
@@ -190,13 +191,13 @@ def _by_moment(
     the tails take: more, as was measured, the larger the divergence D that is allowed, by
     e^(D/2), and the farther an order α looks out, by e^((α−1)²μ²/2).
     """
-    claim = twin.guarantee
-    if not isinstance(claim, ZCDP | RenyiDP):
+    loss = loss_of(twin.guarantee)
+    if not loss.renyi:
         return math.inf
-    allowed, order = (claim.rho, 1.0) if isinstance(claim, ZCDP) else (claim.epsilon, claim.alpha)
-    tilt = (order - 1) * _shift_of(claim)
-    tails = math.exp(min(tilt**2 / 2 + allowed / 2, _LARGEST_EPSILON))
-    by_event = _by_event(GaussianDP(_shift_of(claim) or LEAST_LOSS), rates, levels)
+    shift = loss.to_shift(loss.claimed)
+    tilt = (loss.at.get("alpha", 1.0) - 1) * shift
+    tails = math.exp(min(tilt**2 / 2 + loss.claimed / 2, _LARGEST_EPSILON))
+    by_event = _by_event(GaussianDP(shift or LEAST_LOSS), rates, levels)
     return by_event * tails
 
 
@@ -235,14 +236,3 @@ def _response_rates(epsilon: float, inputs: int) -> tuple[FloatArray, FloatArray
     other = 1 / (math.exp(min(epsilon, _LARGEST_EPSILON)) + inputs - 1)
     own = 1 - (inputs - 1) * other
     return np.array([own, 1 - other]), np.array([other, 1 - own])
-
-
-def _shift_of(guarantee: PrivacyGuarantee) -> float:
-    """Return the shift in standard deviations of the Gaussian release that just keeps a claim."""
-    if isinstance(guarantee, ZCDP):
-        return math.sqrt(2 * guarantee.rho)
-    if isinstance(guarantee, RenyiDP):
-        return math.sqrt(2 * guarantee.epsilon / guarantee.alpha)
-    if isinstance(guarantee, GaussianDP):
-        return guarantee.mu
-    return 2 * float(ndtri((1 + guarantee.advantage()) / 2))

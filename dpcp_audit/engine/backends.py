@@ -10,26 +10,23 @@ import logging
 import math
 import os
 import re
-import socket
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cache, partial
 from importlib import import_module
-from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from dpcp_audit import _validate
 from dpcp_audit.engine import cell_template
-from dpcp_audit.engine.environment import difference, environment
-from dpcp_audit.engine.suites import BUILT_IN
+from dpcp_audit.engine.run_settings import difference, environment
+from dpcp_audit.engine.suites import built_in
 from dpcp_audit.engine.worker_pool import CellError, Cells, Limits
-from dpcp_audit.errors import MissingExtraError, UsageError
+from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.whole_files import UsageError, require_package
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
 
     from dpcp_audit.engine.tasks import Done, Task
 
@@ -39,30 +36,18 @@ _OF_TARGETS = frozenset({"targets", "traces", "estimates"})
 """The suites whose checks call code of the user's."""
 
 
-class EngineKind(StrEnum):
-    """What hands out the tasks."""
-
-    LOCAL = "local"
-    """Processes on this machine."""
-    DASK = "dask"
-    """An existing Dask cluster, by its scheduler's address."""
-    RAY = "ray"
-    """An existing Ray cluster, or one on this machine."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Engine:
-    """Where tasks are worked on.
+    """The processes that work on tasks.
 
     Parameters
     ----------
     address : str
-        Of a cluster.
+        The address of a Dask cluster's scheduler; empty for processes on this machine.
     jobs : int
-        Of the local engine: the number of tasks at a time. A cluster takes as many as it can.
+        The number of tasks at a time on this machine. A cluster takes as many as it can.
     """
 
-    kind: EngineKind = EngineKind.LOCAL
     address: str = ""
     jobs: int = 1
 
@@ -76,29 +61,24 @@ class Engine:
         Raises
         ------
         UsageError
-            If it is not ``local``, ``dask=ADDRESS``, ``ray`` or ``ray=ADDRESS``, or if
-            ``jobs`` are given for a cluster.
+            If it is neither ``local`` nor ``dask=ADDRESS``, or if ``jobs`` are given for a
+            cluster.
         MissingExtraError
-            If the engine's library is not installed.
+            If Dask's ``distributed`` is not installed.
         """
         name, _, address = text.partition("=")
-        if name not in tuple(EngineKind) or (name == "local" and address):
-            raise UsageError(
-                f"--engine must be local, dask=tcp://HOST:PORT, ray or ray=ADDRESS, got {text!r}"
-            )
-        kind = EngineKind(name)
-        if kind is EngineKind.LOCAL:
+        if text == "local":
             return cls(jobs=processors() if jobs is None else jobs)
+        if name != "dask":
+            raise UsageError(f"--engine must be local or dask=tcp://HOST:PORT, got {text!r}")
         if jobs is not None:
-            raise UsageError(f"--jobs goes with --engine local; {name} uses the whole cluster")
-        package = {EngineKind.DASK: "distributed", EngineKind.RAY: "ray"}[kind]
-        if find_spec(package) is None:
-            raise MissingExtraError(package, package)
-        if kind is EngineKind.DASK and not re.fullmatch(r"\w+://.+:\d+", address):
+            raise UsageError("--jobs goes with --engine local; dask uses the whole cluster")
+        require_package("distributed", "distributed")
+        if not re.fullmatch(r"\w+://.+:\d+", address):
             raise UsageError(
                 f"--engine: dask needs an address such as tcp://HOST:PORT, got {text!r}"
             )
-        return cls(kind=kind, address=address)
+        return cls(address=address)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,11 +153,11 @@ def hire(engine: Engine, limits: Limits, suite: str = "papers") -> Crew:
     UsageError
         If a cluster cannot be reached.
     """
-    return _CREWS[engine.kind](engine, limits, suite)
+    return (_dask if engine.address else _local)(engine, limits, suite)
 
 
 def _local(engine: Engine, limits: Limits, suite: str) -> Crew:
-    if suite in BUILT_IN:  # no code of others was loaded for it
+    if suite in built_in():  # no code of others was loaded for it
         cell_template.prepare()
     cells = Cells(limits, apart=suite in _OF_TARGETS)
     return Crew(work=cells.run, stop=cells.stop, jobs=engine.jobs)
@@ -205,29 +185,6 @@ def _dask(engine: Engine, limits: Limits, suite: str) -> Crew:
     return Crew(work=work, stop=stop, cluster=client)
 
 
-def _ray(engine: Engine, limits: Limits, suite: str) -> Crew:
-    """Let a thread wait for each processor of a Ray cluster.
-
-    Ray's own backend for joblib hands back nothing before all is done.
-    """
-    ray: Any = import_module("ray")  # an extra
-    host, _, port = engine.address.removeprefix("ray://").rpartition(":")
-    try:
-        if port.isdigit():  # ray.init would try for minutes
-            socket.create_connection((host, int(port)), timeout=_CONNECT_SECONDS).close()
-        ray.init(address=engine.address or None, log_to_driver=False, logging_level="error")
-    except (OSError, ValueError, RuntimeError) as error:
-        raise UsageError(f"--engine: no Ray cluster answers at {engine.address}") from error
-    here = environment(suite)
-    remote = ray.remote(work_remotely)
-
-    def work(task: Task) -> Done | None:
-        done: Done | None = ray.get(remote.remote(task, limits=limits, suite=suite, expected=here))
-        return done
-
-    return Crew(work=work, stop=ray.shutdown, jobs=int(ray.cluster_resources()["CPU"]))
-
-
 def work_remotely(
     task: Task, *, limits: Limits, suite: str, expected: dict[str, str]
 ) -> Done | None:
@@ -246,10 +203,3 @@ def work_remotely(
 @cache
 def _cells(limits: Limits, *, apart: bool) -> Cells:
     return Cells(limits, apart=apart)
-
-
-_CREWS: Mapping[EngineKind, Callable[[Engine, Limits, str], Crew]] = {
-    EngineKind.LOCAL: _local,
-    EngineKind.DASK: _dask,
-    EngineKind.RAY: _ray,
-}

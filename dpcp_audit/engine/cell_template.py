@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from typing import TextIO
 
 FORKS = sys.platform == "linux"
-NEEDED = ("dpcp_audit.engine.worker", "threadpoolctl")
+NEEDED = ("dpcp_audit.engine.tasks", "threadpoolctl")
 """What every cell needs; the time that it takes to import is not a check's."""
-_ROOMS = ("dpcp_audit.frontends", "dpcp_audit.reports")
+_ROOMS = ("dpcp_audit.faces", "dpcp_audit.reports")
 _LONGEST = 64
 
 
@@ -213,7 +213,10 @@ def _keep(template: CellTemplate) -> CellTemplate:
 
 
 def _started(theirs: socket.socket) -> subprocess.Popen[bytes]:
-    names = [name for name in sys.modules if name.startswith("dpcp_audit.") and _needed(name)]
+    from dpcp_audit.engine.suites import built_in  # noqa: PLC0415  (slow to import)
+
+    own = {"dpcp_audit", *(entry.module.partition(".")[0] for entry in built_in().values())}
+    names = [name for name in sys.modules if name.partition(".")[0] in own and _needed(name)]
     program = (
         f"import sys; sys.path[:] = {sys.path!r}; "
         "from dpcp_audit.engine.cell_template import serve; "
@@ -288,7 +291,7 @@ def _become_cell(descriptors: Sequence[int], template: int) -> None:
     """Run tasks; what a fresh interpreter would not share with others is made anew."""
     import numpy as np  # noqa: PLC0415  (slow to import)
 
-    from dpcp_audit.engine import worker  # noqa: PLC0415  (it imports what checks need)
+    from dpcp_audit.engine import tasks as worker  # noqa: PLC0415  (slow to import)
 
     for place, descriptor in enumerate(descriptors):
         _become(descriptor, place)

@@ -2,14 +2,15 @@
 
 Floats travel by their ``repr``, so that they come back bit for bit; those that JSON lacks stand
 as ``{"$float": "inf"}``. In plain data tuples and arrays become lists.
+
+The lines of a journal: an entry each, with a digest of itself; and what an entry must hold.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
-import types
-import typing
 from dataclasses import fields, is_dataclass
 from enum import StrEnum
 from functools import cache
@@ -17,15 +18,16 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from dpcp_audit._plain_data import is_list, is_record, is_sequence
-from dpcp_audit.results import Outcome, PlainData
+from dpcp_audit.words.plain import is_list, is_record, is_sequence
+from dpcp_audit.words.results import Outcome, PlainData
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pydantic import TypeAdapter
+
+
 _FLOAT = "$float"
-_PLAIN: dict[Any, Any] = {str: str, bool: bool, int: int, float: int | float}
-"""What the data of a field may be, by its annotation."""
 
 
 def encode(value: object) -> Any:  # noqa: PLR0911  (one return a type)
@@ -91,10 +93,10 @@ def decode(data: PlainData) -> Outcome:
 
     Raises
     ------
-    TypeError, KeyError, ValueError
+    ValueError
         If the data are of another shape.
     """
-    return cast("Outcome", _build(Outcome, data))
+    return _outcomes().validate_python(restore(data))
 
 
 def to_json(data: object) -> str:
@@ -102,32 +104,110 @@ def to_json(data: object) -> str:
     return json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 
 
-def _build(hint: Any, data: Any) -> Any:
-    """Return data as the type that an annotation names."""
-    if is_dataclass(hint):
-        hints = _hints(cast("type", hint))
-        return cast("type", hint)(**{name: _build(hints[name], data[name]) for name in data})
-    if isinstance(hint, type) and issubclass(hint, StrEnum):
-        return hint(data)
-    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
-    if origin in {types.UnionType, typing.Union}:
-        (present,) = (one for one in arguments if one is not types.NoneType)
-        return None if data is None else _build(present, data)
-    if origin in {tuple, list}:
-        items: list[Any] = [_build(arguments[0], item) for item in _required(list, data)]
-        return tuple(items) if origin is tuple else items
-    restored = restore(data)
-    if origin is dict:
-        return _required(dict, restored)
-    return _required(_PLAIN[hint], restored) if hint in _PLAIN else restored
-
-
-def _required(kind: Any, data: Any) -> Any:
-    if not isinstance(data, kind) or (isinstance(data, bool) and kind is not bool):
-        raise TypeError(f"data must be {kind}, got {type(data).__name__}")
-    return data
-
-
 @cache
-def _hints(kind: type) -> dict[str, Any]:
-    return typing.get_type_hints(kind)
+def _outcomes() -> TypeAdapter[Outcome]:
+    from pydantic import TypeAdapter  # noqa: PLC0415  (heavy, and not needed by --help)
+
+    return TypeAdapter(Outcome)
+
+
+FORMAT = 1
+_DIGITS = 16
+_HEAD = b'{"digest":"'
+_MIDDLE = b'","entry":'
+_NUMBER = (int, float)
+_FIELDS: dict[str, dict[str, tuple[type, ...]]] = {
+    "run": {
+        "format": (int,),
+        "environment": (dict,),
+        "settings": (dict,),
+        "inputs": (dict,),
+        "ids": (list,),
+    },
+    "chunk": {"id": (str,), "index": (int,), "data": (object,), "seconds": _NUMBER},
+    "finding": {
+        "id": (str,),
+        "outcome": (dict, type(None)),
+        "error": (str,),
+        "seconds": _NUMBER,
+    },
+}
+
+
+class EntryError(ValueError):
+    """An entry that cannot be decoded; the message says why, the caller adds which entry."""
+
+
+def line_of(entry: dict[str, Any]) -> bytes:
+    """Return an entry as a line."""
+    text = to_json(entry).encode()
+    return _HEAD + _digest(text) + _MIDDLE + text + b"}\n"
+
+
+def entry_of(line: bytes) -> Any:
+    """Return what a line says; None where it is not whole.
+
+    Raises
+    ------
+    EntryError
+        If it is whole and no JSON: a digest that somebody computed of something else.
+    """
+    start = len(_HEAD) + _DIGITS + len(_MIDDLE)
+    text = line[start:-1]
+    if line != _HEAD + _digest(text) + _MIDDLE + text + b"}":
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise EntryError(f"is no JSON ({error})") from error
+
+
+def require_head(entry: Any) -> None:
+    """Refuse what does not begin a journal.
+
+    Raises
+    ------
+    EntryError
+    """
+    if not is_record(entry) or entry.get("kind") != "run":
+        raise EntryError("does not begin a run")
+    if entry.get("format") != FORMAT:
+        raise EntryError(f"is of format {entry.get('format')!r}, this tool reads {FORMAT}")
+    _require_fields(entry, "run")
+    texts = [*entry["ids"], *entry["environment"].values(), *entry["inputs"].values()]
+    if not all(isinstance(text, str) for text in texts):
+        raise EntryError("must hold texts as ids, versions and digests")
+
+
+def require_finished(entry: Any, ids: frozenset[str]) -> None:
+    """Refuse what is neither a finished chunk nor a finding of one of these claims.
+
+    Raises
+    ------
+    EntryError
+    """
+    if not is_record(entry) or entry.get("kind") not in tuple(_FIELDS):
+        raise EntryError("is neither a chunk nor a finding")
+    if entry["kind"] == "run":
+        raise EntryError("begins another run: two journals in one file")
+    _require_fields(entry, entry["kind"])
+    if entry["id"] not in ids:
+        raise EntryError(f"is of a claim that the run does not check, {entry['id']!r}")
+    if entry["kind"] == "finding" and entry["outcome"] is None and not entry["error"]:
+        raise EntryError("must hold an outcome or an error")
+
+
+def _require_fields(entry: dict[str, Any], kind: str) -> None:
+    for name, kinds in _FIELDS[kind].items():
+        if name not in entry:
+            raise EntryError(f"lacks {name!r}")
+        value = entry[name]
+        if not isinstance(value, kinds) or (isinstance(value, bool) and object not in kinds):
+            wanted = " or ".join(each.__name__ for each in kinds)
+            raise EntryError(f"must hold a {wanted} as {name!r}, got {type(value).__name__}")
+        if is_list(value) and name == "ids" and len(set(map(str, value))) < len(value):
+            raise EntryError("names a claim twice")
+
+
+def _digest(text: bytes) -> bytes:
+    return hashlib.sha256(text).hexdigest()[:_DIGITS].encode()

@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from dpcp_audit.engine import encoding
-from dpcp_audit.engine.environment import difference, environment, inputs
-from dpcp_audit.engine.journal_entries import (
+from dpcp_audit.engine.encoding import (
     FORMAT,
     EntryError,
     entry_of,
@@ -26,18 +25,18 @@ from dpcp_audit.engine.journal_entries import (
     require_head,
 )
 from dpcp_audit.engine.run_events import CheckFinished, ChunkFinished, Event
-from dpcp_audit.engine.run_settings import RunSettings
+from dpcp_audit.engine.run_settings import RunSettings, difference, environment, inputs
 from dpcp_audit.engine.runner import Past
 from dpcp_audit.engine.tasks import Done
-from dpcp_audit.errors import IncompleteError, UsageError
-from dpcp_audit.results import Finding
+from dpcp_audit.words.results import Finding
+from dpcp_audit.words.whole_files import IncompleteError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
     from pathlib import Path
 
-    from dpcp_audit.results import Outcome
-    from dpcp_audit.rows import Row
+    from dpcp_audit.words.checks import Row
+    from dpcp_audit.words.results import Outcome
 
 _SYNC_SECONDS = 1.0
 
@@ -48,7 +47,7 @@ class JournalError(UsageError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
-    """What a journal holds.
+    """The settings and findings of a journal.
 
     Parameters
     ----------

@@ -1,12 +1,27 @@
-"""What happens in a run, as it happens: the runner yields it, whoever listens shows or keeps it."""
+"""What happens in a run, as it happens: the runner yields it, whoever listens shows or keeps it.
+
+A log of a run: a line an event, with the time, for people and for ``grep``.
+
+What a process for checks writes on its stderr: a beginning is passed on, the rest is not.
+
+Code under audit may write past Python's own streams, as C libraries do, and in each of many
+thousand calls.
+"""
 
 from __future__ import annotations
 
+import codecs
+import contextlib
+import os
+import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime
+from typing import IO, TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
-    from dpcp_audit.results import Finding, PlainData
+    from pathlib import Path
+
+    from dpcp_audit.words.results import Finding, PlainData
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,3 +92,77 @@ class RunFinished:
 
 
 Event = RunStarted | CheckStarted | ChunkFinished | CheckFinished | RunFinished
+
+
+class Log:
+    """Appends events to a file.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be opened, or an event not be written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._file: TextIO = path.open("a", encoding="utf-8", buffering=1)
+
+    def write(self, event: Event) -> None:
+        """Append a line."""
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        self._file.write(f"{now} {_line(event)}\n")
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def _line(event: Event) -> str:
+    match event:
+        case RunStarted():
+            return f"run started: {len(event.ids)} checks"
+        case CheckStarted():
+            return f"{event.id}: started, {event.chunks} chunk(s)"
+        case ChunkFinished():
+            return f"{event.id}: chunk {event.index + 1}/{event.chunks} ({event.seconds:.3f} s)"
+        case CheckFinished():
+            finding = event.finding
+            how = f"recorded as {finding.verdict}" if event.recorded else str(finding.verdict)
+            error = f": {finding.error}" if finding.error else ""
+            return f"{finding.claim.id}: {how} ({finding.seconds:.3f} s){error}"
+        case RunFinished():
+            return f"run finished: {event.seconds:.3f} s"
+
+
+MOST_BYTES = 2**16
+"""Of one process, for as long as it lives."""
+_SILENCE = "\n(more that the code under audit writes is not shown)\n"
+_CHUNK = 2**16
+_STDERR = 2
+
+
+def pass_on(pipe: IO[bytes]) -> threading.Thread:
+    """Read a pipe to its end and write the beginning on stderr, without control characters."""
+    thread = threading.Thread(target=_pass_on, args=(pipe,), daemon=True)
+    thread.start()
+    return thread
+
+
+def _pass_on(pipe: IO[bytes]) -> None:
+    decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+    left = MOST_BYTES
+    with pipe:
+        while data := os.read(pipe.fileno(), _CHUNK):
+            shown = decoder.decode(data[:left])
+            if left and len(data) >= left:
+                shown += _SILENCE
+            left -= min(left, len(data))
+            _write(shown)
+
+
+def _write(text: str) -> None:
+    """Write a text on this process's stderr, where that is open."""
+    plain = "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text)
+    waiting = memoryview(plain.encode())
+    with contextlib.suppress(OSError):
+        while waiting:
+            waiting = waiting[os.write(_STDERR, waiting) :]

@@ -1,27 +1,43 @@
-"""The settings of a run: what identifies it."""
+"""The settings of a run: what identifies it.
+
+What findings depend on beside a run's settings: this tool, Python and the libraries.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import itertools
+import platform
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cache
+from importlib import metadata
+from importlib.machinery import PathFinder
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from dpcp_audit import _validate
-from dpcp_audit._plain_data import is_list, is_record
-from dpcp_audit.engine.suites import find
-from dpcp_audit.errors import UsageError
-from dpcp_audit.skipped import Skipped
+import dpcp_audit
+from dpcp_audit.engine.suites import entries, find
 from dpcp_audit.target_checks.check_spec import CheckSpec
+from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.checks import Skipped
+from dpcp_audit.words.plain import is_list, is_record
+from dpcp_audit.words.values import is_file
+from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from dpcp_audit.targets import TargetSpec
+
 
 LEAST_FALSE_ALARM = 1e-100
 """Below it the intervals' own arithmetic gives out."""
 
 
 class Profile(StrEnum):
-    """How much effort a run spends."""
+    """The effort of a run."""
 
     SMOKE = "smoke"
     """Seconds: a first look."""
@@ -38,7 +54,7 @@ class Profile(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSettings:
-    """What identifies a run: the same settings give the same findings.
+    """The settings that identify a run: the same settings give the same findings.
 
     Parameters
     ----------
@@ -124,3 +140,95 @@ def _require_shapes(document: Mapping[str, Any]) -> None:
         raise ValueError(f"options must be a table, got {document['options']!r}")
     _validate.instance(str, suite=document["suite"])
     _validate.instance(bool, strict=document["strict"])
+
+
+_DIGITS = 12
+LIBRARIES = ("numpy", "scipy", "scikit-learn")
+
+
+@cache
+def environment(suite: str = "papers") -> dict[str, str]:
+    """Return the versions of all that computes, by name, with digests of the code.
+
+    Parameters
+    ----------
+    suite : str
+        The run's; where another package registers it, that package is among them.
+    """
+    return {
+        "dpcp-audit": dpcp_audit.__version__,
+        "code": _digest(Path(dpcp_audit.__file__).parent),
+        "python": platform.python_version(),
+        **{name: metadata.version(name) for name in LIBRARIES},
+        **third_party(suite),
+    }
+
+
+def third_party(suite: str) -> dict[str, str]:
+    """Return the version of the package that registers a suite, and its code's digest."""
+    known = "dpcp-audit"  # whose version is asked for anyway
+    dists = [entry.dist for entry in entries(suite) if entry.dist is not None]
+    versions = {dist.name: dist.version for dist in dists if dist.name != known}
+    return versions | {f"code of {name}": digest for name, digest in digests(suite).items()}
+
+
+def digests(suite: str) -> dict[str, str]:
+    """Return digests of the packages that register a suite, by the distribution or the package."""
+    found: dict[str, str] = {}
+    for entry in entries(suite):
+        if entry.dist is not None:
+            package = entry.module.partition(".")[0]
+            spec = find_spec(package)
+            name = package if entry.dist.name == "dpcp-audit" else entry.dist.name
+            found[name] = _digest_of(Path(spec.origin) if spec and spec.origin else None)
+    return found
+
+
+def difference(there: dict[str, str], here: dict[str, str]) -> str:
+    """Return in words what differs between two environments; "" where nothing does."""
+    return ", ".join(
+        f"{name} {there.get(name, 'none')} there, {here.get(name, 'none')} here"
+        for name in {**there, **here}
+        if there.get(name) != here.get(name)
+    )
+
+
+def inputs(settings: RunSettings) -> dict[str, str]:
+    """Return digests of the files that the settings name: pools, and the code of targets."""
+    names = [*settings.pools, *(name for spec in settings.targets for name in _code(spec.target))]
+    return {
+        name: hashlib.sha256(Path(name).read_bytes()).hexdigest()[:_DIGITS]
+        for name in names
+        if is_file(name)
+    }
+
+
+def _code(target: TargetSpec) -> list[str]:
+    """Return the names of files that hold a target's code, as far as they can be told."""
+    place = target.target.rpartition(":")[0]
+    if target.command or place.endswith(".py"):
+        return [*target.command, place]
+    found, folders = None, None
+    for end in itertools.accumulate(place.split("."), "{}.{}".format):
+        found = PathFinder.find_spec(end, folders)
+        if found is None:
+            return []
+        folders = found.submodule_search_locations
+    return [found.origin] if found and found.origin else []
+
+
+def _digest_of(place: Path | None) -> str:
+    """Return the digest of a package by its ``__init__``, or of a module."""
+    if place is None:
+        return "unknown"
+    if place.name == "__init__.py":
+        return _digest(place.parent)
+    return hashlib.sha256(place.read_bytes()).hexdigest()[:_DIGITS]
+
+
+def _digest(folder: Path) -> str:
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        digest.update(path.relative_to(folder).as_posix().encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:_DIGITS]

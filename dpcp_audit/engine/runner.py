@@ -9,7 +9,6 @@ from functools import partial
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
-from dpcp_audit.checks import Chunked, Context
 from dpcp_audit.engine import encoding
 from dpcp_audit.engine.backends import Crew, Engine, hire
 from dpcp_audit.engine.run_events import (
@@ -23,20 +22,21 @@ from dpcp_audit.engine.run_events import (
 from dpcp_audit.engine.suites import find, row_of, suite
 from dpcp_audit.engine.tasks import Done, Task, attempt, chunks_of, perform, pickled
 from dpcp_audit.engine.worker_pool import Limits, over_time
-from dpcp_audit.errors import IncompleteError
-from dpcp_audit.results import Finding
+from dpcp_audit.words.checks import Chunked, Context
+from dpcp_audit.words.results import Finding
+from dpcp_audit.words.whole_files import IncompleteError
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
 
     from dpcp_audit.engine.run_settings import RunSettings
-    from dpcp_audit.results import Outcome
-    from dpcp_audit.rows import Row
+    from dpcp_audit.words.checks import Row
+    from dpcp_audit.words.results import Outcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Past:
-    """What an earlier part of a run has finished, by the claims' ids.
+    """The findings of an earlier part of a run, by the claims' ids.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ class _Running:
 
     @property
     def over(self) -> bool:
-        """Whether nothing is left to be done."""
+        """True if nothing is left to be done."""
         return bool(self._error) or all(index in self._done for index in range(self._needed))
 
     def finished(self) -> CheckFinished:

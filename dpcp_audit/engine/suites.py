@@ -1,6 +1,8 @@
-"""The registry of suites: those of this package, and those of other packages by entry point.
+"""A suite's own code, called so that what goes wrong in another package's ends in one line.
 
-A package registers a :class:`dpcp_audit.suite.Suite` by an entry point of the group
+The registry of suites: those of this package, and those of other packages by entry point.
+
+A package registers a :class:`dpcp_audit.words.checks.Suite` by an entry point of the group
 ``dpcp_audit.suites``; its name is that of the entry point. A suite is imported when it is first
 asked for.
 """
@@ -9,54 +11,125 @@ from __future__ import annotations
 
 import fnmatch
 import sys
+from contextlib import contextmanager
 from functools import cache, lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.engine.suite_code import blamed, checked_rows, package
-from dpcp_audit.errors import UsageError
-from dpcp_audit.suite import Suite
+from dpcp_audit.engine.encoding import plain_data
+from dpcp_audit.targets.answers import one_line
+from dpcp_audit.words.checks import Check, Row, Suite
+from dpcp_audit.words.plain import is_record
+from dpcp_audit.words.results import Claim, Source
+from dpcp_audit.words.whole_files import MissingExtraError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Generator, Iterable, Sequence
 
-    from dpcp_audit.rows import Row
-    from dpcp_audit.skipped import Skipped
+    from dpcp_audit.words.checks import Skipped
+
+
+def package(entry: EntryPoint) -> str:
+    """Return the name of the package that registers a suite."""
+    return "dpcp-audit" if entry.dist is None else entry.dist.name
+
+
+@contextmanager
+def blamed(entry: EntryPoint, what: str) -> Generator[None]:
+    """Make every error of another package's code a usage error that names the package.
+
+    Code that ends the process is refused too. Errors of this package's own code stay as they
+    are, and so does a missing extra.
+
+    Parameters
+    ----------
+    what : str
+        What the code fails to do, after the package's name.
+    """
+    try:
+        yield
+    except (UsageError, MissingExtraError):
+        raise
+    except (Exception, SystemExit) as error:
+        if entry.dist is None:
+            raise
+        raise UsageError(
+            f"suite {entry.name}: {entry.value} of the package {package(entry)} {what}: "
+            f"{one_line(f'{type(error).__name__}: {error}')}"
+        ) from error
+
+
+def checked_rows(found: Iterable[object]) -> tuple[Row, ...]:
+    """Return what ``Suite.rows`` returned, all of it rows that can run and be reported."""
+    return tuple(map(_checked, found))
+
+
+def _checked(row: object) -> Row:
+    if not isinstance(row, Row):
+        raise TypeError(f"rows must hold instances of Row, got {type(row).__name__}")
+    claim: object = row.claim
+    check: object = row.check
+    if not isinstance(claim, Claim):
+        raise TypeError(f"claim must be a Claim, got {type(claim).__name__}")
+    if not isinstance(check, Check) or not isinstance(check.sampled, bool):
+        raise TypeError(
+            f"check of {claim.id} must be callable and have sampled, True or False, got "
+            f"{type(check).__name__}"
+        )
+    _check_claim(claim)
+    return row
+
+
+def _check_claim(claim: Claim) -> None:
+    """Raise ``TypeError`` where a results document cannot hold the claim."""
+    source: object = claim.source
+    parameters: object = claim.parameters
+    if not isinstance(source, Source):
+        raise TypeError(f"source of {claim.id} must be a Source, got {type(source).__name__}")
+    if not is_record(parameters):
+        raise TypeError(f"parameters of {claim.id} must be a dict, got {parameters!r}")
+    try:
+        plain_data(parameters)
+    except TypeError as error:
+        raise TypeError(f"parameters of {claim.id}: {error}") from error
+
 
 GROUP = "dpcp_audit.suites"
-BUILT_IN = {
-    "papers": "dpcp_audit.papers.claims.papers_suite:SUITE",
-    "theorems": "dpcp_audit.papers.claims.theorem_grid:SUITE",
+_DISTRIBUTION = "dpcp-audit"
+_OF_GIVEN_CODE = {
     "theorem-case": "dpcp_audit.theorems.theorem_case:SUITE",
-    "tables": "dpcp_audit.papers.claims.tables_suite:SUITE",
-    "reproduction": "dpcp_audit.papers.claims.reproduced_tables:SUITE",
-    "comparison": "dpcp_audit.papers.claims.compared_calibrators:SUITE",
-    "training": "dpcp_audit.papers.claims.training_suite:SUITE",
     "targets": "dpcp_audit.target_checks.target_rows:SUITE",
     "traces": "dpcp_audit.target_checks.trace_rows:SUITE",
     "estimates": "dpcp_audit.target_checks.estimate_rows:SUITE",
-    "libraries": "dpcp_audit.libraries.libraries_suite:SUITE",
-    "zoo": "dpcp_audit.zoo.zoo_suite:SUITE",
 }
+"""Suites whose claims a command gives; all others are registered by entry points."""
 
 
 def entries(name: str = "") -> list[EntryPoint]:
-    """Return the registrations of a suite, or of all; those of this package come first.
+    """Return the registrations of a suite, or of all; those of this distribution come first.
 
-    A name of this package's own is nobody else's: see ``ignored``.
+    A name of this distribution's own is nobody else's: see ``ignored``.
     """
-    own = [EntryPoint(known, place, GROUP) for known, place in BUILT_IN.items()]
-    others = [entry for entry in _third_party() if entry.name not in BUILT_IN]
-    return [entry for entry in [*own, *others] if name in ("", entry.name)]
+    own = built_in()
+    others = [entry for entry in _registered(tuple(sys.path)) if entry.name not in own]
+    return [entry for entry in [*own.values(), *others] if name in ("", entry.name)]
+
+
+def built_in() -> dict[str, EntryPoint]:
+    """Return the registrations of this distribution's suites, by name."""
+    own = {entry.name: entry for entry in _registered(tuple(sys.path)) if _is_own(entry)}
+    given = {name: EntryPoint(name, place, GROUP) for name, place in _OF_GIVEN_CODE.items()}
+    return own | given
 
 
 def ignored() -> list[EntryPoint]:
-    """Return the registrations of other packages under a name of this package's own."""
-    return [entry for entry in _third_party() if entry.name in BUILT_IN]
+    """Return the registrations of other packages under a name of this distribution's own."""
+    found = _registered(tuple(sys.path))
+    return [entry for entry in found if entry.name in built_in() and not _is_own(entry)]
 
 
-def _third_party() -> tuple[EntryPoint, ...]:
-    return _registered(tuple(sys.path))
+def _is_own(entry: EntryPoint) -> bool:
+    return entry.dist is not None and entry.dist.name == _DISTRIBUTION
 
 
 @lru_cache(maxsize=1)
@@ -81,12 +154,12 @@ def entry_of(name: str) -> EntryPoint:
     found = entries(name)
     if not found:
         raise UsageError(
-            f"--suite must be one of {', '.join(names())}, got {name!r}; that of another package "
-            "is found once the package is installed"
+            f"suite must be one of {', '.join(names())}, got {name!r}",
+            hint="suites of other packages appear after you install them",
         )
     if len(found) > 1:
         rivals = " and ".join(map(package, found))
-        raise UsageError(f"--suite {name}: the name is registered by {rivals}; uninstall one")
+        raise UsageError(f"suite {name}: the name is registered by {rivals}", hint="uninstall one")
     return found[0]
 
 
@@ -105,8 +178,8 @@ def find(name: str) -> Suite:
     if isinstance(found, Suite):
         return found
     raise UsageError(
-        f"--suite {name}: {entry.value} of the package {package(entry)} must be a "
-        f"dpcp_audit.suite.Suite, got {type(found).__name__}"
+        f"suite {name}: {entry.value} of the package {package(entry)} must be a "
+        f"dpcp_audit.words.checks.Suite, got {type(found).__name__}"
     )
 
 
@@ -140,8 +213,8 @@ def suite(name: str = "papers", /, **given: Any) -> tuple[Row, ...]:
     given = {key: value for key, value in given.items() if value}
     for key in given:
         if key not in find(name).takes:
-            takers = ", ".join(each for each in BUILT_IN if key in find(each).takes)
-            raise UsageError(f"--suite {name} takes no {key}; {takers or 'no suite'} does")
+            takers = ", ".join(each for each in built_in() if key in find(each).takes)
+            raise UsageError(f"suite {name} takes no {key}; {takers or 'no suite'} does")
     if not given:
         return _default_rows(name)
     try:
@@ -149,7 +222,7 @@ def suite(name: str = "papers", /, **given: Any) -> tuple[Row, ...]:
     except UsageError:
         raise
     except ValueError as error:  # of what was given
-        raise UsageError(f"--suite {name}: {error}") from error
+        raise UsageError(f"suite {name}: {error}") from error
 
 
 @cache
@@ -165,7 +238,7 @@ def _rows(name: str, /, **given: Any) -> tuple[Row, ...]:
     repeated = sorted({id_ for id_ in ids if ids.count(id_) > 1})
     if repeated:
         raise UsageError(
-            f"--suite {name} of the package {package(entry_of(name))}: ids must be unique, got "
+            f"suite {name} of the package {package(entry_of(name))}: ids must be unique, got "
             f"{repeated} twice"
         )
     return rows
@@ -184,8 +257,8 @@ def select(patterns: Sequence[str], name: str = "papers", /, **given: Any) -> li
     """
     rows = list(suite(name, **given))
     if not rows and not find(name).skipped():
-        raise UsageError(f"--suite {name} has no claims of its own{_given_by(name)}")
-    hint = f"; 'dpcp-audit list --suite {name}' shows all"
+        raise UsageError(f"suite {name} has no claims of its own", hint=_given_by(name))
+    hint = f"'dpcp-audit list --suite {name}' shows all"
     try:
         chosen = set(matching(patterns, [row.claim.id for row in rows], what="claim", hint=hint))
     except UsageError as error:
@@ -195,7 +268,7 @@ def select(patterns: Sequence[str], name: str = "papers", /, **given: Any) -> li
 
 def _given_by(name: str) -> str:
     command = find(name).given_by
-    return f": 'dpcp-audit {command}' tests those that it is given" if command else ""
+    return f"'dpcp-audit {command}' tests those that it is given" if command else ""
 
 
 def _meant(patterns: Sequence[str], skipped: Sequence[Skipped]) -> str:
@@ -222,7 +295,7 @@ def matching(
     what : str
         What is named, for the message.
     hint : str
-        Its end.
+        What to do, for the message.
 
     Raises
     ------
@@ -237,7 +310,7 @@ def matching(
     escaped = [pattern.replace("[", "[[]") for pattern in patterns]
     for one, pattern in zip(patterns, escaped, strict=True):
         if not any(fnmatch.fnmatchcase(name, pattern) for name in names):
-            raise UsageError(f"--only: no {what} matches {one!r}{hint}")
+            raise UsageError(f"only: no {what} matches {one!r}", hint=hint)
     return [
         name
         for name in names
@@ -251,5 +324,6 @@ def row_of(finding_id: str, name: str = "papers", /, **given: Any) -> Row:
         if row.claim.id == finding_id:
             return row
     raise UsageError(
-        f"no claim has the id {finding_id!r}; 'dpcp-audit list --suite {name}' shows all"
+        f"no claim has the id {finding_id!r}",
+        hint=f"'dpcp-audit list --suite {name}' shows all",
     )

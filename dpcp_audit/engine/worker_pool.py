@@ -21,13 +21,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit import _validate
 from dpcp_audit.engine import cell_template, messages
-from dpcp_audit.engine.passed_output import pass_on
+from dpcp_audit.engine.run_events import pass_on
 from dpcp_audit.engine.tasks import Done
+from dpcp_audit.words import validate as _validate
 
 if TYPE_CHECKING:
     from dpcp_audit.engine.tasks import Task
+
 
 DEFAULT_SECONDS = 3600.0
 _START_SECONDS = 120.0
@@ -35,14 +36,14 @@ _LOOK_SECONDS = 0.1
 _PATIENCE = 1.0
 _MIB = 2**20
 _FORGED = (
-    "the process wrote what is no reply to its task: the code under audit writes to files that it "
-    "has not opened"
+    "invalid reply from the worker process: the audited code wrote to a file descriptor that it "
+    "did not open"
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What a check may use.
+    """The time and memory that a check may use.
 
     Parameters
     ----------
@@ -67,7 +68,7 @@ def over_time(seconds: float) -> str:
     """Return what is said of a check that reached its time limit."""
     return (
         f"stopped after {seconds:.3g} s: the time limit of a check; its target hung, or the "
-        "machine was busy: raise --budget"
+        "machine was busy: raise the budget"
     )
 
 
@@ -107,7 +108,7 @@ class WorkerProcess:
 
     @property
     def alive(self) -> bool:
-        """Whether the process is still there."""
+        """True if the process is still there."""
         return self._process.poll() is None
 
     def run(self, task: Task, limits: Limits) -> Done:
@@ -268,7 +269,7 @@ def _started(memory: int | None) -> subprocess.Popen[bytes] | cell_template.Fork
         return cell_template.start(memory=memory)
     program = (
         f"import sys; sys.path[:] = {sys.path!r}; "
-        "from dpcp_audit.engine.worker import main; "
+        "from dpcp_audit.engine.tasks import main; "
         f"main(parent={os.getpid()}, memory={memory!r})"
     )
     return subprocess.Popen(  # noqa: S603  (this interpreter, this package)
@@ -300,7 +301,7 @@ def resident(pid: int) -> int:
 
 
 class _StoppedError(Exception):
-    """Why a task was stopped."""
+    """A task that was stopped, with the reason."""
 
 
 def _ending(code: int) -> str:

@@ -1,8 +1,14 @@
-"""Split conformal calibration: the rank, the threshold, and the exact law of its coverage."""
+"""Split conformal calibration: the rank, the threshold, and the exact law of its coverage.
+
+Calibration on labelled users: what mechanisms that take scores and labels have in common.
+
+Counting the scores at or below a moving point, many releases side by side.
+"""
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -10,13 +16,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dpcp_audit import _validate
+from dpcp_audit.words import validate as _validate
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from dpcp_audit._types import FloatArray
-    from dpcp_audit.data.populations import Population
+    from dpcp_audit.laws.populations import Population
+    from dpcp_audit.words.arrays import BoolArray, FloatArray, IntArray
+    from dpcp_audit.words.guarantees import ZCDP, LocalDP
 
 
 def conformal_rank(n: int, *, alpha: float) -> int:
@@ -88,3 +95,77 @@ class SplitConformal:
             return ConformalTrials(np.full(trials, np.inf), np.ones(trials))
         threshold = population.quantile(generator.beta(rank, n + 1 - rank, size=trials))
         return ConformalTrials(threshold, population.cdf(threshold))
+
+
+class LabelledCalibration(ABC):
+    """Thresholds from scores and labels: a mechanism says how it checks users and releases."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def guarantee(self) -> LocalDP | ZCDP:
+        """The privacy guarantee of a release."""
+
+    @abstractmethod
+    def users(self, scores: ArrayLike, labels: ArrayLike) -> tuple[FloatArray, IntArray]:
+        """Return the users' scores and labels as arrays, or raise a ValueError."""
+
+    @abstractmethod
+    def releases(
+        self, scores: FloatArray, labels: IntArray, size: int, *, rng: np.random.Generator
+    ) -> FloatArray:
+        """Draw ``size`` releases from users that are checked."""
+
+    def sample(
+        self,
+        scores: ArrayLike,
+        labels: ArrayLike,
+        size: int,
+        *,
+        rng: np.random.Generator | int | None = None,
+    ) -> FloatArray:
+        """Draw ``size`` independent releases from the same users.
+
+        Parameters
+        ----------
+        scores, labels : array_like
+            The users' scores, and their true labels in {0, ..., k−1}, shape (n,).
+        size : int
+            Number of releases.
+
+        Returns
+        -------
+        ndarray, shape (size,) or (size, k)
+            A threshold a release, or one for each label.
+        """
+        values, true = self.users(scores, labels)
+        _validate.integer(size=size, at_least=1)
+        return self.releases(values, true, size, rng=_validate.generator(rng))
+
+
+def score_table(scores: ArrayLike, *, k: int) -> FloatArray:
+    """Return scores of every label in [0, 1], shape (n, k)."""
+    values = _validate.array(scores, name="scores", ndim=2)
+    if values.shape[1] != k:
+        raise ValueError(f"scores must have k = {k} columns, got shape {values.shape}")
+    _validate.scores(values.ravel(), within=(0.0, 1.0))
+    return values
+
+
+def label_users(scores: ArrayLike, labels: ArrayLike, *, k: int) -> tuple[FloatArray, IntArray]:
+    """Return users whose features are open: scores of every label (n, k), true labels (n,)."""
+    values = score_table(scores, k=k)
+    return values, _validate.labels(labels, n_classes=k, shape=values.shape[:1])
+
+
+class FixedScores:
+    """The same scores in every release, as a mechanism's input."""
+
+    def __init__(self, sorted_scores: FloatArray, rank: int) -> None:
+        self._scores = sorted_scores
+        self._rank = rank
+
+    def below_rank(self, point: FloatArray, noise: FloatArray) -> BoolArray:
+        """Tell whether the noisy count at each point is below the rank."""
+        return np.searchsorted(self._scores, point, side="right") + noise < self._rank

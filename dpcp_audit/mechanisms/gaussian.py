@@ -9,20 +9,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit import _brent, _validate
-from dpcp_audit.guarantees import ApproxDP
-from dpcp_audit.mechanisms.laws import GaussianPair
+from dpcp_audit.laws.laws import GaussianPair
+from dpcp_audit.words import brent as _brent
+from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.guarantees import ApproxDP
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from dpcp_audit._types import FloatArray
+    from dpcp_audit.words.arrays import FloatArray
 
 _TOLERANCE = 1e-12
 
 
 class Calibration(StrEnum):
-    """How the standard deviation of the noise follows from (ε, δ)."""
+    """The calibration: how the noise's standard deviation follows from (ε, δ)."""
 
     CLASSIC = "classic"
     """σ = Δ₂·sqrt(2·log(1.25/δ))/ε (Dwork and Roth 2014, Theorem 3.22), proved for ε in (0, 1)."""

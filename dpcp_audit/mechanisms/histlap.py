@@ -10,21 +10,20 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import gammainccinv
 
-from dpcp_audit import _validate
-from dpcp_audit.guarantees import PureDP
+from dpcp_audit.laws.laws import LaplacePair
 from dpcp_audit.mechanisms.exponq.exponential_quantile import (
     ThresholdTrials,
     bin_index,
     drawn_mass,
 )
-from dpcp_audit.mechanisms.laws import LaplacePair
-from dpcp_audit.neighbours import Relation
+from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.guarantees import PureDP, Relation
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from dpcp_audit._types import FloatArray, IntArray
-    from dpcp_audit.data.populations import Population
+    from dpcp_audit.laws.populations import Population
+    from dpcp_audit.words.arrays import FloatArray, IntArray
 
 
 _CHUNK_CELLS = 20_000
@@ -36,7 +35,7 @@ _NEVER = 1e-17
 
 
 class _Columns(NamedTuple):
-    """What is drawn of a histogram; arrays of shape (columns,).
+    """The random draws for a histogram; arrays of shape (columns,).
 
     Attributes
     ----------
@@ -54,7 +53,7 @@ class _Columns(NamedTuple):
 
 
 class EmptyHistogram(StrEnum):
-    """What HistLap returns where no noisy count is positive."""
+    """The output of HistLap where no noisy count is positive."""
 
     UPPER_BOUND = "upper-bound"
     """b, which covers all."""

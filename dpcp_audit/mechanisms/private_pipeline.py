@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit import _validate
-from dpcp_audit.guarantees import PrivacyGuarantee
+from dpcp_audit.laws.loss_distributions import deltas_of, epsilon_of
 from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import (
     Envelope,
     SubsampledGaussian,
@@ -19,14 +18,15 @@ from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import (
     least_line,
     loss_interval,
 )
-from dpcp_audit.mechanisms.loss_distributions import deltas_of, epsilon_of
-from dpcp_audit.neighbours import Relation
+from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.guarantees import PrivacyGuarantee, Relation
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from dpcp_audit._types import FloatArray
     from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+    from dpcp_audit.words.arrays import FloatArray
+
 
 _ROUNDING = 1e-12
 

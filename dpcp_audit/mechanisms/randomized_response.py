@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit import _validate
-from dpcp_audit.guarantees import LocalDP
-from dpcp_audit.mechanisms.laws import FiniteLaw
-from dpcp_audit.stats.ball_functions import response_move
-from dpcp_audit.stats.enclosures import ends
+from dpcp_audit.laws.laws import FiniteLaw
+from dpcp_audit.stats.enclosures import ends, response_move
+from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.guarantees import LocalDP
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from dpcp_audit._types import BoolArray, FloatArray, IntArray
+    from dpcp_audit.words.arrays import BoolArray, FloatArray, IntArray
 
 
 @cache

@@ -12,16 +12,21 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit import __version__
-from dpcp_audit._plain_data import is_list, is_record, shown
 from dpcp_audit.engine.encoding import plain_record
-from dpcp_audit.engine.environment import LIBRARIES, third_party
+from dpcp_audit.engine.provenance import provenance
+from dpcp_audit.engine.run_settings import LIBRARIES, third_party
 from dpcp_audit.engine.suites import find
-from dpcp_audit.errors import UsageError
-from dpcp_audit.reports.results_schema import SCHEMA_VERSION, check_document, check_overview
-from dpcp_audit.reports.shapes import SchemaError
-from dpcp_audit.results import Finding, PlainData, Power, Verdict
-from dpcp_audit.suite import Overview
-from dpcp_audit.targets.target_errors import one_line
+from dpcp_audit.reports.results_schema import (
+    SCHEMA_VERSION,
+    SchemaError,
+    read_overview,
+    read_results,
+)
+from dpcp_audit.targets.answers import one_line
+from dpcp_audit.words.checks import Overview
+from dpcp_audit.words.plain import is_list, is_record, shown
+from dpcp_audit.words.results import Finding, PlainData, Power, Verdict
+from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +35,8 @@ if TYPE_CHECKING:
     from dpcp_audit.engine.run_settings import RunSettings
 
 
+NOTHING_ASSUMED = "none"
+"""What a proof assumes that holds of all that its claim speaks of."""
 IN_MEMORY = "# no command can: its scores are arrays in memory; result.replay() where they are"
 """In place of the command that replays a finding."""
 _MOST_FINDINGS = 10_000
@@ -50,8 +57,9 @@ def to_document(
 ) -> dict[str, Any]:
     """Return the results document of a run, ready for ``json.dump``.
 
-    Numbers that JSON lacks become the strings "inf", "-inf" and "nan". Keys whose name
-    contains ``seconds`` are the only ones that differ between runs of the same settings.
+    Numbers that JSON lacks become the strings "inf", "-inf" and "nan". Only
+    ``provenance`` and keys whose name contains ``seconds`` differ between runs of the same
+    settings.
     Findings of arrays in memory are not ``replayable`` by a command.
     """
     verdicts = [finding.verdict for finding in findings]
@@ -65,6 +73,7 @@ def to_document(
         **settings.as_data(),
         "complete": complete,
         "wall_seconds": round(seconds, 3),
+        "provenance": asdict(provenance(settings)),
         "summary": {str(v): verdicts.count(v) for v in Verdict}
         | {"contradictions": sum(entry["contradicts"] for entry in entries)},
         "findings": entries,
@@ -77,7 +86,7 @@ def _overview(suite: str, document: PlainData) -> PlainData:
     make = find(suite).overview
     try:
         overview = plain_record(asdict(make(document)))
-        check_overview(overview)
+        read_overview(overview)
     except (Exception, SystemExit) as error:  # noqa: BLE001  (of any package's code)
         said = one_line(f"{type(error).__name__}: {error}")
         sys.stderr.write(f"warning: the overview of the suite {suite} is left out: {said}\n")
@@ -94,7 +103,7 @@ def _entry(finding: Finding, settings: RunSettings, *, replayable: bool) -> dict
         "source": asdict(claim.source),
         "subject": claim.subject,
         "standing": claim.standing,
-        "assumptions": claim.assumptions,
+        "assumptions": _assumed(finding),
         "parameters": claim.parameters,
         "expected": claim.expected,
         "verdict": finding.verdict,
@@ -114,6 +123,15 @@ def _entry(finding: Finding, settings: RunSettings, *, replayable: bool) -> dict
         "error": finding.error,
         "seconds": round(finding.seconds, 3),
     }
+
+
+def _assumed(finding: Finding) -> str:
+    """Return on what a claim rests; a proof says that it rests on nothing, where that is so."""
+    proof = None if finding.outcome is None else finding.outcome.proof
+    if finding.verdict is not Verdict.PROVED or proof is None:
+        return finding.claim.assumptions
+    found: list[str] = [finding.claim.assumptions, *proof.parameters.get("assumptions", ())]
+    return "; ".join(each for each in found if each) or NOTHING_ASSUMED
 
 
 def _location(finding: Finding) -> PlainData | None:
@@ -159,7 +177,7 @@ def load(path: Path) -> dict[str, Any]:
     except ValueError as error:  # of the decoder, or text that is not Unicode
         raise DocumentError(f"{path}: not a JSON file ({error})") from error
     try:
-        check_document(document)
+        read_results(document)
     except SchemaError as error:
         raise DocumentError(f"{path}: {error}") from error
     return document

@@ -1,245 +1,225 @@
-"""The shape of a results document, checked before anything is read from one.
+"""The shape of a results document, read back as typed objects before anything is printed from it.
 
-``dpcp-audit schema`` prints it as JSON Schema, from the file that is published with the package.
+The dataclasses are the one description: pydantic checks a document against them, names the place
+of an error, and writes the JSON Schema that ``dpcp-audit schema`` prints from the published file.
 """
 
+# ruff: noqa: TC001  (pydantic resolves the annotations)
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, field
+from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.assumptions import Assumption
-from dpcp_audit.figures import FigureKind
-from dpcp_audit.proofs import ProofMethod
-from dpcp_audit.quantities import Bound, Quantity
-from dpcp_audit.reports.shapes import (
-    COUNT,
-    FLAG,
-    NUMBER,
-    NUMBERS,
-    OBJECT,
-    POSITIVE,
-    TEXT,
-    Items,
-    Leaf,
-    Maybe,
-    Record,
-    SchemaError,
-    one_of,
+from dpcp_audit.engine.provenance import Provenance
+from dpcp_audit.words.checks import Overview, Skipped
+from dpcp_audit.words.figures import Figure, FigureKind
+from dpcp_audit.words.outcome_tables import Table
+from dpcp_audit.words.plain import Number, Whole, is_record, shown
+from dpcp_audit.words.proofs import Proof
+from dpcp_audit.words.results import (
+    Estimate,
+    Evidence,
+    PlainData,
+    Power,
+    Source,
+    SourceLocation,
+    Standing,
+    Verdict,
 )
-from dpcp_audit.results import EvidenceKind, Measure, PlainData, Standing, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-SCHEMA_VERSION = "2.2"
+    from pydantic import TypeAdapter, ValidationError
+
+SCHEMA_VERSION = "2.3"
 SCHEMA_FILE = "results.schema.json"
 _MAJOR = SCHEMA_VERSION.split(".", maxsplit=1)[0]
-
-_VERSION = Leaf(
-    words=f"a version {_MAJOR}.x",
-    json={"type": "string", "pattern": f"^{_MAJOR}(\\.|$)"},
-    holds=lambda value: isinstance(value, str) and value.split(".", maxsplit=1)[0] == _MAJOR,
-)
-_SOURCE = Record(required={"paper": TEXT, "section": TEXT})
-_LOCATION = Record(required={"file": TEXT}, optional={"line": Maybe(POSITIVE)})
-_COUNTED = Record(
-    required={"of": TEXT, "hits": COUNT, "trials": COUNT},
-    optional={"undecided": COUNT, "any_time": FLAG},
-)
-_ENDS = Items(of=NUMBER, words="a list of two numbers", length=2)
-_SAMPLE = Record(
-    required={"measure": one_of(Measure)},
-    optional={
-        "counts": Items(of=_COUNTED),
-        "trials": COUNT,
-        "variance": NUMBER,
-        "range": _ENDS,
-    },
-)
-_NUMBERED = Record(rest=NUMBER, words="an object of numbers")
-_POWER = Record(
-    required={
-        "quantity": one_of(Quantity),
-        "at": _NUMBERED,
-        "detail": TEXT,
-        "bound": one_of(Bound),
-        "smallest": NUMBER,
-        "claimed": NUMBER,
-        "detection": NUMBER,
-        "factor": NUMBER,
-    }
-)
-_EVIDENCE = Record(
-    required={
-        "kind": one_of(EvidenceKind),
-        "quantity": one_of(Quantity),
-        "at": _NUMBERED,
-        "detail": TEXT,
-        "bound": one_of(Bound),
-        "value": NUMBER,
-        "lower": NUMBER,
-        "upper": NUMBER,
-        "claimed": Maybe(NUMBER),
-        "confidence": NUMBER,
-        "n_samples": Maybe(COUNT),
-    },
-    optional={"sample": Maybe(_SAMPLE), "assumption": one_of(Assumption)},
-)
-_ESTIMATE = Record(
-    required={
-        "quantity": one_of(Quantity),
-        "at": _NUMBERED,
-        "detail": TEXT,
-        "value": NUMBER,
-        "lower": NUMBER,
-        "upper": NUMBER,
-        "confidence": NUMBER,
-    }
-)
-_PREMISE = Record(required={"says": TEXT, "left": _ENDS, "right": _ENDS, "holds": FLAG})
-_PROOF = Record(
-    required={
-        "method": one_of(ProofMethod),
-        "argument": TEXT,
-        "premises": Items(of=_PREMISE),
-        "parameters": OBJECT,
-    }
-)
-_SERIES = Record(
-    required={"name": TEXT, "x": NUMBERS, "y": NUMBERS}, optional={"texts": Items(of=TEXT)}
-)
-_FIGURE = Record(
-    required={
-        "kind": one_of(FigureKind),
-        "title": TEXT,
-        "x_label": TEXT,
-        "y_label": TEXT,
-        "series": Items(of=_SERIES),
-        "marks": _NUMBERED,
-        "description": TEXT,
-        "log_x": FLAG,
-        "log_y": FLAG,
-    },
-    optional={"columns": Items(of=TEXT)},
-)
-_COLUMN = Record(
-    required={
-        "name": TEXT,
-        "texts": Items(of=TEXT),
-        "values": NUMBERS,
-        "details": Record(rest=NUMBERS, words="an object of lists of numbers"),
-        "marked": Items(of=COUNT),
-    }
-)
-_TABLE = Record(
-    required={"title": TEXT, "columns": Items(of=_COLUMN), "notes": Items(of=TEXT)},
-)
-_FINDING = Record(
-    required={
-        "id": TEXT,
-        "statement": TEXT,
-        "formula": TEXT,
-        "source": _SOURCE,
-        "subject": TEXT,
-        "standing": one_of(Standing),
-        "assumptions": TEXT,
-        "parameters": OBJECT,
-        "expected": Maybe(one_of(Verdict)),
-        "verdict": one_of(Verdict),
-        "contradicts": FLAG,
-        "evidence": Maybe(_EVIDENCE),
-        "power": Maybe(_POWER),
-        "witness": OBJECT,
-        "note": TEXT,
-        "figures": Items(of=_FIGURE),
-        "replay": TEXT,
-        "error": TEXT,
-        "seconds": NUMBER,
-    },
-    optional={
-        "proof": Maybe(_PROOF),
-        "location": Maybe(_LOCATION),
-        "estimates": Items(of=_ESTIMATE),
-        "tables": Items(of=_TABLE),
-        "worse": TEXT,
-    },
-)
-_OVERVIEW = Record(required={"figures": Items(of=_FIGURE), "tables": Items(of=_TABLE)})
-_SKIPPED = Record(required={"name": TEXT, "reason": TEXT})
-_DOCUMENT = Record(
-    required={
-        "schema_version": _VERSION,
-        "tool": Record(required={"name": TEXT, "version": TEXT}),
-        "python": TEXT,
-        "libraries": OBJECT,
-        "suite": TEXT,
-        "pools": Items(of=TEXT),
-        "seed": COUNT,
-        "profile": TEXT,
-        "false_alarm": NUMBER,
-        "strict": FLAG,
-        "complete": FLAG,
-        "wall_seconds": NUMBER,
-        "summary": Record(required=dict.fromkeys([*map(str, Verdict), "contradictions"], COUNT)),
-        "findings": Items(of=_FINDING),
-    },
-    optional={
-        "targets": Items(of=OBJECT),
-        "options": OBJECT,
-        "overview": _OVERVIEW,
-        "skipped": Items(of=_SKIPPED),
-    },
-)
-_DESCRIPTION = """\
-The results of a run of dpcp-audit, from which every other report is made. Numbers that JSON \
-lacks are the strings "inf", "-inf" and "nan". Keys that are not listed are let pass: a later \
-minor version may add some. Beside what is said here, the ids of findings are unique, and the x \
-and y of a figure's series have the same length, but that a histogram has one edge more than \
-counts."""
+_SHOWN = 60
 
 
-def check_document(document: Mapping[str, Any]) -> None:
-    """Raise ``SchemaError`` where a key that this tool reads is missing or of another kind.
+class SchemaError(ValueError):
+    """A document that is not of the results' shape; the message names the place."""
 
-    Keys that it does not know are let pass: a later minor version may add some.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """The program that wrote a document."""
+
+    name: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedFinding:
+    """A finding as a results file holds it: the claim, and the outcome of its check."""
+
+    id: str
+    statement: str
+    formula: str
+    source: Source
+    subject: str
+    standing: Standing
+    assumptions: str
+    parameters: PlainData
+    expected: Verdict | None
+    verdict: Verdict
+    contradicts: bool
+    evidence: Evidence | None
+    power: Power | None
+    witness: PlainData
+    note: str
+    figures: tuple[Figure, ...]
+    replay: str
+    error: str
+    seconds: Number
+    proof: Proof | None = None
+    location: SourceLocation | None = None
+    estimates: tuple[Estimate, ...] = ()
+    tables: tuple[Table, ...] = ()
+    worse: str = ""
+
+    def __post_init__(self) -> None:
+        _require_lengths(self.figures)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """The number of findings with each verdict, and of those that contradict their expectation."""
+
+    REFUTED: Whole
+    PROVED: Whole
+    CONSISTENT: Whole
+    INCONCLUSIVE: Whole
+    ERROR: Whole
+    contradictions: Whole
+    VACUOUS: Whole = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Results:
+    """The results of a run of dpcp-audit, from which every other report is made.
+
+    Numbers that JSON lacks are the strings "inf", "-inf" and "nan". Other keys are ignored: a later
+    minor version may add some. Beside what the schema says, the ids of findings are unique, the
+    numbers of an interval are in order, and the x and y of a figure's series have the same length,
+    except that a histogram has one edge more than counts.
     """
-    _DOCUMENT.check(document, "")
-    seen: set[str] = set()
-    for i, finding in enumerate(document["findings"]):
-        where = f"findings[{i}]"
-        if finding["id"] in seen:
-            raise SchemaError(f"{where}.id must be unique, got {finding['id']!r} again")
-        seen.add(finding["id"])
-        _check_lengths(finding["figures"], where)
-    if "overview" in document:
-        check_overview(document["overview"])
+
+    schema_version: str
+    tool: Tool
+    python: str
+    libraries: PlainData
+    suite: str
+    pools: tuple[str, ...]
+    seed: Whole
+    profile: str
+    false_alarm: Number
+    strict: bool
+    complete: bool
+    wall_seconds: Number
+    summary: Counts
+    findings: tuple[RecordedFinding, ...]
+    targets: tuple[PlainData, ...] = ()
+    options: PlainData = field(default_factory=dict[str, Any])
+    overview: Overview = field(default_factory=Overview)
+    skipped: tuple[Skipped, ...] = ()
+    provenance: Provenance | None = None
+
+    def __post_init__(self) -> None:
+        if self.schema_version.split(".", maxsplit=1)[0] != _MAJOR:
+            raise ValueError(f"schema_version must be {_MAJOR}.x, got {self.schema_version!r}")
+        seen: set[str] = set()
+        for finding in self.findings:
+            if finding.id in seen:
+                raise ValueError(f"ids of findings must be unique, got {finding.id!r} again")
+            seen.add(finding.id)
+        _require_lengths(self.overview.figures)
 
 
-def check_overview(overview: object) -> None:
-    """Raise ``SchemaError`` where the data is no overview of a run."""
-    _OVERVIEW.check(overview, "overview")
-    _check_lengths(cast("Any", overview)["figures"], "overview")
-
-
-def _check_lengths(figures: list[dict[str, Any]], where: str) -> None:
+def _require_lengths(figures: tuple[Figure, ...]) -> None:
     for i, figure in enumerate(figures):
-        extra = figure["kind"] == FigureKind.HISTOGRAM
-        for j, series in enumerate(figure["series"]):
-            if len(series["x"]) != len(series["y"]) + extra:
-                place = f"{where}.figures[{i}].series[{j}]"
-                raise SchemaError(f"{place}.x and .y must match in length")
+        extra = figure.kind == FigureKind.HISTOGRAM
+        for j, series in enumerate(figure.series):
+            if len(series.x) != len(series.y) + extra:
+                place = f"figures[{i}].series[{j}]"
+                raise ValueError(f"{place}.x and .y must match in length")
+
+
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    from pydantic import TypeAdapter  # noqa: PLC0415  (heavy, and not needed by --help)
+
+    return TypeAdapter(kind)
+
+
+def _typed(kind: Any, data: object, place: str) -> Any:
+    """Return plain data as the type, which must fit without any conversion."""
+    from pydantic import ValidationError  # noqa: PLC0415
+
+    try:
+        return _adapter(kind).validate_json(json.dumps(data), strict=True)
+    except ValidationError as error:
+        raise SchemaError(_told(error, place)) from error
+
+
+def _told(error: ValidationError, place: str) -> str:
+    """Return the first thing that is wrong, on one line."""
+    first = error.errors(include_url=False)[0]
+    for part in first["loc"]:
+        place += f"[{part}]" if isinstance(part, int) else f"{'.' if place else ''}{part}"
+    wrong = first["msg"].removeprefix("Value error, ").replace("Input should be", "must be")
+    if first["type"] == "missing":
+        return f"{place} is missing"
+    given = "" if "got" in wrong else f", got {shown(first['input'], _SHOWN)}"
+    if not wrong.startswith("must"):  # a rule between several fields
+        return f"{place}: {wrong}" if place else wrong
+    return f"{place or 'the document'} {wrong}{given}"
+
+
+def read_results(document: Mapping[str, Any]) -> Results:
+    """Return a document as typed objects.
+
+    Raises
+    ------
+    SchemaError
+        If a key that this tool reads is missing or of another kind; others are ignored.
+    """
+    results: Results = _typed(Results, document, "")
+    return results
+
+
+def read_overview(overview: object) -> Overview:
+    """Return the overview of a run as a typed object.
+
+    Raises
+    ------
+    SchemaError
+        If the data is not one.
+    """
+    if not is_record(overview) or not {"figures", "tables"} <= overview.keys():
+        raise SchemaError("overview must hold figures and tables")
+    found: Overview = _typed(Overview, overview, "overview")
+    try:
+        _require_lengths(found.figures)
+    except ValueError as error:
+        raise SchemaError(f"overview.{error}") from error
+    return found
 
 
 def json_schema() -> PlainData:
     """Return the shape of a results document as JSON Schema (draft 2020-12)."""
+    schema = _adapter(Results).json_schema()
+    power = schema["$defs"]["Power"]
+    power["properties"]["factor"] = power["properties"]["smallest"] | {"title": "Factor"}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"urn:dpcp-audit:results:{_MAJOR}",
+        **schema,
         "title": "dpcp-audit results",
-        "description": _DESCRIPTION,
-        **_DOCUMENT.schema(),
     }
 
 

@@ -1,40 +1,45 @@
-"""What a terminal shows: progress on stderr while a run goes on, a summary at its end."""
+"""What a terminal shows: progress on stderr, a short summary at the end, and tables."""
 
 from __future__ import annotations
 
 import shlex
 import sys
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
 from rich import progress as bars
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
-from dpcp_audit._format import counted
 from dpcp_audit.engine.run_events import CheckFinished, CheckStarted, Event, RunStarted
-from dpcp_audit.reports.findings.expectations import recorded, told
-from dpcp_audit.reports.findings.witness import one_line
-from dpcp_audit.reports.terminal_findings import plain_line, print_findings
+from dpcp_audit.reports.entry import overall_of, recorded, told
+from dpcp_audit.reports.terminal_findings import plain_line, print_findings, print_table
+from dpcp_audit.reports.witness import one_line
+from dpcp_audit.words.formatting import counted, number, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
     from types import TracebackType
 
-_MOST_WITNESSES, _FEW_WITNESSES = 5, 3
-"""Of so many refuted claims the witnesses are printed; of more, those of the worst few."""
+    from dpcp_audit.words.results import PlainData
+
+
+_FEW, _FEWER = 4, 2
+"""So many findings are told in full; of more, those that ask for attention, or the first two."""
 _WITNESS = 190
 _PLACEHOLDER = "RESULTS.json"
 """How a document's replay command ends."""
 _PIPED = 140
 """The width where there is no terminal."""
-_WORST_FIRST = ("ERROR", "REFUTED", "INCONCLUSIVE", "CONSISTENT", "PROVED")
+_WORST_FIRST = ("ERROR", "REFUTED", "INCONCLUSIVE", "VACUOUS", "CONSISTENT", "PROVED")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Display:
-    """How much a command shows.
+    """The amount of output of a command.
 
     Parameters
     ----------
@@ -138,6 +143,8 @@ def print_summary(
         console = Console(file=stream, width=_PIPED)
     if not display.quiet:
         _print_body(document, console, results, display)
+    if overall := overall_of(document):
+        console.print(Text(overall), soft_wrap=not console.is_terminal)
     console.print(Text(summary_line(document)), soft_wrap=not console.is_terminal)
 
 
@@ -145,18 +152,49 @@ def _print_body(
     document: dict[str, Any], console: Console, results: Path | None, display: Display
 ) -> None:
     findings = sorted(document["findings"], key=_worst_first)
-    shown = [finding for finding in findings if display.shows(finding["verdict"])]
-    if shown:
-        print_findings(shown, console, expected=recorded(document), verbose=display.verbose)
-    else:
+    wanted = [finding for finding in findings if display.shows(finding["verdict"])]
+    told = wanted if display.verbose else _told_first(wanted, document)
+    if not wanted:
         console.print(Text(_nothing(findings, display)))
+    elif display.show and len(wanted) > len(told):
+        print_table(wanted, console, expected=recorded(document))
+        told = []
+    print_findings(told, console, expected=recorded(document), verbose=display.verbose)
+    shown = wanted if display.show else told
     if hidden := len(findings) - len(shown):
-        console.print(Text(f"... and {counted(hidden, 'claim')} of other verdicts"))
-    for line in _witnesses(shown, results, verbose=display.verbose):
+        left = f"{counted(hidden, 'claim')} of other verdicts"
+        if not display.show:
+            left = f"{counted(hidden, 'more claim')}; -v shows them all"
+        console.print(Text(f"... and {left}"))
+    for line in _witnesses(told, results, verbose=display.verbose):
         console.print(Text(line), soft_wrap=True)
-    for skipped in document.get("skipped", []):
-        text = plain_line(f"skipped: {skipped['name']}: {skipped['reason']}")
+    for finding in told:
+        if written := finding["witness"].get("representation"):
+            label = "cause" if finding["verdict"] == "REFUTED" else "warning"
+            text = plain_line(f"{label}: {finding['id']}: {written}")
+            console.print(Text(text, style="yellow"), soft_wrap=True)
+    _print_skipped(document.get("skipped", []), console, verbose=display.verbose)
+
+
+def _told_first(findings: list[dict[str, Any]], document: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the findings that are told in full: all of a few, else what asks for attention."""
+    if len(findings) <= _FEW:
+        return findings
+    alarming = [each for each in findings if each["verdict"] == "ERROR" or each["contradicts"]]
+    if not recorded(document):
+        alarming = [each for each in findings if each["verdict"] in {"ERROR", "REFUTED"}]
+    return (alarming or findings)[: _FEW if alarming else _FEWER]
+
+
+def _print_skipped(
+    skipped: Sequence[Mapping[str, Any]], console: Console, *, verbose: bool
+) -> None:
+    most = len(skipped) if verbose else _FEWER
+    for each in skipped[:most]:
+        text = plain_line(f"skipped: {each['name']}: {each['reason']}")
         console.print(Text(text, style="yellow"), soft_wrap=True)
+    if len(skipped) > most:
+        console.print(Text(f"skipped: {len(skipped) - most} more; -v shows them all"))
 
 
 def _nothing(findings: Sequence[dict[str, Any]], display: Display) -> str:
@@ -168,30 +206,27 @@ def _nothing(findings: Sequence[dict[str, Any]], display: Display) -> str:
 def _witnesses(
     findings: Sequence[dict[str, Any]], results: Path | None, *, verbose: bool
 ) -> Iterator[str]:
-    """Yield a witness and the command that replays it for the worst refuted claims, or all."""
+    """Yield the command that replays each refuted claim that is told; verbose, its witness too."""
     refuted = [finding for finding in findings if finding["verdict"] == "REFUTED"]
-    shown = refuted if verbose or len(refuted) <= _MOST_WITNESSES else refuted[:_FEW_WITNESSES]
-    for finding in shown:
-        yield f"{plain_line(finding['id'])} is refuted"
-        if finding["witness"]:
+    for finding in refuted:
+        if verbose and finding["witness"]:
+            yield f"{plain_line(finding['id'])} is refuted"
             yield f"  witness: {plain_line(one_line(finding['witness'], limit=_WITNESS))}"
         if results is not None:
             command = finding["replay"]
             if command.endswith(_PLACEHOLDER):
                 command = command.removesuffix(_PLACEHOLDER) + shlex.quote(str(results))
             yield f"  replay:  {plain_line(command)}"
-    if shown and results is None:
+    if refuted and results is None:
         yield (
             "  replay:  with --report json=results.json, by dpcp-audit replay CLAIM results.json"
         )
-    if hidden := len(refuted) - len(shown):
-        yield f"... and {counted(hidden, 'more refuted claim')}, whose witnesses the reports hold"
 
 
 def summary_line(document: dict[str, Any]) -> str:
     """Return the run in one sentence."""
     summary = document["summary"]
-    counts = ", ".join(f"{summary[v]} {v.lower()}" for v in _WORST_FIRST if summary[v])
+    counts = ", ".join(f"{summary[v]} {v.lower()}" for v in _WORST_FIRST if summary.get(v))
     parts = [
         f"{counted(len(document['findings']), 'claim')}: {counts or 'none'}",
         told(document),
@@ -206,3 +241,94 @@ def _worst_first(finding: dict[str, Any]) -> tuple[bool, int, str]:
         _WORST_FIRST.index(finding["verdict"]),
         finding["id"],
     )
+
+
+NOTHING = ""
+
+
+def tables_of(document: Mapping[str, Any]) -> Iterator[tuple[str, PlainData]]:
+    """Yield the tables of a run, the overview's first, each with its finding's id.
+
+    A table that several findings share is yielded once.
+    """
+    seen: list[PlainData] = []
+    for id_, table in _tables(document):
+        if table not in seen:
+            seen.append(table)
+            yield id_, table
+
+
+def texts(column: Mapping[str, Any]) -> list[str]:
+    """Return what a column's cells say, each on one line: its texts, or else its values."""
+    if column["texts"]:
+        return [" ".join(printable(text).split()) for text in column["texts"]]
+    return [NOTHING if value == "nan" else number(value) for value in column["values"]]
+
+
+def lines(table: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Return a table's rows as texts."""
+    return list(zip(*map(texts, table["columns"]), strict=True))
+
+
+def numeric(column: Mapping[str, Any]) -> bool:
+    """Return whether a column is set flush right."""
+    return bool(column["values"])
+
+
+def records(table: Mapping[str, Any]) -> Iterator[dict[str, str]]:
+    """Yield each row in full precision: a field a column, and one for each of its details."""
+    fields: dict[str, list[Any]] = {}
+    for column in table["columns"]:
+        name = column["name"]
+        fields[name] = column["values"] or column["texts"]
+        fields |= {f"{name}: {detail}": cells for detail, cells in column["details"].items()}
+    for row in zip_longest(*fields.values(), fillvalue=NOTHING):
+        yield {
+            name: NOTHING if cell == "nan" else str(cell)
+            for name, cell in zip(fields, row, strict=True)
+        }
+
+
+def _tables(document: Mapping[str, Any]) -> Iterator[tuple[str, PlainData]]:
+    for table in document.get("overview", {}).get("tables", ()):
+        yield "", table
+    for finding in document["findings"]:
+        for table in finding.get("tables", ()):
+            yield finding["id"], table
+
+
+_WIDTH = 170
+"""Where there is no terminal."""
+_MARKED = "bold red"
+
+
+def print_tables(document: Mapping[str, Any], *, stream: TextIO) -> None:
+    """Print every table of a run, with its notes; a name that repeats is printed once."""
+    console = Console(file=stream)
+    if not console.is_terminal:
+        console = Console(file=stream, width=_WIDTH)
+    for _, table in tables_of(document):
+        console.print(_shown(table))
+        for note in table["notes"]:
+            console.print(Text(f"  {printable(note)}"))
+        console.print()
+
+
+def _shown(table: Mapping[str, Any]) -> Table:
+    shown = Table(
+        title=Text(printable(table["title"])), title_justify="left", box=None, pad_edge=False
+    )
+    for column in table["columns"]:
+        name = Text(printable(column["name"]), style="bold")
+        shown.add_column(name, justify="right" if numeric(column) else "left", overflow="fold")
+    above = ""
+    for place, (first, *rest) in enumerate(lines(table)):
+        cells = ["" if first == above else first, *rest]
+        above = first
+        shown.add_row(
+            *(
+                Text(cell, style=_MARKED if place in column["marked"] else "")
+                for cell, column in zip(cells, table["columns"], strict=True)
+            )
+        )
+    return shown

@@ -4,6 +4,7 @@ Ids are what one copies to ``--only`` and ``replay``. Where a table of whole ids
 finding has two lines, the id on one of its own.
 """
 
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 from __future__ import annotations
 
 import textwrap
@@ -13,9 +14,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from dpcp_audit._format import confidence, interval, number, printable, telling_digits
-from dpcp_audit.quantities import Bound, Quantity
-from dpcp_audit.reports.findings.severity import estimate_sentences, named
+from dpcp_audit.reports.sentences import sentence, shown_estimate
+from dpcp_audit.reports.severity import estimate_sentences, named
+from dpcp_audit.targets.answers import NOT_PROVED
+from dpcp_audit.words.formatting import interval, number, printable, telling_digits
+from dpcp_audit.words.quantities import Bound
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,6 +28,7 @@ _STYLES = {
     "REFUTED": "bold red",
     "PROVED": "green",
     "CONSISTENT": "green",
+    "VACUOUS": "yellow",
     "INCONCLUSIVE": "yellow",
     "ERROR": "bold magenta",
 }
@@ -35,7 +39,7 @@ _GAP = 2
 
 
 class _Line(NamedTuple):
-    """What a finding's line holds, in the order of the columns."""
+    """The cells of a finding's line, in the order of the columns."""
 
     verdict: str
     claim: str
@@ -64,24 +68,29 @@ def print_findings(
     expected: bool = True,
     verbose: bool = False,
 ) -> None:
-    """Print the findings in their order, as a table where it fits.
+    """Print each finding in its order: verdict, id, and the sentence that says what was found.
 
     Parameters
     ----------
     expected : bool
         Whether a verdict that contradicts what was expected is marked.
     verbose : bool
-        Whether each finding's statement, note and power follow it.
+        Whether each finding's statement, note and two-sided estimates follow it.
     """
-    found = [(finding, _line(finding, expected=expected)) for finding in findings]
-    if verbose:
-        for finding, line in found:
-            _print_stacked(line, console)
+    for finding in findings:
+        line = _line(finding, expected=expected)
+        console.print(Text(line.verdict, style=line.style), Text(line.claim), soft_wrap=True)
+        print_indented(sentence(finding), console)
+        _print_proof(finding, line.claim, console)
+        if verbose:
             _print_details(finding, console)
-        return
-    _print_lines([line for _, line in found], console)
-    for finding, line in found:
-        _print_estimates(finding, line.claim, console)
+
+
+def print_table(
+    findings: Sequence[Mapping[str, Any]], console: Console, *, expected: bool = True
+) -> None:
+    """Print the findings in their order, a line each as a table where it fits."""
+    _print_lines([_line(finding, expected=expected) for finding in findings], console)
 
 
 def _print_lines(lines: Sequence[_Line], console: Console) -> None:
@@ -104,9 +113,9 @@ def _line(finding: Mapping[str, Any], *, expected: bool) -> _Line:
     verdict = finding["verdict"]
     if expected and finding["contradicts"]:
         verdict += " (unexpected)"
-    evidence = finding["evidence"]
-    if evidence is None:
+    if finding["evidence"] is None:
         return _Line(verdict, plain_line(finding["id"]), plain_line(finding["error"]))
+    evidence = shown_estimate(finding)
     exact, digits = evidence["kind"] == "exact", telling_digits(evidence)
     return _Line(
         verdict,
@@ -150,27 +159,21 @@ def _print_stacked(line: _Line, console: Console) -> None:
 
 
 def _print_details(finding: Mapping[str, Any], console: Console) -> None:
-    losses = estimate_sentences(finding)
-    for text in (finding["statement"], *losses, finding["note"], _seen(finding["power"])):
+    power = finding.get("power") or {}
+    of = f"The power is of violations {power['detail']}." if power.get("detail") else ""
+    for text in (finding["statement"], *estimate_sentences(finding), finding["note"], of):
         if text:
             print_indented(text, console)
 
 
-def _print_estimates(finding: Mapping[str, Any], claim: str, console: Console) -> None:
-    """Print the two-sided estimates of a finding, with its id where there are other findings."""
-    for said in estimate_sentences(finding):
-        console.print(Text(plain_line(f"{claim}: {said}")), soft_wrap=True)
-
-
-def _seen(power: Mapping[str, Any] | None) -> str:
-    """Return what would have been refuted, in a line."""
-    if power is None:
-        return ""
-    what = Quantity(power["quantity"]).described(power["at"], power["detail"])
-    smallest, likely = number(power["smallest"]), confidence(power["detection"])
-    if smallest == number("inf"):
-        return f"Would have been refuted: no violation ({what})."
-    return f"Would have been refuted, with probability {likely}: {what} of {smallest} or worse."
+def _print_proof(finding: Mapping[str, Any], claim: str, console: Console) -> None:
+    """Print the account and the assumptions of a proof from the source, or why there is none."""
+    note, proof = finding["note"] or "", finding.get("proof")
+    start = note.find(f"{NOT_PROVED.capitalize()}: ")
+    if start >= 0:
+        console.print(Text(plain_line(f"{claim}: {note[start:]}")), soft_wrap=True)
+    elif proof and "assumptions" in proof["parameters"]:
+        console.print(Text(plain_line(f"{claim}: {note}")), soft_wrap=True)
 
 
 def print_indented(text: str, console: Console) -> None:

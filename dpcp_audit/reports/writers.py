@@ -1,23 +1,24 @@
-"""Report files: what ``--report FORMAT=PATH`` names, and writing them."""
+"""Report files: what ``--report FORMAT=PATH`` names, and writing them.
+
+What a report format is: its name, its file suffix, what it needs, and how it renders.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from dpcp_audit._whole_files import write_whole
-from dpcp_audit.errors import IncompleteError, UsageError
 from dpcp_audit.reports.document import dump
 from dpcp_audit.reports.formats import format_names, report_format
+from dpcp_audit.words.whole_files import IncompleteError, UsageError, require_package, write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from dpcp_audit.reports.report_format import Render, ReportFormat
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,8 +29,8 @@ class Writer:
     path: Path | None
 
 
-def format_for(path: Path) -> ReportFormat:
-    """Return the format that a file's suffix asks for.
+def format_for(path: Path, *, option: str = "path") -> ReportFormat:
+    """Return the format that a file's suffix asks for; a message names the option.
 
     Raises
     ------
@@ -40,7 +41,7 @@ def format_for(path: Path) -> ReportFormat:
     fitting = [suffix for suffix in known if path.name.endswith(suffix)]
     if not fitting:
         suffixes = ", ".join(sorted(known))
-        raise UsageError(f"path must end in one of {suffixes}, got {str(path)!r}")
+        raise UsageError(f"{option} must end in one of {suffixes}, got {str(path)!r}")
     return known[max(fitting, key=len)]
 
 
@@ -65,9 +66,12 @@ def parse_reports(
 
 def _parse(argument: str, formats: Mapping[str, Render] | None) -> Writer:
     name, found, target = argument.partition("=")
-    if not found or not target:
-        raise UsageError(f"--report must be FORMAT=PATH, got {argument!r}")
     names = format_names() if formats is None else tuple(formats)
+    if not found and formats is None:  # the file's name says the format
+        wanted = format_for(Path(argument), option="--report")
+        name, target = next(name for name in names if report_format(name) is wanted), argument
+    elif not found or not target:
+        raise UsageError(f"--report must be FORMAT=PATH, got {argument!r}")
     if name not in names:
         raise UsageError(f"--report: unknown format {name!r}, use one of {', '.join(names)}")
     known = report_format(name)
@@ -142,3 +146,36 @@ def write_all(document: dict[str, Any], writers: Sequence[Writer], *, figures: b
             failures.append(f"{writer.path}: {error.strerror}")
     if failures:
         raise IncompleteError(f"--report: {'; '.join(failures)}")
+
+
+Render = Callable[[dict[str, Any]], str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportFormat:
+    """A format of reports: what a module in :mod:`dpcp_audit.reports.formats` holds as ``FORMAT``.
+
+    Parameters
+    ----------
+    suffix : str
+        Ending of the files' names, such as ".html".
+    help : str
+        What it is for, in a few words.
+    render : callable
+        From a results document to the text of the report.
+    packages : tuple of str
+        Optional packages that it imports.
+    extra : str
+        The extra of this package that installs them.
+    """
+
+    suffix: str
+    help: str
+    render: Render
+    packages: tuple[str, ...] = ()
+    extra: str = ""
+
+    def require(self) -> None:
+        """Raise ``MissingExtraError`` where a package that it imports is not installed."""
+        for package in self.packages:
+            require_package(package, self.extra)

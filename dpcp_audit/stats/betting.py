@@ -1,4 +1,4 @@
-r"""Bets on guesses of an input: a test of (ε, δ)-DP that may stop at any time.
+"""Bets on guesses of an input: a test of (ε, δ)-DP that may stop at any time.
 
 **The game.** In each round a fair coin picks one of two neighbouring inputs, the mechanism releases
 x, and an observer guesses the coin with the log-odds b > 0 that it believes in, or abstains.
@@ -36,10 +36,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import log_expit, logsumexp
 
-from dpcp_audit import _validate
+from dpcp_audit.words import validate as _validate
 
 if TYPE_CHECKING:
-    from dpcp_audit._types import BoolArray, FloatArray, IntArray
+    from dpcp_audit.words.arrays import BoolArray, FloatArray, IntArray
+
 
 _FACTORS, _WEIGHTS = (1.1, 1.25, 2.0, 8.0), (0.6, 0.2, 0.1, 0.1)
 MEMBERS = len(_FACTORS)

@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING, Self, cast
 
 import numpy as np
 
-from dpcp_audit import _validate
-from dpcp_audit.stats.bisection import turn, turn_of_sign
+from dpcp_audit.stats.roots import turn, turn_of_sign
+from dpcp_audit.words import validate as _validate
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from dpcp_audit._types import FloatArray, IntArray
+    from dpcp_audit.words.arrays import FloatArray, IntArray
+
 
 _BETS = (0.97, 0.7, *(2.0**-j for j in range(1, 11)))
 _GRID = 100_000

@@ -30,14 +30,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import expit, logit, ndtri
 
-from dpcp_audit import _validate
-from dpcp_audit.stats.bisection import turn, turns
-from dpcp_audit.stats.count_regions import Region, TwoCounts
+from dpcp_audit.stats.curve_test import Region, TwoCounts
 from dpcp_audit.stats.intervals import clopper_pearson
+from dpcp_audit.stats.roots import turn, turns
+from dpcp_audit.words import validate as _validate
 
 if TYPE_CHECKING:
-    from dpcp_audit._types import FloatArray, IntArray
-    from dpcp_audit.stats.count_regions import Measure
+    from dpcp_audit.stats.curve_test import Measure
+    from dpcp_audit.words.arrays import FloatArray, IntArray
 
 _STEP = 1.0
 _REFINEMENTS = 6

@@ -22,14 +22,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit.stats.discrete_tails import average_ranks, hypergeometric_tail
+from dpcp_audit.stats.intervals import average_ranks, hypergeometric_tail
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import ArrayLike
 
-    from dpcp_audit._types import BoolArray, FloatArray, IntArray
+    from dpcp_audit.words.arrays import BoolArray, FloatArray, IntArray
 
 _MOST = 4099
 """Outputs that are looked at, at most: more of them would take long and tell little."""
@@ -41,7 +41,7 @@ _FIRST_LAG = 0.5
 
 
 class SerialMark(StrEnum):
-    """What outputs are marked for."""
+    """The properties of an output that the test looks at."""
 
     LARGE = "large outputs"
     REPEATED = "values that come up more than once"
@@ -49,7 +49,7 @@ class SerialMark(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SerialDependence:
-    """Where outputs in a row are not exchangeable.
+    """A dependence between successive outputs.
 
     Parameters
     ----------

@@ -1,28 +1,34 @@
-"""What any conformal calibrator owes its users, as checks of one object (``check_calibrator``)."""
+"""What any conformal calibrator owes its users, as checks of one object (``check_calibrator``).
+
+Calls of a fitted object for the checks of a battery: data drawn from rows, sets per row.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.decisions import decide, refutes
-from dpcp_audit.quantities import Bound, Quantity
-from dpcp_audit.results import Evidence, EvidenceKind, Outcome, Power
+from dpcp_audit.laws.pools import within
 from dpcp_audit.stats.bounded_mean import MeanBets
-from dpcp_audit.targets.data_forms import DataForm, handed_over
-from dpcp_audit.targets.function_calls import FunctionCaller
-from dpcp_audit.targets.target_errors import TargetError
+from dpcp_audit.targets import Kind, TargetSpec
+from dpcp_audit.targets.answers import DataForm, TargetError, TargetRaisedError, handed_over
+from dpcp_audit.targets.calls import FunctionCaller
+from dpcp_audit.targets.fitted_objects import in_two_steps
+from dpcp_audit.words.evidence import decide, exact_power, refutes
+from dpcp_audit.words.quantities import Bound, Quantity
+from dpcp_audit.words.results import Evidence, EvidenceKind, Outcome, Power
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit._types import FloatArray, IntArray
-    from dpcp_audit.checks import Context
-    from dpcp_audit.results import PlainData
-    from dpcp_audit.target_checks.battery_calls import FittedCalls
+    from dpcp_audit.laws.pools import RowPool
+    from dpcp_audit.words.arrays import BoolArray, FloatArray, IntArray
+    from dpcp_audit.words.checks import Context
+    from dpcp_audit.words.results import PlainData
+
 
 _CALLS, _FEW = 600, 4
 _SMALL = (1, 2, 5)
@@ -94,7 +100,7 @@ class DutyCheck:
     def __call__(self, context: Context) -> Outcome:
         """Call the object and judge what it does."""
         evidence, note = _TESTS[self.duty](self, context)
-        power = None
+        power = None if refutes(evidence) else exact_power(evidence)
         if evidence.kind is EvidenceKind.CERTIFIED and not refutes(evidence):
             power = _power(evidence)
         witness: PlainData = {"n": self.calls.n, "seed": context.seed}
@@ -111,13 +117,15 @@ def _repeats(check: DutyCheck, context: Context) -> tuple[Evidence, str]:
 def _order(check: DutyCheck, context: Context) -> tuple[Evidence, str]:
     rng = context.rng()
     rows = check.calls.draw(rng)
-    ways = [rows, np.sort(rows), *(rng.permutation(rows) for _ in range(_FEW))]
+    steps = np.split(rows, [len(rows) // 2]) if check.calls.in_two_steps(rows) else [rows]
+    ways = [rows, np.concatenate([np.sort(part) for part in steps])]
+    ways += [np.concatenate([rng.permutation(part) for part in steps]) for _ in range(_FEW)]
     fits = [check.calls.outputs(way, seed=seed) for seed, way in enumerate([rows, *ways])]
     differing = [_differing(fits[0], fit) for fit in fits]
     worst = max(range(len(fits)), key=lambda i: differing[i].value)
     if not differing[worst].value or _apart(check, rows, ways[worst - 1], fits[0]):
         return differing[worst], f"One data set in {len(ways)} orders."
-    drawn = [check.calls.calls(rng, count=_CALLS, rows=way)[0] for way in (rows, np.sort(rows))]
+    drawn = [check.calls.calls(rng, count=_CALLS, rows=way)[0] for way in ways[:2]]
     shares = [check.calls.covered(part).mean(axis=1) for part in drawn]
     (low, high), (least, most) = (
         _limits(each, significance=context.significance / 2) for each in shares
@@ -314,3 +322,90 @@ _TESTS: dict[Duty, Callable[[DutyCheck, Context], tuple[Evidence, str]]] = {
     Duty.TINY: _tiny,
     Duty.EMPTY: _empty,
 }
+
+
+_ENDS = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FittedCalls:
+    """A fitted object, the rows that its data are drawn from, and how many it is fitted to.
+
+    Parameters
+    ----------
+    target : TargetSpec
+        Of kind PREDICTOR or REGRESSION.
+    pool : RowPool
+        What it predicts, too.
+    n : int
+        Records of a fit.
+    """
+
+    target: TargetSpec
+    pool: RowPool
+    n: int
+
+    @property
+    def labels(self) -> Any:
+        """The rows' labels: whole numbers of classes."""
+        whole = self.target.kind is Kind.PREDICTOR
+        return self.pool.labels.astype(np.int64) if whole else self.pool.labels
+
+    def draw(self, rng: np.random.Generator, n: int | None = None) -> IntArray:
+        """Return the rows of a data set, drawn with replacement."""
+        return rng.integers(len(self.pool.labels), size=self.n if n is None else n)
+
+    def data(self, rows: IntArray) -> tuple[Any, Any, Any]:
+        """Return features, labels and all rows as new ones."""
+        return self.pool.features[rows], self.labels[rows], self.pool.features
+
+    def outputs(
+        self, rows: IntArray, *, seed: int, size: int = 1, form: DataForm = DataForm.ARRAY
+    ) -> FloatArray:
+        """Return what is predicted of all rows, ``size`` times, shape (size, d)."""
+        with replace(self.target, given_as=form).open() as target:
+            found = target(self.data(rows), size, rng=np.random.default_rng(seed))
+            return found.reshape(size, -1)
+
+    def in_two_steps(self, rows: IntArray) -> bool:
+        """Tell whether a fit trains on the first half of the rows and calibrates on the rest."""
+        with self.target.open() as target:
+            target(self.data(rows), 1, rng=np.random.default_rng(1))
+            assert isinstance(target.caller, FunctionCaller)  # noqa: S101  (it is in Python)
+            return in_two_steps(target.caller.function)
+
+    def covered(self, outputs: FloatArray) -> BoolArray:
+        """Tell of each row whether its label is in its set or interval, shape (size, m)."""
+        labels = self.labels
+        if self.target.kind is Kind.REGRESSION:
+            return within(outputs.reshape(len(outputs), -1, _ENDS), labels)
+        sets = outputs.reshape(len(outputs), len(labels), -1) > 0
+        return np.asarray(sets[:, np.arange(len(labels)), labels])
+
+    def empty(self, outputs: FloatArray) -> BoolArray:
+        """Tell of each row whether nothing is in its set or interval, shape (size, m)."""
+        parts = outputs.reshape(len(outputs), len(self.labels), -1)
+        if self.target.kind is Kind.REGRESSION:
+            return np.asarray(parts[..., 1] < parts[..., 0])
+        return np.asarray(~(parts > 0).any(axis=2))
+
+    def calls(
+        self, rng: np.random.Generator, *, count: int, n: int | None = None, rows: Any = None
+    ) -> tuple[FloatArray, str]:
+        """Return the outputs of fits to fresh data, and why some were refused.
+
+        Parameters
+        ----------
+        rows : ndarray of int, optional
+            The data of all of them.
+        """
+        found: list[FloatArray] = []
+        refusal = ""
+        with self.target.open() as target:
+            for _ in range(count):
+                chosen = self.draw(rng, n) if rows is None else rows
+                try:
+                    found.append(target(self.data(chosen), 1, rng=rng).reshape(-1))
+                except TargetRaisedError as error:
+                    refusal = str(error)
+        return np.array(found), refusal

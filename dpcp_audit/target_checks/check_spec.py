@@ -9,8 +9,34 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
-from dpcp_audit import options
-from dpcp_audit._values import (
+from dpcp_audit.target_checks.claim_options import (
+    CLAIMS,
+    REFUSED,
+    Guarantee,
+    as_option,
+    claims_as_data,
+    guarantees_of,
+    kinds_for,
+    require_claims,
+)
+from dpcp_audit.target_checks.given_inputs import (
+    TARGET_OPTIONS,
+    InputPair,
+    PairOf,
+    RowsOf,
+    Unit,
+    name_of,
+    target_of,
+    with_classes,
+)
+from dpcp_audit.target_checks.learned_facts import LEARNED, location_of, planned_of
+from dpcp_audit.target_checks.one_meaning import require_one_meaning
+from dpcp_audit.targets import Kind, Takes, TargetSpec, kinds_that
+from dpcp_audit.words import options
+from dpcp_audit.words.evidence import DETECT, Representation
+from dpcp_audit.words.guarantees import Coverage, PrivacyGuarantee, Relation
+from dpcp_audit.words.options import Group, dashed, option, options_of
+from dpcp_audit.words.values import (
     MOST_DRAWS,
     Choice,
     Duration,
@@ -23,39 +49,14 @@ from dpcp_audit._values import (
     Whole,
     Word,
 )
-from dpcp_audit.decisions import DETECT
-from dpcp_audit.errors import UsageError
-from dpcp_audit.guarantees import Coverage, PrivacyGuarantee
-from dpcp_audit.neighbours import Relation
-from dpcp_audit.options import Group, dashed, option, options_of
-from dpcp_audit.target_checks.claim_options import (
-    CLAIMS,
-    Guarantee,
-    as_option,
-    claims_as_data,
-    guarantees_of,
-    require_claims,
-)
-from dpcp_audit.target_checks.claims_of_kinds import REFUSED, kinds_for
-from dpcp_audit.target_checks.learned_facts import LEARNED, location_of, planned_of
-from dpcp_audit.target_checks.one_meaning import require_one_meaning
-from dpcp_audit.target_checks.pair_data import InputPair, PairOf
-from dpcp_audit.target_checks.row_data import RowsOf
-from dpcp_audit.target_checks.target_options import (
-    TARGET_OPTIONS,
-    name_of,
-    target_of,
-    with_classes,
-)
-from dpcp_audit.target_checks.units import Unit
-from dpcp_audit.targets import Kind, Takes, TargetSpec, kinds_that
+from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from dpcp_audit.data.row_pools import RowPool
-    from dpcp_audit.options import Spelling
-    from dpcp_audit.results import SourceLocation
+    from dpcp_audit.laws.pools import RowPool
+    from dpcp_audit.words.options import Spelling
+    from dpcp_audit.words.results import SourceLocation
 
 _MOST_SCORES = 10**7
 """Of a call."""
@@ -111,6 +112,11 @@ class CheckSpec:
         Calls of the target for each claim, in place of what would be planned.
     sequential : bool
         Whether privacy claims are tested by bets that stop as soon as the answer is clear.
+    representation : Representation
+        Whether it is a warning or a refutation if the last bits of outputs alone break a claim of
+        privacy.
+    prove : bool
+        Whether a proof from the source of a Python function is tried first, for claims of privacy.
     trace : bool
         Whether the noise of a Python function is followed too, for the claims of privacy.
     paper, theorem, hypotheses : str
@@ -124,7 +130,13 @@ class CheckSpec:
     target: TargetSpec
     guarantees: tuple[Guarantee, ...]
     name: str = field(
-        metadata=option(Word(), "what the findings are called", group=Group.TARGET, metavar="NAME")
+        metadata=option(
+            Word(),
+            "what the findings are called",
+            group=Group.TARGET,
+            metavar="NAME",
+            otherwise="as the target",
+        )
     )
     n: tuple[int, ...] = field(
         default=(),
@@ -140,8 +152,9 @@ class CheckSpec:
         metadata=option(
             RowsOf(),
             "rows to try a predictor on: a file .npz with 'features' and 'labels', or 'X' and "
-            "'y'; in Python a pair (X, y) (default: rows that are made)",
+            "'y'; in Python also a pair (X, y)",
             metavar="FILE",
+            otherwise="rows that are made",
             kinds=kinds_that(take=Takes.ROWS),
         ),
     )
@@ -158,7 +171,7 @@ class CheckSpec:
         default=Unit.RECORD,
         metadata=option(
             Choice(Unit),
-            "what differs between neighbours: a record (default), or all of a client's",
+            "what differs between neighbours: a record, or all of a client's",
             metavar="UNIT",
             kinds=kinds_that(take=Takes.CLIENTS),
         ),
@@ -173,8 +186,8 @@ class CheckSpec:
         default=Relation.SUBSTITUTION,
         metadata=option(
             Choice(Relation, _RELATIONS),
-            "substitution (default: one record is replaced), add-remove, or of a calibrator "
-            "one-label",
+            "how neighbours differ: substitution (one record is replaced), add-remove, or of a "
+            "calibrator one-label",
             metavar="RELATION",
             kinds=_OF_SCORES,
         ),
@@ -183,8 +196,7 @@ class CheckSpec:
         default=None,
         metadata=option(
             Whole(at_least=2, at_most=100_000),
-            "what is claimed is claimed of N users' reports in random order, of which one changes "
-            "its value",
+            "test the claims on the shuffled reports of N users, one of whom changes their value",
             metavar="N",
             kinds=kinds_for("shuffle_n"),
             advice=REFUSED["shuffle_n"],
@@ -195,8 +207,9 @@ class CheckSpec:
         metadata=option(
             PairOf(),
             "two neighbouring inputs to test alone: a file .json or .npz with 'value' and "
-            "'neighbour'; in Python a tuple (default: pairs are searched)",
+            "'neighbour'; in Python also a tuple, or Neighbours",
             metavar="FILE",
+            otherwise="pairs are searched",
         ),
     )
     public_n: bool = field(
@@ -206,7 +219,7 @@ class CheckSpec:
         default=True,
         metadata=option(
             Flag(),
-            "whether coverage is claimed of tied scores too (default: it is)",
+            "whether coverage is claimed of tied scores too",
             kinds=_OF_SETS,
         ),
     )
@@ -218,7 +231,7 @@ class CheckSpec:
         default=0.0,
         metadata=option(
             NonNegative(),
-            "how much larger thresholds may be taken to be, for single-precision code",
+            "slack added to each threshold, for single-precision code",
             metavar="T",
             kinds=_OF_SETS,
         ),
@@ -228,7 +241,7 @@ class CheckSpec:
         metadata=option(
             Factor(),
             "the violation to detect: noise that is smaller by this factor, from which the number "
-            "of calls follows (default: 2; for a nightly run 1.2)",
+            "of calls follows; for a nightly run 1.2",
             metavar="FACTOR",
         ),
     )
@@ -236,7 +249,7 @@ class CheckSpec:
         default=None,
         metadata=option(
             Duration(),
-            "time for the target, such as 60s or 2m, to which its calls are cut (default: none)",
+            "time for the target, such as 60s or 2m, to which its calls are cut",
             metavar="TIME",
         ),
     )
@@ -244,8 +257,9 @@ class CheckSpec:
         default=None,
         metadata=option(
             Whole(at_most=MOST_DRAWS),
-            "calls of the target for each claim, whatever is to be detected",
+            "calls of the target for each claim",
             metavar="N",
+            otherwise="as many as the violation to detect takes",
         ),
     )
     sequential: bool = field(
@@ -254,11 +268,22 @@ class CheckSpec:
             Flag(), "test privacy claims by bets, and stop as soon as the answer is clear"
         ),
     )
+    representation: Representation = field(
+        default=Representation.WARN,
+        metadata=option(
+            Choice(Representation),
+            "what follows if the last bits of the outputs alone break a privacy claim: a warning, "
+            "or with 'strict' a refutation; they are tested on the worst pair found and a few "
+            "standard ones, and not in sequential tests",
+        ),
+    )
+    prove: bool = field(
+        default=True,
+        metadata=option(Flag(), "whether a proof for every input is tried first"),
+    )
     trace: bool = field(
         default=True,
-        metadata=option(
-            Flag(), "whether the code's noise is followed as well, where it can be (default: it is)"
-        ),
+        metadata=option(Flag(), "whether the code's noise is traced as well, where it can be"),
     )
     paper: str = field(
         default="",
@@ -268,7 +293,8 @@ class CheckSpec:
         default="", metadata=option(Text(), "the theorem that claims them", metavar="NAME")
     )
     hypotheses: str = field(
-        default="", metadata=option(Text(), "on what the claims rest, in words", metavar="WORDS")
+        default="",
+        metadata=option(Text(), "the assumptions of the claims, in words", metavar="WORDS"),
     )
     location: SourceLocation | None = None
     planned: tuple[int, ...] = ()
@@ -349,7 +375,8 @@ class CheckSpec:
             Naming the key, with what it got.
         """
         with options.in_place(where):
-            given = {key: value for key, value in data.items() if key not in LEARNED}
+            given = options.renamed(data, TARGET_OPTIONS, dashed)
+            given = {key: value for key, value in given.items() if key not in LEARNED}
             names = [dashed(each.name) for each in TABLE]
             options.require_known(given, names, as_option)
             if given.get("kind") is None:

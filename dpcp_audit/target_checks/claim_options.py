@@ -1,14 +1,16 @@
-"""Guarantees as options: how TOML files and the command line write what is claimed."""
+"""Which claims are tested of which kinds of target; of the others, what to do instead.
+
+Guarantees as options: how TOML files and the command line write what is claimed.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit._plain_data import is_sequence, shown
-from dpcp_audit._values import Positive, Probability, Value, number, number_of, wrong
-from dpcp_audit.errors import UsageError
-from dpcp_audit.guarantees import (
+from dpcp_audit.target_checks.trade_off_file import TradeOffFile
+from dpcp_audit.targets import Kind, Takes, kinds_that
+from dpcp_audit.words.guarantees import (
     ZCDP,
     ApproxDP,
     Coverage,
@@ -19,14 +21,70 @@ from dpcp_audit.guarantees import (
     RenyiDP,
     SetSize,
 )
-from dpcp_audit.options import Group, Option, Spelling, dashed, not_of, read
-from dpcp_audit.target_checks.claims_of_kinds import REFUSED, kinds_for
-from dpcp_audit.target_checks.trade_off_file import TradeOffFile
+from dpcp_audit.words.options import Group, Option, Spelling, dashed, not_of, read
+from dpcp_audit.words.plain import is_sequence, shown
+from dpcp_audit.words.values import Positive, Probability, Value, number, number_of, wrong
+from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from dpcp_audit.targets import Kind
+
+_OBJECT = "hand over an object with fit and predict_set (kind predictor)"
+_OF_ALL = "claim the coverage of all of them"
+_NO_SETS: dict[str, str] = {
+    Kind.VECTOR: "return the one threshold that sets are made with (kind quantile)",
+    Kind.RANDOMIZER: "claim it of the threshold that is made of the reports (kind quantile)",
+    Kind.LOCAL: "claim it of the threshold that is made of the reports (kind quantile)",
+    Kind.MODEL: f"{_OBJECT}, or with predict_interval (kind regression)",
+}
+_NO_LABELS = f"a score has no label: take probabilities and labels (kind calibrator), or {_OF_ALL}"
+_NO_CLASSES: dict[str, str] = {
+    Kind.QUANTILE: _NO_LABELS,
+    Kind.FEDERATED: _NO_LABELS,
+    Kind.REGRESSION: f"outcomes have no classes: {_OF_ALL}",
+}
+_NO_SIZES: dict[str, str] = {
+    Kind.QUANTILE: f"a threshold alone has no sets: {_OBJECT}",
+    Kind.CALIBRATOR: f"a threshold alone has no sets: {_OBJECT}",
+    Kind.FEDERATED: f"a threshold alone has no sets: {_OBJECT}",
+    Kind.REGRESSION: "an interval holds no number of labels: claim its coverage",
+}
+_VALUES = kinds_that(take=Takes.VALUE)
+
+
+def _others(kinds: Iterable[Kind], advice: str) -> dict[str, str]:
+    return {kind: advice for kind in Kind if kind not in kinds}
+
+
+REFUSED: Mapping[str, Mapping[str, str]] = {
+    "local_dp": _others(_VALUES, "it is of one user's report: use PureDP (pure-dp) of a data set"),
+    "coverage_at_least": _NO_SETS,
+    "class_conditional_coverage": _NO_SETS | _NO_CLASSES,
+    "with_confidence": _NO_SETS,
+    "set_size_at_most": _NO_SETS | _NO_SIZES,
+    "shuffle_n": _others(
+        _VALUES, "hand over the function of one user's value (kind randomizer or local)"
+    ),
+}
+"""By the option that claims it, the kinds of which it is not tested, and the advice."""
+
+
+def kinds_for(claim: str) -> tuple[Kind, ...]:
+    """Return the kinds of which a claim is tested.
+
+    Parameters
+    ----------
+    claim : str
+        The name of the option that claims it.
+
+    Examples
+    --------
+    >>> [str(kind) for kind in kinds_for("class_conditional_coverage")]
+    ['calibrator', 'predictor']
+    """
+    return tuple(kind for kind in Kind if kind not in REFUSED[claim])
+
 
 Guarantee = PrivacyGuarantee | Coverage | SetSize
 _ALSO = {"eps": "epsilon"}
@@ -257,8 +315,7 @@ def require_claims(guarantees: Iterable[Guarantee], kind: Kind) -> None:
         if claimed.kinds and kind not in claimed.kinds:
             each_class = "of each class " if claimed is PER_CLASS else ""
             raise not_of(claimed, f"{type(each).__name__} {each_class}".strip(), kind)
-        if isinstance(each, ApproxDP):
-            _require_delta(each)
+        _require_delta(each)
         if isinstance(each, Coverage):
             covering.append(each.per_class)
             _require_probabilities(each)
@@ -268,11 +325,12 @@ def require_claims(guarantees: Iterable[Guarantee], kind: Kind) -> None:
         raise UsageError("Coverage must be claimed once: give one check for each")
 
 
-def _require_delta(claimed: ApproxDP) -> None:
+def _require_delta(claimed: Guarantee) -> None:
     """Refuse a δ with which another guarantee is claimed, or none."""
-    if claimed.delta == 0:
+    delta = claimed.parameters.get("delta")
+    if delta == 0:
         raise UsageError(f"delta must be above 0, got {claimed}: without δ it is PureDP")
-    if claimed.delta == 1:
+    if delta == 1:
         raise UsageError(f"delta must be below 1, got {claimed}: at δ = 1 nothing is claimed")
 
 

@@ -1,4 +1,7 @@
-"""TOML files of checks, and ``[tool.dpcp-audit]`` of a pyproject.toml."""
+"""The options of a run of checks, for the command line, TOML files, pytest and Python.
+
+TOML files of checks, and ``[tool.dpcp-audit]`` of a pyproject.toml.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast
 
-from dpcp_audit import options
-from dpcp_audit._plain_data import is_list, is_record
-from dpcp_audit.errors import UsageError
-from dpcp_audit.options import dashed
 from dpcp_audit.target_checks.check_spec import CheckSpec, require_one_effort
 from dpcp_audit.target_checks.run_options import RUN_OPTIONS, RunOptions
+from dpcp_audit.words import options
+from dpcp_audit.words.options import dashed
+from dpcp_audit.words.plain import is_list, is_record
+from dpcp_audit.words.whole_files import UsageError
 
 PROJECT_FILE = "pyproject.toml"
 _CHECKS = "check"
@@ -61,6 +64,23 @@ def load(path: Path) -> Config:
     if not isinstance(data, Mapping):
         raise UsageError(f"{where} must be a table")
     return from_data(cast("Mapping[str, Any]", data), folder=path.parent, where=where)
+
+
+def found() -> Path | None:
+    """Return the nearest ``pyproject.toml`` with checks, of this folder or one above it."""
+    here = Path.cwd()
+    paths = (folder / PROJECT_FILE for folder in (here, *here.parents))
+    path = next((path for path in paths if path.is_file() and _may_have_checks(path)), None)
+    return Path(PROJECT_FILE) if path == here / PROJECT_FILE else path
+
+
+def _may_have_checks(path: Path) -> bool:
+    """Tell whether a file has our table, or cannot be read: :func:`load` says why."""
+    try:
+        tools = tomllib.loads(path.read_text(encoding="utf-8")).get("tool", {})
+    except (OSError, ValueError, RecursionError):
+        return True
+    return not is_record(tools) or "dpcp-audit" in tools
 
 
 def from_data(data: Mapping[str, Any], *, folder: Path = Path(), where: str = "") -> Config:

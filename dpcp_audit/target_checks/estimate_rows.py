@@ -5,26 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from dpcp_audit._values import Whole
-from dpcp_audit.audits.estimates.loss_estimation import LossEstimation
-from dpcp_audit.errors import UsageError
-from dpcp_audit.guarantees import PrivacyGuarantee
-from dpcp_audit.options import Group, option, options_of
-from dpcp_audit.results import Claim, Source
-from dpcp_audit.rows import Row
-from dpcp_audit.suite import Suite
+from dpcp_audit.audits.estimates.pair_estimate import LossEstimation
 from dpcp_audit.target_checks.target_pairs import pair_space
 from dpcp_audit.target_checks.target_rows import require_once, row_for
-from dpcp_audit.target_checks.traced_calls import traced_target
-from dpcp_audit.targets.function_calls import FunctionCaller
+from dpcp_audit.target_checks.trace_search import traced_target
+from dpcp_audit.targets.calls import FunctionCaller
+from dpcp_audit.words.checks import Row, Suite
+from dpcp_audit.words.guarantees import PrivacyGuarantee
+from dpcp_audit.words.options import Group, option, options_of
+from dpcp_audit.words.results import Claim, Source
+from dpcp_audit.words.values import Whole
+from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dpcp_audit.checks import Context
-    from dpcp_audit.results import Outcome
     from dpcp_audit.target_checks.check_spec import CheckSpec
     from dpcp_audit.targets import Target
+    from dpcp_audit.words.checks import Context
+    from dpcp_audit.words.results import Outcome
+
 
 DEFAULT_DRAWS = 20_000
 """Outputs in all, unless an option says otherwise."""
@@ -40,7 +40,7 @@ class EstimateOptions:
         default=1000,
         metadata=option(
             Whole(at_least=0, at_most=10**6),
-            "paths to trace in either direction for upper ends; 0 traces nothing (default: 1000)",
+            "paths to trace in either direction for upper ends; 0 traces nothing",
             group=Group.RUN,
             metavar="N",
         ),
@@ -126,7 +126,7 @@ def without_coverage(spec: CheckSpec) -> CheckSpec:
         If it has a budget: estimates take draws.
     """
     if spec.budget is not None:
-        raise UsageError("budget is not for estimates, which take draws")
+        raise UsageError("estimate takes draws=, not budget=")
     if spec.shuffle_n is not None:
         raise UsageError("shuffle_n is for checks, and not for estimates or traces")
     privacy = tuple(each for each in spec.guarantees if isinstance(each, PrivacyGuarantee))

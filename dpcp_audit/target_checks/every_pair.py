@@ -15,35 +15,47 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcp_audit.audits.exact import worst_measurement
-from dpcp_audit.decisions import decide
-from dpcp_audit.guarantees import GaussianDP
-from dpcp_audit.neighbours import Neighbours, Relation
-from dpcp_audit.proofs import Premise, Proof, ProofMethod
-from dpcp_audit.results import SourceLocation, Verdict
+from dpcp_audit.laws.losses import loss_of
 from dpcp_audit.targets import Kind
 from dpcp_audit.tracing.known_code import KnownCode
-from dpcp_audit.tracing.output_atoms import same_atoms
-from dpcp_audit.tracing.output_laws import ROUNDED, exact_pair, pair_of, without_rounding
+from dpcp_audit.tracing.outputs import (
+    ROUNDED,
+    exact_pair,
+    pair_of,
+    rounded_output,
+    same_atoms,
+    without_marks,
+    without_rounding,
+)
 from dpcp_audit.tracing.path_losses import require_replay
 from dpcp_audit.tracing.path_runs import SampledRun
 from dpcp_audit.tracing.path_tree import release_law
-from dpcp_audit.tracing.trace_errors import TraceEnd, UnfollowableError
+from dpcp_audit.tracing.source_lines import TraceEnd, UnfollowableError
+from dpcp_audit.words.evidence import decide
+from dpcp_audit.words.guarantees import Neighbours, Relation
+from dpcp_audit.words.proofs import Premise, Proof, ProofMethod
+from dpcp_audit.words.results import SourceLocation, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dpcp_audit.guarantees import PrivacyGuarantee
-    from dpcp_audit.mechanisms.laws import FinitePair
-    from dpcp_audit.results import Outcome
+    from dpcp_audit.laws.laws import FinitePair
     from dpcp_audit.target_checks.check_spec import CheckSpec
-    from dpcp_audit.tracing.output_laws import OutputLaw
+    from dpcp_audit.tracing.outputs import OutputLaw
     from dpcp_audit.tracing.target_calls import TracedTarget
+    from dpcp_audit.words.guarantees import PrivacyGuarantee
+    from dpcp_audit.words.results import Outcome
 
 _ALL_PATHS, _ALL_PAIRS = 10_000, 2_000
 """Paths over all values, and pairs of values, up to which a randomizer is enumerated whole."""
 _UNTRACED = 8
 """Calls of each value without a trace, which must return what the traced ones do."""
 
+_EVERY_PATH = "Every path of the code was run on every value, for ideal draws."
+_DOUBLES = (
+    " Assumed: each probability, which the code has as a double, stands for a real number within "
+    "its rounding; a loss that only this rounding puts beyond the claim is within it."
+)
 _ROUNDED_AWAY = "outputs that differ by no more than rounding, or in type, are taken for one"
 
 
@@ -59,11 +71,14 @@ class EveryPair:
         The loss of the worst pair where outputs are told apart to the last bit, and by type.
     doubt : str
         Why the laws prove nothing, with the line; "" where they may.
+    elementary : bool
+        Whether all probabilities are sums and products of doubles of the code.
     """
 
     worst: Neighbours[Any]
     largest: float
     doubt: str
+    elementary: bool = False
 
     @classmethod
     def of(
@@ -73,7 +88,7 @@ class EveryPair:
         domain = None if spec.pair is not None else spec.target.domain
         if spec.target.kind is not Kind.RANDOMIZER or domain is None:
             return None
-        if math.comb(domain, 2) > _ALL_PAIRS or isinstance(guarantee, GaussianDP):
+        if math.comb(domain, 2) > _ALL_PAIRS or not loss_of(guarantee).by_laws:
             return None
         pairs = list(combinations(range(domain), 2))
         known, doubt = _read(target)
@@ -104,25 +119,45 @@ class EveryPair:
         return cls(
             worst=Neighbours(relation=Relation.SUBSTITUTION, value=a, neighbour=b),
             largest=largest,
-            doubt=doubt or _untraced_doubt(target, len(laws)),
+            doubt=doubt or _untraced_doubt(target, laws),
+            elementary=all(law.elementary for law in laws),
         )
 
-    def proved(self, found: Outcome, guarantee: PrivacyGuarantee) -> Outcome:
-        """Return the outcome of the worst pair: what lies within the claim is proved."""
+    def proved(
+        self, found: Outcome, guarantee: PrivacyGuarantee, rounding: float | None = None
+    ) -> Outcome:
+        """Return the outcome of the worst pair: what lies within the claim is proved.
+
+        Parameters
+        ----------
+        rounding : float or None
+            By how much the loss moves if the probabilities, which are doubles, stand for real
+            numbers that round to them. The claim is compared up to that, as the proof says.
+        """
+        rounding = rounding if self.elementary else None
         evidence = replace(
             found.evidence, upper=max(found.evidence.upper, self.largest + _room(found))
         )
         claimed = evidence.claimed
         assert claimed is not None  # noqa: S101  (for the type checker)
+        allowed = claimed + (2 * rounding if rounding else 0.0)
+        says = f", or beyond it by at most {allowed - claimed:.1e}" if rounding else ""
         premise = Premise(
-            says=f"the loss on the worst pair, enumerated, is within {guarantee}",
+            says=f"the loss on the worst pair, enumerated, is within {guarantee}{says}",
             left=(evidence.lower, evidence.upper),
-            right=(claimed, claimed),
-            holds=evidence.upper <= claimed,
+            right=(claimed, allowed),
+            holds=evidence.upper <= allowed,
         )
+        if premise.holds:
+            evidence = replace(
+                evidence,
+                value=min(evidence.value, claimed),
+                lower=min(evidence.lower, claimed),
+                upper=min(evidence.upper, claimed),
+            )
         proof = Proof(
             method=ProofMethod.ENUMERATION,
-            argument="Every path of the code was run on every value, for ideal draws.",
+            argument=f"{_EVERY_PATH}{_DOUBLES if rounding else ''}",
             premises=(premise,),
         )
         verdict = decide(evidence, power=found.power, proof=None if self.doubt else proof)
@@ -175,18 +210,25 @@ def _read(target: TracedTarget) -> tuple[TracedTarget, str]:
         return target, _said(end)
 
 
-def _untraced_doubt(target: TracedTarget, domain: int) -> str:
-    """Return whether any of a few calls without a trace returns something else than with one."""
-    for value in range(domain):
+def _untraced_doubt(target: TracedTarget, laws: Sequence[OutputLaw]) -> str:
+    """Return whether any of a few calls without a trace returns something else than with one.
+
+    What it returns must be an output that the laws have, of the same types.
+    """
+    for value, law in enumerate(laws):
+        known = [rounded_output(each) for each in law.unrounded]
         for seed in range(_UNTRACED):
             here, there = (np.random.default_rng(seed) for _ in range(2))
             try:
                 found = target.outputs(value, SampledRun(), here)
-                same = same_atoms(found, target.untraced(value, there), ROUNDED)
+                plain = target.untraced(value, there)
+                same = same_atoms(without_marks(found), without_marks(plain), ROUNDED)
             except (TraceEnd, Exception) as end:  # noqa: BLE001  (a target may raise anything)
                 return f"without a trace it raises {type(end).__name__}"
             if not same:
                 return f"{_at(target.home)} returns something else without a trace"
+            if not any(same_atoms(plain, each, ROUNDED) for each in known):
+                return f"{_at(target.home)} returns values of a type that is not followed"
     return ""
 
 

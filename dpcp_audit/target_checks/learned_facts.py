@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dpcp_audit import options
-from dpcp_audit._plain_data import is_sequence
-from dpcp_audit._values import KeywordTable, Text, Whole, is_whole, wrong
-from dpcp_audit.results import SourceLocation
+from dpcp_audit.words import options
+from dpcp_audit.words.plain import is_sequence
+from dpcp_audit.words.results import SourceLocation
+from dpcp_audit.words.values import KeywordTable, Text, Whole, is_whole, wrong
 
 LEARNED = ("location", "planned")
 """The keys of a check's data."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from dpcp_audit._values import Flag, Probability, Whole
-from dpcp_audit.options import Group, option, options_of
+from dpcp_audit.words.options import Group, option, options_of
+from dpcp_audit.words.values import Flag, Probability, Whole
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,9 +16,10 @@ class RunOptions:
         default=None,
         metadata=option(
             Probability(),
-            "probability that the run refutes any true claim (default: 0.001; in pytest 0.0001)",
+            "probability that the run refutes any true claim",
             group=Group.RUN,
             metavar="P",
+            otherwise="0.001; in pytest 0.0001, for estimates 0.05",
         ),
     )
     strict: bool | None = field(
@@ -29,9 +30,10 @@ class RunOptions:
         default=None,
         metadata=option(
             Whole(at_least=0),
-            "seed of every random stream (default: 0)",
+            "seed of every random stream",
             group=Group.RUN,
             metavar="N",
+            otherwise="0",
         ),
     )
 

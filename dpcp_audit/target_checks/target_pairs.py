@@ -1,24 +1,51 @@
-"""The neighbours that are searched for a target's privacy claims."""
+"""The input on which a target is timed.
+
+The neighbours that are searched for a target's privacy claims.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.audits.search.client_pairs import ClientPairs
-from dpcp_audit.audits.search.number_pairs import NumberPairs
-from dpcp_audit.audits.search.record_pairs import RecordPairs, ValuePairs
-from dpcp_audit.audits.search.row_pairs import SIZES, RowPairs
+import numpy as np
+
+from dpcp_audit.audits.search.record_pairs import NumberPairs, RecordPairs, ValuePairs
+from dpcp_audit.audits.search.row_pairs import SIZES, ClientPairs, RowPairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs, sizes_beside
-from dpcp_audit.errors import UsageError
-from dpcp_audit.neighbours import Relation
-from dpcp_audit.target_checks.row_data import rows_for
-from dpcp_audit.target_checks.units import Unit
+from dpcp_audit.target_checks.given_inputs import COVERAGE_SIZE, Unit, rows_for
 from dpcp_audit.targets import Kind, Takes
-from dpcp_audit.targets.score_bounds import tried
+from dpcp_audit.targets.kinds import tried
+from dpcp_audit.words.guarantees import Relation
+from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from dpcp_audit.audits.search.pair_space import PairSpace
     from dpcp_audit.target_checks.check_spec import CheckSpec
+
+
+_CLASSES = 10
+
+
+def typical(spec: CheckSpec) -> Any:
+    """Return an input of the largest size that will be tried, as the target takes it."""
+    if spec.pair is not None:
+        return spec.pair.value
+    takes = spec.target.kind.takes
+    if takes is Takes.VALUE:
+        return 0 if spec.target.domain is not None else tried(spec.target.bounds)[0]
+    if takes in {Takes.ROWS, Takes.CLIENTS}:
+        return pair_space(spec).candidates()[0].inputs[0]
+    n = max(spec.n or (COVERAGE_SIZE,))
+    grid = (np.arange(n) + 0.5) / n
+    if takes is Takes.SCORES:
+        low, high = tried(spec.target.bounds)
+        return low + (high - low) * grid
+    classes = spec.target.domain or _CLASSES
+    rest = (1 - grid) / (classes - 1)
+    probabilities = np.repeat(rest[:, None], classes, axis=1)
+    probabilities[:, 0] = grid
+    return probabilities, np.zeros(n, dtype=np.int64)
+
 
 _FEWEST_CLASSES = 2
 

@@ -1,36 +1,58 @@
-"""From what is to be checked of targets to rows: a claim each, with the check that decides it."""
+"""From what is to be checked of targets to rows: a claim each, with the check that decides it.
+
+A claim on the shuffled reports of n users of a randomizer, exact where its law is enumerated.
+"""
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from dpcp_audit._format import all_digits
-from dpcp_audit.errors import UsageError
-from dpcp_audit.guarantees import (
-    ZCDP,
-    ApproxDP,
+import numpy as np
+
+from dpcp_audit.audits import blackbox
+from dpcp_audit.audits.blackbox import BlackBoxPrivacy
+from dpcp_audit.audits.exact import exact_outcome, worst_measurement
+from dpcp_audit.audits.finite_laws import nothing_merged, shuffled_pairs
+from dpcp_audit.audits.search.record_pairs import ShuffledPairs, ShuffledReports
+from dpcp_audit.target_checks.given_inputs import COVERAGE_SIZE
+from dpcp_audit.target_checks.target_claims import PrivacyClaim, closed
+from dpcp_audit.target_checks.trace_search import traced_target
+from dpcp_audit.targets import Kind, Takes
+from dpcp_audit.targets.kinds import tried
+from dpcp_audit.tracing.kept_state import put_back
+from dpcp_audit.tracing.path_losses import require_replay
+from dpcp_audit.tracing.path_tree import release_law
+from dpcp_audit.tracing.source_lines import TraceEnd
+from dpcp_audit.words.checks import Row, Suite
+from dpcp_audit.words.computed import Computed
+from dpcp_audit.words.formatting import all_digits
+from dpcp_audit.words.guarantees import (
     Coverage,
-    GaussianDP,
-    LocalDP,
-    RenyiDP,
+    Relation,
     SetSize,
 )
-from dpcp_audit.neighbours import Relation
-from dpcp_audit.results import Claim, Source, Standing, Verdict
-from dpcp_audit.rows import Row
-from dpcp_audit.suite import Suite
-from dpcp_audit.target_checks.units import COVERAGE_SIZE
-from dpcp_audit.targets import Takes
+from dpcp_audit.words.quantities import Quantity
+from dpcp_audit.words.results import Claim, Source, Standing, Verdict
+from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dpcp_audit.checks import Check
-    from dpcp_audit.guarantees import PrivacyGuarantee
-    from dpcp_audit.results import PlainData
+    from dpcp_audit.audits.search.record_pairs import Change
+    from dpcp_audit.laws.laws import FinitePair
     from dpcp_audit.target_checks.check_spec import CheckSpec
     from dpcp_audit.target_checks.claim_options import Guarantee
-    from dpcp_audit.target_checks.target_claim import TargetClaim
+    from dpcp_audit.target_checks.planned_calls import Timed
+    from dpcp_audit.target_checks.target_claims import TargetClaim
+    from dpcp_audit.targets import Target
+    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.checks import Check, Context
+    from dpcp_audit.words.computed import Computation
+    from dpcp_audit.words.guarantees import PrivacyGuarantee
+    from dpcp_audit.words.results import Outcome, PlainData
 
 
 _DIFFERENCES = {
@@ -71,18 +93,16 @@ def _rows(spec: CheckSpec) -> list[Row]:
 def check_of(spec: CheckSpec, guarantee: Guarantee) -> TargetClaim:
     """Return the check of one of a target's claims; what it needs is imported here alone."""
     if isinstance(guarantee, Coverage):
-        from dpcp_audit.target_checks.target_coverage import TargetCoverage  # noqa: PLC0415
+        from dpcp_audit.target_checks.target_claims import TargetCoverage  # noqa: PLC0415
 
         return TargetCoverage(spec=spec, guarantee=guarantee)
     if isinstance(guarantee, SetSize):
-        from dpcp_audit.target_checks.target_set_size import TargetSetSize  # noqa: PLC0415
+        from dpcp_audit.target_checks.target_claims import TargetSetSize  # noqa: PLC0415
 
         return TargetSetSize(spec=spec, guarantee=guarantee)
     if spec.shuffle_n is not None:
-        from dpcp_audit.target_checks.target_shuffled import TargetShuffled  # noqa: PLC0415
-
         return TargetShuffled(spec=spec, guarantee=guarantee)
-    from dpcp_audit.target_checks.target_privacy import TargetPrivacy  # noqa: PLC0415
+    from dpcp_audit.target_checks.target_claims import TargetPrivacy  # noqa: PLC0415
 
     return TargetPrivacy(spec=spec, guarantee=guarantee)
 
@@ -156,17 +176,7 @@ def _promise(spec: CheckSpec, guarantee: Guarantee) -> str:
 
 def _words(guarantee: PrivacyGuarantee) -> str:
     values = {name: all_digits(value) for name, value in guarantee.parameters.items()}
-    if isinstance(guarantee, LocalDP):
-        return f"{values['epsilon']}-locally differentially private"
-    if isinstance(guarantee, ZCDP):
-        return f"{values['rho']}-zCDP"
-    if isinstance(guarantee, RenyiDP):
-        return f"({values['alpha']}, {values['epsilon']})-Rényi differentially private"
-    if isinstance(guarantee, GaussianDP):
-        return f"{values['mu']}-Gaussian differentially private"
-    if isinstance(guarantee, ApproxDP):
-        return f"({values['epsilon']}, {values['delta']})-differentially private"
-    return f"{values['epsilon']}-differentially private"
+    return guarantee.adjective.format(**values)
 
 
 def _setting(spec: CheckSpec, guarantee: Guarantee) -> str:
@@ -190,3 +200,106 @@ SUITE = Suite(
     scaled=False,
     given_by="check",
 )
+
+
+_AGAIN, _PATHS = 5, 2000
+_MERGED = " Some reports count as one: what the counts of each show may be more."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetShuffled(PrivacyClaim):
+    """A claim of privacy on what n users report in random order."""
+
+    @property
+    def fewest(self) -> int:
+        """Fewer than of other claims, since each output takes n reports."""
+        return 2**14
+
+    def __call__(self, context: Context) -> Outcome:
+        """Enumerate one user's law and compute the shuffled one; else sample shuffled reports."""
+        with self.spec.target.open() as target:
+            channel = self._channel(target) if self.spec.trace else None
+            found = [] if channel is None else list(shuffled_pairs(channel, self._n))
+            if channel is None or not found:
+                return self.audit(target, self.spec.calls(self.guarantee))(context)
+            merged = "" if nothing_merged(channel, self._n) else _MERGED
+        return Computed(partial(self._computed, found, merged))(context)
+
+    def audit(self, target: Target | Timed, calls: int) -> BlackBoxPrivacy:
+        """Return the audit of an opened target's shuffled reports."""
+        opened = self._unopened(calls)
+        return replace(opened, sample=self._reports(target), randomness=target.randomness)
+
+    def confirm(self, witness: PlainData, context: Context) -> Outcome:
+        """Compute the law again, or test the event of a witness, on the code as it is."""
+        if "n_samples" not in witness:
+            return self(context)
+        with self.spec.target.open() as target:
+            return blackbox.confirm(
+                witness,
+                self._reports(target),
+                guarantee=self.guarantee,
+                context=context,
+                n_samples=_AGAIN * witness["n_samples"] + 100,
+            )
+
+    @property
+    def _n(self) -> int:
+        return self.spec.shuffle_n or 2
+
+    @property
+    def _values(self) -> tuple[float, ...]:
+        """What users may hold: all values, or the ends of the bounds and what lies between."""
+        spec = self.spec.target
+        if spec.domain is not None:
+            return tuple(range(spec.domain))
+        low, high = tried(spec.bounds)
+        return low, high, (low + high) / 2
+
+    def _reports(self, target: Target | Timed) -> ShuffledReports:
+        counted = self.spec.target.kind is Kind.RANDOMIZER
+        return ShuffledReports(reporter=target, n=self._n, values=self._values, counted=counted)
+
+    def _channel(self, target: Target) -> FloatArray | None:
+        """Return the law of a report on every value, shape (K, m); None where it is not finite."""
+        if self.spec.target.command:
+            return None
+        traced = traced_target(target)
+        try:
+            with put_back(traced.written):
+                for value in self._values:
+                    require_replay(traced, value, 0)
+                laws = [release_law(traced, value, most=_PATHS) for value in self._values]
+        except (TraceEnd, Exception):  # noqa: BLE001  (a target may raise anything)
+            return None
+        reports = list(dict.fromkeys(report for law in laws for report in law))
+        table = [[law.get(report, -np.inf) for report in reports] for law in laws]
+        return np.exp(np.array(table, dtype=np.float64))
+
+    def _computed(self, found: list[tuple[Change, FinitePair]], merged: str) -> Computation:
+        """Return the loss of the worst change; from below alone where reports are merged."""
+        change, pair = max(
+            found, key=lambda each: worst_measurement(self.guarantee, [each[1]])[0].value
+        )
+        value, neighbour, others = (self._values[each] for each in change)
+        computed = exact_outcome(
+            self.guarantee,
+            [pair],
+            witness={"value": value, "neighbour": neighbour, "others": others, "n": self._n},
+            note=(
+                f"Every path of one report was run, and the counts of {self._n} users' reports "
+                f"enumerated, for {len(found)} changes of one value where all others agree. The "
+                f"worst: {value} becomes {neighbour} among users who hold {others}.{merged}"
+            ),
+        )
+        most = 1.0 if computed.quantity is Quantity.DELTA else math.inf
+        return replace(computed, upper=most) if merged else computed
+
+    def _unopened(self, calls: int) -> BlackBoxPrivacy:
+        return BlackBoxPrivacy(
+            sample=closed,
+            guarantee=self.guarantee,
+            pairs=ShuffledPairs(n_values=len(self._values)),
+            draws=calls,
+            detect=self.spec.detect,
+        )

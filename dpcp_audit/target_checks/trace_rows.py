@@ -6,21 +6,21 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from dpcp_audit.audits.traced_privacy import Scope
-from dpcp_audit.errors import UsageError
-from dpcp_audit.guarantees import PrivacyGuarantee
-from dpcp_audit.suite import Suite
 from dpcp_audit.target_checks.target_rows import require_once, row_for
 from dpcp_audit.target_checks.trace_search import TraceEffort, TraceSearch
 from dpcp_audit.targets import TargetError
+from dpcp_audit.words.checks import Suite
+from dpcp_audit.words.guarantees import PrivacyGuarantee
+from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dpcp_audit.checks import Context
-    from dpcp_audit.results import Outcome, PlainData
-    from dpcp_audit.rows import Row
     from dpcp_audit.target_checks.check_spec import CheckSpec
     from dpcp_audit.targets import Target
+    from dpcp_audit.words.checks import Context, Row
+    from dpcp_audit.words.results import Outcome, PlainData
+
 
 DEFAULT_PATHS = 1000
 """Paths in each direction, unless ``draws`` says otherwise."""

@@ -1,4 +1,6 @@
-"""The traces of a target: a few paths choose a pair, others show what it loses there.
+"""A target of a check as the function that is followed: one input, a recording generator.
+
+The traces of a target: a few paths choose a pair, others show what it loses there.
 
 Of a randomizer whose law is finite every value's whole law is enumerated, and so every pair's.
 The effort is a number of calls and of observations, never of seconds: a seed repeats it.
@@ -7,37 +9,93 @@ The effort is a number of calls and of observations, never of seconds: a seed re
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.audits.line_spending import line_sentence
+from dpcp_audit.audits.composed_claims import line_sentence
+from dpcp_audit.audits.path_evidence import hides_infinity, leaking_line
 from dpcp_audit.audits.search.pair_space import input_from_data
-from dpcp_audit.audits.trace_tables import leaking_line
-from dpcp_audit.audits.traced_privacy import Scope, TracedPrivacy
-from dpcp_audit.guarantees import PureDP
-from dpcp_audit.neighbours import Neighbours, Relation
-from dpcp_audit.results import SourceLocation
+from dpcp_audit.audits.traced_privacy import Scope, TracedPrivacy, input_rounding
+from dpcp_audit.laws.losses import loss_of
 from dpcp_audit.target_checks.every_pair import EveryPair
 from dpcp_audit.target_checks.target_pairs import pair_space
-from dpcp_audit.target_checks.traced_calls import traced_target
-from dpcp_audit.targets import TargetError, TargetRaisedError
+from dpcp_audit.targets import Takes, TargetError, TargetRaisedError
+from dpcp_audit.targets.answers import Talk, handed_over
+from dpcp_audit.targets.calls import FunctionCaller
 from dpcp_audit.targets.degenerate import Randomness
-from dpcp_audit.tracing.kept_noise import put_back
+from dpcp_audit.targets.loading import code_of
+from dpcp_audit.tracing.kept_state import put_back
 from dpcp_audit.tracing.pair_traces import Remark, trace_target
 from dpcp_audit.tracing.path_runs import SampledRun
-from dpcp_audit.tracing.trace_errors import TraceEnd, UnfollowableError
+from dpcp_audit.tracing.reachable_names import Reach
+from dpcp_audit.tracing.source_lines import TraceEnd, UnfollowableError
+from dpcp_audit.tracing.target_calls import TracedTarget
+from dpcp_audit.words.guarantees import Neighbours, Relation
+from dpcp_audit.words.results import SourceLocation
+from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
-    from dpcp_audit.checks import Context
-    from dpcp_audit.guarantees import PrivacyGuarantee
-    from dpcp_audit.results import Outcome, PlainData
     from dpcp_audit.target_checks.check_spec import CheckSpec
     from dpcp_audit.targets import Target
     from dpcp_audit.tracing.pair_traces import PairTrace
-    from dpcp_audit.tracing.target_calls import TracedTarget
+    from dpcp_audit.words.checks import Context
+    from dpcp_audit.words.guarantees import PrivacyGuarantee
+    from dpcp_audit.words.results import Outcome, PlainData
+
+
+def traced_target(target: Target) -> TracedTarget:
+    """Return a target as a function of one input that is handed a recording generator.
+
+    What it prints is limited, as an audit's calls are, and a child that it forks ends with it.
+
+    Raises
+    ------
+    UsageError
+        If it is a command: its noise is drawn in another process.
+    """
+    caller = target.caller
+    if not isinstance(caller, FunctionCaller):
+        raise UsageError("a command cannot be traced: its noise is drawn in another process")
+    size = {"size": 1} if caller.vectorised and target.kind.takes is not Takes.VALUE else {}
+    named = {caller.convention.rng, caller.convention.seed} - {""}
+    many = caller.vectorised and target.kind.takes is Takes.VALUE
+    several = len(target.kind.inputs) > 1
+    talk = Talk()
+
+    def call(x: Any, *, rng: Any = None) -> Any:
+        inputs: list[Any] = [*x] if several else [np.array([x]) if many else x]
+        if target.kind.takes is Takes.CLIENTS:
+            inputs = [tuple(x)]
+        data, by_name = caller.convention.named(
+            [handed_over(each, caller.given_as) for each in inputs]
+        )
+        process = os.getpid()
+        try:
+            with talk.limited():
+                keywords = dict.fromkeys(named, rng)
+                return caller.function(*data, **by_name, **keywords, **size, **caller.options)
+        except SystemExit as end:
+            raise RuntimeError(f"it exits with {end.code!r}") from end
+        finally:
+            if os.getpid() != process:
+                os._exit(0)
+
+    code = code_of(caller.function)
+    home = ("", 0) if code is None else (code.co_filename, code.co_firstlineno)
+    return TracedTarget(
+        function=call,
+        options={},
+        keyword="rng" if named else "",
+        home=home,
+        reach=Reach.of(caller.function),
+        code=code,
+        written=(caller.function, tuple(caller.options.values())),
+    )
+
 
 _OBSERVATIONS = 40_000
 """Draws and observations of all runs together."""
@@ -218,7 +276,8 @@ class TraceSearch:
         if not trace.followed:
             reason = str(trace.unfollowed[0])
             return TraceResult(outcome=found, trace=trace, pair=pair, reason=reason)
-        spent = line_sentence(self.guarantee, trace.lines[0]) if trace.lines else ""
+        named = trace.lines and not hides_infinity(trace)
+        spent = line_sentence(self.guarantee, trace.lines[0]) if named else ""
         found = replace(
             found,
             witness=found.witness | {"path_seed": seed} | _path(trace),
@@ -228,7 +287,7 @@ class TraceSearch:
         if every is None or trace.missed:
             return TraceResult(outcome=found, trace=trace, pair=pair)
         if self.randomness is Randomness.GENERATOR:
-            found = every.proved(found, self.guarantee)
+            found = every.proved(found, self.guarantee, input_rounding(self.guarantee, trace))
         return TraceResult(outcome=found, trace=trace, pair=pair, every=True)
 
     def _trace(
@@ -293,7 +352,7 @@ class TraceSearch:
 def _seen_loss(guarantee: PrivacyGuarantee, trace: PairTrace) -> float:
     if not trace.forward.size:
         return -math.inf
-    if isinstance(guarantee, PureDP):
+    if loss_of(guarantee).pure:
         return max(sample.epsilon(0.0) for sample in trace.samples)
     return max(sample.mean for sample in trace.samples)
 

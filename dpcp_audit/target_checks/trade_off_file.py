@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit._values import Value, is_file, wrong
-from dpcp_audit.errors import UsageError
-from dpcp_audit.guarantees import ApproxDP, PureDP
+from dpcp_audit.words.guarantees import ApproxDP, PureDP
+from dpcp_audit.words.values import Value, is_file, wrong
+from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
-    from dpcp_audit._types import FloatArray
+    from dpcp_audit.words.arrays import FloatArray
+
 
 _WANTED = "a text file with a line 'ALPHA BETA' for each corner of the curve"
 _MOST_LINES = 20

@@ -6,17 +6,24 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from dpcp_audit.audits.blackbox import REPRESENTATION
 from dpcp_audit.audits.search.pair_space import input_as_data, input_from_data
-from dpcp_audit.guarantees import PureDP
-from dpcp_audit.neighbours import Neighbours, Relation
-from dpcp_audit.outcome_tables import Table, TableColumn
-from dpcp_audit.results import EvidenceKind, Verdict
+from dpcp_audit.laws.losses import loss_of
+from dpcp_audit.targets import TargetError
+from dpcp_audit.words.guarantees import Neighbours, Relation
+from dpcp_audit.words.outcome_tables import Table, TableColumn
+from dpcp_audit.words.quantities import Quantity
+from dpcp_audit.words.results import EvidenceKind, Verdict
 
 if TYPE_CHECKING:
-    from dpcp_audit.checks import Check, Context
-    from dpcp_audit.results import Evidence, Outcome, PlainData
     from dpcp_audit.target_checks.trace_search import TraceResult, TraceSearch
+    from dpcp_audit.words.checks import Check, Context
+    from dpcp_audit.words.results import Evidence, Outcome, PlainData
 
+_ROUNDING = 1e-9
+"""A relative difference of two results that is none."""
+_WIDER = 2.5
+"""An interval at confidence 0.95 that is so much wider has a confidence of 1 − 10⁻⁶."""
 _TRACED = 0.1
 """The share of the significance that the traces have: half before the search, half after."""
 
@@ -67,14 +74,25 @@ class TwoSidedPrivacy:
             return _of(second)
         shown = first if second.reason or first.every else second
         traced = _of(shown)
+        contradiction = _contradiction(found, shown, same=shown is second)
+        if contradiction and found.verdict is Verdict.REFUTED:
+            return replace(found, note=f"{found.note} {contradiction}")
+        if contradiction:
+            raise TargetError(contradiction)
         tables = (_bracket(found, traced, same=shown is second), *traced.tables)
         settled = first.every or self._settles(traced, found)
         if found.verdict is Verdict.REFUTED or not settled:
             note = f"{found.note} {traced.note}"
             return replace(found, note=note, tables=tables, location=traced.location)
         note = f"{traced.note} {found.note}"
+        warning = {key: found.witness[key] for key in (REPRESENTATION,) if key in found.witness}
         return replace(
-            traced, note=note, figures=found.figures, tables=tables, estimates=found.estimates
+            traced,
+            witness=traced.witness | warning,
+            note=note,
+            figures=found.figures,
+            tables=tables,
+            estimates=found.estimates,
         )
 
     def _settles(self, traced: Outcome, found: Outcome) -> bool:
@@ -82,9 +100,8 @@ class TwoSidedPrivacy:
 
         The largest loss of a few paths says nothing of a rare one: ε-DP needs the whole law.
         """
-        settling = traced.evidence.kind is EvidenceKind.EXACT or not isinstance(
-            self.trace.guarantee, PureDP
-        )
+        exact = traced.evidence.kind is EvidenceKind.EXACT
+        settling = exact or not loss_of(self.trace.guarantee).pure
         return (
             settling
             and found.verdict is Verdict.INCONCLUSIVE
@@ -121,6 +138,32 @@ def _same_pair(witness: PlainData, result: TraceResult) -> bool:
         return False
     traced = [input_as_data(each) for each in (result.pair.value, result.pair.neighbour)]
     return [witness["value"], witness["neighbour"]] in (traced, traced[::-1])
+
+
+def _contradiction(found: Outcome, shown: TraceResult, *, same: bool) -> str:
+    """Return that an enumerated loss lies below what the outputs certify; "" if it does not."""
+    evidence = _of(shown).evidence
+    if evidence.kind is not EvidenceKind.EXACT or not (same or shown.every):
+        return ""
+    upper, certified = evidence.upper, found.evidence
+    if (evidence.quantity, evidence.at) != (certified.quantity, certified.at):
+        exact = None if shown.trace is None else shown.trace.exact
+        if exact is None or certified.quantity is not Quantity.EPSILON or shown.every:
+            return ""
+        delta = certified.at.get("delta", 0.0)
+        upper = max(each.epsilon_at(delta) for each in (exact, exact.reversed()))
+    beyond = upper + _ROUNDING * max(1.0, upper)
+    unit = certified.quantity, certified.at
+    sampled = [each for each in found.estimates if (each.quantity, each.at) == unit]
+    least = [each.value - _WIDER * (each.value - each.lower) for each in sampled]
+    lower = max([certified.lower, *(each for each in least if math.isfinite(each))])
+    if lower <= beyond:
+        return ""
+    return (
+        f"Two results contradict each other: by enumeration the {certified.label} is at most "
+        f"{upper:.6g}, by the outputs it is at least {lower:.6g}. The code draws otherwise without "
+        "a trace: nothing is proved."
+    )
 
 
 def _bracket(found: Outcome, traced: Outcome, *, same: bool) -> Table:

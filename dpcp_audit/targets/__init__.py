@@ -1,8 +1,8 @@
 """Targets: third-party code under audit, loaded, called, its answers validated before use."""
 
+from dpcp_audit.targets.answers import TargetError, TargetRaisedError, TargetUnusableError
 from dpcp_audit.targets.kinds import Gives, Kind, RandomStyle, Takes, kinds_that
 from dpcp_audit.targets.target import Target
-from dpcp_audit.targets.target_errors import TargetError, TargetRaisedError, TargetUnusableError
 from dpcp_audit.targets.target_spec import TargetSpec
 
 __all__ = [

@@ -1,30 +1,129 @@
-"""What a target returned, as numbers; anything else is refused by name."""
+"""What went wrong with a target, in one line that says what to do about it.
 
+What a target returned, as numbers; anything else is refused by name.
+
+The form in which a target gets its data: arrays, plain lists, frames or tensors.
+
+What a target prints: the beginning passes, the rest of many thousand calls' does not.
+"""
+
+# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
 from __future__ import annotations
 
+import hashlib
+import importlib
 import numbers
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from enum import Enum, StrEnum
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 import numpy as np
 
-from dpcp_audit._plain_data import is_sequence
-from dpcp_audit._types import is_array, is_masked
+from dpcp_audit.targets.degenerate import DegenerateTargetError
 from dpcp_audit.targets.kinds import Gives, Kind
-from dpcp_audit.targets.target_errors import one_line
+from dpcp_audit.words.arrays import is_array, is_masked
+from dpcp_audit.words.plain import is_sequence
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Generator, Iterable, Sequence
+    from types import ModuleType
 
-    from dpcp_audit._types import FloatArray, IntArray
+    from dpcp_audit.words.arrays import FloatArray, IntArray
+
+
+_LONGEST = 200
+
+
+class TargetError(ValueError):
+    """A target cannot be used: the one line says what it did, in which call, and what to do."""
+
+
+class TargetRaisedError(TargetError):
+    """A target gave no answer on one input: it raised, reported an error, or died.
+
+    Other inputs may be to its liking: code that refuses fewer than ten scores, say.
+    """
+
+
+NOT_PROVED = "not proved for every input"
+"""How the message of ``NotProvedError`` begins."""
+
+
+class NotProvedError(TargetError):
+    """A claim is not proved from the target's source, where nothing else may decide it."""
+
+
+class TargetUnusableError(TargetError, DegenerateTargetError):
+    """A target gave an answer that is none, or none in time: no input will make up for that."""
+
+
+def one_line(text: object, *, longest: int = _LONGEST) -> str:
+    """Return a text on one line, cut in the middle where it is too long.
+
+    Control characters, which could steer a terminal, are spelled out.
+    """
+    words = " ".join(str(text).split())
+    line = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in words)
+    return line if len(line) <= longest else f"{line[: longest - 44]} ... {line[-39:]}"
 
 
 class AnswerError(ValueError):
-    """What was returned, and what should have been; the caller adds the target and the call."""
+    """An output of the wrong type or shape; the caller adds the target and the call."""
+
+
+class Coded(float):
+    """A number that stands for a value which is none, such as a text: equal for equal values."""
+
+
+_VALUES = frozenset({Kind.VECTOR, Kind.LOCAL, Kind.FEDERATED})
+"""The kinds whose answers may be texts, bytes, members of an enumeration, or tuples of those."""
+_MANY = 100
+"""Answers of which at least two in three must be alike another one, if they are compared whole."""
+
+
+def coded(answer: Any) -> Coded | None:
+    """Return the number that stands for a value; None for one that is compared as numbers.
+
+    The audit tells such values apart, and knows no order or distance among them. Coding is
+    post-processing, so it adds no loss.
+
+    Examples
+    --------
+    >>> coded("yes") == coded("yes"), coded("yes") == coded(b"yes"), coded(0.5) is None
+    (True, False, True)
+    """
+    text = _written(answer)
+    if text is None or isinstance(answer, int | float):
+        return None
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return Coded(int.from_bytes(digest, "big") >> 12)
+
+
+def _written(value: Any) -> str | None:
+    """Return a text that is the same for equal values; None where there is no text in them."""
+    if isinstance(value, Enum):
+        return f"{type(value).__name__}.{value.name}"
+    if isinstance(value, str | bytes):
+        return repr(value)
+    if isinstance(value, np.ndarray) and value.dtype.kind in "US":
+        return _written(tuple(value.ravel().tolist()))
+    if not isinstance(value, tuple | list | frozenset | set):
+        return None
+    parts = [(each, _written(each)) for each in cast("Iterable[Any]", value)]
+    if all(text is None for _, text in parts):
+        return None
+    texts = [repr(each) if text is None else text for each, text in parts]
+    ordered = sorted(texts) if isinstance(value, frozenset | set) else texts
+    return f"({', '.join(ordered)})"
 
 
 def one(answer: Any, *, kind: Kind) -> float | FloatArray:
     """Return an answer as the number that it is, or as an array where its kind returns those.
+
+    Texts and the like are values of their own where the kind returns arrays (``coded``).
 
     Returns
     -------
@@ -34,6 +133,8 @@ def one(answer: Any, *, kind: Kind) -> float | FloatArray:
     ------
     AnswerError
     """
+    if type(answer) is not float and kind in _VALUES and (code := coded(answer)) is not None:
+        return code
     if kind.gives is not Gives.VECTOR or is_number(answer):
         return number(answer, kind=kind)
     return np.array(_plain_array(answer, "an array of numbers"), dtype=np.float64).ravel()
@@ -62,7 +163,19 @@ def stacked(found: Sequence[float | FloatArray]) -> FloatArray:
             "of one length, so fill up, or return a summary"
         )
     array = np.array(found, dtype=np.float64)
+    if len(found) >= _MANY and any(type(each) is Coded for each in found):
+        _require_repeated(array)
     return array.reshape(len(found)) if lengths == {1} else array
+
+
+def _require_repeated(codes: FloatArray) -> None:
+    """Refuse values of which hardly any comes twice: nothing could be seen of their law."""
+    distinct = len(np.unique(codes, axis=0))
+    if distinct > len(codes) / 3:
+        raise AnswerError(
+            f"returned {distinct} different texts or tuples in {len(codes)} calls, which are "
+            "compared as wholes: return the numbers in them"
+        )
 
 
 def number(answer: Any, *, kind: Kind) -> float:
@@ -190,3 +303,106 @@ def _hint(answer: Any) -> str:
             "one output its kind is vector"
         )
     return ""
+
+
+class DataForm(StrEnum):
+    """The type in which data are passed to the target."""
+
+    ARRAY = "array"
+    """NumPy arrays."""
+    LIST = "list"
+    """Lists of numbers, of lists for tables."""
+    FRAME = "frame"
+    """Series and frames of pandas."""
+    TENSOR = "tensor"
+    """Tensors of PyTorch."""
+
+    @property
+    def shown(self) -> str:
+        """A hint for the error message when a call with this type raised."""
+        return _SHOWN[self]
+
+
+_SHOWN = {
+    DataForm.ARRAY: "",
+    DataForm.LIST: ", given as lists",
+    DataForm.FRAME: ", given as a Series, or as a DataFrame with columns 0, 1, ... of a table",
+    DataForm.TENSOR: ", given as tensors of double precision",
+}
+
+
+def handed_over(x: Any, form: DataForm) -> Any:
+    """Return a fresh copy of an input in a form; several arrays as a list of such.
+
+    Raises
+    ------
+    TargetError
+        If the form's package is not installed.
+    """
+    if isinstance(x, tuple):
+        return [handed_over(each, form) for each in cast("Sequence[Any]", x)]
+    if form is DataForm.TENSOR:
+        torch = _package("torch", form)
+        return torch.as_tensor(x.copy() if is_array(x) else x)
+    if not is_array(x):
+        return x
+    if form is DataForm.FRAME:
+        pandas = _package("pandas", form)
+        return pandas.Series(x.copy()) if x.ndim == 1 else pandas.DataFrame(x.copy())
+    return x.tolist() if form is DataForm.LIST else x.copy()
+
+
+def _package(name: str, form: DataForm) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise TargetError(f"data as a {form} need {name}: pip install {name}") from None
+
+
+_CHARACTERS = 2000
+_SILENCE = "\n(more that the code under audit prints is not shown)\n"
+
+
+@dataclass(slots=True)
+class Talk:
+    """The number of characters that the code may still print."""
+
+    left: int = _CHARACTERS
+
+    @contextmanager
+    def limited(self) -> Generator[None]:
+        """Let pass what is printed to stdout and stderr until the characters are used up.
+
+        Afterwards both are as they were, whatever the code put in their place.
+        """
+        out, err = sys.stdout, sys.stderr
+        sys.stdout, sys.stderr = _limit(self, out), _limit(self, err)
+        try:
+            yield
+        finally:
+            sys.stdout, sys.stderr = out, err
+
+
+def _limit(talk: Talk, stream: TextIO | None) -> TextIO:
+    return cast("TextIO", None if stream is None else _Limited(talk, stream))
+
+
+class _Limited:
+    """A text stream that falls silent; all but its text is the stream's own."""
+
+    def __init__(self, talk: Talk, stream: TextIO) -> None:
+        self._talk, self._stream = talk, stream
+
+    def write(self, text: str) -> int:
+        shown = text[: self._talk.left]
+        if shown:
+            self._talk.left -= len(shown)
+            self._stream.write(shown if self._talk.left else shown + _SILENCE)
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)

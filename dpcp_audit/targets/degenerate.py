@@ -4,28 +4,46 @@ A target that seeds itself gives the same "random" numbers at every call, one th
 returns the same value gives nothing to compare, and one that draws from a global generator
 cannot be run again. An audit of any of them would find nothing to object to, for the wrong
 reason; so it raises ``DegenerateTargetError`` unless the target's randomness is declared.
+
+A probe of serial dependence: outputs that come in a row must be independent draws.
+
+Every sampled test rests on that. Code whose every single output keeps its promise, but which
+reuses one draw for several outputs in a row, would be refuted far more often than stated. The
+probe has a millionth of a check's significance, which is taken off the significance of its tests:
+its error is part of the run's false-alarm probability, and independent draws are as good as never
+refused. A draw that is reused shows at far smaller p-values.
+
+What it cannot see: outputs of one batch that depend on those of another, and the dependence
+between outputs of a target whose every call is a process of its own.
+
+A target that is asked for one output at a time, as it is used: a seed of its own shows then.
 """
 
 from __future__ import annotations
 
 import random
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from dpcp_audit import _validate
+from dpcp_audit.stats.serial_dependence import serial_dependence
+from dpcp_audit.words import validate as _validate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from dpcp_audit._types import FloatArray, IntArray
+    from numpy.typing import ArrayLike
+
+    from dpcp_audit.words.arrays import FloatArray, IntArray
+
 
 _PROBE, _CONFIRM, _CONFIRMATIONS = 64, 256, 4
 
 
 class Randomness(StrEnum):
-    """Where a target draws its random numbers, as declared."""
+    """The declared source of a target's random numbers."""
 
     GENERATOR = "generator"
     """From the generator that it is handed, and from nowhere else: its runs repeat."""
@@ -177,7 +195,7 @@ def require_random(outputs: FloatArray, neighbour_outputs: FloatArray) -> None:
             f"sample returned the same value, {pooled[0].tolist()}, in all {len(pooled)} draws on "
             "both inputs",
             "choose inputs on which it is random, draw more, or declare Randomness.NONE "
-            "(--rng none)",
+            "(randomness none)",
         )
 
 
@@ -185,20 +203,20 @@ def _require_repeatable(*, repeats: bool, moved: Sequence[str]) -> None:
     if moved:
         raise DegenerateTargetError(
             f"sample draws from the global state of {' and '.join(moved)}: draw from the rng it "
-            "is handed, or declare Randomness.EXTERNAL (--rng global)"
+            "is handed, or declare Randomness.EXTERNAL (randomness global)"
         )
     if not repeats:
         raise DegenerateTargetError(
             "sample gives other outputs when it is handed the same rng again, so it draws from "
-            "elsewhere: draw from rng alone, or declare Randomness.EXTERNAL (--rng global)"
+            "elsewhere: draw from rng alone, or declare Randomness.EXTERNAL (randomness global)"
         )
 
 
 def _require_deterministic(first: FloatArray, other: FloatArray) -> None:
     if not _constant(np.concatenate([first, other])):
         raise DegenerateTargetError(
-            "sample is declared Randomness.NONE (--rng none) and returns different values on one "
-            "input: declare where its randomness comes from, or leave --rng out"
+            "sample is declared Randomness.NONE (randomness none) and returns different values on "
+            "one input: declare where its randomness comes from, or leave randomness out"
         )
 
 
@@ -230,3 +248,81 @@ def _moved(before: tuple[Any, Any], after: tuple[Any, Any]) -> list[str]:
         for name, moved in (("numpy.random", not same), ("random", before[1] != after[1]))
         if moved
     ]
+
+
+PROBED = 1e-6
+"""The share of a check's significance that the probe of independence has."""
+
+
+class DependentOutputsError(DegenerateTargetError):
+    """Outputs in a row depend on each other, so that no test of a claim on them is valid."""
+
+
+def unprobed(significance: float) -> float:
+    """Return what the probe leaves of a check's significance to its tests."""
+    _validate.open_unit(significance=significance)
+    return (1 - PROBED) * significance
+
+
+def require_independent(*batches: ArrayLike, significance: float) -> None:
+    """Refuse outputs that depend on each other in the order in which they came.
+
+    Outputs that are independent draws of one law are refused with probability at most 1e-6 of
+    ``significance``, whatever the law.
+
+    Parameters
+    ----------
+    *batches : array_like, shape (size,) or (size, d)
+        Outputs of one input each, in order.
+    significance : float
+        The significance of the whole check.
+
+    Raises
+    ------
+    DependentOutputsError
+        With the lag and the statistic.
+    """
+    for batch in batches:
+        found = serial_dependence(batch)
+        if found is not None and found.p_value <= PROBED * significance / len(batches):
+            raise DependentOutputsError(
+                f"sample's outputs depend on each other: {found}. Every output must be a draw of "
+                "its own: draw anew for each, or let one call return one output"
+            )
+
+
+class Drawable(Protocol):
+    """A source of outputs that declares where its randomness comes from."""
+
+    @property
+    def randomness(self) -> Randomness:
+        """The source of its random numbers."""
+        ...
+
+    def __call__(self, value: Any, size: int, /, *, rng: np.random.Generator) -> FloatArray:
+        """Return ``size`` outputs on one input."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SingleDraws:
+    """Asks for outputs one by one.
+
+    Code that seeds itself returns the same batch each time, and so the same output each time
+    that it is asked for one.
+
+    Parameters
+    ----------
+    target : Drawable
+    """
+
+    target: Drawable
+
+    @property
+    def randomness(self) -> Randomness:
+        """The target's."""
+        return self.target.randomness
+
+    def __call__(self, value: Any, size: int, /, *, rng: np.random.Generator) -> FloatArray:
+        """Return ``size`` outputs on one input, each of a call of its own."""
+        return np.concatenate([self.target(value, 1, rng=rng) for _ in range(size)])

@@ -3,7 +3,8 @@
 What is fitted: an object with ``fit`` or ``fit_conformalize`` (or, where the model behind it is
 fitted already, ``calibrate`` or ``conformalize``), a class or function that makes one, or a
 function of features and labels that returns one. Each call fits a fresh object; what it says of
-the new rows is the output.
+the new rows is the output. An object whose ``calibrate`` misses what its ``fit`` sets is fitted
+on the first half of the rows and calibrated on the rest.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from dpcp_audit._plain_data import is_sequence
+from dpcp_audit.targets.answers import TargetError
 from dpcp_audit.targets.kinds import Kind
-from dpcp_audit.targets.target_errors import TargetError
+from dpcp_audit.words.plain import is_sequence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from dpcp_audit._types import FloatArray
+    from dpcp_audit.words.arrays import FloatArray
 
 _FITS = ("conformalize", "fit_conformalize", "calibrate", "fit")
 _PREDICTS = {
@@ -92,6 +93,7 @@ class _Fitting:
     ) -> None:
         self._kind, self._name, self._classes = kind, name, classes
         self._make, self._trains, self._template = make, trains, template
+        self.in_two_steps = False
 
     def __call__(self, features: Any, labels: Any, probes: Any, **keywords: Any) -> Any:
         predictor = self._fitted(features, labels, keywords)
@@ -101,11 +103,33 @@ class _Fitting:
         if self._trains:
             assert self._make is not None  # noqa: S101  (for the type checker)
             return self._make(features, labels, **_taken(self._make, keywords))
-        if self._make is not None:
-            found = self._make(**_taken(self._make, keywords))
-        else:
-            found = copy.deepcopy(self._template)
+        found = self._fresh(keywords)
         fit = self._method(found, _FITS)
+        try:
+            return self._after(fit, found, features, labels, keywords)
+        except AttributeError:
+            if fit.__name__ == "fit" or not _has(found, ("fit",)):
+                raise
+        self.in_two_steps = True
+        found, half = self._fresh(keywords), len(labels) // 2
+        model = self._after(found.fit, found, features[:half], labels[:half], keywords)
+        calibrate = getattr(model if hasattr(model, fit.__name__) else found, fit.__name__)
+        return self._after(calibrate, model, features[half:], labels[half:], keywords)
+
+    def _fresh(self, keywords: Mapping[str, Any]) -> Any:
+        if self._make is not None:
+            return self._make(**_taken(self._make, keywords))
+        return copy.deepcopy(self._template)
+
+    def _after(
+        self,
+        fit: Callable[..., Any],
+        found: Any,
+        features: Any,
+        labels: Any,
+        keywords: Mapping[str, Any],
+    ) -> Any:
+        """Return what predicts after a call of a fitting method: what it returns, or its object."""
         fitted = _with_data(fit, features, labels)(**_taken(fit, keywords))
         return found if fitted is None or not _has(fitted, _PREDICTS[self._kind]) else fitted
 
@@ -121,6 +145,11 @@ class _Fitting:
                 method: Callable[..., Any] = getattr(found, each)
                 return method
         raise AttributeError(f"a {type(found).__name__} has none of {', '.join(names)}")
+
+
+def in_two_steps(function: Callable[..., Any]) -> bool:
+    """Tell whether what ``as_function`` returned trained and calibrated on rows of their own."""
+    return bool(getattr(getattr(function, "fitting", None), "in_two_steps", False))
 
 
 def _with_data(fit: Callable[..., Any], features: Any, labels: Any) -> Callable[..., Any]:
@@ -195,7 +224,7 @@ def _is_matrix(answer: Any, classes: int | None) -> bool:
 
 def _indicators(sets: Any, classes: int | None) -> FloatArray:
     if classes is None:
-        raise ValueError("sets of labels need the number of classes: --domain K")
+        raise ValueError("sets of labels need the number of classes: set domain")
     found = np.zeros((len(sets), classes))
     for row, labels in enumerate(map(list, sets)):
         if len(set(labels)) < len(labels):
@@ -242,6 +271,7 @@ def _with_signature(fitting: _Fitting, random: Callable[..., Any]) -> Callable[.
         if each.name in _RANDOM or each.default is not inspect.Parameter.empty
     ]
     rest = inspect.Parameter("others", inspect.Parameter.VAR_KEYWORD)
+    call.fitting = fitting  # type: ignore[attr-defined]
     call.__signature__ = inspect.Signature([*data, *others, rest])  # type: ignore[attr-defined]
     call.__wrapped__ = getattr(random, "__init__", random) if inspect.isclass(random) else random  # type: ignore[attr-defined]
     return call

@@ -1,7 +1,11 @@
-"""The kinds of target: what each takes and gives, in one table."""
+"""The kinds of target: what each takes and gives, in one table.
+
+Scores without bounds: on which finite interval a search tries them.
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -22,7 +26,7 @@ class Takes(StrEnum):
 
 
 class Gives(StrEnum):
-    """What a target returns."""
+    """The type of a target's output."""
 
     NUMBER = "a number"
     REPORT = "a report in 0 … K−1"
@@ -50,7 +54,7 @@ class KindForm:
 
 
 class Kind(StrEnum):
-    """What a target computes."""
+    """The kind of a target: its inputs and its output."""
 
     QUANTILE = "quantile"
     """A threshold from scores."""
@@ -88,7 +92,7 @@ class Kind(StrEnum):
 
     @property
     def gives(self) -> Gives:
-        """What it returns."""
+        """The type of the output."""
         return self.row.gives
 
 
@@ -157,7 +161,7 @@ HAVE_CLASSES = (*kinds_that(take=Takes.VALUE), Kind.CALIBRATOR, Kind.PREDICTOR)
 
 
 class RandomStyle(StrEnum):
-    """How a target takes its randomness."""
+    """The way in which a target takes its randomness."""
 
     GENERATOR = "generator"
     """As a ``numpy.random.Generator``, by the keyword ``rng``."""
@@ -167,3 +171,24 @@ class RandomStyle(StrEnum):
     """By itself: from NumPy's or Python's global generator, or from the system's entropy."""
     NONE = "none"
     """Not at all: the code is deterministic."""
+
+
+_FAR = 1e3
+"""How far from the end that is known, or from 0 where none is."""
+
+
+def tried(bounds: tuple[float, float]) -> tuple[float, float]:
+    """Return the finite interval that stands for bounds of which an end may be infinite.
+
+    Examples
+    --------
+    >>> tried((0.0, math.inf)), tried((-math.inf, math.inf)), tried((-1.0, 1.0))
+    ((0.0, 1000.0), (-1000.0, 1000.0), (-1.0, 1.0))
+    """
+    low, high = bounds
+    start = 0.0 if math.isinf(low) else low
+    end = 0.0 if math.isinf(high) else high
+    return (
+        end - _FAR if math.isinf(low) else low,
+        start + _FAR if math.isinf(high) else high,
+    )

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from dpcp_audit._values import is_file
-from dpcp_audit.targets.target_errors import TargetError, one_line
+from dpcp_audit.targets.answers import TargetError, one_line
+from dpcp_audit.words.values import is_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator

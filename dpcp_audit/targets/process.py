@@ -13,7 +13,7 @@ import weakref
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
-from dpcp_audit.targets.target_errors import (
+from dpcp_audit.targets.answers import (
     TargetError,
     TargetRaisedError,
     TargetUnusableError,
@@ -113,7 +113,7 @@ class LineProcess:
 
     @property
     def alive(self) -> bool:
-        """Whether the program has not been ended here; it may have ended by itself."""
+        """True if the program has not been ended here; it may have ended by itself."""
         return self._end.alive
 
     def close(self) -> None:

@@ -8,24 +8,22 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 
-from dpcp_audit import _validate
-from dpcp_audit.results import SourceLocation
 from dpcp_audit.targets import answers
-from dpcp_audit.targets.calling_convention import convention
-from dpcp_audit.targets.data_forms import DataForm
-from dpcp_audit.targets.degenerate import Randomness
+from dpcp_audit.targets.answers import DataForm, TargetError, TargetUnusableError
+from dpcp_audit.targets.calling import convention
+from dpcp_audit.targets.calls import FunctionCaller
+from dpcp_audit.targets.degenerate import Randomness, SingleDraws
 from dpcp_audit.targets.fitted_objects import as_function
-from dpcp_audit.targets.function_calls import FunctionCaller
 from dpcp_audit.targets.kinds import HAVE_CLASSES, Kind, RandomStyle, Takes
 from dpcp_audit.targets.loading import code_of, require_function
-from dpcp_audit.targets.single_draws import SingleDraws
-from dpcp_audit.targets.target_errors import TargetError, TargetUnusableError
+from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.results import SourceLocation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from types import TracebackType
 
-    from dpcp_audit._types import FloatArray, IntArray
+    from dpcp_audit.words.arrays import FloatArray, IntArray
 
 _SUSPICIOUS = 16
 _RANDOMNESS = {
@@ -43,6 +41,12 @@ class Caller(Protocol):
         self, inputs: tuple[np.ndarray, ...], size: int, *, rng: np.random.Generator
     ) -> FloatArray:
         """Return ``size`` outputs on one input, shape (size,), or (size, d) of arrays."""
+        ...
+
+    def each(
+        self, inputs: Sequence[tuple[np.ndarray, ...]], *, rng: np.random.Generator
+    ) -> FloatArray:
+        """Return one output on each of many inputs, shape (len(inputs),), or (len(inputs), d)."""
         ...
 
     def reports(self, values: IntArray, *, rng: np.random.Generator) -> FloatArray:
@@ -184,7 +188,7 @@ class Target:
         TargetError
             If the target does not return numbers.
         """
-        if self.kind.takes is Takes.VALUE or not isinstance(self.caller, FunctionCaller):
+        if self.kind.takes is Takes.VALUE:
             return np.concatenate([self(value, 1, rng=rng) for value in values])
         outputs = self.caller.each(self._each_input(values), rng=rng)
         self._checked(answers.require_numbers, outputs)
@@ -299,8 +303,10 @@ class Target:
 
         Each of a few outputs is asked for by a call of its own, and the generator goes on.
         """
+        if self.randomness is Randomness.NONE:
+            return ""
         outputs = SingleDraws(target=self)(value, _SUSPICIOUS, rng=rng)
-        if self.randomness is Randomness.NONE or not (outputs == outputs[0]).all():
+        if not (outputs == outputs[0]).all():
             return ""
         place = self.caller.fixed_seed()
         how = "no noise of it varies" if place is None else f"it seeds itself by {place}"

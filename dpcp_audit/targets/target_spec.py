@@ -7,8 +7,17 @@ import shlex
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit import _validate, options
-from dpcp_audit._values import (
+from dpcp_audit.targets.answers import DataForm
+from dpcp_audit.targets.calls import CommandCaller
+from dpcp_audit.targets.degenerate import Randomness
+from dpcp_audit.targets.kinds import HAVE_CLASSES, Kind, RandomStyle, Takes
+from dpcp_audit.targets.loading import load, split
+from dpcp_audit.targets.target import Target, require_setting
+from dpcp_audit.words import options
+from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.options import Group, option
+from dpcp_audit.words.results import SourceLocation
+from dpcp_audit.words.values import (
     Choice,
     Duration,
     Flag,
@@ -19,14 +28,6 @@ from dpcp_audit._values import (
     Words,
     is_file,
 )
-from dpcp_audit.options import Group, option
-from dpcp_audit.results import SourceLocation
-from dpcp_audit.targets.command_calls import CommandCaller
-from dpcp_audit.targets.data_forms import DataForm
-from dpcp_audit.targets.degenerate import Randomness
-from dpcp_audit.targets.kinds import HAVE_CLASSES, Kind, RandomStyle, Takes
-from dpcp_audit.targets.loading import load, split
-from dpcp_audit.targets.target import Target, require_setting
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,7 +47,7 @@ _MOST_VALUES = 10**6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetSpec:
-    """Which code, and how it is called.
+    """The code under audit, and how it is called.
 
     Parameters
     ----------
@@ -59,7 +60,7 @@ class TargetSpec:
     vectorised : bool
         Whether a function takes ``size`` and returns an array of that many outputs, or, a
         randomizer, an array of values and returns a report for each.
-    rng : RandomStyle or None
+    randomness : RandomStyle or None
         How it takes its randomness. None reads it from a function's signature; of a command it
         says that the seeds it is sent need not settle its outputs.
     bounds : tuple of float
@@ -102,7 +103,12 @@ class TargetSpec:
         ),
     )
     kind: Kind = field(
-        metadata=option(Choice(Kind), f"{', '.join(Kind)}", group=Group.TARGET, metavar="KIND")
+        metadata=option(
+            Choice(Kind),
+            f"what the target computes: {', '.join(Kind)}",
+            group=Group.TARGET,
+            metavar="KIND",
+        )
     )
     vectorised: bool = field(
         default=False,
@@ -112,22 +118,23 @@ class TargetSpec:
             group=Group.TARGET,
         ),
     )
-    rng: RandomStyle | None = field(
+    randomness: RandomStyle | None = field(
         default=None,
         metadata=option(
             Choice(RandomStyle),
-            "how the target takes its randomness: generator, seed, global or none "
-            "(default: as its signature says)",
+            "how the target takes its randomness: generator, seed, global or none",
             group=Group.TARGET,
             metavar="STYLE",
+            otherwise="as its signature says",
+            formerly="rng",
         ),
     )
     bounds: tuple[float, float] = field(
         default=(0.0, 1.0),
         metadata=option(
             Pair(),
-            "the interval that holds every score, or every value; 'none' for an end that there is "
-            "not, as of residuals (default: 0 1)",
+            "the interval that holds every score, or every value; 'none' (in Python None) for an "
+            "unbounded end, such as that of residuals",
             group=Group.TARGET,
             metavar="A B",
         ),
@@ -136,10 +143,11 @@ class TargetSpec:
         default=None,
         metadata=option(
             Whole(at_most=_MOST_VALUES),
-            "how many values a randomizer's user may have, 0 ... K-1; of a predictor or a "
-            "calibrator, how many classes (default: as the data have)",
+            "number of input values of a randomizer, 0 ... K-1; of a predictor or a calibrator, "
+            "number of classes",
             group=Group.TARGET,
             metavar="K",
+            otherwise="as the data have",
             kinds=HAVE_CLASSES,
         ),
     )
@@ -147,8 +155,7 @@ class TargetSpec:
         default=DataForm.ARRAY,
         metadata=option(
             Choice(DataForm),
-            "what the data are handed over as: array (default), list, frame (pandas) or tensor "
-            "(PyTorch)",
+            "type of the data passed: array, list, frame (pandas) or tensor (PyTorch)",
             group=Group.TARGET,
             metavar="FORM",
             flag="--as",
@@ -158,7 +165,7 @@ class TargetSpec:
         default_factory=dict[str, Any],
         metadata=option(
             KeywordTable(),
-            "a keyword argument for the target; repeatable",
+            "keyword arguments of the target",
             group=Group.TARGET,
             metavar="NAME=VALUE",
             flag="--option",
@@ -177,7 +184,7 @@ class TargetSpec:
 
     def __post_init__(self) -> None:
         bounds = require_setting(
-            kind=self.kind, rng=self.rng, bounds=self.bounds, domain=self.domain
+            kind=self.kind, rng=self.randomness, bounds=self.bounds, domain=self.domain
         )
         object.__setattr__(self, "bounds", bounds)
         _validate.positive(call_seconds=self.call_seconds)
@@ -203,7 +210,7 @@ class TargetSpec:
             load(self.target, called=self.kind.takes is not Takes.ROWS),
             kind=self.kind,
             vectorised=self.vectorised,
-            rng=self.rng,
+            rng=self.randomness,
             bounds=self.bounds,
             domain=self.domain,
             options=self.options,
@@ -218,8 +225,10 @@ class TargetSpec:
     def _require_command(self) -> None:
         if not all(isinstance(word, str) and word for word in self.command):
             raise ValueError(f"command must be a program and its arguments, got {self.command!r}")
-        if self.rng not in _COMMAND_RANDOMNESS:
-            raise ValueError("rng must be seed, global or none for a command: it is sent seeds")
+        if self.randomness not in _COMMAND_RANDOMNESS:
+            raise ValueError(
+                "randomness must be seed, global or none for a command: it is sent seeds"
+            )
         if self.given_as is not DataForm.ARRAY:
             raise ValueError("given_as is said of functions: a command is sent JSON")
         if self.vectorised:
@@ -231,7 +240,7 @@ class TargetSpec:
         return Target(
             kind=self.kind,
             name=name,
-            randomness=_COMMAND_RANDOMNESS[self.rng],
+            randomness=_COMMAND_RANDOMNESS[self.randomness],
             source=SourceLocation.of(files[0], 1) if files else None,
             bounds=self.bounds,
             domain=self.domain,

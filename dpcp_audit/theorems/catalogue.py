@@ -7,17 +7,16 @@ import difflib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit._plain_data import shown
-from dpcp_audit.errors import UsageError
 from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
-from dpcp_audit.options import Option, options_of
-from dpcp_audit.theorems.calibrator_coverage import MarginalCoverage
 from dpcp_audit.theorems.ldpcp_coverage import LabelTheorem, ScoreTheorem
-from dpcp_audit.theorems.ldpcp_uniform import UniformEvent
+from dpcp_audit.theorems.ldpcp_labels import UniformEvent
 from dpcp_audit.theorems.pcoqs_coverage import CoverageTheorem, NoiseBound, RankError
 from dpcp_audit.theorems.score_laws import law_of_probabilities
-from dpcp_audit.theorems.split_theorem import SplitCoverage
+from dpcp_audit.theorems.split import MarginalCoverage, SplitCoverage
+from dpcp_audit.words.options import Option, options_of
+from dpcp_audit.words.plain import shown
+from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -85,12 +84,12 @@ class NamedTheorem:
 
     @property
     def needs_probabilities(self) -> bool:
-        """Whether it is about a classifier's probabilities and labels, and not scores alone."""
+        """True if it is about a classifier's probabilities and labels, and not scores alone."""
         return "pool" in self._fields
 
     @property
     def needs_law(self) -> bool:
-        """Whether the law of the scores has no default."""
+        """True if the law of the scores has no default."""
         law = self._fields.get("population")
         return law is None or law.default_factory is dataclasses.MISSING
 

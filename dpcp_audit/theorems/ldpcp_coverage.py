@@ -6,34 +6,34 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from dpcp_audit import _validate
-from dpcp_audit._values import Choice
-from dpcp_audit.computed import Computed
-from dpcp_audit.data.scores import hps
-from dpcp_audit.mechanisms.ldpcp.editions import Blocks, Debiasing, LabelSearch, OnMiss, Window
+from dpcp_audit.laws.scores import hps
 from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels, dkw_width
 from dpcp_audit.mechanisms.ldpcp.noise_aware_labels import NoiseAwareLabels
 from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores, hoeffding_width
+from dpcp_audit.mechanisms.ldpcp.window import Blocks, Debiasing, LabelSearch, OnMiss, Window
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
-from dpcp_audit.parameters import ALPHA, DELTA, EPSILON, ROUNDS, N, parameter
-from dpcp_audit.results import Source
 from dpcp_audit.theorems.ldpcp_exact import exact_failure, failure_probability
 from dpcp_audit.theorems.statement import Stated, Statement
 from dpcp_audit.theorems.theorem import TheoremTrials, outside
 from dpcp_audit.theorems.tightness import with_tightness
+from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.computed import Computed
+from dpcp_audit.words.options import ALPHA, DELTA, EPSILON, ROUNDS, N, parameter
+from dpcp_audit.words.results import Source
+from dpcp_audit.words.values import Choice
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import numpy as np
 
-    from dpcp_audit._types import FloatArray
-    from dpcp_audit.checks import Check
-    from dpcp_audit.computed import Computation
-    from dpcp_audit.data.pools import ProbabilityPool
-    from dpcp_audit.data.populations import Population
-    from dpcp_audit.mechanisms.ldpcp.window_search import WindowSearch
-    from dpcp_audit.results import PlainData
+    from dpcp_audit.laws.pools import ProbabilityPool
+    from dpcp_audit.laws.populations import Population
+    from dpcp_audit.mechanisms.ldpcp.window import WindowSearch
+    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.checks import Check
+    from dpcp_audit.words.computed import Computation
+    from dpcp_audit.words.results import PlainData
 
 
 _LEAST = 1e-9
@@ -301,6 +301,11 @@ class LabelTheorem(Stated):
             on_miss=self.on_miss,
             starred=self.starred,
         )
+
+    @property
+    def correction_name(self) -> str:
+        """Δ_L."""
+        return "Δ_L"
 
     @property
     def bounds(self) -> dict[str, float]:

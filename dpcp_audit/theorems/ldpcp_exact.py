@@ -8,22 +8,21 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from flint import arb, ctx
 
-from dpcp_audit.computed import Computation
-from dpcp_audit.figures import Figure, FigureKind, Series
 from dpcp_audit.mechanisms.ldpcp.window_enclosures import EnclosedSearch, enclosed_hoeffding_width
 from dpcp_audit.mechanisms.ldpcp.window_law import ThresholdLaw, threshold_law
-from dpcp_audit.proofs import ProofMethod
-from dpcp_audit.quantities import Quantity
-from dpcp_audit.stats.binomial_enclosures import NEGLIGIBLE, UNIT
-from dpcp_audit.stats.enclosures import at_most, exact
+from dpcp_audit.stats.enclosures import NEGLIGIBLE, UNIT, at_most, exact
 from dpcp_audit.theorems.statement import inputs_of
 from dpcp_audit.theorems.theorem import Theorem, outside
+from dpcp_audit.words.computed import Computation
+from dpcp_audit.words.figures import Figure, FigureKind, Series
+from dpcp_audit.words.proofs import ProofMethod
+from dpcp_audit.words.quantities import Quantity
 
 if TYPE_CHECKING:
-    from dpcp_audit._types import FloatArray
-    from dpcp_audit.data.populations import Population
+    from dpcp_audit.laws.populations import Population
     from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
-    from dpcp_audit.stats.binomial_enclosures import Number
+    from dpcp_audit.stats.enclosures import Number
+    from dpcp_audit.words.arrays import FloatArray
 
 _ARGUMENT = (
     "Given its midpoint, a block's sum of reports is binomial, and rounds are independent: the law "
@@ -76,7 +75,7 @@ class ScoreCase(Theorem, Protocol):
 
     @property
     def two_sided(self) -> bool:
-        """Whether an upper bound is claimed as well."""
+        """True if an upper bound is claimed as well."""
         ...
 
     @property
@@ -116,6 +115,12 @@ def _law(theorem: ScoreCase) -> ThresholdLaw:
         return threshold_law(theorem.mechanism, theorem.population, n=theorem.n)
     prune = theorem.delta * _TINY
     return threshold_law(theorem.mechanism, theorem.population, n=theorem.n, prune=prune)
+
+
+def coverage_law(theorem: ScoreCase) -> tuple[FloatArray, FloatArray, float]:
+    """Return the coverages that are possible, their probabilities, and what is left out of 1."""
+    law = _law(theorem)
+    return theorem.population.cdf(law.threshold), law.mass, law.slack
 
 
 def failure_probability(theorem: ScoreCase) -> float:

@@ -10,26 +10,28 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from scipy.special import ndtri
 
-from dpcp_audit import _validate
-from dpcp_audit._values import Choice
-from dpcp_audit.computed import Computation, Computed
-from dpcp_audit.data.populations import Population, Uniform
+from dpcp_audit.laws.populations import Population, Uniform
 from dpcp_audit.mechanisms.pcoqs.iid_coverage import coverage_given_noise, coverage_outside
-from dpcp_audit.parameters import BETA, WINDOW_COUNT, N, parameter
-from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import Source
 from dpcp_audit.theorems.statement import Stated, Statement
 from dpcp_audit.theorems.theorem import ROUNDING, FailureRate, TheoremTrials, outside
+from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.computed import Computation, Computed
+from dpcp_audit.words.options import BETA, WINDOW_COUNT, WINDOWS, N, parameter
+from dpcp_audit.words.quantities import Quantity
+from dpcp_audit.words.results import Source
+from dpcp_audit.words.values import Choice
 
 if TYPE_CHECKING:
-    from dpcp_audit._types import FloatArray
-    from dpcp_audit.checks import Check
     from dpcp_audit.mechanisms.pcoqs.release import PCOQS
-    from dpcp_audit.results import PlainData
+    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.checks import Check
+    from dpcp_audit.words.results import PlainData
 
 
 _DRAWS = 400
-"""Draws of the noise in a check at effort 1, and in a chunk of it."""
+"""Draws of the noise in a chunk of a check."""
+_MOST_DRAWS = 1_200
+"""Draws in a check at effort 1: enough to refute 1.5 times a β of 0.1."""
 _MOST_COMPUTED = 10_000
 """The largest n at which the law of the coverage is computed; it takes O(√n) intervals."""
 
@@ -101,6 +103,16 @@ def planted(*, correction: float = 1.0, noise: float = 1.0, rank_shift: int = 0)
     return found | ({"rank_shift": rank_shift} if rank_shift else {})
 
 
+def _rank_limit(windows: int) -> str:
+    """Return τ, as printed or in the corrected variant."""
+    return "τ* + M(Δ)" if windows == 1 else f"τ* + {windows}·M(Δ)"
+
+
+def _doubled(windows: int) -> PlainData:
+    """Return the parameter of the corrected variant; nothing of the printed bound."""
+    return {} if windows == 1 else {"windows": windows}
+
+
 def _parameters(mechanism: PCOQS, n: int, beta: float, population: Population) -> PlainData:
     return {
         "n": n,
@@ -117,15 +129,17 @@ def _parameters(mechanism: PCOQS, n: int, beta: float, population: Population) -
 class RankError(Stated):
     """Proposition 1: with probability ≥ 1−β the rank error is at most τ* + M(Δ).
 
-    M(Δ), the most scores in any half-open Δ-interval, is at least 1; ``window_count`` is the
-    value used for it. With distinct scores further apart than Δ it is exactly 1.
+    ``window_count`` is the value used for M(Δ), the most scores in any half-open Δ-interval: 1
+    for distinct scores further apart than Δ.
+    ``windows`` = 1 is the printed bound, which a coarse Δ can break (see ``FixedRankError``); 2 is
+    the corrected variant τ* + 2·M(Δ).
     """
 
     about: ClassVar[Statement] = Statement(
         words="With probability at least 1−β the rank error is at most τ* + M(Δ).",
         formula="P(|#{s ≤ q} − r| ≤ τ* + M(Δ)) ≥ 1−β",
         source=Source(paper="P-COQS", section="Proposition 1"),
-        assumptions="scores in [a, b], further apart than 3Δ/2 (else see ``FixedRankError``)",
+        assumptions="scores in [a, b], of which M(Δ) is the most in an interval (t, t+Δ]",
         bound="τ* = √((N/ρ)·log(2N/β)), in ranks",
     )
 
@@ -134,6 +148,7 @@ class RankError(Stated):
     beta: float = field(metadata=BETA)
     noise_bound: NoiseBound = NoiseBound.UNION
     window_count: int = field(default=1, metadata=WINDOW_COUNT)
+    windows: int = field(default=1, metadata=WINDOWS)
     correction: float = 1.0
     noise: float = 1.0
     population: Population = field(default_factory=Uniform)
@@ -142,31 +157,32 @@ class RankError(Stated):
     def __post_init__(self) -> None:
         _validate.integer(n=self.n, at_least=1)
         _validate.integer(window_count=self.window_count, at_least=0)
+        _validate.integer(windows=self.windows, at_least=1)
         _validate.open_unit(beta=self.beta)
         _validate.choice(NoiseBound, noise_bound=self.noise_bound)
 
     @property
     def says(self) -> Statement:
         """Proposition 1, or Remark 3's sharper form."""
+        limit = _rank_limit(self.windows)
+        words = f"With probability at least 1−β the rank error is at most {limit}."
+        about = replace(self.about, words=words, formula=f"P(|#{{s ≤ q}} − r| ≤ {limit}) ≥ 1−β")
         if self.noise_bound is NoiseBound.UNION:
-            return self.about
+            return about
         return replace(
-            self.about,
-            words=(
-                "With probability at least 1−β the rank error is at most τ* + M(Δ), with τ* by the "
-                "sharper Gaussian quantile."
-            ),
+            about,
+            words=f"{words.rstrip('.')}, with τ* by the sharper Gaussian quantile.",
             source=Source(paper="P-COQS", section="Remark 3"),
             bound="τ* = σ·Φ⁻¹(1 − β/(2N)), in ranks",
         )
 
     @property
     def limit(self) -> float:
-        """τ* + M(Δ), in ranks."""
+        """τ* + windows·M(Δ), in ranks."""
         return (
             self.correction
             * noise_rank_error(self.mechanism, beta=self.beta, bound=self.noise_bound)
-            + self.window_count
+            + self.windows * self.window_count
         )
 
     @property
@@ -182,7 +198,7 @@ class RankError(Stated):
     @property
     def bounds(self) -> dict[str, float]:
         """The limit on the rank error."""
-        return {"τ* + M(Δ)": self.limit}
+        return {_rank_limit(self.windows): self.limit}
 
     @property
     def parameters(self) -> PlainData:
@@ -190,6 +206,7 @@ class RankError(Stated):
         return _parameters(self.mechanism, self.n, self.beta, self.population) | {
             "noise_bound": str(self.noise_bound),
             "window_count": self.window_count,
+            **_doubled(self.windows),
             **planted(correction=self.correction, noise=self.noise),
         }
 
@@ -198,7 +215,7 @@ class RankError(Stated):
         mechanism = with_errors(self.mechanism, n=self.n, noise=self.noise)
         run = mechanism.trials(self.population, n=self.n, trials=count, rng=rng)
         noise = noise_rank_error(self.mechanism, beta=self.beta, bound=self.noise_bound)
-        needed = (run.rank_error - self.window_count) / noise
+        needed = (run.rank_error - self.window_count) / noise if self.windows == 1 else None
         return TheoremTrials(run.rank_error, run.rank_error > self.limit, needed=needed)
 
     @property
@@ -213,7 +230,6 @@ class CoverageTheorem(Stated):
 
     With ``corrected``, Corollary 1: the algorithm runs at α* = max(0, α − τ/(n+1)) and the
     coverage is to be at least 1−α.
-
     In the marginal reading a trial is the noise of all rounds, and the coverage is averaged over
     calibration sets by computation; a trial is undecided within the numerical error of a bound.
     In the other reading the failure probability itself can be computed, see ``exact``.
@@ -236,6 +252,7 @@ class CoverageTheorem(Stated):
     )
     corrected: bool = False
     window_count: int = field(default=1, metadata=WINDOW_COUNT)
+    windows: int = field(default=1, metadata=WINDOWS)
     correction: float = 1.0
     noise: float = 1.0
     rank_shift: int = 0
@@ -246,6 +263,7 @@ class CoverageTheorem(Stated):
         _validate.choice(CoverageReading, reading=self.reading)
         _validate.integer(n=self.n, at_least=1)
         _validate.integer(window_count=self.window_count, at_least=0)
+        _validate.integer(windows=self.windows, at_least=1)
         _validate.open_unit(beta=self.beta)
         _validate.non_negative(correction=self.correction)
 
@@ -253,11 +271,13 @@ class CoverageTheorem(Stated):
     def says(self) -> Statement:
         """Theorem 1 or Corollary 1, in the reading of this case."""
         coverage = f"with probability at least 1−β the coverage {_OVER[self.reading]}"
+        limit = _rank_limit(self.windows)
+        about = replace(self.about, bound=f"τ/(n+1) with τ = {limit}, in units of coverage")
         if not self.corrected:
-            words = f"{coverage.capitalize()} lies within τ/(n+1) of 1−α."
-            return replace(self.about, words=words)
+            tau = "τ/(n+1)" if self.windows == 1 else f"({limit})/(n+1)"
+            return replace(about, words=f"{coverage.capitalize()} lies within {tau} of 1−α.")
         return replace(
-            self.about,
+            about,
             words=f"Run at α*, {coverage} is at least 1−α.",
             formula="α* = max(0, α − τ/(n+1)), P(Y ∈ C) ≥ 1−α",
             source=Source(paper="P-COQS", section="Corollary 1"),
@@ -265,9 +285,9 @@ class CoverageTheorem(Stated):
 
     @property
     def rank_error(self) -> float:
-        """τ = τ* + M(Δ), in ranks; ``correction`` multiplies τ*."""
+        """τ = τ* + windows·M(Δ), in ranks; ``correction`` multiplies τ*."""
         noise = noise_rank_error(self.mechanism, beta=self.beta)
-        return self.correction * noise + self.window_count
+        return self.correction * noise + self.windows * self.window_count
 
     @property
     def correction_name(self) -> str:
@@ -302,6 +322,7 @@ class CoverageTheorem(Stated):
             "reading": str(self.reading),
             "corrected": self.corrected,
             "window_count": self.window_count,
+            **_doubled(self.windows),
             "tau": self.rank_error,
             **planted(correction=self.correction, noise=self.noise, rank_shift=self.rank_shift),
         }
@@ -328,8 +349,8 @@ class CoverageTheorem(Stated):
         return TheoremTrials(means, clearly, undecided, needed=self._needed(means, error))
 
     def _needed(self, coverage: FloatArray, error: float = 0.0) -> FloatArray | None:
-        """Return the multiples of τ* that would do; of α* that is not told by the coverage."""
-        if self.corrected:
+        """Return the multiples of τ* that would do: of the printed τ, and not where α* runs."""
+        if self.corrected or self.windows > 1:
             return None
         short = (1 - self.mechanism.alpha - coverage + error) * (self.n + 1)
         over = (coverage + error - (1 - self.mechanism.alpha)) * (self.n + 1) - 1
@@ -342,11 +363,11 @@ class CoverageTheorem(Stated):
             return Computed(self.exact)
         if self.reading is CoverageReading.CONDITIONAL:
             return FailureRate(theorem=self, n_trials=n_trials)
-        return FailureRate(theorem=self, n_trials=min(n_trials, _DRAWS), chunk_trials=_DRAWS)
+        return FailureRate(theorem=self, n_trials=min(n_trials, _MOST_DRAWS), chunk_trials=_DRAWS)
 
     @property
     def computed(self) -> bool:
-        """Whether ``check`` computes the failure probability."""
+        """True if ``check`` computes the failure probability."""
         return self.reading is CoverageReading.CONDITIONAL and self.n <= _MOST_COMPUTED
 
     def exact(self) -> Computation:

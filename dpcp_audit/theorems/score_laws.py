@@ -5,32 +5,34 @@ from __future__ import annotations
 import hashlib
 import os
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit import _validate
-from dpcp_audit._values import number_of, wrong
-from dpcp_audit.data.pools import SHIPPED, ProbabilityPool, classifier_pool
-from dpcp_audit.data.populations import Beta, Deferred, Pool, Uniform
-from dpcp_audit.data.user_pools import load_pool
-from dpcp_audit.errors import UsageError
+from dpcp_audit.laws.pools import SHIPPED, ProbabilityPool, classifier_pool
+from dpcp_audit.laws.populations import Beta, Deferred, Pool, Uniform
+from dpcp_audit.laws.user_pools import load_pool
 from dpcp_audit.mechanisms.dpsgd import require_torch
 from dpcp_audit.mechanisms.dpsgd.network_pools import NETWORKS, dpsgd_pool
+from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.values import number_of, wrong
+from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import ArrayLike, NDArray
 
-    from dpcp_audit.data.populations import Population
-    from dpcp_audit.results import PlainData
+    from dpcp_audit.laws.populations import Population
+    from dpcp_audit.words.results import PlainData
 
 LAWS = ("uniform", "beta(A,B)")
 """The laws that need no data, as they are written."""
 _MOST_RECORDED = 400
 """Numbers of arrays at hand that a witness still holds."""
+_FEWEST_USERS, _MOST_USERS, _MOST_NUMBERS = 256, 4096, 2**20
+"""Of a pool that is made up: its rows, as many as its numbers allow."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -93,6 +95,30 @@ def law_named(text: object, *, name: str) -> ScoreLaw:
         dataset, network, epsilon = NETWORKS[text]
         return _of_pool(text, partial(dpsgd_pool, dataset, network, epsilon=epsilon))
     return _saved(text, name)
+
+
+def law_of_classes(k: int) -> ScoreLaw:
+    """Return a law of k classes without data: true-label scores spread evenly over [0, 1].
+
+    The other labels share what probability the true one leaves, in equal parts.
+
+    Examples
+    --------
+    >>> law_of_classes(10).name, law_of_classes(10).population
+    ('even(10)', Uniform())
+    """
+    _validate.integer(k=k, at_least=2)
+    name = f"even({k})"
+    return ScoreLaw(name=name, population=Uniform(), pool=partial(_even_pool, name, k))
+
+
+@lru_cache(maxsize=4)
+def _even_pool(name: str, k: int) -> ProbabilityPool:
+    users = max(_FEWEST_USERS, min(_MOST_USERS, _MOST_NUMBERS // k))
+    score = (np.arange(users) + 0.5) / users
+    rows = np.repeat((score / (k - 1))[:, None], k, axis=1)
+    rows[:, 0] = 1 - score
+    return ProbabilityPool(name=name, probabilities=rows, labels=np.zeros(users, dtype=np.int64))
 
 
 def law_of_scores(scores: ArrayLike) -> ScoreLaw:

@@ -9,14 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit import _validate
-from dpcp_audit._format import power
-from dpcp_audit.decisions import conclude, decide
-from dpcp_audit.figures import Figure, FigureKind, Series
-from dpcp_audit.results import Count, Outcome, Power, Verdict
 from dpcp_audit.stats import rate_power
-from dpcp_audit.stats.confidence_sequence import RateSequence
-from dpcp_audit.stats.trial_summary import Spread
+from dpcp_audit.stats.rate_power import RateSequence
+from dpcp_audit.stats.samples import Spread
 from dpcp_audit.theorems.theorem import (
     RESOLUTION,
     beyond_multiples,
@@ -29,13 +24,18 @@ from dpcp_audit.theorems.theorem import (
     undetected,
     with_certified_tightness,
 )
+from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.evidence import conclude, settled
+from dpcp_audit.words.figures import Figure, FigureKind, Series
+from dpcp_audit.words.formatting import power
+from dpcp_audit.words.results import Count, Outcome, Power
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit._types import FloatArray
-    from dpcp_audit.checks import Context
     from dpcp_audit.theorems.theorem import Theorem
+    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.checks import Context
 
 _FIRST_LOOK = 500
 """Trials before the first look, at most."""
@@ -71,9 +71,7 @@ class SequentialRate:
         beyond: list[list[int]] = []
         tally = Count(of="failures", hits=0, trials=0, any_time=True)
         evidence = None
-        while evidence is None or (
-            decide(evidence) is Verdict.INCONCLUSIVE and tally.trials < budget
-        ):
+        while evidence is None or (not settled(evidence) and tally.trials < budget):
             count = min(max(first, tally.trials), budget - tally.trials)
             part = self.theorem.trials(count, rng=context.rng(len(statistics)))
             statistics.append(part.statistic)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from dpcp_audit._format import in_setting
-from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import Claim, Source, Standing, Verdict
 from dpcp_audit.theorems.theorem import FailureRate, Theorem
+from dpcp_audit.words.formatting import in_setting
+from dpcp_audit.words.quantities import Quantity
+from dpcp_audit.words.results import Claim, Source, Standing, Verdict
 
 if TYPE_CHECKING:
-    from dpcp_audit.checks import Check
-    from dpcp_audit.results import PlainData
+    from dpcp_audit.words.checks import Check
+    from dpcp_audit.words.results import PlainData
 
 _DERIVED = frozenset({"window_width", "tau", "limits", "scores"})
 """What a theorem's parameters hold beside the inputs, for its witness."""
@@ -106,11 +106,12 @@ def claim_of(
         What the check fixes beside the theorem's own parameters, or in their place.
     """
     says = theorem.says
+    vacuous = promises_nothing(theorem)
     fixed = inputs_of(theorem) | (parameters or {})
     words = f"{says.words.rstrip('.')}, {note}." if note else says.words
     return Claim(
         id=id_,
-        statement=in_setting(words, fixed),
+        statement=f"{vacuous} {in_setting(words, fixed)}".lstrip(),
         source=source or says.source,
         expected=expected,
         formula=says.formula,
@@ -118,7 +119,29 @@ def claim_of(
         standing=standing,
         assumptions=says.assumptions,
         parameters=fixed,
+        vacuous=vacuous,
     )
+
+
+def promises_nothing(theorem: Stating) -> str:
+    """Return why a coverage theorem promises nothing in its case, as a sentence; else nothing.
+
+    Its bounds hold of every coverage in [0, 1], or its algorithm asks for a level above 1, which
+    the set of all labels meets and no calibration can tell from any other level above 1.
+    """
+    if getattr(theorem, "statistic", "") != "coverage":
+        return ""
+    case: Any = theorem
+    lower, *upper = case.bounds.values()
+    if lower <= 0 and all(bound >= 1 for bound in upper):
+        most = "".join(f" and ≤ {bound:.3g}" for bound in upper)
+        least = f"{lower:.3g}".replace("-", "−")
+        return f"Vacuous: it promises coverage ≥ {least}{most}, which every set satisfies."
+    search: Any = getattr(case, "mechanism", None)
+    level = 1 - search.alpha + search.window_width if getattr(search, "starred", False) else 0.0
+    if level > 1:
+        return f"Vacuous: it is calibrated at {level:.3g}, above 1, as the set of all labels is."
+    return ""
 
 
 def inputs_of(theorem: Theorem | Stating) -> PlainData:

@@ -6,25 +6,24 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from dpcp_audit import _validate
-from dpcp_audit.checks import whole
-from dpcp_audit.decisions import conclude
-from dpcp_audit.evidence import of_rate
-from dpcp_audit.figures import Figure, FigureKind, Series
-from dpcp_audit.results import Count, Evidence, Outcome, PlainData, Power
 from dpcp_audit.stats import rate_power
 from dpcp_audit.stats.intervals import clopper_pearson
-from dpcp_audit.stats.trial_summary import Spread
+from dpcp_audit.stats.samples import Spread
 from dpcp_audit.theorems.tightness import Tightness
+from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.checks import whole
+from dpcp_audit.words.evidence import conclude, decide, of_rate
+from dpcp_audit.words.figures import Figure, FigureKind, Series
+from dpcp_audit.words.results import Count, Evidence, Outcome, PlainData, Power
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     import numpy as np
 
-    from dpcp_audit._types import BoolArray, FloatArray
-    from dpcp_audit.checks import Context
-    from dpcp_audit.quantities import Quantity
+    from dpcp_audit.words.arrays import BoolArray, FloatArray
+    from dpcp_audit.words.checks import Context
+    from dpcp_audit.words.quantities import Quantity
 
     Interval = Callable[[int, int], tuple[float, float]]
 
@@ -198,11 +197,23 @@ def with_certified_tightness(
     significance: float,
     interval: Interval | None = None,
 ) -> Outcome:
-    """Return an outcome that says how tight the theorem is, where that was counted."""
+    """Return an outcome that says how tight the theorem is, where that was counted.
+
+    A case in which the bound would hold without its correction refutes no wrong correction: it has
+    no power, and is not CONSISTENT.
+    """
     if not beyond:
         return outcome
     tight = certified_tightness(theorem, beyond, tally, significance, interval)
-    return replace(outcome, note=f"{outcome.note} {tight.words}", tables=(tight.table(),))
+    found = replace(outcome, note=f"{outcome.note} {tight.words}", tables=(tight.table(),))
+    if tight.multiple > 0 or outcome.power is None:
+        return found
+    blunt = replace(
+        outcome.power,
+        smallest=math.inf,
+        detail=f"without any {tight.correction} the bound would hold here too",
+    )
+    return replace(found, verdict=decide(outcome.evidence, power=blunt), power=blunt)
 
 
 def certified_tightness(

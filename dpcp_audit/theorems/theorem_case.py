@@ -5,32 +5,32 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit._plain_data import is_list
-from dpcp_audit._values import Text
-from dpcp_audit.computed import Computed
-from dpcp_audit.errors import UsageError
-from dpcp_audit.options import Group, Option, dashed, plain, read, require_known
-from dpcp_audit.results import Standing, Verdict
-from dpcp_audit.rows import Row
 from dpcp_audit.stats.rate_power import draws_needed
-from dpcp_audit.suite import Suite
 from dpcp_audit.theorems.admission import admission, beyond
 from dpcp_audit.theorems.catalogue import NamedTheorem, named_theorem
-from dpcp_audit.theorems.drawn_check import Drawn
+from dpcp_audit.theorems.mean_checks import Drawn, RecordedArrays
 from dpcp_audit.theorems.pcoqs_coverage import CoverageReading
-from dpcp_audit.theorems.recorded_arrays import RecordedArrays
-from dpcp_audit.theorems.score_laws import LAWS, ScoreLaw, law_named
+from dpcp_audit.theorems.score_laws import LAWS, ScoreLaw, law_named, law_of_classes
 from dpcp_audit.theorems.statement import claim_of
 from dpcp_audit.theorems.theorem import RESOLUTION, FailureRate
+from dpcp_audit.words.checks import Row, Suite
+from dpcp_audit.words.computed import Computed
+from dpcp_audit.words.options import Group, Option, dashed, plain, read, require_known
+from dpcp_audit.words.plain import is_list
+from dpcp_audit.words.results import Standing, Verdict
+from dpcp_audit.words.values import Text, Whole
+from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from dpcp_audit.checks import Check
-    from dpcp_audit.options import Spelling
+    from dpcp_audit.words.checks import Check
+    from dpcp_audit.words.options import Spelling
 
 SUITE_NAME = "theorem-case"
 """The suite's registered name."""
+MOST_CLASSES = 10_000
+"""Of a law of scores without data."""
 _MOST_AVERAGED = 10**8
 _FEWEST = 500
 """Trials of a slow check; also those of a chunk of it."""
@@ -46,12 +46,20 @@ SOURCES = (
     Option(
         name="scores",
         value=Text(),
-        help=f"the law of the scores: {' or '.join(LAWS)}, or what --pool takes",
+        help=f"the law of the scores: {' or '.join(LAWS)}, or what pool takes",
         group=Group.SCORES,
         metavar="LAW",
     ),
+    Option(
+        name="k",
+        value=Whole(at_least=2, at_most=MOST_CLASSES),
+        help="the number of classes, without data: scores of the true labels spread evenly over "
+        "[0, 1], the rest of each probability shared equally",
+        group=Group.SCORES,
+        metavar="K",
+    ),
 )
-"""Where the law of the scores comes from; one of the two."""
+"""Where the law of the scores comes from; one of the three."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -99,7 +107,8 @@ class TheoremCase:
         """
         named = named_theorem(theorem)
         known = (*SOURCES, *named.parameters)
-        require_known(given, [spell(each.name) for each in known])
+        what = "keyword" if spell is plain else "key"
+        require_known(given, [spell(each.name) for each in known], what=what)
         values = read(known, given, spell)
         sources = {each.name: values.pop(each.name, None) for each in SOURCES}
         _require_all(named, values, spell)
@@ -116,8 +125,8 @@ class TheoremCase:
         """Return what differs from the defaults, as plain data by the names of the suite."""
         return {dashed(name): value for name, value in self._told()}
 
-    def row(self) -> Row:
-        """Return the claim with its check.
+    def theorem(self) -> Any:
+        """Return the theorem object.
 
         Raises
         ------
@@ -127,6 +136,17 @@ class TheoremCase:
         theorem = self.named.on(self.law, self.given)
         _require_within(self.named, theorem)
         _require_affordable(theorem)
+        return theorem
+
+    def row(self) -> Row:
+        """Return the claim with its check.
+
+        Raises
+        ------
+        ValueError
+            If the theorem does not take the parameters.
+        """
+        theorem = self.theorem()
         found = admission(theorem)
         admitted = found.standing is not Standing.OUTSIDE_HYPOTHESIS
         expected = Verdict.CONSISTENT if found.standing is Standing.PAPER else None
@@ -172,7 +192,7 @@ def rows(case: Mapping[str, Any] | None = None, pools: Sequence[str] = ()) -> li
         return []
     given = dict(case)
     if len(pools) > 1:
-        raise UsageError(f"--pool may be given once, got {len(pools)}")
+        raise UsageError(f"pool may be given once, got {len(pools)}")
     given |= dict(zip(("pool",), pools, strict=False))
     theorem = given.pop("theorem", None)
     try:
@@ -183,15 +203,15 @@ def rows(case: Mapping[str, Any] | None = None, pools: Sequence[str] = ()) -> li
         raise UsageError(str(error)) from error
 
 
-def _law(
-    named: NamedTheorem, sources: Mapping[str, str | None], spell: Spelling
-) -> ScoreLaw | None:
+def _law(named: NamedTheorem, sources: Mapping[str, Any], spell: Spelling) -> ScoreLaw | None:
     given = {spell(name): text for name, text in sources.items() if text is not None}
     if len(given) > 1:
         raise UsageError(f"{' and '.join(given)} are two laws of the scores: give one")
     if not given and named.needs_law:
-        wanted = "a pool" if named.needs_probabilities else "a pool, or a law of scores"
+        wanted = "a pool or k classes" if named.needs_probabilities else "a pool or a law of scores"
         raise UsageError(f"pool must be given: {named.name} is tested on {wanted}")
+    if (k := sources.get("k")) is not None:
+        return law_of_classes(k)
     return next((law_named(text, name=name) for name, text in given.items()), None)
 
 

@@ -6,16 +6,16 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from dpcp_audit import _validate
-from dpcp_audit.computed import Computation
-from dpcp_audit.outcome_tables import Table, TableColumn
+from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.computed import Computation
+from dpcp_audit.words.outcome_tables import Table, TableColumn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Protocol
 
-    from dpcp_audit.quantities import Quantity
-    from dpcp_audit.results import PlainData
+    from dpcp_audit.words.quantities import Quantity
+    from dpcp_audit.words.results import PlainData
 
     class Scalable(Protocol):
         """A theorem whose correction can be multiplied, and whose failures can be computed."""
@@ -176,7 +176,7 @@ def tightness_of(theorem: Scalable) -> Tightness:
 
     Examples
     --------
-    >>> from dpcp_audit.data.populations import Uniform
+    >>> from dpcp_audit.laws.populations import Uniform
     >>> from dpcp_audit.theorems.ldpcp_coverage import ScoreTheorem
     >>> case = ScoreTheorem(population=Uniform(), n=11_080, epsilon=4.0, delta=0.1)
     >>> print(tightness_of(case).words)

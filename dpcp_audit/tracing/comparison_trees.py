@@ -28,14 +28,14 @@ from dpcp_audit.tracing.joined_draws import (
     panel_edges,
     share_a_draw,
 )
-from dpcp_audit.tracing.trace_errors import ImpossibleError, NeedsValuesError
+from dpcp_audit.tracing.source_lines import ImpossibleError, NeedsValuesError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from dpcp_audit._types import FloatArray
     from dpcp_audit.tracing.draws import JoinedBit, NoiseDraw
     from dpcp_audit.tracing.noise_laws import NoiseLaw
+    from dpcp_audit.words.arrays import FloatArray
 
 _MOST_CELLS = 3_000_000
 _CANCELLED = 1e-6

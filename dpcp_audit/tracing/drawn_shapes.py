@@ -1,6 +1,3 @@
-# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
-# pyright: reportUnknownParameterType=false, reportIncompatibleMethodOverride=false
 """The shape of what a generator draws, from its parameters and its size."""
 
 from __future__ import annotations
@@ -11,6 +8,10 @@ from typing import Any
 import numpy as np
 
 from dpcp_audit.tracing.traced_numbers import is_plain
+
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
+# pyright: reportUnknownParameterType=false, reportIncompatibleMethodOverride=false
 
 
 def drawn_shape(parameters: tuple[Any, ...], size: Any) -> tuple[int, ...] | None:

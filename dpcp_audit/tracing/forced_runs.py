@@ -1,17 +1,20 @@
 """Replays: what the target does, on other data, where it sees what another path saw."""
 
+# pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.tracing.observations import Observation, Seen
+import numpy as np
+
 from dpcp_audit.tracing.path_runs import PathRun, Question, RevealedDraw
-from dpcp_audit.tracing.trace_errors import PathDivergedError, UnfollowableError
+from dpcp_audit.tracing.source_lines import Observation, PathDivergedError, Seen, UnfollowableError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dpcp_audit.tracing.trace_errors import Line
+    from dpcp_audit.tracing.source_lines import Line
+
 
 SAME = 1e-12
 """Relative difference, by rounding, up to which two settled numbers are the same."""
@@ -45,7 +48,7 @@ class ForcedRun(PathRun):
         found = asked.found
         entry = self._next(found.kind, found.draws, found.line)
         result = entry.result
-        if found.kind is Seen.SETTLED and not _same(found.offset, float(result)):
+        if found.kind is Seen.SETTLED and not _same(found.offset, float(result), found.scale):
             raise PathDivergedError(
                 f"a number that the noise seen so far settles is {found.offset:.6g} "
                 f"in place of {float(result):.6g}",
@@ -69,5 +72,33 @@ class ForcedRun(PathRun):
         return entry
 
 
-def _same(first: float, second: float) -> bool:
-    return first == second or abs(first - second) <= SAME * max(1.0, abs(first), abs(second))
+class ChangedRun(ForcedRun):
+    """A replay on the same data that sees other noisy values: what returns them, changes too."""
+
+    @classmethod
+    def of(cls, path: PathRun) -> ChangedRun:
+        """Return the replay of a path, each value a little larger."""
+        changed = [
+            each.with_result(_larger(each.result, each.scale)) if each.kind is Seen.VALUE else each
+            for each in path.seen
+        ]
+        return cls(changed, values=path.values)
+
+    def decided(self, asked: Question) -> Any:
+        """Return the changed value; what earlier ones settle is what they settle now."""
+        if asked.found.kind is not Seen.SETTLED:
+            return super().decided(asked)
+        self._next(asked.found.kind, asked.found.draws, asked.found.line)
+        self.seen.append(asked.found.with_result(asked.found.offset))
+        return asked.found.offset
+
+
+def _larger(value: Any, scale: float) -> Any:
+    if isinstance(value, int | np.integer):
+        return type(value)(value + 1)
+    return value + (1.0 if np.all(np.equal(np.mod(value, 1), 0)) else 1e-3 * (scale or 1.0))
+
+
+def _same(first: float, second: float, size: float) -> bool:
+    """Tell whether numbers agree but for rounding, of what they were computed from too."""
+    return first == second or abs(first - second) <= SAME * max(1.0, abs(first), abs(second), size)

@@ -17,14 +17,14 @@ from scipy.special import logsumexp
 
 from dpcp_audit.tracing.draws import Ordering
 from dpcp_audit.tracing.noise_laws import GUMBEL, NORMAL, log_difference
-from dpcp_audit.tracing.trace_errors import ImpossibleError, NeedsValuesError
+from dpcp_audit.tracing.source_lines import ImpossibleError, NeedsValuesError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dpcp_audit._types import FloatArray
     from dpcp_audit.tracing.draws import DrawRegion, JoinedBit, NoiseDraw
     from dpcp_audit.tracing.noise_laws import NoiseLaw
+    from dpcp_audit.words.arrays import FloatArray
 
 LOST = -math.inf
 """The log-probability of what cannot happen."""

@@ -15,9 +15,7 @@ from contextlib import contextmanager
 from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.tracing.reachable_names import is_own
-from dpcp_audit.tracing.replaced_names import replaced
-from dpcp_audit.tracing.system_entropy import unused_entropy
+from dpcp_audit.tracing.reachable_names import is_own, replaced, unused_entropy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator

@@ -13,12 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcp_audit.tracing.declared_laws import CutLaplaceLaw, StaircaseLaw, scipy_law
 from dpcp_audit.tracing.noise_laws import LAPLACE, NORMAL, DiscreteGaussianLaw
-from dpcp_audit.tracing.replaced_names import replaced
-from dpcp_audit.tracing.scipy_laws import scipy_law
-from dpcp_audit.tracing.source_lines import target_line
-from dpcp_audit.tracing.stepped_laws import CutLaplaceLaw, StaircaseLaw
-from dpcp_audit.tracing.trace_errors import UnfollowableError
+from dpcp_audit.tracing.reachable_names import replaced
+from dpcp_audit.tracing.source_lines import UnfollowableError, target_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator

@@ -1,6 +1,3 @@
-# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
-# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
-# pyright: reportUnknownParameterType=false, reportIncompatibleMethodOverride=false
 """The largest of noisy numbers in plain lists: ``max``, ``min``, ``sorted`` and ``np.argmax``.
 
 Python finds the largest by comparisons of two, which show more than which one it is. Here that is
@@ -15,13 +12,18 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from dpcp_audit.tracing.path_runs import is_discrete
+from dpcp_audit.tracing.known_sums import is_discrete
 from dpcp_audit.tracing.traced_arrays import MOST_ORDERED, traced_array
-from dpcp_audit.tracing.traced_numbers import Traced, is_plain
-from dpcp_audit.tracing.traced_values import traced_in
+from dpcp_audit.tracing.traced_numbers import Traced, is_plain, traced_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+
+
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownLambdaType=false
+# pyright: reportUnknownParameterType=false, reportIncompatibleMethodOverride=false
+
 
 _FEWEST = 3
 """Of two numbers the larger is a comparison."""
@@ -85,7 +87,7 @@ def _extreme(plain: Callable[..., Any], *, largest: bool) -> Callable[..., Any]:
 
 
 class NoisyOrder:
-    """What ``sorted`` returns of noisy keys: a list whose places are observed when asked for.
+    """The list that ``sorted`` returns for noisy keys; its places are observed when asked for.
 
     Parameters
     ----------

@@ -7,20 +7,21 @@ path whose replay departs counts as 1 in the upper limit and as 0 in the lower o
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import logsumexp
 
-from dpcp_audit import _validate
 from dpcp_audit.stats.bounded_mean import MeanBets
+from dpcp_audit.words import validate as _validate
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from dpcp_audit._types import BoolArray, FloatArray
     from dpcp_audit.tracing.path_losses import PathLoss
+    from dpcp_audit.words.arrays import BoolArray, FloatArray
+
 
 ROUNDING = 1e-9
 """Relative error of a path's loss, by rounding and quadrature."""
@@ -83,6 +84,10 @@ class LossSample:
     def mean(self) -> float:
         """The mean loss: an estimate of the Kullback–Leibler divergence."""
         return float(np.mean(self.losses))
+
+    def with_departures(self) -> LossSample:
+        """Return the losses of all that is seen: to depart shows the other input."""
+        return replace(self, departed=np.zeros_like(self.departed))
 
     @property
     def largest(self) -> float:

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import gammaln, log_ndtr, logsumexp
 
 if TYPE_CHECKING:
-    from dpcp_audit._types import FloatArray
+    from dpcp_audit.words.arrays import FloatArray
 
 _NEVER = -1e6
 """The log-probability of another trial, where the first one succeeds: not -inf, for 0·inf."""

@@ -13,39 +13,48 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit import _validate
-from dpcp_audit.results import SourceLocation
-from dpcp_audit.tracing.composed_noise import composed_noise
-from dpcp_audit.tracing.kept_noise import put_back
-from dpcp_audit.tracing.line_losses import LineLoss, line_losses
+from dpcp_audit.tracing.kept_state import put_back
+from dpcp_audit.tracing.line_losses import LineLoss, composed_noise, line_losses
 from dpcp_audit.tracing.loss_samples import LossSample
-from dpcp_audit.tracing.output_laws import pair_of, rounded_output, without_rounding
-from dpcp_audit.tracing.path_losses import Divergence, path_loss, require_replay
+from dpcp_audit.tracing.outputs import pair_of, rounded_output, without_marks, without_rounding
+from dpcp_audit.tracing.path_losses import (
+    Departure,
+    Divergence,
+    is_shown_by_change,
+    path_loss,
+    require_replay,
+    require_untraced,
+)
 from dpcp_audit.tracing.path_runs import SampledRun
 from dpcp_audit.tracing.path_tree import release_law
-from dpcp_audit.tracing.symbolic_runs import ProductLaw, product_pair
-from dpcp_audit.tracing.target_calls import TracedTarget
-from dpcp_audit.tracing.trace_errors import (
+from dpcp_audit.tracing.source_lines import (
     NeedsValuesError,
     NotFiniteError,
     TraceEnd,
     UnfollowableError,
 )
+from dpcp_audit.tracing.target_calls import ProductLaw, TracedTarget, product_pair
+from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.results import SourceLocation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from dpcp_audit._types import IntArray
-    from dpcp_audit.mechanisms.laws import FinitePair
-    from dpcp_audit.tracing.composed_noise import ComposedNoise
-    from dpcp_audit.tracing.kept_noise import KeptNoise
+    from dpcp_audit.laws.laws import FinitePair
+    from dpcp_audit.tracing.kept_state import KeptNoise
+    from dpcp_audit.tracing.line_losses import ComposedNoise
     from dpcp_audit.tracing.path_losses import PathLoss
-    from dpcp_audit.tracing.trace_errors import Line
+    from dpcp_audit.tracing.source_lines import Line
+    from dpcp_audit.words.arrays import IntArray
 
 Support = dict[Any, float] | ProductLaw
 """What knows the outputs of positive probability."""
 REPLAYS = 12
 """Paths that are replayed on their own input."""
+_UNTRACED = 4
+"""Calls of either input that are made without a trace, too."""
+_CHANGED = 3
+"""Paths of either input that are run again with other noisy values."""
 _TREE = 1000
 """Paths of a tree that are tried before it counts as large."""
 _KEEPS = "the target keeps noise of one call for later ones"
@@ -53,11 +62,22 @@ _KEEPS = "the target keeps noise of one call for later ones"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remark:
-    """Something that the traces say of a line."""
+    """Something that the traces say of a line.
+
+    Parameters
+    ----------
+    says : str
+    location : SourceLocation
+    paths : int
+    blames : bool
+        Whether the line is where the data leave the noise behind. Of an output that differs only
+        the line that returns it is known.
+    """
 
     says: str
     location: SourceLocation
     paths: int = 1
+    blames: bool = True
 
     def __str__(self) -> str:
         return f"{self.location.file}:{self.location.line}: {self.says}"
@@ -91,6 +111,9 @@ class PairTrace:
         coin, choice or order, which may be revealed more finely than the release shows it.
     composed : tuple of ComposedNoise
         What the noises of single paths cost together, by composition.
+    elementary : bool
+        Whether the whole laws' probabilities are sums and products of the doubles that the code
+        hands to its generator.
     drawn : bool
         Whether any draw is seen; else the code is deterministic, or draws where it is not seen.
     """
@@ -107,10 +130,11 @@ class PairTrace:
     composed: tuple[ComposedNoise, ...] = ()
     drawn: bool = True
     missed: float = 0.0
+    elementary: bool = False
 
     @property
     def followed(self) -> bool:
-        """Whether all noise was followed."""
+        """True if all noise was followed."""
         return not self.unfollowed
 
     @property
@@ -184,10 +208,14 @@ def trace_target(
             for each, _ in ways:
                 for seed in range(replays):
                     require_replay(target, each, seed)
+                for seed in range(min(_UNTRACED, replays)):
+                    require_untraced(target, each, seed)
             exact, laws = _laws(target, x, neighbour, tree) if tree else (None, ())
             seeds = generator.integers(2**62, size=(len(ways), draws))
             paths, values = _paths(target, ways, seeds)
             _require_support(target, laws, paths)
+            released = all(_is_release(path) for direction in paths for path in direction)
+            released = released and _changes(target, ways, seeds, paths, values=values)
     except UnfollowableError as end:
         return _unfollowed(end)
     exact, aside = (None, 0.0) if exact is None else without_rounding(exact)
@@ -201,11 +229,12 @@ def trace_target(
         leaks=leaks if exact is None or any(path.certain for path in everything) else (),
         unfollowed=unfollowed if exact is None else (),
         values=values,
-        released=all(_is_release(path) for path in everything),
+        released=released,
         additive=not any(path.nested for path in everything)
         and all(draw.additive for path in everything for draw in path.draws),
         composed=composed_noise(paths, seeds),
         drawn=any(_is_drawn(path) for path in everything),
+        elementary=all(getattr(law, "elementary", False) for law in laws),
         missed=max((getattr(law, "missed", 0.0) for law in laws), default=0.0) + aside,
     )
 
@@ -238,6 +267,22 @@ def _is_release(path: PathLoss) -> bool:
     return path.certain or (path.released and path.divergence is None)
 
 
+def _changes(
+    target: TracedTarget,
+    ways: Sequence[tuple[Any, Any]],
+    seeds: IntArray,
+    paths: Sequence[Sequence[PathLoss]],
+    *,
+    values: bool,
+) -> bool:
+    """Tell whether the output changes with what was observed, on the first paths of both ways."""
+    return all(
+        path.certain or is_shown_by_change(target, x, np.random.default_rng(seed), values=values)
+        for (x, _), row, direction in zip(ways, seeds, paths, strict=True)
+        for seed, path in zip(row[:_CHANGED], direction, strict=False)
+    )
+
+
 def _laws(
     target: TracedTarget, x: Any, neighbour: Any, most: int
 ) -> tuple[FinitePair | None, Sequence[Support]]:
@@ -262,7 +307,8 @@ def _require_support(
 ) -> None:
     """Make sure that every path returned what its law has: else there is other randomness."""
     for law, direction in zip(laws, paths, strict=False):
-        if any(rounded_output(path.output) not in law for path in direction):
+        known = law if isinstance(law, ProductLaw) else {without_marks(each) for each in law}
+        if any(rounded_output(without_marks(path.output)) not in known for path in direction):
             raise UnfollowableError(
                 "the target has randomness that is not followed: it returned what its draws do "
                 "not give",
@@ -319,7 +365,7 @@ def _remarks(paths: Sequence[PathLoss]) -> tuple[tuple[Remark, ...], tuple[Remar
     for path in paths:
         if path.divergence is None:
             continue
-        if path.revealed:
+        if path.revealed and not path.certain:
             revealed.update(path.revealed)
         else:
             departed[path.divergence.line, path.divergence.departure].append(path.divergence)
@@ -329,6 +375,7 @@ def _remarks(paths: Sequence[PathLoss]) -> tuple[tuple[Remark, ...], tuple[Remar
             f"values, {found[0].says}",
             location=_at(line),
             paths=len(found),
+            blames=kind is not Departure.OUTPUT,
         )
         for (line, kind), found in departed.items()
     ]

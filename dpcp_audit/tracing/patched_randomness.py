@@ -23,12 +23,15 @@ import numpy as np
 from dpcp_audit.tracing.lasting_code import lasting_code
 from dpcp_audit.tracing.library_noise import recorded_libraries
 from dpcp_audit.tracing.list_extremes import replaced_extremes
-from dpcp_audit.tracing.primitives import recording
-from dpcp_audit.tracing.reachable_names import Reach
-from dpcp_audit.tracing.replaced_names import replaced
-from dpcp_audit.tracing.source_lines import asked_by_target, target_line
-from dpcp_audit.tracing.system_entropy import refusals, refused_entropy, unused_entropy
-from dpcp_audit.tracing.trace_errors import UnfollowableError
+from dpcp_audit.tracing.reachable_names import (
+    Reach,
+    refusals,
+    refused_entropy,
+    replaced,
+    unused_entropy,
+)
+from dpcp_audit.tracing.recording_generator import recording
+from dpcp_audit.tracing.source_lines import UnfollowableError, asked_by_target, target_line
 from dpcp_audit.tracing.traced_numbers import Traced
 
 if TYPE_CHECKING:
@@ -48,7 +51,7 @@ _SAME = tuple(_SHARED.split())
 
 
 class LegacyRecorder:
-    """What ``numpy.random`` and ``RandomState`` offer, drawn by a recording generator.
+    """The functions of ``numpy.random`` and ``RandomState``, drawn by a recording generator.
 
     Parameters
     ----------
@@ -92,7 +95,7 @@ _LEGACY: dict[str, Callable[..., Any]] = {
 
 
 class PythonRecorder:
-    """What the module ``random`` offers, drawn by a recording generator.
+    """The functions of the module ``random``, drawn by a recording generator.
 
     Parameters
     ----------
@@ -123,6 +126,10 @@ class PythonRecorder:
         """Seed: from now on nothing is noise, unless the seed is None."""
         self.seeded = None if is_random(self.rng, a) else random.Random(a)  # noqa: S311
 
+    def setstate(self, *_: Any) -> None:
+        """Refuse: the state may come from anywhere."""
+        raise UnfollowableError("the state of a generator is set", target_line())
+
 
 def _pick(rng: RecordingGenerator, population: Any) -> Any:
     return population[int(rng.integers(len(population)))]
@@ -146,7 +153,10 @@ def _shuffled(rng: RecordingGenerator, x: Any) -> None:
     x[:] = [x[int(place)] for place in rng.permutation(len(x))]
 
 
-def _sampled(rng: RecordingGenerator, population: Any, k: int) -> list[Any]:
+def _sampled(rng: RecordingGenerator, population: Any, k: int, *, counts: Any = None) -> list[Any]:
+    if counts is not None:
+        pairs = zip(population, counts, strict=True)
+        population = [each for each, count in pairs for _ in range(int(count))]
     places = rng.choice(len(population), size=k, replace=False)
     return [population[int(place)] for place in places]
 
@@ -166,27 +176,29 @@ _PYTHON: dict[str, Callable[..., Any]] = {
     "shuffle": _shuffled,
     "sample": _sampled,
     "randbelow": lambda rng, n: int(rng.integers(n)),
-    "randbits": lambda rng, k: int(rng.integers(2**k)),
+    "randbits": lambda rng, k: rng.bits(k),
     "triangular": lambda rng, low=0.0, high=1.0, mode=None: rng.triangular(
         low, (low + high) / 2 if mode is None else mode, high
     ),
     "lognormvariate": lambda rng, mu=0.0, sigma=1.0: np.exp(rng.normal(mu, sigma)),
-    "getrandbits": lambda rng, k: int(rng.integers(2**k)),
+    "getrandbits": lambda rng, k: rng.bits(k),
 }
 
 
 def is_random(rng: RecordingGenerator, seed: Any) -> bool:
-    """Tell whether a seed is none, or one that the path has drawn."""
-    return (
-        seed is None
-        or seed is rng
-        or (isinstance(seed, int | np.integer) and int(seed) in rng.path.seeds)
-    )
+    """Tell whether a seed is none, or one that the path has drawn and no generator has."""
+    if seed is None or seed is rng:
+        return True
+    drawn = isinstance(seed, int | np.integer) and int(seed) in rng.path.seeds
+    if drawn:
+        rng.path.seeds_one(int(seed), rng.source)
+        rng.path.own_stream = False
+    return drawn
 
 
 @dataclass(frozen=True, slots=True)
 class _Recorders:
-    """What draws while a target runs."""
+    """The generators that draw while a target runs."""
 
     rng: RecordingGenerator
     legacy: LegacyRecorder
@@ -204,6 +216,7 @@ def _forwarded(which: str, name: str) -> Callable[..., Any]:
     """Return a function that the recorder of the running target carries out."""
 
     def draw(*args: Any, **kwargs: Any) -> Any:
+        _ACTIVE[-1].rng.path.own_stream = False  # an untraced call has a stream of its own there
         return getattr(getattr(_ACTIVE[-1], which), name)(*args, **kwargs)
 
     return draw
@@ -271,7 +284,12 @@ def _replaced() -> list[tuple[Any, str, Any, Any]]:
 
     def own_rng(seed: Any = None) -> Any:
         rng = _ACTIVE[-1].rng
-        return rng if is_random(rng, seed) else default_rng(seed)
+        if not is_random(rng, seed):
+            return default_rng(seed)
+        if seed is None or seed is rng:
+            return rng
+        rng.path.own_stream = True
+        return type(rng)(rng.path, default_rng(seed))
 
     state = _unseeded(np.random.RandomState, LegacyRecorder)
     system = _unseeded(random.SystemRandom, PythonRecorder)
@@ -280,7 +298,7 @@ def _replaced() -> list[tuple[Any, str, Any, Any]]:
         *((np.random, name, _forwarded("legacy", name)) for name in numpy_names),
         (np.random, "default_rng", own_rng),
         (np.random, "RandomState", state),
-        *((random, name, _forwarded("python", name)) for name in (*_PYTHON, "seed")),
+        *((random, name, _forwarded("python", name)) for name in (*_PYTHON, "seed", "setstate")),
         (random, "Random", _unseeded(random.Random, PythonRecorder)),
         (random, "SystemRandom", system),
         (secrets, "SystemRandom", system),

@@ -19,10 +19,11 @@ from dpcp_audit.tracing.draws import SLACK
 from dpcp_audit.tracing.joined_draws import AGREE, LOST, log_of_region, share_a_draw
 
 if TYPE_CHECKING:
-    from dpcp_audit._types import FloatArray
     from dpcp_audit.tracing.draws import JoinedBit, NoiseDraw
     from dpcp_audit.tracing.noise_laws import NoiseLaw
     from dpcp_audit.tracing.path_runs import PathRun
+    from dpcp_audit.words.arrays import FloatArray
+
 
 _EPSILON = 4 * float(np.finfo(np.float64).eps)
 """Relative error of a number after a few operations."""
@@ -64,7 +65,7 @@ def numerical_error(run: PathRun) -> float:
             size = float(np.max(np.abs(each.offset), initial=0.0)) / each.scale
             sizes[each.draws[0]] = max(sizes[each.draws[0]], size)
     moved = math.fsum(_moved(run.draws[index], size) for index, size in sizes.items())
-    return AGREE * len(run.joined) + _EPSILON * moved
+    return AGREE * (len(run.joined) + len(run.sums)) + _EPSILON * moved
 
 
 def _moved(draw: NoiseDraw, size: float) -> float:
@@ -80,7 +81,7 @@ def _moved(draw: NoiseDraw, size: float) -> float:
 def _narrowed(run: PathRun) -> list[JoinedBit]:
     """Return the comparisons of several unknown draws; those of one narrow its region."""
     left: list[JoinedBit] = []
-    for bit in run.joined:
+    for bit in (*run.joined, *run.sums.as_bits()):
         offset = bit.offset
         unknown: dict[NoiseDraw, float] = {}
         for draw, coefficient in bit.terms:

@@ -9,33 +9,38 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.tracing.forced_runs import SAME, ForcedRun
+from dpcp_audit.tracing.forced_runs import SAME, ChangedRun, ForcedRun
 from dpcp_audit.tracing.noise_laws import UNIFORM
-from dpcp_audit.tracing.observations import SEED, Seen
-from dpcp_audit.tracing.output_atoms import same_atoms
+from dpcp_audit.tracing.outputs import ROUNDED, same_atoms, without_marks
 from dpcp_audit.tracing.path_likelihood import log_likelihoods, numerical_error
 from dpcp_audit.tracing.path_runs import SampledRun
-from dpcp_audit.tracing.trace_errors import (
+from dpcp_audit.tracing.source_lines import (
+    SEED,
     NeedsValuesError,
     PathDivergedError,
+    Seen,
+    TraceEnd,
     UnfollowableError,
 )
 
 if TYPE_CHECKING:
     from dpcp_audit.tracing.noise_laws import NoiseLaw
-    from dpcp_audit.tracing.observations import Observation
-    from dpcp_audit.tracing.output_atoms import Atom
+    from dpcp_audit.tracing.outputs import Atom
     from dpcp_audit.tracing.path_runs import PathRun
+    from dpcp_audit.tracing.source_lines import Line, Observation
     from dpcp_audit.tracing.target_calls import TracedTarget
-    from dpcp_audit.tracing.trace_errors import Line
 
 
 _REPLAYED = 1e-6
 """The largest loss, by rounding, of a draw against its replay on the same input."""
 
 
+_AGAIN = 16
+"""Calls that agree where the generator at hand is all that they draw from; one coin does not."""
+
+
 class Departure(StrEnum):
-    """How the neighbour's run departs from a path whose observations it is given."""
+    """The neighbour's departure from a path whose observations it is given."""
 
     OUTPUT = "output"
     """It returns something else."""
@@ -64,7 +69,7 @@ class Divergence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawLoss:
-    """What one draw of a path adds to its loss.
+    """The loss that one draw adds to a path.
 
     Parameters
     ----------
@@ -94,7 +99,7 @@ class DrawLoss:
 
     @property
     def additive(self) -> bool:
-        """Whether it is noise of an unbounded law."""
+        """True if it is noise of an unbounded law."""
         law = self.law
         return law is not None and law is not UNIFORM and law.values() is None
 
@@ -158,10 +163,11 @@ def path_loss(
     UnfollowableError, NeedsValuesError
         If the path cannot be followed; or not without revealing values.
     """
-    path = SampledRun(values=values)
+    path, start = SampledRun(values=values), rng.bit_generator.state
     output = target.outputs(x, path, rng)
     other = ForcedRun(path.seen, values=values)
-    divergence = _replayed(target, neighbour, other, output)
+    shown = _shown_seed(path, output)
+    divergence = shown or _replayed(target, neighbour, other, output)
     here = log_likelihoods(path)
     if not np.isfinite(here).all():
         raise UnfollowableError("a probability is lost to rounding", target.home)
@@ -171,7 +177,8 @@ def path_loss(
         loss=loss,
         draws=parts,
         divergence=divergence,
-        certain=_is_certain(divergence, path, other),
+        certain=_is_certain(divergence, path, other)
+        or (shown is not None and _seed_settles(target, neighbour, path, output, rng, start)),
         revealed=_revealed(path),
         released=_is_released(path, output),
         moved=tuple(other.moved),
@@ -180,6 +187,62 @@ def path_loss(
         error=0.0 if divergence else numerical_error(path) + numerical_error(other),
         nested=path.nested,
     )
+
+
+def _shown_seed(path: PathRun, output: tuple[Atom, ...]) -> Divergence | None:
+    """Return that the output holds a seed that noise was drawn from, where it does."""
+    seeds = {each for each in output if isinstance(each, int) and each in path.seeded}
+    for found in path.seen:
+        if _is_seed(found) and seeds.intersection(np.ravel(found.result).tolist()):
+            says = "the output holds the seed that its noise is drawn from"
+            return Divergence(departure=Departure.OUTPUT, says=says, line=found.line)
+    return None
+
+
+def _seed_settles(  # noqa: PLR0917  (a path, and how it was drawn)
+    target: TracedTarget,
+    neighbour: Any,
+    path: PathRun,
+    output: tuple[Atom, ...],
+    rng: np.random.Generator,
+    start: Any,
+) -> bool:
+    """Tell whether a returned seed gives the input away: all noise is drawn from that alone."""
+    end = rng.bit_generator.state
+    if len(path.seeded) != 1 or end not in path.seeded.values():
+        return False
+    rng.bit_generator.state = start
+    try:
+        found = target.outputs(neighbour, SampledRun(values=True), rng)
+    finally:
+        rng.bit_generator.state = end
+    return not same_atoms(output, found)
+
+
+def require_untraced(target: TracedTarget, x: Any, seed: int) -> None:
+    """Make sure that a call without a trace returns what the traced one does, to the last bits.
+
+    Where the same generator does not settle what an untraced call returns, it draws elsewhere, and
+    there is nothing to compare.
+
+    Raises
+    ------
+    UnfollowableError
+        If it returns something else: the code does not draw, or act, as it does under a trace.
+    """
+    path = SampledRun(values=True)
+    traced = target.outputs(x, path, np.random.default_rng(seed))
+    if not target.keyword or not path.own_stream:
+        return
+    first = without_marks(target.plainly(x, seed))
+    if same_atoms(without_marks(traced), first, ROUNDED):
+        return
+    if all(without_marks(target.plainly(x, seed)) == first for _ in range(_AGAIN)):
+        raise UnfollowableError(
+            f"without a trace the target returns {_shown(first)} in place of "
+            f"{_shown(without_marks(traced))}, from the same generator",
+            target.home,
+        )
 
 
 def require_replay(target: TracedTarget, x: Any, seed: int) -> None:
@@ -239,18 +302,47 @@ def _replayed(
     return None
 
 
+def is_shown_by_change(
+    target: TracedTarget, x: Any, rng: np.random.Generator, *, values: bool
+) -> bool:
+    """Tell whether the values in the output change where those that were observed change.
+
+    Equal values may stand in an output by chance, as a whole number does in a list of all of them.
+    """
+    path = SampledRun(values=values)
+    output = target.outputs(x, path, rng)
+    changed = ChangedRun.of(path)
+    try:
+        found = target.outputs(x, changed, np.random.default_rng(0))
+    except TraceEnd:
+        return False
+    places = _places(path, output)
+    return places is not None and places == _places(changed, found)
+
+
 def _is_released(path: PathRun, output: tuple[Atom, ...]) -> bool:
     """Tell whether all that was observed are values that are returned as they are, in order.
 
     What is sorted, chosen or rounded first is not: on some path that shows.
     """
-    atoms = iter(output)
-    return all(
-        each.kind is Seen.VALUE
-        and all(any(value == atom for atom in atoms) for value in np.ravel(each.result).tolist())
-        for each in path.seen
-        if each.kind is not Seen.SETTLED and not _is_seed(each)
-    )
+    return _places(path, output) is not None
+
+
+def _places(path: PathRun, output: tuple[Atom, ...]) -> list[int] | None:
+    """Return where the observed values stand in the output, in order; None if one does not."""
+    atoms = iter(enumerate(without_marks(output)))
+    places: list[int] = []
+    for each in path.seen:
+        if each.kind is Seen.SETTLED or _is_seed(each):
+            continue
+        if each.kind is not Seen.VALUE:
+            return None
+        for value in np.ravel(each.result).tolist():
+            place = next((index for index, atom in atoms if value == atom), None)
+            if place is None:
+                return None
+            places.append(place)
+    return places
 
 
 def _is_seed(found: Observation) -> bool:
@@ -264,7 +356,9 @@ def _is_certain(divergence: Divergence | None, path: PathRun, other: PathRun) ->
 
 
 def _shown(output: tuple[Atom, ...]) -> str:
-    text = ", ".join(f"{each:.6g}" if isinstance(each, float) else str(each) for each in output)
+    text = ", ".join(
+        f"{each:.6g}" if isinstance(each, float) else str(each) for each in without_marks(output)
+    )
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 

@@ -14,17 +14,25 @@ import numpy as np
 
 from dpcp_audit.tracing import inversions, traced_arrays
 from dpcp_audit.tracing.draws import SLACK, JoinedBit, NoiseDraw, Ordering
+from dpcp_audit.tracing.known_sums import KnownSums, folded
 from dpcp_audit.tracing.noise_laws import NORMAL
-from dpcp_audit.tracing.observations import Observation, Seen
-from dpcp_audit.tracing.source_lines import target_line
-from dpcp_audit.tracing.trace_errors import NeedsValuesError, UnfollowableError
-from dpcp_audit.tracing.traced_numbers import Terms, Traced
-from dpcp_audit.tracing.traced_values import values_of
+from dpcp_audit.tracing.source_lines import (
+    SEED,
+    NeedsValuesError,
+    Observation,
+    Seen,
+    UnfollowableError,
+    target_line,
+)
+from dpcp_audit.tracing.traced_numbers import Terms, Traced, values_of
 
 if TYPE_CHECKING:
-    from dpcp_audit._types import FloatArray
+    from collections.abc import Iterable
+
+    from dpcp_audit.tracing.known_sums import Reduced
     from dpcp_audit.tracing.noise_laws import NoiseLaw
-    from dpcp_audit.tracing.trace_errors import Line
+    from dpcp_audit.tracing.source_lines import Line
+    from dpcp_audit.words.arrays import FloatArray
 
 MOST_NUMBERS = 100_000
 """Draws of one run that are followed; a run that draws without end is ended by it."""
@@ -55,7 +63,7 @@ class RevealedDraw(NamedTuple):
 
 
 class Question(NamedTuple):
-    """What the program is about to see.
+    """The observation that the program is about to make.
 
     Parameters
     ----------
@@ -92,6 +100,11 @@ class PathRun:
         Whether it computes with all that may be drawn at once.
     nested : bool
         Whether comparisons were seen that share no draw: an order, more finely than its extreme.
+    seeded : dict
+        The drawn seeds that a generator was made of, each with the state that the generator at
+        hand had then; None where it had drawn more than seeds.
+    own_stream : bool
+        Whether its draws are those of an untraced run with the same generator.
     closed : bool
         Whether the run is over: what the target has kept of it is what an untraced run holds.
     """
@@ -103,12 +116,15 @@ class PathRun:
         self.values = values
         self.draws: list[NoiseDraw] = []
         self.joined: list[JoinedBit] = []
+        self.sums = KnownSums()
         self.seen: list[Observation] = []
         self.outside: dict[str, Line] = {}
         self.silent: set[Line] = set()
         self.home: Line | None = None
         self.impossible = False
         self.seeds: set[int] = set()
+        self.seeded: dict[int, Any] = {}
+        self.own_stream = True
         self.vectors: dict[int, tuple[NoiseDraw, FloatArray | None]] = {}
         self.nested = False
         self.closed = False
@@ -121,6 +137,13 @@ class PathRun:
     def chosen(self, choice: RevealedDraw, line: Line) -> Any:
         """Return a draw that is revealed as it is made."""
         raise NotImplementedError
+
+    def seeds_one(self, seed: int, source: np.random.Generator) -> None:
+        """Note that a generator is made of a drawn seed: a second one would draw the same."""
+        if seed in self.seeded:
+            raise UnfollowableError("two generators are made of one drawn seed", target_line())
+        alone = all(draw.name == SEED for draw in self.draws)
+        self.seeded[seed] = source.bit_generator.state if alone else None
 
     def clock_read(self) -> None:
         """Note that the target reads a clock, which no path determines."""
@@ -198,23 +221,23 @@ class PathRun:
             return number.value
         offset, terms = folded(number)
         line = self.home or target_line()
-        if not terms:
-            return self._settled(number, offset, line)
+        left = self.sums.reduced(offset, terms)
+        if not left.terms:
+            return self._settled(number, left, line)
         if len(terms) > 1 and self.values:
             self._reveal_but_one(terms)
             return self.read(number)
-        self._require_open(terms, line)
+        self._require_open([draw for draw in terms if not self.sums.holds(draw)], line)
         found = self._found(Seen.VALUE, offset, terms, line)
         value = self.decided(Question(found, number.value, terms))
         if len(terms) == 1:
             ((draw, coefficient),) = terms.items()
-            draw.point = (float(value) - offset) / coefficient
-            draw.log_unit = math.log(abs(coefficient))
             draw.pure = number.pure or draw.is_counted_from_zero(offset / coefficient)
-        else:
-            self._join(offset - float(value), terms, Ordering.EQUAL)
-            for draw in terms:
-                draw.settled = True
+            if not self.sums.holds(draw):
+                draw.point = (float(value) - offset) / coefficient
+                draw.log_unit = math.log(abs(coefficient))
+                return value
+        self._add_up(left, float(value), line)
         return value
 
     def compare(  # noqa: PLR0911  (one return a case)
@@ -316,6 +339,18 @@ class PathRun:
         ((draw, coefficient),) = terms.items()
         draw.narrow(offset, coefficient, how)
 
+    def _add_up(self, left: Reduced, value: float, line: Line) -> None:
+        """Keep what the value of a sum says of its draws."""
+        kinds = {draw.law is None or draw.law.discrete for draw in left.terms}
+        if len(kinds) == 1:
+            self.sums.add(left._replace(offset=left.offset - value))
+        elif any(self.sums.holds(draw) for draw in left.terms):
+            raise NeedsValuesError("a sum of discrete and other draws is read twice", line)
+        else:
+            self._join(left.offset - value, left.terms, Ordering.EQUAL)
+        for draw in left.terms:
+            draw.joined = draw.settled = True
+
     def _join(self, offset: float, terms: Terms, how: Ordering) -> None:
         self.joined.append(JoinedBit(offset=offset, terms=tuple(terms.items()), how=how))
         for draw in terms:
@@ -329,13 +364,14 @@ class PathRun:
         draws = tuple(sorted(draw.index for draw in terms))
         return Observation(kind, None, draws, line, offset, 0.0, at_return)
 
-    def _settled(self, number: Traced, offset: float, line: Line) -> Any:
+    def _settled(self, number: Traced, left: Reduced, line: Line) -> Any:
         found = Observation(
             kind=Seen.SETTLED,
             result=None,
             draws=(),
             line=line,
-            offset=offset,
+            offset=left.offset,
+            scale=left.size,
             at_return=self.home is not None,
         )
         return self.decided(Question(found, number.value, {}))
@@ -345,10 +381,10 @@ class PathRun:
         kept = max(terms, key=lambda draw: abs(terms[draw]))
         for draw in terms:
             if draw is not kept:
-                self.read(Traced(self, draw.standard, 0.0, {draw: 1.0}))
+                self.read(Traced(self, draw.standard, 0.0, {draw: 1.0}, pure=True))
 
-    def _require_open(self, terms: Terms, line: Line) -> None:
-        for draw in terms:
+    def _require_open(self, draws: Iterable[NoiseDraw], line: Line) -> None:
+        for draw in draws:
             if draw.settled:
                 raise NeedsValuesError("a draw is used again after a sum with it was read", line)
 
@@ -369,20 +405,6 @@ class SampledRun(PathRun):
         return asked.plain
 
 
-def folded(number: Traced) -> tuple[float, Terms]:
-    """Return the offset and the terms of a number, with the draws that are known in the offset."""
-    offset, terms = number.offset, number.terms
-    if all(draw.point is None for draw in terms):
-        return offset, terms
-    left: Terms = {}
-    for draw, coefficient in terms.items():
-        if draw.point is None:
-            left[draw] = coefficient
-        else:
-            offset += coefficient * draw.point
-    return offset, left
-
-
 def value_in(number: Any) -> Any:
     """Return what an untraced run holds in place of a number, without an observation."""
     return number.value if isinstance(number, Traced) else number
@@ -390,8 +412,3 @@ def value_in(number: Any) -> Any:
 
 _OR_EQUAL = {Ordering.GREATER: Ordering.GREATER_EQUAL, Ordering.LESS: Ordering.LESS_EQUAL}
 _EXACT = frozenset({Ordering.EQUAL, Ordering.NOT_EQUAL})
-
-
-def is_discrete(number: Traced) -> bool:
-    """Tell whether a number has a draw of a discrete law."""
-    return any(draw.law is not None and draw.law.discrete for draw in number.terms)

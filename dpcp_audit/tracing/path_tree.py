@@ -1,4 +1,6 @@
-"""The whole law of a target whose randomness is finite: every path is run, with its probability.
+"""The ways of a fork: what one draw may show, and how likely that is after earlier bits.
+
+The whole law of a target whose randomness is finite: every path is run, with its probability.
 
 At a draw from a finite set, and at a comparison of a draw with a number, the tree forks; a fork's
 probability is the conditional one, given what earlier bits leave of the draw. The output's law is
@@ -9,40 +11,82 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import logsumexp
 
-from dpcp_audit import _validate
-from dpcp_audit.tracing.fork_ways import Ways, ways_of_bit, ways_of_value
-from dpcp_audit.tracing.joined_draws import LOST
-from dpcp_audit.tracing.kept_noise import put_back
-from dpcp_audit.tracing.observations import Seen
-from dpcp_audit.tracing.output_laws import OutputLaw, pair_of, told_apart
+from dpcp_audit.tracing.joined_draws import LOST, log_of_region
+from dpcp_audit.tracing.kept_state import put_back
+from dpcp_audit.tracing.noise_laws import UNIFORM
+from dpcp_audit.tracing.outputs import OutputLaw, pair_of
 from dpcp_audit.tracing.path_likelihood import log_likelihoods
 from dpcp_audit.tracing.path_losses import require_replay
 from dpcp_audit.tracing.path_runs import PathRun
-from dpcp_audit.tracing.source_lines import target_line
-from dpcp_audit.tracing.target_calls import TracedTarget
-from dpcp_audit.tracing.trace_errors import (
+from dpcp_audit.tracing.source_lines import (
     ImpossibleError,
     NeedsValuesError,
     NotFiniteError,
+    Seen,
     TraceEnd,
+    target_line,
 )
+from dpcp_audit.tracing.target_calls import TracedTarget
+from dpcp_audit.words import validate as _validate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
-    from dpcp_audit.mechanisms.laws import FinitePair
-    from dpcp_audit.tracing.draws import Ordering
-    from dpcp_audit.tracing.observations import Observation
-    from dpcp_audit.tracing.output_atoms import Atom
-    from dpcp_audit.tracing.output_laws import Told
+    from dpcp_audit.laws.laws import FinitePair
+    from dpcp_audit.tracing.draws import NoiseDraw, Ordering
+    from dpcp_audit.tracing.outputs import Atom
     from dpcp_audit.tracing.path_runs import Question, RevealedDraw
-    from dpcp_audit.tracing.trace_errors import Line
+    from dpcp_audit.tracing.source_lines import Line, Observation
+
+
+Ways = Sequence[tuple[Any, float]]
+"""What may be observed, with the log-probabilities."""
+
+
+def ways_of_bit(
+    draw: NoiseDraw, coefficient: float, offset: float, how: Ordering
+) -> list[tuple[bool, float]]:
+    """Return the bits that are possible, with their conditional log-probabilities."""
+    law = draw.law
+    if law is None:
+        raise NotFiniteError("a draw without a law is compared", draw.line)
+    towards = how if coefficient > 0 else how.mirrored
+    regions = [
+        draw.region.narrowed(each, -offset / coefficient, discrete=law.discrete)
+        for each in (towards, towards.negated)
+    ]
+    masses = log_of_region(law, regions)
+    total = float(np.logaddexp(*masses))
+    return [(bit, float(mass) - total) for bit, mass in zip((True, False), masses, strict=True)]
+
+
+def ways_of_value(
+    draw: NoiseDraw, coefficient: float, found: Observation
+) -> list[tuple[float, float]]:
+    """Return the values that are possible, with their conditional log-probabilities."""
+    values = None if draw.law is None else draw.law.values()
+    if values is None or draw.law is None:
+        raise NotFiniteError(f"the value of a {draw.name} draw is read", found.line)
+    inside = [z for z in values.tolist() if draw.region.holds(z, slack=0.0)]
+    masses = draw.law.log_point(np.array(inside))
+    masses -= logsumexp(masses)
+    ways = [
+        (_number(found.offset + coefficient * z), float(mass))
+        for z, mass in zip(inside, masses, strict=True)
+    ]
+    return [way for way in ways if way[1] > LOST]
+
+
+def _number(value: float) -> float:
+    return int(value) if float(value).is_integer() else value
+
 
 MOST_PATHS = 20_000
 """Paths of one input that are run before the tree counts as not finite."""
@@ -108,6 +152,13 @@ class TreeRun(PathRun):
         self.forks: list[int] = []
         self.log_mass = 0.0
         self.dropped = 0.0
+
+    @property
+    def is_elementary(self) -> bool:
+        """True if its probabilities are sums of the doubles it is handed: no integral, no tail."""
+        laws = [draw.law for draw in self.draws]
+        plain = all(law is None or law is UNIFORM or law.values() is not None for law in laws)
+        return plain and not self.joined and not len(self.sums)
 
     def clock_read(self) -> None:
         """End the path: what follows from the time is no law."""
@@ -251,10 +302,11 @@ def release_law(target: TracedTarget, x: Any, *, most: int = MOST_PATHS) -> Outp
 
 def _law(target: TracedTarget, x: Any, most: int, least: float) -> OutputLaw:
     """Return the law of the paths that are no less likely than ``least``, a log."""
-    found: dict[Told, list[float]] = defaultdict(list)
+    found: dict[tuple[Atom, ...], list[float]] = defaultdict(list)
     waiting: list[tuple[int, ...]] = [()]
     source, runs, missed, pruned = np.random.default_rng(0), 0, 0.0, False
     known: KnownWays = {}
+    typed = elementary = True
     if _estimated_paths(target, x, most, known) > _HOPELESS * most:
         raise NotFiniteError(f"the tree has more than {most} paths", target.home)
     while waiting:
@@ -264,17 +316,19 @@ def _law(target: TracedTarget, x: Any, most: int, least: float) -> OutputLaw:
         path = TreeRun(prefix, most=most, least=least, known=known)
         try:
             output = _output(target, x, path, source)
+            typed &= all(each.kind is not Seen.VALUE for each in path.seen)
         except PrunedPathError:
             missed, pruned = missed + math.exp(path.log_mass), True
         else:
-            found[told_apart(output)].append(path.log_mass)
+            found[output].append(path.log_mass)
+        elementary = elementary and path.is_elementary
         missed += path.dropped
         start = len(prefix)
         for depth in range(start, len(path.forks)):
             stem = (*prefix, *(0,) * (depth - start))
             waiting += [(*stem, way) for way in range(1, path.forks[depth])]
-    law = OutputLaw.of(found)
-    law.missed, law.pruned = missed, pruned
+    law = OutputLaw.of(found, typed=typed)
+    law.missed, law.pruned, law.elementary = missed, pruned, elementary
     return law
 
 

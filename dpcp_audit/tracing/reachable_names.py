@@ -1,30 +1,45 @@
-# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
 """What a target can reach by names of its own: functions imported by name, generators made before.
 
 ``from numpy.random import laplace`` binds the function itself, which replacing it in its module
 does not touch: here its name in the target's module is replaced too. A generator that was made
 before the call cannot be recorded, but its state tells whether it was drawn from.
+
+Names of modules and classes that stand for something else for the length of a call.
+
+Random bytes of the operating system: nothing records them, so that no path may take any.
+
+They are what unseeded generators begin with, and what ``secrets`` and ``uuid`` draw. The devices
+that they are read from are refused as well.
 """
 
 from __future__ import annotations
 
+import builtins
 import functools
 import inspect
+import io
+import os
 import pickle
 import random
 import sysconfig
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.tracing.source_lines import is_target
+from dpcp_audit.tracing.source_lines import UnfollowableError, is_target, target_line
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+
+
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+
 
 _MOST = 200
 """Modules whose names are looked through."""
@@ -38,7 +53,7 @@ _GENERATORS = (np.random.Generator, np.random.RandomState, np.random.BitGenerato
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reach:
-    """What a function can reach.
+    """The names and objects that a function can reach.
 
     Parameters
     ----------
@@ -153,3 +168,97 @@ def _state(generator: Any) -> Any:
     if isinstance(generator, np.random.BitGenerator):
         return generator.state
     return generator.getstate() if isinstance(generator, random.Random) else generator.get_state()
+
+
+_INHERITED = object()
+
+
+@contextmanager
+def replaced(names: Iterable[tuple[Any, str, Any]]) -> Generator[None]:
+    """Let names stand for other values, and put back in the end what they stood for.
+
+    Parameters
+    ----------
+    names : iterable of (owner, name, value)
+        Modules or classes with the attributes that are replaced; what a class inherits it
+        inherits again in the end.
+
+    Examples
+    --------
+    >>> import math
+    >>> with replaced([(math, "tau", 0.0)]):
+    ...     math.tau
+    0.0
+    >>> math.tau > 6
+    True
+    """
+    before: list[tuple[Any, str, Any]] = []
+    try:
+        for owner, name, value in names:
+            own = owner.__dict__.get(name, _INHERITED)
+            setattr(owner, name, value)
+            before.append((owner, name, own))
+        yield
+    finally:
+        for owner, name, own in reversed(before):
+            if own is _INHERITED:
+                delattr(owner, name)
+            else:
+                setattr(owner, name, own)
+
+
+_UNUSED: ContextVar[bool] = ContextVar("unused", default=False)
+_SOURCES = ((os, "urandom"), (os, "getrandom"), (random, "_urandom"))
+"""Where they are called by; ``random`` keeps a name of its own."""
+_OPENERS = ((builtins, "open"), (io, "open"), (os, "open"))
+_DEVICES = frozenset({"/dev/urandom", "/dev/random", "/dev/hwrng"})
+
+
+@contextmanager
+def refused_entropy() -> Generator[None]:
+    """Refuse the system's random bytes for the length of a call."""
+    with replaced((owner, name, value) for owner, name, _, value in refusals()):
+        yield
+
+
+@cache
+def refusals() -> list[tuple[Any, str, Any, Any]]:
+    """Return what is refused: its owner, its name, itself, and what refuses it."""
+    wrapped = [(each, _refusing) for each in _SOURCES] + [(each, _watching) for each in _OPENERS]
+    return [
+        (owner, name, getattr(owner, name), wrap(getattr(owner, name)))
+        for (owner, name), wrap in wrapped
+        if hasattr(owner, name)
+    ]
+
+
+@contextmanager
+def unused_entropy() -> Generator[None]:
+    """Allow them where a seed replaces them at once, as in ``RandomState(5)``."""
+    before = _UNUSED.set(True)
+    try:
+        yield
+    finally:
+        _UNUSED.reset(before)
+
+
+def _refusing(source: Callable[..., bytes]) -> Callable[..., bytes]:
+    def refuse(*args: Any, **kwargs: Any) -> bytes:
+        if _UNUSED.get():
+            return source(*args, **kwargs)
+        raise _drawn()
+
+    return refuse
+
+
+def _watching(opener: Callable[..., Any]) -> Callable[..., Any]:
+    def open_other(file: Any, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(file, str | os.PathLike) and os.fspath(file) in _DEVICES:
+            raise _drawn()
+        return opener(file, *args, **kwargs)
+
+    return open_other
+
+
+def _drawn() -> UnfollowableError:
+    return UnfollowableError("random bytes of the system are drawn", target_line())

@@ -16,27 +16,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcp_audit.tracing.drawn_shapes import drawn_shape
-from dpcp_audit.tracing.listed_draws import (
+from dpcp_audit.tracing.draws import (
     MOST_OPTIONS,
     all_tuples,
     choice_log_mass,
     no_options,
     uniform_log_mass,
 )
+from dpcp_audit.tracing.inversions import StepNumber
 from dpcp_audit.tracing.noise_laws import CategoricalLaw
-from dpcp_audit.tracing.observations import SEED
 from dpcp_audit.tracing.path_runs import RevealedDraw
-from dpcp_audit.tracing.source_lines import target_line
-from dpcp_audit.tracing.step_numbers import StepNumber
+from dpcp_audit.tracing.source_lines import SEED, target_line
 from dpcp_audit.tracing.traced_arrays import traced_array
-from dpcp_audit.tracing.traced_values import traced_in, values_in, values_of
+from dpcp_audit.tracing.traced_numbers import traced_in, values_in, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dpcp_audit._types import FloatArray
     from dpcp_audit.tracing.path_runs import PathRun
+    from dpcp_audit.words.arrays import FloatArray
 
+_INTEGER_BITS = 63
 _MANY_SEEDS = 2**31
 """Whole numbers below at least so many may seed another generator."""
 
@@ -87,6 +87,22 @@ class RevealingGenerator(np.random.Generator):
             self.path.seeds.update(np.ravel(found).tolist())
         return found
 
+    def bits(self, count: int) -> int:
+        """Draw a whole number of so many random bits: a seed, where there are many."""
+        if count <= _INTEGER_BITS:
+            return int(self.integers(2**count))
+        size = -(-count // 8)
+        found = int(
+            self._reveal(
+                SEED,
+                lambda: int.from_bytes(self.source.bytes(size), "little") >> (8 * size - count),
+                lambda found: -count * math.log(2) if 0 <= found < 2**count else -math.inf,
+                no_options,
+            )
+        )
+        self.path.seeds.add(found)
+        return found
+
     def choice(  # noqa: PLR0917  (as NumPy has it)
         self,
         a: Any,
@@ -102,7 +118,9 @@ class RevealingGenerator(np.random.Generator):
         if self.path.symbolic and replace and np.ndim(a) <= 1:
             listed = None if np.ndim(a) == 0 else np.asarray(a).tolist()
             return self._picked("choice", count, weights, size, listed)
-        if not replace and weights is not None and size is not None:
+        ordered = weights is not None or not shuffle
+        if not replace and ordered and size is not None:
+            # Neither NumPy's weighted draws nor its unshuffled ones have a law that is known here.
             places = self.reveal_other(
                 "choice", (count, size, replace, weights), {"shuffle": shuffle}
             )

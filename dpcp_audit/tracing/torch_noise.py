@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from dpcp_audit.tracing.replaced_names import replaced
+from dpcp_audit.tracing.reachable_names import replaced
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from dpcp_audit.tracing.step_numbers import StepNumber, inverted, mapped
-from dpcp_audit.tracing.traced_numbers import Traced, is_plain
-from dpcp_audit.tracing.traced_values import traced_in, values_in, values_of
+from dpcp_audit.tracing.inversions import StepNumber, inverted, mapped
+from dpcp_audit.tracing.traced_numbers import Traced, is_plain, traced_in, values_in, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

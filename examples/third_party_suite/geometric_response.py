@@ -14,15 +14,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcp_audit import LocalDP, Verdict
-from dpcp_audit.audits.exact import exact_outcome
-from dpcp_audit.audits.local import LocalPrivacy
-from dpcp_audit.computed import Computation, Computed
-from dpcp_audit.mechanisms.laws import FiniteLaw, FinitePair
-from dpcp_audit.rows import Row, claims_of
-from dpcp_audit.suite import Suite
+from dpcp_audit.extensions.audits import LocalPrivacy, exact_outcome
+from dpcp_audit.extensions.claims import Computation, Computed, Row, Suite, claims_of
+from dpcp_audit.extensions.laws import FiniteLaw, FinitePair
 
 if TYPE_CHECKING:
-    from dpcp_audit._types import FloatArray, IntArray
+    from dpcp_audit.extensions.claims import FloatArray, IntArray
 
 _claim = claims_of("Geometric response")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import math
 import re
 from dataclasses import replace
@@ -20,9 +19,9 @@ from dpcp_audit.audits.accounting import (
     Training,
     accounted_epsilon,
 )
+from dpcp_audit.laws.laws import GaussianPair
 from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian, noise_multiplier_for
-from dpcp_audit.mechanisms.laws import GaussianPair
-from dpcp_audit.neighbours import Relation
+from dpcp_audit.words.guarantees import Relation
 
 PAGE = Path(__file__).parents[2] / "docs" / "howto" / "account_training.md"
 RATES = np.array([1e-5, 1e-3, 0.01, 0.1, 0.3, 0.5, 0.9, 0.999])
@@ -187,19 +186,6 @@ def test_what_an_accountant_does_not_know_is_refused() -> None:
     for unknown in (substituted, replace(USUAL, sampling_rate=1.0)):
         with pytest.raises(ValueError, match="^accountant must be pld or rdp .* got prv"):
             accounted_epsilon(unknown, delta=1e-5, accountant=Accountant.PRV)
-
-
-def test_prv_without_opacus_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    original = builtins.__import__
-
-    def without(name: str, *args: object, **kwargs: object) -> object:
-        if name.startswith("opacus"):
-            raise ModuleNotFoundError(name)
-        return original(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(RuntimeError, match=r"dpcp-audit\[dpsgd\]"):
-        accounted_epsilon(USUAL, delta=1e-5, accountant=Accountant.PRV)
 
 
 def test_the_page_on_accounting_says_what_its_code_prints(capsys) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import RELATIONS, SubsampledGaussian
-from dpcp_audit.neighbours import Relation
+from dpcp_audit.words.guarantees import Relation
 
 trainings = st.builds(
     SubsampledGaussian,

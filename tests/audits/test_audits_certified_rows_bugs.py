@@ -13,15 +13,15 @@ import pytest
 from case_catalogue import level_cases
 from support.samplers import context, gaussian, laplace, pair
 
+from dpcp_audit.audits.bets import PairBets
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy
 from dpcp_audit.audits.estimates import loss_bracket, pair_estimate
 from dpcp_audit.audits.estimates.output_partition import OutputPartition
 from dpcp_audit.audits.estimates.pair_estimate import PairOutputs, estimate_pair
-from dpcp_audit.audits.estimates.transcript_loss import transcript_curve
+from dpcp_audit.audits.estimates.shown_losses import transcript_curve
 from dpcp_audit.audits.guessing.game_test import GameTest
 from dpcp_audit.audits.guessing.guesser import Guesser
 from dpcp_audit.audits.membership.release_membership import MembershipInference
-from dpcp_audit.audits.pair_bets import PairBets
 from dpcp_audit.audits.sampled import SampledPrivacy
 from dpcp_audit.audits.search.moment_test import MomentTest
 from dpcp_audit.audits.search.pair_race import PairRace
@@ -30,13 +30,13 @@ from dpcp_audit.audits.search.pilot_hypotheses import EventTest
 from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.audits.sequential import SequentialPrivacy
 from dpcp_audit.audits.traced_privacy import TracedPrivacy
-from dpcp_audit.audits.training.canaries.run_bets import RunBets
-from dpcp_audit.audits.training.membership import model_membership
-from dpcp_audit.guarantees import ZCDP, GaussianDP, PureDP
-from dpcp_audit.results import Verdict
+from dpcp_audit.audits.training import model_membership
+from dpcp_audit.audits.training.run_bets import RunBets
 from dpcp_audit.tracing.loss_samples import LossSample
 from dpcp_audit.tracing.pair_traces import PairTrace
 from dpcp_audit.tracing.target_calls import TracedTarget
+from dpcp_audit.words.guarantees import ZCDP, GaussianDP, PureDP
+from dpcp_audit.words.results import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -22,15 +22,15 @@ from dpcp_audit.audits.sampled import SampledPrivacy
 from dpcp_audit.audits.search.event_search import Event, PilotEvent
 from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.audits.sequential import SequentialPrivacy
-from dpcp_audit.guarantees import Coverage, LocalDP, PureDP
-from dpcp_audit.results import Verdict
 from dpcp_audit.targets.kinds import Kind
 from dpcp_audit.theorems.coverage.coverage_audit import CoverageAudit
+from dpcp_audit.words.guarantees import Coverage, LocalDP, PureDP
+from dpcp_audit.words.results import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit.checks import Check
+    from dpcp_audit.words.checks import Check
 
 pytestmark = pytest.mark.known_bad
 PROBES = {64, 256}

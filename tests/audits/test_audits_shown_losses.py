@@ -14,43 +14,44 @@ import pytest
 from support.cohorts import Responses
 from support.samplers import context
 
-from dpcp_audit.audits.estimates.loss_measures import asked_of
+from dpcp_audit.audits.estimates.loss_bracket import asked_of
 from dpcp_audit.audits.local import LocalPrivacy
 from dpcp_audit.audits.membership.release_membership import MembershipInference
 from dpcp_audit.audits.sampled import SampledPrivacy
 from dpcp_audit.audits.search.exact_pairs import WorstPairSearch
-from dpcp_audit.audits.training.canaries.canary_audit import CanaryAudit
-from dpcp_audit.audits.training.canaries.canary_games import GameResults
-from dpcp_audit.audits.training.membership.model_attacks import LossThreshold
-from dpcp_audit.audits.training.membership.model_membership import ModelMembership
-from dpcp_audit.audits.training.membership.views import View
-from dpcp_audit.audits.training.reconstruction import Reconstruction
-from dpcp_audit.audits.training.reconstruction_attack import Prior, TraceAttack
-from dpcp_audit.computed import Computed
+from dpcp_audit.audits.training.canary_audit import CanaryAudit
+from dpcp_audit.audits.training.canary_games import GameResults
+from dpcp_audit.audits.training.cohorts import View
+from dpcp_audit.audits.training.model_attacks import LossThreshold
+from dpcp_audit.audits.training.model_membership import ModelMembership
 from dpcp_audit.engine.suites import suite
-from dpcp_audit.frontends.function_checks import spec_of
-from dpcp_audit.guarantees import (
-    ZCDP,
-    ApproxDP,
-    GaussianDP,
-    LocalDP,
-    PrivacyGuarantee,
-    PureDP,
-    RenyiDP,
-)
+from dpcp_audit.faces.function_checks import spec_of
 from dpcp_audit.mechanisms.dpsgd.examples import digits
 from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
 from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Poisson
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
-from dpcp_audit.neighbours import Neighbours, Relation
-from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import Estimate, EvidenceKind, Outcome
-from dpcp_audit.target_checks.target_privacy import TargetPrivacy
+from dpcp_audit.target_checks.target_claims import TargetPrivacy
 from dpcp_audit.target_checks.target_rows import rows_of_targets
 from dpcp_audit.target_checks.trace_rows import TargetTrace, rows_of_traces
+from dpcp_audit.words.computed import Computed
+from dpcp_audit.words.guarantees import (
+    ZCDP,
+    ApproxDP,
+    GaussianDP,
+    LocalDP,
+    Neighbours,
+    PrivacyGuarantee,
+    PureDP,
+    Relation,
+    RenyiDP,
+)
+from dpcp_audit.words.quantities import Quantity
+from dpcp_audit.words.results import Estimate, EvidenceKind, Outcome
+from dpcp_ledger.training.reconstruction import Reconstruction
+from dpcp_ledger.training.reconstruction_attack import Prior, TraceAttack
 
 if TYPE_CHECKING:
-    from dpcp_audit.checks import Check
+    from dpcp_audit.words.checks import Check
 
 PAIR: Neighbours[Any] = Neighbours(relation=Relation.SUBSTITUTION, value=1, neighbour=0)
 TRAINING = SubsampledGaussian(sampling_rate=0.5, steps=4, noise_multiplier=2.0)
@@ -98,9 +99,8 @@ def shown(outcome: Outcome, claim: PrivacyGuarantee) -> Estimate:
 
 
 def is_two_sided(loss: Estimate) -> bool:
-    """Tell whether both ends are of data: one that no count bounds is infinite."""
-    whole = "partition" in loss.detail or "the whole loss may be larger" in loss.detail
-    return math.isfinite(loss.upper) or whole
+    """Tell whether data bound both sides; from above, of the release or of a partition."""
+    return math.isfinite(loss.upper) or loss.partition_upper is not None
 
 
 def says_why(loss: Estimate) -> bool:

@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from dpcp_audit.audits.bet_account import BetAccount
-from dpcp_audit.audits.guessing.tangents import tangents_of
-from dpcp_audit.guarantees import ZCDP, ApproxDP, GaussianDP, PrivacyGuarantee, PureDP
+from dpcp_audit.audits.bets import BetAccount
+from dpcp_audit.audits.guessing.rounds import tangents_of
 from dpcp_audit.stats.betting import levels_of
+from dpcp_audit.words.guarantees import ZCDP, ApproxDP, GaussianDP, PrivacyGuarantee, PureDP
 
 RNG = np.random.default_rng(0)
 OUTPUTS = RNG.normal(size=6000)

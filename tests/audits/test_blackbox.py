@@ -17,12 +17,12 @@ from dpcp_audit.audits.search.pilot_hypotheses import EventTest, choose_pair_tes
 from dpcp_audit.audits.search.record_pairs import ValuePairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.audits.twin_power import Twin
-from dpcp_audit.checks import Check, Context
-from dpcp_audit.decisions import decide
-from dpcp_audit.guarantees import ZCDP, ApproxDP, LocalDP, PureDP, RenyiDP
-from dpcp_audit.mechanisms.laws import LaplacePair
-from dpcp_audit.results import Verdict
+from dpcp_audit.laws.laws import LaplacePair
 from dpcp_audit.targets.degenerate import DegenerateTargetError, Randomness
+from dpcp_audit.words.checks import Check, Context
+from dpcp_audit.words.evidence import decide
+from dpcp_audit.words.guarantees import ZCDP, ApproxDP, LocalDP, PureDP, RenyiDP
+from dpcp_audit.words.results import Verdict
 
 if TYPE_CHECKING:
     from dpcp_audit.audits.certificates import Judgement
@@ -177,7 +177,7 @@ def test_different_constants_on_two_inputs_are_refuted() -> None:
 @pytest.mark.parametrize(
     ("sample", "message"),
     [
-        (lambda scores, size, *, rng: np.full(size, 0.5), "one and the same value on both inputs"),
+        (lambda scores, size, *, rng: np.full(size, 0.5), "returned the same value in all"),
         (lambda scores, size, *, rng: np.full(size, np.nan), "got NaN"),
         (lambda scores, size, *, rng: np.zeros(size + 1), "must return shape"),
         (lambda scores, size, *, rng: np.random.default_rng(3).random(size), "seeds itself"),
@@ -200,7 +200,7 @@ def test_inputs_that_the_target_refuses_are_skipped_and_counted() -> None:
     assert outcome.verdict is Verdict.REFUTED
     assert len(outcome.witness["value"]) == 20
     assert "first: RuntimeError: need n >= 10" in outcome.note
-    with pytest.raises(DegenerateTargetError, match=r"nothing was returned .* need n >= 10"):
+    with pytest.raises(DegenerateTargetError, match=r"the target raised on all .* need n >= 10"):
         search(picky, PureDP(1.0), ScorePairs(sizes=(2, 5)))
 
 
@@ -255,11 +255,13 @@ def test_a_moment_of_few_outputs_is_inconclusive() -> None:
 
 
 @pytest.mark.parametrize("scale", [1.0, 0.5])
-def test_the_loss_of_the_shown_pair_is_estimated_with_two_sides(scale: float) -> None:
+def test_the_loss_of_the_shown_pair_has_a_lower_end_and_that_of_its_partition_an_upper_one(
+    scale: float,
+) -> None:
     outcome = search(laplace_mean(scale), ApproxDP(1.0, 0.1), SMALL)
     (loss,) = outcome.estimates
     assert (loss.quantity, loss.at) == (outcome.evidence.quantity, {"delta": 0.1})
-    assert loss.lower <= loss.value <= loss.upper < math.inf
+    assert loss.lower <= loss.value <= loss.partition_upper < loss.upper == math.inf
     worst = LaplacePair((1 / scale,)).epsilon_at(0.1)
     assert loss.lower <= worst + 1e-9  # a partition of one pair shows no more
     assert loss.value > 0.5 * worst

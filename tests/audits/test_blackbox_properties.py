@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcp_audit.audits.search.score_pairs import ScorePairs, resized
-from dpcp_audit.neighbours import Relation
+from dpcp_audit.words.guarantees import Relation
 
 if TYPE_CHECKING:
     from dpcp_audit.audits.search.pair_space import Candidate

@@ -11,16 +11,16 @@ import pytest
 from dpcp_audit.audits.certificates import Certificate, Hits, _side, _turn_near, certify
 from dpcp_audit.audits.event_power import smallest_violation
 from dpcp_audit.audits.local import LocalPrivacy
-from dpcp_audit.checks import Context
-from dpcp_audit.decisions import decide, refutes
-from dpcp_audit.guarantees import ZCDP, ApproxDP, LocalDP, PureDP, RenyiDP
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
-from dpcp_audit.results import Verdict
 from dpcp_audit.stats.curve_test import CurveTest
 from dpcp_audit.stats.ratio_test import RatioTest
+from dpcp_audit.words.checks import Context
+from dpcp_audit.words.evidence import decide, refutes
+from dpcp_audit.words.guarantees import ZCDP, ApproxDP, LocalDP, PureDP, RenyiDP
+from dpcp_audit.words.results import Verdict
 
 if TYPE_CHECKING:
-    from dpcp_audit.guarantees import PrivacyGuarantee
+    from dpcp_audit.words.guarantees import PrivacyGuarantee
 
 GUARANTEES = (PureDP(1.0), ApproxDP(1.0, 1e-5), LocalDP(2.0), ZCDP(0.5), RenyiDP(8.0, 1.0))
 

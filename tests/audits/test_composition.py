@@ -5,12 +5,12 @@ import math
 import pytest
 from scipy.special import ndtr
 
-from dpcp_audit.audits.composition import compose, guarantee_pair, pipeline_budget
-from dpcp_audit.guarantees import ZCDP, ApproxDP, PureDP
-from dpcp_audit.mechanisms.laws import FiniteLaw, FinitePair, GaussianPair, LaplacePair
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
-from dpcp_audit.mechanisms.pcoqs.search_transcript import released_pair
-from dpcp_audit.results import Verdict
+from dpcp_audit.audits.composition import compose, pipeline_budget
+from dpcp_audit.laws.laws import FiniteLaw, FinitePair, GaussianPair, LaplacePair
+from dpcp_audit.laws.losses import guarantee_pair
+from dpcp_audit.mechanisms.pcoqs.release import PCOQS, released_pair
+from dpcp_audit.words.guarantees import ZCDP, ApproxDP, PureDP
+from dpcp_audit.words.results import Verdict
 
 EPSILONS = (0.0, 0.5, 1.0)
 SEARCH = PCOQS(alpha=0.1, rho=0.5)
@@ -30,7 +30,6 @@ def test_sixteen_gaussians_are_one_of_four_times_the_shift() -> None:
     assert composed.epsilon_below(1e-5) <= closed.epsilon_at(1e-5) <= composed.epsilon_at(1e-5)
     assert composed.epsilon_at(1e-5) - composed.epsilon_below(1e-5) < 2e-3
     assert composed.renyi(3.0) == pytest.approx(closed.renyi(3.0))
-    assert composed.epsilon_at(1e-5) < composed.renyi_epsilon_at(1e-5) < 6.0
 
 
 def test_bits_compose_to_the_released_thresholds_law() -> None:
@@ -75,8 +74,6 @@ def test_pruned_mass_counts_as_revealed_in_every_release() -> None:
     assert pruned.slack == pytest.approx(5e-4)
     assert pruned.delta_at(0.5) == pytest.approx(clean.delta_at(0.5) + 5e-4)
     assert pruned.epsilon_at(4e-4) == math.inf
-    assert pruned.renyi_epsilon_at(1e-2) == math.inf
-    assert math.isfinite(clean.renyi_epsilon_at(1e-2))
 
 
 def test_the_pipeline_costs_less_than_the_textbook_sum() -> None:

@@ -21,11 +21,18 @@ from dpcp_audit.audits.event_power import (
     rates_refuted,
     smallest_violation,
 )
-from dpcp_audit.decisions import reaches
-from dpcp_audit.guarantees import ZCDP, ApproxDP, GaussianDP, PrivacyGuarantee, PureDP, RenyiDP
 from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
-from dpcp_audit.quantities import Quantity
 from dpcp_audit.stats.ratio_test import RatioTest
+from dpcp_audit.words.evidence import reaches
+from dpcp_audit.words.guarantees import (
+    ZCDP,
+    ApproxDP,
+    GaussianDP,
+    PrivacyGuarantee,
+    PureDP,
+    RenyiDP,
+)
+from dpcp_audit.words.quantities import Quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,12 +14,13 @@ from dpcp_audit.audits.exact import (
     _between,
     _method,
     exact_outcome,
-    measure,
     profile_figure,
     worst_measurement,
 )
-from dpcp_audit.computed import Computation, Computed
-from dpcp_audit.guarantees import (
+from dpcp_audit.laws.laws import FiniteLaw, FinitePair, GaussianPair, LaplacePair
+from dpcp_audit.laws.losses import loss_of
+from dpcp_audit.words.computed import Computation, Computed
+from dpcp_audit.words.guarantees import (
     ZCDP,
     ApproxDP,
     Coverage,
@@ -28,13 +29,12 @@ from dpcp_audit.guarantees import (
     PureDP,
     RenyiDP,
 )
-from dpcp_audit.mechanisms.laws import FiniteLaw, FinitePair, GaussianPair, LaplacePair
-from dpcp_audit.proofs import ProofMethod
-from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import EvidenceKind, Verdict
+from dpcp_audit.words.proofs import ProofMethod
+from dpcp_audit.words.quantities import Quantity
+from dpcp_audit.words.results import EvidenceKind, Verdict
 
 if TYPE_CHECKING:
-    from dpcp_audit.proofs import Proof
+    from dpcp_audit.words.proofs import Proof
 
 ARGUMENT = "They are all there are."
 
@@ -183,7 +183,7 @@ def test_unknown_guarantees_and_no_pairs_are_refused() -> None:
     with pytest.raises(ValueError, match="pairs must hold at least one"):
         exact_outcome(PureDP(1.0), [])
     with pytest.raises(ValueError, match="guarantee must be PureDP"):
-        measure(Coverage(at_least=0.9), GAUSSIAN)  # type: ignore[arg-type]
+        loss_of(Coverage(at_least=0.9)).measured(GAUSSIAN)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("guarantee", [PureDP(1.0), ZCDP(0.5), ApproxDP(1.0, 0.2)])

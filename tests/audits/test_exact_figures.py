@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from dpcp_audit.audits.exact import law_figures, tradeoff_figure
-from dpcp_audit.data.populations import Beta, Uniform
-from dpcp_audit.guarantees import ZCDP, PureDP
-from dpcp_audit.mechanisms.laws import FiniteLaw, FinitePair, GaussianPair
-from dpcp_audit.papers.computations.failure_regions import failure_region, failure_with_regions
+from dpcp_audit.laws.laws import FiniteLaw, FinitePair, GaussianPair
+from dpcp_audit.laws.populations import Beta, Uniform
 from dpcp_audit.theorems.ldpcp_coverage import ScoreTheorem
 from dpcp_audit.theorems.ldpcp_exact import exact_failure
+from dpcp_audit.words.guarantees import ZCDP, PureDP
+from dpcp_ledger.computations.failure_regions import failure_region, failure_with_regions
 
 THEOREM = ScoreTheorem(population=Beta(5, 0.2), n=11_080, epsilon=4.0, delta=0.1, rounds=25)
 

@@ -11,10 +11,13 @@ from flint import arb, ctx, fmpq
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpcp_audit.audits.enclosed_laws import enclosed, rho_bound
 from dpcp_audit.audits.exact import exact_verdict
-from dpcp_audit.audits.law_enclosures import enclosed, rho_bound
-from dpcp_audit.audits.local_channel import channel_outcome
-from dpcp_audit.guarantees import (
+from dpcp_audit.audits.finite_laws import channel_outcome
+from dpcp_audit.laws.laws import FiniteLaw, FinitePair, GaussianPair, LaplacePair, LawPair
+from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
+from dpcp_audit.stats.enclosures import ends, gaussian_delta, laplace_delta
+from dpcp_audit.words.guarantees import (
     ZCDP,
     ApproxDP,
     GaussianDP,
@@ -23,11 +26,7 @@ from dpcp_audit.guarantees import (
     PureDP,
     RenyiDP,
 )
-from dpcp_audit.mechanisms.laws import FiniteLaw, FinitePair, GaussianPair, LaplacePair, LawPair
-from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
-from dpcp_audit.results import Verdict
-from dpcp_audit.stats.ball_functions import gaussian_delta, laplace_delta
-from dpcp_audit.stats.enclosures import ends
+from dpcp_audit.words.results import Verdict
 
 PART = 1e-12
 MIN, SUBNORMAL = 2.2250738585072014e-308, 5e-324

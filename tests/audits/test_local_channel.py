@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from dpcp_audit.audits.local_channel import (
+from dpcp_audit.audits.finite_laws import (
     channel_log_ratio,
     channel_outcome,
     guess_bound,
     guess_loss,
     guess_success,
 )
-from dpcp_audit.guarantees import LocalDP
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
-from dpcp_audit.results import Verdict
+from dpcp_audit.words.guarantees import LocalDP
+from dpcp_audit.words.results import Verdict
 
 if TYPE_CHECKING:
-    from dpcp_audit._types import FloatArray
-    from dpcp_audit.computed import Computation
+    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.computed import Computation
 
 
 def channel_of(epsilon: float, k: int) -> FloatArray:

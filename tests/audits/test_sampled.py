@@ -11,15 +11,13 @@ from support.samplers import context, gaussian, laplace, pair, response
 
 from dpcp_audit.audits import event_power
 from dpcp_audit.audits.sampled import Event, SampledPrivacy, Sampler, choose_event
-from dpcp_audit.checks import Check
-from dpcp_audit.guarantees import ZCDP, ApproxDP, LocalDP, PureDP
-from dpcp_audit.results import EvidenceKind, Outcome, Verdict
-from dpcp_audit.targets.degenerate import DegenerateTargetError, Randomness
-from dpcp_audit.targets.serial_probe import unprobed
+from dpcp_audit.targets.degenerate import DegenerateTargetError, Randomness, unprobed
+from dpcp_audit.words.checks import Check
+from dpcp_audit.words.guarantees import ZCDP, ApproxDP, LocalDP, PureDP
+from dpcp_audit.words.results import EvidenceKind, Outcome, Verdict
 
 if TYPE_CHECKING:
-    from dpcp_audit.guarantees import PrivacyGuarantee
-    from dpcp_audit.neighbours import Neighbours
+    from dpcp_audit.words.guarantees import Neighbours, PrivacyGuarantee
 
 
 def audit(

@@ -13,16 +13,16 @@ from support.samplers import context, gaussian, laplace, pair, response
 from support.theorems import Coin
 
 from dpcp_audit.audits.sampled import SampledPrivacy, Sampler, choose_event
-from dpcp_audit.guarantees import ZCDP, ApproxDP, LocalDP, PrivacyGuarantee, PureDP
-from dpcp_audit.mechanisms.laws import GaussianPair
+from dpcp_audit.laws.laws import GaussianPair
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
-from dpcp_audit.results import Outcome, Verdict
 from dpcp_audit.stats.intervals import clopper_pearson
 from dpcp_audit.theorems.theorem import FailureRate
+from dpcp_audit.words.guarantees import ZCDP, ApproxDP, LocalDP, PrivacyGuarantee, PureDP
+from dpcp_audit.words.results import Outcome, Verdict
 
 if TYPE_CHECKING:
-    from dpcp_audit.checks import Context
+    from dpcp_audit.words.checks import Context
 
 pytestmark = pytest.mark.known_bad
 

@@ -15,13 +15,13 @@ from scipy.special import expit
 from scipy.stats import binom
 from support.refusals import most_refusals
 
-from dpcp_audit.audits.bet_account import BetAccount
-from dpcp_audit.audits.guessing.tangents import tangents_of
-from dpcp_audit.guarantees import PureDP
-from dpcp_audit.mechanisms.laws import GaussianPair
+from dpcp_audit.audits.bets import BetAccount
+from dpcp_audit.audits.guessing.rounds import tangents_of
+from dpcp_audit.laws.laws import GaussianPair
 from dpcp_audit.stats.betting import GuessBets, levels_of, mixture_wealth
-from dpcp_audit.stats.ratio_power import draws_needed, power, smallest_violation
+from dpcp_audit.stats.power import draws_needed, power, smallest_violation
 from dpcp_audit.stats.ratio_test import RatioTest
+from dpcp_audit.words.guarantees import PureDP
 
 pytestmark = pytest.mark.statistical(false_alarm=1e-7)
 

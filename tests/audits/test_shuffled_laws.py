@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from dpcp_audit.audits.exact import worst_measurement
-from dpcp_audit.audits.search.shuffled_pairs import ShuffledPairs, ShuffledReports, changes
-from dpcp_audit.audits.shuffled_laws import shuffled_pairs
-from dpcp_audit.guarantees import ApproxDP
+from dpcp_audit.audits.finite_laws import shuffled_pairs
+from dpcp_audit.audits.search.record_pairs import ShuffledPairs, ShuffledReports, changes
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
-from dpcp_audit.mechanisms.shuffle.shuffled_krr import Others, ShuffledKaryResponse
+from dpcp_audit.mechanisms.shuffle import Others, ShuffledKaryResponse
+from dpcp_audit.words.guarantees import ApproxDP
 
 CLAIM = ApproxDP(0.5, 1e-3)
 

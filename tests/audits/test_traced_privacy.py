@@ -11,12 +11,20 @@ import pytest
 from support import user_mechanisms as mine
 
 from dpcp_audit.audits.traced_privacy import Scope, TracedPrivacy
-from dpcp_audit.checks import Context
-from dpcp_audit.guarantees import ZCDP, ApproxDP, GaussianDP, LocalDP, PureDP, RenyiDP
-from dpcp_audit.neighbours import Neighbours, Relation
-from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import EvidenceKind, Verdict
 from dpcp_audit.tracing.target_calls import TracedTarget
+from dpcp_audit.words.checks import Context
+from dpcp_audit.words.guarantees import (
+    ZCDP,
+    ApproxDP,
+    GaussianDP,
+    LocalDP,
+    Neighbours,
+    PureDP,
+    Relation,
+    RenyiDP,
+)
+from dpcp_audit.words.quantities import Quantity
+from dpcp_audit.words.results import EvidenceKind, Verdict
 
 N = 20
 SCORES = np.full(N, 0.5)

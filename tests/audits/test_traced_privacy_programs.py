@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import dpcp_audit as dp
-from dpcp_audit.results import Verdict
+from dpcp_audit.words.results import Verdict
 
 QUERIES, MOVED = [0, 1, 0], [1, 0, 1]
 
@@ -25,9 +25,9 @@ def sparse_vector(queries, *, rng) -> int:
     return -1
 
 
-def answers_to_all(queries, *, rng) -> list[bool]:
-    """Spend ε on each query, and claim ε for all."""
-    return [bool(query + rng.laplace() > 0) for query in queries]
+def answers_to_all(query, *, rng) -> list[bool]:
+    """Spend ε on each of four answers, and claim ε for all."""
+    return [bool(query + rng.laplace() > 0) for _ in range(4)]
 
 
 def only_a_noisy_threshold(queries, *, rng) -> list[bool]:
@@ -145,7 +145,7 @@ def test_a_correct_mechanism_is_not_refuted(function, pair) -> None:
 @pytest.mark.parametrize(
     ("function", "pair", "loss"),
     [
-        (answers_to_all, ([0] * 4, [1] * 4), 4.0),
+        (answers_to_all, (0, 1), 4.0),
         (only_a_noisy_threshold, (QUERIES, MOVED), math.inf),
         (hysteresis, (QUERIES, MOVED), 3.0),
         (hysteresis_with_one_noise, (QUERIES, MOVED), math.inf),

@@ -15,17 +15,17 @@ from support.refusals import exceeds
 from support.samplers import context
 
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy
-from dpcp_audit.audits.search.number_pairs import NumberPairs
+from dpcp_audit.audits.search.record_pairs import NumberPairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs
 from dpcp_audit.audits.twin_power import Twin
-from dpcp_audit.decisions import noise_factor, reaches
-from dpcp_audit.guarantees import ZCDP, ApproxDP, GaussianDP, LocalDP, PureDP, RenyiDP
-from dpcp_audit.results import Verdict
-from dpcp_audit.zoo import broken_quantiles
+from dpcp_audit.words.evidence import noise_factor, reaches
+from dpcp_audit.words.guarantees import ZCDP, ApproxDP, GaussianDP, LocalDP, PureDP, RenyiDP
+from dpcp_audit.words.results import Verdict
+from dpcp_ledger.zoo import broken_quantiles
 
 if TYPE_CHECKING:
     from dpcp_audit.audits.sampled import Sampler
-    from dpcp_audit.guarantees import PrivacyGuarantee
+    from dpcp_audit.words.guarantees import PrivacyGuarantee
 
 LEVEL = 1e-6
 GRID = 2**12

@@ -6,9 +6,11 @@ import json
 from itertools import count
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 from case_catalogue import level_cases
 from levels_page import holds, judged, page
+from shape_cases import NoisyNumbers, searches
 from study import counted
 from study_counts import CHUNK, Series, StudyChunk, Tally, keep, kept, missing, planned, tallies
 from support.refusals import WaldTest
@@ -87,3 +89,27 @@ def test_a_level_that_is_exceeded_is_shown_and_fails() -> None:
     found[Series(next(iter(CASES)), twice=False)] = Tally(most + 1, 2000)
     assert not holds(CASES, found)
     assert page(CASES, found).count("**no**") == 1
+
+
+def test_a_case_that_was_never_counted_has_no_row() -> None:
+    cases = level_cases()
+    first = next(iter(cases))
+    shown = page(cases, {Series(first, twice=False): Tally(100, 2000)})
+    assert shown.count("| 100 of 2,000 |") == 1
+    assert "any of the 1 rows" in shown
+
+
+def test_every_null_of_added_noise_has_exactly_the_loss_that_is_claimed() -> None:
+    """Laplace noise of scale s/ε on numbers that move by s in ℓ₁ loses ε, on the worst pair."""
+    seen = 0
+    for pairs, made in searches().values():
+        mechanism = made(1.0)
+        if not isinstance(mechanism, NoisyNumbers):
+            continue
+        seen += 1
+        moves = [
+            np.abs(np.subtract(*(mechanism.numbers(value) for value in each.inputs))).sum()
+            for each in pairs.candidates()
+        ]
+        assert max(moves) == pytest.approx(mechanism.sensitivity)
+    assert seen == 4

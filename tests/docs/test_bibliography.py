@@ -30,7 +30,8 @@ def listed(name: str, year: str, lines: list[str]) -> bool:
 
 def test_every_cited_work_is_listed() -> None:
     lines = (ROOT / "docs" / "bibliography.md").read_text("utf-8").splitlines()
-    pages = [*(ROOT / "dpcp_audit").rglob("*.py"), *(ROOT / "docs").rglob("*.md")]
+    code = [each for name in ("dpcp_audit", "dpcp_ledger") for each in (ROOT / name).rglob("*.py")]
+    pages = [*code, *(ROOT / "docs").rglob("*.md")]
     missing = {
         f"{name} {year}": str(page.relative_to(ROOT))
         for page in pages

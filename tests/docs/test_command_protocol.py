@@ -51,7 +51,7 @@ def test_the_randomizer_of_the_page_keeps_its_value_as_often_as_it_should(tmp_pa
         kind=Kind.RANDOMIZER,
         command=("perl", str(path)),
         domain=4,
-        rng=RandomStyle.SEED,
+        randomness=RandomStyle.SEED,
         options={"epsilon": 1},
     )
     with spec.open() as target:
@@ -75,7 +75,7 @@ def test_the_quantile_in_perl_has_the_law_of_the_exponential_mechanism() -> None
     spec = TargetSpec(
         kind=Kind.QUANTILE,
         command=("perl", str(ROOT / "examples" / "command_quantile.pl")),
-        rng=RandomStyle.SEED,
+        randomness=RandomStyle.SEED,
         options={"epsilon": 1},
     )
     scores = np.array([0.1, 0.1, 0.3, 0.6, 0.65, 0.9])

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -31,6 +33,18 @@ def test_a_diff_is_of_three_files_at_most(name: str) -> None:
     assert 1 <= len(re.findall(r"^\+\+\+ b/", DIFFS[name], re.MULTILINE)) <= 3
 
 
+_NOT_SOURCES = (
+    ".git",
+    ".venv",
+    ".*_cache",
+    ".hypothesis",
+    "__pycache__",
+    "_build",
+    "dist",
+    "build",
+)
+
+
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 @pytest.mark.parametrize("name", DIFFS)
 def test_a_diff_applies(name: str) -> None:
@@ -39,3 +53,64 @@ def test_a_diff_applies(name: str) -> None:
         command, input=DIFFS[name], cwd=ROOT, text=True, capture_output=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+CLAIM = "conformal.split[side=upper,n=20]"
+TESTS = [
+    "tests/docs/test_bibliography.py",
+    "tests/faces/test_keywords.py::test_the_types_are_those_of_the_table",
+    "tests/test_names.py",
+]
+"""What a change of any kind has to keep, beside the tests that it brings."""
+USES = {
+    "A claim": ["run", "--only", CLAIM, "--profile", "smoke", "--jobs", "1"],
+    "An option of `check`": ["check", "--config", "checks.toml"],
+}
+CHECKS = """
+[[check]]
+target = "mine.py:f"
+kind = "quantile"
+coverage-at-least = 0.1
+classifier-scores = false
+n = 20
+draws = 1000
+"""
+
+
+_NOT_SOURCES = (
+    ".git",
+    ".venv",
+    ".*_cache",
+    ".hypothesis",
+    "__pycache__",
+    "_build",
+    "dist",
+    "build",
+)
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+@pytest.mark.parametrize("name", DIFFS)
+def test_what_a_diff_adds_works(name: str, tmp_path: Path) -> None:
+    """The change is made in a copy; its tests, and what it makes possible, run there."""
+    copy = tmp_path / "copy"
+    git = str(shutil.which("git"))
+    shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(*_NOT_SOURCES))
+    subprocess.run([git, "apply", "-"], input=DIFFS[name], cwd=copy, text=True, check=True)
+    brought = re.findall(r"^\+\+\+ b/(tests/\S+)", DIFFS[name], re.MULTILINE)
+    commands = [["pytest", "-q", "-p", "no:cacheprovider", *brought, *TESTS]]
+    if name in USES:
+        (copy / "mine.py").write_text("def f(scores):\n    return float(scores.max())\n")
+        (copy / "checks.toml").write_text(CHECKS)
+        commands.append(["dpcp_audit", *USES[name]])
+    environment = os.environ | {"PYTHONPATH": str(copy)}
+    for command in commands:
+        done = subprocess.run(
+            [sys.executable, "-m", *command],
+            cwd=copy,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr

@@ -13,7 +13,7 @@ from dpcp_audit.engine.run_settings import RunSettings
 from dpcp_audit.engine.runner import check
 from dpcp_audit.engine.suites import suite
 from dpcp_audit.reports.document import to_document
-from dpcp_audit.reports.findings.entry import entries_of
+from dpcp_audit.reports.entry import entries_of
 
 DOCS = Path(update_gallery.__file__).parent
 PAGE = (DOCS / "gallery.md").read_text(encoding="utf-8")

@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 
 from dpcp_audit.engine.suites import suite
-from dpcp_audit.results import Standing, Verdict
+from dpcp_audit.words.results import Standing, Verdict
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

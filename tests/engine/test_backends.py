@@ -17,11 +17,11 @@ from support.unruly import doing, harmless, process_of
 from support.waiting import PATIENCE, wait_until
 
 from dpcp_audit.engine import backends
-from dpcp_audit.engine.backends import Engine, EngineKind
-from dpcp_audit.engine.environment import difference, environment
+from dpcp_audit.engine.backends import Engine
+from dpcp_audit.engine.run_settings import difference, environment
 from dpcp_audit.engine.worker_pool import CellError, Limits
-from dpcp_audit.errors import MissingExtraError, UsageError
-from dpcp_audit.frontends.cli.main import main
+from dpcp_audit.faces.cli.main import main
+from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +32,17 @@ SELECTION = ["--profile", "smoke", *(f"--only={pattern}" for pattern in ONLY)]
 
 @pytest.mark.parametrize(
     "bad",
-    ["", "remote", "local=2", "dask", "dask=", "dask=localhost", "dask=tcp://host", "slurm=x"],
+    [
+        "",
+        "remote",
+        "local=2",
+        "dask",
+        "dask=",
+        "dask=localhost",
+        "dask=tcp://host",
+        "slurm=x",
+        "ray",
+    ],
 )
 def test_engines_that_are_none_are_refused(bad: str) -> None:
     with pytest.raises(UsageError, match=f"--engine.* got '{bad}'"):
@@ -47,17 +57,6 @@ def test_the_local_engine_has_all_cores_unless_told() -> None:
 def test_clusters_are_used_as_a_whole() -> None:
     with pytest.raises(UsageError, match="--jobs goes with --engine local"):
         Engine.parse("dask=tcp://127.0.0.1:1", jobs=2)
-
-
-@pytest.mark.parametrize(
-    ("text", "extra"), [("dask=tcp://127.0.0.1:1", "distributed"), ("ray", "ray")]
-)
-def test_a_missing_library_says_how_to_get_it(
-    text: str, extra: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(backends, "find_spec", lambda _: None)
-    with pytest.raises(MissingExtraError, match=rf"pip install 'dpcp-audit\[{extra}\]'"):
-        Engine.parse(text)
 
 
 def test_a_worker_of_another_version_is_refused() -> None:
@@ -75,11 +74,6 @@ def results(path: Path, *options: str) -> list[Any]:
     assert main(["run", *SELECTION, "--report", f"json={path}", *options]) == 0
     document: dict[str, Any] = json.loads(path.read_text())
     return [{k: v for k, v in f.items() if k != "seconds"} for f in document["findings"]]
-
-
-@pytest.mark.skipif(find_spec("ray") is None, reason="ray is not installed")
-def test_ray_finds_the_same(tmp_path: Path) -> None:
-    assert results(tmp_path / "a", "--engine", "ray") == results(tmp_path / "b", "--jobs", "2")
 
 
 needs_dask = pytest.mark.skipif(find_spec("distributed") is None, reason="no distributed")
@@ -162,7 +156,7 @@ def test_a_single_thread_of_dask_is_used_too(cluster: Cluster) -> None:
     address, (first, second) = cluster
     first.kill()
     first.wait()
-    engine = Engine(kind=EngineKind.DASK, address=address)
+    engine = Engine(address=address)
     wait_until(lambda: len(ncores(address)) <= 1, "one worker is left")
     crew = backends.hire(engine, Limits())
     try:
@@ -197,16 +191,3 @@ def test_a_scheduler_that_does_not_answer_is_told_of() -> None:
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1].endswith(f"no Dask scheduler answers at {address}")
     assert "Traceback" not in done.stderr
-
-
-def test_a_ray_cluster_that_does_not_answer_is_told_of(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(backends, "import_module", lambda _: None)  # ray is never asked
-    with socket.socket() as silent:
-        silent.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{silent.getsockname()[1]}"
-        for prefix in ("", "ray://"):
-            engine = Engine(kind=EngineKind.RAY, address=prefix + address)
-            with pytest.raises(UsageError, match=f"no Ray cluster answers at {prefix}{address}"):
-                backends.hire(engine, Limits())

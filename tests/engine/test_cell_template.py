@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 from support.unruly import doing
 
-from dpcp_audit.checks import Context
 from dpcp_audit.engine import cell_template
 from dpcp_audit.engine.backends import Engine, hire
 from dpcp_audit.engine.tasks import Done, Task, pickled
 from dpcp_audit.engine.worker_pool import Limits, WorkerProcess
+from dpcp_audit.words.checks import Context
 
 if TYPE_CHECKING:
     from collections.abc import Callable

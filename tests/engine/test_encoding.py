@@ -10,10 +10,18 @@ import numpy as np
 import pytest
 
 from dpcp_audit.engine.encoding import decode, encode, plain_data, restore, to_json
-from dpcp_audit.figures import Figure, FigureKind, Series
-from dpcp_audit.proofs import Premise, Proof, ProofMethod
-from dpcp_audit.quantities import Bound, Quantity
-from dpcp_audit.results import Count, Evidence, EvidenceKind, Measure, Outcome, Sample, Verdict
+from dpcp_audit.words.figures import Figure, FigureKind, Series
+from dpcp_audit.words.proofs import Premise, Proof, ProofMethod
+from dpcp_audit.words.quantities import Bound, Quantity
+from dpcp_audit.words.results import (
+    Count,
+    Evidence,
+    EvidenceKind,
+    Measure,
+    Outcome,
+    Sample,
+    Verdict,
+)
 
 FULL = Outcome(
     verdict=Verdict.REFUTED,

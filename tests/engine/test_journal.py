@@ -19,21 +19,21 @@ import pytest
 from support.unruly import Does, Sums, exits, harmless, row
 from support.waiting import PATIENCE, wait_until
 
-from dpcp_audit.engine import environment
+from dpcp_audit.engine import run_settings as environment
 from dpcp_audit.engine.backends import Engine
 from dpcp_audit.engine.journal import Journal, JournalError, read
 from dpcp_audit.engine.run_events import CheckFinished, ChunkFinished, Event, RunFinished
 from dpcp_audit.engine.run_settings import Profile, RunSettings
 from dpcp_audit.engine.runner import Past, run
-from dpcp_audit.errors import IncompleteError
-from dpcp_audit.frontends.cli.main import main
-from dpcp_audit.results import Finding
+from dpcp_audit.faces.cli.main import main
+from dpcp_audit.words.results import Finding
+from dpcp_audit.words.whole_files import IncompleteError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from dpcp_audit.rows import Row
+    from dpcp_audit.words.checks import Row
 
 SETTINGS = RunSettings(profile=Profile.SMOKE)
 
@@ -275,7 +275,12 @@ def process(*options: str, **more: Any) -> subprocess.Popen[str]:
 
 
 def timeless(path: Path) -> list[str]:
-    return [line for line in path.read_text().splitlines() if "seconds" not in line]
+    text = path.read_text().splitlines()
+    return [
+        line
+        for line in text
+        if not {"seconds", "wall_seconds", "finished", "command"} & set(line.split('"'))
+    ]
 
 
 def wait_for(path: Path, lines: int) -> None:

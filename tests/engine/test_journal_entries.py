@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from dpcp_audit.engine.encoding import line_of
 from dpcp_audit.engine.journal import JournalError, read
-from dpcp_audit.engine.journal_entries import line_of
-from dpcp_audit.frontends.cli.main import main
+from dpcp_audit.faces.cli.main import main
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

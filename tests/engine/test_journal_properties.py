@@ -11,13 +11,13 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcp_audit.computed import Computed
 from dpcp_audit.engine.journal import Journal, JournalError, read
 from dpcp_audit.engine.run_events import CheckFinished, ChunkFinished
 from dpcp_audit.engine.run_settings import RunSettings
-from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import Claim, Evidence, Finding, Outcome, Source, Verdict
-from dpcp_audit.rows import Row
+from dpcp_audit.words.checks import Row
+from dpcp_audit.words.computed import Computed
+from dpcp_audit.words.quantities import Quantity
+from dpcp_audit.words.results import Claim, Evidence, Finding, Outcome, Source, Verdict
 
 CLAIM = Claim(id="a", statement="ε\n\u2028", source=Source(paper="P", section="1"), expected=None)
 OUTCOME = Outcome(

@@ -12,8 +12,6 @@ import pytest
 from support.unruly import CannotTravel, Does, Sums, hangs_in_c
 from support.waiting import wait_until
 
-from dpcp_audit.checks import Context
-from dpcp_audit.computed import Computed
 from dpcp_audit.engine import runner
 from dpcp_audit.engine.backends import Crew, Engine
 from dpcp_audit.engine.run_events import (
@@ -28,15 +26,17 @@ from dpcp_audit.engine.runner import check, check_row, run, share
 from dpcp_audit.engine.suites import find, select
 from dpcp_audit.engine.worker_pool import Limits, family
 from dpcp_audit.reports.document import to_document
-from dpcp_audit.results import Verdict
+from dpcp_audit.words.checks import Context
+from dpcp_audit.words.computed import Computed
+from dpcp_audit.words.results import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from dpcp_audit.engine.tasks import Done, Task
-    from dpcp_audit.results import Finding, Outcome
-    from dpcp_audit.rows import Row
+    from dpcp_audit.words.checks import Row
+    from dpcp_audit.words.results import Finding, Outcome
 from support.small_rows import FALSE, HOLDS, QUIET, Raises, breaks, holds, row, within
 
 SMOKE = RunSettings(profile=Profile.SMOKE, seed=7)
@@ -51,7 +51,11 @@ def findings(rows: Sequence[Row], settings: RunSettings = SMOKE, jobs: int = 1) 
 
 def timeless(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: timeless(v) for key, v in value.items() if "seconds" not in key}
+        return {
+            key: timeless(v)
+            for key, v in value.items()
+            if not ("seconds" in key or key == "provenance")
+        }
     return [timeless(item) for item in value] if isinstance(value, list) else value
 
 

@@ -10,8 +10,8 @@ import pytest
 from support import packages
 
 import dpcp_audit as dp
-from dpcp_audit.errors import UsageError
-from dpcp_audit.frontends.cli.main import main
+from dpcp_audit.faces.cli.main import main
+from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,9 +21,9 @@ CODE = """
 import sys
 from dataclasses import dataclass, replace
 import geometric_response
-from dpcp_audit.errors import MissingExtraError
-from dpcp_audit.rows import Row
-from dpcp_audit.suite import Overview
+from dpcp_audit.words.whole_files import MissingExtraError
+from dpcp_audit.words.checks import Row
+from dpcp_audit.words.checks import Overview
 
 ROW = geometric_response.rows()[0]
 
@@ -140,5 +140,5 @@ def test_an_overview_that_fails_loses_no_results(
     assert main([*RUN, "--report", f"json={results}", "--report", f"html={folder / 'a.html'}"]) == 0
     assert f"the overview of the suite mine is left out: {said}" in capsys.readouterr().err
     document = json.loads(results.read_text(encoding="utf-8"))
-    assert document["overview"] == {"figures": [], "tables": []}
+    assert document["overview"] == {"figures": [], "tables": [], "summary": ""}
     assert [each["verdict"] for each in document["findings"]] == ["CONSISTENT"]

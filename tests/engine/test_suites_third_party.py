@@ -10,14 +10,14 @@ import cloudpickle
 import pytest
 from support import packages
 
-from dpcp_audit.checks import Context
 from dpcp_audit.engine import backends, encoding, suites
 from dpcp_audit.engine.backends import work_remotely
-from dpcp_audit.engine.environment import environment
+from dpcp_audit.engine.run_settings import environment
 from dpcp_audit.engine.tasks import Task
 from dpcp_audit.engine.worker_pool import CellError, Limits
-from dpcp_audit.errors import UsageError
-from dpcp_audit.frontends.cli.main import main
+from dpcp_audit.faces.cli.main import main
+from dpcp_audit.words.checks import Context
+from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,7 +58,7 @@ def document(path: Path) -> dict[str, Any]:
 def test_a_third_party_suite_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list", "--suites"]) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert [line[0] for line in lines] == [*suites.BUILT_IN, "geometric"]
+    assert [line[0] for line in lines] == [*suites.built_in(), "geometric"]
     assert lines[-1][1] == "geometric-response"
     assert lines[0][1] == "dpcp-audit"
     assert main(["list", "--suite", "geometric"]) == 0
@@ -76,7 +76,7 @@ def test_a_third_party_suite_runs_in_worker_processes_and_replays(
     assert found["libraries"]["geometric-response"] == "1.0.0"
     assert {each["id"]: each["verdict"] for each in found["findings"]} == VERDICTS
     assert main(["replay", "geometric.sampled", str(results)]) == 0
-    assert "the finding replays" in capsys.readouterr().out
+    assert "reproduced" in capsys.readouterr().out
 
 
 def test_a_journal_is_resumed_with_the_same_code_alone(
@@ -96,7 +96,7 @@ def test_a_journal_is_resumed_with_the_same_code_alone(
 def test_the_environment_names_the_package_of_the_suite_alone(example: Path) -> None:
     added = set(environment("geometric")) - set(environment())
     assert added == {"geometric-response", "code of geometric-response"}
-    assert environment("not-installed") == environment()
+    assert environment("not-installed") == environment("targets")
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_the_environment_names_the_package_of_the_suite_alone(example: Path) -> 
     [
         ("absent_module:SUITE", "cannot be imported: ModuleNotFoundError: No module named"),
         ("broken:SUITE", "cannot be imported: ZeroDivisionError: division by zero"),
-        ("json:dumps", "must be a dpcp_audit.suite.Suite, got function"),
+        ("json:dumps", "must be a dpcp_audit.words.checks.Suite, got function"),
         ("json:absent", "cannot be imported: AttributeError"),
         ("ends:SUITE", "cannot be imported: SystemExit: 0"),
     ],
@@ -122,7 +122,7 @@ def test_a_broken_entry_point_is_a_usage_error_that_names_the_package(
     assert said in error
     assert main(["list", "--suites"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == len(suites.BUILT_IN) + 1
+    assert len(lines) == len(suites.built_in()) + 1
     assert " ".join(lines[-1].split()).startswith("mine mine-and-broken cannot be used: ")
     assert said in lines[-1]
 
@@ -133,7 +133,9 @@ def test_a_name_that_two_packages_register_is_refused_where_it_is_asked_for(
     for package in ("first-one", "second-one"):
         packages.register(folder, package, mine="geometric_response:SUITE")
     packages.clear()
-    with pytest.raises(UsageError, match="registered by first-one and second-one; uninstall one"):
+    with pytest.raises(
+        UsageError, match="registered by first-one and second-one\nhint: uninstall one"
+    ):
         suites.find("mine")
     assert suites.find("zoo").scaled
     assert main(["list", "--suites"]) == 0
@@ -147,18 +149,18 @@ def test_a_built_in_name_is_nobody_elses(
 ) -> None:
     packages.register(folder, "rival", **{name: "absent_module:SUITE"})
     packages.clear()
-    assert suites.entry_of(name).value == suites.BUILT_IN[name]
-    assert environment(name) == environment("zoo")
+    assert suites.entry_of(name).value == suites.built_in()[name].value
+    assert environment(name) == environment("zoo" if name == "papers" else "traces")
     assert main(["list", "--suites"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == len(suites.BUILT_IN) + 1
+    assert len(lines) == len(suites.built_in()) + 1
     assert " ".join(lines[-1].split()).startswith(f"{name} rival ignored: ")
 
 
 def test_a_summary_is_listed_on_one_line_that_moves_no_cursor(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code = "from dpcp_audit.suite import Suite\n"
+    code = "from dpcp_audit.words.checks import Suite\n"
     code += r'SUITE = Suite(summary="one\n\x1b[2Jtwo", rows=tuple)'
     (folder / "steers.py").write_text(code, encoding="utf-8")
     packages.register(folder, "mine-and-broken", mine="steers:SUITE")
@@ -174,11 +176,11 @@ def test_an_unknown_suite_is_refused_with_those_that_there_are(
     assert main(["run", "--suite", "geometry"]) == 2
     error = capsys.readouterr().err
     assert "'geometry'" in error
-    assert "zoo, geometric, got" in error
+    assert "estimates, geometric, got" in error
 
 
 def test_what_a_suite_does_not_take_is_refused(example: Path) -> None:
-    with pytest.raises(UsageError, match="--suite geometric takes no pools; theorems"):
+    with pytest.raises(UsageError, match="suite geometric takes no pools; comparison, "):
         suites.suite("geometric", pools=("mine.npz",))
 
 

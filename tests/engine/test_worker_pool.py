@@ -23,12 +23,12 @@ from support.unruly import (
 )
 from support.waiting import PATIENCE, LateOnce, ended, gone, wait_until
 
-from dpcp_audit.checks import Context
 from dpcp_audit.engine import cell_template, worker_pool
 from dpcp_audit.engine import messages as frames
-from dpcp_audit.engine.passed_output import MOST_BYTES
+from dpcp_audit.engine.run_events import MOST_BYTES
 from dpcp_audit.engine.tasks import Done, Task, attempt
 from dpcp_audit.engine.worker_pool import CellError, Cells, Limits, WorkerProcess
+from dpcp_audit.words.checks import Context
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -113,7 +113,7 @@ def test_all_that_a_check_started_ends_with_it(
 def test_no_check_answers_for_the_worker(crew: Cells, what: Callable[[], None]) -> None:
     """A reply that a check writes itself is none, whatever it says; the run goes on."""
     done = run(crew, doing(what))
-    assert done.error.startswith("the process wrote what is no reply to its task")
+    assert done.error.startswith("invalid reply from the worker process")
     assert (done.stopped, done.data) == (True, None)
     assert not run(crew, doing(harmless)).error
 

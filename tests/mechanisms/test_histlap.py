@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import ks_2samp
 
-from dpcp_audit.data.populations import Beta, Pool, Population, Uniform
+from dpcp_audit.laws.populations import Beta, Pool, Population, Uniform
 from dpcp_audit.mechanisms.exponq.exponential_quantile import bin_probabilities
 from dpcp_audit.mechanisms.histlap import HistLap, _laplace_sums
-from dpcp_audit.neighbours import Neighbours, Relation
+from dpcp_audit.words.guarantees import Neighbours, Relation
 
 GOOD = {"alpha": 0.1, "epsilon": 1.0}
 QUARTERS = HistLap(alpha=0.25, epsilon=1.0, n_bins=4, bounds=(0.0, 8.0))
@@ -165,5 +165,5 @@ def test_bad_calls_name_the_argument() -> None:
 def test_neighbours_name_their_relation() -> None:
     pair = Neighbours(relation=Relation.ADD_REMOVE, value=[0.1, 0.2], neighbour=[0.1])
     assert pair.neighbour == [0.1]
-    with pytest.raises(ValueError, match=r"^relation must be a Relation"):
+    with pytest.raises(ValueError, match=r"^relation must be one of"):
         Neighbours(relation="swap", value=0, neighbour=1)

@@ -7,8 +7,8 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import binom, laplace, norm
 
-from dpcp_audit.mechanisms import laws
-from dpcp_audit.mechanisms.laws import FiniteLaw, FinitePair, GaussianPair, LaplacePair
+from dpcp_audit.laws import laws
+from dpcp_audit.laws.laws import FiniteLaw, FinitePair, GaussianPair, LaplacePair
 
 
 def finite_pair(p, q) -> FinitePair:

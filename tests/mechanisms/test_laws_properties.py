@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcp_audit.mechanisms.laws import FiniteLaw, FinitePair, GaussianPair, LaplacePair
+from dpcp_audit.laws.laws import FiniteLaw, FinitePair, GaussianPair, LaplacePair
 
 SIZE = 5
 masses = (

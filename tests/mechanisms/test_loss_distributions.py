@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from dp_accounting.pld import privacy_loss_distribution as pld
 
-from dpcp_audit.mechanisms.loss_distributions import (
+from dpcp_audit.laws.loss_distributions import (
     deltas_of,
     epsilon_of,
     gaussian_step,

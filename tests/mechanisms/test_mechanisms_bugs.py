@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from dpcp_audit.laws.laws import FinitePair, LawPair
 from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ, Normaliser
 from dpcp_audit.mechanisms.gaussian import Calibration, GaussianMechanism
 from dpcp_audit.mechanisms.histlap import HistLap
-from dpcp_audit.mechanisms.laws import FinitePair, LawPair
-from dpcp_audit.neighbours import Relation
 from dpcp_audit.stats.intervals import clopper_pearson
+from dpcp_audit.words.guarantees import Relation
 
 if TYPE_CHECKING:
-    from dpcp_audit.guarantees import PureDP
+    from dpcp_audit.words.guarantees import PureDP
 
 SLACK = 1e-9
 

@@ -6,11 +6,11 @@ from scipy.stats import laplace, norm
 from support.levels import differing_cells, disagreeing_cells
 from support.plain_pcoqs import drawn_scores
 
-from dpcp_audit.data.populations import Beta, Population, Uniform, atoms
+from dpcp_audit.laws.populations import Beta, Population, Uniform, atoms
 from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ, Normaliser
 from dpcp_audit.mechanisms.gaussian import GaussianMechanism
 from dpcp_audit.mechanisms.histlap import HistLap
-from dpcp_audit.neighbours import Relation
+from dpcp_audit.words.guarantees import Relation
 
 LEVEL = 1e-9
 ATOMS = atoms([0.0, 0.25, 0.5, 0.8, 1.0], [1, 3, 2, 5, 1], name="atoms")

@@ -7,10 +7,10 @@ from hypothesis.extra.numpy import arrays
 from pytest import approx  # noqa: PT013
 from support.plain_exponq import plain_law
 
+from dpcp_audit.laws.laws import FinitePair
 from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ, Normaliser
 from dpcp_audit.mechanisms.gaussian import Calibration, GaussianMechanism
 from dpcp_audit.mechanisms.histlap import HistLap
-from dpcp_audit.mechanisms.laws import FinitePair
 
 exponqs = st.builds(
     ExponQ,

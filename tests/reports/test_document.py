@@ -8,15 +8,18 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from flint import fmpq
 
-from dpcp_audit.computed import Computation, Computed
 from dpcp_audit.engine.run_settings import Profile, RunSettings
 from dpcp_audit.engine.suites import select
-from dpcp_audit.quantities import Quantity
 from dpcp_audit.reports import document
 from dpcp_audit.reports.document import DocumentError, dump, load, to_document
 from dpcp_audit.reports.results_schema import SCHEMA_VERSION
-from dpcp_audit.results import Claim, Finding, Source, Verdict
+from dpcp_audit.stats.enclosures import at_most
+from dpcp_audit.words.computed import Computation, Computed
+from dpcp_audit.words.proofs import ProofMethod
+from dpcp_audit.words.quantities import Quantity
+from dpcp_audit.words.results import Claim, Finding, Source, Verdict
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -175,40 +178,44 @@ def test_numbers_that_json_lacks_are_normalised(results: dict[str, Any], tmp_pat
 
 
 PLACES = [
-    (["findings"], {}, "findings must be a list"),
+    (["findings"], {}, "findings must be a valid array"),
     (["findings"], ["x"], r"findings\[0\] must be an object, got 'x'"),
-    (["seed"], -1, "seed must be a whole number"),
-    (["seed"], True, "seed must be a whole number"),
-    (["seed"], "0", "seed must be a whole number >= 0, got '0'"),
-    (["profile"], None, "profile must be text, got None"),
+    (["seed"], -1, "seed must be greater than or equal to 0"),
+    (["seed"], True, "seed must be a valid integer"),
+    (["seed"], "0", "seed must be a valid integer, got '0'"),
+    (["profile"], None, "profile must be a valid string, got None"),
     (["false_alarm"], "much", "false_alarm must be a number, got 'much'"),
-    (["complete"], 1, "complete must be true or false"),
+    (["complete"], 1, "complete must be a valid boolean"),
     (["summary"], [], "summary must be an object"),
-    (["summary", "REFUTED"], -1, "summary.REFUTED must be a whole number"),
+    (["summary", "REFUTED"], -1, "summary.REFUTED must be greater than or equal to 0"),
     (["summary", "contradictions"], None, "summary.contradictions"),
     (["tool"], "dpcp-audit", "tool must be an object"),
-    (["tool", "version"], 1, "tool.version must be text"),
-    (["findings", 0, "id"], 7, r"findings\[0\].id must be text, got 7"),
-    (["findings", 1, "id"], "ldpcp.krr", r"findings\[1\].id must be unique"),
-    (["findings", 0, "verdict"], "MAYBE", r"findings\[0\].verdict must be one of REFUTED"),
-    (["findings", 0, "verdict"], [], r"findings\[0\].verdict must be one of"),
-    (["findings", 0, "expected"], "refuted", r"findings\[0\].expected must be one of"),
-    (["findings", 0, "contradicts"], "no", r"findings\[0\].contradicts must be true or false"),
+    (["tool", "version"], 1, "tool.version must be a valid string"),
+    (["findings", 0, "id"], 7, r"findings\[0\].id must be a valid string, got 7"),
+    (["findings", 1, "id"], "ldpcp.krr", "ids of findings must be unique"),
+    (["findings", 0, "verdict"], "MAYBE", r"findings\[0\].verdict must be 'REFUTED'"),
+    (["findings", 0, "verdict"], [], r"findings\[0\].verdict must be 'REFUTED'"),
+    (["findings", 0, "expected"], "refuted", r"findings\[0\].expected must be 'REFUTED'"),
+    (["findings", 0, "contradicts"], "no", r"findings\[0\].contradicts must be a valid boolean"),
     (["findings", 0, "source"], "the paper", r"findings\[0\].source must be an object"),
-    (["findings", 0, "source", "section"], None, r"source.section must be text"),
-    (["findings", 0, "evidence"], [], r"findings\[0\].evidence must be an object or null"),
+    (["findings", 0, "source", "section"], None, r"source.section must be a valid string"),
+    (["findings", 0, "evidence"], [], r"findings\[0\].evidence must be an object"),
     (["findings", 0, "evidence", "value"], "big", r"evidence.value must be a number, got 'big'"),
     (["findings", 0, "evidence", "value"], None, r"evidence.value must be a number"),
     (["findings", 0, "evidence", "value"], 10**400, r"evidence.value must be a number"),
-    (["findings", 0, "evidence", "claimed"], "?", r"evidence.claimed must be a number or null"),
-    (["findings", 0, "evidence", "n_samples"], 1.5, r"evidence.n_samples must be a whole"),
-    (["findings", 0, "evidence", "kind"], "sure", r"evidence.kind must be one of exact"),
+    (["findings", 0, "evidence", "claimed"], "?", r"evidence.claimed must be a number"),
+    (["findings", 0, "evidence", "n_samples"], 1.5, r"evidence.n_samples must be a valid integer"),
+    (["findings", 0, "evidence", "kind"], "sure", r"evidence.kind must be 'exact'"),
     (["findings", 0, "witness"], None, r"findings\[0\].witness must be an object"),
-    (["findings", 0, "figures"], None, r"findings\[0\].figures must be a list"),
+    (["findings", 0, "figures"], None, r"findings\[0\].figures must be a valid array"),
     (["findings", 0, "figures"], [3], r"findings\[0\].figures\[0\] must be an object"),
-    (["findings", 0, "figures", 0, "kind"], "pie", r"figures\[0\].kind must be one of lines"),
+    (["findings", 0, "figures", 0, "kind"], "pie", r"figures\[0\].kind must be 'lines'"),
     (["findings", 0, "figures", 0, "marks"], {"a": "b"}, r"marks\.a must be a number"),
-    (["findings", 0, "figures", 0, "series", 0, "x"], [1, "2"], r"series\[0\].x must be a list"),
+    (
+        ["findings", 0, "figures", 0, "series", 0, "x"],
+        [1, "2"],
+        r"series\[0\].x\[1\] must be a number",
+    ),
     (["findings", 0, "figures", 0, "series", 0, "x"], [1], r"x and .y must match in length"),
     (["findings", 0, "seconds"], "1 s", r"findings\[0\].seconds must be a number"),
 ]
@@ -227,7 +234,11 @@ def test_wrong_types_are_named_with_their_place(
         load(write(tmp_path / "r.json", broken))
 
 
-@pytest.mark.parametrize("place", [place for place, *_ in PLACES if isinstance(place[-1], str)])
+DEFAULTS = {"claimed", "n_samples", "marks"}
+NEEDED = [place for place, *_ in PLACES if isinstance(place[-1], str) and place[-1] not in DEFAULTS]
+
+
+@pytest.mark.parametrize("place", NEEDED)
 def test_missing_keys_are_named(results: dict[str, Any], tmp_path: Path, place: list[Any]) -> None:
     broken = copy.deepcopy(results)
     inner: Any = broken
@@ -236,3 +247,34 @@ def test_missing_keys_are_named(results: dict[str, Any], tmp_path: Path, place: 
     del inner[place[-1]]
     with pytest.raises(DocumentError, match=f"{place[-1]} is missing"):
         load(write(tmp_path / "r.json", broken))
+
+
+def test_what_is_proved_lists_its_assumptions(results: dict[str, Any]) -> None:
+    """Those of the claim and of the proof; "none" where there are none, and "" of no proof."""
+    proved, *others = results["findings"]
+    assert (proved["verdict"], proved["assumptions"]) == ("PROVED", "none")
+    assert "none" not in {each["assumptions"] for each in others}
+    assert other_assumptions("a fact", ["a rule", "another"]) == "a fact; a rule; another"
+    assert other_assumptions("", ["a rule"]) == "a rule"
+
+
+def other_assumptions(claimed: str, of_proof: list[str]) -> str:
+    """Return the assumptions of a proved finding, in its results document."""
+    compared = at_most("0 ≤ 1", fmpq(0), fmpq(1))
+    computed = Computation(quantity=Quantity.VALUE, value=0.0, claimed=1.0).between(
+        compared,
+        method=ProofMethod.ARGUMENT,
+        argument="It is.",
+        parameters={"assumptions": of_proof},
+    )
+    claim = Claim(
+        id="x.proved",
+        statement="s",
+        source=Source(paper="P", section="1"),
+        expected=Verdict.PROVED,
+        assumptions=claimed,
+    )
+    finding = Finding(claim=claim, outcome=Computed(lambda: computed)(None))  # type: ignore[arg-type]
+    (entry,) = to_document(SETTINGS, [finding], seconds=1.0, complete=True)["findings"]
+    said: str = entry["assumptions"]
+    return said

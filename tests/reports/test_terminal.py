@@ -13,8 +13,8 @@ from dpcp_audit.engine.run_events import CheckFinished, RunStarted
 from dpcp_audit.engine.run_settings import RunSettings
 from dpcp_audit.engine.runner import check
 from dpcp_audit.reports.document import to_document
-from dpcp_audit.reports.terminal import Progress, print_summary, summary_line
-from dpcp_audit.results import Claim, Finding, Source, Verdict
+from dpcp_audit.reports.terminal import Display, Progress, print_summary, summary_line
+from dpcp_audit.words.results import Claim, Finding, Source, Verdict
 
 IDS = ("ldpcp.shuffle[n=2452]", "ldpcp.krr", "histlap.privacy[scale=1/epsilon]")
 
@@ -37,7 +37,7 @@ def test_summary_is_worst_first(document: dict[str, Any]) -> None:
     stream = io.StringIO()
     print_summary(document, stream=stream)
     lines = stream.getvalue().splitlines()
-    verdicts = [line.split()[0] for line in lines[1:-1] if line.split()[0].isupper()]
+    verdicts = [line.split()[0] for line in lines[:-1] if line.split()[0].isupper()]
     assert verdicts == ["ERROR", "REFUTED", "REFUTED", "PROVED"]
     assert all(any(id_ in line for line in lines) for id_ in IDS)
     assert "4 claims: 1 error, 2 refuted, 1 proved; no verdict contradicts" in lines[-1]
@@ -50,7 +50,7 @@ def test_contradictions_come_first_and_are_said(document: dict[str, Any]) -> Non
     }
     stream = io.StringIO()
     print_summary(surprised, stream=stream)
-    assert stream.getvalue().splitlines()[1].startswith("PROVED (unexpected)")
+    assert stream.getvalue().splitlines()[0].startswith("PROVED (unexpected)")
     assert "1 verdict contradicts what was expected" in summary_line(surprised)
     for suite in ("targets", "traces", "estimates"):
         assert "contradict" not in summary_line(surprised | {"suite": suite})
@@ -63,35 +63,40 @@ def test_markup_in_a_document_is_text(document: dict[str, Any]) -> None:
     assert "a[bold]b[/]" in stream.getvalue()
 
 
-def summary(document: dict[str, Any], results: Path | None = None) -> str:
+def summary(document: dict[str, Any], results: Path | None = None, **display: Any) -> str:
     stream = io.StringIO()
-    print_summary(document, stream=stream, results=results)
+    print_summary(document, stream=stream, results=results, display=Display(**display))
     return stream.getvalue()
 
 
 def test_a_refuted_claim_has_a_witness_and_a_replay(document: dict[str, Any]) -> None:
     text = summary(document, Path("my results.json"))
-    told = text[text.index("histlap.privacy[scale=1/epsilon] is refuted") :].splitlines()
-    assert told[1].startswith("  witness: ")
-    assert told[2] == (
+    told = text[text.index("REFUTED histlap.privacy[scale=1/epsilon]") :].splitlines()
+    assert told[1] == "    Found ε = 2 (exact); promised ε ≤ 1."
+    assert (
         "  replay:  dpcp-audit replay 'histlap.privacy[scale=1/epsilon]' 'my results.json'"
-    )
-    assert "ldpcp.krr is refuted" not in text
+    ) in told
+    assert "witness: " not in text
+    assert "  witness: " in summary(document, Path("r.json"), verbose=True)
     assert "with --report json=results.json" in summary(document)
 
 
-def test_of_many_refuted_claims_the_witnesses_of_the_worst_are_printed(
+def test_of_many_refuted_claims_the_unexpected_are_told(
     document: dict[str, Any],
 ) -> None:
     refuted = next(f for f in document["findings"] if f["verdict"] == "REFUTED")
     many = [refuted | {"id": f"f{i}", "contradicts": i == 7} for i in range(8)]
     text = summary(document | {"findings": many}, Path("r.json"))
-    assert [line.split()[0] for line in text.splitlines() if line.endswith("is refuted")] == [
-        "f7",
-        "f0",
-        "f1",
-    ]
-    assert "... and 5 more refuted claims" in text
+    assert [line.split()[-1] for line in text.splitlines() if line.startswith("REFUTED")] == ["f7"]
+    assert "... and 7 more claims; -v shows them all" in text
+
+
+def test_a_clean_run_prints_about_ten_lines(document: dict[str, Any]) -> None:
+    sound = next(f for f in document["findings"] if f["verdict"] == "PROVED")
+    many = [sound | {"id": f"f{i}"} for i in range(200)]
+    text = summary(document | {"findings": many}, Path("r.json"))
+    assert len(text.splitlines()) <= 10
+    assert all(f"f{i}" in summary(document | {"findings": many}, verbose=True) for i in (0, 199))
 
 
 def test_what_a_target_is_called_moves_no_cursor(document: dict[str, Any]) -> None:

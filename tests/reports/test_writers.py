@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support.report_document import document
 
-from dpcp_audit.errors import IncompleteError, MissingExtraError, UsageError
-from dpcp_audit.reports import report_format
 from dpcp_audit.reports.document import dump
 from dpcp_audit.reports.writers import Writer, parse_reports, write_all
+from dpcp_audit.words.whole_files import IncompleteError, UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,14 +22,6 @@ def test_writers_are_parsed(tmp_path: Path) -> None:
         Writer(render=dump, path=None),
     )
     assert parse_reports([]) == ()
-
-
-def test_a_missing_extra_says_how_to_get_it(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(report_format, "find_spec", lambda _: None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'dpcp-audit\[report\]'"):
-        parse_reports([f"html={tmp_path / 'a.html'}"])
 
 
 def test_every_report_is_tried_before_a_failure_is_told(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binom
 from support.levels import disagreeing_cells
 
-from dpcp_audit.stats.bernoulli_bits import bernoulli_bits, binomials
+from dpcp_audit.stats.bits import bernoulli_bits, binomials
 
 DRAWS = 200_000
 

@@ -12,8 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.special import betainc
 
-from dpcp_audit.stats.binomial_enclosures import _chernoff, beta_cdf, binomial_tails
-from dpcp_audit.stats.enclosures import exact
+from dpcp_audit.stats.enclosures import _chernoff, beta_cdf, binomial_tails, exact
 
 
 def tail_by_hand(count: int, trials: int, p: Fraction) -> Fraction:

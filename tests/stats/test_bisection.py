@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dpcp_audit.stats.bisection import fewest, turn, turn_of_sign, turns
+from dpcp_audit.stats.roots import fewest, turn, turn_of_sign, turns
 
 
 @pytest.mark.parametrize("root", [0.1, 2.0, 123.456])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dpcp_audit.stats.count_regions import Region, TwoCounts, _chord_dip, _upper_tail
+from dpcp_audit.stats.curve_test import Region, TwoCounts, _chord_dip, _upper_tail
 
 COUNTS = TwoCounts(n=40, n_prime=1000)
 

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dpcp_audit.guarantees import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
 from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
 from dpcp_audit.stats import curve_test
 from dpcp_audit.stats.curve_test import CurveTest
 from dpcp_audit.stats.intervals import clopper_pearson
+from dpcp_audit.words.guarantees import ZCDP, ApproxDP, GaussianDP, PureDP, RenyiDP
 
 if TYPE_CHECKING:
-    from dpcp_audit._types import BoolArray, FloatArray
-    from dpcp_audit.guarantees import PrivacyGuarantee
+    from dpcp_audit.words.arrays import BoolArray, FloatArray
+    from dpcp_audit.words.guarantees import PrivacyGuarantee
 
 GUARANTEES: tuple[PrivacyGuarantee, ...] = (
     GaussianDP(1.0),

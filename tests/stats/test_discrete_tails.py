@@ -1,4 +1,4 @@
-"""``dpcp_audit.stats.discrete_tails`` against ``scipy.stats``."""
+"""``dpcp_audit.stats.intervals`` against ``scipy.stats``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpcp_audit.stats.discrete_tails import (
+from dpcp_audit.stats.intervals import (
     average_ranks,
     binomial_exceeded,
     binomial_reached,

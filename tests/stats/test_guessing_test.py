@@ -10,14 +10,14 @@ import pytest
 from scipy.special import ndtr
 from scipy.stats import binom
 
-from dpcp_audit.guarantees import GaussianDP
-from dpcp_audit.stats.guessing_test import (
+from dpcp_audit.stats.guessing import (
     GuessingTest,
     delta_bound,
     epsilon_bound,
     guess_share,
     guesses_needed,
 )
+from dpcp_audit.words.guarantees import GaussianDP
 
 LEVEL = 0.05
 

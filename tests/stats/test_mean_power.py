@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binom
 
 from dpcp_audit.stats.intervals import mean_interval
-from dpcp_audit.stats.mean_power import draws_needed, smallest_violation
+from dpcp_audit.stats.roots import draws_needed, smallest_violation
 
 UNIT = (0.0, 1.0)
 

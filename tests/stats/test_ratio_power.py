@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, norm
 
-from dpcp_audit.stats.ratio_power import draws_needed, power, rate_detected, smallest_violation
+from dpcp_audit.stats.power import draws_needed, power, rate_detected, smallest_violation
 from dpcp_audit.stats.ratio_test import RatioTest
 
 TEST = RatioTest(n=30, n_prime=30, epsilon=0.5, delta=0.1)

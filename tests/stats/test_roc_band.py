@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom, laplace, norm
 
-from dpcp_audit.stats import roc_band as roc_bands
-from dpcp_audit.stats.roc_band import log_ratio_limits, roc_band
-from dpcp_audit.stats.roc_curve import RocCurve
+from dpcp_audit.stats import roc as roc_bands
+from dpcp_audit.stats.roc import RocCurve, log_ratio_limits, roc_band
 
 _SIGNIFICANCE, _REPETITIONS = 0.2, 150
 

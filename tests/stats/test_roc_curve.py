@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpcp_audit.stats.roc_curve import RocCurve
+from dpcp_audit.stats.roc import RocCurve
 
 
 def test_the_hull_lies_above_its_points_and_touches_some() -> None:

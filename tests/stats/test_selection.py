@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpcp_audit.stats.selection import Selection
+from dpcp_audit.stats.bits import Selection
 
 
 def test_every_number_is_chosen_bit_by_bit() -> None:

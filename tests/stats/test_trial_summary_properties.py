@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcp_audit.stats.trial_summary import Spread
+from dpcp_audit.stats.samples import Spread
 
 VALUES = st.lists(
     st.floats(-1e12, 1e12, allow_subnormal=False) | st.sampled_from([0.0, 1.0, 0.9, 1 - 1e-12]),

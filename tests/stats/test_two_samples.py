@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom, fisher_exact
 
-from dpcp_audit.results import Count, Measure, Sample
-from dpcp_audit.stats.confidence_sequence import RateSequence
 from dpcp_audit.stats.intervals import clopper_pearson
-from dpcp_audit.stats.two_samples import (
+from dpcp_audit.stats.rate_power import RateSequence
+from dpcp_audit.stats.samples import (
     _LARGEST_LOG,
     Shift,
     _radius,
@@ -23,6 +22,7 @@ from dpcp_audit.stats.two_samples import (
     compare_rates,
     compare_samples,
 )
+from dpcp_audit.words.results import Count, Measure, Sample
 
 
 def count(hits: int, trials: int, **more: object) -> Count:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy
-from dpcp_audit.checks import Context
+from dpcp_audit.words.checks import Context
 
 if TYPE_CHECKING:
     from dpcp_audit.audits.sampled import Sampler
     from dpcp_audit.audits.search.pair_space import PairSpace
-    from dpcp_audit.guarantees import PrivacyGuarantee
-    from dpcp_audit.results import Outcome
+    from dpcp_audit.words.guarantees import PrivacyGuarantee
+    from dpcp_audit.words.results import Outcome
 
 
 def laplace_mean(scale: float) -> Sampler:

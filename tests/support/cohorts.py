@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.audits.training.membership.cohorts import Cohort
-from dpcp_audit.neighbours import Relation
+from dpcp_audit.audits.training.cohorts import Cohort
+from dpcp_audit.words.guarantees import Relation
 
 if TYPE_CHECKING:
-    from dpcp_audit._types import BoolArray, FloatArray
+    from dpcp_audit.words.arrays import BoolArray, FloatArray
 
 
 def cohort(

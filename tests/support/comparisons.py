@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dpcp_audit.papers.comparison import calibrator_study
-from dpcp_audit.papers.comparison.calibrator_study import Comparison, ComparisonRow, ordered
-from dpcp_audit.papers.comparison.method import SkippedMethod
-from dpcp_audit.papers.comparison.subjects import subject
+from dpcp_ledger.comparison import calibrator_study
+from dpcp_ledger.comparison.calibrator_study import Comparison, ComparisonRow, ordered
+from dpcp_ledger.comparison.method import SkippedMethod
+from dpcp_ledger.comparison.subjects import subject
 
 if TYPE_CHECKING:
-    from dpcp_audit.papers.comparison.calibrator_study import Grid
+    from dpcp_ledger.comparison.calibrator_study import Grid
 
 
 def compare(grid: Grid) -> Comparison:

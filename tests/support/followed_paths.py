@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dpcp_audit.tracing.forced_runs import ForcedRun
+from dpcp_audit.tracing.outputs import without_marks
 from dpcp_audit.tracing.path_likelihood import log_likelihoods
 from dpcp_audit.tracing.path_runs import SampledRun
 from dpcp_audit.tracing.target_calls import TracedTarget
@@ -19,4 +20,5 @@ def followed(function, x, neighbour, *, seed=0, values=False, **options: Any) ->
     output = target.outputs(x, path, np.random.default_rng(seed))
     replay = ForcedRun(path.seen, values=values)
     other = target.outputs(neighbour, replay, np.random.default_rng(seed + 1))
+    output, other = without_marks(output), without_marks(other)
     return output, other, float(log_likelihoods(path).sum() - log_likelihoods(replay).sum())

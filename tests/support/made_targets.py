@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.messages import require_line_and_hint
 
 from dpcp_audit.targets import (
     Kind,
@@ -32,7 +33,7 @@ def refusal(target: Target, value=SCORES, size=3) -> str:
     with pytest.raises(TargetError) as caught:
         target(value, size, rng=np.random.default_rng(0))
     message = str(caught.value)
-    assert "\n" not in message
+    require_line_and_hint(message)
     return message
 
 

@@ -10,8 +10,8 @@ from dpcp_audit.audits.membership.release_membership import MembershipInference
 
 if TYPE_CHECKING:
     from dpcp_audit.audits.sampled import Sampler
-    from dpcp_audit.guarantees import PrivacyGuarantee
-    from dpcp_audit.results import Outcome
+    from dpcp_audit.words.guarantees import PrivacyGuarantee
+    from dpcp_audit.words.results import Outcome
 
 
 def game(

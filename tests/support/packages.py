@@ -9,9 +9,10 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpcp_audit.engine import environment, suites
-from dpcp_audit.libraries import recipes
-from dpcp_audit.papers.comparison import known_methods
+from dpcp_audit.engine import run_settings as environment
+from dpcp_audit.engine import suites
+from dpcp_audit.target_checks import recipes
+from dpcp_ledger.comparison import known_methods
 
 if TYPE_CHECKING:
     import pytest

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch.nn.functional import cross_entropy
 
-from dpcp_audit.mechanisms.dpsgd.lots import PoissonLots
+from dpcp_audit.mechanisms.dpsgd.training import PoissonLots
 from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Adam, Clipping, Flaw, Poisson
 
 if TYPE_CHECKING:

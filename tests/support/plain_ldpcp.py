@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dpcp_audit.mechanisms.ldpcp.editions import Blocks, Debiasing, OnMiss, Window
+from dpcp_audit.mechanisms.ldpcp.window import Blocks, Debiasing, OnMiss, Window
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels
     from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
-    from dpcp_audit.mechanisms.ldpcp.window_search import WindowSearch
+    from dpcp_audit.mechanisms.ldpcp.window import WindowSearch
 
 Number = float | Fraction
 

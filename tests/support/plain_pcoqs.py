@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import log_ndtr
 
-from dpcp_audit.data.populations import Beta
+from dpcp_audit.laws.populations import Beta
 
 if TYPE_CHECKING:
-    from dpcp_audit.data.populations import Population
+    from dpcp_audit.laws.populations import Population
     from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 
 

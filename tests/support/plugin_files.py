@@ -10,19 +10,19 @@ import matplotlib.backends.backend_svg  # loaded once, as below: two copies woul
 import matplotlib.figure  # noqa: F401
 
 # loaded once, not in each inner session
-import dpcp_audit.frontends.pytest_plugin.fixture
-import dpcp_audit.frontends.pytest_plugin.session  # noqa: F401
+import dpcp_audit.faces.pytest_plugin.fixture
+import dpcp_audit.faces.pytest_plugin.session  # noqa: F401
 
 if TYPE_CHECKING:
     import pytest
 
-PLUGIN = "dpcp_audit.frontends.pytest_plugin.hooks"
+PLUGIN = "dpcp_audit.faces.pytest_plugin.hooks"
 _INSTALLED = any(entry.value == PLUGIN for entry in metadata.entry_points(group="pytest11"))
 ARGUMENTS = ("-p", "no:randomly", "-p", "no:cacheprovider", *(() if _INSTALLED else ("-p", PLUGIN)))
 TARGETS = """
 import os
 import numpy as np, pytest
-from dpcp_audit.guarantees import LocalDP, PureDP
+from dpcp_audit.words.guarantees import LocalDP, PureDP
 
 SCALE = float(os.environ.get("NOISE", "1"))
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.quantities import Bound, Quantity
-from dpcp_audit.reports.findings.entry import entries_of
-from dpcp_audit.results import EvidenceKind, Verdict
+from dpcp_audit.reports.entry import entries_of
+from dpcp_audit.words.quantities import Bound, Quantity
+from dpcp_audit.words.results import EvidenceKind, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dpcp_audit.reports.findings.entry import Entry
+    from dpcp_audit.reports.entry import Entry
 
 UNITS = {
     "PureDP": {Quantity.EPSILON},

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from support.messages import require_line_and_hint
 
 from dpcp_audit.targets import (
     Kind,
@@ -61,7 +62,7 @@ def refusal(target: Target, error: type[TargetError], size: int = 3) -> str:
     with pytest.raises(error) as caught:
         drawn(target, size=size)
     message = str(caught.value)
-    assert "\n" not in message
+    require_line_and_hint(message)
     assert message.endswith(f"asked for {size} draws in request 1") or "request 1" not in message
     assert target.name in message
     return message

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from dpcp_audit.frontends.cli.main import parser_of_commands
+from dpcp_audit.faces.cli.main import parser_of_commands
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -56,6 +56,7 @@ PLACES: dict[str, tuple[str, ...]] = {
     "finding_id": ("ldpcp.krr", "nope"),
     "experiments": ("nope", "list"),
     "shell": ("bash", "fish"),
+    "file": ("claims.py", "mine.py"),
 }
 ALWAYS: dict[str, tuple[str, ...]] = {
     "run": ("--profile=smoke", "--only=ldpcp.krr", "--jobs=1"),

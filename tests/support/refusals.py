@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from scipy.stats import binom
 from support.samplers import context
 
-from dpcp_audit.results import Verdict
+from dpcp_audit.words.results import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from dpcp_audit.checks import Check
+    from dpcp_audit.words.checks import Check
 
 
 def refutes(check: Check, *, significance: float) -> Iterator[bool]:

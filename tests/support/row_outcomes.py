@@ -7,13 +7,13 @@ from functools import cache
 from typing import TYPE_CHECKING
 from unittest import mock
 
-from dpcp_audit.checks import Context
 from dpcp_audit.engine.suites import row_of
+from dpcp_audit.words.checks import Context
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from dpcp_audit.results import Outcome
+    from dpcp_audit.words.results import Outcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit.checks import Context
-from dpcp_audit.neighbours import Neighbours, Relation
+from dpcp_audit.words.checks import Context
+from dpcp_audit.words.guarantees import Neighbours, Relation
 
 if TYPE_CHECKING:
     from dpcp_audit.audits.sampled import Sampler

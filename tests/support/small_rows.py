@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from support.unruly import Does, harmless
 
-from dpcp_audit.computed import Computation, Computed
-from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import Claim, Source, Verdict
-from dpcp_audit.rows import Row
+from dpcp_audit.words.checks import Row
+from dpcp_audit.words.computed import Computation, Computed
+from dpcp_audit.words.quantities import Quantity
+from dpcp_audit.words.results import Claim, Source, Verdict
 
 if TYPE_CHECKING:
-    from dpcp_audit.checks import Context
-    from dpcp_audit.results import Outcome
+    from dpcp_audit.words.checks import Context
+    from dpcp_audit.words.results import Outcome
 
 
 @dataclass(frozen=True)

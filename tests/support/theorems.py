@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dpcp_audit.quantities import Quantity
 from dpcp_audit.theorems.theorem import TheoremTrials
+from dpcp_audit.words.quantities import Quantity
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,18 +18,17 @@ from typing import TYPE_CHECKING, Any
 import cloudpickle
 import numpy as np
 
-from dpcp_audit.checks import Context, whole
 from dpcp_audit.engine.encoding import decode
 from dpcp_audit.engine.tasks import Task
-from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import Claim, Evidence, Outcome, Source, Verdict
-from dpcp_audit.rows import Row
+from dpcp_audit.words.checks import Context, Row, whole
+from dpcp_audit.words.quantities import Quantity
+from dpcp_audit.words.results import Claim, Evidence, Outcome, Source, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from dpcp_audit.engine.tasks import Done
-    from dpcp_audit.results import PlainData
+    from dpcp_audit.words.results import PlainData
 
 MIB = 2**20
 

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from support.messages import require_line_and_hint
 from support.samplers import context
 
-from dpcp_audit.errors import UsageError
-from dpcp_audit.options import dashed
 from dpcp_audit.target_checks.check_spec import CheckSpec
-from dpcp_audit.target_checks.claim_options import CLAIMS
-from dpcp_audit.target_checks.claims_of_kinds import REFUSED
+from dpcp_audit.target_checks.claim_options import CLAIMS, REFUSED
 from dpcp_audit.target_checks.target_rows import rows_of_targets
 from dpcp_audit.targets.kinds import Kind, Takes
+from dpcp_audit.words.options import dashed
+from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
-    from dpcp_audit._types import FloatArray
+    from dpcp_audit.words.arrays import FloatArray
 
 VALUES: dict[str, Any] = {
     "pure_dp": 1.0,
@@ -111,4 +111,4 @@ def test_a_cell_is_tested_or_refused_in_a_line(kind: Kind, claim: str) -> None:
         spec(kind, claim)
     said = str(caught.value)
     assert said.endswith(REFUSED[claim][kind])
-    assert "\n" not in said
+    require_line_and_hint(said)

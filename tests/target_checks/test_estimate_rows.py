@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dpcp_audit.guarantees import Coverage, PureDP
-from dpcp_audit.options import plain
 from dpcp_audit.target_checks.check_spec import CheckSpec
 from dpcp_audit.target_checks.estimate_rows import rows_of_estimates, without_coverage
 from dpcp_audit.targets import Kind, TargetSpec
+from dpcp_audit.words.guarantees import Coverage, PureDP
+from dpcp_audit.words.options import plain
 
 
 def _spec(*guarantees) -> CheckSpec:  # noqa: ANN002

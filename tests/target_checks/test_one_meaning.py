@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dpcp_audit.frontends.cli.main import main
+from dpcp_audit.faces.cli.main import main
 
 CLAIMS = Path(__file__).parents[2] / "examples" / "paper_claims" / "claims.toml"
 
@@ -26,7 +26,7 @@ def test_the_example_gives_a_page_with_theorem_and_hypotheses(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("theorem =", "theorm =", "unknown key 'theorm'; did you mean 'theorem'"),
+        ("theorem =", "theorm =", "unknown key 'theorm'\nhint: did you mean 'theorem'"),
         ('"substitution"', '"swap"', "neighbours"),
         ('"Theorem 3"', "3", "theorem must be"),
     ],

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import dpcp_audit as dp
-from dpcp_audit.errors import UsageError
-from dpcp_audit.frontends.cli.main import main
+from dpcp_audit.faces.cli.main import main
 from dpcp_audit.target_checks.check_spec import CheckSpec
-from dpcp_audit.target_checks.pair_data import InputPair, PairOf
+from dpcp_audit.target_checks.given_inputs import InputPair, PairOf
+from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path

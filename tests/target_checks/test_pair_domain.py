@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from dpcp_audit.audits.search.pair_space import input_as_data
-from dpcp_audit.errors import UsageError
-from dpcp_audit.frontends.cli.main import main
-from dpcp_audit.neighbours import Relation
+from dpcp_audit.faces.cli.main import main
 from dpcp_audit.target_checks.check_spec import CheckSpec
 from dpcp_audit.target_checks.target_pairs import pair_space
 from dpcp_audit.targets import Kind, Takes
+from dpcp_audit.words.guarantees import Relation
+from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path

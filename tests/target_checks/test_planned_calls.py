@@ -8,9 +8,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from dpcp_audit.checks import Context
-from dpcp_audit.decisions import reaches
-from dpcp_audit.errors import UsageError
 from dpcp_audit.target_checks.check_spec import CheckSpec
 from dpcp_audit.target_checks.planned_calls import (
     MOST,
@@ -21,9 +18,12 @@ from dpcp_audit.target_checks.planned_calls import (
     short_words,
 )
 from dpcp_audit.target_checks.target_rows import check_of
+from dpcp_audit.words.checks import Context
+from dpcp_audit.words.evidence import reaches
+from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
-    from dpcp_audit.target_checks.target_claim import TargetClaim
+    from dpcp_audit.target_checks.target_claims import TargetClaim
 
 FEWEST = 2**17
 
@@ -149,3 +149,14 @@ def test_planned_calls_are_one_for_each_claim(planned: object) -> None:
     data = {"target": "a.py:f", "kind": "quantile", "zcdp": 0.5, "coverage-at-least": 0.9}
     with pytest.raises(UsageError, match="planned must be 2 whole numbers"):
         CheckSpec.from_data(data | {"planned": planned})
+
+
+def test_a_randomizer_of_few_values_is_audited_over_all_of_them() -> None:
+    """The game refutes a smaller loss than the search, which is for what the game does not take."""
+    claim = REPORT | {"local-dp": 1.0, "draws": FEWEST}
+    context = Context(seed=0, name="power", significance=1e-3)
+    over_all = check(**claim).smallest_violation(context)
+    others = ({"domain": 129}, {"sequential": True}, {"pair": (0, 1)})
+    searched = [check(**(claim | other)).smallest_violation(context) for other in others]
+    assert over_all.factor < 1.05
+    assert all(power.factor > 1.1 for power in searched)

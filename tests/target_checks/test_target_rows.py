@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support.samplers import context
 
-from dpcp_audit.results import Claim, Standing, Verdict
 from dpcp_audit.target_checks.check_spec import CheckSpec
-from dpcp_audit.target_checks.target_privacy import TargetPrivacy
+from dpcp_audit.target_checks.target_claims import TargetPrivacy
 from dpcp_audit.target_checks.target_rows import rows_of_targets
+from dpcp_audit.words.results import Claim, Standing, Verdict
 
 if TYPE_CHECKING:
     from pathlib import Path

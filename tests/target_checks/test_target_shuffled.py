@@ -9,9 +9,9 @@ import pytest
 
 import dpcp_audit as dp
 from dpcp_audit.audits.exact import worst_measurement
-from dpcp_audit.frontends.cli.main import main
-from dpcp_audit.mechanisms.shuffle.shuffled_krr import ShuffledKaryResponse
-from dpcp_audit.results import EvidenceKind, Verdict
+from dpcp_audit.faces.cli.main import main
+from dpcp_audit.mechanisms.shuffle import ShuffledKaryResponse
+from dpcp_audit.words.results import EvidenceKind, Verdict
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,14 +8,14 @@ from support.blackbox import laplace_mean
 
 from dpcp_audit.audits.blackbox import BlackBoxPrivacy
 from dpcp_audit.audits.search.score_pairs import ScorePairs
-from dpcp_audit.checks import Context
-from dpcp_audit.guarantees import PureDP
-from dpcp_audit.results import Verdict
-from dpcp_audit.target_checks import time_limits
+from dpcp_audit.target_checks import planned_calls as time_limits
 from dpcp_audit.target_checks.check_spec import CheckSpec
-from dpcp_audit.target_checks.time_limits import Timed, within
+from dpcp_audit.target_checks.planned_calls import Timed, within
 from dpcp_audit.targets import Kind, Target
 from dpcp_audit.targets.degenerate import OutOfTimeError
+from dpcp_audit.words.checks import Context
+from dpcp_audit.words.guarantees import PureDP
+from dpcp_audit.words.results import Verdict
 
 
 def mean(scores, *, rng, size) -> np.ndarray:

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from dpcp_audit.checks import Context
-from dpcp_audit.errors import UsageError
-from dpcp_audit.guarantees import Coverage, LocalDP, PureDP
-from dpcp_audit.options import dashed
-from dpcp_audit.results import Verdict
 from dpcp_audit.target_checks.check_spec import CheckSpec
 from dpcp_audit.target_checks.trace_rows import rows_of_traces, without_coverage
 from dpcp_audit.targets import Kind, TargetRaisedError, TargetSpec
+from dpcp_audit.words.checks import Context
+from dpcp_audit.words.guarantees import Coverage, LocalDP, PureDP
+from dpcp_audit.words.options import dashed
+from dpcp_audit.words.results import Verdict
+from dpcp_audit.words.whole_files import UsageError
 
 CODE = """
 import math

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from dpcp_audit.errors import UsageError
-from dpcp_audit.guarantees import ApproxDP, GaussianDP, PureDP
 from dpcp_audit.target_checks.check_spec import CheckSpec
 from dpcp_audit.target_checks.trade_off_file import TradeOffFile, guarantees_of_curve
+from dpcp_audit.words.guarantees import ApproxDP, GaussianDP, PureDP
+from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path

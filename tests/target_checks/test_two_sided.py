@@ -6,19 +6,22 @@ import math
 import os
 import secrets
 import uuid
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
 
-from dpcp_audit.checks import Context
-from dpcp_audit.frontends.function_checks import spec_of
-from dpcp_audit.guarantees import ZCDP, LocalDP, PureDP
-from dpcp_audit.results import EvidenceKind, Verdict
+from dpcp_audit.faces.function_checks import spec_of
 from dpcp_audit.target_checks import two_sided
 from dpcp_audit.target_checks.target_rows import rows_of_targets
 from dpcp_audit.target_checks.trace_rows import rows_of_traces
+from dpcp_audit.target_checks.trace_search import TraceSearch
+from dpcp_audit.targets import TargetError
+from dpcp_audit.words.checks import Context
+from dpcp_audit.words.guarantees import ZCDP, LocalDP, PureDP
+from dpcp_audit.words.results import EvidenceKind, Verdict
 
 UNSEEDED = np.random.default_rng()
 
@@ -44,8 +47,8 @@ def response(value, *, rng, epsilon=2.0, k=4) -> int:
 
 
 def checked(function, guarantee, **given: Any) -> Any:
-    """Return the check of a claim, and its outcome."""
-    given = {"draws": 2000} | ({"n": 20} if "domain" not in given else {}) | given
+    """Return the check of a claim, and its outcome without a proof from the source."""
+    given = {"draws": 2000, "prove": False} | ({"n": 20} if "domain" not in given else {}) | given
     spec = spec_of(function, [guarantee], given, file="mine.py")
     (row,) = rows_of_targets([spec])
     context = Context(seed=0, name=row.claim.id, significance=1e-4)
@@ -92,7 +95,7 @@ def test_the_line_that_spends_is_the_location() -> None:
 @pytest.mark.known_bad
 @pytest.mark.parametrize(
     ("claimed", "verdict"),
-    [(1.9, Verdict.REFUTED), (2.0, Verdict.CONSISTENT), (2.1, Verdict.PROVED)],
+    [(1.9, Verdict.REFUTED), (2.0, Verdict.PROVED), (2.1, Verdict.PROVED)],
 )
 def test_every_pair_of_a_small_domain_is_enumerated(claimed, verdict) -> None:
     _, found = checked(response, LocalDP(claimed), domain=4)
@@ -132,8 +135,8 @@ def test_what_cannot_be_followed_is_audited_as_before() -> None:
     def hidden(scores) -> Any:
         return scores.mean() + np.random.laplace(scale=1.0) + UNSEEDED.normal()  # noqa: NPY002
 
-    _, found = checked(hidden, PureDP(50.0), rng="global")
-    _, before = checked(hidden, PureDP(50.0), rng="global", trace=False)
+    _, found = checked(hidden, PureDP(50.0), randomness="global")
+    _, before = checked(hidden, PureDP(50.0), randomness="global", trace=False)
     assert found.verdict is before.verdict
     assert "The noise cannot be followed: " in found.note
     assert "test_two_sided.py:" in found.note
@@ -143,7 +146,7 @@ def test_draws_from_elsewhere_are_not_taken_for_none() -> None:
     def system(value) -> int:
         return value if UNSEEDED.integers(10**6) else 1 - value
 
-    _, found = checked(system, LocalDP(14.0), domain=2, rng="global")
+    _, found = checked(system, LocalDP(14.0), domain=2, randomness="global")
     assert found.verdict is not Verdict.REFUTED
     assert "a generator that was made before the call" in found.note
 
@@ -243,7 +246,7 @@ def test_unseen_noise_that_is_added_to_seen_noise_refutes_nothing() -> None:
         seen = np.random.laplace(scale=1 / len(scores))  # noqa: NPY002
         return scores.mean() + seen + UNSEEDED.normal(scale=3.0)
 
-    _, found = checked(both, PureDP(1.0), rng="global")
+    _, found = checked(both, PureDP(1.0), randomness="global")
     assert found.verdict is not Verdict.REFUTED
     assert "randomness that is not followed" in found.note
 
@@ -319,7 +322,7 @@ def test_nothing_is_proved_of_global_draws() -> None:
     def anywhere(value) -> int:
         return among_three(value, np.random.default_rng())
 
-    found = traced(anywhere, rng="global")
+    found = traced(anywhere, randomness="global")
     assert found.verdict is Verdict.CONSISTENT
 
 
@@ -334,3 +337,39 @@ def test_a_few_paths_do_not_settle_pure_privacy() -> None:
 
     _, found = checked(rarely_bare, PureDP(1.0), draws=2048, n=2)
     assert found.verdict in {Verdict.REFUTED, Verdict.INCONCLUSIVE}
+
+
+@pytest.mark.known_bad
+@pytest.mark.parametrize("epsilon", [0.5, 1.1, 2.0, 5.0])
+@pytest.mark.parametrize("k", [2, 4, 10])
+def test_a_tight_response_is_proved_and_a_smaller_claim_refuted(epsilon: float, k: int) -> None:
+    options = {"epsilon": epsilon, "k": k}
+    found = checked(response, LocalDP(epsilon), domain=k, kind="randomizer", options=options)[1]
+    assert found.verdict is Verdict.PROVED
+    assert "stands for a real number within its rounding" in found.proof.argument
+    below = LocalDP(epsilon * (1 - 1e-11))
+    short = checked(response, below, domain=k, kind="randomizer", options=options)[1]
+    assert short.verdict is Verdict.REFUTED
+
+
+@pytest.mark.known_bad
+@pytest.mark.parametrize("factor", [0.7, 1.0])
+def test_an_enumerated_loss_below_what_the_outputs_certify_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, factor: float
+) -> None:
+    """A law that the enumeration has wrong, such as NumPy's order of rows, is contradicted."""
+    judged = TraceSearch.worst
+
+    def wrong(self: TraceSearch, context: Context) -> Any:
+        found = judged(self, context)
+        evidence = found.outcome.evidence
+        scaled = {each: factor * getattr(evidence, each) for each in ("value", "lower", "upper")}
+        return replace(found, outcome=replace(found.outcome, evidence=replace(evidence, **scaled)))
+
+    monkeypatch.setattr(TraceSearch, "worst", wrong)
+    if factor == 1:
+        found = checked(response, LocalDP(2.5), domain=4, kind="randomizer", draws=20_000)[1]
+        assert found.verdict is Verdict.PROVED
+        return
+    with pytest.raises(TargetError, match=r"at most 1\.4, by the outputs it is at least 1\."):
+        checked(response, LocalDP(2.5), domain=4, kind="randomizer", draws=20_000)

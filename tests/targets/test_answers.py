@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import decimal
 import fractions
+from enum import Enum
 
 import numpy as np
 import pytest
 from support.made_targets import drawn, quantile, randomizer, refusal
 
+import dpcp_audit as dp
 from dpcp_audit.targets import (
     Target,
     TargetRaisedError,
     TargetUnusableError,
+    answers,
 )
+from dpcp_audit.targets.answers import AnswerError
 from dpcp_audit.targets.degenerate import DegenerateTargetError
+from dpcp_audit.targets.kinds import Kind
 
 
 def of(answer) -> Target:
@@ -139,3 +144,48 @@ def test_a_binary_report_may_be_a_truth_value() -> None:
 )
 def test_what_is_no_report_is_refused_by_name(answer, words) -> None:
     assert words in refusal(randomizer(lambda value: answer), 0)
+
+
+class Reply(Enum):
+    YES = 1
+    NO = 2
+
+
+VALUES = ["yes", "no", b"yes", "", Reply.YES, Reply.NO, ("yes", 1), ("yes", 2), frozenset({"a", 1})]
+
+
+@pytest.mark.parametrize("kind", [Kind.VECTOR, Kind.LOCAL, Kind.FEDERATED])
+def test_texts_and_the_like_are_values_of_their_own(kind: Kind) -> None:
+    codes = [answers.one(value, kind=kind) for value in VALUES]
+    assert len(set(codes)) == len(VALUES)
+    assert codes == [answers.one(value, kind=kind) for value in VALUES]
+    assert answers.one(np.array(["a", "b"]), kind=kind) == answers.one(("a", "b"), kind=kind)
+    assert answers.stacked(codes).shape == (len(VALUES),)
+    assert (np.array(codes) == np.rint(codes)).all()  # integers, which the public grid keeps apart
+
+
+def test_a_quantile_is_no_text_and_a_tuple_of_numbers_is_an_array() -> None:
+    with pytest.raises(AnswerError, match="not a number"):
+        answers.one("yes", kind=Kind.QUANTILE)
+    assert np.array_equal(answers.one((1, 2.5), kind=Kind.VECTOR), [1.0, 2.5])
+
+
+def test_texts_that_hardly_ever_come_twice_are_refused() -> None:
+    codes = [answers.one(f"{k}", kind=Kind.LOCAL) for k in range(100)]
+    with pytest.raises(AnswerError, match="100 different texts or tuples in 100 calls"):
+        answers.stacked(codes)
+    assert answers.stacked([*codes[:30], *codes[:30], *codes[:30], *codes[:30]]).shape == (120,)
+
+
+@pytest.mark.known_bad
+@pytest.mark.parametrize(("loss", "refuted"), [(2.0, True), (1.0, False)])
+@pytest.mark.statistical(false_alarm=1e-7)
+def test_a_spoken_answer_is_audited(loss: float, refuted: bool) -> None:
+    def answer(value: float, *, rng: np.random.Generator) -> str:
+        truth = rng.random() < 1 / (1 + np.exp(-loss))
+        return "yes" if truth == (value > 0.5) else "no"
+
+    found = dp.audit(
+        answer, dp.LocalDP(1.0), kind="local", draws=6000, trace=False, false_alarm=1e-7
+    )
+    assert (str(found.verdict) == "REFUTED") is refuted

@@ -127,11 +127,11 @@ def test_what_is_no_function_is_refused(function, words) -> None:
             (
                 r"\(scores, epsilon, \*, rng\) cannot be called as a quantile, with "
                 r"\(scores, rng=…\): missing a required argument: 'epsilon'; "
-                r"give a value with --option epsilon=VALUE"
+                r"give 'epsilon' a value in the target's options"
             ),
         ),
         (lambda: 1.0, {}, "too many positional arguments; wrap it in a function of this form"),
-        (lambda scores, size, *, rng: 1.0, {}, "takes 'size' is vectorised: say so"),
+        (lambda scores, size, *, rng: 1.0, {}, "takes 'size' is vectorised: set vectorised"),
         (lambda scores, *, rng: 1.0, {"vectorised": True}, "takes the keyword 'size': add it"),
         (
             lambda scores, *, rng, epsilon=1: 1.0,
@@ -141,7 +141,7 @@ def test_what_is_no_function_is_refused(function, words) -> None:
         (
             lambda scores: 1.0,
             {"rng": RandomStyle.GENERATOR},
-            r"'rng'; add the keyword 'rng', or say how it takes its randomness \(--rng\)",
+            "'rng'; add the keyword 'rng', or set randomness to how it takes its own",
         ),
         (lambda scores: 1.0, {"rng": RandomStyle.SEED}, "add the keyword 'seed'"),
         (Calibration.method, {}, "missing a required argument: 'scores'"),

@@ -17,7 +17,7 @@ from dpcp_audit.targets import (
     TargetSpec,
     TargetUnusableError,
 )
-from dpcp_audit.targets.command_calls import BATCH
+from dpcp_audit.targets.calls import BATCH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -64,7 +64,9 @@ def test_numbers_arrive_as_they_are(program) -> None:
 
 
 def test_long_batches_take_several_requests_with_seeds_of_their_own(program) -> None:
-    target = program("reply(r, [r['seed'] + r['size'] / 1000] * r['size'])", rng=RandomStyle.SEED)
+    target = program(
+        "reply(r, [r['seed'] + r['size'] / 1000] * r['size'])", randomness=RandomStyle.SEED
+    )
     outputs = drawn(target, size=2 * BATCH + 3)
     sizes = np.round(1000 * (outputs % 1)).astype(int)
     assert sizes.tolist() == [BATCH] * (2 * BATCH) + [3] * 3

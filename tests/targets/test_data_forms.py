@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import dpcp_audit as dp
-from dpcp_audit._values import Pair
-from dpcp_audit.results import Verdict
 from dpcp_audit.targets import Kind, Target, TargetError
-from dpcp_audit.targets.data_forms import DataForm, handed_over
+from dpcp_audit.targets.answers import DataForm, handed_over
+from dpcp_audit.words.results import Verdict
+from dpcp_audit.words.values import Pair
 
 SCORES = np.array([0.25, 0.5])
 PAIR = np.array([[0.25, 0.75], [0.5, 0.5]]), np.array([1, 0])

@@ -10,12 +10,12 @@ import pytest
 from support.samplers import context, laplace, pair, response
 
 from dpcp_audit.audits.sampled import SampledPrivacy
-from dpcp_audit.guarantees import PureDP
-from dpcp_audit.results import Verdict
 from dpcp_audit.targets.degenerate import DegenerateTargetError, Randomness, draw, draw_each, probe
+from dpcp_audit.words.guarantees import PureDP
+from dpcp_audit.words.results import Verdict
 
 if TYPE_CHECKING:
-    from dpcp_audit.results import Outcome
+    from dpcp_audit.words.results import Outcome
 
 
 def reseeds(value: float, size: int, *, rng: np.random.Generator) -> np.ndarray:
@@ -104,7 +104,9 @@ def test_a_fixed_seed_cannot(sample: object) -> None:
 
 def test_a_constant_can_be_declared_and_noise_is_none() -> None:
     assert audit(constant, Randomness.NONE).verdict is Verdict.CONSISTENT
-    with pytest.raises(DegenerateTargetError, match=r"declared .*--rng none\) and returns diff"):
+    with pytest.raises(
+        DegenerateTargetError, match=r"declared .*randomness none\) and returns diff"
+    ):
         audit(laplace(1.0), Randomness.NONE)
 
 

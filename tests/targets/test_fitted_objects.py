@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import dpcp_audit as dp
-from dpcp_audit.results import Verdict
 from dpcp_audit.targets import Kind, Target, TargetError
 from dpcp_audit.targets.fitted_objects import answered, as_function, kind_of
+from dpcp_audit.words.results import Verdict
 
 CENTRES = np.array([[0.0, 0.0], [1.5, 0.0], [0.0, 1.5]])
 X, Y = np.array([[0.0, 0.1], [1.4, 0.0], [0.2, 1.5]]), np.array([0, 1, 2])
@@ -33,6 +33,36 @@ class Split:
 
     def predict_set(self, rows) -> Any:
         return distances(rows) <= self.limit
+
+
+class Trained(Split):
+    """Divides distances by a number that it learns from the records that come first."""
+
+    def fit(self, rows, labels) -> Trained:
+        self.unit = 1 + np.abs(np.asarray(rows)).max()
+        return self
+
+    def calibrate(self, rows, labels) -> None:
+        rows, labels = np.asarray(rows), np.asarray(labels)
+        scores = np.sort(distances(rows)[np.arange(len(labels)), labels] / self.unit)
+        rank = int(np.ceil(0.9 * (len(scores) + 1)))
+        self.limit = np.inf if rank > len(scores) else scores[rank - 1]
+
+    def predict_set(self, rows) -> Any:
+        return distances(np.asarray(rows)) / self.unit <= self.limit
+
+
+class Conformalized(Trained):
+    def conformalize(self, rows, labels) -> Conformalized:
+        self.calibrate(rows, labels)
+        return self
+
+
+class MiscountedOrder(Trained):
+    """Calibrates on the records that come first, whatever the others are."""
+
+    def calibrate(self, rows, labels) -> None:
+        super().calibrate(rows[:10], labels[:10])
 
 
 class TooShort(Split):
@@ -276,3 +306,38 @@ def test_other_ways_to_fit_give_the_same_sets(made) -> None:
 )
 def test_an_object_says_its_kind_by_its_methods(thing, kind) -> None:
     assert kind_of(thing) is kind
+
+
+class TestTwoSteps:
+    """An object that is fitted, and then calibrated, on rows of their own."""
+
+    @pytest.mark.parametrize("made", [Trained, Trained(), Conformalized, Conformalized()])
+    def test_the_first_half_is_fitted_to_and_the_rest_calibrated_on(self, made) -> None:
+        rng = np.random.default_rng(0)
+        labels = np.tile([0, 1, 2], 40)
+        rows = CENTRES[labels] + rng.normal(size=(120, 2)) / 2
+        found = as_function(made, Kind.PREDICTOR, name="f", classes=3)(rows, labels, rows)
+        expected = Trained().fit(rows[:60], labels[:60])
+        expected.calibrate(rows[60:], labels[60:])
+        np.testing.assert_array_equal(found, expected.predict_set(rows))
+
+    def test_what_misses_something_else_says_so(self) -> None:
+        class Broken(Trained):
+            def calibrate(self, rows, labels) -> None:
+                self.no_such_thing()
+
+        call = as_function(Broken, Kind.PREDICTOR, name="f", classes=3)
+        with pytest.raises(AttributeError, match="no_such_thing"):
+            call(np.repeat(X, 4, axis=0), np.tile(Y, 4), X)
+
+    @pytest.mark.statistical(false_alarm=1e-8)
+    def test_a_right_one_passes_every_check(self) -> None:
+        found = dp.check_calibrator(Conformalized, at_least=0.8, n=60, draws=400, false_alarm=1e-8)
+        verdicts = {each.key: each.verdict for each in found}
+        assert Verdict.REFUTED not in verdicts.values()
+        assert Verdict.ERROR not in verdicts.values()
+        assert verdicts["order"] is Verdict.CONSISTENT
+
+    def test_one_that_looks_at_the_first_records_alone_is_refuted(self) -> None:
+        found = dp.check_calibrator(MiscountedOrder, at_least=0.8, n=60, draws=400)
+        assert {each.key for each in found if each.verdict is Verdict.REFUTED} >= {"order"}

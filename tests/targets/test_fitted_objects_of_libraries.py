@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import dpcp_audit as dp
-from dpcp_audit.results import Verdict
+from dpcp_audit.words.results import Verdict
 
 linear_model = pytest.importorskip(
     "sklearn.linear_model", reason="scikit-learn is not installed (the extra 'targets')"

@@ -12,9 +12,9 @@ import pytest
 from support.made_targets import SCORES, quantile, randomizer
 
 import dpcp_audit as dp
-from dpcp_audit.frontends.cli.main import main
-from dpcp_audit.results import Verdict
+from dpcp_audit.faces.cli.main import main
 from dpcp_audit.targets import RandomStyle
+from dpcp_audit.words.results import Verdict
 
 SEED = 42
 
@@ -208,7 +208,19 @@ def test_one_bug_has_one_outcome(form, sequential) -> None:
 @pytest.mark.known_bad
 @pytest.mark.parametrize("form", ["one_seed", "by_numpy", "kept", "by_a_hash", "cached"])
 def test_the_command_line_ends_with_1(form, capsys: pytest.CaptureFixture[str]) -> None:
-    given = ["--kind", "quantile", "--pure-dp", "1", "--n", "10", "--draws", "1000", "--jobs", "1"]
+    given = [
+        "--kind",
+        "quantile",
+        "--pure-dp",
+        "1",
+        "--n",
+        "10",
+        "--draws",
+        "1000",
+        "--jobs",
+        "1",
+        "-v",
+    ]
     assert main(["check", f"{__file__}:{form}", *given]) == 1
     assert "Every call on one input returns the same" in capsys.readouterr().out
 
@@ -219,7 +231,7 @@ def test_a_generator_beside_the_one_handed_over_is_refused_with_advice() -> None
     result = dp.audit(lambda scores, *, rng: scores.max() + own.laplace(), dp.PureDP(1), draws=1000)
     (found,) = result
     assert found.error is not None
-    assert "draw from rng alone, or declare Randomness.EXTERNAL (--rng global)" in found.error
+    assert "draw from rng alone, or declare Randomness.EXTERNAL (randomness global)" in found.error
 
 
 def hidden_by_its_seed(value) -> int:
@@ -238,7 +250,7 @@ def test_a_seed_that_happens_to_hide_the_value_is_named_and_not_to_be_declared(s
     said = error_of(hidden_by_its_seed, sequential=sequential)
     assert f"since it seeds itself by np.random.default_rng(0) in line {line}: draw from" in said
     assert "none" not in said
-    assert "--rng none" in error_of(constant_report, sequential=sequential)
+    assert "randomness none" in error_of(constant_report, sequential=sequential)
 
 
 def error_of(function, *, sequential: bool) -> str:

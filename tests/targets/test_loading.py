@@ -12,13 +12,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.messages import require_line_and_hint
 
-from dpcp_audit.results import SourceLocation
 from dpcp_audit.target_checks.check_spec import CheckSpec
 from dpcp_audit.targets import Kind, RandomStyle, Target, TargetError, TargetSpec
-from dpcp_audit.targets.data_forms import DataForm
+from dpcp_audit.targets.answers import DataForm
 from dpcp_audit.targets.degenerate import Randomness
 from dpcp_audit.targets.loading import load
+from dpcp_audit.words.results import SourceLocation
 
 GOOD = """\
 import numpy as np
@@ -61,7 +62,7 @@ def write(path: Path, text: str) -> Path:
 def refusal(target: str) -> str:
     with pytest.raises(TargetError) as caught:
         load(target)
-    assert "\n" not in str(caught.value)
+    require_line_and_hint(str(caught.value))
     return str(caught.value)
 
 
@@ -251,11 +252,11 @@ SPECS = [
         kind=Kind.CALIBRATOR,
         target="a.b:C.f",
         vectorised=True,
-        rng=RandomStyle.SEED,
+        randomness=RandomStyle.SEED,
         options={"epsilon": 1.0, "names": ["a"]},
     ),
     TargetSpec(kind=Kind.RANDOMIZER, command=("perl", "my rr.pl"), domain=4, call_seconds=3.0),
-    TargetSpec(kind=Kind.QUANTILE, target="mine.py:f", bounds=(-1, 2), rng=RandomStyle.NONE),
+    TargetSpec(kind=Kind.QUANTILE, target="mine.py:f", bounds=(-1, 2), randomness=RandomStyle.NONE),
 ]
 
 
@@ -271,7 +272,7 @@ def test_every_field_of_a_specification_is_in_its_data() -> None:
         "kind": Kind.RANDOMIZER,
         "target": "m:f",
         "vectorised": True,
-        "rng": RandomStyle.NONE,
+        "randomness": RandomStyle.NONE,
         "bounds": (0.0, 2.0),
         "domain": 3,
         "given_as": DataForm.LIST,
@@ -302,7 +303,10 @@ def test_a_command_line_is_split_as_a_shell_would() -> None:
         ({"target": "mine.txt:f x"}, "target must be"),
         ({"command": ("a", 3)}, "command must be a program and its arguments"),
         ({"command": ("a",), "vectorised": True}, "vectorised is said of functions"),
-        ({"command": ("a",), "rng": RandomStyle.GENERATOR}, "rng must be seed, global or none"),
+        (
+            {"command": ("a",), "randomness": RandomStyle.GENERATOR},
+            "randomness must be seed, global or none",
+        ),
         ({"target": "m:f", "options": {"size": 3}}, "options must be keyword .*, got 'size'"),
         ({"target": "m:f", "options": {"a b": 3}}, "options must be keyword .*, got 'a b'"),
         ({"target": "m:f", "options": {"a": object()}}, "options must be plain data"),
@@ -320,7 +324,7 @@ def test_a_specification_that_does_not_fit(settings, words) -> None:
 
 def test_what_a_command_promises_of_its_randomness() -> None:
     def randomness(rng: RandomStyle | None) -> Randomness:
-        return TargetSpec(kind=Kind.QUANTILE, command=("a",), rng=rng).open().randomness
+        return TargetSpec(kind=Kind.QUANTILE, command=("a",), randomness=rng).open().randomness
 
     assert randomness(None) is Randomness.EXTERNAL
     assert randomness(RandomStyle.GLOBAL) is Randomness.EXTERNAL

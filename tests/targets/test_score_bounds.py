@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import dpcp_audit as dp
-from dpcp_audit.data.piecewise import PiecewiseConstant
-from dpcp_audit.results import Verdict
-from dpcp_audit.targets.score_bounds import tried
+from dpcp_audit.laws.piecewise import PiecewiseConstant
+from dpcp_audit.targets.kinds import tried
 from dpcp_audit.theorems.coverage.calibration_sources import ScoreSource
+from dpcp_audit.words.results import Verdict
 
 UNIFORM = PiecewiseConstant(cells=(1,))
 
@@ -28,7 +28,7 @@ def sum_of_clipped(scores, *, rng, most=1.0) -> float:
 @pytest.mark.known_bad
 @pytest.mark.parametrize("bounds", [(0, math.inf), (-math.inf, math.inf), ("none", 3)])
 def test_a_clipped_threshold_covers_too_little_of_scores_without_bounds(bounds) -> None:
-    settings = {"bounds": bounds, "n": 20, "draws": 800, "rng": "none"}
+    settings = {"bounds": bounds, "n": 20, "draws": 800, "randomness": "none"}
     found = dp.audit(conformal, dp.Coverage(0.9), **settings)
     assert found[0].error == ""
     assert found.verdict is not Verdict.REFUTED

@@ -142,7 +142,7 @@ def test_randomness_of_its_own_is_allowed_to_code_that_is_handed_none() -> None:
     target = quantile(lambda scores: np.random.default_rng().random())
     probe(target, SCORES, randomness=target.randomness, rng=0)
     handed = quantile(lambda scores, *, rng: np.random.default_rng().random())
-    with pytest.raises(DegenerateTargetError, match=r"rng alone.*\(--rng global\)"):
+    with pytest.raises(DegenerateTargetError, match=r"rng alone.*\(randomness global\)"):
         probe(handed, SCORES, randomness=handed.randomness, rng=0)
 
 

@@ -12,17 +12,16 @@ import pytest
 from support.samplers import context
 
 from dpcp_audit.audits.sampled import SampledPrivacy
-from dpcp_audit.guarantees import PureDP
-from dpcp_audit.neighbours import Neighbours, Relation
-from dpcp_audit.results import Verdict
 from dpcp_audit.targets import Kind, RandomStyle, Target, TargetSpec
 from dpcp_audit.targets.degenerate import DegenerateTargetError, Randomness
+from dpcp_audit.words.guarantees import Neighbours, PureDP, Relation
+from dpcp_audit.words.results import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit._types import FloatArray
-    from dpcp_audit.results import Outcome
+    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.results import Outcome
 
 pytestmark = pytest.mark.known_bad
 PERL = Path(__file__).parents[2] / "examples" / "command_quantile.pl"
@@ -103,8 +102,12 @@ def makes_its_own(scores, *, rng) -> float:
     [
         (one_seed_for_many, True, "seeds itself: different generators give the same outputs"),
         (constant, False, "returned the same value, 0.5, in all"),
-        (ignores_the_rng, False, r"global state of numpy.random: .*\(--rng global\)"),
-        (makes_its_own, False, r"other outputs when it is handed the same rng.*\(--rng global\)"),
+        (ignores_the_rng, False, r"global state of numpy.random: .*\(randomness global\)"),
+        (
+            makes_its_own,
+            False,
+            r"other outputs when it is handed the same rng.*\(randomness global\)",
+        ),
     ],
 )
 def test_what_is_no_sample_is_told(
@@ -134,7 +137,7 @@ def test_a_program_is_audited_as_a_function_is(epsilon: float, verdict: Verdict)
     spec = TargetSpec(
         kind=Kind.QUANTILE,
         command=("perl", str(PERL)),
-        rng=RandomStyle.SEED,
+        randomness=RandomStyle.SEED,
         options={"epsilon": epsilon, "alpha": 0.5},
     )
     tied = np.full(19, 0.5)

@@ -10,24 +10,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from dpcp_audit.computed import Computed
-from dpcp_audit.data.piecewise import PiecewiseConstant
-from dpcp_audit.data.populations import Beta, Pool, Uniform, atoms
 from dpcp_audit.engine.suites import suite
-from dpcp_audit.mechanisms.ldpcp.editions import Debiasing, OnMiss
+from dpcp_audit.laws.piecewise import PiecewiseConstant
+from dpcp_audit.laws.populations import Beta, Pool, Uniform, atoms
+from dpcp_audit.mechanisms.ldpcp.window import Debiasing, OnMiss
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
-from dpcp_audit.results import Standing
-from dpcp_audit.theorems.admissible import likely_crowd
-from dpcp_audit.theorems.admission import admission, standing_of
+from dpcp_audit.theorems.admission import admission, likely_crowd, standing_of
 from dpcp_audit.theorems.catalogue import CATALOGUE
 from dpcp_audit.theorems.ldpcp_coverage import LabelTheorem, ScoreTheorem
 from dpcp_audit.theorems.pcoqs_coverage import CoverageReading, CoverageTheorem, RankError
 from dpcp_audit.theorems.score_laws import law_of_probabilities
 from dpcp_audit.theorems.theorem import FailureRate
 from dpcp_audit.theorems.tightness import with_tightness
+from dpcp_audit.words.computed import Computed
+from dpcp_audit.words.results import Standing
 
 if TYPE_CHECKING:
-    from dpcp_audit.rows import Row
+    from dpcp_audit.words.checks import Row
 
 UNIFORM = ScoreTheorem(population=Uniform(), n=11_080, epsilon=4.0, delta=0.1)
 
@@ -100,6 +99,16 @@ def test_ties_ask_for_a_larger_window_count(kind: type[CoverageTheorem | RankErr
     for count, standing in ((int(needed), Standing.PAPER), (int(needed) - 1, _OUTSIDE)):
         assert standing_of(replace(theorem, window_count=count)) is standing
     assert standing_of(replace(theorem, population=Uniform())) is Standing.PAPER
+
+
+def test_a_coarse_resolution_is_admitted_with_the_printed_window_count() -> None:
+    """Of 10⁵ uniform scores at most 3,500 lie in an interval (t, t+1/32]: Theorem 1's own M(Δ)."""
+    coarse = replace(SEARCH, resolution=1 / 32)
+    for kind in (RankError, CoverageTheorem):
+        theorem = kind(mechanism=coarse, n=100_000, beta=0.01, window_count=3_500)
+        assert standing_of(theorem) is Standing.PAPER
+        assert standing_of(replace(theorem, windows=2)) is Standing.READING
+        assert standing_of(replace(theorem, window_count=3_200)) is _OUTSIDE
 
 
 def test_scores_outside_of_the_public_interval_are_not_admitted() -> None:

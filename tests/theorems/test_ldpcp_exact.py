@@ -11,20 +11,20 @@ from flint import ctx
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from dpcp_audit.checks import Context
-from dpcp_audit.data.piecewise import PiecewiseConstant
-from dpcp_audit.data.populations import Beta, Population, Uniform, atoms
-from dpcp_audit.mechanisms.ldpcp.editions import Debiasing, OnMiss, Window
+from dpcp_audit.laws.piecewise import PiecewiseConstant
+from dpcp_audit.laws.populations import Beta, Population, Uniform, atoms
+from dpcp_audit.mechanisms.ldpcp.window import Debiasing, OnMiss, Window
 from dpcp_audit.mechanisms.ldpcp.window_law import threshold_law
-from dpcp_audit.proofs import Proof
-from dpcp_audit.results import Verdict
 from dpcp_audit.theorems.ldpcp_coverage import ScoreTheorem
 from dpcp_audit.theorems.ldpcp_exact import enclosed_failure, exact_failure, failure_probability
 from dpcp_audit.theorems.search.adversary import DistributionSearch
+from dpcp_audit.words.checks import Context
+from dpcp_audit.words.proofs import Proof
+from dpcp_audit.words.results import Verdict
 
 if TYPE_CHECKING:
-    from dpcp_audit._types import FloatArray
     from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
+    from dpcp_audit.words.arrays import FloatArray
 
 HEAP = atoms([0.25, 0.5, 0.5625, 1.0], [3, 4, 1, 2], name="heap")
 MIXED = PiecewiseConstant(cells=(0.7,), atoms=((0.6, 0.3),))

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from support.messages import require_line_and_hint
 
-from dpcp_audit.data.pools import SHIPPED
-from dpcp_audit.data.populations import Beta, Uniform
-from dpcp_audit.errors import UsageError
+from dpcp_audit.laws.pools import SHIPPED
+from dpcp_audit.laws.populations import Beta, Uniform
 from dpcp_audit.theorems.score_laws import law_named, law_of_probabilities, law_of_scores
+from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,7 +60,7 @@ def test_a_file_and_its_arrays_are_one_law(tmp_path: Path) -> None:
 def test_what_is_no_law_is_refused_in_a_line_that_names_the_argument(text: object) -> None:
     with pytest.raises(UsageError, match=r"^scores\b") as refused:
         law_named(text, name="scores")
-    assert "\n" not in str(refused.value)
+    require_line_and_hint(str(refused.value))
     assert len(str(refused.value)) < 400
 
 

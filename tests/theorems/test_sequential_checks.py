@@ -11,14 +11,13 @@ from scipy.stats import binom
 from support.samplers import context
 from support.theorems import Coin
 
-from dpcp_audit.checks import Check
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
-from dpcp_audit.results import Verdict
-from dpcp_audit.stats.confidence_sequence import RateSequence
-from dpcp_audit.stats.rate_power import draws_needed
+from dpcp_audit.stats.rate_power import RateSequence, draws_needed
 from dpcp_audit.theorems.pcoqs_coverage import RankError
 from dpcp_audit.theorems.sequential_checks import AlongN, SequentialRate
 from dpcp_audit.theorems.theorem import FailureRate, TheoremTrials
+from dpcp_audit.words.checks import Check
+from dpcp_audit.words.results import Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from dpcp_audit.checks import Context
-from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import Verdict
 from dpcp_audit.theorems.sequential_checks import AlongN, SequentialRate
 from dpcp_audit.theorems.theorem import TheoremTrials
+from dpcp_audit.words.checks import Context
+from dpcp_audit.words.quantities import Quantity
+from dpcp_audit.words.results import Verdict
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,15 +12,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import betainc
 
-from dpcp_audit.data.piecewise import PiecewiseConstant
-from dpcp_audit.data.populations import Beta, Deferred, Pool, Uniform
+from dpcp_audit.laws.piecewise import PiecewiseConstant
+from dpcp_audit.laws.populations import Beta, Deferred, Pool, Uniform
 from dpcp_audit.mechanisms.conformal import SplitConformal
-from dpcp_audit.results import Verdict
-from dpcp_audit.theorems.split_coverage import (
+from dpcp_audit.mechanisms.histlap import HistLap
+from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.theorems.mean_checks import MeanBound
+from dpcp_audit.theorems.split import (
+    MarginalCoverage,
     miscoverage_ends,
     split_miscoverage,
     split_overcoverage,
 )
+from dpcp_audit.words.computed import Computed
+from dpcp_audit.words.results import Verdict
 
 
 @pytest.mark.parametrize(("n", "alpha"), [(1, 0.5), (9, 0.1), (25, 0.1), (500, 0.05)])
@@ -62,7 +67,7 @@ def test_claims_off_by_one_part_in_a_million_million_are_told_apart(n: int, rank
     """The rank is held fixed while α moves, so that the claim can be false."""
     truth = (n + 1 - rank) / (n + 1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dpcp_audit.theorems.split_coverage.conformal_rank", lambda *_, **__: rank)
+        patch.setattr("dpcp_audit.theorems.split.conformal_rank", lambda *_, **__: rank)
         for population in (Uniform(), Beta(2, 5)):
             true = split_miscoverage(population, n=n, alpha=truth * (1 + 1e-12))
             false = split_miscoverage(population, n=n, alpha=truth * (1 - 1e-12))
@@ -116,3 +121,30 @@ def test_a_law_that_may_have_atoms_is_bounded_from_above() -> None:
     found = split_miscoverage(mixed, n=99, alpha=0.1)
     assert (found.evidence.lower, found.evidence.upper) == (0.0, 0.1)
     assert found.verdict is Verdict.PROVED
+
+
+def test_the_mean_coverage_of_p_coqs_is_computed_and_sampling_agrees() -> None:
+    """On Beta(5, 0.2) it falls short of 0.9 by six parts in ten thousand."""
+    theorem = MarginalCoverage(calibrator=PCOQS(alpha=0.1, rho=0.5), population=Beta(5, 0.2), n=500)
+    assert isinstance(theorem.check(), Computed)
+    found = theorem.exact()
+    assert found.value == pytest.approx(1 - 0.8994, abs=5e-5)
+    assert found.verdict is Verdict.REFUTED
+    sampled = theorem.trials(20_000, rng=np.random.default_rng(7)).statistic
+    spread = sampled.std() / np.sqrt(sampled.size)
+    assert abs(sampled.mean() - (1 - found.value)) < 6 * spread  # false alarms: 2e-9
+
+
+def test_other_means_are_sampled() -> None:
+    search = PCOQS(alpha=0.1, rho=0.5)
+    histogram = HistLap(alpha=0.1, epsilon=1.0)
+    pool = Pool(np.array([0.1, 0.5]), "pool")
+    for calibrator, law, n in (
+        (search, Uniform(), 501),
+        (search, pool, 9),
+        (histogram, Uniform(), 9),
+    ):
+        theorem = MarginalCoverage(calibrator=calibrator, population=law, n=n)
+        assert isinstance(theorem.check(), MeanBound)
+    with pytest.raises(ValueError, match="calibrator must be a PCOQS, got HistLap"):
+        MarginalCoverage(calibrator=histogram, population=Uniform(), n=9).exact()

@@ -6,25 +6,23 @@ from dataclasses import replace
 
 import pytest
 
-from dpcp_audit.data.populations import Uniform
-from dpcp_audit.mechanisms.ldpcp.editions import OnMiss
+from dpcp_audit.laws.populations import Uniform
+from dpcp_audit.mechanisms.ldpcp.window import OnMiss
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
-from dpcp_audit.papers.computations.pcoqs_rank import FixedRankError, evenly_spaced
-from dpcp_audit.results import Standing, Verdict
-from dpcp_audit.theorems.calibrator_coverage import MarginalCoverage
 from dpcp_audit.theorems.ldpcp_coverage import LabelTheorem, ScoreTheorem
-from dpcp_audit.theorems.ldpcp_labels_exact import ConfidentLabels, NoiselessEvent
-from dpcp_audit.theorems.ldpcp_uniform import UniformEvent
+from dpcp_audit.theorems.ldpcp_labels import ConfidentLabels, NoiselessEvent, UniformEvent
 from dpcp_audit.theorems.pcoqs_coverage import (
     CoverageReading,
     CoverageTheorem,
     NoiseBound,
     RankError,
 )
-from dpcp_audit.theorems.pcoqs_finite import FiniteCoverage
-from dpcp_audit.theorems.pcoqs_mixture import DrawnOnceCoverage
-from dpcp_audit.theorems.statement import Stated, StatedTheorem, claim_of
+from dpcp_audit.theorems.pcoqs_exchangeable import DrawnOnceCoverage, FiniteCoverage
+from dpcp_audit.theorems.split import MarginalCoverage
+from dpcp_audit.theorems.statement import Stated, StatedTheorem, claim_of, promises_nothing
 from dpcp_audit.theorems.theorem import FailureRate
+from dpcp_audit.words.results import Standing, Verdict
+from dpcp_ledger.computations.pcoqs_rank import FixedRankError, evenly_spaced
 
 THEOREMS = (
     ConfidentLabels,
@@ -125,3 +123,27 @@ def test_the_claim_of_a_theorem_is_in_its_words_with_all_that_the_case_fixes() -
     assert (claim.formula, claim.source) == (UNIFORM.says.formula, UNIFORM.says.source)
     inputs = UNIFORM.parameters.keys() - {"window_width"}
     assert claim.parameters.keys() == inputs | {"form"}
+
+
+@pytest.mark.parametrize("starred", [False, True])
+def test_a_correction_above_the_level_promises_nothing(starred: bool) -> None:
+    small = ScoreTheorem(population=Uniform(), n=100, epsilon=1.0, delta=0.05, starred=starred)
+    said = "calibrated at 2.08, above 1" if starred else "promises coverage ≥ −0.284"
+    assert said in promises_nothing(small)
+    claim = claim_of(small, "x", Verdict.PROVED, subject="y")
+    assert claim.statement.startswith("Vacuous: ")
+    assert claim.vacuous == promises_nothing(small)
+    large = replace(small, n=10**6)
+    assert not promises_nothing(large)
+    assert not claim_of(large, "x", Verdict.PROVED, subject="y").vacuous
+
+
+def test_an_upper_bound_below_one_promises_something() -> None:
+    search = PCOQS(alpha=0.9, rho=0.5)
+    theorem = CoverageTheorem(mechanism=search, n=60, beta=0.01)
+    lower, upper = theorem.bounds.values()
+    assert lower <= 0
+    assert upper < 1
+    assert not promises_nothing(theorem)
+    assert "≤ 1" in promises_nothing(replace(theorem, n=20))
+    assert not promises_nothing(RankError(mechanism=search, n=5, beta=0.01))

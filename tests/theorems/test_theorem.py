@@ -12,30 +12,14 @@ import pytest
 from scipy.stats import norm
 from support.samplers import context
 
-from dpcp_audit.data.pools import ProbabilityPool
-from dpcp_audit.data.populations import Beta, Population, Uniform, atoms
-from dpcp_audit.data.scores import aps, aps_as_printed
-from dpcp_audit.mechanisms.ldpcp.editions import Debiasing, OnMiss
+from dpcp_audit.laws.pools import ProbabilityPool
+from dpcp_audit.laws.populations import Beta, Population, Uniform, atoms
+from dpcp_audit.laws.scores import aps, aps_as_printed
 from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores, hoeffding_width
+from dpcp_audit.mechanisms.ldpcp.window import Debiasing, OnMiss
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
-from dpcp_audit.mechanisms.shuffle.shuffled_bits import ShuffledBinaryResponse
-from dpcp_audit.papers.computations.ldpcp_remarks import (
-    blocks_outside,
-    estimate_bias,
-    label_guess,
-    score_range,
-    shuffle_amplification,
-    width_ratio,
-)
-from dpcp_audit.papers.computations.pcoqs_rank import FixedRankError, evenly_spaced
-from dpcp_audit.papers.computations.pcoqs_remarks import (
-    WindowCount,
-    largest_windows,
-    remark_7_bounds,
-    zcdp_supremum,
-)
-from dpcp_audit.results import Verdict
+from dpcp_audit.mechanisms.shuffle import ShuffledBinaryResponse
 from dpcp_audit.theorems.ldpcp_coverage import LabelTheorem, ScoreTheorem
 from dpcp_audit.theorems.ldpcp_exact import exact_failure
 from dpcp_audit.theorems.pcoqs_coverage import (
@@ -46,9 +30,25 @@ from dpcp_audit.theorems.pcoqs_coverage import (
     noise_rank_error,
 )
 from dpcp_audit.theorems.theorem import FailureRate
+from dpcp_audit.words.results import Verdict
+from dpcp_ledger.computations.ldpcp_remarks import (
+    blocks_outside,
+    estimate_bias,
+    label_guess,
+    score_range,
+    shuffle_amplification,
+    width_ratio,
+)
+from dpcp_ledger.computations.pcoqs_rank import FixedRankError, evenly_spaced
+from dpcp_ledger.computations.pcoqs_remarks import (
+    WindowCount,
+    largest_windows,
+    remark_7_bounds,
+    zcdp_supremum,
+)
 
 if TYPE_CHECKING:
-    from dpcp_audit._types import FloatArray
+    from dpcp_audit.words.arrays import FloatArray
 
 MECHANISM = PCOQS(alpha=0.1, rho=0.5, resolution=2**-10)
 SCORES = ScoreTheorem(population=Uniform(), n=20_000, epsilon=4.0, delta=0.1, rounds=10)
@@ -305,7 +305,7 @@ def test_largest_windows_by_brute_force() -> None:
 def test_window_counts_do_not_depend_on_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     theorem = WindowCount(population=Uniform(), density_bound=1.0, n=50, resolution=0.02)
     whole = theorem.trials(40, rng=np.random.default_rng(3)).statistic
-    monkeypatch.setattr("dpcp_audit.papers.computations.pcoqs_remarks._CELLS", 150)
+    monkeypatch.setattr("dpcp_ledger.computations.pcoqs_remarks._CELLS", 150)
     parts = theorem.trials(40, rng=np.random.default_rng(3)).statistic
     assert whole.tolist() == parts.tolist()
     assert theorem.bounds == {"L·Δ·n": 1.0}

@@ -10,26 +10,26 @@ import pytest
 from scipy.special import betainc
 from support.levels import disagreeing_cells
 
-from dpcp_audit.data.piecewise import PiecewiseConstant
-from dpcp_audit.data.pools import ProbabilityPool
-from dpcp_audit.data.populations import Beta, Deferred, Pool, Population, Uniform, atoms
-from dpcp_audit.data.scores import hps
+from dpcp_audit.laws.piecewise import PiecewiseConstant
+from dpcp_audit.laws.pools import ProbabilityPool
+from dpcp_audit.laws.populations import Beta, Deferred, Pool, Population, Uniform, atoms
+from dpcp_audit.laws.scores import hps
 from dpcp_audit.mechanisms.conformal import SplitConformal, conformal_rank
-from dpcp_audit.mechanisms.ldpcp.cell_counts import CellCounts
+from dpcp_audit.mechanisms.ldpcp.label_trials import CellCounts
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
-from dpcp_audit.papers.computations.pcoqs_noise import noise_bound_growth, noise_exceeds
-from dpcp_audit.papers.computations.pcoqs_rank import FixedRankError, evenly_spaced
-from dpcp_audit.results import Verdict
 from dpcp_audit.stats.intervals import mean_interval
-from dpcp_audit.theorems.admissible import (
+from dpcp_audit.theorems.admission import (
     admissible_rounds,
     is_admissible,
     largest_interval_mass,
 )
-from dpcp_audit.theorems.calibrator_coverage import MarginalCoverage
-from dpcp_audit.theorems.ldpcp_uniform import UniformEvent
+from dpcp_audit.theorems.ldpcp_labels import UniformEvent
 from dpcp_audit.theorems.pcoqs_coverage import NoiseBound, noise_rank_error
+from dpcp_audit.theorems.split import MarginalCoverage
+from dpcp_audit.words.results import Verdict
+from dpcp_ledger.computations.pcoqs_noise import noise_bound_growth, noise_exceeds
+from dpcp_ledger.computations.pcoqs_rank import FixedRankError, evenly_spaced
 
 RNG = np.random.default_rng(0)
 POOL = ProbabilityPool(
@@ -108,7 +108,7 @@ def test_uniform_trials_do_not_depend_on_memory(monkeypatch: pytest.MonkeyPatch)
     """Neither their number nor their law; the streams of few users are drawn otherwise."""
     event = uniform()
     whole = event.trials(30, rng=np.random.default_rng(2)).statistic
-    monkeypatch.setattr("dpcp_audit.mechanisms.ldpcp.cell_counts._CHUNK_CELLS", 7 * 120)
+    monkeypatch.setattr("dpcp_audit.mechanisms.ldpcp.label_trials._CHUNK_CELLS", 7 * 120)
     parts = event.trials(30, rng=np.random.default_rng(2)).statistic
     np.testing.assert_array_equal(whole, parts)
 

@@ -7,7 +7,6 @@ import pytest
 from support.samplers import context
 
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
-from dpcp_audit.results import Count
 from dpcp_audit.theorems.pcoqs_coverage import CoverageReading, CoverageTheorem, RankError
 from dpcp_audit.theorems.theorem import (
     MULTIPLES,
@@ -15,6 +14,7 @@ from dpcp_audit.theorems.theorem import (
     beyond_multiples,
     certified_tightness,
 )
+from dpcp_audit.words.results import Count
 
 RANK = RankError(mechanism=PCOQS(alpha=0.1, rho=0.5, resolution=2**-20), n=400, beta=0.1)
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from scipy.special import ndtri
 
-from dpcp_audit.theorems.ldpcp_labels_exact import NoiselessEvent
+from dpcp_audit.theorems.ldpcp_labels import NoiselessEvent
 from dpcp_audit.theorems.tightness import (
     Tightness,
     least_multiple,

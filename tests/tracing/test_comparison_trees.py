@@ -11,7 +11,7 @@ import pytest
 from dpcp_audit.tracing.comparison_trees import joint_log_probability
 from dpcp_audit.tracing.draws import DrawRegion, JoinedBit, NoiseDraw, Ordering
 from dpcp_audit.tracing.noise_laws import EXPONENTIAL, GUMBEL, LAPLACE, NORMAL, UNIFORM
-from dpcp_audit.tracing.trace_errors import NeedsValuesError
+from dpcp_audit.tracing.source_lines import NeedsValuesError
 
 LAWS = (NORMAL, LAPLACE, EXPONENTIAL, GUMBEL, UNIFORM)
 OFFSETS = (0.3, 0.9, 0.1, 1.2, 0.5, 0.7)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpcp_audit.mechanisms.laws import GaussianPair, LaplacePair
-from dpcp_audit.tracing.composed_noise import ComposedNoise
+from dpcp_audit.laws.laws import GaussianPair, LaplacePair
+from dpcp_audit.tracing.line_losses import ComposedNoise
 from dpcp_audit.tracing.pair_traces import trace_pair
 
 X, Y = np.zeros(4), np.array([0.0, 0.0, 0.0, 1.0])

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from dpcp_audit.tracing.known_code import KnownCode
-from dpcp_audit.tracing.trace_errors import UnfollowableError
+from dpcp_audit.tracing.source_lines import UnfollowableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom, norm
 
-from dpcp_audit.mechanisms.laws import GaussianPair
-from dpcp_audit.tracing.loss_limits import (
+from dpcp_audit.laws.laws import GaussianPair
+from dpcp_audit.tracing.line_losses import (
     epsilon_limits,
     quantile_limits,
     renyi_lower_limit,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
-from dpcp_audit.mechanisms.laws import GaussianPair
+from dpcp_audit.laws.laws import GaussianPair
 from dpcp_audit.tracing.loss_samples import LossSample
 
 

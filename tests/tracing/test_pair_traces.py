@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from support import user_mechanisms as mine
 
-from dpcp_audit.mechanisms.laws import FinitePair, LaplacePair
+from dpcp_audit.laws.laws import FinitePair, LaplacePair
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.tracing.pair_traces import trace_pair
 

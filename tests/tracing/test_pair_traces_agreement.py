@@ -15,14 +15,13 @@ import pytest
 from scipy.stats import binom
 from support import user_mechanisms as mine
 
+from dpcp_audit.laws.laws import FinitePair, LaplacePair
 from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ
 from dpcp_audit.mechanisms.histlap import HistLap
-from dpcp_audit.mechanisms.laws import FinitePair, LaplacePair
-from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
-from dpcp_audit.mechanisms.ldpcp.score_transcript import report_pair
+from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores, report_pair
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
-from dpcp_audit.tracing.loss_limits import epsilon_limits, renyi_lower_limit, rho_lower_limit
+from dpcp_audit.tracing.line_losses import epsilon_limits, renyi_lower_limit, rho_lower_limit
 from dpcp_audit.tracing.loss_samples import LossSample
 from dpcp_audit.tracing.pair_traces import trace_pair
 from dpcp_audit.tracing.path_losses import path_loss

@@ -12,8 +12,8 @@ from dpcp_audit.tracing.forced_runs import ForcedRun
 from dpcp_audit.tracing.patched_randomness import recorded_globals
 from dpcp_audit.tracing.path_runs import SampledRun
 from dpcp_audit.tracing.recording_generator import RecordingGenerator
-from dpcp_audit.tracing.trace_errors import PathDivergedError, UnfollowableError
-from dpcp_audit.tracing.traced_values import values_of
+from dpcp_audit.tracing.source_lines import PathDivergedError, UnfollowableError
+from dpcp_audit.tracing.traced_numbers import values_of
 
 
 def shuffled(rng) -> Any:

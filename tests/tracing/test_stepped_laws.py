@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from dpcp_audit.tracing.declared_laws import CutLaplaceLaw, StaircaseLaw
 from dpcp_audit.tracing.draws import JoinedBit, NoiseDraw, Ordering
 from dpcp_audit.tracing.joined_draws import component_log_probability
-from dpcp_audit.tracing.stepped_laws import CutLaplaceLaw, StaircaseLaw
 
 if TYPE_CHECKING:
-    from dpcp_audit._types import FloatArray
     from dpcp_audit.tracing.noise_laws import NoiseLaw
+    from dpcp_audit.words.arrays import FloatArray
 
 STAIRS = [StaircaseLaw(1.0, 1 / (1 + math.exp(0.5))), StaircaseLaw(0.2, 0.7), StaircaseLaw(3, 0)]
 CUTS = [CutLaplaceLaw(-1.5, 1.5), CutLaplaceLaw(0.0, 2.0), CutLaplaceLaw(-900.0, 0.25)]

@@ -1,1 +1,1 @@
-"""Estimates of the privacy loss on a pair, with two sides: over a partition, traced, or exact."""
+"""Estimates of the privacy loss on a pair: over a partition of outputs, traced, or exact."""

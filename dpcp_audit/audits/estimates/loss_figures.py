@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpcp_audit.audits.search.event_search import quantile_cuts
-from dpcp_audit.figures import Figure, FigureKind, Series
-from dpcp_audit.stats.roc_band import log_ratio_limits
+from dpcp_audit.stats.roc import log_ratio_limits
+from dpcp_audit.words.figures import Figure, FigureKind, Series
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dpcp_audit._types import FloatArray, IntArray
     from dpcp_audit.audits.estimates.loss_bracket import PartitionLoss
-    from dpcp_audit.mechanisms.laws import FinitePair
+    from dpcp_audit.laws.laws import FinitePair
     from dpcp_audit.tracing.pair_traces import PairTrace
+    from dpcp_audit.words.arrays import FloatArray, IntArray
 
 _BINS, _CELLS = 30, 16
 _P, _Q = "under P, the first input", "under Q, its neighbour"

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit import _validate
 from dpcp_audit.audits.guessing.experts import DistinctValues, HalfLines, experts_for
+from dpcp_audit.words import validate as _validate
 
 if TYPE_CHECKING:
-    from dpcp_audit._types import BoolArray, FloatArray, IntArray
-    from dpcp_audit.audits.guessing.experts import Expert
-    from dpcp_audit.audits.guessing.log_odds import LogOdds
+    from dpcp_audit.audits.guessing.experts import Expert, LogOdds
     from dpcp_audit.audits.search.features import Feature
-    from dpcp_audit.results import PlainData
+    from dpcp_audit.words.arrays import BoolArray, FloatArray, IntArray
+    from dpcp_audit.words.results import PlainData
 
 _MIDDLE = (0.1, 0.2, 0.35, 0.5)
 _STEP = 3.0

@@ -1,4 +1,7 @@
-"""What is known of the loss on a pair: brackets from samples, traces and exact laws, joined."""
+"""What is known of the loss on a pair: brackets from samples, traces and exact laws, joined.
+
+Estimates the privacy loss on the worst pair that a search finds, or on one that is given.
+"""
 
 from __future__ import annotations
 
@@ -6,27 +9,50 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dpcp_audit._format import interval, number
-from dpcp_audit.audits.estimates.loss_bracket import LossBracket, exact_bracket, partition_loss
+from dpcp_audit.audits.estimates.loss_bracket import (
+    LossBracket,
+    all_asked,
+    allowed,
+    asked_of,
+    exact_bracket,
+    pair_of_curve,
+    partition_loss,
+)
 from dpcp_audit.audits.estimates.loss_figures import (
     exact_law,
     law_of_paths,
     law_over_partition,
     loss_along_outputs,
 )
-from dpcp_audit.audits.estimates.loss_measures import all_asked, allowed, pair_of_curve
 from dpcp_audit.audits.estimates.output_partition import learn_partition
-from dpcp_audit.audits.estimates.transcript_loss import transcript_curve
-from dpcp_audit.outcome_tables import Table, TableColumn
-from dpcp_audit.quantities import Quantity
+from dpcp_audit.audits.estimates.shown_losses import transcript_curve
+from dpcp_audit.audits.search.pair_race import Bank, PairRace
+from dpcp_audit.audits.search.pair_space import input_as_data
+from dpcp_audit.targets.degenerate import Randomness, require_independent
+from dpcp_audit.tracing.pair_traces import trace_target
+from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.evidence import decide, exact_power, refutes
+from dpcp_audit.words.formatting import interval, number
+from dpcp_audit.words.guarantees import ApproxDP
+from dpcp_audit.words.outcome_tables import (
+    Table,
+    TableColumn,
+)
+from dpcp_audit.words.quantities import Quantity
+from dpcp_audit.words.results import Evidence, EvidenceKind, Outcome
 
 if TYPE_CHECKING:
-    from dpcp_audit._types import FloatArray
-    from dpcp_audit.audits.estimates.loss_measures import Asked
-    from dpcp_audit.figures import Figure
-    from dpcp_audit.guarantees import PrivacyGuarantee
-    from dpcp_audit.results import Estimate
+    from dpcp_audit.audits.estimates.loss_bracket import Asked
+    from dpcp_audit.audits.sampled import Sampler
+    from dpcp_audit.audits.search.pair_space import Candidate, PairSpace
     from dpcp_audit.tracing.pair_traces import PairTrace
+    from dpcp_audit.tracing.target_calls import TracedTarget
+    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.checks import Context
+    from dpcp_audit.words.figures import Figure
+    from dpcp_audit.words.guarantees import PrivacyGuarantee
+    from dpcp_audit.words.results import Estimate, PlainData
+
 
 TITLE = "The privacy loss on the pair"
 
@@ -52,6 +78,9 @@ class PairOutputs:
 class PairEstimate:
     """The loss on a pair: as many measures as one asks for, all intervals at one confidence.
 
+    Where outputs alone speak, an interval has a lower end only: no number of outputs bounds the
+    loss of the release from above. The upper end of the partition stands beside it.
+
     Parameters
     ----------
     brackets : tuple of LossBracket
@@ -75,7 +104,7 @@ class PairEstimate:
 
     def _chosen(self, asked: Asked) -> tuple[LossBracket, Estimate]:
         found = [(bracket, bracket.estimate(asked)) for bracket in self.brackets]
-        return next((each for each in found if math.isfinite(each[1].upper)), found[0])
+        return next((each for each in found if math.isfinite(each[1].upper)), found[-1])
 
     def table(self, guarantee: PrivacyGuarantee | None = None) -> Table:
         """Return a table of measures, beside what a guarantee allows."""
@@ -92,6 +121,10 @@ class PairEstimate:
                 details={
                     "lower": [each.lower for each in found],
                     "upper": [each.upper for each in found],
+                    "partition_upper": [
+                        math.inf if each.partition_upper is None else each.partition_upper
+                        for each in found
+                    ],
                 },
             ),
         ]
@@ -105,7 +138,10 @@ class PairEstimate:
         cells = self.brackets[-1].cells
         notes = [
             f"All intervals hold at once with probability {self.confidence:g}.",
-            f"partition: {cells} cells chosen by a pilot; the loss of the release may be larger.",
+            (
+                f"partition: {cells} cells chosen by a pilot; lower ends are of the release too, "
+                "whose loss may be larger than the partition's upper ends."
+            ),
         ]
         if self.unfollowed:
             notes.append(f"The noise cannot be followed: {self.unfollowed}.")
@@ -166,8 +202,14 @@ def _named(estimate: Estimate) -> str:
 def _ends(estimate: Estimate) -> str:
     if estimate.confidence == 1:
         return number(estimate.value)
-    ends = {"value": estimate.value, "lower": estimate.lower, "upper": estimate.upper}
-    return f"{number(estimate.value)} {interval(ends | {'claimed': None})}".rstrip()
+    ends = {
+        "value": estimate.value,
+        "lower": estimate.lower,
+        "upper": estimate.upper,
+        "partition_upper": estimate.partition_upper,
+    }
+    shown = interval(ends | {"claimed": None}).replace("partition", "part.")  # a narrow column
+    return f"{number(estimate.value)} {shown}".rstrip()
 
 
 def _whose(bracket: LossBracket) -> str:
@@ -188,4 +230,140 @@ def _claimed(guarantee: PrivacyGuarantee, rows: list[Asked], found: list[Estimat
             for place, (limit, each) in enumerate(zip(plain, found, strict=True))
             if each.lower > limit
         ],
+    )
+
+
+_NOTHING_CLAIMED = ApproxDP(0.0, 0.0)
+"""What pairs are raced against where nothing is claimed: any difference of the laws counts."""
+_SEARCHED, _MOST_SEARCHED = 0.4, 200_000
+_SEARCH_STREAM, _TRACE_STREAM = 10**6, 10**6 + 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LossEstimation:
+    """Estimates the loss on a pair, and compares it with a claim where there is one.
+
+    A share of the outputs searches for the pair and learns a partition of its outputs; fresh ones
+    are counted. Where the noise can be followed, traces bound the loss from above, or enumerate it.
+
+    Parameters
+    ----------
+    sample : Sampler
+        The target.
+    pairs : PairSpace
+        The neighbours to search.
+    guarantee : PrivacyGuarantee or None
+        The claim: what pairs are searched for, and what the table shows beside the estimates.
+    draws : int
+        Outputs to draw in all.
+    randomness : Randomness
+        Where the target draws its random numbers.
+    traced : TracedTarget or None
+        The target as a function of a recording generator.
+    paths : int
+        Paths to trace in either direction; 0 traces nothing.
+    """
+
+    sample: Sampler
+    pairs: PairSpace
+    guarantee: PrivacyGuarantee | None = None
+    draws: int = 20_000
+    randomness: Randomness = Randomness.GENERATOR
+    traced: TracedTarget | None = None
+    paths: int = 1000
+
+    def __post_init__(self) -> None:
+        _validate.integer(draws=self.draws, at_least=600)
+        _validate.integer(paths=self.paths, at_least=0)
+        _validate.choice(Randomness, randomness=self.randomness)
+
+    @property
+    def sampled(self) -> bool:
+        """The intervals take from the error budget."""
+        return True
+
+    def __call__(self, context: Context) -> Outcome:
+        """Find a pair, estimate the loss on it and compare it with the claim."""
+        found, witness = self.found(context)
+        return outcome_of(found, self.guarantee, witness)
+
+    def found(self, context: Context) -> tuple[PairEstimate, PlainData]:
+        """Return the estimates, and the pair that they are of as plain data.
+
+        Raises
+        ------
+        DegenerateTargetError
+            If the target returns the same value on all inputs tried, seeds itself, or raises.
+        """
+        bank = Bank(sample=self.sample, context=context)
+        race = PairRace(
+            bank=bank,
+            guarantee=self.guarantee or _NOTHING_CLAIMED,
+            pairs=self.pairs,
+            randomness=self.randomness,
+        )
+        searched = min(_MOST_SEARCHED, round(_SEARCHED * self.draws))
+        arm = race.round(searched, context.rng(_SEARCH_STREAM))
+        race.require_varied()
+        bank.probed(race.random_input(arm), self.randomness)
+        trace = self._trace(arm.candidate, context)
+        exact = trace is not None and trace.exact is not None
+        outputs = None if exact else self._outputs(bank, arm.candidate, context)
+        found = estimate_pair(outputs, trace, significance=context.significance)
+        return found, self._witness(arm.candidate, context)
+
+    def _outputs(self, bank: Bank, candidate: Candidate, context: Context) -> PairOutputs:
+        pilot = bank.pilot(candidate)
+        size = max(100, (self.draws - bank.spent) // 2)
+        first, second = (bank.fresh(value, size) for value in candidate.inputs)
+        if self.randomness is not Randomness.NONE:
+            require_independent(first, second, significance=context.significance)
+        return PairOutputs(pilot=pilot, fresh=(first, second), bounds=self.pairs.bounds)
+
+    def _trace(self, candidate: Candidate, context: Context) -> PairTrace | None:
+        if self.traced is None or not self.paths:
+            return None
+        rng = context.rng(_TRACE_STREAM)
+        return trace_target(self.traced, *candidate.inputs, draws=self.paths, rng=rng)
+
+    def _witness(self, candidate: Candidate, context: Context) -> PlainData:
+        value, neighbour = candidate.inputs
+        return {
+            "relation": str(candidate.neighbours.relation),
+            "value": input_as_data(value),
+            "neighbour": input_as_data(neighbour),
+            "family": candidate.family,
+            "draws": self.draws,
+            "paths": self.paths,
+            "seed": context.seed,
+        }
+
+
+def outcome_of(
+    found: PairEstimate, guarantee: PrivacyGuarantee | None, witness: PlainData
+) -> Outcome:
+    """Return estimates as an outcome: the claim's own measure decides, where there is a claim."""
+    asked = asked_of(guarantee)
+    shown = found.estimate(asked)
+    evidence = Evidence(
+        kind=EvidenceKind.EXACT if found.confidence == 1 else EvidenceKind.CERTIFIED,
+        quantity=shown.quantity,
+        value=shown.value,
+        lower=shown.lower,
+        upper=shown.upper,
+        confidence=found.confidence,
+        at=shown.at,
+        detail=shown.detail,
+        partition_upper=shown.partition_upper,
+        claimed=None if guarantee is None else allowed(asked, guarantee),
+    )
+    power = exact_power(evidence)
+    return Outcome(
+        verdict=decide(evidence, power=power),
+        power=None if refutes(evidence) else power,
+        evidence=evidence,
+        witness=witness,
+        note="Nothing is claimed: an estimate." if guarantee is None else "",
+        figures=found.figures,
+        tables=(found.table(guarantee),),
     )

@@ -1,26 +1,90 @@
-"""The guessing game on a pair of inputs, taught by a pilot: a test for the black-box search."""
+"""What a guessing game shows of a privacy loss, in the parameter of the guarantee claimed.
+
+The guessing game on a pair of inputs, taught by a pilot: a test for the black-box search.
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpcp_audit.audits import event_power
-from dpcp_audit.audits.guessing.experts import Settled
-from dpcp_audit.audits.guessing.game_evidence import judge_game
+from dpcp_audit.audits.certificates import Judgement, linear_claim
+from dpcp_audit.audits.guessing.experts import LogOdds, Settled, smoothed_experts
 from dpcp_audit.audits.guessing.guesser import Guesser, Plan, Tangent
-from dpcp_audit.audits.guessing.log_odds import LogOdds
-from dpcp_audit.audits.guessing.rounds import Pools, learn, play
-from dpcp_audit.audits.guessing.smoothing import smoothed_experts
-from dpcp_audit.audits.guessing.tangents import tangents_of
+from dpcp_audit.audits.guessing.rounds import Pools, learn, play, tangents_of
+from dpcp_audit.laws.losses import log_ratio, loss_of
+from dpcp_audit.stats.guessing import delta_bound, epsilon_bound
+from dpcp_audit.words import brent as _brent
+from dpcp_audit.words.evidence import of_loss
 
 if TYPE_CHECKING:
-    from dpcp_audit._types import FloatArray
-    from dpcp_audit.audits.certificates import Judgement
-    from dpcp_audit.guarantees import PrivacyGuarantee
-    from dpcp_audit.results import PlainData, Power
+    from dpcp_audit.audits.guessing.rounds import Played
+    from dpcp_audit.laws.losses import Loss
+    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.guarantees import PrivacyGuarantee
+    from dpcp_audit.words.results import PlainData, Power
+
+
+_DETAIL = "of the release, from guesses of its input"
+_LEAST_LOG, _GRID, _STEP = -30.0, 60, 0.5
+
+
+def judge_game(guarantee: PrivacyGuarantee, played: Played, *, significance: float) -> Judgement:
+    """Judge a claim by a game that was played against one of its tangents.
+
+    A true claim is refuted with probability at most ``significance``.
+    """
+    test, rounds = played.test, played.test.rounds
+    right, wrong = played.right / rounds, max(played.wrong, 0.5) / rounds
+    refuted = test.p_value(played.counted) <= significance
+    linear, loss = linear_claim(guarantee), loss_of(guarantee)
+    if linear is not None:
+        value = log_ratio(right - linear.delta, wrong)
+        lower = epsilon_bound(test, played.counted, significance=significance)
+    else:
+        value = loss.of_event(right, wrong) if right > wrong else 0.0
+        bound = delta_bound(test, played.counted, significance=significance)
+        lower = least_loss(loss, math.exp(test.epsilon), bound)
+    return Judgement(
+        evidence=of_loss(
+            loss.quantity,
+            value,
+            lower,
+            refuted=refuted,
+            at=loss.at,
+            detail=_DETAIL,
+            claimed=loss.claimed_at(wrong),
+            confidence=1 - significance,
+            n_samples=rounds,
+        ),
+        note=(
+            f"{played.right} of {played.right + played.wrong} guesses of the input were right, "
+            f"in {rounds} rounds; the claim allows {test.critical(significance) - 1} of "
+            f"{test.guesses} at this confidence."
+        ),
+    )
+
+
+def least_loss(loss: Loss, ratio: float, delta: float) -> float:
+    """Return the least loss of two rates with r − κ·w = δ, which those of the game exceed.
+
+    Along the line a loss falls and then rises. It is 0 where that is not seen: where δ is so tiny
+    that it still rises at the smallest w tried.
+    """
+    if not delta > 0:
+        return 0.0
+
+    def at(log: float) -> float:
+        wrong = math.exp(log) * (1 - delta) / ratio
+        return loss.of_event(min(1.0, delta + ratio * wrong), wrong)
+
+    best = min((_LEAST_LOG + _STEP * place for place in range(_GRID)), key=at)
+    return 0.0 if best == _LEAST_LOG else _brent.least(at, best - _STEP, best + _STEP)
+
 
 _FEWEST = 30
 

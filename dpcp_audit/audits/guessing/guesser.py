@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from dpcp_audit.stats.guessing_test import GuessingTest
+from dpcp_audit.stats.guessing import GuessingTest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dpcp_audit._types import BoolArray, FloatArray
-    from dpcp_audit.audits.guessing.experts import Expert
-    from dpcp_audit.audits.guessing.log_odds import LogOdds
+    from dpcp_audit.audits.guessing.experts import Expert, LogOdds
+    from dpcp_audit.words.arrays import BoolArray, FloatArray
 
 EASED = 0.5
 _EASING = 12.0
@@ -64,7 +63,7 @@ class Tangent(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What is fixed before the rounds that count.
+    """The choices that are fixed before the rounds that count.
 
     Parameters
     ----------
@@ -92,7 +91,7 @@ class Plan:
 
 
 class Preference(NamedTuple):
-    """What an observer would guess by, against a tangent.
+    """The score by which an observer guesses, against a tangent.
 
     Parameters
     ----------

@@ -12,28 +12,28 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit import _validate
 from dpcp_audit.audits.membership.release_membership import MembershipInference
 from dpcp_audit.audits.membership.score_attacks import BisectionBits, CellLikelihood
+from dpcp_audit.laws.laws import FinitePair
 from dpcp_audit.mechanisms.conformal import conformal_rank
-from dpcp_audit.mechanisms.laws import FinitePair
-from dpcp_audit.neighbours import Neighbours, Relation
+from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.guarantees import Neighbours, Relation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import ArrayLike
 
-    from dpcp_audit._types import FloatArray
     from dpcp_audit.audits.sampled import Sampler
-    from dpcp_audit.guarantees import PrivacyGuarantee
     from dpcp_audit.mechanisms.conformal import SplitConformal
     from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ
     from dpcp_audit.mechanisms.histlap import HistLap
     from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels
     from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
     from dpcp_audit.mechanisms.pcoqs.release import PCOQS
-    from dpcp_audit.results import PlainData
+    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.guarantees import PrivacyGuarantee
+    from dpcp_audit.words.results import PlainData
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class ConformalRelease:
 
 @dataclass(frozen=True, slots=True)
 class ThroughSets:
-    """What prediction sets show of a threshold q: which labels of known score lie in them.
+    """The view of prediction sets: which labels of known score lie below the threshold q.
 
     A label of score s is in its set if s <= q, so that queries with scores s_1, ..., s_m show
     how many of these are at or below q, and nothing else.
@@ -93,7 +93,7 @@ class LabelReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreAnswer:
-    """What the target of LDP-CP-S answers when asked whether its score lies below a point.
+    """The answers of LDP-CP-S's target when asked whether its score lies below a point.
 
     A user of the first block is asked about 1/2, whatever the others answer (Algorithm 3).
     """
@@ -116,7 +116,7 @@ def pcoqs_threshold(
 ) -> MembershipInference:
     """Attack P-COQS's threshold on its worst pair of n scores, by value and by bits.
 
-    ``claim`` is the guarantee that is held against it, the mechanism's own unless given.
+    ``claim`` is the guarantee that the attack is compared with, the mechanism's own unless given.
     """
     scores, neighbour_scores = mechanism.worst_pair(n)
     bits = BisectionBits(

@@ -15,30 +15,29 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from dpcp_audit import _validate
 from dpcp_audit.audits import event_power
 from dpcp_audit.audits.certificates import Hits, certify, prefers_complement
-from dpcp_audit.audits.estimates.attack_loss import Rate
 from dpcp_audit.audits.estimates.loss_bracket import claimed_loss
+from dpcp_audit.audits.estimates.shown_losses import Rate
 from dpcp_audit.audits.membership.score_attacks import Attack, CellLikelihood, membership_pvalues
-from dpcp_audit.decisions import conclude
-from dpcp_audit.figures import Figure, FigureKind, Series
-from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import Evidence, EvidenceKind, Outcome, PlainData, Power
 from dpcp_audit.stats.intervals import clopper_pearson
-from dpcp_audit.targets.serial_probe import require_independent, unprobed
+from dpcp_audit.targets.degenerate import require_independent, unprobed
+from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.evidence import conclude
+from dpcp_audit.words.figures import Figure, FigureKind, Series
+from dpcp_audit.words.quantities import Quantity
+from dpcp_audit.words.results import Evidence, EvidenceKind, Outcome, PlainData, Power
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit._types import FloatArray
     from dpcp_audit.audits.certificates import Judgement
     from dpcp_audit.audits.sampled import Sampler
-    from dpcp_audit.checks import Context
-    from dpcp_audit.guarantees import PrivacyGuarantee
-    from dpcp_audit.mechanisms.laws import FinitePair
-    from dpcp_audit.neighbours import Neighbours
-    from dpcp_audit.results import Estimate
+    from dpcp_audit.laws.laws import FinitePair
+    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.checks import Context
+    from dpcp_audit.words.guarantees import Neighbours, PrivacyGuarantee
+    from dpcp_audit.words.results import Estimate
 
 _LOW_RATES = (1e-2, 1e-3)
 _LEVELS = expit(np.linspace(-7.0, 7.0, 57))
@@ -84,7 +83,7 @@ class OperatingPoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttackResult:
-    """What the fitted attack did in the fresh games.
+    """The results of the fitted attack in fresh games.
 
     Parameters
     ----------
@@ -133,7 +132,7 @@ class MembershipInference:
 
     The attacks are fitted on a quarter of the games; a second quarter chooses among them and
     sets four thresholds; the last half tests two of these, each at half of the significance, but
-    for the thousandth that probes the pilot for serial dependence. The advantage, by
+    for the millionth that probes the pilot for serial dependence. The advantage, by
     Clopper–Pearson limits of its two rates; and the threshold that the pilot finds most telling,
     by the exact test of the claim's own curve (``certify``). A true claim is refuted with
     probability at most the significance. The rates of the other thresholds are described, at 95 %.

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from dpcp_audit import _validate
+from dpcp_audit.words import validate as _validate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit._types import BoolArray, FloatArray
+    from dpcp_audit.words.arrays import BoolArray, FloatArray
 
 _TAIL_CELLS = 5
 
@@ -26,7 +26,7 @@ class Attack(Protocol):
 
     @property
     def name(self) -> str:
-        """What the attack is called in reports."""
+        """The attack's name in reports."""
         ...
 
     def fit(self, member: FloatArray, other: FloatArray, /) -> Callable[[FloatArray], FloatArray]:

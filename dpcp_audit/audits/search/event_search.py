@@ -5,10 +5,13 @@ number's range into cells, and takes half-lines of cells and unions of cells in 
 likelihood ratio.
 All of it happens on pilot samples. Whatever is chosen is certified on fresh ones, so that a
 poor choice costs power and never the level.
+
+What a pilot looks at: features of the outputs, each with the cells of its range.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -16,13 +19,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 from scipy.special import expit
 
-from dpcp_audit.audits.search.features import Feature, ScalarValue, feature_from_data
+from dpcp_audit.audits.search.features import (
+    DecimalPlaces,
+    Feature,
+    Ones,
+    ScalarValue,
+    feature_from_data,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from dpcp_audit._types import BoolArray, FloatArray, IntArray
-    from dpcp_audit.guarantees import PrivacyGuarantee
+    from dpcp_audit.words.arrays import BoolArray, FloatArray, IntArray
+    from dpcp_audit.words.guarantees import PrivacyGuarantee
+
 
 CELLS = 64
 """Cells that a continuous output is cut into, at most."""
@@ -106,7 +116,7 @@ class EventSearch(Protocol):
 
 
 class PilotCounts(NamedTuple):
-    """How many pilot outputs on either input fall into each cell, shape (2, cuts + 1).
+    """The number of pilot outputs of either input in each cell, shape (2, cuts + 1).
 
     Every other output orders the cells, the rest judge the order.
     """
@@ -127,7 +137,7 @@ class PilotCounts(NamedTuple):
 
 
 class Unions(NamedTuple):
-    """What ``best_cells`` chooses among, whatever the claim: an order of the cells a row.
+    """The orders of the cells among which ``best_cells`` chooses, one a row.
 
     Parameters
     ----------
@@ -247,11 +257,6 @@ def promised_excess(
     """
     trials = len(samples[0])
     p, q = (np.array([(event.contains(sample).sum() + 0.5) / (trials + 1)]) for sample in samples)
-    return excess_of(guarantee, p, q, trials)
-
-
-def excess_of(guarantee: PrivacyGuarantee, p: FloatArray, q: FloatArray, trials: int) -> float:
-    """Return how far rates of an event, shape (1,), exceed what is allowed, in standard errors."""
     return float(_excess(_interpolated_power(guarantee), p, q, trials)[0])
 
 
@@ -264,3 +269,73 @@ def _excess(
     allowed, shifted = power(q), power(np.minimum(1.0, q + error))
     variance = np.maximum(p * (1 - p), 1 / trials) / trials
     return (p - allowed) / np.sqrt(variance + (shifted - allowed) ** 2)
+
+
+_BITS = (24, 10, 48)
+_RESOLUTIONS = (1e-10, 1e-8, 1e-6, 1e-4, 1e-3)
+"""Steps, as shares of the range, that a bisection may take beyond its midpoints."""
+_ATOMS = 24
+_SHARE_OF_ATOM, _FEWEST_OF_ATOM = 0.002, 3
+
+
+class PilotView(NamedTuple):
+    """A feature's values on either input, counted in cells."""
+
+    feature: Feature
+    values: tuple[FloatArray, FloatArray]
+    counts: PilotCounts
+    unions: Unions
+
+
+def view_of(
+    feature: Feature, samples: tuple[FloatArray, FloatArray], marks: Sequence[float]
+) -> PilotView:
+    """Return a feature's view; of the value itself, ``marks`` and atoms have cells of their own."""
+    first, second = (feature(sample) for sample in samples)
+    pooled = np.concatenate([first, second])
+    cuts = quantile_cuts(pooled)
+    if isinstance(feature, ScalarValue):
+        alone = np.unique(np.concatenate([_atoms(first, second), np.asarray(marks)]))
+        cuts = np.unique(np.concatenate([cuts, alone, np.nextafter(alone, -np.inf)]))
+    counts = PilotCounts.of((first, second), cuts)
+    return PilotView(feature, (first, second), counts, Unions.of(counts))
+
+
+def looked_at(
+    pooled: FloatArray, bounds: tuple[float, float] | None, *, thorough: bool
+) -> list[Feature]:
+    """Return the features that suit scalar outputs: the value, its bits and its decimals."""
+    features: list[Feature] = [ScalarValue()]
+    if bounds is not None and ((pooled >= bounds[0]) & (pooled <= bounds[1])).mean() > 0.5:
+        plain = _BITS if thorough else _BITS[:2]
+        features += [Ones(bounds=bounds, rounds=rounds) for rounds in plain]
+        span = bounds[1] - bounds[0]
+        for step in _RESOLUTIONS if thorough else ():
+            rounds = math.ceil(-math.log2(step))
+            features.append(Ones(bounds=bounds, rounds=rounds, resolution=step * span))
+    if np.unique(pooled).size > min(CELLS, pooled.size // 2):
+        features.append(DecimalPlaces(6))
+    return features
+
+
+def _atoms(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return values that come up again and again: the most frequent, and the most uneven.
+
+    By the samples that order the cells; the others judge them.
+    """
+    sides = first[::2], second[::2]
+    listed, back = np.unique(np.concatenate(sides), return_inverse=True)
+    size = back.size
+    on_first, on_second = (
+        np.bincount(part, minlength=listed.size)
+        for part in (back[: sides[0].size], back[sides[0].size :])
+    )
+    counts = on_first + on_second
+    again = np.flatnonzero(counts >= _FEWEST_OF_ATOM)
+    frequent = again[counts[again] >= _SHARE_OF_ATOM * size]
+    uneven = np.abs(on_first - on_second)[again] / np.sqrt(counts[again])
+    chosen = [
+        frequent[np.argsort(-counts[frequent], kind="stable")[:_ATOMS]],
+        again[np.argsort(-uneven, kind="stable")[:_ATOMS]],
+    ]
+    return listed[np.unique(np.concatenate(chosen))]

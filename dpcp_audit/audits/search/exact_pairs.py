@@ -13,22 +13,22 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from dpcp_audit import _validate
 from dpcp_audit.audits.exact import exact_outcome, worst_measurement
 from dpcp_audit.audits.search.record_orders import RecordOrder
-from dpcp_audit.computed import Computation, Computed
-from dpcp_audit.mechanisms.laws import FinitePair
+from dpcp_audit.laws.laws import FinitePair
+from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.computed import Computation, Computed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import ArrayLike
 
-    from dpcp_audit._types import FloatArray, IntArray
-    from dpcp_audit.checks import Context
-    from dpcp_audit.guarantees import PrivacyGuarantee
-    from dpcp_audit.mechanisms.laws import FiniteLaw
-    from dpcp_audit.results import Outcome, PlainData
+    from dpcp_audit.laws.laws import FiniteLaw
+    from dpcp_audit.words.arrays import FloatArray, IntArray
+    from dpcp_audit.words.checks import Context
+    from dpcp_audit.words.guarantees import PrivacyGuarantee
+    from dpcp_audit.words.results import Outcome, PlainData
 
 _POSITIONS = 6
 _APART = 1e-3
@@ -91,7 +91,7 @@ class ScorePair:
 
     @property
     def tied(self) -> bool:
-        """Whether some of the scores are equal."""
+        """True if some of the scores are equal."""
         first, second = (np.unique(x).size for x in self.scores)
         return min(first, second) < self.size
 

@@ -1,24 +1,120 @@
-"""Features: one number for each output of a mechanism, by whose order an event is cut.
+"""Features of how a number is written: its last bits, its trailing zeros, decimals and digits.
+
+Features: one number for each output of a mechanism, by whose order an event is cut.
 
 A feature is plain data once it is fitted, so that the event which it defines can be written
 into a report and evaluated again on fresh outputs.
+
+A linear score of vectors whose noise may have heavy tails, fitted to tell two inputs apart.
+
+Squashed coordinates follow the log-ratio of Laplace noise, which is bounded, and tell as much of
+Gaussian noise; one that moves by its spread is not drowned by a few outputs far out.
 """
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
-from dpcp_audit import _validate
-from dpcp_audit.audits.search.float_features import DecimalPlaces, Digit, LastBits, TrailingZeros
+from dpcp_audit.words import validate as _validate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from dpcp_audit._types import FloatArray
-    from dpcp_audit.results import PlainData
+    from dpcp_audit.words.arrays import BoolArray, FloatArray, IntArray
+    from dpcp_audit.words.results import PlainData
+
+
+_MANTISSA = 53
+_NEAR = 0.25
+"""How far a number on the public grid may lie from its decimals, in units of the last one."""
+
+
+@dataclass(frozen=True, slots=True)
+class LastBits:
+    """The last bits of a number's mantissa, as a number; −1 where it is not finite.
+
+    Parameters
+    ----------
+    bits : int
+    coordinate : int or None
+        Which number of a vector; None where outputs are single numbers.
+    """
+
+    bits: int = 8
+    coordinate: int | None = None
+
+    def __call__(self, outputs: FloatArray) -> FloatArray:
+        """Return 0, …, 2^bits − 1, shape (size,)."""
+        mantissa, finite = _mantissa(outputs, self.coordinate)
+        return np.where(finite, (mantissa & (2**self.bits - 1)).astype(np.float64), -1.0)
+
+    def as_data(self) -> PlainData:
+        """Return the feature as plain data."""
+        return {"kind": "last-bits", "bits": self.bits, "coordinate": self.coordinate}
+
+
+@dataclass(frozen=True, slots=True)
+class TrailingZeros:
+    """The number of trailing zeros of a mantissa: the binary grid that the number lies on.
+
+    Parameters
+    ----------
+    coordinate : int or None
+        Which number of a vector; None where outputs are single numbers.
+    """
+
+    coordinate: int | None = None
+
+    def __call__(self, outputs: FloatArray) -> FloatArray:
+        """Return 0, …, 53, or −1 where the number is not finite; shape (size,)."""
+        mantissa, finite = _mantissa(outputs, self.coordinate)
+        lowest = mantissa & -mantissa  # a power of two, or 0
+        zeros = np.where(lowest > 0, np.log2(np.maximum(lowest, 1)), _MANTISSA)
+        return np.where(finite, zeros, -1.0)
+
+    def as_data(self) -> PlainData:
+        """Return the feature as plain data."""
+        return {"kind": "trailing-zeros", "coordinate": self.coordinate}
+
+
+@dataclass(frozen=True, slots=True)
+class DecimalPlaces:
+    """The number of decimals that a number needs: the rounding that it has been through.
+
+    Survives the public grid where that is finer than a quarter of the last decimal.
+
+    Parameters
+    ----------
+    most : int
+        The decimals looked at.
+    """
+
+    most: int = 9
+
+    def __call__(self, outputs: FloatArray) -> FloatArray:
+        """Return 0, …, most + 1, which stands for more than the most; shape (size,)."""
+        near = _NEAR * 10.0**-self.most
+        needed = np.full(outputs.shape, self.most + 1.0)
+        for places in range(self.most, -1, -1):
+            with np.errstate(over="ignore", invalid="ignore"):
+                close = np.abs(np.round(outputs, places) - outputs) <= near
+            needed[close | np.isinf(outputs)] = places
+        return needed
+
+    def as_data(self) -> PlainData:
+        """Return the feature as plain data."""
+        return {"kind": "decimals", "most": self.most}
+
+
+def _mantissa(outputs: FloatArray, coordinate: int | None) -> tuple[IntArray, np.ndarray]:
+    """Return the 53-bit mantissas as whole numbers, and which outputs are finite."""
+    outputs = outputs if coordinate is None else outputs[:, coordinate]
+    finite = np.isfinite(outputs)
+    shares, _ = np.frexp(np.where(finite, outputs, 0.0))
+    return np.abs(np.ldexp(shares, _MANTISSA)).astype(np.int64), finite
 
 
 _MOST_BITS = 50
@@ -230,7 +326,6 @@ _KINDS: dict[str, Callable[..., Feature]] = {
     "squashed-sum": SquashedSum,
     "rank": Rank,
     "last-bits": LastBits,
-    "digit": Digit,
     "trailing-zeros": TrailingZeros,
     "decimals": DecimalPlaces,
 }
@@ -255,3 +350,27 @@ def feature_from_data(data: Mapping[str, Any]) -> Feature:
 
 def _key(row: FloatArray) -> tuple[float, ...]:
     return tuple(np.atleast_1d(row).tolist())
+
+
+def squashed_score(outputs: FloatArray, coins: BoolArray) -> SquashedSum:
+    """Return the log-odds of the coin by logistic regression; 0 if all coins are alike.
+
+    Parameters
+    ----------
+    outputs : ndarray, shape (size, d)
+    coins : ndarray of bool, shape (size,)
+    """
+    from sklearn.linear_model import LogisticRegression  # noqa: PLC0415  (slow to import)
+
+    low, centre, high = np.quantile(outputs, [0.25, 0.5, 0.75], axis=0, method="inverted_cdf")
+    with np.errstate(invalid="ignore"):
+        spread = high - low
+    centre = np.where(np.isfinite(centre), centre, 0.0)
+    scale = np.where(np.isfinite(spread) & (spread > 0), spread, 1.0)
+    weights: FloatArray = np.zeros((2 * outputs.shape[1],))
+    if coins.any() and not coins.all():
+        terms = SquashedSum(centre=centre, scale=scale, weights=weights).terms(outputs)
+        model = cast("Any", LogisticRegression(C=1.0, max_iter=200))
+        model.fit(terms, coins)
+        weights = cast("FloatArray", model.coef_[0])
+    return SquashedSum(centre=centre, scale=scale, weights=weights)

@@ -25,21 +25,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dpcp_audit import _validate
 from dpcp_audit.audits import event_power
 from dpcp_audit.audits.certificates import Judgement
 from dpcp_audit.audits.search.event_search import PilotCounts
 from dpcp_audit.audits.search.features import feature_from_data
-from dpcp_audit.evidence import of_loss
-from dpcp_audit.guarantees import ZCDP, RenyiDP
-from dpcp_audit.quantities import Quantity
-from dpcp_audit.stats.bisection import turn
+from dpcp_audit.laws.losses import loss_of
+from dpcp_audit.stats.roots import turn
+from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.evidence import of_loss
 
 if TYPE_CHECKING:
-    from dpcp_audit._types import FloatArray, IntArray
     from dpcp_audit.audits.search.features import Feature
-    from dpcp_audit.guarantees import PrivacyGuarantee
-    from dpcp_audit.results import Power
+    from dpcp_audit.laws.losses import Loss
+    from dpcp_audit.words.arrays import FloatArray, IntArray
+    from dpcp_audit.words.guarantees import PrivacyGuarantee
+    from dpcp_audit.words.results import Power
 
 _ORDERS = (1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
 _CAPS = (0.5, 1.0, 2.0, 4.0, 8.0)
@@ -48,11 +48,6 @@ _BOLDEST = 0.75
 _ROOM = 4.0
 """Bets stay possible up to so many times the claimed limit, so that the bound can be inverted."""
 _DETECTION_QUANTILE = 1.645
-
-
-def bounds_renyi(guarantee: PrivacyGuarantee) -> bool:
-    """Tell whether a guarantee bounds a Rényi divergence, as the moment test needs."""
-    return isinstance(guarantee, ZCDP | RenyiDP)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -98,12 +93,12 @@ class MomentTest:
         """Bet on fresh outputs, equally many on either input."""
         x, y = (neighbour_outputs, outputs) if self.swapped else (outputs, neighbour_outputs)
         first, second = (self.log_ratios[self._cells(z)] for z in (x, y))
-        per_order = self.order if isinstance(guarantee, ZCDP) else 1.0
-        claimed, highest = (limit / per_order for limit in limits(guarantee, self.order))
-        bet = self.share / self._largest_loss(highest * per_order)
+        loss = loss_of(guarantee)
+        claimed, highest = limits(guarantee, self.order)
+        bet = self.share / self._largest_loss(highest)
 
         def p_value(level: float) -> float:
-            gains = self._gains(first, second, level * per_order)
+            gains = self._gains(first, second, level)
             capital = np.cumsum(np.log1p(bet * gains))
             return math.exp(-max(0.0, float(capital.max())))
 
@@ -111,20 +106,19 @@ class MomentTest:
         low, high = (claimed, highest) if refuted else (0.0, claimed)
         if refuted or p_value(0.0) <= significance:
             low = turn(lambda level: p_value(level) <= significance, high, low, steps=20).holds
-        zcdp = isinstance(guarantee, ZCDP)
         return Judgement(
             evidence=of_loss(
-                Quantity.RHO if zcdp else Quantity.RENYI_DIVERGENCE,
-                self._estimate(first, second) / per_order,
-                low,
+                loss.quantity,
+                loss.of_divergence(self._estimate(first, second), self.order),
+                loss.of_divergence(low, self.order),
                 refuted=refuted,
-                at={} if zcdp else {"alpha": self.order},
+                at=loss.at,
                 detail=f"of the release, from its moment of order {self.order:.6g}",
-                claimed=claimed,
+                claimed=loss.of_divergence(claimed, self.order),
                 confidence=1 - significance,
                 n_samples=2 * first.size,
             ),
-            note=self._of_such_a_pair(first, second, claimed, per_order, significance),
+            note=self._of_such_a_pair(first, second, loss, significance),
         )
 
     def smallest_violation(
@@ -190,21 +184,20 @@ class MomentTest:
         self,
         first: FloatArray,
         second: FloatArray,
-        claimed: float,
-        per_order: float,
+        loss: Loss,
         significance: float,
     ) -> str:
+        claimed = limits(loss.guarantee, self.order)[0]
         step = max(claimed, 1e-9) * 1e-3
-        here, there = (
-            self._gains(first, second, level * per_order) for level in (claimed, claimed + step)
-        )
+        here, there = (self._gains(first, second, level) for level in (claimed, claimed + step))
         slope = float((here - there).mean()) / step
         needed = _DETECTION_QUANTILE + math.sqrt(
             _DETECTION_QUANTILE**2 - 2 * math.log(significance)
         )
         excess = needed * float(here.std()) / math.sqrt(first.size) / max(slope, 1e-300)
         return (
-            f"From moments of pairs like this one, a loss from about {claimed + excess:.4g} on "
+            f"From moments of pairs like this one, a loss from about "
+            f"{loss.of_divergence(claimed + excess, self.order):.4g} on "
             f"({1 + excess / claimed:.3g} times the claim) is refuted."
         )
 
@@ -389,20 +382,17 @@ def choose_moments(
 
 def limits(guarantee: PrivacyGuarantee, order: float) -> tuple[float, float]:
     """Return the claimed limit of D_α, and the largest up to which bets stay possible."""
-    if isinstance(guarantee, ZCDP):
-        claimed = guarantee.rho * order
-    elif isinstance(guarantee, RenyiDP):
-        claimed = guarantee.epsilon
-    else:
-        raise ValueError(  # noqa: TRY004  (as every other bad input)
-            f"guarantee must be ZCDP or RenyiDP, got {guarantee}"
-        )
+    loss = loss_of(guarantee)
+    claimed = loss.divergence_allowed(order)
+    if claimed is None or not loss.renyi:
+        raise ValueError(f"guarantee must be ZCDP or RenyiDP, got {guarantee}")
     return claimed, _ROOM * claimed
 
 
 def _orders(guarantee: PrivacyGuarantee, *, thorough: bool) -> tuple[float, ...]:
-    if isinstance(guarantee, RenyiDP):
-        return (guarantee.alpha,)
+    order = loss_of(guarantee).at.get("alpha")
+    if order is not None:
+        return (order,)
     return _ORDERS if thorough else _ORDERS[::3]
 
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit._format import counted
+from dpcp_audit.audits.search.feature_cells import claims_delta, promise_of_atoms, shows_atoms
 from dpcp_audit.audits.search.pair_space import input_key
 from dpcp_audit.audits.search.pilot_hypotheses import choose_pair_test, total_promise
-from dpcp_audit.audits.search.rare_atoms import claims_delta, promise_of_atoms, shows_atoms
+from dpcp_audit.audits.search.public_grid import PublicGrid
+from dpcp_audit.targets.answers import TargetError
 from dpcp_audit.targets.degenerate import (
     ConstantOutputsError,
     DegenerateTargetError,
@@ -20,15 +21,15 @@ from dpcp_audit.targets.degenerate import (
     draw,
     probe,
 )
-from dpcp_audit.targets.target_errors import TargetError
+from dpcp_audit.words.formatting import counted
 
 if TYPE_CHECKING:
-    from dpcp_audit._types import FloatArray
     from dpcp_audit.audits.sampled import Sampler
     from dpcp_audit.audits.search.pair_space import Candidate, PairSpace
     from dpcp_audit.audits.search.pilot_hypotheses import PairTest
-    from dpcp_audit.checks import Context
-    from dpcp_audit.guarantees import PrivacyGuarantee
+    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.checks import Context
+    from dpcp_audit.words.guarantees import PrivacyGuarantee
 
 _CHUNK = 2**18
 _FEWEST = 16
@@ -60,17 +61,23 @@ _LOOKED_AT = 2**16
 
 @dataclass(slots=True, kw_only=True)
 class Bank:
-    """Draws from the target, counts what it draws, and keeps what pilots may look at again."""
+    """Draws from the target, counts what it draws, and keeps what pilots may look at again.
+
+    The first outputs that are neither all zero nor infinite set the grid on which all are seen.
+    ``written`` holds the last outputs of each input as the target wrote them.
+    """
 
     sample: Sampler
     context: Context
     spent: int = 0
     kept: dict[object, FloatArray] = field(default_factory=dict[object, "FloatArray"])
     failures: list[str] = field(default_factory=list[str])
+    grid: PublicGrid | None = None
+    written: dict[object, FloatArray] = field(default_factory=dict[object, "FloatArray"])
     _streams: int = 0
 
     def fresh(self, value: object, size: int) -> FloatArray:
-        """Return new outputs on one input, drawn in chunks; a call that raises draws none."""
+        """Return new outputs on one input, on the grid; a call that raises draws none."""
         rng = self.context.rng(self._streams)
         self._streams += 1
         parts = [
@@ -78,7 +85,15 @@ class Bank:
             for start in range(0, size, _CHUNK)
         ]
         self.spent += size
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+        written = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        self.written[input_key(value)] = written
+        return self.on_grid(written)
+
+    def on_grid(self, outputs: FloatArray) -> FloatArray:
+        """Return outputs on the grid; as they are while nothing is known to choose one by."""
+        if self.grid is None:
+            self.grid = PublicGrid.of(outputs)
+        return outputs if self.grid is None else self.grid(outputs)
 
     def known(self, value: object) -> FloatArray:
         """Return the outputs kept of an input; none at first."""
@@ -173,8 +188,8 @@ class PairRace:
             self._race(stop, rng)
         if not self.arms:
             raise DegenerateTargetError(
-                f"nothing was returned on any of {counted(len(self.bank.failures), 'pair')} of "
-                f"inputs tried, first: {self.bank.failures[0]}"
+                f"the target raised on all of {counted(len(self.bank.failures), 'input pair')} "
+                f"tried; first error: {self.bank.failures[0]}"
             )
         return self._settle(stop)
 
@@ -187,12 +202,12 @@ class PairRace:
             *samples,
             bounds=self.pairs.bounds,
             seed=seed,
-            marks=_marks(candidate),
+            marks=self._marks(candidate),
         )
 
     @property
     def constant_everywhere(self) -> bool:
-        """Whether every pair tried has given one and the same value."""
+        """True if the target returned the same value on every pair tried."""
         return all(self.constant(arm) for arm in self.arms)
 
     def require_varied(self) -> None:
@@ -205,9 +220,9 @@ class PairRace:
         """
         if self.randomness is not Randomness.NONE and self.constant_everywhere:
             raise ConstantOutputsError(
-                f"one and the same value on both inputs of {counted(len(self.arms), 'pair')} "
-                f"tried, in {counted(self.bank.spent, 'output')}",
-                "name inputs on which it is random, or declare Randomness.NONE (--rng none)",
+                f"the target returned the same value in all of {counted(self.bank.spent, 'call')} "
+                f"({counted(len(self.arms), 'input pair')})",
+                "name inputs on which it is random, or declare Randomness.NONE (randomness none)",
             )
 
     def random_input(self, arm: Arm) -> object:
@@ -369,9 +384,17 @@ class PairRace:
     def _score(self, arm: Arm, samples: tuple[FloatArray, FloatArray]) -> float:
         if self.constant(arm):
             return -math.inf
-        marks = _marks(arm.candidate)
+        marks = self._marks(arm.candidate)
         total = total_promise(self.guarantee, *samples, bounds=self.pairs.bounds, marks=marks)
         return max(total, promise_of_atoms(self.guarantee, *samples))
+
+    def _marks(self, candidate: Candidate) -> tuple[float, ...]:
+        """Return the scores that differ, on the grid: a target may hand one out."""
+        pair, grid = candidate.scores, self.bank.grid
+        if pair is None:
+            return ()
+        scores = np.array([pair.source, pair.target])
+        return tuple((scores if grid is None else grid(scores)).tolist())
 
 
 def _prospect(arm: Arm) -> float:
@@ -382,12 +405,6 @@ def _prospect(arm: Arm) -> float:
 def _likely(arm: Arm) -> float:
     """Return the excess of a pair, less what luck adds."""
     return arm.score - _LUCK / math.sqrt(arm.size)
-
-
-def _marks(candidate: Candidate) -> tuple[float, ...]:
-    """Return the scores that differ: a target may hand one out."""
-    pair = candidate.scores
-    return () if pair is None else (pair.source, pair.target)
 
 
 def _key(candidate: Candidate) -> object:

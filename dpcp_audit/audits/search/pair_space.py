@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
-from dpcp_audit.neighbours import Neighbours, Relation
+from dpcp_audit.words.guarantees import Neighbours, Relation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from dpcp_audit._types import FloatArray
     from dpcp_audit.audits.search.exact_pairs import ScorePair
+    from dpcp_audit.words.arrays import FloatArray
 
 
 class Draw(Protocol):

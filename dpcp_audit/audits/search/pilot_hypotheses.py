@@ -21,20 +21,21 @@ from dpcp_audit.audits.guessing.game_test import GameTest, choose_game
 from dpcp_audit.audits.search.event_search import (
     Event,
     PilotEvent,
-    excess_of,
+    PilotView,
+    looked_at,
     promised_excess,
+    view_of,
 )
 from dpcp_audit.audits.search.feature_cells import Automatic
-from dpcp_audit.audits.search.moment_test import MomentTest, PilotMoments, bounds_renyi
-from dpcp_audit.audits.search.pilot_views import PilotView, looked_at, view_of
-from dpcp_audit.audits.search.scattered_values import apart_by_meetings
+from dpcp_audit.audits.search.moment_test import MomentTest, PilotMoments
+from dpcp_audit.laws.losses import loss_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from dpcp_audit._types import FloatArray
-    from dpcp_audit.guarantees import PrivacyGuarantee
-    from dpcp_audit.results import Power
+    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.guarantees import PrivacyGuarantee
+    from dpcp_audit.words.results import Power
 
 _EASED = ((1.0, 1.0), (0.7, 0.5), (0.3, 0.25))
 """Pairs are ranked by the claim and by ones of so many times its ε, ρ or μ, which fewer outputs
@@ -162,10 +163,10 @@ def choose_pair_test(
 ) -> PairTest:
     """Select, on pilot outputs, the game, event or moment that exceeds a claim most.
 
-    Events on the value, on its atoms, on its digits and last bits and, where ``bounds`` are
-    given, on the number of ones among its first bits, as of a bisection; a claim that bounds a
-    Rényi divergence is also put to moments of the same cells. ``seed`` is of the coins of a
-    game; ``marks`` are numbers that may come out exactly, such as the scores that differ.
+    Events on the value, on its atoms and, where ``bounds`` are given, on the number of ones
+    among its first bits, as of a bisection; a claim that bounds a Rényi divergence is also put
+    to moments of the same cells. ``seed`` is of the coins of a game; ``marks`` are numbers that
+    may come out exactly, such as the scores that differ.
     """
     fixed = choose_event_or_moment(
         guarantee, outputs, neighbour_outputs, bounds=bounds, marks=marks
@@ -182,7 +183,7 @@ def _worth(
     fixed: EventTest | MomentTest,
     samples: tuple[FloatArray, FloatArray],
 ) -> float:
-    """Return what a standard error of a promise is worth in those of an exact test.
+    """Return the efficiency of the chosen test relative to an exact one.
 
     The score test's are those of a claim that just holds: larger, for events that one input has.
     """
@@ -209,7 +210,7 @@ def choose_event_or_moment(
     """Select, on pilot outputs, the event or moment that exceeds a claim most."""
     samples = outputs, neighbour_outputs
     if outputs.ndim == 2:
-        return _event_test(guarantee, Automatic()(guarantee, *samples), samples)
+        return event_test(guarantee, Automatic()(guarantee, *samples), samples)
     features = looked_at(np.concatenate(samples), bounds, thorough=True)
     if outputs.size > _SCREENED:
         few = outputs[:_SCREENED], neighbour_outputs[:_SCREENED]
@@ -222,7 +223,7 @@ def choose_event_or_moment(
     views = [view_of(feature, samples, marks) for feature in features]
     choices = [_best_event(guarantee, view) for view in views]
     best_event = max(choices, key=lambda choice: choice.excess)
-    event = _event_test(guarantee, _simplified(guarantee, best_event, choices[0], samples), samples)
+    event = event_test(guarantee, _simplified(guarantee, best_event, choices[0], samples), samples)
     moments = [
         moments.best(guarantee, view.feature)
         for view in views
@@ -244,29 +245,20 @@ def total_promise(
     bounds: tuple[float, float] | None,
     marks: Sequence[float] = (),
 ) -> float:
-    """Return the sum over a claim and eased ones, weighted, of what a few features promise.
-
-    The claim itself is also tested by how outputs are written.
-    """
+    """Return the sum over a claim and eased ones, weighted, of what a few features promise."""
     samples = outputs, neighbour_outputs
     claims = [(eased(guarantee, factor), weight) for factor, weight in _EASED]
     if outputs.ndim == 2:
         return sum(
-            weight * _event_test(claim, Automatic()(claim, *samples), samples).promise
+            weight * event_test(claim, Automatic()(claim, *samples), samples).promise
             for claim, weight in claims
         )
     features = looked_at(np.concatenate(samples), bounds, thorough=False)
     views = [view_of(feature, samples, marks) for feature in features]
     looks = [(view, _moments(guarantee, view, thorough=False)) for view in views]
-    plain = [(view, moments) for view, moments in looks if not view.handicap]
-    scattered = apart_by_meetings(*samples)
     return sum(
-        weight
-        * max(
-            _of_rates(claim, scattered, len(outputs)),
-            *(_promise(claim, *look) for look in (plain if rank else looks)),
-        )
-        for rank, (claim, weight) in enumerate(claims)
+        weight * max(_promise(claim, view, moments) for view, moments in looks)
+        for claim, weight in claims
     )
 
 
@@ -280,12 +272,6 @@ def eased(guarantee: PrivacyGuarantee, factor: float) -> PrivacyGuarantee:
     return type(guarantee)(**(guarantee.parameters | scaled))
 
 
-def _of_rates(guarantee: PrivacyGuarantee, apart: float, trials: int) -> float:
-    """Return what an event promises whose rates are ``apart``, each other's complements."""
-    rates = np.array([(1 + apart) / 2]), np.array([(1 - apart) / 2])
-    return excess_of(guarantee, *rates, trials) / math.sqrt(trials)
-
-
 def _promise(guarantee: PrivacyGuarantee, view: PilotView, moments: PilotMoments | None) -> float:
     moment = None if moments is None else moments.best(guarantee, view.feature)
     event = _best_event(guarantee, view).excess / math.sqrt(len(view.values[0]))
@@ -293,16 +279,14 @@ def _promise(guarantee: PrivacyGuarantee, view: PilotView, moments: PilotMoments
 
 
 def _best_event(guarantee: PrivacyGuarantee, view: PilotView) -> PilotEvent:
-    trials = len(view.values[0])
-    choice = view.unions.best(guarantee, view.feature, trials=trials)
-    return choice._replace(excess=choice.excess - view.handicap * math.sqrt(trials))
+    return view.unions.best(guarantee, view.feature, trials=len(view.values[0]))
 
 
 def _moments(
     guarantee: PrivacyGuarantee, view: PilotView, *, thorough: bool
 ) -> PilotMoments | None:
     """Return the moments of a view; None where the claim bounds none, or they would show little."""
-    if view.handicap or not bounds_renyi(guarantee) or len(view.values[0]) < _FEWEST_FOR_MOMENTS:
+    if not loss_of(guarantee).renyi or len(view.values[0]) < _FEWEST_FOR_MOMENTS:
         return None
     return PilotMoments.of(guarantee, view.values, view.counts, thorough=thorough)
 
@@ -312,9 +296,10 @@ def _hits(event: Event, samples: tuple[FloatArray, FloatArray], *, swapped: bool
     return Hits(int(event.contains(first).sum()), int(event.contains(second).sum()), len(first))
 
 
-def _event_test(
+def event_test(
     guarantee: PrivacyGuarantee, choice: PilotEvent, samples: tuple[FloatArray, FloatArray]
 ) -> EventTest:
+    """Return the test of an event that pilot samples have chosen."""
     hits = _hits(choice.event, samples, swapped=choice.swapped)
     return EventTest(
         event=choice.event,

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from dpcp_audit._types import IntArray
+    from dpcp_audit.words.arrays import IntArray
+
 
 _EARLY = 17
 
 
 class RecordOrder(StrEnum):
-    """Where the score that moves stands, and how the others are ordered."""
+    """The position of the changed score, and the order of the others."""
 
     LAST = "last"
     """After the others, which increase."""

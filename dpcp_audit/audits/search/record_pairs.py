@@ -1,25 +1,31 @@
-"""Neighbours of the other kinds of target: single values, and calibration records."""
+"""Neighbours of the other kinds of target: single values, and calibration records.
+
+Users who report values of one set: one of them changes its value, and the others agree.
+
+Neighbours of a randomizer of numbers: any two values between the bounds.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from dpcp_audit import _validate
-from dpcp_audit.audits.search.pair_space import Candidate, ListedPairs, neighbours_of
+from dpcp_audit.audits.search.pair_space import Candidate, FixedPairs, ListedPairs, neighbours_of
 from dpcp_audit.audits.search.record_orders import RecordOrder
 from dpcp_audit.audits.search.score_pairs import ScorePairs
-from dpcp_audit.neighbours import Neighbours, Relation
+from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.guarantees import Neighbours, Relation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dpcp_audit._types import FloatArray, IntArray
     from dpcp_audit.audits.search.exact_pairs import ScorePair
     from dpcp_audit.audits.search.pair_space import Draw
+    from dpcp_audit.words.arrays import FloatArray, IntArray
+
 
 _MOST_PAIRS = 300
 _MIXED = frozenset({RecordOrder.EARLY, RecordOrder.MIDDLE, RecordOrder.SHUFFLED})
@@ -176,3 +182,153 @@ def _mirrored(pair: ScorePair) -> ScorePair:
     """Return the pair whose score moves from s to 1 − s, s the end that is further from 1/2."""
     far = max(pair.source, pair.target, key=lambda score: abs(score - 0.5))
     return replace(pair, source=far, target=1 - far)
+
+
+Change = tuple[int, int, int]
+"""(a, b, c): a user's value a becomes b, and all others hold c."""
+_ALL_OTHERS = 6
+"""Values up to which the others are tried on each; beyond, on those that change and a third."""
+_MOST = 10
+"""Values up to which all pairs are tried; beyond, those with the first."""
+
+
+class Reporter(Protocol):
+    """A randomizer, on one value so many times."""
+
+    def __call__(self, value: object, size: int, /, *, rng: np.random.Generator) -> FloatArray:
+        """Return reports: integers in {0, ..., K-1}, or numbers, shape (size,) or (size, d)."""
+        ...
+
+
+def changes(n_values: int) -> list[Change]:
+    """Return the changes to try."""
+    firsts = range(n_values if n_values <= _MOST else 1)
+    pairs = [(a, b) for a in firsts for b in range(a + 1, n_values)]
+    return [(a, b, c) for a, b in pairs for c in _others(a, b, n_values)]
+
+
+def _others(a: int, b: int, n_values: int) -> list[int]:
+    if n_values <= _ALL_OTHERS:
+        return list(range(n_values))
+    return [a, b, next(c for c in range(n_values) if c not in {a, b})]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShuffledReports:
+    """Statistics of n users' reports that a random order does not change.
+
+    Of reports in {0, ..., K-1} all of it, their counts; of others the sum, the least and the
+    largest of each coordinate, which may show less. Its input is vK + c: one user holds the v-th
+    value, and the n - 1 others the c-th.
+
+    Parameters
+    ----------
+    reporter : Reporter
+    n : int
+        The number of users.
+    values : tuple of float
+        The K values.
+    counted : bool
+        Whether reports are in {0, ..., K-1}.
+    """
+
+    reporter: Reporter
+    n: int
+    values: tuple[float, ...]
+    counted: bool = True
+
+    def __call__(self, value: int, size: int, /, *, rng: np.random.Generator) -> FloatArray:
+        """Return counts, shape (size, K), or sums and extremes, shape (size, 3d)."""
+        own, others = (self.values[each] for each in divmod(int(value), len(self.values)))
+        first = np.asarray(self.reporter(own, size, rng=rng)).reshape(size, 1, -1)
+        rest = np.asarray(self.reporter(others, size * (self.n - 1), rng=rng))
+        reports = np.concatenate([first, rest.reshape(size, self.n - 1, -1)], axis=1)
+        if self.counted:
+            counts = [(reports == k).sum(axis=(1, 2)) for k in range(len(self.values))]
+            return np.stack(counts, axis=1) * 1.0
+        shown = [reports.sum(axis=1), reports.min(axis=1), reports.max(axis=1)]
+        return np.concatenate(shown, axis=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShuffledPairs(ListedPairs):
+    """Pairs of inputs of ``ShuffledReports``.
+
+    Parameters
+    ----------
+    n_values : int
+        K >= 2.
+    """
+
+    n_values: int
+
+    def __post_init__(self) -> None:
+        _validate.integer(n_values=self.n_values, at_least=2)
+
+    @property
+    def bounds(self) -> None:
+        """None: counts are no thresholds."""
+        return
+
+    def candidates(self) -> list[Candidate]:
+        """Return the pairs, each once: an audit looks both ways."""
+        k = self.n_values
+        return [
+            neighbours_of(
+                Relation.SUBSTITUTION, a * k + c, b * k + c, family=f"{a} or {b} among {c}"
+            )
+            for a, b, c in changes(k)
+        ]
+
+
+_SHARES = (0.0, 1.0, 0.5, 0.25, 0.75, 1 / 3, 0.1, 0.9, 0.01, 0.99)
+"""Where the values lie between the bounds, that are tried."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumberPairs:
+    """Pairs of one user's values between two bounds, on a grid.
+
+    Parameters
+    ----------
+    limits : tuple of float
+        The least and the largest value.
+
+    Examples
+    --------
+    >>> NumberPairs(limits=(-1.0, 1.0)).candidates()[0].inputs
+    (-1.0, 1.0)
+    """
+
+    limits: tuple[float, float]
+
+    def __post_init__(self) -> None:
+        _validate.bounds(self.limits, name="limits")
+
+    @property
+    def bounds(self) -> None:
+        """None: a noisy value is no threshold."""
+        return
+
+    def candidates(self) -> list[Candidate]:
+        """Return the pairs of the grid, each once, those that lie furthest apart first."""
+        low, high = self.limits
+        values = [low + (high - low) * share for share in _SHARES]
+        pairs = sorted(combinations(values, 2), key=lambda pair: -abs(pair[1] - pair[0]))
+        return [_candidate(*pair, family="two values") for pair in pairs]
+
+    def simpler(self, candidate: Candidate) -> Iterator[Candidate]:
+        """Yield the pair of the bounds, then rounder values."""
+        for places in (0, 1, 2):
+            values = [round(float(each), places) for each in candidate.inputs]
+            inside = all(self.limits[0] <= each <= self.limits[1] for each in values)
+            if inside and values[0] != values[1] and tuple(values) != candidate.inputs:
+                yield _candidate(values[0], values[1], family=candidate.family)
+
+    balanced, untied = FixedPairs.balanced, FixedPairs.untied
+    beside, nearby = FixedPairs.beside, FixedPairs.nearby
+
+
+def _candidate(value: float, neighbour: float, *, family: str) -> Candidate:
+    pair = Neighbours(relation=Relation.SUBSTITUTION, value=value, neighbour=neighbour)
+    return Candidate(family=family, neighbours=pair)

@@ -19,8 +19,8 @@ from dpcp_audit.targets.degenerate import DegenerateTargetError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dpcp_audit._types import FloatArray
     from dpcp_audit.audits.search.pair_space import Draw
+    from dpcp_audit.words.arrays import FloatArray
 
 _ENDS = "split where the output turns"
 CROWD = "a crowd in the middle that one score crosses"

@@ -41,17 +41,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import bdtrc, chdtrc, expit
 
-from dpcp_audit import _validate
-from dpcp_audit.guarantees import ApproxDP, PureDP
-from dpcp_audit.stats.bisection import turn
+from dpcp_audit.stats.roots import turn
+from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.guarantees import ApproxDP, PureDP
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import ArrayLike
 
-    from dpcp_audit._types import BoolArray, FloatArray, IntArray
-    from dpcp_audit.guarantees import PrivacyGuarantee
+    from dpcp_audit.words.arrays import BoolArray, FloatArray, IntArray
+    from dpcp_audit.words.guarantees import PrivacyGuarantee
 
 _ROUNDING = 1e-15
 _LOOK = 8
@@ -67,7 +67,7 @@ _DIGITS = 6
 
 
 class OneRunTheorem(StrEnum):
-    """Which of the two theorems tests the guesses against (ε, δ)-DP."""
+    """The theorem that tests the guesses against (ε, δ)-DP."""
 
     REGION = "region"
     """Mahloujifar, Melis and Chaudhuri (2024)."""
@@ -77,7 +77,7 @@ class OneRunTheorem(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guesses:
-    """How the guesses of canaries came out; their number was fixed beforehand.
+    """The outcome of the guesses about canaries; their number was fixed beforehand.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ def binomial_p_value(claim: PureDP | ApproxDP, guesses: Guesses) -> float:
     Above 1/2 the published formula is no bound: (1, 0.05)-DP allows that of two canaries, both
     guessed, at least one is right with probability 0.9447, where it says 0.9421.
     """
-    delta = claim.delta if isinstance(claim, ApproxDP) else 0.0
+    delta = claim.parameters.get("delta", 0.0)
     q, c, v = float(expit(claim.epsilon)), guesses.guesses, guesses.correct
     if v == 0:
         return 1.0

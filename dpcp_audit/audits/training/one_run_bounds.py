@@ -31,8 +31,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit import _validate
-from dpcp_audit.assumptions import Assumption
 from dpcp_audit.audits.training.one_run import (
     OneRunTheorem,
     epsilon_lower_bound,
@@ -40,14 +38,17 @@ from dpcp_audit.audits.training.one_run import (
     refutes,
     total,
 )
-from dpcp_audit.guarantees import ApproxDP, GaussianDP, PureDP
-from dpcp_audit.stats.guessing_test import LARGEST_EPSILON, GuessingTest
+from dpcp_audit.laws.losses import loss_of
+from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
+from dpcp_audit.stats.guessing import LARGEST_EPSILON, GuessingTest
+from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.assumptions import Assumption
+from dpcp_audit.words.guarantees import GaussianDP, PureDP
 
 if TYPE_CHECKING:
-    from dpcp_audit._types import BoolArray, FloatArray
     from dpcp_audit.audits.training.one_run import Guesses
-    from dpcp_audit.guarantees import PrivacyGuarantee
-    from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
+    from dpcp_audit.words.arrays import BoolArray, FloatArray
+    from dpcp_audit.words.guarantees import PrivacyGuarantee
 
 _TANGENTS = 25
 _LEAST_SHOWN = 0.01
@@ -102,8 +103,9 @@ def independent_p_value(claim: PrivacyGuarantee, guesses: Guesses) -> float:
 def _tangents(claim: PrivacyGuarantee, share: float) -> list[tuple[float, float]]:
     largest = min(claim.epsilon_at(_LEAST_SHOWN * share), LARGEST_EPSILON)
     epsilons = np.linspace(0.0, largest, _TANGENTS).tolist()
-    if isinstance(claim, PureDP | ApproxDP):
-        epsilons.append(min(claim.epsilon, LARGEST_EPSILON))
+    linear = loss_of(claim).linear
+    if linear is not None:
+        epsilons.append(min(linear.epsilon, LARGEST_EPSILON))
     return [(epsilon, claim.delta_at(epsilon)) for epsilon in epsilons]
 
 
@@ -140,20 +142,17 @@ def trade_off_bound(
     return _rescaled(claim, found).epsilon_at(delta)
 
 
-def _rescaled(
-    claim: SubsampledGaussian | GaussianDP | PureDP, fewer: float
-) -> SubsampledGaussian | GaussianDP | PureDP:
+def _rescaled(claim: SubsampledGaussian | GaussianDP | PureDP, fewer: float) -> PrivacyGuarantee:
     """Return the claim at 2^−``fewer`` times the noise: 1/ε of ε-DP, 1/μ of μ-GDP."""
-    if isinstance(claim, GaussianDP):
-        return GaussianDP(claim.mu * 2**fewer)
-    if isinstance(claim, PureDP):
-        return PureDP(claim.epsilon * 2**fewer)
-    return replace(claim, noise_multiplier=claim.noise_multiplier * 2**-fewer)
+    if isinstance(claim, SubsampledGaussian):
+        return replace(claim, noise_multiplier=claim.noise_multiplier * 2**-fewer)
+    loss = loss_of(claim)
+    return loss.allowing(loss.claimed * 2**fewer)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreSums:
-    """What is kept of scores for Student's t: additive over runs.
+    """The sums of scores for Student's t; they add up over runs.
 
     Parameters
     ----------

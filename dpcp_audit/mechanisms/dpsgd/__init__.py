@@ -6,9 +6,7 @@ extra ``dpsgd`` (PyTorch, Opacus).
 
 from __future__ import annotations
 
-import importlib.util
-
-from dpcp_audit.errors import MissingExtraError
+from dpcp_audit.words.whole_files import require_package
 
 
 def require_torch() -> None:
@@ -16,5 +14,4 @@ def require_torch() -> None:
 
     To be called before what needs PyTorch is imported inside a function.
     """
-    if importlib.util.find_spec("torch") is None:
-        raise MissingExtraError("PyTorch", "dpsgd")
+    require_package("torch", "dpsgd", name="PyTorch")

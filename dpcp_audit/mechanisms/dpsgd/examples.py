@@ -1,22 +1,27 @@
-"""Labelled examples to train on."""
+"""Labelled examples to train on.
+
+Gradient canaries: examples of the attacker's choice whose gradient is known beforehand.
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from dpcp_audit import _validate
-from dpcp_audit.data.loaders import load_features
+from dpcp_audit.laws.loaders import load_features
+from dpcp_audit.mechanisms.dpsgd.training_settings import Clipping
+from dpcp_audit.words import validate as _validate
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from dpcp_audit._types import IntArray
-    from dpcp_audit.data.image_data import ImageData
+    from dpcp_audit.laws.models import ImageData
+    from dpcp_audit.words.arrays import BoolArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -125,3 +130,44 @@ def from_features(
     values, true = load_features(path, features=features, labels=labels)
     classes = int(true.max()) + 1 if n_classes is None else n_classes
     return Examples(inputs=values, labels=true, n_classes=classes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class GradientCanaries:
+    """Canaries with the gradient norm·e_j at every step, each on a parameter j of its own.
+
+    They are sampled, clipped and summed as any other example. Being orthogonal, they do not
+    disturb one another (Nasr et al. 2023, the Dirac canary).
+
+    Parameters
+    ----------
+    coordinates : ndarray of int, shape (m,)
+        The parameter of each canary, from 0 on, all different.
+    members : ndarray of bool, shape (replicas, m)
+        Which canaries are in each replica's data.
+    norm : float
+        The gradient's norm before clipping.
+    """
+
+    coordinates: IntArray
+    members: BoolArray
+    norm: float = 1.0
+
+    def __post_init__(self) -> None:
+        _validate.positive(norm=self.norm)
+        if self.coordinates.ndim != 1 or np.unique(self.coordinates).size != len(self.coordinates):
+            raise ValueError("coordinates must be a vector of different parameters")
+        if not np.issubdtype(self.coordinates.dtype, np.integer) or (self.coordinates < 0).any():
+            raise ValueError(f"coordinates must be integers >= 0, got {self.coordinates!r}")
+        if self.members.dtype != np.bool_:
+            raise ValueError(f"members must be bool, got {self.members.dtype}")
+        if self.members.ndim != 2 or self.members.shape[1] != len(self.coordinates):
+            raise ValueError(
+                f"members must have shape (replicas, {len(self.coordinates)}), "
+                f"got shape {self.members.shape}"
+            )
+
+    def clipped_norm(self, *, clip: Clipping, limit: float, n_layers: int) -> float:
+        """Return the norm that is left after clipping to ``limit``."""
+        share = limit if clip is Clipping.FLAT else limit / math.sqrt(n_layers)
+        return min(self.norm, share)

@@ -9,27 +9,27 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit import _validate
-from dpcp_audit.data.pools import Dataset, ProbabilityPool
-from dpcp_audit.data.private_models import unit_halves
+from dpcp_audit.laws.models import unit_halves
+from dpcp_audit.laws.pools import Dataset, ProbabilityPool
 from dpcp_audit.mechanisms.dpsgd import require_torch
 from dpcp_audit.mechanisms.dpsgd.examples import Examples
 from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import noise_multiplier_for
 from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Adam, Poisson
-from dpcp_audit.neighbours import Relation
+from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.guarantees import Relation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import nn
 
-    from dpcp_audit._types import FloatArray, IntArray
+    from dpcp_audit.words.arrays import FloatArray, IntArray
 
 _LOT, _STEPS, _CLIP = 64, 140, 1.0
 _CLASSES = {Dataset.DIGITS: 10, Dataset.BREAST_CANCER: 2}
 
 
 class Network(StrEnum):
-    """What is trained by DP-Adam."""
+    """The network that DP-Adam trains."""
 
     LOGISTIC = "logistic"
     """Multinomial logistic regression."""

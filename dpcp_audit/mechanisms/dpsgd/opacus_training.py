@@ -23,15 +23,14 @@ import numpy as np
 import torch
 from torch.nn.functional import cross_entropy
 
-from dpcp_audit import _validate
-from dpcp_audit.mechanisms.dpsgd import lots
+from dpcp_audit.mechanisms.dpsgd import training as lots
+from dpcp_audit.mechanisms.dpsgd.networks import Trained, finished
 from dpcp_audit.mechanisms.dpsgd.preparation import (
     first_parameters,
     member_table,
     private_copy,
     seeded,
 )
-from dpcp_audit.mechanisms.dpsgd.trained_networks import Trained, finished
 from dpcp_audit.mechanisms.dpsgd.training import Step
 from dpcp_audit.mechanisms.dpsgd.training_settings import (
     DPSGD,
@@ -41,15 +40,17 @@ from dpcp_audit.mechanisms.dpsgd.training_settings import (
     Flaw,
     Poisson,
 )
+from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.whole_files import require_package
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from torch import Tensor, nn
 
-    from dpcp_audit._types import BoolArray, FloatArray, IntArray
     from dpcp_audit.mechanisms.dpsgd.examples import Examples
     from dpcp_audit.mechanisms.dpsgd.training import Observer
+    from dpcp_audit.words.arrays import BoolArray, FloatArray, IntArray
 
 _FLAWS = {Flaw.NONE, Flaw.DIVIDES_BY_SIZE}
 
@@ -213,11 +214,6 @@ def _places(
 
 
 def _opacus() -> Any:
-    try:
-        opacus = importlib.import_module("opacus")
-        importlib.import_module("opacus.utils.uniform_sampler")
-    except ImportError as error:
-        raise RuntimeError(
-            "Opacus is not installed; install it with: pip install 'dpcp-audit[dpsgd]'"
-        ) from error
-    return opacus
+    require_package("opacus", "dpsgd", name="Opacus")
+    importlib.import_module("opacus.utils.uniform_sampler")
+    return importlib.import_module("opacus")

@@ -10,16 +10,16 @@ import numpy as np
 import torch
 from torch import nn
 
-from dpcp_audit import _validate
 from dpcp_audit.mechanisms.dpsgd.gradients import FlatModel
+from dpcp_audit.words import validate as _validate
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
     from torch import Tensor
 
-    from dpcp_audit._types import BoolArray, FloatArray
     from dpcp_audit.mechanisms.dpsgd.examples import Examples
+    from dpcp_audit.words.arrays import BoolArray, FloatArray
 
 _PROBED = 3
 _MIXING: tuple[type[nn.Module], ...] = (

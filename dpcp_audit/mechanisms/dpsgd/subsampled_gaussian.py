@@ -26,23 +26,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dpcp_audit import _validate
-from dpcp_audit.guarantees import PrivacyGuarantee
-from dpcp_audit.mechanisms.loss_distributions import (
+from dpcp_audit.laws.loss_distributions import (
     deltas_of,
     epsilon_of,
     gaussian_step,
     self_composed,
 )
-from dpcp_audit.neighbours import Relation
-from dpcp_audit.stats.bisection import turn_by_factor
+from dpcp_audit.stats.roots import turn_by_factor
+from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.guarantees import PrivacyGuarantee, Relation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import ArrayLike
 
-    from dpcp_audit._types import FloatArray
+    from dpcp_audit.words.arrays import FloatArray
 
 RELATIONS = (Relation.ADD_REMOVE, Relation.ZERO_OUT, Relation.SUBSTITUTION)
 _COARSEST = 1e-3
@@ -174,7 +173,7 @@ class SubsampledGaussian(PrivacyGuarantee):
 
     @property
     def rounding(self) -> float:
-        """What the Fourier transforms may err in δ."""
+        """The largest error of δ by the Fourier transforms."""
         return 1e-14 + 2e-15 * self.steps
 
     def __str__(self) -> str:

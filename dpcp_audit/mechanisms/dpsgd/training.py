@@ -1,4 +1,7 @@
-"""The reference DP-SGD and DP-Adam, for many replicas at once (DP-SKIN, Algorithms 1 and 2)."""
+"""Lots: which examples enter a step, drawn from a given generator, for many replicas at once.
+
+The reference DP-SGD and DP-Adam, for many replicas at once (DP-SKIN, Algorithms 1 and 2).
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,18 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
 import torch
 
-from dpcp_audit import _validate
-from dpcp_audit.mechanisms.dpsgd import linear, lots
-from dpcp_audit.mechanisms.dpsgd.adam_moments import AdamMoments
-from dpcp_audit.mechanisms.dpsgd.gradients import FlatModel, clip_factors, clipped_sum, norms
+from dpcp_audit.mechanisms.dpsgd import linear
+from dpcp_audit.mechanisms.dpsgd.gradients import (
+    AdamMoments,
+    FlatModel,
+    clip_factors,
+    clipped_sum,
+    norms,
+)
+from dpcp_audit.mechanisms.dpsgd.networks import Trained, finished
 from dpcp_audit.mechanisms.dpsgd.preparation import (
     first_parameters,
     in_mode,
@@ -19,24 +28,94 @@ from dpcp_audit.mechanisms.dpsgd.preparation import (
     private_copy,
     seeded,
 )
-from dpcp_audit.mechanisms.dpsgd.trained_networks import Trained, finished
-from dpcp_audit.mechanisms.dpsgd.training_settings import (
-    DPSGD,
-    Adam,
-    Augmentation,
-    Flaw,
-    Poisson,
-)
+from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Adam, Augmentation, Flaw, Poisson
+from dpcp_audit.words import validate as _validate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import numpy as np
     from torch import Tensor, nn
 
-    from dpcp_audit._types import BoolArray, FloatArray
-    from dpcp_audit.mechanisms.dpsgd.examples import Examples
-    from dpcp_audit.mechanisms.dpsgd.gradient_canaries import GradientCanaries
+    from dpcp_audit.mechanisms.dpsgd.examples import Examples, GradientCanaries
+    from dpcp_audit.words.arrays import BoolArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PoissonLots:
+    """Draws lots of every replica's members, each on its own with probability ``rate``.
+
+    What is drawn is the gaps between those that enter, which are geometric: a lot takes about as
+    many random numbers as it has examples. They have 53 bits: with the 24 of a float32 the rate
+    would be off by up to 6e-8.
+
+    Parameters
+    ----------
+    members : Tensor of bool, shape (replicas, n)
+    rate : float
+        In (0, 1].
+    generator : torch.Generator
+    """
+
+    members: Tensor
+    rate: float
+    generator: torch.Generator
+    _order: Tensor = field(init=False)
+    _sizes: Tensor = field(init=False)
+
+    def __post_init__(self) -> None:
+        order = torch.argsort((~self.members).to(torch.uint8), dim=1, stable=True)
+        object.__setattr__(self, "_order", order)
+        object.__setattr__(self, "_sizes", self.members.sum(dim=1, keepdim=True))
+
+    def draw(self) -> tuple[Tensor, Tensor]:
+        """Return a lot's places, shape (replicas, b), and weights of 1, or 0 as padding.
+
+        b is the largest lot's size; padding points at any example.
+        """
+        largest = int(self._sizes.max())
+        mean = largest * self.rate
+        block = 8 + math.ceil(mean + 6 * math.sqrt(mean))
+        ranks = self._gaps(block).cumsum(dim=1)
+        while bool((ranks[:, -1:] <= self._sizes).any()):
+            ranks = torch.cat([ranks, ranks[:, -1:] + self._gaps(block).cumsum(dim=1)], dim=1)
+        inside = ranks <= self._sizes
+        width = int(inside.sum(dim=1).max())
+        ranks, inside = ranks[:, :width].long() - 1, inside[:, :width]
+        places = self._order.gather(1, ranks.clamp_(max=self.members.shape[1] - 1))
+        return places, inside.to(torch.float32)
+
+    def _gaps(self, block: int) -> Tensor:
+        """Return how far each member that enters lies behind the one before, from 1."""
+        shape, place = (len(self.members), block), self.members.device
+        drawn = torch.rand(shape, generator=self.generator, device=place, dtype=torch.float64)
+        if self.rate == 1:
+            return torch.ones_like(drawn)
+        return drawn.neg_().log1p_().div_(math.log1p(-self.rate)).floor_().add_(1)
+
+
+def batches(members: BoolArray, size: int, steps: int, *, rng: np.random.Generator) -> IntArray:
+    """Return shuffled batches of every replica, shape (steps, replicas, size).
+
+    An epoch is a new permutation of the replica's members, cut into batches; what is left over
+    waits for the next epoch.
+
+    Raises
+    ------
+    ValueError
+        If a replica has fewer members than a batch.
+    """
+    fewest = int(members.sum(axis=1).min())
+    if fewest < size:
+        raise ValueError(f"lot_size must not exceed a replica's {fewest} members, got {size}")
+    lots = np.empty((steps, len(members), size), dtype=np.int64)
+    for replica, inside in enumerate(members):
+        own = np.flatnonzero(inside)
+        whole = len(own) // size
+        epochs = -(-steps // whole)
+        order = [rng.permutation(own)[: whole * size].reshape(whole, size) for _ in range(epochs)]
+        lots[:, replica] = np.concatenate(order)[:steps]
+    return lots
+
 
 __all__ = ["Observer", "Step", "Trained", "train"]
 
@@ -45,7 +124,7 @@ _FLOATS_IN_CACHE = 2**19
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Step:
-    """What an attacker sees who watches the training: the parameters around each step."""
+    """The parameters around each step, as an attacker sees who watches the training."""
 
     index: int
     """The step, from 0."""
@@ -149,7 +228,7 @@ class _Run:
     inputs: Tensor = field(init=False)
     labels: Tensor = field(init=False)
     canary_members: Tensor | None = field(init=False, default=None)
-    canary_lots: lots.PoissonLots | None = field(init=False, default=None)
+    canary_lots: PoissonLots | None = field(init=False, default=None)
     coordinates: Tensor | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
@@ -176,7 +255,7 @@ class _Run:
             raise ValueError(f"coordinates must be below {self.model.size}, the parameters' number")
         self.canary_members = torch.as_tensor(self.canaries.members).to(place)
         rate = self.settings.sampling.rate
-        self.canary_lots = lots.PoissonLots(self.canary_members, rate, self.sampler)
+        self.canary_lots = PoissonLots(self.canary_members, rate, self.sampler)
         self.coordinates = torch.as_tensor(self.canaries.coordinates).to(place)
 
     def descend(self, flat: Tensor, observer: Observer | None, rng: np.random.Generator) -> Tensor:
@@ -199,11 +278,11 @@ class _Run:
         """Yield places and weights of every step's lot, each of shape (replicas, b)."""
         sampling, steps = self.settings.sampling, self.settings.steps
         if isinstance(sampling, Poisson):
-            drawn = lots.PoissonLots(self.members, sampling.rate, self.sampler)
+            drawn = PoissonLots(self.members, sampling.rate, self.sampler)
             yield from (drawn.draw() for _ in range(steps))
             return
         inside = self.members.cpu().numpy()
-        for places in lots.batches(inside, self.settings.lot_size, steps, rng=rng):
+        for places in batches(inside, self.settings.lot_size, steps, rng=rng):
             yield (
                 torch.as_tensor(places).to(self.members.device),
                 torch.ones(places.shape, device=self.members.device),

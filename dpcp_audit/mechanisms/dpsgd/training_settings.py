@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from dpcp_audit import _validate
+from dpcp_audit.words import validate as _validate
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ Sampling = Poisson | ShuffledBatches
 
 
 class Clipping(StrEnum):
-    """What is clipped to norm C."""
+    """The gradients that are clipped to norm C."""
 
     FLAT = "flat"
     """The whole gradient of an example."""
@@ -45,7 +45,7 @@ class Clipping(StrEnum):
 
 
 class Augmentation(StrEnum):
-    """What is done to the images of a lot, anew at every step."""
+    """The augmentation of a lot's images, drawn anew at every step."""
 
     NONE = "none"
     """Nothing."""

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dpcp_audit import _validate
 from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ, Normaliser
+from dpcp_audit.words import validate as _validate
 
 if TYPE_CHECKING:
-    from dpcp_audit._types import FloatArray, IntArray
+    from dpcp_audit.words.arrays import FloatArray, IntArray
+
 
 _NEGLIGIBLE = 60.0
 """Edges below the best by this many nats hold less than 10⁶·e⁻⁶⁰ < 1e-19 of the mass."""
@@ -61,7 +62,7 @@ class ExponQSearch:
 
     @property
     def n_draws(self) -> int:
-        """How many uniform draws ``tune`` takes: two a value of m."""
+        """The number of uniform draws that ``tune`` takes: two for each value of m."""
         return 2 * len(self.grid)
 
     def gammas(self, n: int) -> tuple[float, float]:

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 if TYPE_CHECKING:
-    from dpcp_audit._types import BoolArray, FloatArray, IntArray
+    from dpcp_audit.words.arrays import BoolArray, FloatArray, IntArray
 
 Logits = Callable[["FloatArray", "FloatArray", "BoolArray"], "FloatArray"]
 """From the counts below and above candidates, and which of them is the top edge."""

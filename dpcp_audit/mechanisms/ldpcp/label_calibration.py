@@ -8,25 +8,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit import _validate
-from dpcp_audit.data.populations import Pool
-from dpcp_audit.data.scores import true_label_scores
-from dpcp_audit.guarantees import LocalDP
-from dpcp_audit.mechanisms.labelled_calibration import (
-    LabelledCalibration,
-    label_users,
-    score_table,
-)
-from dpcp_audit.mechanisms.ldpcp.searched_pool import SearchedPool
-from dpcp_audit.mechanisms.ldpcp.window_search import LDPTrials, SearchResult, WindowSearch
+from dpcp_audit.laws.populations import Pool
+from dpcp_audit.laws.scores import true_label_scores
+from dpcp_audit.mechanisms.conformal import LabelledCalibration, label_users, score_table
+from dpcp_audit.mechanisms.ldpcp.label_trials import SearchedPool
+from dpcp_audit.mechanisms.ldpcp.window import LDPTrials, SearchResult, WindowSearch
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse, debiased_cdf
+from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.guarantees import LocalDP
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import ArrayLike
 
-    from dpcp_audit._types import FloatArray, IntArray
+    from dpcp_audit.words.arrays import FloatArray, IntArray
+
 
 _CHUNK = 2**21
 
@@ -62,7 +59,7 @@ class LDPCPLabels(WindowSearch, LabelledCalibration):
 
     @property
     def response(self) -> KaryRandomizedResponse:
-        """What each user runs on its label (Algorithm 1)."""
+        """The randomizer that each user runs on its label (Algorithm 1)."""
         return KaryRandomizedResponse(self.epsilon, self.k)
 
     def users(self, scores: ArrayLike, labels: ArrayLike) -> tuple[FloatArray, IntArray]:

@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit import _validate
 from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels
-from dpcp_audit.mechanisms.ldpcp.window_search import SearchResult, asked_places
+from dpcp_audit.mechanisms.ldpcp.window import SearchResult, asked_places
+from dpcp_audit.words import validate as _validate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit._types import BoolArray, FloatArray, IntArray
+    from dpcp_audit.words.arrays import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING
 
 from flint import arb, fmpq
 
-from dpcp_audit.mechanisms.ldpcp.editions import OnMiss
-from dpcp_audit.stats.binomial_enclosures import NEGLIGIBLE, UNIT, binomial_tails
-from dpcp_audit.stats.enclosures import decimal
+from dpcp_audit.mechanisms.ldpcp.window import OnMiss
+from dpcp_audit.stats.enclosures import NEGLIGIBLE, UNIT, binomial_tails, decimal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit.data.populations import Population
+    from dpcp_audit.laws.populations import Population
     from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
-    from dpcp_audit.stats.binomial_enclosures import Number
+    from dpcp_audit.stats.enclosures import Number
+
 
 _HALF = fmpq(1, 2)
 

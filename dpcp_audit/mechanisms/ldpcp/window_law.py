@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import betainc
 
-from dpcp_audit import _validate
-from dpcp_audit.mechanisms.ldpcp.editions import OnMiss
+from dpcp_audit.mechanisms.ldpcp.window import OnMiss
+from dpcp_audit.words import validate as _validate
 
 if TYPE_CHECKING:
-    from dpcp_audit._types import BoolArray, FloatArray
-    from dpcp_audit.data.populations import Population
+    from dpcp_audit.laws.populations import Population
     from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
+    from dpcp_audit.words.arrays import BoolArray, FloatArray
 
 
 class ThresholdLaw(NamedTuple):

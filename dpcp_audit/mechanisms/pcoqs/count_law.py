@@ -18,7 +18,7 @@ import numpy as np
 from scipy.special import betainc, gammaln, ndtr
 
 if TYPE_CHECKING:
-    from dpcp_audit._types import FloatArray
+    from dpcp_audit.words.arrays import FloatArray
 
 _REACH = 9.5
 """Standard deviations that the noise of a round exceeds with probability below 1e-20."""
@@ -60,7 +60,7 @@ class Interval(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountLaw:
-    """How probable each answer of each round is, given the count, in several cases side by side.
+    """The probability of each answer of each round given the count, for several cases at once.
 
     Parameters
     ----------

@@ -13,18 +13,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dpcp_audit import _validate
 from dpcp_audit.mechanisms.pcoqs.count_law import CountLaw, Interval
-from dpcp_audit.mechanisms.pcoqs.even_halving import EvenHalving
-from dpcp_audit.stats.discrete_tails import binomial_exceeded
+from dpcp_audit.mechanisms.pcoqs.iid_search import EvenHalving
+from dpcp_audit.stats.intervals import binomial_exceeded
+from dpcp_audit.words import validate as _validate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from dpcp_audit._types import FloatArray
-    from dpcp_audit.data.populations import Population
-    from dpcp_audit.mechanisms.pcoqs.even_halving import Ending
+    from dpcp_audit.laws.populations import Population
+    from dpcp_audit.mechanisms.pcoqs.iid_search import Ending
     from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+    from dpcp_audit.words.arrays import FloatArray
+
 
 _PRUNE = 1e-15
 _RANKS = 1e-2
@@ -79,6 +80,24 @@ def coverage_given_noise(
     ]
     coverage = np.concatenate([part.coverage for part in parts])
     return MeanCoverage(coverage, max(part.error for part in parts))
+
+
+def mean_coverage(mechanism: PCOQS, population: Population, *, n: int) -> MeanCoverage:
+    """Return E[F(q)] over n i.i.d. scores and the noise, shape (1,), and its error.
+
+    Examples
+    --------
+    >>> from dpcp_audit.laws.populations import Uniform
+    >>> from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+    >>> found = mean_coverage(PCOQS(alpha=0.1, rho=0.5), Uniform(), n=500)
+    >>> round(float(found.coverage[0]), 4), found.error < 1e-6
+    (0.9011, True)
+    """
+    _validate.integer(n=n, at_least=1)
+    counted = CountLaw.over_noise(
+        mechanism.noise_scale, n=n, rank=mechanism.rank(n), rounds=mechanism.rounds
+    )
+    return _MeanSearch(mechanism=mechanism, population=population, counted=counted).run()
 
 
 def coverage_outside(

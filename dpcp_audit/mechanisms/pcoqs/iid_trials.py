@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from dpcp_audit._types import BoolArray, FloatArray, IntArray
+    from dpcp_audit.words.arrays import BoolArray, FloatArray, IntArray
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -30,7 +30,7 @@ class Trials:
     next_u: FloatArray
     next_count: FloatArray
     strayed: BoolArray
-    """Whether a midpoint has ever been right of ``right``."""
+    """True if a midpoint has ever been right of ``right``."""
 
     def take(self, which: IntArray) -> Trials:
         """Return some of the trials."""

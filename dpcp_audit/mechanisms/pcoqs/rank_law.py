@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import ndtr
 
-from dpcp_audit import _validate
+from dpcp_audit.words import validate as _validate
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from dpcp_audit._types import BoolArray, FloatArray
     from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+    from dpcp_audit.words.arrays import BoolArray, FloatArray
 
 
 class RankLaw(NamedTuple):

@@ -1,30 +1,45 @@
-"""P-COQS: private conformity via quantile search (P-COQS paper, Algorithms 1 and 2)."""
+"""P-COQS: private conformity via quantile search (P-COQS paper, Algorithms 1 and 2).
+
+P-COQS on unbounded scores: a private bound b, then a search below it (P-COQS, Remark 1).
+
+**Privacy.** The bound is a high quantile, found by the same search on public bounds at ρ_b. Given
+b, truncating at b moves no more than one score between neighbours, so that the search on [a, b] is
+ρ-zCDP whatever b is; divergences of adaptive releases add up to ρ + ρ_b.
+
+**Coverage.** Truncation changes no comparison below b. Where b is at least the quantile, the
+search errs as it would on a public [a, b]; b is lower with probability at most N_b·Φ(−g/σ_b), for
+the g ranks between the two.
+
+P-COQS's transcript: what its noisy counts reveal, beside what the released threshold does.
+"""
 
 from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from scipy.special import ndtr
 
-from dpcp_audit import _validate
-from dpcp_audit.guarantees import ZCDP
-from dpcp_audit.mechanisms.conformal import conformal_rank
-from dpcp_audit.mechanisms.counting import FixedScores
+from dpcp_audit.laws.laws import FinitePair, GaussianPair
+from dpcp_audit.mechanisms.conformal import FixedScores, conformal_rank
 from dpcp_audit.mechanisms.pcoqs.iid_search import IIDSearch
 from dpcp_audit.mechanisms.pcoqs.search_law import largest_bit_divergence, search_laws
-from dpcp_audit.parameters import ALPHA, BOUNDS, RESOLUTION, RHO
-from dpcp_audit.stats.selection import Selection
+from dpcp_audit.stats.bits import Selection
+from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.guarantees import ZCDP
+from dpcp_audit.words.options import ALPHA, BOUNDS, RESOLUTION, RHO
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from dpcp_audit._types import FloatArray
-    from dpcp_audit.data.populations import Population
-    from dpcp_audit.mechanisms.laws import FiniteLaw
+    from dpcp_audit.laws.laws import FiniteLaw
+    from dpcp_audit.laws.populations import Population
+    from dpcp_audit.words.arrays import FloatArray
+
 
 _CHUNK = 16_384
 
@@ -241,3 +256,86 @@ def _noise_scale(rounds: int, rho: float) -> float:
     scale = math.sqrt(rounds / (2 * rho))
     short = 2 * Fraction(rho) * Fraction(scale) ** 2 < rounds
     return math.nextafter(scale, math.inf) if short else scale
+
+
+def absolute_residuals(targets: ArrayLike, predictions: ArrayLike) -> FloatArray:
+    """Return |y − f(x)|, the score of regression, of shape (n,).
+
+    Examples
+    --------
+    >>> absolute_residuals([1.0, 2.0], [1.5, 2.0]).tolist()
+    [0.5, 0.0]
+    """
+    true = _validate.array(targets, name="targets", ndim=1)
+    predicted = _validate.array(predictions, name="predictions", ndim=1)
+    if true.shape != predicted.shape:
+        raise ValueError(f"predictions must have shape {true.shape}, got {predicted.shape}")
+    return np.abs(true - predicted)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrivatelyBounded:
+    """A search for a bound b on public bounds, and one for the quantile on [a, b].
+
+    Parameters
+    ----------
+    bound : PCOQS
+        Of a small α; its bounds are public, and scores are truncated to them.
+    quantile : PCOQS
+        α, ρ and Δ; its upper bound is replaced by b.
+    """
+
+    bound: PCOQS
+    quantile: PCOQS
+
+    def __post_init__(self) -> None:
+        if self.bound.alpha >= self.quantile.alpha:
+            raise ValueError(f"bound must have an alpha below {self.quantile.alpha}")
+        if self.bound.bounds[0] != self.quantile.bounds[0]:
+            raise ValueError("quantile must have the lower bound of bound")
+
+    @property
+    def guarantee(self) -> ZCDP:
+        """(ρ + ρ_b)-zCDP."""
+        return ZCDP(self.bound.rho + self.quantile.rho)
+
+    def sample(
+        self, scores: ArrayLike, size: int, *, rng: np.random.Generator | int | None = None
+    ) -> FloatArray:
+        """Release ``size`` independent thresholds from the same scores, shape (size,)."""
+        generator = _validate.generator(rng)
+        low, high = self.bound.bounds
+        values = np.clip(_validate.array(scores, name="scores", ndim=1), low, high)
+        found = np.empty(size)
+        for run, top in enumerate(self.bound.sample(values, size, rng=generator)):
+            # a loop: every run has bounds, and so a number of rounds, of its own
+            b = float(max(top, low + 2 * self.quantile.resolution))
+            search = replace(self.quantile, bounds=(low, b))
+            found[run] = search.sample(np.minimum(values, b), 1, rng=generator)[0]
+        return found
+
+    def truncated(self, n: int) -> float:
+        """Return a bound on the probability that b lies below the quantile of n distinct scores.
+
+        A wrong bound needs a wrong comparison, with noise as large as the ranks in between.
+        """
+        gap = self.bound.rank(n) - self.quantile.rank(n)
+        return min(1.0, self.bound.rounds * float(ndtr(-gap / self.bound.noise_scale)))
+
+
+def transcript_pair(mechanism: PCOQS) -> GaussianPair:
+    """Return the laws of all N noisy counts on the worst neighbours: the shift is sqrt(2ρ).
+
+    A score that is substituted moves each count by at most one, whatever path the search
+    takes. On ``mechanism.worst_pair`` it moves all N counts, so that the transcript is N
+    shifts of 1/σ, together sqrt(N)/σ = sqrt(2ρ), with equality; on all other neighbours the
+    transcript is a post-processing of these (Dong, Roth and Su 2022, Corollary 2; P-COQS
+    paper, Proposition 1, whose composition bound this is).
+    """
+    return GaussianPair(math.sqrt(mechanism.rounds) / mechanism.noise_scale)
+
+
+def released_pair(mechanism: PCOQS, n: int) -> FinitePair:
+    """Return the laws of the released threshold alone on the worst neighbours of n scores."""
+    law, neighbour_law = mechanism.laws(*mechanism.worst_pair(n))
+    return FinitePair(law, neighbour_law)

@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import gammaln, log_ndtr
 
-from dpcp_audit.mechanisms.laws import FiniteLaw
+from dpcp_audit.laws.laws import FiniteLaw
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dpcp_audit._types import BoolArray, FloatArray
+    from dpcp_audit.words.arrays import BoolArray, FloatArray
+
 
 _PRUNE = math.log(1e-19)
 

@@ -7,8 +7,8 @@ import io
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.reports.formats.csv import safe_text
-from dpcp_audit.reports.report_format import ReportFormat
-from dpcp_audit.reports.table_texts import records, tables_of
+from dpcp_audit.reports.terminal import records, tables_of
+from dpcp_audit.reports.writers import ReportFormat
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

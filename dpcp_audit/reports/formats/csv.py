@@ -6,13 +6,13 @@ import csv
 import io
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit._format import printable
-from dpcp_audit.reports.report_format import ReportFormat
+from dpcp_audit.reports.writers import ReportFormat
+from dpcp_audit.words.formatting import printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dpcp_audit.results import PlainData
+    from dpcp_audit.words.results import PlainData
 
 COLUMNS = (
     "id",

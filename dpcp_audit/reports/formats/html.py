@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit._format import clipped, counted, gist, printable
-from dpcp_audit.errors import MissingExtraError
-from dpcp_audit.reports.drawing.svg_figures import figure_svg
-from dpcp_audit.reports.findings.orientation import TICKS, position
-from dpcp_audit.reports.findings.summary import LIMITS, read, run_facts
-from dpcp_audit.reports.report_format import ReportFormat
-from dpcp_audit.reports.table_texts import lines, numeric
-from dpcp_audit.results import Verdict
+from dpcp_audit.reports.families import TICKS, position
+from dpcp_audit.reports.summary import LIMITS, read, run_facts
+from dpcp_audit.reports.svg_figures import figure_svg
+from dpcp_audit.reports.terminal import lines, numeric
+from dpcp_audit.reports.writers import ReportFormat
+from dpcp_audit.words.formatting import clipped, counted, gist, printable
+from dpcp_audit.words.results import Verdict
+from dpcp_audit.words.whole_files import require_package
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _GLYPHS = {
     Verdict.REFUTED: "✕",
     Verdict.ERROR: "!",
+    Verdict.VACUOUS: "∅",
     Verdict.INCONCLUSIVE: "?",
     Verdict.CONSISTENT: "≈",
     Verdict.PROVED: "✓",
@@ -31,6 +32,7 @@ _MOST_ROWS = 400
 _KEYS = {
     Verdict.REFUTED: "refuted: the evidence excludes the claim",
     Verdict.ERROR: "error: the check was not completed",
+    Verdict.VACUOUS: "vacuous: promises nothing, every output satisfies it",
     Verdict.INCONCLUSIVE: "inconclusive: too little power to say",
     Verdict.CONSISTENT: "consistent: tested with power, not refuted",
     Verdict.PROVED: "proved: exact, every case",
@@ -86,10 +88,9 @@ def render_html(document: Mapping[str, Any]) -> str:
 
 def page_environment() -> jinja2.Environment:
     """Return what renders the templates of this package: self-contained pages, all escaped."""
-    try:
-        import jinja2  # noqa: PLC0415
-    except ImportError as error:
-        raise MissingExtraError("jinja2", "report") from error
+    require_package("jinja2", "report")
+    import jinja2  # noqa: PLC0415
+
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("dpcp_audit.reports.formats"),
         autoescape=True,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dpcp_audit.reports.document import dump
-from dpcp_audit.reports.report_format import ReportFormat
+from dpcp_audit.reports.writers import ReportFormat
 
 FORMAT = ReportFormat(
     suffix=".json", help="every result; the source of all other formats", render=dump

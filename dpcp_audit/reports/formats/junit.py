@@ -12,11 +12,11 @@ import re
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
-from dpcp_audit._format import to_float
-from dpcp_audit.reports.findings.expectations import findings_of
-from dpcp_audit.reports.findings.plain_text import family, paragraphs, sentence
-from dpcp_audit.reports.report_format import ReportFormat
-from dpcp_audit.results import Verdict
+from dpcp_audit.reports.entry import findings_of
+from dpcp_audit.reports.severity import family, headline, paragraphs
+from dpcp_audit.reports.writers import ReportFormat
+from dpcp_audit.words.formatting import to_float
+from dpcp_audit.words.results import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -79,11 +79,11 @@ def _case(finding: Mapping[str, Any]) -> ET.Element:
     )
     verdict = finding["verdict"]
     if verdict == Verdict.ERROR:
-        _say(case, "error", sentence(finding), paragraphs(finding))
+        _say(case, "error", headline(finding), paragraphs(finding))
     elif finding["contradicts"]:
-        _say(case, "failure", sentence(finding), paragraphs(finding))
+        _say(case, "failure", headline(finding), paragraphs(finding))
     elif verdict == Verdict.INCONCLUSIVE:
-        _say(case, "skipped", sentence(finding))
+        _say(case, "skipped", headline(finding))
     elif verdict == Verdict.REFUTED:
         ET.SubElement(case, "system-out").text = _text(paragraphs(finding))
     return case

@@ -8,18 +8,18 @@ import re
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit._format import clipped, counted, printable
-from dpcp_audit.reports.findings.summary import read
-from dpcp_audit.reports.report_format import ReportFormat
-from dpcp_audit.reports.table_texts import lines, numeric, tables_of
-from dpcp_audit.results import Verdict
+from dpcp_audit.reports.summary import read
+from dpcp_audit.reports.terminal import lines, numeric, tables_of
+from dpcp_audit.reports.writers import ReportFormat
+from dpcp_audit.words.formatting import clipped, counted, printable
+from dpcp_audit.words.results import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from dpcp_audit.reports.findings.entry import Entry
-    from dpcp_audit.reports.findings.families import Family
-    from dpcp_audit.reports.findings.summary import Reading
+    from dpcp_audit.reports.entry import Entry
+    from dpcp_audit.reports.families import Family
+    from dpcp_audit.reports.summary import Reading
 
 MOST_CHARACTERS = 65_000
 """GitHub takes 65,536 in a comment."""
@@ -120,9 +120,11 @@ def _banner(reading: Reading) -> list[str]:
     standing = f"{bold}{reading.expectations}{bold} " if reading.expectations else ""
     counted = [f"{count} {verdict.lower()}" for verdict, count in reading.tally]
     apart, refuted = reading.counted_apart
-    counted += [f"{apart} counted apart ({refuted} refuted)"] if apart else []
+    counted += [f"{apart} counted separately ({refuted} refuted)"] if apart else []
     claims = f"Claims of {escaped(reading.papers)}: {', '.join(counted) or 'none'}."
     lines = [f"## {reading.headline}", f"{standing}{claims}"]
+    if reading.overall:
+        lines.insert(1, escaped(reading.overall))
     if not reading.complete:
         lines.append("**The run was stopped before its end;** other claims were not tried.")
     lines.append(f"{reading.meaning} {reading.assurance}")
@@ -134,7 +136,7 @@ def _banner(reading: Reading) -> list[str]:
 
 def _broken(reading: Reading) -> str:
     rows = [_family(family) for family in reading.broken]
-    rows += [_family(family, " (counted apart)") for family in reading.apart]
+    rows += [_family(family, " (counted separately)") for family in reading.apart]
     rows += [_family(family, " (a control)") for family in reading.controls]
     return _shortened([_BROKEN_HEAD, _BROKEN_RULE, *rows], _TABLE)
 
@@ -222,9 +224,12 @@ def _details(entry: Entry) -> str:
         _paragraph(entry.statement),
         f"<code>{_paragraph(entry.formula)}</code>" if entry.formula else "",
         f"Source: {_cell(entry.paper)}, {_cell(entry.section)}.",
-        _paragraph(entry.note),
+        "" if entry.error else f"**{_paragraph(entry.sentence)}**",
         "\n".join(f"- {name}: {_cell(value)}" for name, value in entry.facts),
         f"What went wrong:\n\n{_block(entry.error)}" if entry.error else "",
+        f"<details><summary>How it was found</summary>\n\n{_paragraph(entry.note)}\n\n</details>"
+        if entry.note
+        else "",
         f"Witness:\n\n{_block(entry.witness, 'text')}" if entry.witness else "",
         f"Run it again:\n\n{_block(entry.replay, 'sh')}" if entry.replay else "",
         "</details>",

@@ -14,20 +14,64 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from dpcp_audit.reports.findings.expectations import findings_of
-from dpcp_audit.reports.findings.plain_text import family, sentence
-from dpcp_audit.reports.report_format import ReportFormat
-from dpcp_audit.results import Verdict
+from dpcp_audit.reports.entry import findings_of
+from dpcp_audit.reports.severity import headline
+from dpcp_audit.reports.writers import ReportFormat
+from dpcp_audit.words.quantities import Bound, Quantity
+from dpcp_audit.words.results import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from dpcp_audit.results import PlainData
+    from dpcp_audit.words.results import PlainData
 
 _SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 )
 _ROOT = "%SRCROOT%"
+RULES = {
+    "DP101": (
+        "Leaks more than promised",
+        "Two neighbouring inputs can be told apart better than the privacy guarantee allows.",
+    ),
+    "DP102": (
+        "Members are recognised too well",
+        "An attack tells members of the data from others better than the guarantee allows.",
+    ),
+    "DP103": (
+        "Attacks succeed more often than promised",
+        "An attack on the output succeeds more often than the claimed bound.",
+    ),
+    "DP201": (
+        "Covers less than promised",
+        "Prediction sets hold the true label less often than claimed.",
+    ),
+    "DP202": (
+        "Covers more than promised",
+        "Prediction sets hold the true label more often than the claimed upper bound.",
+    ),
+    "DP203": (
+        "Misses its coverage bound",
+        "The coverage falls below its bound in more runs than claimed.",
+    ),
+    "DP204": ("Sets are larger than promised", "The mean size of the sets exceeds the claim."),
+    "DP205": ("Sets are smaller than promised", "The mean size of the sets is below the claim."),
+    "DP301": ("Not true as stated", "The evidence excludes the statement."),
+    "DP302": ("Misses its bound", "A bound fails in more runs than claimed."),
+    "DP303": (
+        "Prints numbers that do not come out",
+        "Recomputed numbers differ from the printed ones.",
+    ),
+    "DP901": (
+        "Verdict is not the expected one",
+        "The suite, or a baseline, records another verdict for this claim.",
+    ),
+}
+"""Kinds of failure by their codes: what each is called, and what it means."""
+_NEXT = (
+    "The message has the evidence; the property 'replay' is the command that runs the case again. "
+    "Add noise, correct the sensitivity, or weaken the claim; then run the audit again."
+)
 _LISTED = ("estimates", "tables")
 """Lists of a finding, which are left out where they are empty."""
 
@@ -35,8 +79,9 @@ _LISTED = ("estimates", "tables")
 def render_sarif(document: Mapping[str, Any]) -> str:
     """Render a results document as a SARIF 2.1.0 log.
 
-    One rule a family of claims. A finding with a ``location`` points at that line of its file,
-    relative to the working directory where the file lies in it; others name their claim.
+    One rule a kind of failure, with a stable code. A finding with a ``location`` points at that
+    line of its file, relative to the working directory where the file lies in it; others name
+    their claim.
 
     Parameters
     ----------
@@ -54,6 +99,7 @@ def render_sarif(document: Mapping[str, Any]) -> str:
     run = {
         "tool": {"driver": _driver(document["tool"], rules)},
         "invocations": [_invocation(document)],
+        **_version_control(document),
         "columnKind": "unicodeCodePoints",
         "results": [_result(finding, places) for finding in shown],
         "properties": {
@@ -70,31 +116,51 @@ def _driver(tool: Mapping[str, Any], rules: Sequence[PlainData]) -> PlainData:
     return {"name": tool["name"], "version": tool["version"], "rules": list(rules)}
 
 
+def _version_control(document: Mapping[str, Any]) -> PlainData:
+    """Return the audited code's repository and commit, where both are known (SARIF 3.14.13)."""
+    origin: PlainData = document.get("provenance") or {}
+    if not origin.get("repository"):
+        return {}
+    details = {"repositoryUri": origin["repository"], "revisionId": origin["revision"]}
+    return {"versionControlProvenance": [details]}
+
+
 def _rules(findings: Sequence[Mapping[str, Any]]) -> list[PlainData]:
-    rules: dict[str, PlainData] = {}
-    for finding in findings:
-        id_, source = family(finding["id"]), finding["source"]
-        rules.setdefault(
-            id_,
-            {
-                "id": id_,
-                "shortDescription": {"text": f"{source['paper']}, {source['section']}"},
-                "fullDescription": {"text": finding["statement"] or id_},
-                "defaultConfiguration": {"level": "error"},
-            },
-        )
-    return list(rules.values())
+    """Return a rule for each kind of failure that occurs, in the order of their codes."""
+    return [
+        {
+            "id": code,
+            "name": "".join(word.capitalize() for word in name.split()),
+            "shortDescription": {"text": f"{name}."},
+            "fullDescription": {"text": f"{name}. {means}"},
+            "help": {"text": f"{name}. {means}\n\n{_NEXT}"},
+            "defaultConfiguration": {"level": "error"},
+            "properties": {"tags": ["privacy" if code < "DP2" else "statistics"]},
+        }
+        for code, (name, means) in RULES.items()
+        if code in set(map(rule_of, findings))
+    ]
+
+
+def rule_of(finding: Mapping[str, Any]) -> str:
+    """Return the code of a finding's kind of failure, which is never renumbered or reused."""
+    evidence: PlainData = finding.get("evidence") or {}
+    if finding["verdict"] != Verdict.REFUTED or not evidence:
+        return "DP901"
+    bound = Bound(evidence.get("bound", Bound.AT_MOST))
+    consequence = Quantity(evidence["quantity"]).consequence(bound)
+    return next((code for code, (name, _) in RULES.items() if name == consequence), "DP301")
 
 
 def _result(finding: Mapping[str, Any], places: Mapping[str, int]) -> PlainData:
-    rule = family(finding["id"])
+    rule = rule_of(finding)
     digest = hashlib.sha256(finding["id"].encode()).hexdigest()
     return {
         "ruleId": rule,
         "ruleIndex": places[rule],
         "kind": "fail",
         "level": "error" if finding["contradicts"] else "note",
-        "message": _message(f"{finding['statement']} {sentence(finding)}".strip()),
+        "message": _message(f"{finding['statement']} {headline(finding)}".strip()),
         "locations": [_location(finding)],
         "partialFingerprints": {"findingId/v1": digest},
         "properties": {
@@ -154,7 +220,7 @@ def _invocation(document: Mapping[str, Any]) -> PlainData:
     notes: list[PlainData] = [
         {
             "level": "error",
-            "message": _message(f"{finding['id']}: {sentence(finding)}"),
+            "message": _message(f"{finding['id']}: {headline(finding)}"),
         }
         for finding in findings_of(document)
         if finding["verdict"] == Verdict.ERROR
@@ -162,9 +228,12 @@ def _invocation(document: Mapping[str, Any]) -> PlainData:
     if not document["complete"]:
         text = "The run was stopped before its end; other claims were not tried."
         notes.append({"level": "error", "message": _message(text)})
+    origin: PlainData = document.get("provenance") or {}
+    known = {"commandLine": origin.get("command"), "endTimeUtc": origin.get("finished")}
     return {
         "executionSuccessful": not notes,
         "toolExecutionNotifications": notes,
+        **{key: value for key, value in known.items() if value},
     }
 
 

@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
-from dpcp_audit import _validate
-from dpcp_audit.data.piecewise import PiecewiseConstant
-from dpcp_audit.data.populations import Beta, Deferred, Pool
-from dpcp_audit.data.scores import hps, true_label_scores
-from dpcp_audit.stats.bisection import turns
+from dpcp_audit.laws.piecewise import PiecewiseConstant
+from dpcp_audit.laws.populations import Beta, Deferred, Pool
+from dpcp_audit.laws.scores import hps, true_label_scores
+from dpcp_audit.stats.roots import turns
 from dpcp_audit.targets.degenerate import DegenerateTargetError
+from dpcp_audit.words import validate as _validate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from dpcp_audit._types import BoolArray, FloatArray, IntArray
-    from dpcp_audit.data.pools import ProbabilityPool
-    from dpcp_audit.data.populations import Population
-    from dpcp_audit.results import PlainData
+    from dpcp_audit.laws.pools import ProbabilityPool
+    from dpcp_audit.laws.populations import Population
+    from dpcp_audit.words.arrays import BoolArray, FloatArray, IntArray
+    from dpcp_audit.words.results import PlainData
 
 _HALVINGS = 200
 _FARTHEST = 1e6
@@ -37,7 +37,7 @@ class CalibrationSource(Protocol):
     """Draws calibration sets, and knows the coverage of every threshold."""
 
     takes_arrays: ClassVar[bool]
-    """Whether the code may return an array in place of one threshold."""
+    """True if the code may return an array in place of one threshold."""
 
     @property
     def name(self) -> str:

@@ -22,27 +22,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import betaincinv
 
-from dpcp_audit import _validate
-from dpcp_audit._values import Pair
-from dpcp_audit.checks import Context
-from dpcp_audit.decisions import DETECT
-from dpcp_audit.guarantees import Coverage
 from dpcp_audit.stats.bounded_mean import MeanBets
-from dpcp_audit.targets.kinds import Kind
-from dpcp_audit.targets.score_bounds import tried
-from dpcp_audit.targets.serial_probe import require_independent
-from dpcp_audit.theorems.coverage.coverage_outcome import Report
+from dpcp_audit.targets.degenerate import require_independent
+from dpcp_audit.targets.kinds import Kind, tried
+from dpcp_audit.theorems.coverage.coverage_outcome import Report, Shrinking
 from dpcp_audit.theorems.coverage.trial_laws import LawCatalogue, source_from_data
 from dpcp_audit.theorems.coverage.worst_law import Calls, Contender, JudgedLaw, LawRace, Side, sides
-from dpcp_audit.theorems.coverage.worst_law_shrinking import Shrinking
+from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.checks import Context
+from dpcp_audit.words.evidence import DETECT
+from dpcp_audit.words.guarantees import Coverage
+from dpcp_audit.words.values import Pair
 
 if TYPE_CHECKING:
-    from dpcp_audit._types import FloatArray
-    from dpcp_audit.data.piecewise import PiecewiseConstant
-    from dpcp_audit.results import Outcome, PlainData, Power
+    from dpcp_audit.laws.piecewise import PiecewiseConstant
     from dpcp_audit.theorems.coverage.calibration_sources import CalibrationSource
     from dpcp_audit.theorems.coverage.row_laws import RowLaws
     from dpcp_audit.theorems.coverage.worst_law import Calibrate
+    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.results import Outcome, PlainData, Power
 
 _FIRST_ROUND = 2000
 _RACE_SHARE = 0.4
@@ -75,7 +73,7 @@ class CoverageAudit:
     A claim that holds on every law is refuted with probability at most the check's
     significance α: the j-th law that is judged has the share α/(2j(j+1)), whenever it is
     judged and by however many calls (``MeanBets``), and these sum to at most α/2; simplified
-    laws have α/4 together, and the other ends of the intervals the rest. Of that a thousandth
+    laws have α/4 together, and the other ends of the intervals the rest. Of that a millionth
     of α probes calls on the law that refutes for serial dependence: 500 beyond the budget.
 
     Parameters

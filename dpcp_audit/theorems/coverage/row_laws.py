@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dpcp_audit.data.piecewise import PiecewiseConstant
-from dpcp_audit.data.row_pools import RowPool, within
+from dpcp_audit.laws.piecewise import PiecewiseConstant
+from dpcp_audit.laws.pools import RowPool, within
 from dpcp_audit.targets.degenerate import DegenerateTargetError
 from dpcp_audit.targets.kinds import Kind
 from dpcp_audit.theorems.search.law_space import LawSpace
@@ -21,10 +21,10 @@ from dpcp_audit.theorems.search.law_space import LawSpace
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dpcp_audit._types import FloatArray, IntArray
-    from dpcp_audit.data.populations import Population
-    from dpcp_audit.results import PlainData
+    from dpcp_audit.laws.populations import Population
     from dpcp_audit.theorems.coverage.calibration_sources import CalibrationSource
+    from dpcp_audit.words.arrays import FloatArray, IntArray
+    from dpcp_audit.words.results import PlainData
 
 _SHARES = (0.5, 0.05, 0.95)
 _FEW = 2

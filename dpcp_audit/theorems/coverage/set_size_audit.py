@@ -14,26 +14,25 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from scipy.special import ndtri
 
-from dpcp_audit import _validate
-from dpcp_audit.data.piecewise import PiecewiseConstant
-from dpcp_audit.decisions import DETECT, conclude
-from dpcp_audit.evidence import of_mean
-from dpcp_audit.guarantees import Coverage, SetSize
-from dpcp_audit.quantities import Bound, Quantity
-from dpcp_audit.results import Power
+from dpcp_audit.laws.piecewise import PiecewiseConstant
 from dpcp_audit.stats.bounded_mean import MeanBets
 from dpcp_audit.targets.degenerate import DegenerateTargetError
 from dpcp_audit.theorems.coverage.row_laws import LawOfRows
 from dpcp_audit.theorems.coverage.worst_law import Calls, Contender, JudgedLaw, Side
+from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.evidence import DETECT, conclude, of_mean
+from dpcp_audit.words.guarantees import Coverage, SetSize
+from dpcp_audit.words.quantities import Bound, Quantity
+from dpcp_audit.words.results import Power
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dpcp_audit._types import FloatArray
-    from dpcp_audit.checks import Context
-    from dpcp_audit.data.row_pools import RowPool
-    from dpcp_audit.results import Evidence, Outcome, PlainData
+    from dpcp_audit.laws.pools import RowPool
     from dpcp_audit.theorems.coverage.worst_law import Calibrate
+    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.checks import Context
+    from dpcp_audit.words.results import Evidence, Outcome, PlainData
 
 _SPREAD = 0.1
 """By which share of the labels the mean size is taken to vary from call to call, in plans."""

@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.data.piecewise import PiecewiseConstant
-from dpcp_audit.data.pools import (
+from dpcp_audit.laws.piecewise import PiecewiseConstant
+from dpcp_audit.laws.pools import (
     CLASSES,
     Classifier,
     Dataset,
     ProbabilityPool,
     classifier_pool,
 )
-from dpcp_audit.data.populations import Beta, Deferred, Pool
-from dpcp_audit.targets.kinds import Kind
-from dpcp_audit.targets.score_bounds import tried
+from dpcp_audit.laws.populations import Beta, Deferred, Pool
+from dpcp_audit.targets.kinds import Kind, tried
 from dpcp_audit.theorems.coverage.calibration_sources import LabelledSource, RowSource, ScoreSource
 from dpcp_audit.theorems.coverage.row_laws import LawOfRows
 from dpcp_audit.theorems.search.law_space import LawSpace
@@ -26,7 +25,7 @@ from dpcp_audit.theorems.search.law_space import LawSpace
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dpcp_audit.data.populations import Population
+    from dpcp_audit.laws.populations import Population
     from dpcp_audit.theorems.coverage.calibration_sources import CalibrationSource
 
 _THIRD = 1 / 3

@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from dpcp_audit import _validate
-from dpcp_audit.data.piecewise import PiecewiseConstant
-from dpcp_audit.quantities import Bound, Quantity
-from dpcp_audit.results import Power
+from dpcp_audit.laws.piecewise import PiecewiseConstant
 from dpcp_audit.stats.bounded_mean import MeanBets
 from dpcp_audit.targets.degenerate import DegenerateTargetError, draw_each
+from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.quantities import Bound, Quantity
+from dpcp_audit.words.results import Power
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit._types import FloatArray
-    from dpcp_audit.checks import Context
-    from dpcp_audit.guarantees import Coverage
     from dpcp_audit.theorems.coverage.calibration_sources import CalibrationSource
     from dpcp_audit.theorems.search.law_space import LawSpace
+    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.checks import Context
+    from dpcp_audit.words.guarantees import Coverage
 
 _ROUNDING = 1e-12
 _FIRST_BATCH, _LARGEST_BATCH = 32, 4096
@@ -64,7 +64,7 @@ class Side:
 
     @property
     def per_calibration(self) -> bool:
-        """Whether the claim is about the share of calibrations within the bounds."""
+        """True if the claim is about the share of calibrations within the bounds."""
         return self.guarantee.confidence < 1
 
     @property

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dpcp_audit.audits.estimates import channel_loss as channel_losses
-from dpcp_audit.audits.estimates.channel_loss import channel_loss
+from dpcp_audit.audits import local_guesses as channel_losses
+from dpcp_audit.audits.local_guesses import channel_loss
 
 _SIGNIFICANCE, _REPETITIONS = 0.3, 300
 

@@ -6,15 +6,14 @@ import numpy as np
 import pytest
 from support.blackbox import laplace_mean
 
-from dpcp_audit.audits.estimates.loss_estimation import LossEstimation
+from dpcp_audit.audits.estimates.pair_estimate import LossEstimation
 from dpcp_audit.audits.search.pair_space import FixedPairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs
-from dpcp_audit.checks import Check, Context
-from dpcp_audit.guarantees import PureDP
-from dpcp_audit.neighbours import Neighbours, Relation
-from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import Verdict
 from dpcp_audit.targets.degenerate import DegenerateTargetError
+from dpcp_audit.words.checks import Check, Context
+from dpcp_audit.words.guarantees import Neighbours, PureDP, Relation
+from dpcp_audit.words.quantities import Quantity
+from dpcp_audit.words.results import Verdict
 
 PAIRS = ScorePairs(sizes=(20, 2))
 CONTEXT = Context(seed=0, name="estimate", significance=0.05)
@@ -50,12 +49,12 @@ def test_a_given_pair_is_the_one_that_is_estimated() -> None:
     check = LossEstimation(sample=laplace_mean(1.0), pairs=FixedPairs((pair,)), draws=20_000)
     outcome = check(CONTEXT)
     assert outcome.witness["neighbour"] == [0.5, 0.5]
-    assert outcome.evidence.lower < 1 - np.exp(-0.25) < outcome.evidence.upper < 0.3
+    assert outcome.evidence.lower < 1 - np.exp(-0.25) < outcome.evidence.partition_upper < 0.3
 
 
 def test_a_target_that_returns_one_value_has_no_loss_to_estimate() -> None:
     def constant(value: object, size: int, *, rng: object) -> np.ndarray:
         return np.ones(size)
 
-    with pytest.raises(DegenerateTargetError, match="one and the same value"):
+    with pytest.raises(DegenerateTargetError, match="returned the same value in all"):
         LossEstimation(sample=constant, pairs=PAIRS, draws=2000)(CONTEXT)

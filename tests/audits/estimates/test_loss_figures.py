@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from dpcp_audit.audits.estimates.loss_figures import exact_law, loss_along_outputs
-from dpcp_audit.figures import FigureKind
-from dpcp_audit.mechanisms.laws import FiniteLaw, FinitePair
+from dpcp_audit.laws.laws import FiniteLaw, FinitePair
+from dpcp_audit.words.figures import FigureKind
 
 
 def test_the_law_of_randomised_response_has_two_losses() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
-from dpcp_audit.audits.estimates.loss_measures import (
+from dpcp_audit.audits.estimates.loss_bracket import (
     Asked,
     all_asked,
     allowed,
@@ -17,10 +17,10 @@ from dpcp_audit.audits.estimates.loss_measures import (
     measured,
     pair_of_curve,
 )
-from dpcp_audit.guarantees import ZCDP, ApproxDP, GaussianDP, LocalDP, PureDP, RenyiDP
-from dpcp_audit.mechanisms.laws import FiniteLaw, FinitePair
-from dpcp_audit.quantities import Quantity
-from dpcp_audit.stats.roc_curve import RocCurve
+from dpcp_audit.laws.laws import FiniteLaw, FinitePair
+from dpcp_audit.stats.roc import RocCurve
+from dpcp_audit.words.guarantees import ZCDP, ApproxDP, GaussianDP, LocalDP, PureDP, RenyiDP
+from dpcp_audit.words.quantities import Quantity
 
 
 def _pair(p: list[float], q: list[float]) -> FinitePair:

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpcp_audit.audits.estimates.loss_measures import Asked
+from dpcp_audit.audits.estimates.loss_bracket import Asked
 from dpcp_audit.audits.estimates.pair_estimate import PairOutputs, estimate_pair
-from dpcp_audit.guarantees import ZCDP, PureDP
-from dpcp_audit.quantities import Quantity
 from dpcp_audit.tracing.pair_traces import trace_target
 from dpcp_audit.tracing.target_calls import TracedTarget
+from dpcp_audit.words.guarantees import ZCDP, PureDP
+from dpcp_audit.words.quantities import Quantity
 
 ADVANTAGE = Asked(Quantity.ADVANTAGE, {})
 

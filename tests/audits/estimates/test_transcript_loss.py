@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpcp_audit.audits.estimates.transcript_loss import transcript_curve
-from dpcp_audit.mechanisms.laws import LaplacePair
-from dpcp_audit.results import SourceLocation
+from dpcp_audit.audits.estimates.shown_losses import transcript_curve
+from dpcp_audit.laws.laws import LaplacePair
 from dpcp_audit.tracing.pair_traces import PairTrace, Remark, trace_target
 from dpcp_audit.tracing.target_calls import TracedTarget
+from dpcp_audit.words.results import SourceLocation
 
 
 def _noisy(x: Any, *, rng: Any) -> Any:

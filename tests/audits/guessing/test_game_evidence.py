@@ -8,15 +8,21 @@ import numpy as np
 import pytest
 from scipy.special import expit, ndtr
 
-from dpcp_audit.audits.guessing.game_evidence import judge_game, least_loss
-from dpcp_audit.audits.guessing.log_odds import LogOdds
-from dpcp_audit.audits.guessing.rounds import Played
-from dpcp_audit.audits.guessing.tangents import tangents_of
-from dpcp_audit.audits.loss_bounds import event_loss
+from dpcp_audit.audits.guessing.experts import LogOdds
+from dpcp_audit.audits.guessing.game_test import judge_game, least_loss
+from dpcp_audit.audits.guessing.rounds import Played, tangents_of
 from dpcp_audit.audits.search.features import ScalarValue
-from dpcp_audit.decisions import refutes
-from dpcp_audit.guarantees import ZCDP, ApproxDP, GaussianDP, PrivacyGuarantee, PureDP, RenyiDP
-from dpcp_audit.stats.guessing_test import GuessingTest
+from dpcp_audit.laws.losses import loss_of
+from dpcp_audit.stats.guessing import GuessingTest
+from dpcp_audit.words.evidence import refutes
+from dpcp_audit.words.guarantees import (
+    ZCDP,
+    ApproxDP,
+    GaussianDP,
+    PrivacyGuarantee,
+    PureDP,
+    RenyiDP,
+)
 
 ROUNDS = 200_000
 RULE = LogOdds(feature=ScalarValue(), cuts=np.zeros(0), steps=np.zeros(1))
@@ -52,23 +58,23 @@ def test_the_loss_of_a_gaussian_release_is_bounded_from_below(
 def test_the_least_loss_on_a_tangent_is_that_of_the_curve_it_touches(mu, epsilon) -> None:
     """The line r = δ + e^ε·w touches the power curve of μ-GDP where δ is its δ(ε)."""
     delta = float(GaussianDP(mu).delta_at(epsilon))
-    least = least_loss(event_loss(GaussianDP(1.0)), math.exp(epsilon), delta)
+    least = least_loss(loss_of(GaussianDP(1.0)), math.exp(epsilon), delta)
     assert least == (pytest.approx(mu, rel=1e-6) if delta > 1e-12 else 0.0)
 
 
 @pytest.mark.parametrize("guarantee", [ZCDP(0.2), RenyiDP(3.0, 0.4), RenyiDP(1.5, 0.4)], ids=str)
 @pytest.mark.parametrize(("ratio", "delta"), [(1.0, 0.2), (2.5, 0.03), (20.0, 1e-4), (10, 0.8)])
 def test_no_point_of_the_line_has_a_smaller_loss(guarantee, ratio, delta) -> None:
-    loss = event_loss(guarantee)
+    loss = loss_of(guarantee)
     wrongs = expit(np.linspace(-28.0, 28.0, 800)) * (1 - delta) / ratio
-    losses = [loss.of(min(1.0, delta + ratio * wrong), wrong) for wrong in wrongs.tolist()]
+    losses = [loss.of_event(min(1.0, delta + ratio * wrong), wrong) for wrong in wrongs.tolist()]
     least = least_loss(loss, ratio, delta)
     assert 0.99 * min(losses) <= least <= min(losses) * (1 + 1e-9)
 
 
 def test_no_loss_is_shown_by_a_line_through_the_origin() -> None:
-    assert least_loss(event_loss(ZCDP(1.0)), 2.0, 0.0) == 0.0
-    assert least_loss(event_loss(ZCDP(1.0)), 2.0, -math.inf) == 0.0
+    assert least_loss(loss_of(ZCDP(1.0)), 2.0, 0.0) == 0.0
+    assert least_loss(loss_of(ZCDP(1.0)), 2.0, -math.inf) == 0.0
 
 
 @pytest.mark.parametrize("guarantee", [GaussianDP(1.0), ZCDP(0.5), RenyiDP(2.0, 1.0)])

@@ -10,15 +10,14 @@ import pytest
 from dpcp_audit.audits.guessing.experts import (
     DistinctValues,
     HalfLines,
+    LogOdds,
     QuantileCells,
     Settled,
     experts_for,
 )
 from dpcp_audit.audits.guessing.guesser import Guesser, Plan, Tangent, _prefixes, threshold
-from dpcp_audit.audits.guessing.log_odds import LogOdds
-from dpcp_audit.audits.search.features import ScalarValue
-from dpcp_audit.audits.search.float_features import LastBits
-from dpcp_audit.mechanisms.laws import GaussianPair
+from dpcp_audit.audits.search.features import LastBits, ScalarValue
+from dpcp_audit.laws.laws import GaussianPair
 
 CLAIM = Tangent(0.5, 0.0)
 

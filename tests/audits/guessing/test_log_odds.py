@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 
-from dpcp_audit.audits.guessing.log_odds import LogOdds
+from dpcp_audit.audits.guessing.experts import LogOdds
 from dpcp_audit.audits.search.features import ScalarValue
 
 RULE = LogOdds(

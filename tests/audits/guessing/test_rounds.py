@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dpcp_audit.audits.guessing.experts import Settled
+from dpcp_audit.audits.guessing.experts import LogOdds, Settled
 from dpcp_audit.audits.guessing.guesser import Guesser, Plan, Tangent
-from dpcp_audit.audits.guessing.log_odds import LogOdds
 from dpcp_audit.audits.guessing.rounds import Pools, play
 from dpcp_audit.audits.search.features import ScalarValue
 

@@ -7,9 +7,13 @@ import json
 import numpy as np
 import pytest
 
-from dpcp_audit.audits.guessing.experts import HalfLines, LinearScore
-from dpcp_audit.audits.guessing.log_odds import LogOdds
-from dpcp_audit.audits.guessing.smoothing import Smoothed, smoothed_experts
+from dpcp_audit.audits.guessing.experts import (
+    HalfLines,
+    LinearScore,
+    LogOdds,
+    Smoothed,
+    smoothed_experts,
+)
 from dpcp_audit.audits.search.features import ScalarValue
 
 POINTS = np.linspace(-2, 3, 101)

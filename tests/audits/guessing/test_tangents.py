@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from dpcp_audit.audits.guessing.tangents import _supremum, tangents_of
-from dpcp_audit.guarantees import (
+from dpcp_audit.audits.guessing.rounds import _supremum, tangents_of
+from dpcp_audit.words.guarantees import (
     ZCDP,
     ApproxDP,
     GaussianDP,

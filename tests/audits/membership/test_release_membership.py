@@ -31,17 +31,17 @@ from dpcp_audit.audits.membership.score_attacks import (
     CellLikelihood,
     membership_pvalues,
 )
-from dpcp_audit.checks import Check
-from dpcp_audit.guarantees import ZCDP, ApproxDP, PureDP
+from dpcp_audit.laws.laws import GaussianPair
 from dpcp_audit.mechanisms.conformal import SplitConformal
 from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ, Normaliser
 from dpcp_audit.mechanisms.histlap import HistLap
-from dpcp_audit.mechanisms.laws import GaussianPair
 from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels
 from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
-from dpcp_audit.results import EvidenceKind, Verdict
-from dpcp_audit.targets.serial_probe import unprobed
+from dpcp_audit.targets.degenerate import unprobed
+from dpcp_audit.words.checks import Check
+from dpcp_audit.words.guarantees import ZCDP, ApproxDP, PureDP
+from dpcp_audit.words.results import EvidenceKind, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable

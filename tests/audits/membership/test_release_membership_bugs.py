@@ -19,17 +19,17 @@ from dpcp_audit.audits.membership.release_games import (
     pcoqs_threshold,
     score_answer,
 )
-from dpcp_audit.guarantees import LocalDP, PureDP
 from dpcp_audit.mechanisms.conformal import SplitConformal
 from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels
 from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
-from dpcp_audit.results import Verdict
+from dpcp_audit.words.guarantees import LocalDP, PureDP
+from dpcp_audit.words.results import Verdict
 
 if TYPE_CHECKING:
-    from dpcp_audit._types import IntArray
     from dpcp_audit.audits.local import Randomizer
+    from dpcp_audit.words.arrays import IntArray
 
 pytestmark = pytest.mark.known_bad
 

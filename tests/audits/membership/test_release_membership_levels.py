@@ -16,14 +16,15 @@ from support.samplers import context, laplace
 
 from dpcp_audit.audits.membership.release_games import label_report, pcoqs_threshold
 from dpcp_audit.audits.membership.score_attacks import BisectionBits, membership_pvalues
-from dpcp_audit.guarantees import (
-    ApproxDP,
-    PureDP,
-)
 from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.stats.intervals import clopper_pearson
-from dpcp_audit.stats.ratio_power import smallest_violation
+from dpcp_audit.stats.power import smallest_violation
+from dpcp_audit.targets.degenerate import PROBED
+from dpcp_audit.words.guarantees import (
+    ApproxDP,
+    PureDP,
+)
 
 pytestmark = pytest.mark.statistical(false_alarm=1e-6)
 
@@ -57,7 +58,7 @@ def test_the_error_is_divided_between_the_advantage_and_the_most_telling_thresho
     """Nothing is left to chance: each has half of what the probe leaves, in its own numbers."""
     check = game(laplace(1.0), PureDP(1.0), n_samples=2000)
     result = check.play(context(0, significance=LEVEL))
-    half, games = 0.999 * LEVEL / 2, 1000
+    half, games = (1 - PROBED) * LEVEL / 2, 1000
     for rate in (result.points[0].tpr, result.points[0].fpr):
         limits = clopper_pearson(round(rate.value * games), games, significance=half)
         assert (rate.lower, rate.upper) == pytest.approx(limits, rel=1e-12)

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import dpcp_audit as dp
-from dpcp_audit.audits.search.client_pairs import ClientPairs
+from dpcp_audit.audits.search.row_pairs import ClientPairs
 from dpcp_audit.audits.search.score_pairs import ScorePairs
-from dpcp_audit.neighbours import Relation
-from dpcp_audit.results import Verdict
+from dpcp_audit.words.guarantees import Relation
+from dpcp_audit.words.results import Verdict
 
 
 def differences(pairs: ClientPairs) -> list[tuple[int, int]]:

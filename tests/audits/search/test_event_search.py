@@ -16,7 +16,7 @@ from dpcp_audit.audits.search.event_search import (
     PilotCounts,
     Unions,
     best_cells,
-    excess_of,
+    promised_excess,
     quantile_cuts,
 )
 from dpcp_audit.audits.search.feature_cells import (
@@ -38,9 +38,9 @@ from dpcp_audit.audits.search.features import (
     ScalarValue,
     feature_from_data,
 )
-from dpcp_audit.guarantees import ApproxDP, PureDP
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
-from dpcp_audit.results import Outcome, Verdict
+from dpcp_audit.words.guarantees import ApproxDP, PureDP
+from dpcp_audit.words.results import Outcome, Verdict
 
 BISECTION = PCOQS(alpha=0.1, rho=0.5)
 BITS = DyadicBits(bounds=BISECTION.bounds, rounds=BISECTION.rounds, resolution=BISECTION.resolution)
@@ -230,10 +230,15 @@ def test_events_of_the_ends_keep_them() -> None:
 
 def test_the_excess_of_rates_by_hand() -> None:
     """In standard errors, that of p and e^ε times that of q; a rate of 0 or 1 has that of 1/n."""
-    found = excess_of(PureDP(math.log(2)), np.array([0.5]), np.array([0.1]), 100)
-    assert found == pytest.approx(0.3 / math.sqrt(0.25 / 100 + 4 * 0.09 / 100), rel=1e-3)
-    found = excess_of(PureDP(math.log(2)), np.array([1.0]), np.array([0.0]), 100)
-    assert found == pytest.approx(1 / math.sqrt(0.01**2 + (2 * 0.01) ** 2), rel=1e-3)
+    positive, claim = Event(np.array([0.0]), np.array([False, True])), PureDP(math.log(2))
+    half, few, all_, none = (np.where(np.arange(100) < k, 1.0, -1.0) for k in (50, 10, 100, 0))
+    q = 10.5 / 101
+    found = promised_excess(claim, positive, (half, few))
+    error = math.sqrt(0.25 / 100 + 4 * q * (1 - q) / 100)
+    assert found == pytest.approx((0.5 - 2 * q) / error, rel=1e-3)
+    found = promised_excess(claim, positive, (all_, none))
+    expected = (100.5 - 2 * 0.5) / 101 / math.sqrt(0.01**2 + (2 * 0.01) ** 2)
+    assert found == pytest.approx(expected, rel=1e-3)
 
 
 @pytest.mark.parametrize(

@@ -17,11 +17,11 @@ from dpcp_audit.audits.search.exact_pairs import (
     search_pairs,
 )
 from dpcp_audit.audits.search.feature_cells import ClassifierScore, DyadicBits, LikelihoodRatio
-from dpcp_audit.guarantees import PrivacyGuarantee, PureDP
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
-from dpcp_audit.results import Verdict
 from dpcp_audit.targets import degenerate
 from dpcp_audit.targets.degenerate import DegenerateTargetError, probe
+from dpcp_audit.words.guarantees import PrivacyGuarantee, PureDP
+from dpcp_audit.words.results import Verdict
 
 if TYPE_CHECKING:
     from dpcp_audit.audits.search.event_search import EventSearch

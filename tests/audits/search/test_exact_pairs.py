@@ -13,12 +13,12 @@ from dpcp_audit.audits.search.exact_pairs import (
     exact_loss,
     search_pairs,
 )
-from dpcp_audit.checks import Check
-from dpcp_audit.guarantees import ZCDP, ApproxDP, PureDP
+from dpcp_audit.laws.laws import FinitePair
 from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ, Normaliser
-from dpcp_audit.mechanisms.laws import FinitePair
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
-from dpcp_audit.results import Verdict
+from dpcp_audit.words.checks import Check
+from dpcp_audit.words.guarantees import ZCDP, ApproxDP, PureDP
+from dpcp_audit.words.results import Verdict
 
 SEARCH = PCOQS(alpha=0.1, rho=0.5)
 SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.study) for seed in (1, 2, 3))]

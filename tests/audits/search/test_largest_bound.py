@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 from dpcp_audit.audits.certificates import Hits, certify
+from dpcp_audit.audits.largest_bound import bounding_event
 from dpcp_audit.audits.search.feature_cells import Automatic
-from dpcp_audit.audits.search.largest_bound import bounding_event
-from dpcp_audit.guarantees import ZCDP, ApproxDP, PureDP
+from dpcp_audit.words.guarantees import ZCDP, ApproxDP, PureDP
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit._types import FloatArray
     from dpcp_audit.audits.search.event_search import Event
-    from dpcp_audit.guarantees import PrivacyGuarantee
+    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.guarantees import PrivacyGuarantee
 
 SIZE, PILOT, LEVEL = 5000, 1650, 0.05
 

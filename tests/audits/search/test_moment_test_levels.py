@@ -11,7 +11,7 @@ from scipy.stats import binom
 
 from dpcp_audit.audits.search.features import ScalarValue
 from dpcp_audit.audits.search.moment_test import choose_moments
-from dpcp_audit.guarantees import ZCDP, RenyiDP
+from dpcp_audit.words.guarantees import ZCDP, RenyiDP
 
 pytestmark = pytest.mark.statistical(false_alarm=1e-7)
 

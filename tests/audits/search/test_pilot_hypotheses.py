@@ -11,27 +11,25 @@ import pytest
 
 from dpcp_audit.audits.certificates import Hits
 from dpcp_audit.audits.search import pilot_hypotheses
-from dpcp_audit.audits.search.event_search import Event, PilotEvent
+from dpcp_audit.audits.search.event_search import Event, PilotEvent, view_of
 from dpcp_audit.audits.search.features import ScalarValue
 from dpcp_audit.audits.search.moment_test import MomentTest, choose_moments
 from dpcp_audit.audits.search.pilot_hypotheses import (
     EventTest,
     _ceil,
-    _event_test,
     _floor,
     _hits,
     _interval,
-    _of_rates,
     _simpler_events,
     _simplified,
     _worth,
     choose_event_or_moment,
     choose_pair_test,
     eased,
+    event_test,
     total_promise,
 )
-from dpcp_audit.audits.search.pilot_views import view_of
-from dpcp_audit.guarantees import ZCDP, ApproxDP, GaussianDP, PureDP
+from dpcp_audit.words.guarantees import ZCDP, ApproxDP, GaussianDP, PureDP
 
 ATOMS = (np.repeat([0.0, 1.0], [80, 20]), np.repeat([0.0, 1.0], [30, 70]))
 ONE = Event(np.array([0.0]), np.array([False, True]))
@@ -61,18 +59,13 @@ def test_a_claim_is_eased_in_its_losses_alone() -> None:
     assert eased(GaussianDP(2.0), 0.7) == GaussianDP(1.4)
 
 
-def test_what_an_event_of_complementary_rates_promises() -> None:
-    expected = promised(0.9, 0.1, 0.5, 400) / 20
-    assert _of_rates(PureDP(0.5), 0.8, 400) == pytest.approx(expected, rel=0.02)
-
-
 def test_hits_are_of_the_likelier_input_first() -> None:
     assert _hits(ONE, ATOMS, swapped=False) == Hits(20, 70, 100)
     assert _hits(ONE, ATOMS, swapped=True) == Hits(70, 20, 100)
 
 
 def test_an_event_promises_so_much_a_root_of_an_output() -> None:
-    test = _event_test(PureDP(0.5), PilotEvent(ONE, True, 3.0), ATOMS)
+    test = event_test(PureDP(0.5), PilotEvent(ONE, True, 3.0), ATOMS)
     assert (test.event, test.swapped, test.promise) == (ONE, True, 0.3)
 
 

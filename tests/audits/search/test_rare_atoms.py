@@ -10,14 +10,14 @@ import pytest
 from support import blind_spots
 
 from dpcp_audit.audits.search.exact_pairs import ScorePair
-from dpcp_audit.audits.search.rare_atoms import promise_of_atoms, shows_atoms
+from dpcp_audit.audits.search.feature_cells import promise_of_atoms, shows_atoms
 from dpcp_audit.audits.search.score_pairs import ScorePairs
-from dpcp_audit.checks import Context
-from dpcp_audit.frontends.function_checks import spec_of
-from dpcp_audit.frontends.planning import plan_here
-from dpcp_audit.guarantees import ZCDP, ApproxDP, PureDP
-from dpcp_audit.results import Verdict
-from dpcp_audit.target_checks.target_privacy import TargetPrivacy
+from dpcp_audit.faces.function_checks import spec_of
+from dpcp_audit.faces.planning import plan_here
+from dpcp_audit.target_checks.target_claims import TargetPrivacy
+from dpcp_audit.words.checks import Context
+from dpcp_audit.words.guarantees import ZCDP, ApproxDP, PureDP
+from dpcp_audit.words.results import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from dpcp_audit.audits.search.row_pairs import RowPairs
-from dpcp_audit.data.row_pools import RowPool
-from dpcp_audit.neighbours import Relation
+from dpcp_audit.laws.pools import RowPool
+from dpcp_audit.words.guarantees import Relation
 
 LABELS = np.arange(60) % 3
 FAR = 10.0 * np.eye(3)[LABELS]

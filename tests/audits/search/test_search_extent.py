@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from dpcp_audit.audits.search.record_orders import RecordOrder
-from dpcp_audit.audits.search.search_extent import extent
+from dpcp_audit.audits.search.stages import extent
 
 
 def tried(size: int, family: str, order: RecordOrder = RecordOrder.LAST) -> Any:

@@ -7,12 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from dpcp_audit.audits.training.extraction import HarderToExtract, Splits, Victim
-from dpcp_audit.audits.training.surrogates import Answers
-from dpcp_audit.checks import Context
 from dpcp_audit.mechanisms.dpsgd.examples import digits
 from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Poisson
-from dpcp_audit.results import Verdict
+from dpcp_audit.words.checks import Context
+from dpcp_audit.words.results import Verdict
+from dpcp_ledger.training.extraction import Answers, HarderToExtract, Splits, Victim
 
 pytestmark = pytest.mark.known_bad
 PLAIN = DPSGD(

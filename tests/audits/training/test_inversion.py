@@ -8,16 +8,21 @@ import numpy as np
 import pytest
 import torch
 
-from dpcp_audit.audits.training.class_inversion import ClassInversion, class_images, recognised
-from dpcp_audit.audits.training.image_figures import gallery
-from dpcp_audit.audits.training.inversion import UpdateInversion, invert_updates, ratio_of_gradients
-from dpcp_audit.checks import Context
 from dpcp_audit.mechanisms.dpsgd.examples import digits
 from dpcp_audit.mechanisms.dpsgd.gradients import FlatModel
-from dpcp_audit.mechanisms.dpsgd.networks import head, logistic
-from dpcp_audit.mechanisms.dpsgd.trained_networks import Trained
+from dpcp_audit.mechanisms.dpsgd.networks import Trained, head, logistic
 from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Poisson
-from dpcp_audit.results import Verdict
+from dpcp_audit.words.checks import Context
+from dpcp_audit.words.results import Verdict
+from dpcp_ledger.training.inversion import (
+    ClassInversion,
+    UpdateInversion,
+    class_images,
+    gallery,
+    invert_updates,
+    ratio_of_gradients,
+    recognised,
+)
 
 DIGITS = digits()
 CONTEXT = Context(seed=0, name="inversion", significance=1e-5)

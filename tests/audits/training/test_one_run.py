@@ -21,8 +21,8 @@ from dpcp_audit.audits.training.one_run import (
     top_guesses,
 )
 from dpcp_audit.audits.training.one_run_bounds import trade_off_bound
-from dpcp_audit.guarantees import ApproxDP, GaussianDP, PureDP
 from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
+from dpcp_audit.words.guarantees import ApproxDP, GaussianDP, PureDP
 
 GAUSSIAN = SubsampledGaussian(sampling_rate=1.0, steps=1, noise_multiplier=1.0)
 

@@ -13,7 +13,6 @@ from scipy.stats import binom, ttest_ind
 from support.refusals import most_refusals
 from training_cases import GaussianRun
 
-from dpcp_audit.assumptions import Assumption
 from dpcp_audit.audits.training.one_run import (
     Guesses,
     OneRunTheorem,
@@ -29,10 +28,11 @@ from dpcp_audit.audits.training.one_run_bounds import (
     trade_off_bound,
     unassuming_bound,
 )
-from dpcp_audit.guarantees import ApproxDP, GaussianDP, PureDP
+from dpcp_audit.words.assumptions import Assumption
+from dpcp_audit.words.guarantees import ApproxDP, GaussianDP, PureDP
 
 if TYPE_CHECKING:
-    from dpcp_audit._types import BoolArray, FloatArray
+    from dpcp_audit.words.arrays import BoolArray, FloatArray
 
 LEVEL, DELTA = 0.05, 1e-5
 

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcp_audit.audits.training.one_run import Guesses, binomial_p_value, p_value
-from dpcp_audit.guarantees import ApproxDP
+from dpcp_audit.words.guarantees import ApproxDP
 
 COUNTS = st.tuples(st.integers(1, 60), st.integers(0, 40), st.integers(0, 400))
 EPSILONS = st.floats(0.01, 6.0)

@@ -9,15 +9,6 @@ import numpy as np
 import pytest
 import torch
 
-from dpcp_audit.audits.training.reconstruction import Reconstruction
-from dpcp_audit.audits.training.reconstruction_attack import (
-    Prior,
-    TraceAttack,
-    _Trace,
-    simplex_prior,
-)
-from dpcp_audit.checks import Context
-from dpcp_audit.guarantees import PureDP
 from dpcp_audit.mechanisms.dpsgd.examples import Examples, digits
 from dpcp_audit.mechanisms.dpsgd.gradients import FlatModel, clipped
 from dpcp_audit.mechanisms.dpsgd.networks import logistic
@@ -29,7 +20,16 @@ from dpcp_audit.mechanisms.dpsgd.training_settings import (
     Poisson,
     ShuffledBatches,
 )
-from dpcp_audit.results import Verdict
+from dpcp_audit.words.checks import Context
+from dpcp_audit.words.guarantees import PureDP
+from dpcp_audit.words.results import Verdict
+from dpcp_ledger.training.reconstruction import Reconstruction
+from dpcp_ledger.training.reconstruction_attack import (
+    Prior,
+    TraceAttack,
+    _Trace,
+    simplex_prior,
+)
 
 DIGITS = digits()
 KNOWN = DIGITS.take(np.arange(5))

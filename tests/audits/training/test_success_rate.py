@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpcp_audit.audits.training.success_rate import conclude_share
-from dpcp_audit.results import Outcome, Verdict
 from dpcp_audit.stats.intervals import clopper_pearson
+from dpcp_audit.words.results import Outcome, Verdict
+from dpcp_ledger.training.reconstruction import conclude_share
 
 
 def judge(hits: int, trials: int, *, claimed: float, significance: float) -> Outcome:

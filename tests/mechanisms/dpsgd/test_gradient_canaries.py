@@ -16,7 +16,7 @@ from support.small_trainings import (
     settings,
 )
 
-from dpcp_audit.mechanisms.dpsgd.gradient_canaries import GradientCanaries
+from dpcp_audit.mechanisms.dpsgd.examples import GradientCanaries
 from dpcp_audit.mechanisms.dpsgd.training import train
 from dpcp_audit.mechanisms.dpsgd.training_settings import (
     DPSGD,

@@ -32,7 +32,7 @@ class TestTrained:
     def test_many_inputs_are_predicted_in_parts(self, monkeypatch) -> None:
         trained = train(head(), DATA, settings(), rng=0, replicas=3)
         whole = trained.logits(DATA.inputs)
-        monkeypatch.setattr("dpcp_audit.mechanisms.dpsgd.trained_networks._PREDICTED_AT_ONCE", 15)
+        monkeypatch.setattr("dpcp_audit.mechanisms.dpsgd.networks._PREDICTED_AT_ONCE", 15)
         np.testing.assert_allclose(trained.logits(DATA.inputs), whole, rtol=1e-5, atol=1e-6)
 
     def test_an_observer_sees_every_step(self) -> None:

@@ -26,7 +26,7 @@ from torch import nn
 from dpcp_audit.mechanisms.dpsgd import gradients, networks, training
 from dpcp_audit.mechanisms.dpsgd.examples import Examples
 from dpcp_audit.mechanisms.dpsgd.gradients import FlatModel, clipped_sum
-from dpcp_audit.mechanisms.dpsgd.trained_networks import Trained
+from dpcp_audit.mechanisms.dpsgd.networks import Trained
 from dpcp_audit.mechanisms.dpsgd.training import train
 from dpcp_audit.mechanisms.dpsgd.training_settings import (
     DPSGD,

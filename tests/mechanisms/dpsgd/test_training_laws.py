@@ -11,7 +11,7 @@ from scipy.stats import chi2, kstest, norm, t
 from support.levels import disagreeing_cells
 from torch import nn
 
-from dpcp_audit.mechanisms.dpsgd import lots
+from dpcp_audit.mechanisms.dpsgd import training as lots
 from dpcp_audit.mechanisms.dpsgd.examples import Examples
 from dpcp_audit.mechanisms.dpsgd.opacus_training import opacus_train
 from dpcp_audit.mechanisms.dpsgd.training import train

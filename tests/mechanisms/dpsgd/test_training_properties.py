@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from support.plain_dpsgd import plain_gradient, plain_sum
 from torch import nn
 
-from dpcp_audit.mechanisms.dpsgd import gradients, linear, lots, networks
+from dpcp_audit.mechanisms.dpsgd import gradients, linear, networks
+from dpcp_audit.mechanisms.dpsgd import training as lots
 from dpcp_audit.mechanisms.dpsgd.gradients import FlatModel, clip_factors, clipped
 from dpcp_audit.mechanisms.dpsgd.training_settings import Clipping
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import importlib.util
 import math
 
 import numpy as np
@@ -12,9 +11,9 @@ import torch
 from PIL import Image
 from torch import nn
 
-from dpcp_audit.data.image_data import ImageData
-from dpcp_audit.data.loaders import load_features, load_image_folder
-from dpcp_audit.mechanisms.dpsgd import linear, networks, require_torch
+from dpcp_audit.laws.loaders import load_features, load_image_folder
+from dpcp_audit.laws.models import ImageData
+from dpcp_audit.mechanisms.dpsgd import linear, networks
 from dpcp_audit.mechanisms.dpsgd.examples import Examples, digits, from_features, from_images
 from dpcp_audit.mechanisms.dpsgd.training import train
 from dpcp_audit.mechanisms.dpsgd.training_settings import (
@@ -271,10 +270,3 @@ class TestSavedFeatures:
         (tmp_path / "f.npz").write_bytes(b"no archive")
         with pytest.raises(ValueError, match="path must name a readable .npz"):
             from_features(tmp_path / "f.npz")
-
-
-def test_what_needs_torch_says_what_to_install(monkeypatch) -> None:
-    require_torch()
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(RuntimeError, match=r"pip install 'dpcp-audit\[dpsgd\]'"):
-        require_torch()

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from support.plain_exponq import plain_law
 
-from dpcp_audit.data.populations import Beta, Uniform, atoms
+from dpcp_audit.laws.laws import FinitePair
+from dpcp_audit.laws.populations import Beta, Uniform, atoms
 from dpcp_audit.mechanisms.exponq.exponential_quantile import (
     ExponQ,
     Normaliser,
@@ -14,7 +15,6 @@ from dpcp_audit.mechanisms.exponq.exponential_quantile import (
     bin_probabilities,
     optimal_gamma,
 )
-from dpcp_audit.mechanisms.laws import FinitePair
 
 GOOD = {"alpha": 0.1, "epsilon": 1.0, "n_candidates": 10_000, "gamma": 0.01}
 CORRECTED = ExponQ(**GOOD)

@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from dpcp_audit.mechanisms.ldpcp.channel_calibration import ChannelCalibration, channel_width
 from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels
-from dpcp_audit.mechanisms.ldpcp.label_channels import KaryChannel, UnaryChannel
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
+from dpcp_ledger.mechanisms.label_channels import (
+    ChannelCalibration,
+    KaryChannel,
+    UnaryChannel,
+    channel_width,
+)
 
 if TYPE_CHECKING:
-    from dpcp_audit._types import FloatArray, IntArray
+    from dpcp_audit.words.arrays import FloatArray, IntArray
 
 K, N = 20, 4000
 

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from dpcp_audit.data.pools import Classifier, Dataset, classifier_pool
-from dpcp_audit.data.populations import Beta, Uniform
-from dpcp_audit.data.scores import aps_as_printed, hps, true_label_scores
-from dpcp_audit.guarantees import LocalDP
-from dpcp_audit.mechanisms.ldpcp.editions import Blocks, Debiasing, OnMiss, Window
+from dpcp_audit.laws.pools import Classifier, Dataset, classifier_pool
+from dpcp_audit.laws.populations import Beta, Uniform
+from dpcp_audit.laws.scores import aps_as_printed, hps, true_label_scores
 from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels, dkw_width
 from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores, hoeffding_width
+from dpcp_audit.mechanisms.ldpcp.window import Blocks, Debiasing, OnMiss, Window
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
+from dpcp_audit.words.guarantees import LocalDP
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,13 +8,13 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from dpcp_audit.mechanisms.ldpcp.label_channels import (
+from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
+from dpcp_ledger.mechanisms.label_channels import (
     KaryChannel,
     LabelChannel,
     MatrixChannel,
     UnaryChannel,
 )
-from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 
 K, EPSILON = 4, 1.5
 KARY = KaryChannel(KaryRandomizedResponse(EPSILON, K))

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from support.levels import differing_cells, disagreeing_cells
 
-from dpcp_audit.data.populations import Pool, atoms
-from dpcp_audit.data.scores import aps, aps_as_printed
-from dpcp_audit.mechanisms.ldpcp.editions import Debiasing
+from dpcp_audit.laws.populations import Pool, atoms
+from dpcp_audit.laws.scores import aps, aps_as_printed
 from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
+from dpcp_audit.mechanisms.ldpcp.window import Debiasing
 from dpcp_audit.mechanisms.ldpcp.window_law import threshold_law
 from dpcp_audit.mechanisms.randomized_response import (
     BinaryRandomizedResponse,

@@ -6,17 +6,17 @@ from support.levels import differing_cells, disagreeing_cells
 from support.plain_ldpcp import plain_scores
 from support.plain_pcoqs import drawn_scores
 
-from dpcp_audit.data.populations import Beta, Population, Uniform, atoms
-from dpcp_audit.data.scores import hps, true_label_scores
-from dpcp_audit.mechanisms.ldpcp.editions import Blocks, Debiasing, OnMiss, Window
+from dpcp_audit.laws.populations import Beta, Population, Uniform, atoms
+from dpcp_audit.laws.scores import hps, true_label_scores
 from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels
 from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
+from dpcp_audit.mechanisms.ldpcp.window import Blocks, Debiasing, OnMiss, Window
 from dpcp_audit.mechanisms.ldpcp.window_law import threshold_law
 from dpcp_audit.mechanisms.randomized_response import (
     BinaryRandomizedResponse,
     KaryRandomizedResponse,
 )
-from dpcp_audit.mechanisms.shuffle.shuffled_bits import ShuffledBinaryResponse
+from dpcp_audit.mechanisms.shuffle import ShuffledBinaryResponse
 
 pytestmark = pytest.mark.statistical(false_alarm=1e-7)
 

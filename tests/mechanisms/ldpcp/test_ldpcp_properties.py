@@ -7,12 +7,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from support.plain_ldpcp import plain_blocks, plain_labels, plain_scores, plain_search
 
-from dpcp_audit.data.scores import aps, aps_as_printed
-from dpcp_audit.mechanisms.ldpcp.editions import Blocks, Debiasing, OnMiss, Window
+from dpcp_audit.laws.scores import aps, aps_as_printed
 from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels
 from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
-from dpcp_audit.mechanisms.ldpcp.window_search import WindowSearch
-from dpcp_audit.mechanisms.shuffle.shuffled_bits import ShuffledBinaryResponse
+from dpcp_audit.mechanisms.ldpcp.window import Blocks, Debiasing, OnMiss, Window, WindowSearch
+from dpcp_audit.mechanisms.shuffle import ShuffledBinaryResponse
 
 search_fields = {
     "alpha": st.sampled_from([0.05, 0.1, 0.3, 0.7]),

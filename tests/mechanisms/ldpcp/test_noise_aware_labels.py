@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from dpcp_audit.data.pools import Classifier, Dataset, classifier_pool
-from dpcp_audit.data.scores import hps
+from dpcp_audit.laws.pools import Classifier, Dataset, classifier_pool
+from dpcp_audit.laws.scores import hps
 from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels, dkw_width
 from dpcp_audit.mechanisms.ldpcp.noise_aware_labels import NoiseAwareLabels
 

@@ -6,20 +6,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpcp_audit.mechanisms.laws import FinitePair
-from dpcp_audit.mechanisms.ldpcp.editions import Blocks, Debiasing, OnMiss, Window
-from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
-from dpcp_audit.mechanisms.ldpcp.score_transcript import (
+from dpcp_audit.laws.laws import FinitePair
+from dpcp_audit.mechanisms.ldpcp.score_calibration import (
+    LDPCPScores,
     decision_laws,
     report_pair,
     threshold_laws,
 )
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
-from dpcp_audit.mechanisms.pcoqs.search_transcript import released_pair, transcript_pair
+from dpcp_audit.mechanisms.ldpcp.window import Blocks, Debiasing, OnMiss, Window
+from dpcp_audit.mechanisms.pcoqs.release import PCOQS, released_pair, transcript_pair
 from dpcp_audit.mechanisms.randomized_response import BinaryRandomizedResponse
-from dpcp_audit.mechanisms.shuffle.shuffled_bits import ShuffledBinaryResponse
-from dpcp_audit.papers.computations.threshold_leak import threshold_leak
-from dpcp_audit.results import Verdict
+from dpcp_audit.mechanisms.shuffle import ShuffledBinaryResponse
+from dpcp_audit.words.results import Verdict
+from dpcp_ledger.computations.threshold_leak import threshold_leak
 
 VARIANTS = [
     {},

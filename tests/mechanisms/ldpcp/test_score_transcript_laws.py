@@ -4,13 +4,11 @@ import numpy as np
 import pytest
 from support.levels import disagreeing_cells
 
-from dpcp_audit.mechanisms.ldpcp.editions import Blocks, OnMiss, Window
-from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
-from dpcp_audit.mechanisms.ldpcp.score_transcript import threshold_laws
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
-from dpcp_audit.mechanisms.pcoqs.search_transcript import transcript_pair
+from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores, threshold_laws
+from dpcp_audit.mechanisms.ldpcp.window import Blocks, OnMiss, Window
+from dpcp_audit.mechanisms.pcoqs.release import PCOQS, transcript_pair
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
-from dpcp_audit.mechanisms.shuffle.blanket_counts import hidden_laws
+from dpcp_audit.mechanisms.shuffle import hidden_laws
 
 pytestmark = pytest.mark.statistical(false_alarm=1e-7)
 

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 from support.levels import differing_cells
 
-from dpcp_audit.data.scores import hps
-from dpcp_audit.mechanisms.ldpcp import searched_pool
-from dpcp_audit.mechanisms.ldpcp.cell_counts import CellCounts
+from dpcp_audit.laws.scores import hps
+from dpcp_audit.mechanisms.ldpcp import label_trials as searched_pool
 from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels
+from dpcp_audit.mechanisms.ldpcp.label_trials import CellCounts, SearchedPool, estimate_error
 from dpcp_audit.mechanisms.ldpcp.noise_aware_labels import NoiseAwareLabels
-from dpcp_audit.mechanisms.ldpcp.searched_pool import SearchedPool, estimate_error
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 
 TRIALS = 20_000

@@ -12,18 +12,18 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from dpcp_audit.data.populations import Beta, Population, Uniform, atoms
-from dpcp_audit.mechanisms.ldpcp.editions import Blocks, Debiasing, OnMiss, Window
+from dpcp_audit.laws.populations import Beta, Population, Uniform, atoms
 from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
+from dpcp_audit.mechanisms.ldpcp.window import Blocks, Debiasing, OnMiss, Window
 from dpcp_audit.mechanisms.ldpcp.window_law import (
     ThresholdLaw,
     _binomial_below,
     _binomial_from,
     threshold_law,
 )
-from dpcp_audit.results import Verdict
 from dpcp_audit.theorems.ldpcp_coverage import ScoreTheorem
 from dpcp_audit.theorems.ldpcp_exact import exact_failure
+from dpcp_audit.words.results import Verdict
 
 HEAP = atoms([0.25, 0.5, 0.5625, 1.0], [3, 4, 1, 2], name="heap")
 SEARCH = LDPCPScores(alpha=0.3, epsilon=1.0, rounds=3, window_width=0.2)

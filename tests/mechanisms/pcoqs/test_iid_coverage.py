@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from support.plain_pcoqs import plain_trials
 
-from dpcp_audit.data.piecewise import PiecewiseConstant
-from dpcp_audit.data.populations import Beta, Pool, Population, Uniform, atoms
-from dpcp_audit.mechanisms.counting import FixedScores
+from dpcp_audit.laws.piecewise import PiecewiseConstant
+from dpcp_audit.laws.populations import Beta, Pool, Population, Uniform, atoms
+from dpcp_audit.mechanisms.conformal import FixedScores
 from dpcp_audit.mechanisms.pcoqs import iid_coverage
 from dpcp_audit.mechanisms.pcoqs.iid_coverage import (
     MeanCoverage,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpcp_audit.mechanisms.counting import FixedScores
-from dpcp_audit.mechanisms.pcoqs import published_variants
+from dpcp_audit.mechanisms.conformal import FixedScores
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_ledger.mechanisms import published_variants
 
 
 def scores(n: int = 500) -> np.ndarray:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from dpcp_audit.mechanisms.counting import FixedScores
+from dpcp_audit.mechanisms.conformal import FixedScores
 from dpcp_audit.mechanisms.pcoqs.rank_law import held_out_law, rank_law
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 

@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import binom, norm
 from support.plain_pcoqs import plain_law
 
-from dpcp_audit.data.populations import Pool, Uniform, atoms
-from dpcp_audit.mechanisms.laws import FinitePair, GaussianPair
+from dpcp_audit.laws.laws import FinitePair, GaussianPair
+from dpcp_audit.laws.populations import Pool, Uniform, atoms
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 
 FINE = PCOQS(alpha=0.1, rho=0.5)

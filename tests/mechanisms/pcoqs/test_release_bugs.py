@@ -9,8 +9,8 @@ import pytest
 from support.levels import disagreeing_cells
 from support.plain_pcoqs import plain_law
 
-from dpcp_audit.data.populations import Uniform, atoms
-from dpcp_audit.mechanisms.laws import FinitePair
+from dpcp_audit.laws.laws import FinitePair
+from dpcp_audit.laws.populations import Uniform, atoms
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.stats.intervals import mean_interval
 

@@ -10,7 +10,7 @@ import pytest
 from scipy.special import log_ndtr, logsumexp
 from scipy.stats import norm
 
-from dpcp_audit.mechanisms.laws import FinitePair
+from dpcp_audit.laws.laws import FinitePair
 from dpcp_audit.mechanisms.pcoqs.search_law import largest_bit_divergence, search_laws
 
 if TYPE_CHECKING:

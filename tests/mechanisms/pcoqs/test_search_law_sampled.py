@@ -7,8 +7,8 @@ from scipy.stats import binom
 from support.levels import differing_cells, disagreeing_cells
 from support.plain_pcoqs import plain_law, plain_trials
 
-from dpcp_audit.data.populations import Beta, Pool, Uniform, atoms
-from dpcp_audit.mechanisms.laws import FinitePair
+from dpcp_audit.laws.laws import FinitePair
+from dpcp_audit.laws.populations import Beta, Pool, Uniform, atoms
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 
 pytestmark = pytest.mark.statistical(false_alarm=1e-7)

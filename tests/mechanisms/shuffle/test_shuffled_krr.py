@@ -6,11 +6,14 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from dpcp_audit.mechanisms.laws import FiniteLaw, FinitePair
+from dpcp_audit.laws.laws import FiniteLaw, FinitePair
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
-from dpcp_audit.mechanisms.shuffle.blanket_counts import hidden_laws
-from dpcp_audit.mechanisms.shuffle.shuffled_bits import ShuffledBinaryResponse
-from dpcp_audit.mechanisms.shuffle.shuffled_krr import Others, ShuffledKaryResponse
+from dpcp_audit.mechanisms.shuffle import (
+    Others,
+    ShuffledBinaryResponse,
+    ShuffledKaryResponse,
+    hidden_laws,
+)
 
 EPSILONS = np.linspace(0.0, 2.0, 9)
 

@@ -7,8 +7,8 @@ import io
 import pytest
 from support.report_document import document, evidence, finding
 
-from dpcp_audit.reports.differences.difference_terminal import print_comparison
-from dpcp_audit.reports.differences.two_runs import compare
+from dpcp_audit.reports.differences import print_comparison
+from dpcp_audit.reports.two_runs import compare
 
 LONG = "mine.py:a_quantile_of_a_long_name[coverage:alpha=0.1,n=2400,rho=0.5,neighbours=add-remove]"
 

@@ -1,4 +1,4 @@
-"""The adjustment of a comparison's p-values, against statsmodels."""
+"""The adjustment of a comparison's p-values: Holm in each family, and exact numbers apart."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from statsmodels.stats.multitest import multipletests
 
-from dpcp_audit.reports.differences.number_shift import ShiftTest
-from dpcp_audit.reports.differences.two_runs import _adjust
-from dpcp_audit.stats.two_samples import Shift
+from dpcp_audit.reports.two_runs import ShiftTest, _adjust
+from dpcp_audit.stats.samples import Shift
 
 
 def test_numbers_of_the_same_cases_and_of_others_are_adjusted_by_holm_apart() -> None:

@@ -12,18 +12,17 @@ from support.report_document import document, evidence, finding
 from dpcp_audit.audits.sampled import SampledPrivacy
 from dpcp_audit.audits.search.event_search import Event, PilotEvent
 from dpcp_audit.audits.search.features import Ones
-from dpcp_audit.checks import Context
 from dpcp_audit.engine.run_settings import RunSettings
-from dpcp_audit.guarantees import PureDP
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
-from dpcp_audit.neighbours import Neighbours, Relation
-from dpcp_audit.reports.differences.two_runs import RunDifferences, compare
 from dpcp_audit.reports.document import to_document
-from dpcp_audit.results import Claim, Finding, Source, Verdict
+from dpcp_audit.reports.two_runs import RunDifferences, compare
+from dpcp_audit.words.checks import Context
+from dpcp_audit.words.guarantees import Neighbours, PureDP, Relation
+from dpcp_audit.words.results import Claim, Finding, Source, Verdict
 
 if TYPE_CHECKING:
-    from dpcp_audit._types import FloatArray
-    from dpcp_audit.guarantees import PrivacyGuarantee
+    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.guarantees import PrivacyGuarantee
 
 pytestmark = pytest.mark.statistical(false_alarm=1e-7)
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from support.report_document import COVERAGE, HOSTILE, PROFILE
 
-from dpcp_audit.reports.drawing.chart_axes import _thinned
-from dpcp_audit.reports.drawing.svg_figures import figure_svg
+from dpcp_audit.reports.chart_axes import _thinned
+from dpcp_audit.reports.svg_figures import figure_svg
 
 mpl = pytest.importorskip("matplotlib")
 

@@ -16,8 +16,8 @@ import dpcp_audit as dp
 from dpcp_audit.engine.run_settings import Profile, RunSettings
 from dpcp_audit.engine.suites import suite
 from dpcp_audit.reports.document import to_document
-from dpcp_audit.reports.findings.entry import entries_of
-from dpcp_audit.results import Finding
+from dpcp_audit.reports.entry import entries_of
+from dpcp_audit.words.results import Finding
 
 
 @cache

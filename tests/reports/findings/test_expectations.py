@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from support.report_document import document, finding
 
-from dpcp_audit.reports.findings.summary import read
 from dpcp_audit.reports.formats.html import render_html
 from dpcp_audit.reports.formats.junit import render_junit
 from dpcp_audit.reports.formats.markdown import render_markdown
 from dpcp_audit.reports.formats.sarif import render_sarif
+from dpcp_audit.reports.summary import read
 from dpcp_audit.reports.terminal import print_summary
 
 USERS = ("targets", "traces", "estimates", "theorem-case")

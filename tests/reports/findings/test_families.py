@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from support.report_document import document, evidence, finding
 
-from dpcp_audit._format import clipped, gist, printable, share
 from dpcp_audit.engine.suites import suite
-from dpcp_audit.quantities import Bound, Promise, Quantity
-from dpcp_audit.reports.findings.families import families
-from dpcp_audit.reports.findings.severity import breach
-from dpcp_audit.reports.findings.summary import read
+from dpcp_audit.reports.families import families
+from dpcp_audit.reports.severity import breach
+from dpcp_audit.reports.summary import read
+from dpcp_audit.words.formatting import clipped, gist, printable, share
+from dpcp_audit.words.quantities import Bound, Promise, Quantity
 
 
 def refuted(name: str, value: float, **changes: Any) -> dict[str, Any]:
@@ -165,7 +165,7 @@ def test_controls_and_readings_are_counted_apart() -> None:
     assert [family.name for family in reading.controls] == ["Split"]
     assert "excludes 1 claim as stated" in reading.meaning
     apart = "1 other reading of a printed sentence and 1 control, known to be false and caught."
-    assert f"counted apart: {apart}" in reading.meaning
+    assert f"counted separately: {apart}" in reading.meaning
 
 
 def test_controls_alone_exclude_no_claim() -> None:

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from dpcp_audit.engine.run_settings import RunSettings
 from dpcp_audit.engine.runner import check
 from dpcp_audit.reports.document import to_document
-from dpcp_audit.reports.findings.orientation import FARTHEST, lanes, position
-from dpcp_audit.reports.findings.summary import read
-from dpcp_audit.results import Claim, Finding, Source, Verdict
+from dpcp_audit.reports.families import FARTHEST, lanes, position
+from dpcp_audit.reports.summary import read
+from dpcp_audit.words.results import Claim, Finding, Source, Verdict
 
 if TYPE_CHECKING:
-    from dpcp_audit.reports.findings.orientation import Mark
+    from dpcp_audit.reports.families import Mark
 
 IDS = ("ldpcp.krr", "ldpcp.shuffle[n=2452]", "histlap.privacy[scale=1/epsilon]")
 

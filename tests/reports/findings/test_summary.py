@@ -7,13 +7,14 @@ from xml.etree import ElementTree as ET
 import pytest
 from support.report_document import HOSTILE, document, evidence, finding
 
-from dpcp_audit._format import confidence, interval, number, telling_digits
-from dpcp_audit._plain_layout import plain
-from dpcp_audit.reports.findings.severity import breach, power_sentence
-from dpcp_audit.reports.findings.summary import read
 from dpcp_audit.reports.formats.html import render_html
 from dpcp_audit.reports.formats.junit import render_junit
 from dpcp_audit.reports.formats.markdown import render_markdown
+from dpcp_audit.reports.sentences import power_sentence
+from dpcp_audit.reports.severity import breach
+from dpcp_audit.reports.summary import read
+from dpcp_audit.words.formatting import confidence, interval, number, telling_digits
+from dpcp_audit.words.plain import plain
 
 
 def test_contradictions_stand_first_then_the_worst_verdicts_then_the_documents_order() -> None:
@@ -66,7 +67,7 @@ def test_the_headline_is_grammatical(findings: list[dict[str, Any]], headline: s
 @pytest.mark.parametrize(
     ("verdicts", "meaning"),
     [
-        (["ERROR", "INCONCLUSIVE"], "Nothing is known of these claims"),
+        (["ERROR", "INCONCLUSIVE"], "No claim could be decided"),
         (["PROVED"], "1 claim is proved, for every case that it speaks of."),
         (["CONSISTENT", "REFUTED"], "1 claim is not refuted."),
         (["CONSISTENT", "CONSISTENT"], "2 claims are not refuted."),
@@ -171,8 +172,7 @@ def test_what_would_have_been_seen_is_said_of_what_is_not_refuted() -> None:
     assert "where a violation of 1.6 times the claim or more would have been" in reading.meaning
     (entry,) = reading.entries
     assert entry.power == (
-        "ρ = 0.8 (1.6 times the claim), if the release is Gaussian, would have been refuted with "
-        "probability 0.95"
+        "This check would catch ρ ≥ 0.8 (1.6 × the claim) with 95 % probability."
     )
 
 
@@ -212,13 +212,13 @@ def seen(quantity: str, smallest: float | str, claimed: float, **more: Any) -> d
 
 
 def test_powers_say_what_is_true() -> None:
-    assert power_sentence(seen("rho", "inf", 0.5)) == "no violation would have been refuted"
+    assert power_sentence(seen("rho", "inf", 0.5)) == "This check would catch no violation."
     exact = seen("rho", 0.5, 0.5, detection=1.0, factor=1.0)
-    assert power_sentence(exact) == "anything beyond the claim would have been refuted"
+    assert power_sentence(exact) == ("This check would catch anything beyond the claim.")
     covers = seen("coverage", 0.89, 0.9, bound="at least", factor=1.1)
     assert power_sentence(covers) == (
-        "coverage = 89 % (1.1 times the miscoverage allowed) would have been refuted with "
-        "probability 0.95"
+        "This check would catch coverage ≤ 89 % (1.1 × the miscoverage allowed) with 95 % "
+        "probability."
     )
 
 

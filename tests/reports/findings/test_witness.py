@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dpcp_audit.reports.findings.witness import differences, one_line, short, telling
+from dpcp_audit.reports.witness import differences, one_line, short, telling
 
 LONG = [i / 100 for i in range(100)]
 

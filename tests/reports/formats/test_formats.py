@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from dpcp_audit.errors import UsageError
 from dpcp_audit.reports import formats
 from dpcp_audit.reports.formats import format_names, menu, report_format
 from dpcp_audit.reports.writers import format_for, parse_reports, write_all
+from dpcp_audit.words.whole_files import UsageError
 
 PLANTED = '''\
 """How many findings there are."""
 
-from dpcp_audit.reports.report_format import ReportFormat
+from dpcp_audit.reports.writers import ReportFormat
 
 
 def render(document):
@@ -66,6 +66,13 @@ def test_suffixes_are_told_apart() -> None:
         UsageError, match=r"^path must end in one of \.cells\.csv, \.csv, \.html.*got 'a\.pdf'"
     ):
         format_for(Path("a.pdf"))
+
+
+def test_a_path_alone_says_its_format(tmp_path: Path) -> None:
+    (writer,) = parse_reports([str(tmp_path / "a.sarif")])
+    assert writer.render is report_format("sarif").render
+    with pytest.raises(UsageError, match=r"^--report must end in one of .*got 'a\.pdf'"):
+        parse_reports(["a.pdf"])
 
 
 def test_the_menu_imports_no_format() -> None:

@@ -1,14 +1,12 @@
 from __future__ import annotations
 
 import re
-import sys
 from html.parser import HTMLParser
 from itertools import pairwise
 
 import pytest
 from support.report_document import HOSTILE, PROFILE, document, evidence, finding
 
-from dpcp_audit.errors import MissingExtraError
 from dpcp_audit.reports.formats.html import render_html
 
 pytest.importorskip("jinja2")
@@ -240,15 +238,6 @@ def test_the_same_document_gives_the_same_page(text: str) -> None:
 
 def test_an_empty_run_has_a_page() -> None:
     assert Page(render_html(document() | {"findings": []})).open == []
-
-
-@pytest.mark.parametrize("package", ["jinja2", "matplotlib"])
-def test_a_missing_extra_is_named(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(
-        MissingExtraError, match=rf"{package} .* pip install 'dpcp-audit\[report\]'"
-    ):
-        render_html(document())
 
 
 def test_the_hostile_text_is_hostile() -> None:

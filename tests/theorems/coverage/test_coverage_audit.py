@@ -12,13 +12,9 @@ from scipy.stats import beta
 from support.calibrators import of_rows, rounded_down, split, true_score
 from support.samplers import context
 
-from dpcp_audit.data.piecewise import PiecewiseConstant
-from dpcp_audit.data.pools import ProbabilityPool
-from dpcp_audit.data.populations import Pool
-from dpcp_audit.figures import FigureKind
-from dpcp_audit.guarantees import Coverage
-from dpcp_audit.quantities import Bound
-from dpcp_audit.results import Measure, Verdict
+from dpcp_audit.laws.piecewise import PiecewiseConstant
+from dpcp_audit.laws.pools import ProbabilityPool
+from dpcp_audit.laws.populations import Pool
 from dpcp_audit.stats.bounded_mean import MeanBets
 from dpcp_audit.targets.degenerate import DegenerateTargetError
 from dpcp_audit.targets.kinds import Kind
@@ -27,10 +23,14 @@ from dpcp_audit.theorems.coverage.coverage_audit import CoverageAudit, confirm
 from dpcp_audit.theorems.coverage.trial_laws import LawCatalogue, source_from_data
 from dpcp_audit.theorems.coverage.worst_law import sides
 from dpcp_audit.theorems.search.law_space import BoundedWindows, LawSpace
+from dpcp_audit.words.figures import FigureKind
+from dpcp_audit.words.guarantees import Coverage
+from dpcp_audit.words.quantities import Bound
+from dpcp_audit.words.results import Measure, Verdict
 
 if TYPE_CHECKING:
-    from dpcp_audit.results import Outcome
     from dpcp_audit.theorems.coverage.worst_law import Calibrate
+    from dpcp_audit.words.results import Outcome
 
 NINE_TENTHS = Coverage(at_least=0.9)
 SYNTHETIC = LawCatalogue(classifiers=False)

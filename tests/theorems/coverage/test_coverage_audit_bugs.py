@@ -20,16 +20,16 @@ from support.calibrators import (
 )
 from support.samplers import context
 
-from dpcp_audit.data.populations import Pool
-from dpcp_audit.data.scores import aps_as_printed
-from dpcp_audit.guarantees import Coverage
+from dpcp_audit.laws.populations import Pool
+from dpcp_audit.laws.scores import aps_as_printed
 from dpcp_audit.mechanisms.histlap import HistLap
-from dpcp_audit.mechanisms.ldpcp.editions import OnMiss
 from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
-from dpcp_audit.results import Verdict
+from dpcp_audit.mechanisms.ldpcp.window import OnMiss
 from dpcp_audit.targets.kinds import Kind
 from dpcp_audit.theorems.coverage.coverage_audit import CoverageAudit
 from dpcp_audit.theorems.coverage.trial_laws import LawCatalogue
+from dpcp_audit.words.guarantees import Coverage
+from dpcp_audit.words.results import Verdict
 
 pytestmark = pytest.mark.known_bad
 

@@ -11,13 +11,13 @@ import pytest
 from scipy.stats import binom
 
 import dpcp_audit as dp
-from dpcp_audit.checks import Context
-from dpcp_audit.data.row_pools import made_classes
-from dpcp_audit.frontends.cli.main import main
-from dpcp_audit.guarantees import SetSize
-from dpcp_audit.quantities import Quantity
-from dpcp_audit.results import Verdict
+from dpcp_audit.faces.cli.main import main
+from dpcp_audit.laws.pools import made_classes
 from dpcp_audit.theorems.coverage.set_size_audit import SetSizeAudit
+from dpcp_audit.words.checks import Context
+from dpcp_audit.words.guarantees import SetSize
+from dpcp_audit.words.quantities import Quantity
+from dpcp_audit.words.results import Verdict
 
 if TYPE_CHECKING:
     from pathlib import Path

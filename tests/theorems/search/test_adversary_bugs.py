@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dpcp_audit.checks import Context
-from dpcp_audit.data.piecewise import PiecewiseConstant
-from dpcp_audit.data.populations import Population, Uniform
-from dpcp_audit.mechanisms.ldpcp.editions import OnMiss
-from dpcp_audit.results import Outcome, Verdict
+from dpcp_audit.laws.piecewise import PiecewiseConstant
+from dpcp_audit.laws.populations import Population, Uniform
+from dpcp_audit.mechanisms.ldpcp.window import OnMiss
 from dpcp_audit.theorems.ldpcp_coverage import ScoreTheorem
 from dpcp_audit.theorems.ldpcp_exact import exact_failure
 from dpcp_audit.theorems.search.adversary import DistributionSearch
 from dpcp_audit.theorems.search.law_space import BoundedWindows, LawSpace
+from dpcp_audit.words.checks import Context
+from dpcp_audit.words.results import Outcome, Verdict
 
 if TYPE_CHECKING:
-    from dpcp_audit._types import FloatArray
     from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
+    from dpcp_audit.words.arrays import FloatArray
 
 pytestmark = pytest.mark.known_bad
 

@@ -7,19 +7,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpcp_audit.data.populations import Uniform
+from dpcp_audit.laws.populations import Uniform
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
-from dpcp_audit.theorems.admissible import is_admissible
+from dpcp_audit.theorems.admission import is_admissible
 from dpcp_audit.theorems.ldpcp_coverage import ScoreTheorem
 from dpcp_audit.theorems.pcoqs_coverage import CoverageReading, CoverageTheorem
-from dpcp_audit.theorems.search.hostile_cases import (
+from dpcp_audit.theorems.search.adversary import HostileTheorem
+from dpcp_audit.theorems.search.law_shrinking import (
     clustered,
     on_staircase,
     split_scores,
     staircase,
     undercovered,
 )
-from dpcp_audit.theorems.search.hostile_theorem import HostileTheorem
 from dpcp_audit.theorems.tightness import tightness_of
 
 MECHANISM = PCOQS(alpha=0.1, rho=0.5)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpcp_audit.data.piecewise import PiecewiseConstant
-from dpcp_audit.theorems.search.law_moves import move
+from dpcp_audit.laws.piecewise import PiecewiseConstant
+from dpcp_audit.theorems.search.law_space import move
 
 
 @pytest.mark.parametrize(

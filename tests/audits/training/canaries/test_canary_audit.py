@@ -8,15 +8,14 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dpcp_audit.assumptions import Assumption
-from dpcp_audit.audits.training.canaries.canary_audit import CanaryAudit
-from dpcp_audit.audits.training.canaries.canary_games import GameResults
-from dpcp_audit.audits.training.canaries.guess_counts import foreseen
+from dpcp_audit.audits.training.canary_audit import CanaryAudit
+from dpcp_audit.audits.training.canary_games import GameResults, foreseen
 from dpcp_audit.audits.training.one_run import Guesses, total
-from dpcp_audit.checks import Chunked, Context
 from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
-from dpcp_audit.neighbours import Relation
-from dpcp_audit.results import EvidenceKind, Outcome, Verdict
+from dpcp_audit.words.assumptions import Assumption
+from dpcp_audit.words.checks import Chunked, Context
+from dpcp_audit.words.guarantees import Relation
+from dpcp_audit.words.results import EvidenceKind, Outcome, Verdict
 
 Q, STEPS, SIGMA = 0.1, 20, 0.8
 CLAIM = SubsampledGaussian(sampling_rate=Q, steps=STEPS, noise_multiplier=SIGMA)

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from level_limits import LevelTest
 
-from dpcp_audit.audits.training.canaries.run_bets import RunBets, ranked
 from dpcp_audit.audits.training.one_run import refutes, top_guesses
-from dpcp_audit.guarantees import ApproxDP
+from dpcp_audit.audits.training.run_bets import RunBets, ranked
 from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
+from dpcp_audit.words.guarantees import ApproxDP
 
 LEVEL = LevelTest(level=0.05, repetitions=600, false_alarm=1e-6)
 Q, STEPS, SIGMA = 0.1, 20, 0.8

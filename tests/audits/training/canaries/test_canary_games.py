@@ -7,7 +7,7 @@ import pytest
 import torch
 from scipy.stats import norm
 
-from dpcp_audit.audits.training.canaries.canary_games import (
+from dpcp_audit.audits.training.canary_games import (
     BlackBoxGame,
     OutsideCanaries,
     WhiteBoxGame,
@@ -17,7 +17,7 @@ from dpcp_audit.audits.training.canaries.canary_games import (
     mislabelled_digits,
     wiped_digits,
 )
-from dpcp_audit.audits.training.canaries.step_observer import CanaryStatistic, Watcher
+from dpcp_audit.audits.training.step_observer import CanaryStatistic, Watcher
 from dpcp_audit.mechanisms.dpsgd.examples import digits
 from dpcp_audit.mechanisms.dpsgd.training import Step
 from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Adam, Poisson, ShuffledBatches

@@ -9,15 +9,14 @@ import numpy as np
 import pytest
 from scipy.stats import binom, norm
 
-from dpcp_audit.audits.training.canaries.canary_audit import CanaryAudit
-from dpcp_audit.audits.training.canaries.canary_games import GameResults
-from dpcp_audit.audits.training.canaries.canary_power import CanaryPlan, right_share
-from dpcp_audit.audits.training.canaries.guess_counts import blocks, grouped, guessed
+from dpcp_audit.audits.training.canary_audit import CanaryAudit
+from dpcp_audit.audits.training.canary_games import GameResults, blocks, grouped, guessed
+from dpcp_audit.audits.training.canary_power import CanaryPlan, right_share
 from dpcp_audit.audits.training.one_run import refutes, total
-from dpcp_audit.checks import Context, Planned
-from dpcp_audit.guarantees import GaussianDP
 from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
-from dpcp_audit.stats.bisection import turn
+from dpcp_audit.stats.roots import turn
+from dpcp_audit.words.checks import Context, Planned
+from dpcp_audit.words.guarantees import GaussianDP
 
 CLAIM = SubsampledGaussian(sampling_rate=1.0, steps=1, noise_multiplier=1.0)
 DELTA, LEVEL = 1e-3, 1e-3

@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from dpcp_audit.audits.training.canaries.run_bets import Ranked, RunBets, ranked
-from dpcp_audit.guarantees import ApproxDP
+from dpcp_audit.audits.training.run_bets import Ranked, RunBets, ranked
+from dpcp_audit.words.guarantees import ApproxDP
 
 
 def bets(**changes: float) -> RunBets:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from dpcp_audit.audits.training.canaries.step_observer import CanaryStatistic, Watcher
+from dpcp_audit.audits.training.step_observer import CanaryStatistic, Watcher
 from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Poisson
 
 

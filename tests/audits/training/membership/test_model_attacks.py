@@ -10,15 +10,15 @@ import pytest
 from scipy.stats import norm
 from support.cohorts import cohort, three_labels
 
-from dpcp_audit.audits.training.membership.model_attacks import (
+from dpcp_audit.audits.training.cohorts import View
+from dpcp_audit.audits.training.model_attacks import (
     AttackClassifier,
     LiRA,
     LossThreshold,
 )
-from dpcp_audit.audits.training.membership.views import View
 
 if TYPE_CHECKING:
-    from dpcp_audit.audits.training.membership.cohorts import Cohort
+    from dpcp_audit.audits.training.cohorts import Cohort
 
 
 def gaussian_shadows(models: int = 4000) -> Cohort:

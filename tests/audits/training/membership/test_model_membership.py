@@ -7,20 +7,18 @@ import pytest
 from support.cohorts import Gossip, Responses, cohort, three_labels
 from support.samplers import context
 
-from dpcp_audit.audits.training.membership.attack_rates import RateLine
-from dpcp_audit.audits.training.membership.cohorts import Cohort
-from dpcp_audit.audits.training.membership.model_attacks import (
+from dpcp_audit.audits.training.attack_rates import RateLine
+from dpcp_audit.audits.training.cohorts import Cohort, View
+from dpcp_audit.audits.training.model_attacks import (
     LiRA,
     LossThreshold,
 )
-from dpcp_audit.audits.training.membership.model_membership import ModelMembership
-from dpcp_audit.audits.training.membership.views import View
-from dpcp_audit.guarantees import ApproxDP, PureDP
+from dpcp_audit.audits.training.model_membership import ModelMembership
 from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.mechanisms.private_pipeline import PrivatePipeline
-from dpcp_audit.neighbours import Relation
-from dpcp_audit.results import EvidenceKind, Verdict
+from dpcp_audit.words.guarantees import ApproxDP, PureDP, Relation
+from dpcp_audit.words.results import EvidenceKind, Verdict
 
 
 @pytest.mark.parametrize(

@@ -11,20 +11,19 @@ from support.cohorts import Gossip
 from support.refusals import most_refusals
 from support.samplers import context
 
-from dpcp_audit.audits.training.membership.digit_models import DigitModels
-from dpcp_audit.audits.training.membership.model_attacks import LiRA, LossThreshold, ShadowAttack
-from dpcp_audit.audits.training.membership.model_membership import ModelMembership
-from dpcp_audit.audits.training.membership.pipeline_canary import PipelineCanary, pipeline_canary
-from dpcp_audit.audits.training.membership.views import View
-from dpcp_audit.guarantees import ApproxDP, PrivacyGuarantee
+from dpcp_audit.audits.training.cohorts import View
+from dpcp_audit.audits.training.model_attacks import LiRA, LossThreshold, ShadowAttack
+from dpcp_audit.audits.training.model_membership import ModelMembership
 from dpcp_audit.mechanisms.conformal import SplitConformal
 from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
 from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Adam, Flaw, Poisson
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.mechanisms.private_pipeline import PrivatePipeline
-from dpcp_audit.neighbours import Relation
-from dpcp_audit.results import Verdict
 from dpcp_audit.stats.intervals import clopper_pearson
+from dpcp_audit.words.guarantees import ApproxDP, PrivacyGuarantee, Relation
+from dpcp_audit.words.results import Verdict
+from dpcp_ledger.training.digit_models import DigitModels
+from dpcp_ledger.training.pipeline_canary import PipelineCanary, pipeline_canary
 
 pytestmark = pytest.mark.known_bad
 

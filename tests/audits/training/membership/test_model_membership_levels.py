@@ -7,11 +7,11 @@ import pytest
 from support.cohorts import Gossip, Responses
 from support.refusals import most_refusals, refusals
 
-from dpcp_audit.audits.training.membership.attack_rates import RateLine, rate
-from dpcp_audit.audits.training.membership.model_attacks import LossThreshold
-from dpcp_audit.audits.training.membership.model_membership import ModelMembership
-from dpcp_audit.audits.training.membership.views import View
-from dpcp_audit.guarantees import ApproxDP, PrivacyGuarantee, PureDP
+from dpcp_audit.audits.training.attack_rates import RateLine, rate
+from dpcp_audit.audits.training.cohorts import View
+from dpcp_audit.audits.training.model_attacks import LossThreshold
+from dpcp_audit.audits.training.model_membership import ModelMembership
+from dpcp_audit.words.guarantees import ApproxDP, PrivacyGuarantee, PureDP
 
 pytestmark = pytest.mark.statistical(false_alarm=1e-7)
 

@@ -8,19 +8,18 @@ import numpy as np
 import pytest
 
 from dpcp_audit.audits.composition import compose
-from dpcp_audit.audits.training.membership.digit_models import DigitModels
-from dpcp_audit.audits.training.membership.pipeline_canary import PipelineCanary
+from dpcp_audit.laws.laws import GaussianPair
 from dpcp_audit.mechanisms.conformal import SplitConformal, conformal_rank
 from dpcp_audit.mechanisms.dpsgd.examples import digits
 from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
 from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Flaw, Poisson
-from dpcp_audit.mechanisms.laws import GaussianPair
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
-from dpcp_audit.mechanisms.pcoqs.search_transcript import transcript_pair
+from dpcp_audit.mechanisms.pcoqs.release import PCOQS, transcript_pair
 from dpcp_audit.mechanisms.private_pipeline import PrivatePipeline
-from dpcp_audit.neighbours import Relation
-from dpcp_audit.papers.computations.training_pipeline import trained_pipeline_budget
-from dpcp_audit.results import Verdict
+from dpcp_audit.words.guarantees import Relation
+from dpcp_audit.words.results import Verdict
+from dpcp_ledger.computations.training_pipeline import trained_pipeline_budget
+from dpcp_ledger.training.digit_models import DigitModels
+from dpcp_ledger.training.pipeline_canary import PipelineCanary
 
 CALIBRATION = PCOQS(alpha=0.1, rho=0.5)
 

@@ -9,12 +9,12 @@ import pytest
 
 pytest.importorskip("torch")
 
-from dpcp_audit.audits.training.membership.published_canary import (
+from dpcp_ledger.mechanisms.published_settings import as_published
+from dpcp_ledger.training.published_canary import (
     HeadFeatures,
     PublishedCanary,
     PublishedView,
 )
-from dpcp_audit.mechanisms.dpsgd.published_settings import as_published
 
 SHORT = replace(as_published, epochs=10)
 

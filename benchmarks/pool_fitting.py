@@ -1,0 +1,49 @@
+"""Fits the pools that are shipped, and writes their file.
+
+Usage: python benchmarks/pool_fitting.py FILE
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dpcp_audit.laws.models import load_dataset, pipeline, split
+from dpcp_audit.laws.pools import Classifier, Dataset, ProbabilityPool
+
+
+def fitted_pool(dataset: Dataset, classifier: Classifier) -> ProbabilityPool:
+    """Return the pool of a classifier that is fitted here; needs scikit-learn."""
+    fit_x, pool_x, fit_y, pool_y = split(*load_dataset(dataset.name.lower()))
+    fitted = _model(classifier).fit(fit_x, fit_y)
+    probabilities = np.asarray(fitted.predict_proba(pool_x), dtype=np.float64)
+    return ProbabilityPool(f"{dataset}-{classifier}", probabilities, np.asarray(pool_y, np.int64))
+
+
+def _model(classifier: Classifier) -> Any:
+    from sklearn.linear_model import LogisticRegression  # noqa: PLC0415  (slow to import)
+    from sklearn.naive_bayes import GaussianNB  # noqa: PLC0415  (slow to import)
+    from sklearn.preprocessing import StandardScaler  # noqa: PLC0415  (slow to import)
+
+    model = {
+        Classifier.GAUSSIAN_NB: GaussianNB(),
+        Classifier.LOGISTIC: LogisticRegression(C=0.1, max_iter=1000),
+    }[classifier]
+    return pipeline(StandardScaler(), model)
+
+
+def _write(file: Path) -> None:
+    arrays: dict[str, np.ndarray] = {}
+    for dataset, classifier in itertools.product(Dataset, Classifier):
+        pool = fitted_pool(dataset, classifier)
+        arrays[pool.name] = pool.probabilities
+        arrays[dataset] = pool.labels.astype(np.int8)
+    np.savez_compressed(file, allow_pickle=False, **arrays)
+
+
+if __name__ == "__main__":
+    _write(Path(sys.argv[1]))

@@ -1,0 +1,355 @@
+"""What a guarantee bounds, on a pair of laws, as an exact number or in balls.
+
+The shifts of ``GaussianPair`` and ``LaplacePair`` are exact doubles. The masses of a ``FinitePair``
+are a table of rounded numbers: each is a ball of a few units in its last place, so that a claim
+which only that rounding decides stays open.
+
+Why the reference mechanisms keep their promises: proofs from their parameters.
+
+A mechanism is its noise as the code uses it, doubles taken as exact numbers; draws are ideal.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial, singledispatch
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from flint import arb, ctx, fmpq
+
+from dpcp_audit.laws.laws import FinitePair, GaussianPair, LaplacePair
+from dpcp_audit.laws.losses import loss_of
+from dpcp_audit.mechanisms.exponq.exponential_quantile import Normaliser
+from dpcp_audit.stats.enclosures import (
+    all_at_most,
+    at_most,
+    ball,
+    exact,
+    gaussian_delta,
+    laplace_delta,
+    laplace_renyi,
+    upper,
+)
+from dpcp_audit.words.guarantees import Relation
+from dpcp_audit.words.proofs import (
+    Proof,
+    ProofMethod,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from dpcp_audit.laws.laws import FiniteLaw, LawPair
+    from dpcp_audit.laws.losses import Divergences
+    from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ
+    from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
+    from dpcp_audit.stats.enclosures import Exact, Side
+    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.guarantees import LocalDP, PrivacyGuarantee
+    from dpcp_audit.words.proofs import Premise
+    from dpcp_audit.words.results import PlainData
+
+
+TABLE_ROUNDING = 2.0**-50
+"""Relative error that a tabulated double may carry: eight units of rounding."""
+_TABLE_BITS = 128
+_MOST_OUTCOMES = 2**14
+_MOST_STEPS = 400
+_BEYOND = fmpq(2**40 + 1, 2**40)
+"""So far beyond c that D_∞/c is less than the claim by more than rounding."""
+
+
+def enclosed(pair: LawPair, guarantee: PrivacyGuarantee) -> Side | None:
+    """Return what the guarantee bounds, for (P, Q) in this direction; None where nothing can."""
+    loss = loss_of(guarantee)
+    laws = _enclosed(pair, loss.claimed)
+    if laws is None or not loss.by_laws:
+        return None
+    with ctx.workprec(_TABLE_BITS):
+        return loss.decisive(laws)
+
+
+@singledispatch
+def _enclosed(pair: LawPair, claimed: float) -> Divergences[Side | None] | None:  # noqa: ARG001
+    """Return the divergences of a pair in balls; ρ is sought up to ``claimed`` alone."""
+    return None
+
+
+@_enclosed.register(GaussianPair)
+def _(pair: GaussianPair, claimed: float) -> Divergences[Side | None]:  # noqa: ARG001
+    return _EnclosedGaussian(pair.shift)
+
+
+@_enclosed.register(LaplacePair)
+def _(pair: LaplacePair, claimed: float) -> Divergences[Side | None]:
+    return _EnclosedLaplace(pair.shifts, claimed)
+
+
+@_enclosed.register(FinitePair)
+def _(pair: FinitePair, claimed: float) -> Divergences[Side | None] | None:
+    return _Table(pair, claimed) if pair.law.log_mass.size <= _MOST_OUTCOMES else None
+
+
+class _EnclosedGaussian(NamedTuple):
+    shift: float
+
+    def delta_at(self, epsilon: float) -> Side:
+        return partial(gaussian_delta, self.shift, epsilon)
+
+    def max_divergence(self) -> Side:
+        return math.inf
+
+    def renyi(self, alpha: float) -> fmpq:
+        return exact(alpha) * self.rho()
+
+    def rho(self) -> fmpq:
+        return exact(self.shift) ** 2 / 2
+
+
+class _EnclosedLaplace(NamedTuple):
+    shifts: Sequence[float]
+    claimed: float
+
+    def delta_at(self, epsilon: float) -> Side:
+        return partial(laplace_delta, self.shifts, epsilon)
+
+    def max_divergence(self) -> fmpq:
+        return sum((exact(shift) for shift in self.shifts), fmpq(0))
+
+    def renyi(self, alpha: float) -> Side:
+        return partial(laplace_renyi, self.shifts, exact(alpha))
+
+    def rho(self) -> arb:
+        divergence = partial(laplace_renyi, self.shifts)
+        return rho_bound(divergence, ball(self.max_divergence()), self.claimed)
+
+
+class _Table:
+    """The log-masses of the outcomes that P can produce, in balls; None where Q cannot.
+
+    Mass that was pruned bounds δ alone.
+    """
+
+    def __init__(self, pair: FinitePair, claimed: float) -> None:
+        self._slack, self._claimed = pair.slack, claimed
+        first, second = pair.law.log_mass, pair.neighbour_law.log_mass
+        live = ~np.isneginf(first)
+        self._cells = [
+            (_rounded(p), None if q == -math.inf else _rounded(q))
+            for p, q in zip(first[live].tolist(), second[live].tolist(), strict=True)
+        ]
+
+    def delta_at(self, epsilon: float) -> arb:
+        """Return Σ max(0, p − e^ε·q), up to the pruned mass."""
+        factor, total = ball(epsilon).exp(), arb(0)
+        for p, q in self._cells:
+            gap = p.exp() if q is None else p.exp() - factor * q.exp()
+            total += gap.max(arb(0))
+        return total + arb(0.5, 0.5) * ball(self._slack)
+
+    def max_divergence(self) -> arb | None:
+        """Return the largest log(p/q)."""
+        return None if self._slack else self._largest()
+
+    def renyi(self, alpha: float) -> arb | None:
+        """Return D_α."""
+        return None if self._slack else self._divergence(exact(alpha))
+
+    def rho(self) -> arb | None:
+        """Return an upper bound of the largest D_α/α, over α > 1."""
+        if self._slack:
+            return None
+        return rho_bound(self._divergence, self._largest(), self._claimed)
+
+    def _largest(self) -> arb:
+        largest = arb(-math.inf)
+        for p, q in self._cells:
+            largest = largest.max(arb(math.inf) if q is None else p - q)
+        return largest
+
+    def _divergence(self, order: fmpq) -> arb:
+        """Return log(Σ p^α·q^(1−α))/(α − 1)."""
+        if any(q is None for _, q in self._cells):
+            return arb(math.inf)
+        alpha = ball(order)
+        total = sum(
+            ((alpha * p + (1 - alpha) * q).exp() for p, q in self._cells if q is not None), arb(0)
+        )
+        return total.log() / (alpha - 1)
+
+
+def channel_ratio(channel: FloatArray) -> arb:
+    """Return the largest log P(y|x)/P(y|x′) of a table of doubles, shape (k, m)."""
+    high, low = channel.max(axis=0).tolist(), channel.min(axis=0).tolist()
+    with ctx.workprec(_TABLE_BITS):
+        largest = arb(0)
+        for most, least in zip(high, low, strict=True):
+            if most > 0:
+                ratio = (_near(most) / _near(least)).log() if least > 0 else arb(math.inf)
+                largest = largest.max(ratio)
+        return largest
+
+
+def laws_add_up(pairs: Sequence[LawPair]) -> tuple[Premise, ...]:
+    """Return the premise that each table is of a law, up to the rounding of its log-masses.
+
+    No premise where no pair is a table.
+    """
+    tables = [pair for pair in pairs if isinstance(pair, FinitePair)]
+    laws = [law for pair in tables for law in (pair.law, pair.neighbour_law)]
+    return (_whole([_missing(law) for law in laws]),) if laws else ()
+
+
+def rows_add_up(channel: FloatArray) -> Premise:
+    """Return the premise that each row of a table of doubles is a law, up to their rounding."""
+    with ctx.workprec(_TABLE_BITS):
+        sums = [sum(map(exact, row), fmpq(0)) for row in channel.tolist()]
+        return _whole([abs(ball(s) - 1) - TABLE_ROUNDING * ball(s) for s in sums])
+
+
+def _whole(missing: Sequence[arb]) -> Premise:
+    return all_at_most("|total mass − 1| − (rounding + pruned mass) ≤ 0, of each law", missing, 0)
+
+
+def _missing(law: FiniteLaw) -> arb:
+    """Return by how much more than rounding and pruned mass the total mass is off 1."""
+    with ctx.workprec(_TABLE_BITS):
+        total = room = arb(0)
+        for log_mass in law.log_mass[~np.isneginf(law.log_mass)].tolist():
+            mass = ball(log_mass).exp()
+            total += mass
+            room += mass * ball(1 + abs(log_mass))
+        return abs(total - 1) - TABLE_ROUNDING * room - ball(law.slack)
+
+
+def _near(mass: float) -> arb:
+    return arb(mass, TABLE_ROUNDING * mass)
+
+
+def _rounded(log_mass: float) -> arb:
+    return arb(log_mass, TABLE_ROUNDING * (1 + abs(log_mass)))
+
+
+def rho_bound(divergence: Callable[[fmpq], arb], largest: arb, claimed: Exact) -> arb:
+    """Return an upper bound of sup D_α/α over α > 1, at most ``claimed`` where that is found.
+
+    D_α grows with α and is at most D_∞: on [a, b] the ratio is at most D_b/a, beyond c at most
+    D_∞/c. Steps from 1 on are halved until D_b/a is at most ``claimed``; where 400 do not reach
+    c = D_∞/``claimed``, the bound is infinite.
+    """
+    limit, top = exact(claimed), upper(largest)
+    if not math.isfinite(top) or limit <= 0:
+        return arb(math.inf)
+    end = max(_BEYOND * exact(top) / limit, fmpq(1))
+    low, step, worst = fmpq(1), fmpq(1), arb(0)
+    for _ in range(_MOST_STEPS):
+        if low >= end:
+            return worst.max(largest / ball(end))
+        ratio = divergence(low + step) / ball(low)
+        if ratio <= ball(limit):
+            worst, low, step = worst.max(ratio), low + step, 2 * step
+        else:
+            step /= 2
+    return arb(math.inf)
+
+
+def response_proof(response: KaryRandomizedResponse, guarantee: LocalDP) -> Proof:
+    """Return the proof that a response is ε′-LDP, from the probability that it moves a label with.
+
+    Examples
+    --------
+    >>> from dpcp_audit.words.guarantees import LocalDP
+    >>> from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
+    >>> response = KaryRandomizedResponse(2.0, 10)
+    >>> response_proof(response, LocalDP(2.0)).holds, response_proof(response, LocalDP(1.99)).holds
+    (True, False)
+    """
+    return Proof(
+        method=ProofMethod.CLOSED_FORM,
+        argument=(
+            "A report is the label itself with probability 1−m, and each other label with "
+            "probability m/(k−1), m the double that is drawn with: these are the only ratios of "
+            "probabilities that a report has."
+        ),
+        premises=(
+            at_most(
+                "|log((k−1)(1−m)/m)| ≤ ε",
+                partial(response_loss, response.move_probability, response.k),
+                guarantee.epsilon,
+            ),
+        ),
+        parameters={"epsilon": response.epsilon, "k": response.k},
+    )
+
+
+def response_loss(move_probability: float, k: int) -> arb:
+    """Return the largest log-ratio of a k-ary report's probabilities on two labels."""
+    move = exact(move_probability)
+    return abs(ball((k - 1) * (1 - move) / move).log())
+
+
+def search_proof(rho: float, *, rounds: int, noise_scale: float, parameters: PlainData) -> Proof:
+    """Return the proof that ``rounds`` comparisons with noise N(0, σ²) are ρ-zCDP.
+
+    Whatever the number of scores, the scores and the order α. σ is the double that is used.
+
+    Examples
+    --------
+    >>> search_proof(0.5, rounds=16, noise_scale=4.0, parameters={}).holds
+    True
+    >>> search_proof(0.5, rounds=16, noise_scale=3.9999999999999996, parameters={}).holds
+    False
+    """
+    spent = rounds / (2 * exact(noise_scale) ** 2)
+    return Proof(
+        method=ProofMethod.ARGUMENT,
+        argument=(
+            "Given the bits so far, the next is post-processing of a count that a substitution "
+            "changes by at most 1, with noise N(0, σ²): D_α ≤ α/(2σ²) at every order α > 1, and "
+            "the N rounds add up to at most αN/(2σ²)."
+        ),
+        premises=(at_most("N/(2σ²) ≤ ρ", spent, rho),),
+        parameters=parameters,
+    )
+
+
+def exponq_proof(mechanism: ExponQ, sizes: Sequence[int]) -> Proof | None:
+    """Return the proof that the mechanism is ε-DP on n scores, for each n of ``sizes``.
+
+    None for the published normaliser, of which it is false.
+    """
+    if mechanism.normaliser is not Normaliser.CORRECTED:
+        return None
+    bounds = [partial(_largest_ratio, mechanism, n) for n in sizes]
+    return Proof(
+        method=ProofMethod.CLOSED_FORM,
+        argument=(
+            "A substitution changes each edge's utility by an amount in an interval of length "
+            "1/q̃ + 1/(1−q̃), and so does it their weighted mean. With the normaliser "
+            "min(q̃, 1−q̃) every log-ratio is at most ε/(2·max(q̃, 1−q̃))."
+        ),
+        premises=(all_at_most("ε/(2·max(q̃, 1−q̃)) ≤ ε", bounds, mechanism.epsilon),),
+        parameters={
+            "n": sizes[0] if len(sizes) == 1 else list(sizes),
+            "alpha": mechanism.alpha,
+            "epsilon": mechanism.epsilon,
+            "n_candidates": mechanism.n_candidates,
+            "gamma": mechanism.gamma,
+            "normaliser": str(mechanism.normaliser),
+            "relation": str(Relation.SUBSTITUTION),
+        },
+    )
+
+
+def _largest_ratio(mechanism: ExponQ, n: int) -> arb:
+    target = _target(mechanism, n)
+    return ball(mechanism.epsilon) / (2 * target.max(1 - target))
+
+
+def _target(mechanism: ExponQ, n: int) -> arb:
+    """Return q̃ = (n+1)(1−α)/(n(1−γα)) + (2/(εn))·log(m/(γα))."""
+    alpha, gamma = exact(mechanism.alpha), exact(mechanism.gamma)
+    level = (n + 1) * (1 - alpha) / (n * (1 - gamma * alpha))
+    error = ball(mechanism.n_candidates / (gamma * alpha)).log()
+    return ball(level) + ball(2 / (exact(mechanism.epsilon) * n)) * error

@@ -1,0 +1,262 @@
+"""What the audits that search for the worst pair of unknown code share.
+
+The stages of a search: in each a pair of neighbours is judged on fresh outputs.
+
+Shrinking of a refuted pair: simpler neighbours that fresh outputs still refute.
+
+What a search has covered, in words: families of pairs, sizes and orders of the records.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from dpcp_audit.audits.search.moment_test import MomentTest
+from dpcp_audit.audits.search.pair_race import Bank, PairRace
+from dpcp_audit.audits.search.pair_space import PairSpace, input_as_data
+from dpcp_audit.audits.search.pilot_hypotheses import EventTest
+from dpcp_audit.audits.search.record_orders import RecordOrder
+from dpcp_audit.targets.degenerate import DegenerateTargetError, Randomness
+from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.evidence import DETECT
+from dpcp_audit.words.figures import (
+    Figure,
+    FigureKind,
+    Series,
+)
+from dpcp_audit.words.formatting import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Sequence
+
+    from dpcp_audit.audits.certificates import Judgement
+    from dpcp_audit.audits.sampled import Sampler
+    from dpcp_audit.audits.search.features import Feature
+    from dpcp_audit.audits.search.pair_space import Candidate
+    from dpcp_audit.audits.search.pilot_hypotheses import PairTest
+    from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.checks import Context
+    from dpcp_audit.words.guarantees import PrivacyGuarantee
+    from dpcp_audit.words.results import PlainData
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchedPrivacy:
+    """A guarantee, the code that claims it, and the neighbours on which it is to be broken.
+
+    Parameters
+    ----------
+    sample : Sampler
+        The target.
+    guarantee : PrivacyGuarantee
+        The claim.
+    pairs : PairSpace
+        The neighbours to search.
+    draws : int
+        Outputs to draw at most, at effort 1, on all inputs, pilots and probes included; at
+        least 600. Blatant violations are refuted after about a thousand.
+    randomness : Randomness
+        Where the target draws its random numbers, see ``SampledPrivacy``.
+    detect : float
+        The factor of the noise that is to be refuted, > 1; it decides what is CONSISTENT.
+    witness : dict
+        Parameters of the target, as plain data.
+    """
+
+    sample: Sampler
+    guarantee: PrivacyGuarantee
+    pairs: PairSpace
+    draws: int = 200_000
+    randomness: Randomness = Randomness.GENERATOR
+    detect: float = DETECT
+    witness: PlainData = field(default_factory=dict[str, Any])
+
+    def __post_init__(self) -> None:
+        _validate.integer(draws=self.draws, at_least=600)
+        _validate.choice(Randomness, randomness=self.randomness)
+
+    @property
+    def sampled(self) -> bool:
+        """The verdict takes from the error budget."""
+        return True
+
+    def _race(self, context: Context) -> PairRace:
+        """Return a race that has drawn nothing yet."""
+        bank = Bank(sample=self.sample, context=context)
+        return PairRace(
+            bank=bank, guarantee=self.guarantee, pairs=self.pairs, randomness=self.randomness
+        )
+
+    def _draws(self, context: Context) -> int:
+        """Return the outputs to draw at most, at the context's effort."""
+        return max(600, context.samples(self.draws))
+
+    def _found(self, candidate: Candidate, race: PairRace, *, size: int) -> PlainData:
+        """Return a pair, the claim and what it took to find as plain data."""
+        value, neighbour = candidate.inputs
+        grid = {} if race.bank.grid is None else {"grid": race.bank.grid.as_data()}
+        return (
+            self.witness
+            | grid
+            | {
+                "guarantee": str(self.guarantee),
+                "relation": str(candidate.neighbours.relation),
+                "value": input_as_data(value),
+                "neighbour": input_as_data(neighbour),
+                "family": candidate.family,
+                "n_samples": size,
+                "draws": self.draws,
+                "spent": race.bank.spent,
+                "seed": race.bank.context.seed,
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """A pair and the test chosen for it, judged on fresh outputs of its own.
+
+    Parameters
+    ----------
+    pilot, fresh : tuple of ndarray
+        Outputs of either input: those known before, and those that it is judged on.
+    """
+
+    number: int
+    candidate: Candidate
+    pair_test: PairTest
+    judgement: Judgement
+    size: int
+    spent: int
+    significance: float
+    pilot: tuple[FloatArray, FloatArray]
+    fresh: tuple[FloatArray, FloatArray]
+
+    @property
+    def feature(self) -> Feature | None:
+        """The number of an output that the test looks at, where it is a single one."""
+        if isinstance(self.pair_test, EventTest):
+            return self.pair_test.event.feature
+        return self.pair_test.feature if isinstance(self.pair_test, MomentTest) else None
+
+
+def halves(total: int, stages: int, growth: int = 2) -> Iterator[int]:
+    """Yield budgets that double, or grow more, from stage to stage and sum to at most ``total``."""
+    first = total * (growth - 1) / (growth**stages - 1)
+    for stage in range(stages):
+        yield int(first * growth**stage)
+
+
+def figure_of(stages: list[Stage]) -> Figure:
+    """Return the certified loss of each stage beside the claim."""
+    evidence = stages[-1].judgement.evidence
+    name, claimed = evidence.quantity.unit, evidence.claimed or 0.0
+    spent = [float(stage.spent) for stage in stages]
+    losses = [stage.judgement.evidence.lower for stage in stages]
+    x = spent if len(spent) > 1 else [0.0, *spent]
+    return Figure(
+        kind=FigureKind.LINES,
+        title=f"Certified {name} by stage",
+        x_label="outputs drawn",
+        y_label=name,
+        series=[
+            Series(name=f"certified {name}", x=x, y=losses if len(spent) > 1 else [0.0, *losses]),
+            Series(name="claimed", x=[x[0], x[-1]], y=[claimed, claimed]),
+        ],
+        description=(
+            f"The lower bound of {name} that each stage certifies ends at {losses[-1]:.4g} after "
+            f"{stages[-1].spent} outputs; claimed is {claimed:.4g}."
+        ),
+    )
+
+
+CERTIFICATIONS = 12
+_PILOTS = 40
+_NEEDED = 1.2
+"""How far beyond the critical standard errors a pilot must promise to be worth certifying."""
+
+
+def shrink(
+    race: PairRace,
+    stage: Stage,
+    certify: Callable[[Candidate, int, float], Stage | None],
+    *,
+    size: int,
+    room: int,
+    significance: float,
+) -> Stage:
+    """Return the stage of the simplest pair that was certified within ``room`` outputs.
+
+    Each of at most 12 certifications has 1/12 of the significance. A pilot, of half as many
+    outputs, says which pairs are worth one.
+
+    Parameters
+    ----------
+    certify : callable
+        Judges a pair on so many fresh outputs of each input at a significance; None where it
+        is not refuted.
+    size : int
+        Outputs of each input for a certification.
+    """
+    share = significance / CERTIFICATIONS
+    critical = _NEEDED * math.sqrt(-2 * math.log(share))
+    stop = race.bank.spent + room
+    left, pilots = CERTIFICATIONS, _PILOTS
+    simpler = iter(race.pairs.simpler(stage.candidate))
+    while left and pilots and race.bank.spent + 3 * size <= stop:
+        candidate = next(simpler, None)
+        if candidate is None:
+            break
+        pilots -= 1
+        promise = _promise(race, candidate, max(50, size // 2))
+        if not promise * math.sqrt(size) >= critical:
+            continue
+        left -= 1
+        found = certify(candidate, size, share)
+        if found is not None:
+            stage, simpler = found, iter(race.pairs.simpler(candidate))
+    return stage
+
+
+def _promise(race: PairRace, candidate: Candidate, size: int) -> float:
+    """Return what a pilot promises of a pair; −∞ where the target says nothing on it."""
+    try:
+        race.bank.fill(candidate, size)
+    except DegenerateTargetError:
+        raise
+    except Exception:  # noqa: BLE001  (a target may raise anything)
+        return -math.inf
+    return race.choose_pair_test(candidate).promise
+
+
+_MOST_SIZES = 12
+
+
+def _of(families: Collection[str]) -> str:
+    return "1 family" if len(families) == 1 else f"{len(families)} families"
+
+
+def _joined(words: list[str]) -> str:
+    *others, last = words
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def extent(tried: Sequence[Candidate]) -> str:
+    """Return how many pairs were tried and, of scores, of what families, sizes and orders."""
+    pairs = f"{counted(len(tried), 'pair')} of neighbours tried"
+    scores = [each.scores for each in tried if each.scores is not None]
+    if not scores:
+        return pairs
+    families = {each.family.removeprefix("near: ").removeprefix("untied: ") for each in tried}
+    sizes = sorted({pair.size for pair in scores})
+    shown = _joined(list(map(str, sizes)))
+    if len(sizes) > _MOST_SIZES:
+        shown = f"{len(sizes)} sizes from {sizes[0]} to {sizes[-1]}"
+    met = {pair.order for pair in scores}
+    orders = _joined([str(order) for order in RecordOrder if order in met])
+    return (
+        f"{pairs}, of {_of(families)}, at n = {shown}; the record that changes stood {orders} "
+        "in the array"
+    )

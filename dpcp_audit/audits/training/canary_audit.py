@@ -1,0 +1,347 @@
+"""The canary audit: games in chunks, judged by two certificates at half of the level each."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, field
+from functools import partial, reduce
+from operator import add
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcp_audit.audits.training.canary_games import (
+    MOST_GUESSES,
+    beginnings,
+    blocks,
+    foreseen,
+    grouped,
+    guessed,
+    ranked_of,
+)
+from dpcp_audit.audits.training.canary_power import CanaryPlan, ShownBounds
+from dpcp_audit.audits.training.one_run import (
+    Guesses,
+    OneRunTheorem,
+    epsilon_lower_bound,
+    refutes,
+    total,
+)
+from dpcp_audit.audits.training.one_run_bounds import (
+    ScoreSums,
+    gaussian_bound,
+    trade_off_bound,
+    unassuming_bound,
+)
+from dpcp_audit.audits.training.run_bets import RunBets, ranked
+from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.assumptions import Assumption
+from dpcp_audit.words.checks import whole
+from dpcp_audit.words.evidence import conclude, of_loss
+from dpcp_audit.words.guarantees import Relation
+from dpcp_audit.words.quantities import Quantity
+from dpcp_audit.words.results import Evidence, Outcome, PlainData, Power
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dpcp_audit.audits.training.canary_games import Game, GameResults
+    from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
+    from dpcp_audit.words.checks import Context
+
+
+_FEWEST_BETS = 500
+_PILOT = 5
+_USUAL = 0.05
+_POINTS = 6
+_CHUNKS_OF_TWINS = 8
+"""Chunks whose runs without noise are played together: side by side they take less time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CanaryAudit:
+    """Test the guarantee of a training against canaries in it.
+
+    Half of the significance goes to the region that the claim allows, held against the guesses
+    of all runs, by blocks of them (``one_run``). The other half certifies a lower bound of ε(δ)
+    that assumes nothing of the mechanism: from 500 runs on by bets on independent runs, which a
+    fifth of them has chosen (``run_bets``), below by the guesses again, against (ε, δ)-DP. Either
+    may refute; a true claim is refuted with probability at most the significance. The evidence is
+    the bound, or where only the region refutes, which does not speak of this δ, its p-value.
+
+    One chunk in eight plays a few runs without noise, too, for all of the eight. The power is what
+    as large a share of right guesses as theirs, at its 5 % quantile, would have certified, if it
+    would have refuted.
+
+    Parameters
+    ----------
+    game : Game
+        The trainings and the attacker.
+    claim : SubsampledGaussian
+        What the training promises, under ADD_REMOVE.
+    delta : float
+        δ in (0, 1).
+    runs : int
+        At effort 1. A single run is one whatever the effort.
+    side_by_side : int
+        Runs of a chunk.
+    claim_share, epsilon_share : float
+        Shares of the canaries that are guessed "in", against the claim and against (ε, δ)-DP;
+        fewer where they would be more than 10,000 in all.
+    witness : dict
+        What describes the game, as plain data.
+    """
+
+    game: Game
+    claim: SubsampledGaussian
+    delta: float = 1e-5
+    runs: int = 1
+    side_by_side: int = 64
+    claim_share: float = 0.1
+    epsilon_share: float = 0.02
+    witness: PlainData = field(default_factory=dict[str, Any])
+
+    def __post_init__(self) -> None:
+        _validate.open_unit(
+            delta=self.delta, claim_share=self.claim_share, epsilon_share=self.epsilon_share
+        )
+        _validate.integer(runs=self.runs, side_by_side=self.side_by_side, at_least=1)
+        if self.claim.relation is not Relation.ADD_REMOVE:
+            raise ValueError(
+                f"claim must hold under add/remove, which canaries play, got {self.claim.relation}"
+            )
+
+    @property
+    def sampled(self) -> bool:
+        """The verdict takes from the error budget."""
+        return True
+
+    def __call__(self, context: Context) -> Outcome:
+        """Play all games and judge them."""
+        return whole(self, context)
+
+    def chunks(self, context: Context) -> int:
+        """Return the number of groups of runs."""
+        return math.ceil(self._runs(context) / self.side_by_side)
+
+    def chunk(self, context: Context, index: int) -> PlainData:
+        """Play a group of runs, side by side."""
+        runs = min(self.side_by_side, self._runs(context) - index * self.side_by_side)
+        rng = context.rng(index)
+        played = self.game.play(runs, rng=rng)
+        bare = self._noiseless(context, index, rng)
+        canaries = self._runs(context) * self.game.canaries
+        share = min(self.claim_share, MOST_GUESSES / canaries)
+        result: PlainData = {
+            "claim": [guessed(part, share) for part in blocks(played)],
+            "noiseless": [guessed(part, share) for part in bare],
+            "epsilon": [
+                guessed(part, min(self.epsilon_share, MOST_GUESSES / canaries))
+                for part in (blocks(played) if self.runs > 1 else beginnings(played, _POINTS))
+            ],
+        }
+        result["sums"] = asdict(ScoreSums.of(played.scores, played.members))
+        if self._bets(context):
+            best = ranked(played.scores, played.members)
+            result["scores"] = np.round(best.scores, 3).tolist()
+            result["members"] = best.members.astype(int).tolist()
+        return result
+
+    def _noiseless(
+        self, context: Context, index: int, rng: np.random.Generator
+    ) -> list[GameResults]:
+        """Play what eight chunks need of runs without noise, in the first of them."""
+        if index % _CHUNKS_OF_TWINS:
+            return []
+        left = self._runs(context) - index * self.side_by_side
+        runs = min(_CHUNKS_OF_TWINS * self.side_by_side, left)
+        return blocks(self.game.play_noiseless(runs, rng=rng))
+
+    def combine(self, context: Context, results: Sequence[PlainData]) -> Outcome:
+        """Judge all runs."""
+        accounted = self.claim.epsilon_at(self.delta)
+        groups = grouped([part for result in results for part in result["claim"]])
+        half = context.significance / 2
+        strict, by_claim = self.certificates(context, results)
+        bounds = self.bounds(context, results)
+        usual = bounds[Assumption.NONE]
+        evidence = of_loss(
+            Quantity.EPSILON,
+            usual,
+            strict,
+            refuted=strict > accounted,
+            at={"delta": self.delta},
+            detail="the value is certified at 95 %",
+            claimed=accounted,
+            confidence=1 - context.significance,
+            n_samples=total(groups).canaries,
+        )
+        if by_claim and strict <= accounted:
+            evidence = self._of_family(groups, context, accounted, half)
+        shown = ShownBounds(
+            accounted=accounted,
+            delta=self.delta,
+            runs=self._runs(context),
+            canaries=self.game.canaries,
+            strict=strict,
+            bounds=bounds,
+        )
+        return conclude(
+            evidence,
+            lambda: self._without_noise(results, groups, significance=half),
+            detect=math.inf,
+            witness=self.witness | {"guarantee": str(self.claim), "seed": context.seed},
+            note=shown.note(total(groups)),
+            figures=(shown.figure(self._points(context, results)),),
+            tables=(shown.table(),),
+            estimates=(shown.estimate(),),
+        )
+
+    def smallest_violation(self, context: Context) -> Power:
+        """Return the ε of a training that is refuted with probability 0.95, before any is run.
+
+        By the best attack, and by the region of the claim alone, at half of the significance.
+        """
+        return self._plan(self._runs(context)).smallest_violation(
+            significance=context.significance / 2
+        )
+
+    def draws_needed(self, violation: float, *, significance: float) -> int:
+        """Return the ``runs`` that refute ε = ``violation``; of a single run, its canaries."""
+        return self._plan(self.runs).draws_needed(violation, significance=significance / 2)
+
+    def _plan(self, runs: int) -> CanaryPlan:
+        return CanaryPlan(
+            claim=self.claim,
+            delta=self.delta,
+            canaries=self.game.canaries,
+            runs=runs,
+            side_by_side=self.side_by_side,
+            share=self.claim_share,
+        )
+
+    def bounds(self, context: Context, results: Sequence[PlainData]) -> dict[Assumption, float]:
+        """Return lower bounds of ε(δ) at 95 % confidence each, by what they take for granted."""
+        groups = grouped([part for result in results for part in result["claim"]])
+        family = partial(
+            trade_off_bound, self.claim, *groups, delta=self.delta, significance=_USUAL
+        )
+        sums = reduce(add, (ScoreSums(**result["sums"]) for result in results))
+        return {
+            Assumption.NONE: self._bound(context, results, significance=_USUAL),
+            Assumption.TRADE_OFF: family(),
+            Assumption.INDEPENDENT: family(assumption=Assumption.INDEPENDENT),
+            Assumption.GAUSSIAN: gaussian_bound(sums, delta=self.delta, significance=_USUAL),
+        }
+
+    def certificates(self, context: Context, results: Sequence[PlainData]) -> tuple[float, bool]:
+        """Return what decides, each at half of the significance.
+
+        Returns
+        -------
+        bound : float
+            A lower bound of ε(δ), whatever the mechanism; it refutes where it exceeds the claim's.
+        by_claim : bool
+            Whether the guesses lie outside of the region that the claim allows.
+        """
+        groups = grouped([part for result in results for part in result["claim"]])
+        half = context.significance / 2
+        by_claim = refutes(self.claim, *groups, significance=half)
+        return self._bound(context, results, significance=half), by_claim
+
+    def _without_noise(
+        self, results: Sequence[PlainData], groups: Sequence[Guesses], *, significance: float
+    ) -> Power:
+        """Return the ε that the same training without its noise would have been certified to lose.
+
+        Among trainings that differ in the noise alone; infinity where it would have passed.
+        """
+        twin = total(grouped([part for result in results for part in result["noiseless"]]))
+        seen, smallest = foreseen(groups, twin), math.inf
+        if refutes(self.claim, *seen, significance=significance):
+            smallest = trade_off_bound(
+                self.claim, *seen, delta=self.delta, significance=significance
+            )
+        return Power(
+            quantity=Quantity.EPSILON,
+            smallest=smallest,
+            claimed=self.claim.epsilon_at(self.delta),
+            at={"delta": self.delta},
+            detail="as this attack certifies of the same training without noise",
+        )
+
+    def _of_family(
+        self, groups: Sequence[Guesses], context: Context, accounted: float, significance: float
+    ) -> Evidence:
+        """Return the ε that right guesses show among trainings that differ in the noise alone."""
+        strict, usual = (
+            trade_off_bound(self.claim, *groups, delta=self.delta, significance=level)
+            for level in (significance, _USUAL)
+        )
+        return of_loss(
+            Quantity.EPSILON,
+            usual,
+            strict,
+            refuted=True,
+            at={"delta": self.delta},
+            detail="among trainings that differ in the noise alone; the value is certified at 95 %",
+            claimed=accounted,
+            confidence=1 - context.significance,
+            n_samples=total(groups).canaries,
+            assumption=Assumption.TRADE_OFF,
+        )
+
+    def _runs(self, context: Context) -> int:
+        return 1 if self.runs == 1 else max(2, round(self.runs * context.effort))
+
+    def _bets(self, context: Context) -> bool:
+        return self._runs(context) >= _FEWEST_BETS and self.chunks(context) >= _PILOT
+
+    def _bound(
+        self, context: Context, results: Sequence[PlainData], *, significance: float
+    ) -> float:
+        """Return the bound of ε(δ) that assumes nothing of the mechanism."""
+        if not self._bets(context):
+            groups = self._epsilon_groups(results)
+            return unassuming_bound(*groups, delta=self.delta, significance=significance)
+        first = max(1, len(results) // _PILOT)
+        pilot, rest = ranked_of(results[:first]), ranked_of(results[first:])
+        bets = RunBets.chosen(
+            pilot,
+            canaries=self.game.canaries,
+            delta=self.delta,
+            runs=len(rest.scores),
+            significance=significance,
+        )
+        return bets.lower_bound(rest, significance=significance)
+
+    def _points(
+        self, context: Context, results: Sequence[PlainData]
+    ) -> list[tuple[int, float, float]]:
+        """Return (runs or canaries, our bound, the binomial theorem's), at 95 %."""
+        if self._runs(context) == 1:
+            parts = [Guesses(**part) for part in results[0]["epsilon"]]
+            return [
+                (
+                    part.canaries,
+                    unassuming_bound(part, delta=self.delta, significance=_USUAL),
+                    self._binomial(part),
+                )
+                for part in parts
+            ]
+        found: list[tuple[int, float, float]] = []
+        for stop in np.unique(np.geomspace(2, len(results), _POINTS).astype(int)).tolist():
+            shown = results[:stop]
+            guesses = total(self._epsilon_groups(shown))
+            ours = self._bound(context, shown, significance=_USUAL)
+            found.append((guesses.canaries // self.game.canaries, ours, self._binomial(guesses)))
+        return found
+
+    def _binomial(self, guesses: Guesses) -> float:
+        return epsilon_lower_bound(
+            guesses, delta=self.delta, significance=_USUAL, theorem=OneRunTheorem.BINOMIAL
+        )
+
+    def _epsilon_groups(self, results: Sequence[PlainData]) -> list[Guesses]:
+        parts = [part for result in results for part in result["epsilon"]]
+        return grouped(parts if self.runs > 1 else parts[-1:])

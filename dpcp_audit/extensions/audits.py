@@ -1,0 +1,50 @@
+"""Audits of privacy claims: exact, sampled, local, of membership and of compositions."""
+
+from __future__ import annotations
+
+from dpcp_audit.audits.accounting import Accountant as Accountant
+from dpcp_audit.audits.accounting import Sampling as Sampling
+from dpcp_audit.audits.accounting import Training as Training
+from dpcp_audit.audits.accounting import accounted_epsilon as accounted_epsilon
+from dpcp_audit.audits.composition import pipeline_budget as pipeline_budget
+from dpcp_audit.audits.enclosed_laws import exponq_proof as exponq_proof
+from dpcp_audit.audits.enclosed_laws import response_loss as response_loss
+from dpcp_audit.audits.enclosed_laws import response_proof as response_proof
+from dpcp_audit.audits.enclosed_laws import search_proof as search_proof
+from dpcp_audit.audits.estimates.loss_bracket import SIGNIFICANCE as SIGNIFICANCE
+from dpcp_audit.audits.estimates.shown_losses import Rate as Rate
+from dpcp_audit.audits.estimates.shown_losses import attack_loss as attack_loss
+from dpcp_audit.audits.event_power import power_of_twice as power_of_twice
+from dpcp_audit.audits.exact import exact_outcome as exact_outcome
+from dpcp_audit.audits.exact import law_figures as law_figures
+from dpcp_audit.audits.finite_laws import channel_outcome as channel_outcome
+from dpcp_audit.audits.local import LocalPrivacy as LocalPrivacy
+from dpcp_audit.audits.membership.release_games import conformal_threshold as conformal_threshold
+from dpcp_audit.audits.membership.release_games import exponq_threshold as exponq_threshold
+from dpcp_audit.audits.membership.release_games import histlap_threshold as histlap_threshold
+from dpcp_audit.audits.membership.release_games import label_report as label_report
+from dpcp_audit.audits.membership.release_games import pcoqs_threshold as pcoqs_threshold
+from dpcp_audit.audits.membership.release_games import score_answer as score_answer
+from dpcp_audit.audits.membership.release_games import through_sets as through_sets
+from dpcp_audit.audits.membership.release_membership import (
+    MembershipInference as MembershipInference,
+)
+from dpcp_audit.audits.membership.score_attacks import BisectionBits as BisectionBits
+from dpcp_audit.audits.sampled import SampledPrivacy as SampledPrivacy
+from dpcp_audit.audits.search.exact_pairs import WorstPairSearch as WorstPairSearch
+from dpcp_audit.audits.search.feature_cells import DyadicBits as DyadicBits
+from dpcp_audit.audits.traced_privacy import Scope as Scope
+from dpcp_audit.audits.training.canary_audit import CanaryAudit as CanaryAudit
+from dpcp_audit.audits.training.canary_games import BlackBoxGame as BlackBoxGame
+from dpcp_audit.audits.training.canary_games import OutsideCanaries as OutsideCanaries
+from dpcp_audit.audits.training.canary_games import WhiteBoxGame as WhiteBoxGame
+from dpcp_audit.audits.training.cohorts import RELATIONS as RELATIONS
+from dpcp_audit.audits.training.cohorts import Cohort as Cohort
+from dpcp_audit.audits.training.cohorts import View as View
+from dpcp_audit.audits.training.model_attacks import AttackClassifier as AttackClassifier
+from dpcp_audit.audits.training.model_attacks import LiRA as LiRA
+from dpcp_audit.audits.training.model_attacks import LossThreshold as LossThreshold
+from dpcp_audit.audits.training.model_attacks import ShadowAttack as ShadowAttack
+from dpcp_audit.audits.training.model_membership import ModelMembership as ModelMembership
+from dpcp_audit.audits.training.step_observer import CanaryStatistic as CanaryStatistic
+from dpcp_audit.audits.training.step_observer import Watcher as Watcher

@@ -1,0 +1,28 @@
+"""Laws of scores and of outputs: populations, pools, finite and Gaussian pairs."""
+
+from __future__ import annotations
+
+from dpcp_audit.laws.laws import FiniteLaw as FiniteLaw
+from dpcp_audit.laws.laws import FinitePair as FinitePair
+from dpcp_audit.laws.laws import GaussianPair as GaussianPair
+from dpcp_audit.laws.laws import LaplacePair as LaplacePair
+from dpcp_audit.laws.laws import LawPair as LawPair
+from dpcp_audit.laws.piecewise import PiecewiseConstant as PiecewiseConstant
+from dpcp_audit.laws.pools import SHIPPED as SHIPPED
+from dpcp_audit.laws.pools import Classifier as Classifier
+from dpcp_audit.laws.pools import Dataset as Dataset
+from dpcp_audit.laws.pools import ProbabilityPool as ProbabilityPool
+from dpcp_audit.laws.pools import classifier_pool as classifier_pool
+from dpcp_audit.laws.populations import Beta as Beta
+from dpcp_audit.laws.populations import Deferred as Deferred
+from dpcp_audit.laws.populations import Pool as Pool
+from dpcp_audit.laws.populations import Population as Population
+from dpcp_audit.laws.populations import Uniform as Uniform
+from dpcp_audit.laws.populations import atoms as atoms
+from dpcp_audit.laws.scores import aps as aps
+from dpcp_audit.laws.scores import aps_as_printed as aps_as_printed
+from dpcp_audit.laws.scores import hps as hps
+from dpcp_audit.laws.scores import prediction_sets as prediction_sets
+from dpcp_audit.laws.scores import raps as raps
+from dpcp_audit.laws.scores import true_label_scores as true_label_scores
+from dpcp_audit.laws.user_pools import load_pool as load_pool

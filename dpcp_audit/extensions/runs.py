@@ -1,0 +1,10 @@
+"""Runs of suites and commands of the command line."""
+
+from __future__ import annotations
+
+from dpcp_audit.faces.cli import arguments as arguments
+from dpcp_audit.faces.cli.arguments import Commands as Commands
+from dpcp_audit.faces.cli.commands import EXIT_CODES as EXIT_CODES
+from dpcp_audit.faces.cli.commands.run import add_suite_options as add_suite_options
+from dpcp_audit.faces.cli.commands.run import run_suite as run_suite
+from dpcp_audit.faces.publishing import exit_code as exit_code

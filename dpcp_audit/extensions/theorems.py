@@ -1,0 +1,55 @@
+"""Coverage theorems as objects, their checks, and the search for laws on which they fail."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpcp_audit.theorems.admission import admissible_rounds as admissible_rounds
+from dpcp_audit.theorems.admission import likely_crowd as likely_crowd
+from dpcp_audit.theorems.admission import standing_of as standing_of
+from dpcp_audit.theorems.admission import window_count_for as window_count_for
+from dpcp_audit.theorems.coverage.coverage_audit import CoverageAudit as CoverageAudit
+from dpcp_audit.theorems.ldpcp_coverage import LabelTheorem as LabelTheorem
+from dpcp_audit.theorems.ldpcp_coverage import ScoreTheorem as ScoreTheorem
+from dpcp_audit.theorems.ldpcp_exact import exact_failure as exact_failure
+from dpcp_audit.theorems.ldpcp_exact import failure_probability as failure_probability
+from dpcp_audit.theorems.ldpcp_labels import ConfidentLabels as ConfidentLabels
+from dpcp_audit.theorems.ldpcp_labels import NoiselessEvent as NoiselessEvent
+from dpcp_audit.theorems.ldpcp_labels import UniformEvent as UniformEvent
+from dpcp_audit.theorems.mean_checks import MeanBound as MeanBound
+from dpcp_audit.theorems.mean_checks import SequentialMean as SequentialMean
+from dpcp_audit.theorems.pcoqs_coverage import CoverageReading as CoverageReading
+from dpcp_audit.theorems.pcoqs_coverage import CoverageTheorem as CoverageTheorem
+from dpcp_audit.theorems.pcoqs_coverage import NoiseBound as NoiseBound
+from dpcp_audit.theorems.pcoqs_coverage import RankError as RankError
+from dpcp_audit.theorems.pcoqs_coverage import noise_rank_error as noise_rank_error
+from dpcp_audit.theorems.pcoqs_coverage import planted as planted
+from dpcp_audit.theorems.pcoqs_coverage import with_errors as with_errors
+from dpcp_audit.theorems.pcoqs_exchangeable import DrawnOnceCoverage as DrawnOnceCoverage
+from dpcp_audit.theorems.pcoqs_exchangeable import FiniteCoverage as FiniteCoverage
+from dpcp_audit.theorems.search.adversary import DistributionSearch as DistributionSearch
+from dpcp_audit.theorems.search.adversary import HostileTheorem as HostileTheorem
+from dpcp_audit.theorems.search.law_shrinking import clustered as clustered
+from dpcp_audit.theorems.search.law_shrinking import on_staircase as on_staircase
+from dpcp_audit.theorems.search.law_shrinking import too_few_below as too_few_below
+from dpcp_audit.theorems.search.law_shrinking import undercovered as undercovered
+from dpcp_audit.theorems.search.law_space import BoundedWindows as BoundedWindows
+from dpcp_audit.theorems.search.law_space import LawSpace as LawSpace
+from dpcp_audit.theorems.sequential_checks import AlongN as AlongN
+from dpcp_audit.theorems.sequential_checks import SequentialRate as SequentialRate
+from dpcp_audit.theorems.split import Calibrator as Calibrator
+from dpcp_audit.theorems.split import MarginalCoverage as MarginalCoverage
+from dpcp_audit.theorems.split import split_miscoverage as split_miscoverage
+from dpcp_audit.theorems.split import split_overcoverage as split_overcoverage
+from dpcp_audit.theorems.statement import Stated as Stated
+from dpcp_audit.theorems.statement import Statement as Statement
+from dpcp_audit.theorems.statement import claim_of as claim_of
+from dpcp_audit.theorems.theorem import FailureRate as FailureRate
+from dpcp_audit.theorems.theorem import TheoremTrials as TheoremTrials
+from dpcp_audit.theorems.tightness import Tightness as Tightness
+from dpcp_audit.theorems.tightness import failure_evidence as failure_evidence
+from dpcp_audit.theorems.tightness import tightness_of as tightness_of
+from dpcp_audit.theorems.tightness import with_tightness as with_tightness
+
+if TYPE_CHECKING:
+    from dpcp_audit.theorems.tightness import Scalable as Scalable

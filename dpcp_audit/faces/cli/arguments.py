@@ -1,0 +1,310 @@
+"""Options that several commands share, and the types of their values."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import os
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from dpcp_audit.reports.formats import menu
+from dpcp_audit.target_checks.claim_options import claims_with
+from dpcp_audit.target_checks.run_options import RUN_OPTIONS
+from dpcp_audit.words.options import Group, dashed, described, flag_of, parser_of
+from dpcp_audit.words.plain import shown
+from dpcp_audit.words.results import Verdict
+from dpcp_audit.words.values import Duration, is_whole, whole_of
+from dpcp_audit.words.whole_files import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from dpcp_audit.words.options import Option
+
+
+class Commands(Protocol):
+    """The commands of a parser."""
+
+    def add_parser(self, name: str, **settings: Any) -> argparse.ArgumentParser:
+        """Return the parser of a further command."""
+        ...
+
+
+class Parser(Protocol):
+    """A parser, or a group of its options."""
+
+    def add_argument(self, *names: str, **settings: Any) -> argparse.Action:
+        """Add an option."""
+        ...
+
+    def set_defaults(self, **values: Any) -> None:
+        """Set what the parsed options hold where nothing else is given."""
+        ...
+
+
+DEFAULT_SECONDS = 3600.0
+"""The time limit of a check."""
+_MOST_JOBS = 10_000
+_DEST = "option."
+"""In front of what ``argparse`` calls an option of a table: 'command' is taken."""
+_OPTION = re.compile(r"--[a-z][a-z-]*")
+
+
+def refuse_unknown(parser: argparse.ArgumentParser, unknown: Sequence[str]) -> None:
+    """End with a usage error where words were left over, naming the nearest options."""
+    if not unknown:
+        return
+    names = sorted(set(_OPTION.findall(parser.format_usage() + parser.format_help())))
+    given = [word.partition("=")[0] for word in unknown if word.startswith("--")]
+    near = [" or ".join(meant) for word in given if (meant := _meant(word, names))]
+    hint = f"; did you mean {' and '.join(dict.fromkeys(near))}?" if near else ""
+    parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
+
+
+def _meant(word: str, names: Sequence[str]) -> list[str]:
+    """Return the options that a word may stand for: those that claim it, or the nearest one."""
+    claims = [f"--{dashed(name)}" for name in claims_with(word.removeprefix("--"))]
+    return [name for name in claims if name in names] or difflib.get_close_matches(word, names, n=1)
+
+
+def groups_of(parser: argparse.ArgumentParser) -> dict[Group, Parser]:
+    """Return a heading in ``--help`` for each group of options."""
+    return {group: parser.add_argument_group(group) for group in Group}
+
+
+def add_options(groups: dict[Group, Parser], options: Iterable[Option]) -> None:
+    """Add the options of a table, each to its group; ``given`` returns what was given."""
+    for each in options:
+        settings: dict[str, Any] = {"default": None, "help": described(each)}
+        settings |= each.value.arguments(default=each.default)
+        if each.metavar and settings.get("action") != "store_const":
+            two = settings.get("nargs") == 2
+            settings["metavar"] = tuple(each.metavar.split()) if two else each.metavar
+        if each.flag and not each.flag.startswith("--"):
+            groups[each.group].add_argument(_DEST + each.name, nargs="?", **settings)
+        else:
+            groups[each.group].add_argument(flag_of(each), dest=_DEST + each.name, **settings)
+        if each.formerly:
+            old = {"dest": _DEST + each.name} | settings | {"help": argparse.SUPPRESS}
+            groups[each.group].add_argument(f"--{dashed(each.formerly)}", **old)
+
+
+def given(parsed: argparse.Namespace, options: Iterable[Option]) -> dict[str, object]:
+    """Return what was given of a table's options, as a TOML table would hold it.
+
+    Examples
+    --------
+    >>> from dpcp_audit.target_checks.check_spec import TABLE
+    >>> parser = argparse.ArgumentParser()
+    >>> add_options(groups_of(parser), TABLE)
+    >>> words = ["mine.py:f", "--zcdp", "0.5", "--n", "50,500", "--no-ties"]
+    >>> given(parser.parse_args(words), TABLE)
+    {'target': 'mine.py:f', 'zcdp': [0.5], 'n': [50, 500], 'ties': False}
+    """
+    return {
+        dashed(each.name): each.value.of_words(words, flag_of(each))
+        for each in options
+        if (words := getattr(parsed, _DEST + each.name)) is not None
+    }
+
+
+def add_selection(parser: argparse.ArgumentParser, *, default_suite: str | None = "papers") -> None:
+    """Add the options that select claims."""
+    parser.add_argument(
+        "--suite",
+        metavar="NAME",
+        default=default_suite,
+        help="the claims to test: papers, theorems, tables, training, zoo, or a suite of another "
+        "package; 'dpcp-audit list --suites' says what each tests (default: papers)",
+    )
+    parser.add_argument(
+        "--pool",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="saved probabilities and labels (FILE.npz) or images (a MedMNIST file, the folder of "
+        "CIFAR-10), for a suite that takes them, such as theorems or tables; repeatable",
+    )
+    parser.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        metavar="GLOB",
+        help="only claims whose id matches; repeatable ('*' and '?' are wildcards)",
+    )
+
+
+def add_profile(parser: Parser, *, default: str | None = "ci") -> None:
+    """Add ``--profile``."""
+    parser.add_argument(
+        "--profile",
+        choices=("smoke", "ci", "full"),
+        default=default,
+        help="how much effort to spend (default: ci)",
+    )
+
+
+def add_seed(parser: Parser, *, default: int | None = 0) -> None:
+    """Add ``--seed``; ``default`` None tells what a file may settle."""
+    _add_typed(parser, "seed", default=default)
+
+
+def add_jobs(parser: Parser, *, default: int | None = os.cpu_count()) -> None:
+    """Add ``--jobs``."""
+    parser.add_argument(
+        "--jobs",
+        type=whole(1, _MOST_JOBS),
+        default=default,
+        metavar="N",
+        help="worker processes; results do not depend on it (default: all cores)",
+    )
+
+
+def add_run_options(parser: Parser, *, budget: bool = True) -> None:
+    """Add what a run is given beside its settings: workers, limits, a journal, a log.
+
+    Without ``budget``, ``--budget`` is left to the command, and checks have the default limit.
+    """
+    add_jobs(parser, default=None)
+    parser.add_argument(
+        "--engine",
+        default="local",
+        metavar="ENGINE",
+        help="where the checks run: local or dask=tcp://HOST:PORT; results do not depend on it"
+        " (default: %(default)s)",
+    )
+    parser.set_defaults(time_limit=DEFAULT_SECONDS)
+    if budget:
+        parser.add_argument(
+            "--budget",
+            dest="time_limit",
+            type=duration,
+            default=DEFAULT_SECONDS,
+            metavar="TIME",
+            help="stop a check after this time, such as 60s, 5m or 2h (default: 1h)",
+        )
+    parser.add_argument(
+        "--memory",
+        type=memory,
+        metavar="SIZE",
+        help="stop a check that takes more memory than this, such as 500MiB or 2GiB",
+    )
+    parser.add_argument(
+        "--journal",
+        type=Path,
+        metavar="PATH",
+        help="write down what is finished, so that the run can be resumed after any end",
+    )
+    parser.add_argument(
+        "--resume",
+        type=Path,
+        metavar="PATH",
+        help="go on with the run of a journal, with its settings",
+    )
+    parser.add_argument(
+        "--log", type=Path, metavar="PATH", help="append what happens, a line an event"
+    )
+
+
+def add_false_alarm(parser: Parser, *, default: float | None = 1e-3) -> None:
+    """Add ``--false-alarm`` and ``--strict``; ``default`` None tells what a file may settle."""
+    _add_typed(parser, "false_alarm", default=default)
+    _add_typed(parser, "strict", default=False)
+
+
+def _add_typed(parser: Parser, name: str, *, default: object) -> None:
+    """Add an option of a run, parsed and with a default."""
+    (row,) = (each for each in RUN_OPTIONS if each.name == name)
+    settings = row.value.arguments(default=default)
+    if row.metavar:
+        settings |= {"metavar": row.metavar, "type": parser_of(row)}
+    parser.add_argument(
+        f"--{dashed(name)}", dest=name, default=default, help=described(row), **settings
+    )
+
+
+def add_results(parser: argparse.ArgumentParser) -> None:
+    """Add the results file that a command reads."""
+    parser.add_argument(
+        "results", type=Path, metavar="RESULTS.json", help="results of 'dpcp-audit run'"
+    )
+
+
+def add_report(parser: Parser, *, required: bool = False) -> None:
+    """Add ``--report``."""
+    parser.add_argument(
+        "--report",
+        action="append",
+        default=[],
+        required=required,
+        metavar="FORMAT=PATH",
+        help=f"write a report: {menu()}; PATH '-' is stdout; a PATH alone, such as report.html, "
+        "says its format by its ending; repeatable",
+    )
+
+
+def add_display(parser: Parser) -> None:
+    """Add how much is shown."""
+    parser.add_argument("-q", "--quiet", action="store_true", help="print the summary line only")
+    parser.add_argument(
+        "-v",
+        "--verbose",
+        action="store_true",
+        help="show each claim's statement, note and power, and every witness",
+    )
+    parser.add_argument(
+        "--show",
+        action="append",
+        default=[],
+        choices=[verdict.lower() for verdict in Verdict],
+        metavar="VERDICT",
+        help="print only claims with this verdict; reports contain all; repeatable",
+    )
+
+
+def whole(at_least: int, at_most: int) -> Callable[[str], int]:
+    """Return a parser of whole numbers between two bounds, both included."""
+
+    def parse(text: str) -> int:
+        value = whole_of(text)
+        if not is_whole(value) or not at_least <= value <= at_most:
+            raise argparse.ArgumentTypeError(
+                f"must be an integer from {at_least} to {at_most}, got {shown(text, 60)}"
+            )
+        return value
+
+    return parse
+
+
+def duration(text: str) -> float:
+    """Parse a positive time, such as 90, 90s, 1.5m or 2h, as seconds."""
+    try:
+        return Duration().read(text, "TIME")
+    except UsageError:
+        raise argparse.ArgumentTypeError(
+            f"must be positive, such as 60s, 5m or 2h, got {text!r}"
+        ) from None
+
+
+def memory(text: str) -> int:
+    """Parse a positive size, such as 500MiB or 2GiB, as bytes."""
+    units = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "kB": 10**3, "MB": 10**6, "GB": 10**9}
+    unit = text.strip().lstrip("0123456789.")
+    try:
+        value = float(text.strip().removesuffix(unit)) * units[unit.strip()]
+    except (KeyError, ValueError):
+        value = 0.0
+    if not 0 < value < sys.maxsize:
+        least = "must be positive and below 8 EiB, such as 500MiB or 2GiB"
+        raise argparse.ArgumentTypeError(f"{least}, got {text!r}")
+    return max(1, int(value))
+
+
+def probability(text: str) -> float:
+    """Parse a probability in (0, 1)."""
+    (row,) = (each for each in RUN_OPTIONS if each.name == "false_alarm")
+    value: float = parser_of(row)(text)
+    return value

@@ -1,0 +1,73 @@
+"""``dpcp-audit estimate``: how much a function loses of its input's privacy, with intervals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dpcp_audit.faces.cli import target_command
+from dpcp_audit.target_checks.estimate_rows import ESTIMATE_OPTIONS
+from dpcp_audit.target_checks.run_options import RUN_OPTIONS
+
+if TYPE_CHECKING:
+    import argparse
+
+    from dpcp_audit.faces.cli.arguments import Commands
+
+
+_DESCRIPTION = """\
+Estimate the privacy loss of a function on the worst pair of neighbours that a search finds: epsilon
+at several delta, rho and Renyi divergences, the Gaussian mu, total variation, membership advantage
+and true-positive rates, each with an interval, all of which hold at once. Lower ends come from
+outputs, upper ends from the trace of the noise or its exact law where the code can be followed.
+Else there is none: "partition" is the upper end of the loss over a partition of the outputs, which
+the function may exceed. TARGET, its claims and its
+options are those of 'dpcp-audit check'; claims are optional, and shown beside the estimates.
+"""
+_EPILOG = """\
+example:
+  dpcp-audit estimate mine.py:private_quantile --kind quantile --n 100 --report html=loss.html
+
+exit codes:
+  0  no claim was refuted
+  1  a claim was refuted
+  2  usage
+  3  something could not be completed
+"""
+
+
+def add_parser(commands: Commands) -> None:
+    """Declare the command and its options."""
+    target_command.add_parser(
+        commands,
+        "estimate",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        claims="[CLAIM]...",
+        options=ESTIMATE_OPTIONS,
+        execute=execute,
+    )
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Load the target, estimate its loss and publish the results."""
+    from dpcp_audit.engine.run_settings import RunSettings
+    from dpcp_audit.faces.planning import plan, time_limit
+    from dpcp_audit.faces.publishing import exit_code, publish, watch
+    from dpcp_audit.reports.writers import parse_reports
+    from dpcp_audit.target_checks import estimate_rows
+
+    writers = parse_reports(options.report)
+    config = target_command.config_of(options, "estimates", programs=True, claimed=False)
+    estimate_rows.rows_of_estimates(config.checks)
+    defaults: dict[str, Any] = {"false_alarm": estimate_rows.FALSE_ALARM}
+    settings = RunSettings(
+        suite="estimates",
+        targets=plan([estimate_rows.without_coverage(spec) for spec in config.checks]),
+        options=target_command.chosen(options, ESTIMATE_OPTIONS),
+        **defaults | target_command.chosen(options, RUN_OPTIONS),
+    )
+    options.time_limit = max(map(time_limit, settings.targets))
+    rows = estimate_rows.rows_of_estimates(settings.targets, **settings.options)
+    results = watch(rows, settings, options)
+    publish(results, writers, options, show=target_command.show_tables)
+    return exit_code(results)

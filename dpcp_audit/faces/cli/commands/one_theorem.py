@@ -1,0 +1,251 @@
+"""``dpcp-audit theorem``: one theorem, at parameters of anybody's choice or over a grid of them."""
+
+from __future__ import annotations
+
+import argparse
+import textwrap
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpcp_audit.faces.cli import arguments
+from dpcp_audit.faces.cli.commands.run import add_suite_options, run_suite
+from dpcp_audit.words.plain import is_list
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import TextIO
+
+    from dpcp_audit.faces.cli.arguments import Commands
+    from dpcp_audit.theorems.catalogue import NamedTheorem
+    from dpcp_audit.words.options import Option
+
+
+_DESCRIPTION = """\
+Test a theorem on a law of scores, at parameters of your own: how often its bound fails, against
+the probability that it allows. 'dpcp-audit theorem NAME --help' lists what a theorem takes.
+"""
+_EPILOG = """\
+example:
+  dpcp-audit theorem ldpcp-4 --pool mine.npz --n 20000 --epsilon 2 --delta 0.05 --alpha 0.1
+  dpcp-audit theorem ldpcp-4 --n 100..1e6 --epsilon 0.5,1,2 --figure slack.svg
+
+Several values, or a range, print a table: what a coverage theorem promises in each case, and the
+coverage that is really exceeded. Nothing is judged there.
+
+exit codes:
+  0  the theorem was not refuted
+  1  it was; where the scores are not what it admits, the output says so
+  2  usage
+  3  something could not be completed (with --strict, or could not be decided)
+"""
+_WIDTH = 80
+_OF_ONE_CASE = (
+    *("report", "journal", "resume", "log", "memory", "jobs", "profile"),
+    *("false_alarm", "strict", "quiet", "verbose", "show"),
+)
+"""Options of the run that a table of several cases does not take."""
+
+
+def add_parser(commands: Commands) -> None:
+    """Declare the command; the options of a theorem are declared once its name is known."""
+    parser = commands.add_parser(
+        "theorem",
+        description=_DESCRIPTION,
+        usage="%(prog)s NAME [OPTION]...   (--list shows the names)",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "--list", action="store_true", help="list the theorems: what each says, and what it takes"
+    )
+    parser.add_argument(
+        "name", nargs="?", metavar="NAME", help="of the theorem, such as ldpcp-4; it comes first"
+    )
+    parser.add_argument("words", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    parser.set_defaults(execute=execute)
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Test the theorem, print what was found, and publish the results."""
+    from dpcp_audit.faces.publishing import exit_code
+    from dpcp_audit.reports.figure_files import require_figure_file, save_figure
+    from dpcp_audit.theorems.catalogue import named_theorem
+    from dpcp_audit.theorems.exploration import writes_several
+    from dpcp_audit.words.results import Verdict
+    from dpcp_audit.words.whole_files import UsageError
+
+    if options.list:
+        return _list()
+    if options.name is None:
+        raise UsageError("give the NAME of a theorem, such as ldpcp-4; --list shows them all")
+    named = named_theorem(options.name)
+    try:
+        parsed = _parsed(named, options.words)
+    except SystemExit as end:  # of --help, or of a mistake that the parser has told
+        return int(end.code or 0)
+    if parsed.figure is not None:
+        require_figure_file(parsed.figure)
+    given = _given(named, parsed)
+    if writes_several(_options(named), given):
+        return _explore(named, given, parsed)
+    results = run_suite(parsed, fixed=_fixed(named, parsed), show=_show)
+    if parsed.figure is not None:
+        save_figure(_figure(results), parsed.figure)
+    refuted = any(each["verdict"] == Verdict.REFUTED for each in results["findings"])
+    return 1 if refuted else exit_code(results)
+
+
+def _parsed(named: NamedTheorem, words: list[str]) -> argparse.Namespace:
+    parser = parser_of(named)
+    parsed, unknown = parser.parse_known_args(words)
+    arguments.refuse_unknown(parser, unknown)
+    parsed.command = f"theorem {named.name}"
+    return parsed
+
+
+def parser_of(named: NamedTheorem) -> argparse.ArgumentParser:
+    """Return the parser of a theorem: its parameters, the law of the scores, the run."""
+    from dpcp_audit.words.options import Group, dashed
+
+    says = named.statement
+    told = (
+        f"{says.source}: {says.words}",
+        f"Bound: {says.bound}.",
+        f"Assumed: {says.assumptions}.",
+    )
+    required = " ".join(f"--{dashed(each.name)} {each.metavar}" for each in _required(named))
+    parser = argparse.ArgumentParser(
+        prog=f"dpcp-audit theorem {named.name}",
+        usage=f"%(prog)s --pool FILE.npz|NAME {required} [OPTION]...",
+        description="\n\n".join(textwrap.fill(line, _WIDTH) for line in told),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    groups = arguments.groups_of(parser)
+    arguments.add_options(groups, _options(named))
+    groups[Group.RUN].add_argument(
+        "--figure",
+        type=Path,
+        metavar="PATH",
+        help="draw the law of the statistic with the theorem's bound, or a heat map of several "
+        "cases: PATH ends in .svg, .png or .pdf",
+    )
+    add_suite_options(groups[Group.RUN])
+    return parser
+
+
+def _fixed(named: NamedTheorem, parsed: argparse.Namespace) -> dict[str, Any]:
+    """Return the settings that the command fixes."""
+    from dpcp_audit.theorems.theorem_case import SUITE_NAME
+
+    case = {"theorem": named.name} | _given(named, parsed)
+    return {"suite": SUITE_NAME, "options": {"case": case}}
+
+
+def _given(named: NamedTheorem, parsed: argparse.Namespace) -> dict[str, object]:
+    """Return what was given of the theorem's parameters and of the law of the scores."""
+    return arguments.given(parsed, _options(named))
+
+
+def _options(named: NamedTheorem) -> tuple[Option, ...]:
+    """Return where the scores come from and the theorem's parameters, each number or several."""
+    from dpcp_audit.theorems.exploration import several
+    from dpcp_audit.theorems.theorem_case import SOURCES
+
+    told = (replace(each, help=_told(each)) for each in named.parameters)
+    return several((*SOURCES, *told))
+
+
+def _explore(named: NamedTheorem, given: dict[str, object], parsed: argparse.Namespace) -> int:
+    """Print what the theorem promises over a grid, and what is reached."""
+    from dataclasses import asdict
+
+    from dpcp_audit.faces.python_api.explorations import exploration
+    from dpcp_audit.reports.figure_files import save_figure
+    from dpcp_audit.theorems.exploration import TheoremGrid
+    from dpcp_audit.words.options import dashed, in_place
+    from dpcp_audit.words.whole_files import UsageError
+
+    for name in _OF_ONE_CASE:
+        if getattr(parsed, name) not in (None, False, []):
+            raise UsageError(
+                f"--{dashed(name)} applies to one case, and several were given; from Python, "
+                "dpcp_audit.explore returns a data frame or plain data for JSON"
+            )
+    found = exploration(TheoremGrid.of(named.name, given, spell=dashed), parsed.seed or 0)
+    print(found, end="")
+    if parsed.figure is not None:
+        with in_place("--figure"):
+            save_figure(asdict(found.figure()), parsed.figure)
+    return 0
+
+
+def _show(
+    document: dict[str, Any],
+    *,
+    stream: TextIO,
+    results: Path | None,
+    **others: Any,  # noqa: ARG001  (one finding is shown whole)
+) -> None:
+    """Print what was found on a screen, and the command that finds it again."""
+    import shlex
+
+    from dpcp_audit.faces.python_api.result_text import card
+    from dpcp_audit.reports.terminal import summary_line
+
+    for finding in document["findings"]:
+        print(card(finding["id"].partition("[")[0], finding), file=stream)
+        if results is not None:
+            command = ("dpcp-audit", "replay", finding["id"], str(results))
+            print(f"{'replay':<10} {shlex.join(command)}", file=stream)
+    if not document["findings"]:
+        print("the check was not finished: there is no verdict", file=stream)
+    print(textwrap.fill(summary_line(document), _WIDTH), file=stream)
+
+
+def _figure(results: dict[str, Any]) -> dict[str, Any]:
+    from dpcp_audit.words.whole_files import IncompleteError
+
+    for finding in results["findings"]:
+        for figure in finding["figures"]:
+            return dict(figure)
+    raise IncompleteError("--figure: there is nothing to draw, for the check was not completed")
+
+
+def _list() -> int:
+    """Print what each theorem says and takes, at most 80 columns wide."""
+    from dpcp_audit.theorems.catalogue import CATALOGUE
+
+    print("\n\n".join("\n".join(_described(named)) for named in CATALOGUE))
+    return 0
+
+
+def _described(named: NamedTheorem) -> Iterator[str]:
+    from dpcp_audit.words.options import flag_of
+
+    says = named.statement
+    yield f"{named.name}  ({says.source})"
+    yield from textwrap.wrap(says.words, _WIDTH, initial_indent="  ", subsequent_indent="  ")
+    for each in named.parameters:
+        head = f"    {flag_of(each)} {each.metavar}".rstrip()
+        told = textwrap.wrap(_told(each), _WIDTH - 28)
+        if len(head) > 27:
+            yield head
+            head = ""
+        yield f"{head:<27} {told[0]}"
+        yield from (f"{'':<27} {line}" for line in told[1:])
+
+
+def _told(option: Option) -> str:
+    """Return what a parameter is, with its default."""
+    if option.required:
+        return f"{option.help} (required)"
+    default = option.value.as_data(option.default)
+    shown = " ".join(map(str, default)) if is_list(default) else default
+    return f"{option.help} (default: {shown})"
+
+
+def _required(named: NamedTheorem) -> list[Option]:
+    return [each for each in named.parameters if each.required]

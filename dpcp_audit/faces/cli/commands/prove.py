@@ -1,0 +1,70 @@
+"""``dpcp-audit prove``: what a function promises for every input, from its source."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpcp_audit.faces.cli import target_command
+
+if TYPE_CHECKING:
+    import argparse
+
+    from dpcp_audit.faces.cli.arguments import Commands
+
+_DEFAULT_N = 100
+_DESCRIPTION = """\
+Prove what a function promises for every input, by reading its source: how far two neighbouring
+inputs can be apart is followed line by line, and each use of noise is charged for. The function
+is not run. What cannot be followed, or leaks, stops the proof at its line. TARGET, its claims
+and its options are those of 'dpcp-audit check'.
+"""
+_EPILOG = """\
+example:
+  dpcp-audit prove mine.py:private_quantile --kind quantile --zcdp 0.5 --n 50
+
+exit codes:
+  0  proved, or not decided: a proof that stops refutes nothing
+  1  with --strict: not proved
+  2  usage
+"""
+
+
+def add_parser(commands: Commands) -> None:
+    """Declare the command and its options."""
+    target_command.add_parser(
+        commands,
+        "prove",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        claims="CLAIM...",
+        execute=execute,
+    )
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Load the target, read its source and print the proof for each number of scores."""
+    from dpcp_audit.proving.prover import prove
+    from dpcp_audit.target_checks.run_options import RUN_OPTIONS
+    from dpcp_audit.targets import Kind
+    from dpcp_audit.targets.loading import load
+    from dpcp_audit.words.guarantees import PrivacyGuarantee
+    from dpcp_audit.words.whole_files import UsageError
+
+    (spec,) = target_command.config_of(options, "proofs").checks
+    claims = [each for each in spec.guarantees if isinstance(each, PrivacyGuarantee)]
+    if spec.target.kind is not Kind.QUANTILE or len(claims) < len(spec.guarantees):
+        raise UsageError("prove takes --kind quantile and claims of privacy; use check for others")
+    proofs = [
+        prove(
+            load(spec.target.target),
+            *claims,
+            n=n,
+            bounds=spec.target.bounds,
+            neighbours=spec.neighbours,
+            options=spec.target.options,
+        )
+        for n in spec.n or (_DEFAULT_N,)
+    ]
+    print(*proofs, sep="\n\n")
+    strict = target_command.chosen(options, RUN_OPTIONS).get("strict", False)
+    return int(strict and not all(each.proved for each in proofs))

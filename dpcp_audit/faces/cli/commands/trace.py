@@ -1,0 +1,78 @@
+"""``dpcp-audit trace``: follow the noise of a function, and name the line that spends."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpcp_audit.faces.cli import target_command
+from dpcp_audit.target_checks.run_options import RUN_OPTIONS
+from dpcp_audit.words.options import Group
+
+if TYPE_CHECKING:
+    import argparse
+
+    from dpcp_audit.faces.cli.arguments import Commands
+
+
+_DESCRIPTION = """\
+Follow the noise of a function as it stands: every comparison with a noisy number and every noisy
+value that is read is an observation of known probability, on an input and, replayed, on its
+neighbour. Their log-ratio is the privacy loss of that run. Randomizers, and other functions
+of finite randomness, have their whole law enumerated. TARGET, its claims and its options are those
+of 'dpcp-audit check'.
+
+  --scope release      what leaves the function (default)
+  --scope transcript   every noisy number that the code acts on, as if released:
+                       what a proof by composition pays for
+"""
+_EPILOG = """\
+example:
+  dpcp-audit trace mine.py:private_quantile --kind quantile --zcdp 0.5 --n 100
+
+exit codes:
+  0  nothing was refuted
+  1  a claim was refuted (with --strict, or left open)
+  2  usage
+  3  something could not be completed
+"""
+
+
+def add_parser(commands: Commands) -> None:
+    """Declare the command and its options."""
+    groups = target_command.add_parser(
+        commands,
+        "trace",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        claims="CLAIM...",
+        execute=execute,
+    )
+    groups[Group.RUN].add_argument(
+        "--scope",
+        choices=("release", "transcript"),
+        default="release",
+        help="of what the claims speak (default: %(default)s)",
+    )
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Load the target, trace it and publish the results."""
+    from dpcp_audit.engine.run_settings import RunSettings
+    from dpcp_audit.faces.planning import plan, time_limit
+    from dpcp_audit.faces.publishing import exit_code, publish, watch
+    from dpcp_audit.reports.writers import parse_reports
+    from dpcp_audit.target_checks.trace_rows import rows_of_traces, without_coverage
+
+    writers = parse_reports(options.report)
+    config = target_command.config_of(options, "traces")
+    rows_of_traces(config.checks, options.scope)
+    settings = RunSettings(
+        suite="traces",
+        targets=plan([without_coverage(spec) for spec in config.checks]),
+        options={"scope": options.scope},
+        **target_command.chosen(options, RUN_OPTIONS),
+    )
+    options.time_limit = max(map(time_limit, settings.targets))
+    results = watch(rows_of_traces(settings.targets, options.scope), settings, options)
+    publish(results, writers, options, show=target_command.show_tables)
+    return exit_code(results)

@@ -1,0 +1,262 @@
+"""Calls are planned from the claim; a budget cuts them, by a timing of the audit itself."""
+
+from __future__ import annotations
+
+import math
+from contextlib import closing
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from dpcp_audit.engine import cell_template
+from dpcp_audit.engine.tasks import Task, pickled
+from dpcp_audit.engine.worker_pool import DEFAULT_SECONDS, Limits, WorkerProcess
+from dpcp_audit.reports.sentences import power_sentence
+from dpcp_audit.target_checks import planned_calls as time_limits
+from dpcp_audit.target_checks.planned_calls import calls_for, cut_words, short_words
+from dpcp_audit.target_checks.target_claims import TargetClaim
+from dpcp_audit.target_checks.target_pairs import typical
+from dpcp_audit.target_checks.target_rows import check_of
+from dpcp_audit.targets import TargetError
+from dpcp_audit.targets.loading import raised
+from dpcp_audit.words.checks import Context
+from dpcp_audit.words.formatting import number
+from dpcp_audit.words.results import SourceLocation
+from dpcp_audit.words.whole_files import IncompleteError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dpcp_audit.target_checks.check_spec import CheckSpec
+    from dpcp_audit.targets import Target
+    from dpcp_audit.words.checks import Row
+
+
+FEWEST = 2**11
+"""A budget cuts to these at most: fewer calls miss a hundredth of the noise."""
+_SHARE = 0.7
+"""Of the budget, what is planned to be spent; the rest is for a machine that gets busier."""
+_TIMED_SHARE = 0.1
+"""Of the budget, what small audits may take that are timed."""
+_OWN_SECONDS = 2e-5
+"""What an audit itself takes for an output, about, where none can be timed."""
+_TIMING_SECONDS = 1.0
+_PATIENCE_SECONDS, _LEAST_PATIENCE_SECONDS = 60.0, 5.0
+"""How long a target may take to load and to answer a first few times: its budget, between these."""
+_LEAST_ROOM = 0.25
+"""Of the budget, what the calls have where processes are slow to start."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timing:
+    """Opens a target where it cannot do harm, and times it."""
+
+    spec: CheckSpec
+
+    def __call__(self, context: Context) -> dict[str, Any]:
+        """Return the place of the source and what calls take, or what went wrong.
+
+        ``seconds`` is what a call takes; with a budget ``rates`` has, for each claim, what a
+        call takes with the audit's own work, and ``spent`` what timing took.
+        """
+        started = time_limits.clock()
+        try:
+            opened = self.spec.target.open()
+        except BaseException as error:  # noqa: BLE001  (here Ctrl-C is the target's own, too)
+            return {"unusable": self._told(error)}
+        with opened as target:
+            found: dict[str, Any] = {"seconds": 0.0}
+            if target.source is not None:
+                found |= {"file": target.source.file, "line": target.source.line}
+            if self.spec.draws is None:
+                try:
+                    found["seconds"] = target.seconds_per_draw(
+                        typical(self.spec), context.rng(), at_most_seconds=self._patience
+                    )
+                except BaseException as error:  # noqa: BLE001
+                    return {"failed": self._told(error)}
+                if self.spec.budget is not None:
+                    found["rates"] = self._rates(target, context, found["seconds"])
+        return found | {"spent": time_limits.clock() - started}
+
+    @property
+    def _patience(self) -> float:
+        budget = self.spec.budget
+        few = _TIMING_SECONDS / 10
+        return _TIMING_SECONDS if budget is None else min(_TIMING_SECONDS, max(few, budget / 20))
+
+    def _rates(self, target: Target, context: Context, seconds: float) -> list[float]:
+        checks = [check_of(self.spec, guarantee) for guarantee in self.spec.guarantees]
+        return [_rate(check, target, context, seconds) for check in checks]
+
+    def _told(self, error: BaseException) -> str:
+        if isinstance(error, TargetError):
+            return str(error)
+        return f"{self.spec.name} raised {raised(error, file=None)}"
+
+
+def _rate(check: TargetClaim, target: Target, context: Context, seconds: float) -> float:
+    """Return the seconds that a call takes in an audit, its own work included.
+
+    Of audits of 2¹⁰ calls and more, as long as there is time; those take longer for a call than
+    the larger one that they stand for.
+    """
+    room = _TIMED_SHARE * (check.spec.budget or math.inf) / len(check.spec.guarantees)
+    calls, rate = FEWEST // 2, seconds + _OWN_SECONDS
+    while 2 * calls * rate < room and calls < calls_for(check):
+        started = time_limits.clock()
+        try:
+            outcome = check.audit(target, calls)(context)
+        except Exception:  # noqa: BLE001  (the audit proper will say what is wrong)
+            break
+        taken = time_limits.clock() - started
+        rate, room = taken / outcome.witness["spent"], room - taken
+        calls *= 4
+    return rate
+
+
+def plan(specs: Sequence[CheckSpec]) -> tuple[CheckSpec, ...]:
+    """Return the checks with the calls that each claim is to be tested with.
+
+    They follow from the claim and from what is to be detected (``calls_for``). Every target is
+    opened, and called a few times, in a process of its own kind. Where a budget is given, small
+    audits are timed there, and the calls are cut to a power of two that keeps within it.
+
+    Raises
+    ------
+    UsageError
+        If there is no such target, or it cannot be called as its kind is.
+    IncompleteError
+        If a target fails on a typical input, or is too slow.
+    """
+    for spec in specs:
+        if spec.privacy or not spec.guarantees:
+            require_pairs(spec)
+    cell_template.prepare()
+    return tuple(planned(spec, _timed_apart(spec)) for spec in specs)
+
+
+def require_pairs(spec: CheckSpec) -> None:
+    """Refuse a target for which no neighbours can be searched."""
+    from dpcp_audit.target_checks.target_pairs import pair_space  # noqa: PLC0415  (slow to import)
+
+    pair_space(spec)
+
+
+def plan_here(spec: CheckSpec) -> CheckSpec:
+    """Return a check of a function of this process, likewise; without a budget it is not called."""
+    if spec.budget is None or spec.draws is not None:
+        with spec.target.open() as target:
+            return planned(replace(spec, location=target.source), {})
+    found = Timing(spec=spec)(_context(spec))
+    for key in ("unusable", "failed"):
+        if key in found:
+            raise UsageError(found[key])
+    try:
+        return planned(spec, found)
+    except IncompleteError as error:
+        raise UsageError(str(error)) from error
+
+
+def announcement(row: Row, significance: float) -> str:
+    """Return with how many calls a claim is tested, whether they were cut, and what they refute."""
+    check = row.check
+    assert isinstance(check, TargetClaim)  # noqa: S101  (a target's row)
+    calls = check.spec.calls(check.guarantee)
+    context = Context(seed=0, name=row.claim.id, significance=significance)
+    power = check.smallest_violation(context)
+    seen = power_sentence(asdict(power) | {"factor": power.factor}, calls)
+    cut = cut_words(check, calls)
+    again = f" {cut} --draws {calls} repeats them." if cut else ""
+    short = short_words(check, power)
+    beyond = f" {short}" if short else ""
+    return f"{row.claim.id}: {seen}{beyond}{again}"
+
+
+def time_limit(spec: CheckSpec) -> float:
+    """Return the seconds after which the process of a check is ended.
+
+    Traces have as long again as the calls that a budget was cut to.
+    """
+    seconds = time_limits.seconds_of(spec)
+    if seconds is None:
+        return DEFAULT_SECONDS
+    traced = spec.trace and spec.privacy and not spec.target.command
+    return 2 * seconds if traced else seconds
+
+
+def planned(spec: CheckSpec, found: dict[str, Any]) -> CheckSpec:
+    """Return a check with its calls, from what ``Timing`` has found."""
+    if "file" in found:
+        spec = replace(spec, location=SourceLocation(file=found["file"], line=found["line"]))
+    if spec.draws is not None:
+        return spec
+    wanted = [calls_for(check_of(spec, guarantee)) for guarantee in spec.guarantees]
+    if spec.budget is None:
+        _require_time(spec, sum(wanted), found.get("seconds", 0.0))
+        return replace(spec, planned=tuple(wanted))
+    room = max(_SHARE * spec.budget - found["spent"], _LEAST_ROOM * spec.budget)
+    return replace(spec, planned=tuple(_cut(spec, wanted, found["rates"], room)))
+
+
+def _cut(spec: CheckSpec, wanted: list[int], rates: list[float], room: float) -> list[int]:
+    """Return the calls of the claims, cut to an equal share of the time for each.
+
+    What a claim does not need is left to those that need more.
+    """
+    calls = list(wanted)
+    order = sorted(range(len(wanted)), key=lambda i: wanted[i] * rates[i])
+    for place, i in enumerate(order):
+        affordable = max(0.0, room) / (len(order) - place) / rates[i]
+        if affordable < min(FEWEST, wanted[i]):
+            raise _too_slow(spec, rates[i])
+        if affordable < wanted[i]:
+            calls[i] = int(2 ** math.floor(math.log2(affordable)))
+        room -= calls[i] * rates[i]
+    return calls
+
+
+def _context(spec: CheckSpec) -> Context:
+    return Context(seed=0, name=spec.name, significance=0.5)
+
+
+def _timed_apart(spec: CheckSpec) -> dict[str, Any]:
+    with closing(WorkerProcess()) as cell:
+        return _timed(spec, cell)
+
+
+def _timed(spec: CheckSpec, cell: WorkerProcess) -> dict[str, Any]:
+    task = Task(check=pickled(Timing(spec=spec)), context=_context(spec))
+    budget = _PATIENCE_SECONDS if spec.budget is None else spec.budget
+    patience = min(_PATIENCE_SECONDS, max(_LEAST_PATIENCE_SECONDS, budget))
+    started = time_limits.clock()
+    done = cell.run(task, Limits(seconds=patience))
+    elapsed = time_limits.clock() - started
+    if done.stopped:
+        stopped = done.error.partition(";")[0]
+        raise IncompleteError(f"{spec.name}, called a first few times: {stopped}: does it hang?")
+    if done.error:
+        raise UsageError(f"{spec.name}: {done.error}")
+    found: dict[str, Any] = done.data
+    if "unusable" in found:
+        raise UsageError(found["unusable"])
+    if "failed" in found:
+        raise IncompleteError(found["failed"])
+    return found | {"spent": 2 * elapsed - found["spent"]}  # the run starts a process, too
+
+
+def _require_time(spec: CheckSpec, calls: int, seconds: float) -> None:
+    """Refuse a target that is so slow that its check would be stopped before its end."""
+    if calls * seconds > DEFAULT_SECONDS:
+        hours = number(calls * seconds / 3600, digits=2)
+        raise IncompleteError(
+            f"{spec.name} takes {seconds:.2g} s a call, and the {calls:,} calls that are planned "
+            f"{hours} hours: cut them by a budget, such as 30m, or by draws, or make it vectorised"
+        )
+
+
+def _too_slow(spec: CheckSpec, seconds: float) -> IncompleteError:
+    minutes = math.ceil(FEWEST * seconds * len(spec.guarantees) / (_SHARE - 2 * _TIMED_SHARE) / 60)
+    return IncompleteError(
+        f"{spec.name} takes {seconds:.2g} s a call, and an audit at least {FEWEST} calls for "
+        f"each claim: give it a budget of {minutes}m, or make it vectorised"
+    )

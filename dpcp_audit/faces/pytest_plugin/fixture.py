@@ -1,0 +1,382 @@
+"""What the fixture ``dp_audit`` offers: audits of functions, in the process of their test."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import shlex
+import time
+import warnings
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Unpack
+
+import pytest
+
+from dpcp_audit.engine.tasks import one_thread
+from dpcp_audit.faces.function_checks import coverage_of, label, spec_of
+from dpcp_audit.faces.keywords import takes_options
+from dpcp_audit.faces.pytest_plugin.audit_session import (
+    COMPARED,
+    Audited,
+    InconclusiveAuditWarning,
+    RepresentationWarning,
+)
+from dpcp_audit.faces.pytest_plugin.baseline import (
+    baseline_of,
+    measured_again,
+    reference,
+    worsening,
+)
+from dpcp_audit.faces.pytest_plugin.failure import failure
+from dpcp_audit.target_checks.target_rows import row_for, rows_of_targets
+from dpcp_audit.targets import Kind
+from dpcp_audit.targets.answers import NOT_PROVED
+from dpcp_audit.words.checks import Context
+from dpcp_audit.words.results import Finding, Outcome, SourceLocation, Verdict
+from dpcp_audit.words.values import Choice
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from dpcp_audit.faces.keywords import CheckKeywords
+    from dpcp_audit.faces.pytest_plugin.audit_session import AuditSession
+    from dpcp_audit.target_checks.check_spec import CheckSpec
+    from dpcp_audit.words.checks import Row
+    from dpcp_audit.words.guarantees import PrivacyGuarantee
+    from dpcp_audit.words.results import PlainData
+
+
+_PATHS = 200
+"""Of a traced function, in either direction."""
+_EVERY_INPUT = "every input"
+"""The scope of an audit that must be a proof."""
+
+
+@dataclass(slots=True, kw_only=True)
+class DPAudit:
+    """Audits functions, and fails the test where a claim is refuted.
+
+    Parameters
+    ----------
+    nodeid : str
+        The test's.
+    path : Path
+        The test's file.
+    audits : int
+        How many there were so far.
+    """
+
+    session: AuditSession
+    nodeid: str
+    path: Path
+    audits: int = 0
+
+    def __call__(self, *_: object, **__: object) -> NoReturn:
+        """Fail: what is tested is said by a method."""
+        __tracebackhide__ = True
+        says = "call a method of dp_audit: private, proved, covers, local or traced"
+        _fail(f"{_caller()}: {says}")
+
+    @takes_options()
+    def private(
+        self,
+        function: Callable[..., Any],
+        guarantee: PrivacyGuarantee,
+        **options: Unpack[CheckKeywords],
+    ) -> Outcome:
+        """Test a privacy claim on the worst neighbours and events that a search finds.
+
+        Parameters
+        ----------
+        function : callable
+            ``f(scores, *, rng) -> float``, the scores an (n,) array in ``bounds``; or, of kind
+            "calibrator", ``f(probabilities, labels, *, rng) -> float``.
+        guarantee : PrivacyGuarantee
+            Such as ``ZCDP(0.5)``.
+        **options
+            Those of ``dpcp-audit check``.
+
+        Returns
+        -------
+        Outcome
+            Verdict and evidence, of a claim that is not refuted.
+        """
+        __tracebackhide__ = True
+        return self._audit(function, guarantee, options)
+
+    @takes_options()
+    def traced(
+        self,
+        function: Callable[..., Any],
+        guarantee: PrivacyGuarantee,
+        *,
+        scope: Literal["release", "transcript"] = "transcript",
+        **options: Unpack[CheckKeywords],
+    ) -> Outcome:
+        """Follow the noise of a function and test what it spends; a failure names the line.
+
+        Parameters
+        ----------
+        function : callable
+            As in ``private``; of kind "randomizer", as in ``local``.
+        guarantee : PrivacyGuarantee
+            Such as ``ZCDP(0.5)``.
+        scope : str
+            Of what the claim speaks: "transcript", all noisy numbers that the code acts on, as
+            a proof by composition counts them; or "release", what leaves the function.
+        **options
+            Those of ``dpcp-audit check``.
+        """
+        __tracebackhide__ = True
+        return self._audit(function, guarantee, options, scope=scope)
+
+    @takes_options()
+    def proved(
+        self,
+        function: Callable[..., Any],
+        guarantee: PrivacyGuarantee,
+        **options: Unpack[CheckKeywords],
+    ) -> Outcome:
+        """Prove a privacy claim for every input from the source; a failure shows where it stops.
+
+        Nothing is sampled, but for a few calls that must run.
+
+        Parameters
+        ----------
+        function : callable
+            As in ``private``.
+        guarantee : PrivacyGuarantee
+            Such as ``ZCDP(0.5)``.
+        **options
+            Those of ``dpcp-audit check``.
+        """
+        __tracebackhide__ = True
+        return self._audit(function, guarantee, options, scope=_EVERY_INPUT)
+
+    @takes_options()
+    def local(
+        self,
+        function: Callable[..., Any],
+        guarantee: PrivacyGuarantee,
+        **options: Unpack[CheckKeywords],
+    ) -> Outcome:
+        """Test a privacy claim of a local randomizer on every pair of values.
+
+        Parameters
+        ----------
+        function : callable
+            ``f(value, *, rng) -> int``, from and to {0, …, K−1}.
+        guarantee : PrivacyGuarantee
+            Such as ``LocalDP(2.0)``.
+        **options
+            Those of ``dpcp-audit check``: ``domain``, the number K of values, or of code that
+            takes or reports other than values, ``kind="local"``.
+        """
+        __tracebackhide__ = True
+        return self._audit(function, guarantee, {"kind": Kind.RANDOMIZER, **options})
+
+    @takes_options()
+    def covers(
+        self,
+        function: Callable[..., Any],
+        *,
+        at_least: float,
+        confidence: float | None = None,
+        **options: Unpack[CheckKeywords],
+    ) -> Outcome:
+        """Test a coverage claim on the worst law of scores that a search finds.
+
+        Parameters
+        ----------
+        function : callable
+            As in ``private``; a score is covered where it is at most the threshold returned.
+        at_least : float
+            Marginal coverage claimed, in (0, 1): over calibration data, noise and test point.
+        confidence : float, optional
+            If given, the coverage is claimed for this share of calibrations, in (0, 1).
+        **options
+            Those of ``dpcp-audit check``.
+        """
+        __tracebackhide__ = True
+        return self._audit(function, (at_least, confidence), options)
+
+    def _audit(
+        self,
+        function: Callable[..., Any],
+        claimed: PrivacyGuarantee | tuple[float, float | None],
+        given: Mapping[str, Any],
+        scope: str = "",
+    ) -> Outcome:
+        """Audit one claim: a guarantee, or the coverage that ``covers`` was called with.
+
+        With a scope its noise alone is followed.
+        """
+        __tracebackhide__ = True
+        if not isinstance(given.get("rng", ""), str):
+            _fail(f"{_caller()}: rng is the session's\nhint: seed it by --dp-audit-seed")
+        self.audits += 1
+        where = f"{_caller()}: {label(function)}"
+        try:
+            guarantee = coverage_of(*claimed) if isinstance(claimed, tuple) else claimed
+            spec = spec_of(
+                function,
+                [guarantee],
+                given,
+                file=str(self.path),
+                draws=self.session.draws,
+                detect=self.session.detect,
+                forced_draws=self.session.forced_draws,
+            )
+            row = _row(spec, scope)
+        except ValueError as error:
+            _fail(f"{where}: {error}")
+        row = self._named(row, spec)
+        context = Context(
+            seed=self.session.seed,
+            name=row.claim.id,
+            significance=(1 - COMPARED) * self._share,
+        )
+        audited = self._run(spec, row, context)
+        self.session.audited[row.claim.id] = audited
+        return self._judge(audited, where)
+
+    def _run(
+        self,
+        spec: CheckSpec,
+        row: Row,
+        context: Context,
+    ) -> Audited:
+        started, error = time.perf_counter(), ""
+        outcome = kept = again = None
+        old = baseline_of(self.session.baseline, context.name)
+        try:
+            with one_thread():
+                outcome = row.check(context)
+                if self.session.compares:
+                    kept, again = self._measured(spec, outcome, context, old)
+        except ValueError as caught:
+            error = str(caught)
+        except Exception as caught:  # noqa: BLE001  (a target may raise anything)
+            error = f"{type(caught).__name__}: {caught}"
+        seconds = time.perf_counter() - started
+        finding = Finding(claim=row.claim, outcome=outcome, error=error, seconds=seconds)
+        worse = ""
+        if old is not None and again is not None:
+            worse = worsening(finding, old, again, false_alarm=COMPARED * self._share)
+        return Audited(
+            nodeid=self.nodeid,
+            spec=spec,
+            finding=finding,
+            replay=self._replay(spec),
+            reference=kept,
+            compared=again is not None,
+            worse=worse,
+        )
+
+    def _measured(
+        self, spec: CheckSpec, outcome: Outcome, context: Context, old: PlainData | None
+    ) -> tuple[PlainData | None, PlainData | None]:
+        """Return a case for later sessions, and the baseline's case measured again."""
+        kept = again = None
+        with spec.target.open() as target:
+            if self.session.reports:
+                kept = reference(outcome, target, context, draws=_calls(spec))
+            if old is not None:
+                again = measured_again(old, target, context)
+        return kept, again
+
+    def _judge(self, audited: Audited, where: str) -> Outcome:
+        __tracebackhide__ = True
+        finding = audited.finding
+        outcome = finding.outcome
+        if outcome is None:
+            unproved = finding.error.startswith(NOT_PROVED)
+            _fail(f"{where} {'is' if unproved else 'could not be audited:'} {finding.error}")
+        if outcome.verdict is Verdict.REFUTED:
+            _fail(failure(where, finding.claim, outcome, self.session.share, audited.replay))
+        if audited.worse:
+            baseline = shlex.quote(str(self.session.baseline))
+            _fail(
+                f"{where} got worse than in {baseline}\n  {audited.worse}\n"
+                f"  replay    {audited.replay} --dp-audit-baseline={baseline}"
+            )
+        if written := outcome.witness.get("representation"):
+            warnings.warn(f"{where}: {written}", RepresentationWarning, stacklevel=4)
+        if outcome.verdict is Verdict.INCONCLUSIVE:
+            words = (
+                f"{where}: inconclusive, {_calls(audited.spec)} draws could not refute noise that "
+                f"is smaller by a factor of {audited.spec.detect:g}: raise draws"
+            )
+            if "scope" in finding.claim.parameters:
+                words = f"{where}: inconclusive, {outcome.note}"
+            if self.session.strict:
+                _fail(words)
+            warnings.warn(words, InconclusiveAuditWarning, stacklevel=4)
+        return outcome
+
+    @property
+    def _share(self) -> float:
+        """The share of the false-alarm probability that the test's latest audit has."""
+        return self.session.share / (self.audits * (self.audits + 1))
+
+    def _named(self, row: Row, spec: CheckSpec) -> Row:
+        """Return the row with an id that names the test, and which of its audits this is."""
+        test = re.sub(r"\s", lambda space: f"%{ord(space[0]):02x}", self.nodeid)
+        which = f"#{self.audits}" if self.audits > 1 else ""
+        id_ = f"{test}{which}{row.claim.id.removeprefix(spec.name)}"
+        source = replace(row.claim.source, section=f"as claimed in {self.nodeid}")
+        return replace(row, claim=replace(row.claim, id=id_, source=source))
+
+    def _replay(self, spec: CheckSpec) -> str:
+        file, colons, name = self.nodeid.partition("::")
+        if colons and self.path.is_absolute():
+            file = Path(os.path.relpath(self.path)).as_posix()
+        share, draws = self.session.share, ""
+        if self.session.forced_draws or spec.budget is not None:
+            draws = f" --dp-audit-draws={_calls(spec)}"
+        elif self.session.detect is not None:
+            draws = f" --dp-audit-detect={self.session.detect!r}"
+        return (
+            f"pytest {shlex.quote(f'{file}{colons}{name}')} --dp-audit-seed={self.session.seed} "
+            f"--dp-audit-false-alarm={share!r}{draws}"
+        )
+
+
+def _calls(spec: CheckSpec) -> int:
+    (guarantee,) = spec.guarantees
+    return spec.calls(guarantee)
+
+
+def _row(spec: CheckSpec, scope: str) -> Row:
+    """Return the one row of a check; with a scope, that of its proof or its trace."""
+    if scope == _EVERY_INPUT:
+        from dpcp_audit.target_checks.target_claims import ProvedAlone  # noqa: PLC0415  (slow)
+
+        (guarantee,) = spec.privacy
+        return row_for(spec, guarantee, ProvedAlone(spec=spec, guarantee=guarantee))
+    if scope:
+        from dpcp_audit.audits.traced_privacy import Scope  # noqa: PLC0415  (slow to import)
+        from dpcp_audit.target_checks.trace_rows import row_of_trace  # noqa: PLC0415
+
+        of = Choice(Scope).read(scope, "scope")
+        return row_of_trace(spec, spec.privacy[0], of, _PATHS)
+    (row,) = rows_of_targets([spec])
+    return row
+
+
+def _fail(reason: str) -> NoReturn:
+    __tracebackhide__ = True
+    pytest.fail(reason, pytrace=False)
+
+
+def _caller() -> str:
+    """Return the file and line that called this module."""
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_code.co_filename == __file__:
+        frame = frame.f_back
+    if frame is None:
+        return "?"
+    place = SourceLocation.of(frame.f_code.co_filename, frame.f_lineno)
+    return f"{place.file}:{place.line}"

@@ -1,0 +1,429 @@
+"""``audit``, ``covers`` and ``run``: from Python to the engine that the command line uses.
+
+``check_calibrator``: a battery of checks of a conformal object, as ``check_estimator`` is.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Unpack
+
+from dpcp_audit.engine import runner, suites
+from dpcp_audit.engine.backends import Engine
+from dpcp_audit.engine.run_events import CheckFinished
+from dpcp_audit.engine.run_settings import Profile, RunSettings
+from dpcp_audit.faces.function_checks import coverage_of, label, spec_of
+from dpcp_audit.faces.keywords import RUN_DEFAULTS, run_settings_of, seed_of, takes_options
+from dpcp_audit.faces.python_api.result import ClaimResult, Result
+from dpcp_audit.reports.document import to_document
+from dpcp_audit.target_checks.battery import Duty, DutyCheck, FittedCalls
+from dpcp_audit.target_checks.claim_options import key_of
+from dpcp_audit.target_checks.given_inputs import rows_for
+from dpcp_audit.target_checks.run_options import RUN_OPTIONS
+from dpcp_audit.target_checks.target_rows import rows_of_targets
+from dpcp_audit.targets import Kind
+from dpcp_audit.targets.fitted_objects import kind_of
+from dpcp_audit.words import options as tables
+from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.checks import Row
+from dpcp_audit.words.formatting import all_digits
+from dpcp_audit.words.guarantees import Coverage, PrivacyGuarantee
+from dpcp_audit.words.plain import is_sequence, shown
+from dpcp_audit.words.results import Claim, Source, Verdict
+from dpcp_audit.words.values import Choice, wrong
+from dpcp_audit.words.whole_files import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import numpy as np
+
+    from dpcp_audit.faces.keywords import AuditKeywords
+    from dpcp_audit.target_checks.check_spec import CheckSpec
+    from dpcp_audit.target_checks.claim_options import Guarantee
+    from dpcp_audit.words.results import Finding, PlainData
+
+
+_TARGETS = "targets"
+_N = 50
+"""Records that a calibrator is fitted to, unless an option says otherwise."""
+_HERE = "__main__"
+"""What a function is said to be written in whose file is not known."""
+
+
+@takes_options(*RUN_OPTIONS, **RUN_DEFAULTS)
+def audit(
+    function: Callable[..., Any] | str,
+    *guarantees: Guarantee,
+    rng: int | np.random.Generator | None = None,
+    **options: Unpack[AuditKeywords],
+) -> Result:
+    """Test what a function promises, on the worst neighbours and score laws that a search finds.
+
+    The function runs in this process, so that closures and lambdas will do. All claims share
+    one probability of a false alarm.
+
+    Parameters
+    ----------
+    function : callable or str
+        ``f(scores, *, rng) -> float``, a private quantile of an (n,) array of scores; of kind
+        "vector" it returns an array; of kind "calibrator" it is ``f(probabilities, labels, *,
+        rng)``, and returns a threshold on 1 − p_y; of kind "randomizer" ``f(value, *, rng) ->
+        int``; of kind "local" that returns a number or an array. Or 'package.module:function',
+        or 'path/to/file.py:function'.
+    *guarantees
+        What it promises: ``PureDP``, ``ApproxDP``, ``ZCDP``, ``RenyiDP``, ``LocalDP``,
+        ``GaussianDP``, ``Coverage``; several at once.
+    rng : int or Generator, optional
+        The seed of the audit, or a generator that draws it (SPEC 7); the same as ``seed``. How the
+        function takes its own randomness is said by ``randomness``.
+
+    Returns
+    -------
+    Result
+        What became of each claim.
+
+    Raises
+    ------
+    ValueError
+        Naming the argument, with what it got, or what is wrong with the function.
+
+    Examples
+    --------
+    >>> import dpcp_audit as dp
+    >>> def mean(scores, size, *, rng):
+    ...     return scores.mean() + rng.laplace(scale=1 / len(scores), size=size)
+    >>> dp.audit(mean, dp.PureDP(0.5), n=20, vectorised=True).verdict
+    <Verdict.REFUTED: 'REFUTED'>
+    """
+    given, said = run_settings_of({"rng": rng, **options})
+    spec = spec_of(function, guarantees, given, file=_HERE)
+    settings = RunSettings(suite=_TARGETS, targets=(spec,), **said)
+    rows = rows_of_targets([spec])
+    return checked_here(rows, keys_of(guarantees), settings)
+
+
+@takes_options(*RUN_OPTIONS, **RUN_DEFAULTS)
+def covers(
+    function: Callable[..., Any] | str,
+    *,
+    at_least: float,
+    confidence: float | None = None,
+    rng: int | np.random.Generator | None = None,
+    **options: Unpack[AuditKeywords],
+) -> Result:
+    """Test how often the sets of a threshold cover, on the worst score law that a search finds.
+
+    Parameters
+    ----------
+    function : callable or str
+        As in ``audit``; a score is covered where it is at most the threshold returned.
+    at_least : float
+        Marginal coverage claimed, in (0, 1): over calibration data, noise and test point.
+    confidence : float, optional
+        If given, the coverage is claimed for this share of calibrations, in (0, 1).
+    rng : int or Generator, optional
+        As in ``audit``.
+
+    Returns
+    -------
+    Result
+        With the claim "coverage".
+
+    Raises
+    ------
+    ValueError
+        Naming the argument, with what it got, or what is wrong with the function.
+
+    Examples
+    --------
+    >>> import dpcp_audit as dp
+    >>> import numpy as np
+    >>> def no_correction(scores):
+    ...     return np.quantile(scores, 0.9)
+    >>> result = dp.covers(no_correction, at_least=0.9, n=20, randomness="none", draws=2000)
+    >>> result["coverage"].verdict
+    <Verdict.REFUTED: 'REFUTED'>
+    """
+    return audit(function, coverage_of(at_least, confidence), rng=rng, **options)
+
+
+def run(
+    suite: str = "papers",
+    *,
+    only: str | Sequence[str] = (),
+    profile: Literal["smoke", "ci", "full"] = "ci",
+    jobs: int | None = None,
+    seed: int = 0,
+    rng: int | np.random.Generator | None = None,
+    false_alarm: float = 1e-3,
+    strict: bool = False,
+    **given: Any,
+) -> Result:
+    """Test the claims of a suite, as ``dpcp-audit run`` does; progress is shown on a terminal.
+
+    Parameters
+    ----------
+    suite : str
+        "papers", "theorems", "tables", "training", "zoo", or one that a package registers.
+    only : str or sequence of str
+        Claims whose id matches; "*" and "?" are wildcards. All unless given.
+    profile : str
+        How much effort to spend: "smoke", "ci" or "full".
+    jobs : int, optional
+        Worker processes, by default one a core; results do not depend on it.
+    seed : int
+        Of every random stream, >= 0.
+    rng : int or Generator, optional
+        As in ``audit``.
+    false_alarm : float
+        Probability that the run refutes any true claim, in (0, 1).
+    strict : bool
+        Whether an inconclusive verdict contradicts what is expected.
+    **given
+        What the suite takes besides, such as ``pools``.
+
+    Returns
+    -------
+    Result
+        What became of each claim, by its id.
+
+    Raises
+    ------
+    ValueError
+        Naming the argument, with what it got.
+
+    Examples
+    --------
+    >>> import dpcp_audit as dp
+    >>> result = dp.run(only="ldpcp.krr", profile="smoke", jobs=1)
+    >>> result["ldpcp.krr"].verdict
+    <Verdict.PROVED: 'PROVED'>
+    """
+    run_options = {"seed": seed_of(seed, rng), "false_alarm": false_alarm, "strict": strict}
+    _validate.instance(str, suite=suite)
+    settings = RunSettings(
+        suite=suite,
+        profile=Choice(Profile).read(profile, "profile"),
+        **tables.read(RUN_OPTIONS, run_options),
+        **_of_suite(suite, given),
+    )
+    rows = suites.select(_patterns(only), suite, **settings.given)
+    suites.require(suite)
+    started = time.perf_counter()
+    findings = _checked(rows, settings, Engine.parse("local", jobs=jobs))
+    seconds = time.perf_counter() - started
+    share = runner.share(settings, rows)
+    ids = [row.claim.id for row in rows]
+    return _result(rows, ids, findings, settings, seconds=seconds, share=share)
+
+
+def checked_here(
+    rows: Sequence[Row],
+    keys: Sequence[str],
+    settings: RunSettings,
+    share: float | None = None,
+    *,
+    replayable: bool = True,
+) -> Result:
+    """Check the rows of a run in this process, and return what became of them.
+
+    Parameters
+    ----------
+    keys : sequence of str
+        What each claim is called in the result.
+    share : float, optional
+        Each sampled check's share of the run's false-alarm probability.
+    replayable : bool
+        Whether the settings say all that the command line needs to check the rows again.
+    """
+    significance = runner.share(settings, rows) if share is None else share
+    started = time.perf_counter()
+    findings = [runner.check_row(row, settings, significance=significance) for row in rows]
+    seconds = time.perf_counter() - started
+    return _result(
+        *(rows, keys, findings, settings),
+        seconds=seconds,
+        share=significance,
+        replayable=replayable,
+    )
+
+
+def keys_of(guarantees: Sequence[Guarantee]) -> list[str]:
+    """Return what each claim is called; its parameters tell it from others of its kind."""
+    kinds = [key_of(each) for each in guarantees]
+    return [
+        f"{kind}({', '.join(f'{all_digits(value)}' for value in each.parameters.values())})"
+        if isinstance(each, PrivacyGuarantee) and kinds.count(kind) > 1
+        else kind
+        for kind, each in zip(kinds, guarantees, strict=True)
+    ]
+
+
+def _patterns(only: object) -> list[str]:
+    listed = [only] if isinstance(only, str) else only
+    if not is_sequence(listed) or not all(isinstance(each, str) for each in listed):
+        raise wrong("only", "a pattern or a list of them", only)
+    return list(listed)
+
+
+def _of_suite(suite: str, given: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings of a run that its suite takes."""
+    takes = suites.find(suite).takes - {_TARGETS}
+    for name in given:
+        if name not in takes:
+            known = ", ".join(sorted(takes)) or "nothing"
+            raise UsageError(
+                f"{name} is no argument of the suite {suite!r}", hint=f"it takes {known}"
+            )
+    pools: Any = given.get("pools", ())
+    paths = [pools] if isinstance(pools, str | Path) else pools
+    return {
+        "pools": tuple(map(str, paths)),
+        "options": {k: v for k, v in given.items() if k != "pools"},
+    }
+
+
+def _checked(rows: Sequence[Row], settings: RunSettings, engine: Engine) -> list[Finding]:
+    from dpcp_audit.reports.terminal import Progress  # noqa: PLC0415  (slow to import)
+
+    findings: dict[str, Finding] = {}
+    with Progress() as progress, closing(runner.run(rows, settings, engine=engine)) as events:
+        for event in events:
+            if sys.stderr.isatty():
+                progress.show(event)
+            if isinstance(event, CheckFinished):
+                findings[event.finding.claim.id] = event.finding
+    return [findings[row.claim.id] for row in rows]
+
+
+def _result(
+    rows: Sequence[Row],
+    keys: Sequence[str],
+    findings: Sequence[Finding],
+    settings: RunSettings,
+    *,
+    seconds: float,
+    share: float,
+    replayable: bool = True,
+) -> Result:
+    document = to_document(
+        settings, findings, seconds=seconds, complete=True, replayable=replayable
+    )
+
+    def again(row: Row) -> PlainData:
+        finding = runner.check_row(row, settings, significance=share)
+        once = to_document(settings, [finding], seconds=0.0, complete=True)
+        entry: PlainData = once["findings"][0]
+        return entry
+
+    claims = tuple(
+        ClaimResult(key=key, finding=finding, entry=entry, again=partial(again, row))
+        for row, key, finding, entry in zip(rows, keys, findings, document["findings"], strict=True)
+    )
+    return Result(claims=claims, document=document)
+
+
+_KINDS = (Kind.PREDICTOR, Kind.REGRESSION)
+
+
+@takes_options(*RUN_OPTIONS, **RUN_DEFAULTS | {"n": _N})
+def check_calibrator(
+    estimator: Any,
+    *guarantees: Guarantee,
+    at_least: float = 0.9,
+    rng: int | np.random.Generator | None = None,
+    **options: Unpack[AuditKeywords],
+) -> Result:
+    """Check what a conformal object owes its users, whatever method is behind it.
+
+    Coverage on the worst law of rows that a search finds; that it repeats, under a seed; that
+    the order of the records, lists and frames change nothing; that its data are left as they were;
+    ties, tiny data sets and empty sets; and the privacy that is claimed.
+
+    Parameters
+    ----------
+    estimator : object
+        With ``fit(X, y)`` and ``predict_set(X)`` or ``predict_interval(X)``, or the names that
+        MAPIE, crepes, TorchCP and puncc use; its class; or, with ``kind``, a function that makes
+        one, or the name of it. Where ``calibrate(X, y)`` or ``conformalize(X, y)`` needs ``fit``
+        first, the first half of the records is fitted to, and the rest calibrated on.
+    *guarantees
+        What it promises besides, such as ``PureDP(1.0)``.
+    at_least : float
+        The coverage that it promises, in (0, 1).
+    rng : int or Generator, optional
+        As in ``audit``.
+
+    Returns
+    -------
+    Result
+        A finding for each check: "coverage", "repeats", "order", "inputs", "forms", "ties", "tiny"
+        and "empty", and one for each guarantee.
+
+    Raises
+    ------
+    ValueError
+        Naming the argument, with what it got.
+
+    Examples
+    --------
+    >>> import dpcp_audit as dp
+    >>> import numpy as np
+    >>> class Everything:
+    ...     def fit(self, X, y):
+    ...         return self
+    ...     def predict_set(self, X):
+    ...         return np.ones((len(X), 3))
+    >>> result = dp.check_calibrator(Everything(), draws=100)
+    >>> result["order"].verdict, result["coverage"].verdict
+    (<Verdict.CONSISTENT: 'CONSISTENT'>, <Verdict.CONSISTENT: 'CONSISTENT'>)
+    """
+    _validate.open_unit(at_least=at_least)
+    given, said = run_settings_of({"rng": rng, **options})
+    covering = [each for each in guarantees if isinstance(each, Coverage)]
+    claims = [*([] if covering else [Coverage(at_least=at_least)]), *guarantees]
+    _require_fitted(estimator, given.get("kind"))
+    spec = spec_of(estimator, claims, {"n": _N} | given, file="__main__")
+    rows = [*rows_of_targets([spec]), *_duties(spec, label(estimator), at_least)]
+    settings = RunSettings(suite="targets", targets=(spec,), **said)
+    share = settings.false_alarm / max(1, sum(row.check.sampled for row in rows))
+    keys = [*keys_of(claims), *map(str, Duty)]
+    return checked_here(rows, keys, settings, share, replayable=False)
+
+
+def _require_fitted(estimator: object, kind: object) -> None:
+    if kind is not None and kind not in _KINDS:
+        raise UsageError(f"kind must be one of {', '.join(_KINDS)}, got {shown(kind, 60)}")
+    if kind is None and kind_of(estimator) is None:
+        what = (
+            shown(estimator, 60) if isinstance(estimator, str) else f"a {type(estimator).__name__}"
+        )
+        raise UsageError(
+            "estimator must be an object with fit(X, y) and predict_set(X) or "
+            f"predict_interval(X), got {what}",
+            hint="give kind='predictor' or kind='regression' if its methods have other names, or "
+            "if it makes such an object",
+        )
+
+
+def _duties(spec: CheckSpec, name: str, at_least: float) -> list[Row]:
+    pool = rows_for(spec.target.kind, spec.data)
+    calls = FittedCalls(target=spec.target, pool=pool, n=max(spec.n))
+    return [
+        Row(
+            claim=Claim(
+                id=f"{name}[{duty}]",
+                statement=duty.says,
+                source=Source(paper=name, section="what a conformal predictor owes its users"),
+                expected=Verdict.CONSISTENT,
+                subject=name,
+            ),
+            check=DutyCheck(duty=duty, calls=calls, at_least=at_least),
+        )
+        for duty in Duty
+    ]

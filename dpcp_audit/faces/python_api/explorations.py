@@ -1,0 +1,296 @@
+"""``explore``: what a coverage theorem promises over a grid of parameters, and what is reached."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from dpcp_audit.faces.keywords import seed_of
+from dpcp_audit.faces.python_api import result_text
+from dpcp_audit.faces.python_api.traces import law_given
+from dpcp_audit.reports.chart_axes import plot_figure
+from dpcp_audit.target_checks.run_options import RUN_OPTIONS
+from dpcp_audit.theorems.exploration import CONFIDENCE, GridCell, TheoremGrid
+from dpcp_audit.words import options as tables
+from dpcp_audit.words.figures import Figure, FigureKind, Series
+from dpcp_audit.words.formatting import DASH, number, setting
+from dpcp_audit.words.outcome_tables import Table, TableColumn
+from dpcp_audit.words.whole_files import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    import numpy as np
+    from matplotlib.axes import Axes
+    from numpy.typing import ArrayLike
+
+
+_UNMET = "*"
+"""Marks a case whose scores the theorem does not admit."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
+class Exploration:
+    """A coverage theorem over a grid of parameters: what it promises, and what is reached.
+
+    Parameters
+    ----------
+    theorem : str
+        Its name.
+    source, words : str
+        Where it is stated, and what it says.
+    varied : tuple of str
+        The parameters with several values, in the order of the cells; n is the last.
+    fixed : dict
+        The other parameters.
+    cells : tuple of GridCell
+        One for each combination of values.
+    """
+
+    theorem: str
+    source: str
+    words: str
+    varied: tuple[str, ...]
+    fixed: Mapping[str, Any]
+    cells: tuple[GridCell, ...]
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """All of it as plain data, for JSON; coverages and levels are probabilities."""
+        return {
+            "theorem": self.theorem,
+            "source": self.source,
+            "words": self.words,
+            "fixed": dict(self.fixed),
+            "cells": [self._row(each) for each in self.cells],
+        }
+
+    def to_frame(self, library: str = "pandas") -> Any:
+        """Return a data frame with a row for each case.
+
+        Parameters
+        ----------
+        library : str
+            "pandas" or "polars".
+
+        Raises
+        ------
+        ImportError
+            If it is not installed.
+        """
+        rows = [self._row(each) for each in self.cells]
+        return result_text.frame_of(
+            {name: [row[name] for row in rows] for name in rows[0]}, library
+        )
+
+    def table(self) -> Table:
+        """Return the table that is printed."""
+        cells = self.cells
+        levels = [each.level for each in cells]
+        exceeded = [each.reached.value for each in cells]
+        least = [math.nan if (n := each.least_n) is None else n for each in cells]
+        unmet = [each.unmet for each in cells if each.unmet]
+        broken = any(each.slack < 0 and not each.vacuous for each in cells)
+        return Table(
+            title=f"{self.source}: {setting(self.fixed)}",
+            columns=[
+                *(_column(name, [each.case[name] for each in cells]) for name in self.varied),
+                TableColumn(
+                    name=cells[0].name,
+                    texts=["vacuous" if each.vacuous else _decimal(each.level) for each in cells],
+                    values=levels,
+                ),
+                TableColumn(
+                    name="exceeded",
+                    texts=[
+                        f"{_decimal(value)}{_UNMET if each.unmet else ''}"
+                        for value, each in zip(exceeded, cells, strict=True)
+                    ],
+                    values=exceeded,
+                ),
+                TableColumn(
+                    name="slack",
+                    texts=[_decimal(each.slack) for each in cells],
+                    values=[each.slack for each in cells],
+                ),
+                TableColumn(
+                    name="not vacuous from n",
+                    texts=[DASH if math.isnan(each) else number(each) for each in least],
+                    values=least,
+                ),
+            ],
+            notes=[
+                self.words,
+                self._key,
+                *(["A slack below 0: the promise is not kept."] if broken else []),
+                *(f"{_UNMET} Not what the theorem admits: {each}." for each in unmet[:1]),
+            ],
+        )
+
+    def figure(self) -> Figure:
+        """Return the slack as a heat map: columns are the last parameter's values."""
+        across = self.varied[-1]
+        rows: dict[str, list[GridCell]] = {}
+        for each in self.cells:
+            others = {name: each.case[name] for name in self.varied[:-1]}
+            rows.setdefault(setting(others) or self.theorem, []).append(each)
+        return Figure(
+            kind=FigureKind.HEATMAP,
+            title=f"{self.theorem}: slack",
+            x_label=f"{across}; coverage exceeded with probability {self._chance}, less promised",
+            y_label="",
+            columns=[number(each.case[across]) for each in next(iter(rows.values()))],
+            series=[
+                Series(
+                    name=name,
+                    x=[float(place) for place in range(len(row))],
+                    y=[math.nan if each.vacuous else each.slack for each in row],
+                    texts=["–" if each.vacuous else number(each.slack, digits=2) for each in row],
+                )
+                for name, row in rows.items()
+            ],
+            description=(
+                f"The slack of {self.source} over {', '.join(self.varied)}; a dash where the "
+                "theorem promises nothing."
+            ),
+        )
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the slack as a heat map.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where; by default on a new figure of pyplot.
+
+        Raises
+        ------
+        MissingExtraError
+            If matplotlib is not installed.
+        """
+        axes: Axes = plot_figure(asdict(self.figure()), ax)
+        return axes
+
+    def __repr__(self) -> str:
+        return result_text.aligned(self.table())
+
+    def _repr_html_(self) -> str:
+        return result_text.preformatted(repr(self))
+
+    @property
+    def _key(self) -> str:
+        return (
+            f"{self.cells[0].name} is promised; exceeded is the coverage exceeded with probability "
+            f"{self._chance}, {self._method}; slack is the difference."
+        )
+
+    @property
+    def _chance(self) -> str:
+        return "1−β" if "beta" in (*self.varied, *self.fixed) else "1−δ"
+
+    @property
+    def _method(self) -> str:
+        sampled = any(each.reached.sampled for each in self.cells)
+        return f"sampled (to_frame has {CONFIDENCE:.0%} intervals)" if sampled else "computed"
+
+    def _row(self, each: GridCell) -> dict[str, Any]:
+        return {
+            **each.case,
+            "promise": each.name,
+            "promised": each.level,
+            "vacuous": each.vacuous,
+            "exceeded": each.reached.value,
+            "exceeded_low": each.reached.low,
+            "exceeded_high": each.reached.high,
+            "slack": each.slack,
+            "least_n": each.least_n,
+            "unmet": each.unmet,
+        }
+
+
+def explore(
+    name: str,
+    *,
+    pool: str | Path | None = None,
+    scores: str | Path | ArrayLike | None = None,
+    probabilities: ArrayLike | None = None,
+    labels: ArrayLike | None = None,
+    seed: int = 0,
+    rng: int | np.random.Generator | None = None,
+    **parameters: Any,
+) -> Exploration:
+    """Tabulate what a coverage theorem promises over parameters, and what is really reached.
+
+    As ``dpcp-audit theorem`` does for ranges. Of each case: the level that is promised, the
+    coverage that is exceeded with probability 1−δ (or 1−β), the slack between them, and the
+    smallest n at which the theorem promises anything.
+
+    Parameters
+    ----------
+    name : str
+        Of a coverage theorem, such as "ldpcp-4" or "pcoqs-theorem-1".
+    pool, scores, probabilities, labels
+        The law of the scores, as for ``theorem``; uniform unless given.
+    seed : int
+        Of what is sampled, >= 0.
+    rng : int or Generator, optional
+        As in ``audit``.
+    **parameters
+        Those of the theorem, and k, the number of classes without data: one number, a list, or a
+        text such as "0.5,1,2" or "100..1e6". Those that are left out have a typical value.
+
+    Returns
+    -------
+    Exploration
+        With a cell for each combination of values, n varying fastest.
+
+    Raises
+    ------
+    ValueError
+        Naming the argument, with what it got.
+
+    Examples
+    --------
+    >>> import dpcp_audit as dp
+    >>> found = dp.explore("ldpcp-4", n=[100, 100_000], epsilon=[1, 2])
+    >>> [(cell.case["n"], cell.vacuous) for cell in found.cells]
+    [(100, True), (100000, False), (100, False), (100000, False)]
+    >>> found.cells[0].name, found.cells[0].least_n
+    ('1−α−Δ_S', 180)
+    """
+    said = tables.read(RUN_OPTIONS, {"seed": seed_of(seed, rng)})
+    if "seed" not in said:
+        raise UsageError("seed must be a whole number of at least 0, got None")
+    law, sources = law_given(pool, scores, probabilities, labels)
+    grid = TheoremGrid.of(name, parameters | sources, law=law)
+    return exploration(grid, said["seed"])
+
+
+def exploration(grid: TheoremGrid, seed: int) -> Exploration:
+    """Return what a theorem promises over a grid.
+
+    Raises
+    ------
+    UsageError
+        If a case is none, or the grid is larger than a heat map.
+    """
+    with tables.in_place(""):
+        return Exploration(
+            theorem=grid.named.name,
+            source=str(grid.named.statement.source),
+            words=grid.words,
+            varied=grid.varied,
+            fixed=grid.fixed,
+            cells=tuple(grid.promises(seed=seed)),
+        )
+
+
+def _column(name: str, values: list[Any]) -> TableColumn:
+    return TableColumn(name=name, texts=[number(value) for value in values], values=values)
+
+
+def _decimal(value: float) -> str:
+    """Return a coverage to four places: columns of them line up."""
+    return f"{value:.4f}".replace("-", "−")

@@ -1,0 +1,390 @@
+"""``trace``: follow the noise of a function on two inputs, and name the line that spends.
+
+``theorem``: one theorem on scores and at parameters of anybody's choice, from Python.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Unpack
+
+from dpcp_audit.audits.path_evidence import lines_table, trace_tables
+from dpcp_audit.audits.traced_privacy import Scope, TracedPrivacy
+from dpcp_audit.engine.run_settings import Profile, RunSettings
+from dpcp_audit.faces.function_checks import label
+from dpcp_audit.faces.keywords import seed_of
+from dpcp_audit.faces.python_api.audits import checked_here, keys_of
+from dpcp_audit.faces.python_api.result_text import (
+    aligned,
+    columns_of,
+    frame_of,
+    latex_of,
+    preformatted,
+    texts_of,
+)
+from dpcp_audit.target_checks.one_meaning import require_inputs_one_apart
+from dpcp_audit.target_checks.run_options import RUN_OPTIONS
+from dpcp_audit.theorems.score_laws import law_of_probabilities, law_of_scores
+from dpcp_audit.theorems.theorem_case import SUITE_NAME, TheoremCase
+from dpcp_audit.tracing.loss_samples import MeanEstimate
+from dpcp_audit.tracing.pair_traces import PairTrace, Remark, trace_target
+from dpcp_audit.tracing.target_calls import TracedTarget
+from dpcp_audit.words import options as tables
+from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.checks import Row
+from dpcp_audit.words.guarantees import Neighbours, PrivacyGuarantee, Relation
+from dpcp_audit.words.results import Claim, Source, SourceLocation, Verdict
+from dpcp_audit.words.values import Choice, KeywordTable
+from dpcp_audit.words.whole_files import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import numpy as np
+    from numpy.typing import ArrayLike
+
+    from dpcp_audit.faces.keywords import TheoremKeywords
+    from dpcp_audit.faces.python_api.result import Result
+    from dpcp_audit.laws.laws import FinitePair
+    from dpcp_audit.theorems.score_laws import ScoreLaw
+    from dpcp_audit.tracing.line_losses import LineLoss
+    from dpcp_audit.tracing.loss_samples import LossSample
+
+
+DEFAULT_DRAWS = 1000
+_MOST_DRAWS = 10**7
+_SUITE = "traces"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
+class Trace:
+    """What the noise of a function reveals on two inputs.
+
+    Parameters
+    ----------
+    pair : PairTrace
+        The traces.
+    claims : Result or None
+        The guarantees that were tested against them, where any were given.
+    """
+
+    pair: PairTrace
+    claims: Result | None = None
+
+    @property
+    def lines(self) -> tuple[LineLoss, ...]:
+        """The lines that draw, with what they spend; the largest first."""
+        return self.pair.lines
+
+    @property
+    def leaks(self) -> tuple[Remark, ...]:
+        """Data that reaches the output or the control flow without noise."""
+        return self.pair.leaks
+
+    @property
+    def unfollowed(self) -> tuple[Remark, ...]:
+        """What could not be followed, and where: then nothing is judged."""
+        return self.pair.unfollowed
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The worst verdict on the guarantees; None where none were given."""
+        return None if self.claims is None else self.claims.verdict
+
+    def delta(self, epsilon: float, *, significance: float = 0.05) -> MeanEstimate:
+        """Return δ(ε) of what the noise reveals, the larger of both directions, with limits.
+
+        By post-processing that of the release is at most so large. Of a whole law it is the
+        output's own, exactly.
+
+        Raises
+        ------
+        ValueError
+            Naming the argument, with what it got.
+        """
+        _validate.non_negative(epsilon=epsilon)
+        _validate.open_unit(significance=significance)
+        if self.pair.exact is not None:
+            value = max(each.delta_at(epsilon) for each in self._laws(self.pair.exact))
+            return MeanEstimate(value=value, lower=value, upper=value)
+        ways = [each.delta(epsilon, significance=significance / 2) for each in self._samples()]
+        return MeanEstimate(
+            value=max(each.value for each in ways),
+            lower=max(each.lower for each in ways),
+            upper=max(each.upper for each in ways),
+        )
+
+    def epsilon(self, delta: float = 0.0) -> float:
+        """Return ε at δ: of a whole law exactly, else estimated; at 0 a path's largest loss."""
+        if self.pair.exact is not None:
+            return max(each.epsilon_at(delta) for each in self._laws(self.pair.exact))
+        return max(each.epsilon(delta) for each in self._samples())
+
+    def renyi(self, alpha: float) -> float:
+        """Return the Rényi divergence D_α: of a whole law exactly, else estimated."""
+        if self.pair.exact is not None:
+            return max(each.renyi(alpha) for each in self._laws(self.pair.exact))
+        return max(each.renyi(alpha) for each in self._samples())
+
+    @property
+    def rho(self) -> float:
+        """The ρ of zCDP: of a whole law exactly, else estimated over small orders."""
+        if self.pair.exact is not None:
+            return max(each.rho() for each in self._laws(self.pair.exact))
+        return max(each.rho() for each in self._samples())
+
+    def report(self, path: str) -> None:
+        """Write a report of the guarantees, in the format of the path's suffix."""
+        if self.claims is None:
+            raise ValueError("claims must be given to trace, to write a report of them")
+        self.claims.report(path)
+
+    def to_frame(self, library: str = "pandas") -> Any:
+        """Return the lines that draw as a data frame of pandas or "polars", a row for each."""
+        table = lines_table(self.lines)
+        return frame_of(columns_of(table), library)
+
+    def to_latex(self) -> str:
+        """Return the lines that draw as a ``tabular`` of LaTeX."""
+        return latex_of(*texts_of(lines_table(self.lines)))
+
+    @staticmethod
+    def _laws(pair: FinitePair) -> tuple[FinitePair, FinitePair]:
+        return pair, pair.reversed()
+
+    def _samples(self) -> tuple[LossSample, LossSample]:
+        if not self.pair.forward.size:
+            raise ValueError(f"the noise cannot be followed: {self.pair.unfollowed[0]}")
+        return self.pair.samples
+
+    def __repr__(self) -> str:
+        head = [] if self.claims is None else [repr(self.claims), ""]
+        return "\n".join([*head, *map(aligned, trace_tables(self.pair))])
+
+    def _repr_html_(self) -> str:
+        return preformatted(repr(self))
+
+
+def trace(
+    function: Callable[..., Any],
+    x: Any,
+    x_neighbour: Any,
+    *guarantees: PrivacyGuarantee,
+    draws: int = DEFAULT_DRAWS,
+    scope: Literal["release", "transcript"] = "release",
+    neighbours: Literal["substitution", "add-remove", "zero-out", "one-label"] = "substitution",
+    seed: int = 0,
+    rng: int | np.random.Generator | None = None,
+    false_alarm: float = 1e-3,
+    options: Mapping[str, Any] | None = None,
+) -> Trace:
+    """Follow the noise of a function on two neighbouring inputs: the exact loss, path by path.
+
+    Every draw, every comparison with a noisy number and every noisy value that is read is an
+    observation of known probability on ``x``, and, with the same observations, on ``x_neighbour``.
+
+    Parameters
+    ----------
+    function : callable
+        ``f(x, *, rng)``, or ``f(x)`` that draws from NumPy's or Python's global generators.
+    x, x_neighbour : object
+        The inputs.
+    *guarantees
+        What it promises: ``PureDP``, ``ApproxDP``, ``ZCDP``, ``RenyiDP``, ``LocalDP``,
+        ``GaussianDP``.
+    draws : int
+        Paths in each direction, >= 2.
+    scope : str
+        Of what the guarantees speak: "release", or "transcript", every noisy number that the code
+        acts on, as if it were released: what a proof by composition pays for.
+    neighbours : str
+        How the inputs differ: "substitution", "add-remove", "zero-out" or "one-label".
+    seed : int
+        Of the paths, >= 0.
+    rng : int or Generator, optional
+        As in ``audit``.
+    false_alarm : float
+        Probability that any true guarantee is refuted, in (0, 1).
+    options : mapping, optional
+        Further keyword arguments of every call.
+
+    Returns
+    -------
+    Trace
+        The lines that draw, with what they spend in nats; and the verdicts.
+
+    Raises
+    ------
+    ValueError
+        Naming the argument, with what it got.
+
+    Examples
+    --------
+    >>> import dpcp_audit as dp
+    >>> def noisy_sum(x, *, rng):
+    ...     return sum(x) + rng.laplace(scale=1)
+    >>> found = dp.trace(noisy_sum, [0, 1], [0, 0], dp.PureDP(0.5), draws=100)
+    >>> found.verdict, round(found.epsilon(), 6)
+    (<Verdict.REFUTED: 'REFUTED'>, 1.0)
+    """
+    _validate.integer(draws=draws, at_least=2, at_most=_MOST_DRAWS)
+    for each in guarantees:
+        if not isinstance(each, PrivacyGuarantee):
+            raise UsageError(f"guarantee must be a privacy claim, got {each}")
+    relation = Choice(Relation).read(neighbours, "neighbours")
+    if not all(each.of_one_report for each in guarantees):
+        require_inputs_one_apart(x, x_neighbour, relation)
+    of = Choice(Scope).read(scope, "scope")
+    given: Mapping[str, Any] = {} if options is None else options
+    target = TracedTarget.of(function, KeywordTable().read(given, "options"))
+    pair = Neighbours(relation=relation, value=x, neighbour=x_neighbour)
+    said = tables.read(RUN_OPTIONS, {"seed": seed_of(seed, rng), "false_alarm": false_alarm})
+    settings = RunSettings(suite=_SUITE, **said)
+    found = trace_target(target, x, x_neighbour, draws=draws, rng=settings.seed)
+    if not guarantees:
+        return Trace(pair=found)
+    rows = [
+        Row(
+            claim=_claim(function, target, each, of),
+            check=TracedPrivacy(
+                target=target, guarantee=each, neighbours=pair, draws=draws, scope=of
+            ),
+        )
+        for each in guarantees
+    ]
+    return Trace(pair=found, claims=checked_here(rows, keys_of(guarantees), settings))
+
+
+def _claim(
+    function: Callable[..., Any], target: TracedTarget, guarantee: PrivacyGuarantee, scope: Scope
+) -> Claim:
+    name = label(function)
+    file, line = target.home
+    return Claim(
+        id=f"{name}[{guarantee}]".replace(" ", ""),
+        statement=f"{name} is {guarantee} on two inputs.",
+        source=Source(paper=name, section="the claim to be checked"),
+        expected=Verdict.CONSISTENT,
+        subject=name,
+        parameters=dict(guarantee.parameters) | {"scope": str(scope)},
+        location=SourceLocation.of(file, line) if file else None,
+    )
+
+
+def theorem(
+    name: str,
+    *,
+    pool: str | Path | None = None,
+    scores: str | Path | ArrayLike | None = None,
+    probabilities: ArrayLike | None = None,
+    labels: ArrayLike | None = None,
+    k: int | None = None,
+    profile: Literal["smoke", "ci", "full"] = "ci",
+    seed: int = 0,
+    rng: int | np.random.Generator | None = None,
+    false_alarm: float = 1e-3,
+    strict: bool = False,
+    **parameters: Unpack[TheoremKeywords],
+) -> Result:
+    """Test a theorem on scores of your own, or on a named law, at parameters of your own.
+
+    As ``dpcp-audit theorem`` does: the same case and seed give the same result.
+
+    Parameters
+    ----------
+    name : str
+        Such as "ldpcp-4" or "pcoqs-theorem-1"; ``dpcp-audit theorem --list`` shows all, with
+        their parameters.
+    pool : str or Path, optional
+        Saved probabilities and labels (``FILE.npz``), or the name of a pool that is fitted here,
+        such as "digits-logistic".
+    scores : str or array_like, shape (m,), optional
+        A law, "uniform" or "beta(5,0.2)", or scores at hand, from which calibration scores are
+        drawn with replacement.
+    probabilities, labels : array_like, shapes (m, k) and (m,), optional
+        A classifier's probabilities at hand, and the true labels in {0, ..., k−1}; the score is
+        1 − p_y.
+    k : int, optional
+        The number of classes, without data: the true labels' scores are spread evenly over [0, 1].
+    profile : str
+        How much effort to spend: "smoke", "ci" or "full".
+    seed : int
+        Of every random stream, >= 0.
+    rng : int or Generator, optional
+        As in ``audit``.
+    false_alarm : float
+        Probability that the run refutes a true theorem, in (0, 1).
+    strict : bool
+        Whether an inconclusive verdict contradicts what is expected.
+    **parameters
+        Those of the theorem, such as ``n``, ``alpha`` and ``epsilon``.
+
+    Returns
+    -------
+    Result
+        With one claim, by the theorem's name.
+
+    Raises
+    ------
+    ValueError
+        Naming the argument, with what it got.
+
+    Examples
+    --------
+    >>> import dpcp_audit as dp
+    >>> result = dp.theorem("ldpcp-4", scores="uniform", n=20_000, epsilon=2, delta=0.05)
+    >>> result["ldpcp-4"].estimate.value < 0.05
+    True
+    >>> [each.claim for each in dp.theorem("split-conformal", scores=[0.1, 0.4, 0.7], n=9)]
+    ... # doctest: +ELLIPSIS
+    ['Sets calibrated by split conformal prediction cover at least 1−α, ...']
+    """
+    said = tables.read(
+        RUN_OPTIONS,
+        {"seed": seed_of(seed, rng), "false_alarm": false_alarm, "strict": strict},
+    )
+    law, sources = law_given(pool, scores, probabilities, labels, k=k)
+    asked = TheoremCase.of(name, {**parameters, **sources}, law=law)
+    source = sources if law is None else {"scores": law.name}
+    case = {"theorem": name} | source | asked.as_data()
+    settings = RunSettings(
+        suite=SUITE_NAME,
+        profile=Choice(Profile).read(profile, "profile"),
+        options={"case": case},
+        **said,
+    )
+    return checked_here(
+        [asked.row()], [name], settings, settings.false_alarm, replayable=law is None
+    )
+
+
+def law_given(
+    pool: object,
+    scores: Any,
+    probabilities: ArrayLike | None,
+    labels: ArrayLike | None,
+    *,
+    k: object = None,
+) -> tuple[ScoreLaw | None, dict[str, Any]]:
+    """Return the law of arrays at hand, or else what names one; no more than one is given."""
+    named: dict[str, Any] = {
+        key: str(value)
+        for key, value in (("pool", pool), ("scores", scores))
+        if isinstance(value, str | Path)
+    }
+    named |= {} if k is None else {"k": k}
+    at_hand = {"scores": scores, "probabilities": probabilities}
+    arrays = [key for key, value in at_hand.items() if value is not None and key not in named]
+    given = [*named, *arrays]
+    if len(given) > 1:
+        raise UsageError(f"{' and '.join(given)} are two laws of the scores: give one")
+    if (probabilities is None) is not (labels is None):
+        raise UsageError("probabilities and labels go together: give both")
+    if pool is not None and "pool" not in named:
+        raise UsageError(f"pool must name a file or a pool, got {type(pool).__name__}")
+    if not arrays:
+        return None, named
+    if probabilities is not None and labels is not None:
+        return law_of_probabilities(probabilities, labels), {}
+    return law_of_scores(scores), {}

@@ -1,0 +1,393 @@
+"""Private calibrators that keep a guarantee and promise a coverage, at a number of scores.
+
+Each aims at a rank above the conformal one, ⌈(1−α)(n+1)⌉, by what its noise may take away. The rank
+follows from n, α, the guarantee and the resolution, which are public: to choose the lowest costs no
+privacy.
+
+**P-COQS, upper end.** ``pcoqs.upper_end`` has the proof: for exchangeable scores, whatever the
+ties and Δ are.
+
+**ExponQ, full budget.** With probability 1−s the released edge has at least n·q̃ − (2/ε)·log(m/s)
+scores at or below it, by the utility of the exponential mechanism (McSherry and Talwar 2007) at
+q̃ ≥ 1/2. Its log-ratios L against one neighbour lie in an interval of length B,
+``ExponQ.log_ratio_bound``: it is B-DP, and B²/8-zCDP, because log E_Q[e^(tL)] is 0 at t = 0 and 1,
+and its second derivative, a variance, is at most B²/4 (Cesar and Rogers 2021).
+
+**LDP-CP-S, upper end.** Of i.i.d. scores, all T estimates err by at most Δ with probability 1−δ;
+the upper end of the bracket is 1, or has an estimate of at least 1−α+Δ.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import betainc, log_ndtr
+
+from dpcp_audit.mechanisms.budgets import claimed_rho, largest_fitting, proven_rho
+from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ, optimal_gamma
+from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores, hoeffding_width
+from dpcp_audit.mechanisms.ldpcp.window import OnMiss
+from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.mechanisms.pcoqs.upper_end import UpperEnd
+from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.guarantees import (
+    ZCDP,
+    ApproxDP,
+    Coverage,
+    GaussianDP,
+    LocalDP,
+    PrivacyGuarantee,
+    PureDP,
+    RenyiDP,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import ArrayLike
+
+    from dpcp_audit.laws.populations import Population
+    from dpcp_audit.words.arrays import FloatArray
+
+
+_MOST_EDGES = 10**6
+_MOST_ROUNDS = 20
+_LEAST_DELTA, _LARGEST_DELTA = 1e-11, 0.5
+"""Below, the game's allowance for far counts is not small: zCDP's own conversion is used."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProvedCalibrator:
+    """A private threshold of n scores, with the guarantee and the coverage that are proved of it.
+
+    Parameters
+    ----------
+    name : str
+        Its name for readers.
+    n : int
+        The number of scores, which is public.
+    rank : float
+        The rank that it aims at; above n it returns the upper bound, whatever the scores are.
+    guarantee : PrivacyGuarantee
+        What is proved of the threshold, under substitution of one score.
+    coverage : Coverage
+        What is proved of the coverage, of scores within the bounds.
+    mechanism : PCOQS, ExponQ or LDPCPScores
+        What is run.
+    lift : float
+        What is added to its threshold: Δ, for the upper end of P-COQS's bracket.
+    """
+
+    name: str
+    n: int
+    rank: float
+    guarantee: PrivacyGuarantee
+    coverage: Coverage
+    mechanism: PCOQS | ExponQ | LDPCPScores
+    lift: float = 0.0
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The public interval [a, b] that holds every score."""
+        return (0.0, 1.0) if isinstance(self.mechanism, LDPCPScores) else self.mechanism.bounds
+
+    @property
+    def every_label(self) -> bool:
+        """Whether it returns the upper bound, so that every set holds every label."""
+        return self.rank > self.n
+
+    def sample(
+        self, scores: ArrayLike, size: int, *, rng: np.random.Generator | int | None = None
+    ) -> FloatArray:
+        """Release ``size`` independent thresholds from the same scores, shape (n,).
+
+        Returns
+        -------
+        ndarray, shape (size,)
+
+        Raises
+        ------
+        ValueError
+            If there are not n scores within the bounds.
+        """
+        values = _validate.scores(scores, within=self.bounds)
+        if values.size != self.n:
+            raise ValueError(
+                f"scores must be n = {self.n} numbers, got {values.size}; the noise is made for "
+                "that many: ask for calibrators at your n"
+            )
+        _validate.integer(size=size, at_least=1)
+        if self.every_label:
+            return np.full(size, self.bounds[1])
+        return self._lifted(self.mechanism.sample(values, size, rng=rng))
+
+    def trials(
+        self,
+        population: Population,
+        *,
+        trials: int,
+        rng: np.random.Generator | int | None = None,
+    ) -> FloatArray:
+        """Return thresholds of independent runs, each on n fresh i.i.d. scores, shape (trials,)."""
+        _validate.integer(trials=trials, at_least=1)
+        if self.every_label:
+            return np.full(trials, self.bounds[1])
+        found = self.mechanism.trials(population, n=self.n, trials=trials, rng=rng)
+        return self._lifted(found.threshold)
+
+    def _lifted(self, thresholds: FloatArray) -> FloatArray:
+        return np.minimum(thresholds + self.lift, self.bounds[1])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """What is asked of a calibrator: everything public."""
+
+    guarantee: PrivacyGuarantee
+    n: int
+    alpha: float
+    confidence: float
+    bounds: tuple[float, float]
+    resolution: float
+
+    @property
+    def coverage(self) -> Coverage:
+        level = float(1 - Fraction(repr(float(self.alpha))))
+        return Coverage(level, confidence=self.confidence)
+
+    @property
+    def failure(self) -> float:
+        return 1 - self.confidence
+
+    def calibrator(
+        self, name: str, rank: float, run: _Mechanism, lift: float = 0.0
+    ) -> ProvedCalibrator:
+        every = rank > self.n
+        return ProvedCalibrator(
+            name=name,
+            n=self.n,
+            rank=rank,
+            guarantee=self.guarantee,
+            coverage=Coverage(1.0) if every else self.coverage,
+            mechanism=run,
+            lift=lift,
+        )
+
+
+_Mechanism = PCOQS | ExponQ | LDPCPScores
+
+
+def calibrators(
+    guarantee: PrivacyGuarantee,
+    *,
+    n: int,
+    alpha: float,
+    confidence: float = 1.0,
+    bounds: tuple[float, float] = (0.0, 1.0),
+    resolution: float = 1e-4,
+) -> tuple[ProvedCalibrator, ...]:
+    """Return the calibrators that keep a guarantee and promise a coverage, lowest rank first.
+
+    Parameters
+    ----------
+    guarantee : PrivacyGuarantee
+        PureDP, ApproxDP, ZCDP, GaussianDP or RenyiDP of the threshold, under substitution of one
+        score; or LocalDP of each score's report.
+    n : int
+        Number of calibration scores; public.
+    alpha : float
+        Miscoverage level in (0, 1).
+    confidence : float
+        1 for coverage on average over calibrations, of exchangeable scores; below 1 for coverage in
+        this share of calibrations, on i.i.d. scores.
+    bounds : tuple of float
+        The public interval [a, b] that holds every score, test scores too.
+    resolution : float
+        Δ > 0, in units of scores: how finely the threshold is searched. It costs ranks, as log 1/Δ
+        or its root.
+
+    Raises
+    ------
+    ValueError
+        Naming the argument; also of a guarantee that none of them keeps.
+
+    Examples
+    --------
+    >>> best, other = calibrators(ZCDP(0.5), n=1000, alpha=0.1)
+    >>> best.name, best.rank, best.guarantee
+    ('P-COQS, upper end', 907, ZCDP(rho=0.5))
+    >>> best.rank < other.rank
+    True
+    """
+    _validate.integer(n=n, at_least=1, at_most=2**53)
+    _validate.open_unit(alpha=alpha)
+    _validate.closed_unit(confidence=confidence)
+    if confidence == 0:
+        raise ValueError("confidence must lie in (0, 1], got 0")
+    low, high = _validate.bounds(bounds)
+    _validate.positive(resolution=resolution)
+    if not resolution < high - low:
+        raise ValueError(f"resolution must be below b - a = {high - low:g}, got {resolution!r}")
+    finest = 8 * math.ulp(max(abs(low), abs(high)))
+    if resolution < finest:
+        raise ValueError(f"resolution must be >= {finest:g} at these bounds, got {resolution!r}")
+    asked = _Asked(
+        guarantee=guarantee,
+        n=n,
+        alpha=alpha,
+        confidence=confidence,
+        bounds=(low, high),
+        resolution=resolution,
+    )
+    return tuple(sorted(_offers(asked), key=lambda each: (each.rank, each.name)))
+
+
+def _offers(asked: _Asked) -> Iterator[ProvedCalibrator]:
+    guarantee = asked.guarantee
+    if isinstance(guarantee, LocalDP):
+        yield _local_search(asked, guarantee.epsilon)
+        return
+    rho, length = _rho(asked), _log_ratios(guarantee)
+    if rho is None and length is None:
+        raise ValueError(
+            "guarantee must be PureDP, ApproxDP, ZCDP, GaussianDP, RenyiDP or LocalDP with some "
+            f"loss to spend, got {guarantee!r}"
+        )
+    if rho is not None:
+        yield _noisy_search(asked, rho)
+    if length is not None:
+        yield _exponential(asked, length)
+
+
+def _rounds(asked: _Asked) -> int:
+    return PCOQS(alpha=0.5, rho=1.0, bounds=asked.bounds, resolution=asked.resolution).rounds
+
+
+def _rho(asked: _Asked) -> float | None:
+    """Return the ρ of P-COQS's noise at which the guarantee is proved; None where none does."""
+    match asked.guarantee:
+        case ZCDP(rho=rho):
+            return rho
+        case GaussianDP(mu=mu):  # N counts that move by 1/σ are √(2ρ)-GDP
+            return mu * mu / 2
+        case RenyiDP(alpha=order, epsilon=epsilon) if epsilon > 0:
+            return epsilon / order
+        case ApproxDP(epsilon=epsilon, delta=delta) if epsilon > 0 and 0 < delta <= _LARGEST_DELTA:
+            budget = ApproxDP(epsilon, delta)
+            if delta < _LEAST_DELTA:
+                return claimed_rho(budget)
+            return proven_rho(budget, rounds=_rounds(asked))
+        case _:
+            return None
+
+
+def _log_ratios(guarantee: PrivacyGuarantee) -> float | None:
+    """Return the length of the interval of log-ratios that implies the guarantee, if any."""
+    match guarantee:
+        case PureDP(epsilon=epsilon):
+            return epsilon
+        case ApproxDP(epsilon=epsilon) if epsilon > 0:
+            return epsilon
+        case ZCDP(rho=rho):
+            return math.sqrt(8 * rho)
+        case RenyiDP(alpha=order, epsilon=epsilon) if epsilon > 0:
+            return max(epsilon, math.sqrt(8 * epsilon / order))
+        case GaussianDP(mu=mu):  # ε-DP at the corner of its region: Φ(μ/2) = e^ε/(1+e^ε)
+            return float(log_ndtr(mu / 2) - log_ndtr(-mu / 2))
+        case _:
+            return None
+
+
+def _noisy_search(asked: _Asked, rho: float) -> ProvedCalibrator:
+    """Return P-COQS's upper end at the lowest rank at which the coverage is proved."""
+    search = PCOQS(alpha=0.5, rho=rho, bounds=asked.bounds, resolution=asked.resolution)
+    end = UpperEnd(search=search, n=asked.n, alpha=asked.alpha, confidence=asked.confidence)
+    rank = end.least_rank
+    run = replace(search, alpha=1 - (rank - 0.5) / (asked.n + 1))
+    return asked.calibrator("P-COQS, upper end", rank, run, lift=asked.resolution)
+
+
+def _exponential(asked: _Asked, length: float) -> ProvedCalibrator:
+    """Return ExponQ at the largest nominal ε whose log-ratios span at most ``length``."""
+
+    def fits(nominal: float) -> bool:
+        run = _tuned(asked, nominal)
+        return run is None or run.log_ratio_bound(asked.n) <= length
+
+    nominal = largest_fitting(fits, start=length, at_most=2 * length)
+    run = _tuned(asked, nominal)
+    if run is None:
+        edges = {"n_candidates": 3, "gamma": 0.5, "bounds": asked.bounds}
+        top = ExponQ(alpha=asked.alpha, epsilon=length, **edges)  # type: ignore[arg-type]
+        return asked.calibrator("ExponQ, full budget", asked.n + 1, top)
+    return asked.calibrator("ExponQ, full budget", asked.n * run.target(asked.n), run)
+
+
+def _tuned(asked: _Asked, nominal: float) -> ExponQ | None:
+    """Return ExponQ with the coverage asked for; None where no number of edges or ranks does.
+
+    A share s of failure pays for the noise: k scores lie at or below the released edge with
+    probability 1−s.
+    """
+    n, alpha = asked.n, min(asked.alpha, 0.5)  # the bound on the noise needs q̃ ≥ 1/2
+    low, high = asked.bounds
+    edges = math.ceil((high - low) / asked.resolution) + 1
+    if edges > _MOST_EDGES:
+        return None
+    if asked.confidence == 1:
+        share = alpha * optimal_gamma(n, alpha=alpha, epsilon=nominal)
+        rank = math.ceil((1 - alpha) * (n + 1) / (1 - share))
+    else:
+        share = asked.failure / 2
+        rank = _sure_rank(n, 1 - alpha, asked.failure - share)
+    if rank > n:
+        return None
+    rest = 1 - rank * (1 - share) / (n + 1)
+    run = ExponQ(
+        alpha=rest, epsilon=nominal, n_candidates=edges, gamma=share / rest, bounds=asked.bounds
+    )
+    return run if 0.5 <= run.target(n) < 1 else None
+
+
+def _sure_rank(n: int, level: float, failure: float) -> int:
+    """Return the least k with P(Beta(k, n+1−k) < level) at most ``failure``; n + 1 where none."""
+    low, high = 0, n + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        sure = betainc(middle, n + 1 - middle, level) <= failure
+        low, high = (low, middle) if sure else (middle, high)
+    return high
+
+
+def _local_search(asked: _Asked, epsilon: float) -> ProvedCalibrator:
+    """Return LDP-CP-S*, upper end, at the number of rounds that aims lowest."""
+    if asked.bounds != (0.0, 1.0):
+        raise ValueError(
+            f"bounds must be (0, 1) for LocalDP, got {asked.bounds}; divide the scores by b - a"
+        )
+    if asked.confidence == 1:
+        failure = asked.alpha / 10
+        alpha = 1 - (1 - asked.alpha) / (1 - failure)
+    else:
+        failure, alpha = asked.failure, asked.alpha
+    most = min(_MOST_ROUNDS, asked.n, math.ceil(-math.log2(asked.resolution)))
+
+    def aimed(rounds: int) -> tuple[float, int, float]:
+        users = asked.n - asked.n % rounds
+        width = hoeffding_width(n=users, epsilon=epsilon, rounds=rounds, delta=failure)
+        return 1 - alpha + width + 2.0**-rounds, rounds, width
+
+    level, rounds, width = min(map(aimed, range(1, most + 1)))
+    run = LDPCPScores(
+        alpha=alpha,
+        epsilon=epsilon,
+        rounds=rounds,
+        window_width=width,
+        starred=True,
+        on_miss=OnMiss.UPPER_END,
+    )
+    return asked.calibrator("LDP-CP-S, upper end", level * (asked.n + 1), run)

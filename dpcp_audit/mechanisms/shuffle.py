@@ -1,0 +1,353 @@
+"""Shuffled binary randomised response: the exact law of the count of ones.
+
+Counts in which one user hides among n−1 others whose reports are independent and alike.
+
+Shuffled k-ary randomised response: exact laws of the histogram of reports.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import gammaln, xlog1py, xlogy
+
+from dpcp_audit.laws.laws import FiniteLaw, FinitePair
+from dpcp_audit.mechanisms.randomized_response import (
+    BinaryRandomizedResponse,
+    KaryRandomizedResponse,
+)
+from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.guarantees import LocalDP
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike
+
+    from dpcp_audit.words.arrays import FloatArray, IntArray
+
+
+_LARGEST_EPSILON = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class ShuffledBinaryResponse:
+    """n users randomise one bit each; a shuffler releases the reports in random order.
+
+    All that the order does not hide is the number of ones, so the law of the count is the
+    law of the mechanism.
+
+    Parameters
+    ----------
+    epsilon : float
+        Privacy parameter of each user's report, in (0, 300].
+    """
+
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        _validate.positive(epsilon=self.epsilon)
+        if self.epsilon > _LARGEST_EPSILON:
+            raise ValueError(f"epsilon must be at most {_LARGEST_EPSILON:g}, got {self.epsilon!r}")
+
+    @property
+    def local(self) -> BinaryRandomizedResponse:
+        """The randomizer that each user runs."""
+        return BinaryRandomizedResponse(self.epsilon)
+
+    @property
+    def guarantee(self) -> LocalDP:
+        """ε-DP, and no better: an outcome of all ones reveals a bit at loss ε whatever n is."""
+        return LocalDP(self.epsilon)
+
+    def law(self, ones: int, n: int) -> FiniteLaw:
+        """Return the exact law of the count, over 0, ..., n, where ``ones`` of n bits are 1.
+
+        Binomial(ones, keep) + Binomial(n − ones, 1 − keep), to a relative accuracy of about
+        1e-10 in every outcome however small.
+        """
+        _validate.integer(n=n, at_least=1)
+        _validate.integer(ones=ones, at_least=0)
+        if ones > n:
+            raise ValueError(f"ones must not exceed n = {n}, got {ones}")
+        return FiniteLaw(_log_count_mass(ones, n, self.epsilon), np.zeros(n + 1))
+
+    def pair(self, n: int, ones_elsewhere: int) -> FinitePair:
+        """Return the laws where one user's bit is 1 and where it is 0.
+
+        Parameters
+        ----------
+        n : int
+            Number of users.
+        ones_elsewhere : int
+            How many of the other n − 1 users hold 1.
+        """
+        _validate.integer(n=n, at_least=1)
+        _validate.integer(ones_elsewhere=ones_elsewhere, at_least=0)
+        if ones_elsewhere > n - 1:
+            raise ValueError(
+                f"ones_elsewhere must not exceed n - 1 = {n - 1}, got {ones_elsewhere}"
+            )
+        return FinitePair(self.law(ones_elsewhere + 1, n), self.law(ones_elsewhere, n))
+
+
+def log_count_masses(n: int, epsilon: float) -> FloatArray:
+    """Return log P(count = s), s = 0, ..., n, for every number of ones, shape (n + 1, n + 1)."""
+    ones = np.arange(n + 1)
+    turns = np.array([_turn(int(each), n, epsilon) for each in ones])
+    last = int(max(turns.max(), (n - turns).max()))
+    with np.errstate(invalid="ignore", divide="ignore"):  # beyond a row's own turn
+        leading = _leading_masses(ones, n, math.exp(-epsilon), last).T
+    return np.stack(
+        [
+            _joined(leading[k, :turn], leading[n - k, : n - turn + 1], k, n, epsilon)
+            for k, turn in enumerate(turns.tolist())
+        ]
+    )
+
+
+def _log_count_mass(ones: int, n: int, epsilon: float) -> FloatArray:
+    """Return log P(count = s) for s = 0, ..., n, by a recurrence of positive terms.
+
+    With r = e^(−ε), the masses are the coefficients of (r+z)^ones·(1+rz)^(n−ones), up to a
+    constant. Its logarithmic derivative gives
+
+        (s+1)·p[s+1] = ((ones−s)/r + (n−ones−s)·r)·p[s] + (n−s+1)·p[s−1].
+
+    The bracket falls in s and is >= 0 up to some s*. From p[0] up to s* every term is
+    positive, so no accuracy is lost; beyond s*, the same holds from p[n] downwards (the
+    count of zeros, with ones and zeros exchanged).
+    """
+    r, turn = math.exp(-epsilon), _turn(ones, n, epsilon)
+    upward = _leading_masses(ones, n, r, turn)[:turn]
+    return _joined(upward, _leading_masses(n - ones, n, r, n - turn), ones, n, epsilon)
+
+
+def _turn(ones: int, n: int, epsilon: float) -> int:
+    """Return s*, up to which the bracket is >= 0."""
+    r = math.exp(-epsilon)
+    return math.ceil((ones + (n - ones) * r * r) / (1 + r * r))
+
+
+def _joined(
+    upward: FloatArray, downward: FloatArray, ones: int, n: int, epsilon: float
+) -> FloatArray:
+    """Return the logarithms below s*, and from n down to it, as one law."""
+    ends = [upward - ones * epsilon, downward[::-1] - (n - ones) * epsilon]
+    return np.concatenate(ends) - n * math.log1p(math.exp(-epsilon))
+
+
+def _leading_masses(ones: int | IntArray, n: int, r: float, last: int) -> FloatArray:
+    """Return log p[s]/p[0] for s = 0, ..., last, where the bracket is >= 0 below ``last``.
+
+    Numbers are carried as a mantissa and a power of two, and never leave the floating range. Of
+    several numbers of ones, shape (last + 1, ones).
+    """
+    numbers: Any = math if isinstance(ones, int) else np  # whose functions have one name
+    zeros = n - ones
+    logs = np.zeros((last + 1, *np.shape(ones)))
+    before, current, power = 0.0, 1.0, 0
+    for s in range(last):
+        bracket = (ones - s) / r + (zeros - s) * r
+        following = (bracket * current + (n - s + 1) * before) / (s + 1)
+        mantissa, shift = numbers.frexp(following)
+        before, current, power = numbers.ldexp(current, -shift), mantissa, power + shift
+        logs[s + 1] = numbers.log(mantissa) + power * math.log(2)
+    return logs
+
+
+_MOST_OUTCOMES = 2**23
+
+
+def hidden_laws(
+    n: int, others: ArrayLike, users: Sequence[ArrayLike], *, tail: float = 1e-20
+) -> tuple[FiniteLaw, ...]:
+    """Return the exact laws of the n users' counts over bins, one for each law of one user.
+
+    With M the multinomial law of n reports of law π, a user's report of law v among n−1
+    reports of law π gives the counts h the probability
+
+        M(h)·Σ_j (h_j/n)·(v_j/π_j),
+
+    so that a pair of laws is enumerated in one pass and all its terms are positive.
+
+    Parameters
+    ----------
+    n : int
+        Number of users.
+    others : array_like, shape (m,)
+        π: the law of each other user's report over the bins.
+    users : sequence of array_like, shape (m,)
+        The laws v of the one user's report, for example on two labels. They may have mass
+        only where π has.
+    tail : float
+        Each count of the others is followed where both its binomial tails exceed ``tail``;
+        what lies beyond goes into one outcome and into the laws' slack.
+
+    Returns
+    -------
+    tuple of FiniteLaw
+        On shared outcomes; log-probabilities carry an absolute rounding error of about
+        1e-15·n·log(n).
+
+    Raises
+    ------
+    ValueError
+        Where more than 2^23 outcomes would be enumerated.
+    """
+    _validate.integer(n=n, at_least=1)
+    _validate.closed_unit(tail=tail)
+    pi = _law(others, "others")
+    laws = [_law(user, f"users[{i}]") for i, user in enumerate(users)]
+    for i, law in enumerate(laws):
+        if law.shape != pi.shape or (law[pi == 0] > 0).any():
+            raise ValueError(f"users[{i}] must have mass only where others has, got {law!r}")
+    live = pi > 0
+    counts, slack = _counts(n, pi[live], tail)
+    log_multinomial = gammaln(n + 1) + (xlogy(counts, pi[live]) - gammaln(counts + 1)).sum(axis=1)
+    lumped = math.log(slack) if slack else -math.inf
+    return tuple(
+        FiniteLaw(
+            np.append(log_multinomial + _log_weight(counts, law[live] / pi[live]), lumped),
+            np.zeros(len(counts) + 1),
+            slack,
+        )
+        for law in laws
+    )
+
+
+def _log_weight(counts: IntArray, ratios: FloatArray) -> FloatArray:
+    """Return log Σ_j (h_j/n)·(v_j/π_j), −∞ where the user cannot have been there."""
+    with np.errstate(divide="ignore"):
+        return np.log(counts @ ratios) - math.log(counts[0].sum())
+
+
+def _law(value: ArrayLike, name: str) -> FloatArray:
+    law = _validate.array(value, name=name, ndim=1)
+    if (law < 0).any() or abs(law.sum() - 1) > 1e-9:
+        raise ValueError(f"{name} must be >= 0 and sum to 1, got {value!r}")
+    return law
+
+
+def _counts(n: int, pi: FloatArray, tail: float) -> tuple[IntArray, float]:
+    """Return the counts of n users to enumerate, shape (outcomes, m), and the mass left out."""
+    windows = [_window(n - 1, float(p), tail) for p in pi]
+    widths = [high - low for low, high, _ in windows]
+    free: list[int] = np.argsort(widths)[:-1].tolist()  # the widest follows
+    ranges = [np.arange(windows[j][0], min(n, windows[j][1] + 1) + 1) for j in free]
+    size = math.prod(axis.size for axis in ranges)
+    if size > _MOST_OUTCOMES:
+        raise ValueError(
+            f"n must leave at most {_MOST_OUTCOMES} outcomes to enumerate, got n = {n} with {size}"
+        )
+    counts = np.zeros((size, pi.size), dtype=np.int64)
+    for j, axis in zip(free, np.meshgrid(*ranges, indexing="ij"), strict=True):
+        counts[:, j] = axis.ravel()
+    last = int(np.setdiff1d(np.arange(pi.size), free)[0])
+    counts[:, last] = n - counts.sum(axis=1)
+    return counts[counts[:, last] >= 0], float(sum(windows[j][2] for j in free))
+
+
+def _window(n: int, p: float, tail: float) -> tuple[int, int, float]:
+    """Return the range outside which Binomial(n, p) has at most ``tail`` a side, and that mass."""
+    k = np.arange(n + 1)
+    log_choose = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
+    mass = np.exp(log_choose + xlogy(k, p) + xlog1py(n - k, -min(p, 1.0)))
+    below, above = np.cumsum(mass), np.cumsum(mass[::-1])
+    low, cut = (int(np.searchsorted(side, tail, side="right")) for side in (below, above))
+    out = (below[low - 1] if low else 0.0) + (above[cut - 1] if cut else 0.0)
+    return low, n - cut, float(out)
+
+
+class Others(StrEnum):
+    """The label that all other users hold, where one user's label changes from a to b."""
+
+    SAME = "same"
+    """a: the n users agree, or one dissents. The loss depends on two counts."""
+    THIRD = "third"
+    """Neither a nor b (k >= 3): a and b hide among flipped reports only. Three counts; for
+    two only, at k = 3."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShuffledKaryResponse:
+    """n users randomise one label each; a shuffler releases the reports in random order.
+
+    All that the order does not hide is the histogram of the reports.
+
+    Parameters
+    ----------
+    epsilon : float
+        Privacy parameter ε > 0 of each user's report.
+    k : int
+        Number of labels, at least 2.
+    """
+
+    epsilon: float
+    k: int
+
+    def __post_init__(self) -> None:
+        _validate.positive(epsilon=self.epsilon)
+        _validate.integer(k=self.k, at_least=2)
+
+    @property
+    def local(self) -> KaryRandomizedResponse:
+        """The randomizer that each user runs."""
+        return KaryRandomizedResponse(self.epsilon, self.k)
+
+    @property
+    def guarantee(self) -> LocalDP:
+        """ε-DP, and no better: n equal reports tell a label at loss ε whatever n is."""
+        return LocalDP(self.epsilon)
+
+    def pair(self, n: int, others: Others = Others.THIRD, *, tail: float = 1e-20) -> FinitePair:
+        """Return the laws of the histogram where one user holds a and where it holds b.
+
+        The others hold one and the same label, so that labels besides it, a and b are
+        exchangeable and their counts enter as a sum: the pair is exact for these inputs, and
+        a lower bound on the loss over all inputs.
+
+        Parameters
+        ----------
+        n : int
+            Number of users.
+        others : Others
+            What the other n − 1 hold.
+        tail : float
+            As in ``hiding.hidden_laws``; 0 prunes nothing.
+        """
+        _validate.choice(Others, others=others)
+        if others is Others.SAME:
+            same, first, second = self._over(3, 0), self._over(3, 0), self._over(3, 1)
+            return FinitePair(*hidden_laws(n, same, [first, second], tail=tail))
+        if self.k < 3:
+            raise ValueError(f"others must be same for k = 2, got {others!r}")
+        users = [self._over(4, 1), self._over(4, 2)]
+        return FinitePair(*hidden_laws(n, self._over(4, 0), users, tail=tail))
+
+    def blanket_pair(self, n: int, *, tail: float = 1e-20) -> FinitePair:
+        """Return a pair that dominates the histogram's laws whatever the others hold.
+
+        A report of k-RR is uniform with probability β and true otherwise (LDP-CP paper,
+        Eq. (1)). An adversary who is told which of the others' reports are true can strike
+        them out, and sees the one user's report among the uniform ones: the privacy blanket
+        (Balle, Bell, Gascón and Nissim 2019, Section 5). Nothing else is bounded: the law of
+        the counts (a, b, other uniform reports, true ones) is exact.
+        """
+        response = self.local
+        flip = response.beta / self.k
+        blanket = np.array([flip, flip, (self.k - 2) * flip, 1 - response.beta])
+        keep = response.keep_probability
+        user = np.array([keep, flip, (self.k - 2) * flip, 0.0])
+        return FinitePair(*hidden_laws(n, blanket, [user, user[[1, 0, 2, 3]]], tail=tail))
+
+    def _over(self, bins: int, label: int) -> FloatArray:
+        """Return a report's law over ``bins``−1 labels and all others, for a label among them."""
+        keep, flip = self.local.keep_probability, self.local.beta / self.k
+        law = np.full(bins, flip)
+        law[label], law[-1] = keep, (self.k - bins + 1) * flip
+        return law

@@ -1,1 +1,0 @@
-"""The shuffle model: laws of shuffled reports."""

@@ -1,0 +1,437 @@
+"""Operators: what they give for each pair of kinds of values.
+
+Adding a public number leaves distances as they are; a factor scales them; distances of sums add up
+(the triangle inequality). Everything else of a noisy value is post-processing of its release.
+"""
+
+# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+from __future__ import annotations
+
+import operator
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcp_audit.proving import gaps
+from dpcp_audit.proving.distances import (
+    UNKNOWN,
+    WHOLE,
+    Hidden,
+    Noise,
+    Noisy,
+    Private,
+    Public,
+    Records,
+    Shifted,
+    Statistic,
+    Value,
+    Weights,
+    is_data,
+    is_known,
+    is_public,
+    is_whole,
+    shape_of,
+    statistic,
+    tokens,
+)
+from dpcp_audit.proving.exact_numbers import Surd, combine, exact_of, is_scalar, plain
+from dpcp_audit.proving.thresholds import Difference, difference, shifted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpcp_audit.proving.protocol import Interpreter
+
+BINARY: dict[str, Callable[[Any, Any], Any]] = {
+    "Add": operator.add,
+    "Sub": operator.sub,
+    "Mult": operator.mul,
+    "Div": operator.truediv,
+    "FloorDiv": operator.floordiv,
+    "Mod": operator.mod,
+    "Pow": operator.pow,
+    "LShift": operator.lshift,
+    "RShift": operator.rshift,
+    "BitAnd": operator.and_,
+    "BitOr": operator.or_,
+    "BitXor": operator.xor,
+    "MatMult": operator.matmul,
+}
+_WHOLE = {"Add", "Sub", "Mult", "FloorDiv", "Mod"}
+LARGEST = 10**100
+"""Size of a number beyond which sums and products of doubles may become infinite."""
+_TOO_LARGE = "numbers are so large that doubles may overflow"
+SYMMETRIC = {"normal", "laplace", "two-sided geometric"}
+
+
+def binary(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
+    """Return the result of an operator on two values."""
+    if is_known(a) and is_known(b):
+        return known_binary(reading, name, a, b)
+    for value in (a, b):
+        if isinstance(value, Private):
+            raise reading.refuse(value.reason, value.hint)
+    if isinstance(a, Hidden) or isinstance(b, Hidden):
+        return _of_hidden(reading, name, a, b)
+    if isinstance(a, Records) or isinstance(b, Records):
+        return _of_records(reading, name, a, b)
+    found = difference(reading, a, b) if name == "Sub" else None
+    if name in {"Add", "Sub"} and found is None:
+        found = _sum(reading, name, a, b)
+    elif name in {"Mult", "Div"}:
+        found = _product(reading, name, a, b)
+    if found is not None:
+        return found
+    return _processed(reading, name, a, b)
+
+
+def _of_hidden(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
+    """Return the result where an operand is of a kind that only one mechanism has."""
+    if isinstance(a, Difference) or isinstance(b, Difference):
+        found = shifted(name, a, b)
+        return _processed(reading, name, a, b) if found is None else found
+    if isinstance(a, Shifted) or isinstance(b, Shifted):
+        return _of_shifted(reading, name, a, b)
+    return gaps.binary(reading, name, a, b)
+
+
+def _processed(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
+    """Return any other operator's result: public, of released values; refuse data."""
+    a, b = reading.release(a), reading.release(b)
+    if is_data(a) or is_data(b) or not (is_public(a) and is_public(b)):
+        raise reading.refuse(f"{name} of {kind(a)} and {kind(b)} is not followed")
+    if name == "MatMult":
+        return UNKNOWN
+    if name in _WHOLE and is_whole(a) and is_whole(b):
+        return WHOLE
+    return Public(broadcast(shape_of(a), shape_of(b)))
+
+
+def kind(value: Value) -> str:
+    """Return the kind of a value, in words."""
+    if isinstance(value, Statistic):
+        return value.says or "a statistic"
+    names = {
+        Shifted: "records plus a public number",
+        Records: "records",
+        Weights: "weights",
+        Noise: "noise",
+        Noisy: "a noisy value",
+    }
+    if is_public(value):
+        return "a public value"
+    if isinstance(value, gaps.KINDS):
+        return gaps.kind(value)
+    return names.get(type(value), "a " + type(value).__name__.lower())
+
+
+_ORDER = (
+    "one score can move it by the whole range: add noise to counts of scores below thresholds, or "
+    "choose the quantile by the exponential mechanism over the gaps between the sorted scores"
+)
+
+
+def remedy(value: Value) -> str:
+    """Return what noise a value would need to be used."""
+    if not isinstance(value, Statistic) or not value.linf:
+        return "add noise to it before it is used"
+    if "order statistic" in value.says:
+        return _ORDER
+    size = f", size={value.shape}" if value.shape else ""
+    return f"rng.laplace(0, {float(value.l1):.6g} / epsilon{size}) on it would be ε-DP"
+
+
+def broadcast(a: tuple[int, ...] | None, b: tuple[int, ...] | None) -> tuple[int, ...] | None:
+    """Return the shape of an operation on two shapes; None where it is not known."""
+    if a is None or b is None:
+        return None
+    try:
+        return tuple(np.broadcast_shapes(a, b))
+    except ValueError:
+        return None
+
+
+def known_binary(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
+    """Return the result on two plain Python values."""
+    if name == "Pow" and isinstance(b, int) and not isinstance(a, float) and abs(b) > 4096:
+        raise reading.refuse("a power is too large to be computed")
+    try:
+        with np.errstate(all="ignore"):
+            value = BINARY[name](plain(a), plain(b))
+    except Exception as error:
+        raise reading.refuse(f"raises {type(error).__name__}: {error}") from None
+    return combine(name, value, a, b)
+
+
+def _sum(reading: Interpreter, name: str, a: Value, b: Value) -> Value | None:
+    for x, y, flips in ((a, b, False), (b, a, name == "Sub")):
+        negated = name == "Sub" and not flips
+        if isinstance(x, Statistic) and isinstance(y, Noise):
+            if negated and y.law not in SYMMETRIC:
+                return None
+            return noisy(reading, x, y.negative if negated else y)
+        if isinstance(x, Statistic) and _is_shift(x, y):
+            return replace(x, memory=next(tokens))
+        law = x.noise.law if isinstance(x, Noisy) else getattr(x, "law", "")
+        kept = not flips or law in SYMMETRIC
+        if isinstance(x, Noise) and _fits(x.shape, y) and x.law != "uniform":
+            return (x.negative if flips else x) if kept else None
+        if isinstance(x, Noisy) and _fits(x.noise.shape, y):
+            return (replace(x, noise=x.noise.negative) if flips else x) if kept else None
+        if isinstance(x, Noisy) and isinstance(y, Statistic):
+            return _one_more(reading, name, x, y, flips=flips)
+    if isinstance(a, Statistic) and isinstance(b, Statistic):
+        return _both(reading, name, a, b)
+    if isinstance(b, Noise) and b.law == "geometric" and name == "Sub":
+        return _two_sided(reading, a, b)
+    return None
+
+
+def _one_more(
+    reading: Interpreter, name: str, x: Noisy, y: Statistic, *, flips: bool
+) -> Value | None:
+    """Return a noisy value plus a statistic: one that has a name is released before."""
+    if any(each is x for each in reading.path.bindings()):
+        shown = reading.release(x)
+        return binary(reading, name, *((y, shown) if flips else (shown, y)))
+    if x.noise.shape != y.shape or (flips and x.noise.law not in SYMMETRIC):
+        return None
+    noise = x.noise.negative if flips else x.noise
+    return Noisy(x.statistic.plus(y), noise, reading.line)
+
+
+def _both(reading: Interpreter, name: str, a: Statistic, b: Statistic) -> Statistic:
+    if a.shape == b.shape:
+        return a.plus(b)
+    for x, y in ((a, b), (b, a)):
+        if y.shape == () and len(x.shape) == 1:
+            shift = statistic(
+                x.shape,
+                y.linf * x.shape[0],
+                y.linf * y.linf * x.shape[0],
+                y.linf,
+                span=Fraction(0),
+                integer=y.integer,
+            )
+            return x.plus(shift)
+    raise reading.refuse(f"{name} of statistics of the shapes {a.shape} and {b.shape}")
+
+
+def _is_shift(x: Statistic, y: Value) -> bool:
+    """Tell whether adding a public value leaves a statistic's shape as it is."""
+    return _fits(x.shape, y)
+
+
+def _fits(shape: tuple[int, ...], y: Value) -> bool:
+    other = shape_of(y) if is_public(y) else None
+    return other is not None and broadcast(shape, other) == shape
+
+
+def noisy(reading: Interpreter, x: Statistic, noise: Noise) -> Noisy:
+    """Return a statistic with noise on it, one fresh draw for each of its numbers."""
+    if x.shape == noise.shape:
+        return Noisy(x, noise, reading.line)
+    if x.shape == () and len(noise.shape) == 1 and noise.shape[0]:
+        copies = noise.shape[0]
+        spread = statistic(
+            noise.shape,
+            x.linf * copies,
+            x.linf * x.linf * copies,
+            x.linf,
+            span=Fraction(0),
+            integer=x.integer,
+            says=x.says,
+        )
+        return Noisy(spread, noise, reading.line)
+    raise reading.refuse(
+        f"noise of the shape {noise.shape} is on a statistic of the shape {x.shape}: "
+        "one draw would be on several numbers",
+        "draw one number for each: size=" + str(x.shape),
+    )
+
+
+def _two_sided(reading: Interpreter, a: Value, b: Noise) -> Noise | Noisy | None:
+    """Return what a second geometric draw, taken away from a first one, makes of its noise."""
+    if isinstance(a, Noise):
+        return _difference(reading, a, b)
+    noise = _difference(reading, a.noise, b) if isinstance(a, Noisy) else None
+    return None if noise is None else Noisy(a.statistic, noise, a.line)
+
+
+def _difference(reading: Interpreter, a: Noise, b: Noise) -> Noise | None:
+    """Return the difference of two geometric draws: two-sided geometric noise.
+
+    Reference: Ghosh, Roughgarden and Sundararajan 2012, Definition 2.1.
+    """
+    if a.law != "geometric" or b.law != "geometric" or a.scale != b.scale or a.shape != b.shape:
+        return None
+    for draw in (a.draw, b.draw):
+        reading.use(draw, next(tokens))  # refused if it was used before
+    return Noise((next(tokens),), "two-sided geometric", a.scale, a.shape, reading.line)
+
+
+def _product(reading: Interpreter, name: str, a: Value, b: Value) -> Value | None:
+    factor = _factor(name, a, b)
+    if factor is None:
+        return _of_weights(name, a, b)
+    x = a if not is_known(a) else b
+    size, array = factor
+    if isinstance(x, Statistic):
+        return _multiple(reading, name, x, size, array)
+    if array is not None:
+        return None
+    if isinstance(x, Noise) and size.sign and x.law in {"normal", "laplace", "gumbel"}:
+        if x.law == "gumbel" and size.sign < 0:
+            return None
+        found = replace(x, scale=Surd(1, x.scale.times(size).square))
+        return found.negative if size.sign < 0 else found
+    if isinstance(x, Noise) and size.sign > 0 and x.law == "exponential":
+        return replace(x, scale=x.scale.times(size))
+    if isinstance(x, Noisy) and size.sign:
+        return _scaled(reading, x, size)
+    return None
+
+
+def _multiple(
+    reading: Interpreter, name: str, x: Statistic, size: Surd, array: tuple[int, ...] | None
+) -> Statistic:
+    """Return a statistic times a known number, or entry by entry times a known array."""
+    if x.linf * size.size_above > LARGEST:
+        raise reading.refuse(_TOO_LARGE)
+    if array is not None and broadcast(x.shape, array) != x.shape:
+        raise reading.refuse(f"{name} with an array of the shape {array}")
+    whole = name == "Mult" and size.rational is not None and size.rational.denominator == 1
+    if array is None:
+        return x.times(size, keeps_integers=whole)
+    scaled = x.times(size)
+    return replace(scaled, part=None, span=min(2 * scaled.linf, scaled.l1))
+
+
+def _scaled(reading: Interpreter, x: Noisy, size: Surd) -> Noisy | None:
+    """Return a noisy value times a factor: the same release."""
+    if size.sign < 0 or x.noise.law == "two-sided geometric":
+        return None
+    noise = replace(x.noise, scale=x.noise.scale.times(size))
+    return Noisy(x.statistic.times(size), noise, x.line, x.token)
+
+
+def _factor(name: str, a: Value, b: Value) -> tuple[Surd, tuple[int, ...] | None] | None:
+    """Return the known factor of a product or quotient, and an array's shape."""
+    for x, y in ((a, b), (b, a)):
+        if is_known(x) or not is_known(y) or (name == "Div" and y is a):
+            continue
+        sizes = [y] if is_scalar(y) else _entries(y)
+        exacts = [exact_of(each) for each in sizes]
+        if not exacts or any(each is None for each in exacts):
+            return None
+        largest = max((e for e in exacts if e is not None), key=lambda e: e.square)
+        if name == "Div":
+            largest = min((e for e in exacts if e is not None), key=lambda e: e.square)
+            if not largest.sign:
+                return None
+            largest = largest.inverse()
+        return largest, None if is_scalar(y) else y.shape
+    return None
+
+
+def _entries(value: Value) -> list[Any]:
+    return value.ravel().tolist() if isinstance(value, np.ndarray) else []
+
+
+def _of_weights(name: str, a: Value, b: Value) -> Value | None:
+    """Return weights over their own sum: a law, its logarithms shifted by a common number."""
+    if name != "Div" or not isinstance(a, Weights) or not isinstance(b, Weights):
+        return None
+    own_sum = b.total and not a.total and a.token == b.token and not a.normalised
+    return replace(a, normalised=True) if own_sum else None
+
+
+def _of_records(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
+    """Return an operator applied to each record."""
+    if any(isinstance(each, Records) and each.listed for each in (a, b)):
+        raise reading.refuse(f"{name} of a list of records", "make it an array: np.array(...)")
+    if isinstance(a, Records) and isinstance(b, Records):
+        _check_no_list(reading, a, b)
+        if a.order != b.order or a.single != b.single or a.chosen != b.chosen:
+            raise reading.refuse("entries of different records are combined")
+        if name in {"BitAnd", "BitOr", "BitXor"} and a.boolean and b.boolean:
+            return a.within(Fraction(0), Fraction(1), boolean=True)
+        ends = [(x, y) for x in (a.low, a.high) for y in (b.low, b.high)]
+        return _bounded(reading, name, a, ends, monotone=False)
+    records, other = (a, b) if isinstance(a, Records) else (b, a)
+    if (
+        isinstance(other, Noise)
+        and name in {"Add", "Sub"}
+        and records.is_vector(other.shape, reading.n)
+    ):
+        return binary(
+            reading, name, *(records.vector(other.shape) if x is records else x for x in (a, b))
+        )
+    _check_no_list(reading, records)
+    other = reading.release(other)
+    shiftable = name in {"Add", "Sub"} and is_public(other) and shape_of(other) == ()
+    if shiftable and not is_known(other) and not records.boolean:
+        return Shifted(
+            records
+            if name == "Add" or records is a
+            else records.within(-records.high, -records.low)
+        )
+    exact = exact_of(other) if is_scalar(other) else None
+    value = None if exact is None else exact.rational
+    if value is None:
+        raise reading.refuse(f"{name} of records and {kind(other)}, not one known number")
+    if records is a:
+        ends = [(records.low, value), (records.high, value)]
+    else:
+        ends = [(value, records.low), (value, records.high)]
+    return _bounded(reading, name, records, ends, monotone=records is a)
+
+
+def _check_no_list(reading: Interpreter, *records: Records) -> None:
+    """Refuse an operator of a list, which repeats or joins it."""
+    if any(each.listed for each in records):
+        raise reading.refuse("an operator of a list of records", "make it an array: np.array(...)")
+
+
+def _of_shifted(reading: Interpreter, name: str, a: Value, b: Value) -> Shifted:
+    """Return records plus a public number, after one more public number or factor."""
+    x, y = (a, b) if isinstance(a, Shifted) else (b, a)
+    y = reading.release(y)
+    if name in {"Add", "Sub"} and is_public(y) and shape_of(y) == ():
+        low, high = x.records.low, x.records.high
+        flips = name == "Sub" and x is b
+        return Shifted(x.records.within(-high, -low) if flips else x.records)
+    if name == "Mult" or (name == "Div" and x is a):
+        found = _of_records(reading, name, x.records, y)
+        if isinstance(found, Records):
+            return Shifted(found)
+    raise reading.refuse(f"{name} of records plus a public number", "clip them first: np.clip")
+
+
+def _bounded(
+    reading: Interpreter,
+    name: str,
+    records: Records,
+    ends: list[tuple[Fraction, Fraction]],
+    *,
+    monotone: bool,
+) -> Records:
+    if name == "Add":
+        values = [x + y for x, y in ends]
+    elif name == "Sub":
+        values = [x - y for x, y in ends]
+    elif name == "Mult":
+        values = [x * y for x, y in ends]
+    elif name == "Div" and min(abs(y) for _, y in ends) and len({y > 0 for _, y in ends}) == 1:
+        values = [x / y for x, y in ends]
+    elif name == "Pow" and monotone and ends[0][1] == 2:
+        crosses = records.low < 0 < records.high
+        values = [x * x for x, _ in ends] + ([Fraction(0)] if crosses else [])
+    else:
+        raise reading.refuse(f"{name} of records is not followed")
+    if max(map(abs, values)) > LARGEST:
+        raise reading.refuse(_TOO_LARGE)
+    rises = monotone and (name in {"Add", "Sub"} or (name in {"Mult", "Div"} and ends[0][1] > 0))
+    return records.within(min(values), max(values), ordered=records.ordered and rises)

@@ -1,0 +1,227 @@
+"""The account: each use of noise with its cost, summed in the currency of a claim.
+
+What is released on a path through the program is one mechanism after the other, each chosen by
+what was released before. The account keeps every path that is not contained in another one.
+
+References
+----------
+ε adds up over adaptively chosen mechanisms (Dwork and Roth 2014, Theorem 3.16); so do ρ and the
+Rényi divergences (Bun and Steinke 2016, Lemma 2.3), also where the next budget depends on the
+outcome (Feldman and Zrnic 2021, Theorem 4.3), and the squared μ (Smith and Thakurta 2022).
+ε-DP is ε·tanh(ε/2)-zCDP, a Laplace mechanism (ε + e^-ε - 1)-zCDP (Harrison and Manurangsi 2025);
+what bounds the range of the loss by ε is ε²/8-zCDP (Cesar and Rogers 2021, Lemma 3.2).
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from flint import arb, ctx
+
+from dpcp_audit.proving.distances import disjoint
+from dpcp_audit.stats.enclosures import ball, upper
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from dpcp_audit.proving.distances import Part
+
+_BITS = 192
+_MOST_PATHS = 12
+"""Accounts of different paths that are kept apart; more are covered by one that contains all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """One use of noise.
+
+    Parameters
+    ----------
+    law : str
+        "gaussian", of which ``size`` is the squared l2 distance over σ²; "laplace", of one number,
+        "pure" or "range" (a bound of the loss, of the range of the loss), or "aligned" (a part of a
+        bound of the loss of the whole function): ``size`` is ε.
+    size : Fraction
+        An upper bound.
+    line : int
+        The line that puts the noise on.
+    says : str
+        The mechanism, in words.
+    part : Part or None
+        The vector of which one number is used, with ``rate`` the factor over the scale.
+    scale : float
+        The noise's scale, for people.
+    where : int
+        The records that it may depend on, as bits: 1 << place. The two inputs differ in one.
+    """
+
+    law: str
+    size: Fraction
+    line: int
+    says: str
+    part: Part | None = None
+    rate: Fraction = Fraction(0)
+    scale: float = 0.0
+    where: int = -1
+
+    def of_vector(self, layers: int, rate: Fraction) -> Charge:
+        """Return the charge for every number of the part's vector, ``layers`` times."""
+        if self.part is None:
+            return self
+        if self.law == "gaussian":
+            return replace(self, size=layers * self.part.l2_squared * rate * rate, part=None)
+        return replace(self, law="pure", size=layers * self.part.l1 * rate, part=None)
+
+
+Account = Counter[Charge]
+
+
+def _rational(number: Callable[[], arb]) -> Fraction:
+    """Return a rational at or above a computed ball."""
+    with ctx.workprec(_BITS):
+        return Fraction(upper(number()))
+
+
+def pure_epsilon(charge: Charge) -> Fraction | None:
+    """Return ε; None where there is none."""
+    return None if charge.law == "gaussian" else charge.size
+
+
+def rho(charge: Charge) -> Fraction:
+    """Return ρ of zCDP, as tight as it is known."""
+    if charge.law == "gaussian":
+        return charge.size / 2
+    epsilon = charge.size
+    if charge.law == "laplace":
+        return _rational(lambda: ball(epsilon) + (-ball(epsilon)).exp() - 1)
+    tight = _rational(lambda: ball(epsilon) * (ball(epsilon) / 2).tanh())
+    return min(tight, epsilon * epsilon / 8) if charge.law == "range" else tight
+
+
+def _moment(alpha: arb, epsilon: arb) -> arb:
+    """Return D_α between the two laws of randomised response, which dominate ε-DP."""
+    p = 1 / (1 + (-epsilon).exp())
+    q = 1 - p
+    return (p**alpha * q ** (1 - alpha) + q**alpha * p ** (1 - alpha)).log() / (alpha - 1)
+
+
+def _laplace_moment(alpha: arb, epsilon: arb) -> arb:
+    """Return D_α of a Laplace mechanism (Mironov 2017, Proposition 6)."""
+    near = alpha / (2 * alpha - 1) * ((alpha - 1) * epsilon).exp()
+    far = (alpha - 1) / (2 * alpha - 1) * (-alpha * epsilon).exp()
+    return (near + far).log() / (alpha - 1)
+
+
+def renyi(charge: Charge, order: Fraction) -> Fraction:
+    """Return a bound of the Rényi divergence of order α."""
+    if charge.law == "gaussian":
+        return order * charge.size / 2
+    if not charge.size:
+        return Fraction(0)
+    formula = _laplace_moment if charge.law == "laplace" else _moment
+    found = _rational(lambda: formula(ball(order), ball(charge.size)))
+    return min(found, order * rho(charge))
+
+
+def mu_squared(charge: Charge) -> Fraction:
+    """Return μ² of Gaussian DP.
+
+    ε-DP is μ-GDP with Φ(μ/2) = e^ε/(1 + e^ε): its trade-off function consists of chords of the
+    Gaussian one.
+    """
+    if charge.law == "gaussian":
+        return charge.size
+    from scipy.special import expit, ndtri
+
+    guess = Fraction(2 * float(ndtri(expit(float(charge.size)))))
+    for _ in range(60):
+        guess += guess / 2**48 + Fraction(1, 2**60)
+        if _covers(guess, charge.size):
+            return guess * guess
+    raise OverflowError("ε is too large to be turned into μ")
+
+
+def _covers(mu: Fraction, epsilon: Fraction) -> bool:
+    with ctx.workprec(_BITS):
+        normal = (-ball(mu) / 2 / arb(2).sqrt()).erfc() / 2
+        return bool(normal >= 1 / (1 + (-ball(epsilon)).exp()))
+
+
+class Ledger:
+    """The accounts of the paths that lead to one point of the program; immutable."""
+
+    __slots__ = ("paths",)
+
+    def __init__(self, paths: Iterable[Account] = (Counter(),)) -> None:
+        self.paths: tuple[Account, ...] = tuple(paths)
+
+    def add(self, charge: Charge) -> Ledger:
+        """Return the ledger with a charge on every path."""
+        return Ledger(path + Counter([charge]) for path in self.paths)
+
+    def join(self, other: Ledger) -> Ledger:
+        """Return the ledger of paths from either; what another one contains is left out."""
+        kept: list[Account] = []
+        for path in sorted((*self.paths, *other.paths), key=lambda each: -each.total()):
+            if not any(path <= each for each in kept):
+                kept.append(path)
+        if len(kept) > _MOST_PATHS:
+            kept = [union(kept)]
+        return Ledger(kept)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Ledger):
+            return NotImplemented
+        mine, theirs = self.paths, other.paths
+        return len(mine) == len(theirs) and all(path in theirs for path in mine)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def accounts(self) -> list[Account]:
+        """Return the account of each path and record, numbers of one vector taken together."""
+        return [settled(each) for path in self.paths for each in _by_record(path)]
+
+
+def _by_record(path: Account) -> list[Account]:
+    """Return what each record is charged for, for records that are charged for differently."""
+    return [
+        Counter({each: count for each, count in path.items() if each.where & some})
+        for some in disjoint(each.where for each in path)
+    ]
+
+
+def union(paths: Iterable[Account]) -> Account:
+    """Return the smallest account that contains all of these."""
+    found: Account = Counter()
+    for path in paths:
+        found |= path
+    return found
+
+
+def settled(path: Account) -> Account:
+    """Return an account without parts: the numbers of one vector cost what the vector costs.
+
+    Each number's own distance adds up to the vector's l1 (or squared l2) distance as long as no
+    number is used twice; a number used again is another layer.
+    """
+    whole: Account = Counter({each: count for each, count in path.items() if each.part is None})
+    groups: dict[tuple[int, str], list[Charge]] = defaultdict(list)
+    for charge in path:
+        if charge.part is not None:
+            groups[charge.part.vector, charge.law].append(charge)
+    for charges in groups.values():
+        uses: Counter[tuple[int, ...]] = Counter()
+        for charge in charges:
+            if charge.part is not None:
+                uses[charge.part.index] += path[charge]
+        together = charges[0].of_vector(max(uses.values()), max(each.rate for each in charges))
+        alone = sum(each.size * path[each] for each in charges)
+        if together.size < alone:
+            whole[together] += 1
+        else:
+            for each in charges:
+                whole[replace(each, part=None)] += path[each]
+    return whole

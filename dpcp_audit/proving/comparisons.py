@@ -1,0 +1,161 @@
+"""Comparisons and signs: what they give for each kind of value."""
+
+# pyright: reportUnknownVariableType=false
+from __future__ import annotations
+
+import math
+import operator
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcp_audit.proving.arithmetic import SYMMETRIC, broadcast, kind, remedy
+from dpcp_audit.proving.distances import (
+    SCALAR,
+    Noise,
+    Noisy,
+    Private,
+    Public,
+    Records,
+    Statistic,
+    Value,
+    Weights,
+    is_data,
+    is_known,
+    is_public,
+    shape_of,
+    tokens,
+)
+from dpcp_audit.proving.exact_numbers import (
+    Surd,
+    apply_to_array,
+    exact_of,
+    is_scalar,
+    plain,
+    remember,
+)
+from dpcp_audit.proving.thresholds import compared
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpcp_audit.proving.protocol import Interpreter
+
+COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+    "Lt": operator.lt,
+    "LtE": operator.le,
+    "Gt": operator.gt,
+    "GtE": operator.ge,
+    "Eq": operator.eq,
+    "NotEq": operator.ne,
+    "In": lambda a, b: a in b,
+    "NotIn": lambda a, b: a not in b,
+    "Is": operator.is_,
+    "IsNot": operator.is_not,
+}
+
+
+def compare(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
+    """Return the result of a comparison."""
+    if name in {"Is", "IsNot"}:
+        return _identity(reading, name, a, b)
+    if is_known(a) and is_known(b):
+        return known_compare(reading, name, a, b)
+    for value in (a, b):
+        if isinstance(value, Private):
+            raise reading.refuse(value.reason, value.hint)
+    if isinstance(a, Records) or isinstance(b, Records):
+        return _records_compared(reading, name, a, b)
+    answer = compared(reading, name, a, b)
+    if answer is not None:
+        return answer
+    a, b = reading.release(a), reading.release(b)
+    if is_data(a) or is_data(b):
+        bare = a if is_data(a) else b
+        raise reading.refuse(f"{kind(bare)} is compared without noise", remedy(bare))
+    if not (is_public(a) and is_public(b)):
+        raise reading.refuse(f"a comparison of {kind(a)} and {kind(b)}")
+    if name in {"In", "NotIn"}:
+        return SCALAR
+    return Public(broadcast(shape_of(a), shape_of(b)))
+
+
+def _records_compared(reading: Interpreter, name: str, a: Value, b: Value) -> Records:
+    if name in {"In", "NotIn"}:
+        raise reading.refuse("records are looked through")
+    if any(isinstance(each, Records) and each.listed for each in (a, b)):
+        raise reading.refuse("a list of records is compared", "make it an array: np.array(...)")
+    if isinstance(a, Records) and isinstance(b, Records):
+        if a.order != b.order or a.single != b.single or a.chosen != b.chosen:
+            raise reading.refuse("different records are compared")
+        return a.within(Fraction(0), Fraction(1), boolean=True)
+    records, other = (a, b) if isinstance(a, Records) else (b, a)
+    other = reading.release(other)
+    if not is_public(other) or shape_of(other) != ():
+        raise reading.refuse(f"records are compared with {kind(other)}, not with one number")
+    return records.within(Fraction(0), Fraction(1), boolean=True)
+
+
+def _identity(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
+    """Return an identity test, which is followed only against None, True and False."""
+    for x, y in ((a, b), (b, a)):
+        if (y is None or isinstance(y, bool)) and is_known(x):
+            return COMPARE[name](x, y)
+        plainly = isinstance(x, Records | Statistic | Noise | Noisy | Weights) or (
+            isinstance(x, Public) and x.shape is not None
+        )
+        if y is None and (plainly or not (is_public(x) or is_data(x))):
+            return name == "IsNot"
+    raise reading.refuse("an identity of objects is tested")
+
+
+def known_compare(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
+    """Return a comparison of two plain Python values."""
+    try:
+        return COMPARE[name](plain(a), plain(b))
+    except Exception as error:
+        raise reading.refuse(f"raises {type(error).__name__}: {error}") from None
+
+
+def unary(reading: Interpreter, name: str, value: Value) -> Value:
+    """Return the result of -, +, ~ on a value; ``not`` is the interpreter's."""
+    if isinstance(value, Private):
+        raise reading.refuse(value.reason, value.hint)
+    if is_known(value):
+        return _known_unary(reading, name, value)
+    if name == "UAdd" and not isinstance(value, Records):
+        return value
+    if isinstance(value, Records):
+        if name == "USub" and not value.boolean:
+            return value.within(-value.high, -value.low)
+        if name == "Invert" and value.boolean and not value.single:
+            return value.within(Fraction(0), Fraction(1), boolean=True)
+        raise reading.refuse(f"{name} of records is not followed")
+    if name == "USub" and isinstance(value, Statistic):
+        return replace(value, memory=next(tokens))
+    if name == "USub" and isinstance(value, Noise) and value.law in SYMMETRIC:
+        return value.negative
+    value = reading.release(value)
+    if not is_public(value):
+        raise reading.refuse(f"{name} of {kind(value)}")
+    return Public(shape_of(value))
+
+
+def _known_unary(reading: Interpreter, name: str, value: Value) -> Value:
+    functions: dict[str, Callable[[Any], Any]] = {
+        "USub": operator.neg,
+        "UAdd": operator.pos,
+        "Invert": operator.invert,
+    }
+    try:
+        found = functions[name](plain(value))
+    except Exception as error:
+        raise reading.refuse(f"raises {type(error).__name__}: {error}") from None
+    if isinstance(found, np.ndarray):
+        return apply_to_array("neg", found, value) if name == "USub" else found
+    exact = exact_of(value) if is_scalar(value) else None
+    if exact is None or not math.isfinite(found):
+        return found
+    return remember(found, Surd(-exact.sign if name == "USub" else exact.sign, exact.square))

@@ -1,0 +1,201 @@
+"""Totals of an account in the currency of a claim, as upper bounds."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from flint import arb, ctx
+
+from dpcp_audit.proving.charges import (
+    Account,
+    Charge,
+    Ledger,
+    mu_squared,
+    pure_epsilon,
+    renyi,
+    rho,
+    settled,
+    union,
+)
+from dpcp_audit.proving.distances import Refusal
+from dpcp_audit.proving.exact_numbers import root_above
+from dpcp_audit.stats.enclosures import ball, upper
+from dpcp_audit.words.guarantees import (
+    ZCDP,
+    ApproxDP,
+    GaussianDP,
+    PrivacyGuarantee,
+    PureDP,
+    RenyiDP,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_BITS = 192
+_GRID = 1e-4
+"""Width of the grid of losses on which unlike mechanisms are composed."""
+_ROUNDING = 1e-12
+"""What the transforms of that composition may have rounded away, added to δ."""
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """The cost of a whole function in a claim's unit, from above, beside the claim.
+
+    Parameters
+    ----------
+    unit : str
+        "ε", "ρ", "δ", "μ" or "D".
+    value : Fraction or None
+        None where no bound is known.
+    limit : Fraction
+        The claim's own number.
+    shares : dict
+        The cost of each line, of the dearest path; they add up to the value where costs add up.
+    """
+
+    unit: str
+    value: Fraction | None
+    limit: Fraction
+    shares: dict[int, float]
+
+    @property
+    def within(self) -> bool:
+        """Whether the cost is certainly at most the claim."""
+        return self.value is not None and self.value <= self.limit
+
+
+def decimal(value: float) -> Fraction:
+    """Return the decimal number that a float is written as."""
+    return Fraction(repr(float(value)))
+
+
+def total(ledger: Ledger, claim: PrivacyGuarantee) -> Total:
+    """Return the cost of the dearest path.
+
+    Raises
+    ------
+    TypeError
+        For a kind of guarantee that is not known here.
+    """
+    kind = type(claim)
+    if kind is not PureDP:
+        ledger = _whole(ledger)
+    if kind is PureDP:
+        return _sum(ledger, pure_epsilon, "ε", decimal(claim.parameters["epsilon"]))
+    if kind is ZCDP:
+        return _sum(ledger, rho, "ρ", decimal(claim.parameters["rho"]))
+    if isinstance(claim, RenyiDP):
+        order = decimal(claim.alpha)
+        return _sum(ledger, lambda each: renyi(each, order), "D", decimal(claim.epsilon))
+    if isinstance(claim, GaussianDP):
+        squared = _sum(ledger, mu_squared, "μ", decimal(claim.mu) ** 2)
+        value = None if squared.value is None else squared.value
+        return Total("μ²", value, squared.limit, squared.shares)
+    if isinstance(claim, ApproxDP):
+        return _delta(ledger, claim)
+    raise TypeError(
+        f"{claim} cannot be proved from source: claim pure, approximate, zero-"
+        "concentrated, Rényi or Gaussian differential privacy"
+    )
+
+
+def _whole(ledger: Ledger) -> Ledger:
+    """Return a ledger without shifts of noise that paths share: as one ε of the whole function.
+
+    A shift's cost bounds a loss that adds up along a path; it is no mechanism of its own.
+    """
+    if not any(each.law == "aligned" for path in ledger.paths for each in path):
+        return ledger
+    whole = _sum(ledger, pure_epsilon, "ε", Fraction(0))
+    if whole.value is None:
+        raise Refusal(0, "a noisy threshold beside Gaussian noise", "use Laplace noise throughout")
+    line = max(whole.shares, key=lambda each: whole.shares[each])
+    return Ledger([Counter([Charge("pure", whole.value, line, "noisy thresholds")])])
+
+
+def _sum(
+    ledger: Ledger, cost: Callable[[Charge], Fraction | None], unit: str, limit: Fraction
+) -> Total:
+    """Add up over each path; the dearest counts."""
+    dearest = Total(unit, Fraction(0), limit, {})
+    for account in ledger.accounts():
+        value: Fraction = Fraction(0)
+        lines: Counter[int] = Counter()
+        for charge, count in account.items():
+            each = cost(charge)
+            if each is None:
+                return Total(unit, None, limit, {charge.line: math.inf})
+            value += count * each
+            lines[charge.line] += float(count * each)  # type: ignore[assignment]
+        if dearest.value is not None and value > dearest.value:
+            dearest = Total(unit, value, limit, dict(lines))
+    return dearest
+
+
+def _delta(ledger: Ledger, claim: ApproxDP) -> Total:
+    """Return δ at the claim's ε."""
+    pure = _sum(ledger, pure_epsilon, "ε", decimal(claim.epsilon))
+    if pure.within:
+        return Total("δ", Fraction(0), decimal(claim.delta), pure.shares)
+    shares = _sum(ledger, rho, "ρ", Fraction(0)).shares
+    squares = _sum(ledger, _gaussian_square, "μ²", Fraction(0)).value
+    if squares is not None:
+        found = _gaussian_delta(squares, decimal(claim.epsilon))
+    else:
+        account = settled(union(ledger.accounts()))
+        found = _composed_delta(account, claim.epsilon)
+    return Total("δ", found, decimal(claim.delta), shares)
+
+
+def _gaussian_square(charge: Charge) -> Fraction | None:
+    return charge.size if charge.law == "gaussian" else None
+
+
+def _gaussian_delta(squares: Fraction, epsilon: Fraction) -> Fraction:
+    """Return Φ(μ/2 - ε/μ) - e^ε·Φ(-μ/2 - ε/μ) (Balle and Wang 2018, Theorem 8), from above."""
+    if not squares:
+        return Fraction(0)
+    mu = root_above(squares)
+    with ctx.workprec(_BITS):
+        shift, half = ball(epsilon) / ball(mu), ball(mu) / 2
+
+        def normal(x: arb) -> arb:
+            return (-x / arb(2).sqrt()).erfc() / 2
+
+        delta = normal(half - shift) - ball(epsilon).exp() * normal(-half - shift)
+        return max(Fraction(0), Fraction(upper(delta)))
+
+
+def _composed_delta(account: Account, epsilon: float) -> Fraction:
+    """Return δ(ε) of the composed privacy-loss distributions, pessimistically rounded."""
+    from dp_accounting.pld import privacy_loss_distribution as pld
+
+    whole: Any = None
+    squares = sum((c.size * k for c, k in account.items() if c.law == "gaussian"), Fraction(0))
+    if squares:
+        sigma = math.nextafter(1 / float(root_above(squares)), 0)
+        whole = pld.from_gaussian_mechanism(sigma, value_discretization_interval=_GRID)
+    for charge, count in account.items():
+        if charge.law == "gaussian" or not charge.size:
+            continue
+        if charge.law == "laplace":
+            one = pld.from_laplace_mechanism(
+                math.nextafter(1 / float(charge.size), 0), value_discretization_interval=_GRID
+            )
+        else:
+            from dp_accounting.pld.common import DifferentialPrivacyParameters
+
+            one = pld.from_privacy_parameters(
+                DifferentialPrivacyParameters(math.nextafter(float(charge.size), math.inf), 0.0),
+                value_discretization_interval=_GRID,
+            )
+        composed = one.self_compose(count) if count > 1 else one
+        whole = composed if whole is None else whole.compose(composed)
+    found = 0.0 if whole is None else float(whole.get_delta_for_epsilon(epsilon))
+    return Fraction(found) + Fraction(_ROUNDING)

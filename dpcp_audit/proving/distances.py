@@ -1,0 +1,480 @@
+"""Kinds of values: what two neighbouring runs with the same observations agree on, and how far not.
+
+Two runs on neighbouring inputs are compared as long as everything that was observed agrees. Then a
+*public* value is the same in both; a :class:`Statistic` differs by at most its stated distances;
+:class:`Noise` is a fresh draw, and a :class:`Noisy` value is a statistic with one on it. Using a
+noisy value observes it: it is charged for, and public from then on. A plain Python value is public
+and known. Every object here is immutable.
+"""
+
+# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from dpcp_audit.proving.exact_numbers import Surd, is_scalar, root_above
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from fractions import Fraction
+
+Value: TypeAlias = Any
+"""A plain Python object, which is public and known, or one of the kinds below."""
+Shape: TypeAlias = tuple[int, ...]
+tokens = itertools.count(1)
+"""Names of draws, of places in memory and of released values."""
+
+
+class Refusal(Exception):  # noqa: N818  (the result of a reading, not an error in it)
+    """What stops a proof: the line, the reason, and what would help."""
+
+    def __init__(self, line: int, reason: str, hint: str = "", file: str = "") -> None:
+        super().__init__(reason)
+        self.line, self.reason, self.hint, self.file = line, reason, hint, file
+
+
+@dataclass(frozen=True, slots=True)
+class Public:
+    """Public, its value unknown: released, or computed from released values.
+
+    Parameters
+    ----------
+    shape : tuple of int or None
+        () for one number, None where the shape, or the type, is unknown.
+    """
+
+    shape: Shape | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PublicInteger(Public):
+    """A public whole number that is no truth value: as an index, it takes one entry."""
+
+
+WHOLE = PublicInteger(())
+SCALAR = Public(())
+UNKNOWN = Public(None)
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """An array with one entry for each record, the same function of that record alone.
+
+    Parameters
+    ----------
+    low, high : Fraction
+        Bounds of every entry.
+    order : int
+        Entries of arrays of the same order belong to the same record at each place.
+    ordered : bool
+        Whether the entries are sorted, upwards.
+    boolean : bool
+        Whether every entry is True or False.
+    single : bool
+        Whether this stands for the entry of one record, in a loop over all.
+    chosen : bool
+        Whether only the records that meet a condition have an entry.
+    where : int
+        The records that these are, as bits: 1 << place.
+    count : int or None
+        Their number where it is not that of all.
+    placed : bool
+        Whether each is at its own place in the data, counted from the first of these.
+    listed : bool
+        Whether this is a list, whose ``+`` and ``*`` are those of lists.
+    """
+
+    low: Fraction
+    high: Fraction
+    order: int
+    ordered: bool = False
+    boolean: bool = False
+    single: bool = False
+    chosen: bool = False
+
+    where: int = -1
+    count: int | None = None
+    placed: bool = False
+    listed: bool = False
+
+    @property
+    def width(self) -> Fraction:
+        """The largest change of one entry."""
+        return self.high - self.low
+
+    def is_vector(self, shape: Shape, n: int | None) -> bool:
+        """Tell whether the entries, in any order, are a vector of this shape."""
+        size = n if self.count is None else self.count
+        return shape == (size,) and n is not None and not (self.single or self.chosen)
+
+    def vector(self, shape: Shape) -> Statistic:
+        """Return the entries as a statistic: one of them moves, and sorting contracts distances."""
+        width = self.width
+        found = statistic(shape, width, width * width, width, says="the records")
+        return replace(found, where=self.where)
+
+    def within(self, low: Fraction, high: Fraction, **changes: Any) -> Records:
+        """Return an entry-wise function of these records with other bounds, no longer sorted."""
+        plainly = {"ordered": False, "boolean": False, "listed": False}
+        return replace(self, low=low, high=high, **plainly | changes)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The place of a number in the vector that it was taken from, and the factor on it."""
+
+    vector: int
+    l1: Fraction
+    l2_squared: Fraction
+    index: Shape
+    factor: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Statistic:
+    """A function of the data: bounds of the distance between its values on two neighbours.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        () for a number.
+    l1, l2_squared, linf : Fraction
+        Bounds of the distance, in the three norms (the second one squared).
+    span : Fraction
+        Bound of the largest entry of the difference less the smallest one; what a common
+        shift of all entries leaves as it is.
+    integer : bool
+        Whether the difference is one of whole numbers.
+    says : str
+        The statistic, in words.
+    part : Part or None
+        Where a number was taken from a vector.
+    where : int
+        The records that the statistic may depend on, as bits: 1 << place.
+    memory, name : int
+        Of slices of one array the memory is the same; the name is each vector's own.
+    """
+
+    shape: Shape
+    l1: Fraction
+    l2_squared: Fraction
+    linf: Fraction
+    span: Fraction
+    integer: bool = False
+    says: str = ""
+    part: Part | None = None
+    where: int = -1
+    memory: int = field(default_factory=lambda: next(tokens), compare=False)
+    name: int = field(default_factory=lambda: next(tokens), compare=False)
+
+    def times(self, factor: Surd, *, keeps_integers: bool = False) -> Statistic:
+        """Return the statistic times a known number."""
+        size = factor.size_above
+        part = self.part and replace(self.part, factor=self.part.factor * size)
+        return statistic(
+            self.shape,
+            self.l1 * size,
+            self.l2_squared * factor.square,
+            self.linf * size,
+            span=self.span * size,
+            integer=self.integer and keeps_integers,
+            says=self.says,
+            part=part,
+            where=self.where,
+        )
+
+    def plus(self, other: Statistic) -> Statistic:
+        """Return the sum or difference of two statistics of the same shape."""
+        where, integer = self.where | other.where, self.integer and other.integer
+        if not self.where & other.where:  # one record moves one of them only
+            return replace(larger_of(self, other), where=where, integer=integer)
+        l2 = root_above(self.l2_squared) + root_above(other.l2_squared)
+        return statistic(
+            self.shape,
+            self.l1 + other.l1,
+            l2 * l2,
+            self.linf + other.linf,
+            span=self.span + other.span,
+            integer=integer,
+            says=self.says,
+            where=where,
+        )
+
+
+def statistic(
+    shape: Shape,
+    l1: Fraction,
+    l2_squared: Fraction,
+    linf: Fraction,
+    *,
+    span: Fraction | None = None,
+    integer: bool = False,
+    says: str = "",
+    part: Part | None = None,
+    where: int = -1,
+) -> Statistic:
+    """Return a statistic, each bound as small as the others make it."""
+    entries = int(np.prod(shape, dtype=object)) if shape else 1
+    linf = min(linf, l1)
+    l1 = min(l1, linf * entries)
+    l2_squared = min(l2_squared, l1 * linf, linf * linf * entries)
+    spread = min(2 * linf, l1) if span is None else min(span, 2 * linf, l1)
+    return Statistic(shape, l1, l2_squared, linf, spread, integer, says, part, where)
+
+
+def disjoint(masks: Iterable[int]) -> list[int]:
+    """Return disjoint sets of records of which each of these is made, as bits."""
+    found = [-1]
+    for mask in set(masks):
+        found = [part for each in found for part in (each & mask, each & ~mask) if part]
+    return found
+
+
+def number(distance: Fraction, says: str, *, integer: bool = False) -> Statistic:
+    """Return a statistic that is one number and moves by at most ``distance``."""
+    return statistic((), distance, distance * distance, distance, integer=integer, says=says)
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """A fresh draw, plus a public number.
+
+    Parameters
+    ----------
+    draw : tuple of int
+        Names the draw, and the place in it of an entry that was taken out.
+    law : str
+        "normal", "laplace", "gumbel", "exponential", "two-sided geometric", or "uniform" (on
+        [0, 1), with no public number added); of another law a draw hides nothing.
+    scale : Surd
+        σ, b, β; of the geometric laws the rate -log(1 - p).
+    shape : tuple of int
+        () for a number; entries are independent.
+    sign : int
+        -1 where the draw was negated.
+    """
+
+    draw: Shape
+    law: str
+    scale: Surd
+    shape: Shape
+    line: int = 0
+    sign: int = 1
+
+    @property
+    def negative(self) -> Noise:
+        """The draw times -1."""
+        return replace(self, sign=-self.sign)
+
+
+@dataclass(frozen=True, slots=True)
+class Noisy:
+    """A statistic with a fresh draw of the same shape on it."""
+
+    statistic: Statistic
+    noise: Noise
+    line: int
+    token: int = field(default_factory=lambda: next(tokens))
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """The exponential of a statistic, entry by entry, up to one common factor.
+
+    ``total`` is their sum; ``normalised`` weights add up to 1.
+    """
+
+    shape: Shape
+    span: Fraction
+    token: int
+    normalised: bool = False
+    total: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Private:
+    """Depends on the data, the distance unknown. It may be computed and must not be used."""
+
+    line: int
+    reason: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Generator:
+    """A source of randomness that was handed in, or that is NumPy's or Python's global one."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """A law of scipy.stats, with its location and scale; ``frozen`` where they were given."""
+
+    law: str
+    loc: Value = 0.0
+    scale: Value = 1.0
+    frozen: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """The address of a list, a dictionary, an array that is filled, or an object."""
+
+    address: int
+
+
+@dataclass(frozen=True, slots=True)
+class Once:
+    """What a zip, enumerate or generator yields: it can be gone through once."""
+
+    items: tuple[Value, ...]
+    sources: tuple[Value, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BoundMethod:
+    """A method of a value."""
+
+    owner: Value
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Closure:
+    """A function that was defined in the function that is read."""
+
+    node: Any
+    frame: int
+    source: Any
+    defaults: tuple[tuple[str, Value], ...] = ()
+
+
+class Hidden:
+    """Depends on the data: kinds of one mechanism's own, which no other rule takes."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Shifted(Hidden):
+    """Records plus a public number that is not known; the bounds are those of the records."""
+
+    records: Records
+
+
+DATA = (Records, Statistic, Weights, Private, Hidden)
+RANDOM = (Noise, Noisy)
+_OBJECTS = (Generator, Distribution, Reference, Once, BoundMethod, Closure)
+
+
+def sources_of(iterable: Value) -> list[Value]:
+    """Return all that a loop goes through, in zip and enumerate too."""
+    found = [iterable]
+    if isinstance(iterable, Once):
+        for each in iterable.sources:
+            found += sources_of(each)
+    return found
+
+
+def is_iterator(value: Value) -> bool:
+    """Tell whether a value can be gone through once, in any part."""
+    return isinstance(value, Once) or (isinstance(value, tuple) and any(map(is_iterator, value)))
+
+
+def is_data(value: Value) -> bool:
+    """Tell whether a value depends on the data without noise, in any part."""
+    return isinstance(value, DATA) or (isinstance(value, tuple) and any(map(is_data, value)))
+
+
+def is_known(value: Value) -> bool:
+    """Tell whether a value is a plain Python object through and through."""
+    if isinstance(value, tuple):
+        return all(map(is_known, value))
+    if isinstance(value, slice):
+        return all(map(is_known, (value.start, value.stop, value.step)))
+    return not isinstance(value, (Public, *DATA, *RANDOM, *_OBJECTS))
+
+
+def is_public(value: Value) -> bool:
+    """Tell whether a value is the same on both neighbours."""
+    if isinstance(value, tuple):
+        return all(map(is_public, value))
+    return is_known(value) or isinstance(value, Public)
+
+
+def shape_of(value: Value) -> Shape | None:
+    """Return the shape of a public number or array; None where it has or shows none."""
+    if isinstance(value, Public | Statistic | Noise):
+        return value.shape
+    if isinstance(value, Noisy):
+        return value.noise.shape
+    if is_scalar(value):
+        return ()
+    return value.shape if isinstance(value, np.ndarray) else None
+
+
+def is_whole(value: Value) -> bool:
+    """Tell whether a value is a whole number and no truth value, which as an index adds an axis."""
+    return isinstance(value, PublicInteger | int | np.integer) and not isinstance(value, bool)
+
+
+def same(a: Value, b: Value) -> bool:
+    """Tell whether two values are the same, type included."""
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, np.ndarray):
+        return a.dtype == b.dtype and a.shape == b.shape and bool(np.all(a == b))
+    if isinstance(a, tuple):
+        return len(a) == len(b) and all(map(same, a, b))
+    try:
+        return bool(a == b)
+    except (TypeError, ValueError):
+        return False
+
+
+def join(a: Value, b: Value, line: int, merge: Callable[[Value, Value], Value | None]) -> Value:
+    """Return what is true of a value that a public condition took from one branch or the other.
+
+    Both runs take the same branch, so a statistic of either is bounded by the larger distances.
+    ``merge`` knows of the draws that a branch has used, and joins noise.
+    """
+    if same(a, b):
+        return a
+    if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b) and type(a) is type(b):
+        return tuple(join(x, y, line, merge) for x, y in zip(a, b, strict=True))
+    if isinstance(a, RANDOM) or isinstance(b, RANDOM):
+        merged = merge(a, b)
+        if merged is not None:
+            return merged
+    if is_whole(a) and is_whole(b):
+        return WHOLE
+    if is_public(a) and is_public(b):
+        shape = shape_of(a)
+        return Public(shape if shape == shape_of(b) else None)
+    if isinstance(a, Statistic) and isinstance(b, Statistic) and a.shape == b.shape:
+        return larger_of(a, b)
+    for value in (a, b):
+        if isinstance(value, Private):
+            return value
+    return Private(line, "its value differs between branches in a way that is not followed")
+
+
+def larger_of(a: Statistic, b: Statistic) -> Statistic:
+    """Return a statistic with the larger distances of two of the same shape."""
+    return statistic(
+        a.shape,
+        max(a.l1, b.l1),
+        max(a.l2_squared, b.l2_squared),
+        max(a.linf, b.linf),
+        span=max(a.span, b.span),
+        integer=a.integer and b.integer,
+        says=a.says,
+        where=a.where | b.where,
+    )

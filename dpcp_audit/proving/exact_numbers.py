@@ -1,0 +1,294 @@
+"""Surd numbers: a float that remembers the real number that it stands for.
+
+A scale such as ``math.sqrt(9 / (2 * 0.4))`` is a double beside an irrational number. Proofs are of
+the real numbers: literals are the decimals that they are written as, and what is computed of them
+is a square root of a rational as long as it can be, √(45/4) here. Where it cannot, or where
+rounding has moved the double away, the number is the double itself.
+"""
+
+# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_LONGEST = 2048
+"""Bits of a numerator or denominator beyond which a number is the double itself."""
+_APART = 1e-13
+"""Relative distance of a double from its real number beyond which rounding is not negligible."""
+
+
+def root(square: Fraction) -> Fraction | None:
+    """Return the square root of a rational where it is rational, else None."""
+    top, bottom = math.isqrt(square.numerator), math.isqrt(square.denominator)
+    if top * top == square.numerator and bottom * bottom == square.denominator:
+        return Fraction(top, bottom)
+    return None
+
+
+def root_above(square: Fraction) -> Fraction:
+    """Return a rational at or above the square root, within a relative 2^-60.
+
+    Examples
+    --------
+    >>> root_above(Fraction(9, 4)), root_above(Fraction(2)) ** 2 > 2
+    (Fraction(3, 2), True)
+    """
+    found = root(square)
+    if found is not None:
+        return found
+    shift = max(0, 128 - square.numerator.bit_length() + square.denominator.bit_length())
+    scaled = (square.numerator << (2 * shift)) // square.denominator
+    return Fraction(math.isqrt(scaled) + 1, 1 << shift)
+
+
+@dataclass(frozen=True, slots=True)
+class Surd:
+    """A real number sign·√square.
+
+    Parameters
+    ----------
+    sign : int
+        -1, 0 or 1.
+    square : Fraction
+        The number's square.
+    """
+
+    sign: int
+    square: Fraction
+
+    @classmethod
+    def of(cls, number: Fraction | int) -> Surd:
+        """Return a rational number."""
+        value = Fraction(number)
+        return cls((value > 0) - (value < 0), value * value)
+
+    def __float__(self) -> float:
+        try:
+            return self.sign * math.sqrt(self.square)
+        except OverflowError:
+            return self.sign * math.inf
+
+    @property
+    def rational(self) -> Fraction | None:
+        """The number where it is rational, else None."""
+        found = root(self.square)
+        return None if found is None else self.sign * found
+
+    @property
+    def size_above(self) -> Fraction:
+        """A rational at or above the absolute value."""
+        return root_above(self.square)
+
+    def times(self, other: Surd) -> Surd:
+        """Return the product."""
+        return Surd(self.sign * other.sign, self.square * other.square)
+
+    def inverse(self) -> Surd:
+        """Return 1 over the number, which must not be 0."""
+        return Surd(self.sign, 1 / self.square)
+
+    def plus(self, other: Surd) -> Surd | None:
+        """Return the sum where it is a square root of a rational again, else None."""
+        if not self.sign or not other.sign:
+            return self if self.sign else other
+        ratio = root(other.square / self.square)
+        if ratio is None:
+            return None
+        factor = Surd.of(1 + self.sign * other.sign * ratio)
+        return self.times(factor)
+
+    def power(self, exponent: Surd) -> Surd | None:
+        """Return the number to a power that is a whole number or a half, else None."""
+        value = exponent.rational
+        if value is None or abs(value) > 64 or (value < 0 and not self.sign):
+            return None
+        if value.denominator == 1:
+            whole = int(value)
+            return Surd(self.sign if whole % 2 else abs(self.sign), self.square**whole)
+        base = self.rational
+        if value.denominator == 2 and base is not None and base > 0:
+            return Surd(1, base**value.numerator)
+        return None
+
+
+class Real(float):
+    """A double with the real number that it stands for.
+
+    ``log`` is its logarithm and ``log_rest`` that of 1 less the number, where they are rational.
+    """
+
+    __slots__ = ("exact", "log", "log_rest")
+    exact: Surd
+    log: Fraction | None
+    log_rest: Fraction | None
+
+    def __new__(cls, value: float, exact: Surd) -> Self:
+        """Make a double of this value."""
+        made = super().__new__(cls, value)
+        made.exact, made.log, made.log_rest = exact, None, None
+        return made
+
+
+class RealArray(np.ndarray[Any, Any]):
+    """Doubles with the rational numbers that they stand for, or with their logarithms."""
+
+    exact: tuple[Fraction, ...] | None
+    logs: tuple[Fraction, ...] | None
+
+    def __array_finalize__(self, source: Any) -> None:
+        """Forget the numbers: a slice or a result stands for itself."""
+        self.exact, self.logs = None, None
+
+
+_MOST_ENTRIES = 20_000
+
+
+def _real_array(value: Any, *, exact: Any = None, logs: Any = None) -> Any:
+    found = value.view(RealArray)
+    found.exact, found.logs = exact, logs
+    found.flags.writeable = False
+    return found
+
+
+def numbers_of(value: Any) -> tuple[Fraction, ...] | None:
+    """Return the rational numbers of a known number or vector; None where one is not rational."""
+    if isinstance(value, RealArray) and value.exact is not None:
+        return value.exact
+    vector = isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind in "iuf"
+    if not vector and not is_scalar(value):
+        return None
+    if vector and value.size > _MOST_ENTRIES:
+        return None
+    exacts = [exact_of(each) for each in (value.tolist() if vector else [value])]
+    found = tuple(each.rational for each in exacts if each is not None)
+    return found if len(found) == len(exacts) and None not in found else None  # type: ignore[return-value]
+
+
+def logs_of(value: Any) -> tuple[Fraction, ...] | None:
+    """Return the logarithms of a known number or vector, where they are known to be rational."""
+    if isinstance(value, RealArray):
+        return value.logs
+    return (value.log,) if isinstance(value, Real) and value.log is not None else None
+
+
+def is_scalar(value: object) -> bool:
+    """Tell whether a value is one known real number."""
+    return isinstance(value, int | float | np.integer | np.floating | np.bool_)
+
+
+def exact_of(value: Any) -> Surd | None:
+    """Return the real number of a known scalar; None for infinities and NaN."""
+    if isinstance(value, Real):
+        return value.exact
+    if isinstance(value, int | np.integer | np.bool_):
+        return Surd.of(int(value))
+    if isinstance(value, float | np.floating) and math.isfinite(value):
+        return Surd.of(Fraction(repr(float(value))))
+    return None
+
+
+def _near(value: float, exact: Surd) -> bool:
+    return abs(float(exact) - value) <= _APART * abs(value)
+
+
+def _short(exact: Surd) -> bool:
+    square = exact.square
+    return max(square.numerator.bit_length(), square.denominator.bit_length()) <= _LONGEST
+
+
+def remember(value: Any, exact: Surd | None) -> Any:
+    """Return a computed float with its real number, where the two are the same but for rounding."""
+    if not isinstance(value, float | np.floating) or exact is None:
+        return value
+    if not math.isfinite(value) or not _short(exact) or not _near(float(value), exact):
+        return value
+    return Real(float(value), exact)
+
+
+def _quotient(a: Surd, b: Surd) -> Surd | None:
+    return a.times(b.inverse()) if b.sign else None
+
+
+_EXACT: dict[str, Callable[[Surd, Surd], Surd | None]] = {
+    "Add": Surd.plus,
+    "Sub": lambda a, b: a.plus(Surd(-b.sign, b.square)),
+    "Mult": Surd.times,
+    "Div": _quotient,
+    "Pow": Surd.power,
+}
+
+
+_RATIONAL: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
+    "Add": Fraction.__add__,
+    "Sub": Fraction.__sub__,
+    "Mult": Fraction.__mul__,
+    "Div": Fraction.__truediv__,
+}
+
+
+def _combine_arrays(operator: str, value: Any, left: Any, right: Any) -> Any:
+    """Return a computed vector with its rational numbers, entry by entry."""
+    a, b = numbers_of(left), numbers_of(right)
+    if operator not in _RATIONAL or a is None or b is None or (operator == "Div" and 0 in b):
+        return value
+    pairs = zip(a * (value.size // len(a)), b * (value.size // len(b)), strict=True)
+    exact = tuple(_RATIONAL[operator](x, y) for x, y in pairs)
+    near = all(abs(float(e) - v) <= _APART * abs(v) for e, v in zip(exact, value, strict=True))
+    return _real_array(value, exact=exact) if near else value
+
+
+def apply_to_array(name: str, value: Any, argument: Any) -> Any:
+    """Return a known vector's negative, absolute value or exponential, with its real numbers."""
+    numbers = numbers_of(argument)
+    if numbers is None or not isinstance(value, np.ndarray) or value.dtype.kind != "f":
+        return value
+    if name == "exp":
+        return _real_array(value, logs=numbers)
+    change = abs if name == "abs" else Fraction.__neg__
+    return _real_array(value, exact=tuple(change(each) for each in numbers))
+
+
+def combine(operator: str, value: Any, left: Any, right: Any) -> Any:
+    """Return the computed ``value`` of two known numbers, with its real number where it has one."""
+    if isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind == "f" and value.size:
+        return _combine_arrays(operator, value, left, right)
+    if operator not in _EXACT or not isinstance(value, float | np.floating):
+        return value
+    if not is_scalar(left) or not is_scalar(right):
+        return value
+    if operator == "Sub" and left == 1 and isinstance(right, Real) and right.log is not None:
+        found = Real(float(value), Surd.of(Fraction(repr(float(value)))))
+        found.log_rest = right.log
+        return found
+    a, b = exact_of(left), exact_of(right)
+    return value if a is None or b is None else remember(value, _EXACT[operator](a, b))
+
+
+def exponential(value: Any, argument: Any) -> Any:
+    """Return a computed exponential, with its logarithm where that is rational."""
+    exact = exact_of(argument)
+    log = None if exact is None else exact.rational
+    if log is None or not 0 < value < math.inf:
+        return value
+    found = Real(float(value), Surd.of(Fraction(repr(float(value)))))
+    found.log = log
+    return found
+
+
+def plain(value: Any) -> Any:
+    """Return a value without the real numbers that its doubles stand for."""
+    if isinstance(value, Real):
+        return float(value)
+    if isinstance(value, RealArray):
+        return value.view(np.ndarray)
+    if type(value) in {tuple, list}:
+        return type(value)(plain(each) for each in value)
+    return value

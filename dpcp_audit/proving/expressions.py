@@ -1,0 +1,342 @@
+"""Expressions: what each form of the language gives, with every operand read in its order."""
+
+# pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false
+from __future__ import annotations
+
+import ast
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcp_audit.proving import arithmetic, comparisons, gaps, gathering
+from dpcp_audit.proving import known_calls as calls
+from dpcp_audit.proving.distances import (
+    SCALAR,
+    UNKNOWN,
+    Closure,
+    Noise,
+    Records,
+    Reference,
+    Statistic,
+    Value,
+    is_iterator,
+    is_known,
+    is_public,
+    shape_of,
+)
+from dpcp_audit.proving.exact_numbers import is_scalar, plain
+from dpcp_audit.proving.paths import Contents, join_returns
+from dpcp_audit.proving.statements import Statements
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+_MOST_STEPS = 400_000
+_DEEPEST = 40
+
+
+class Expressions(Statements):
+    """The part of the interpreter that reads expressions."""
+
+    steps: int
+    notes: Any
+    _captured: set[int]
+
+    # What the interpreter has beside them.
+    release: Any
+    opened: Any
+    listed: Any
+    comprehension: Any
+
+    def read(self, node: ast.expr) -> Value:
+        """Return the value of an expression."""
+        self.steps += 1
+        if self.steps > _MOST_STEPS:
+            raise self.refuse("the program takes too many steps to be read")
+        self.line = node.lineno
+        reader = getattr(self, "_read_" + type(node).__name__, None)
+        if reader is None:
+            raise self.refuse(f"{type(node).__name__} is not followed")
+        value = reader(node)
+        self.line = node.lineno
+        return value
+
+    def _read_Constant(self, node: ast.Constant) -> Value:
+        return node.value
+
+    def _read_Name(self, node: ast.Name) -> Value:
+        frame: int | None = self.frame
+        while frame is not None:
+            found = self.path.frames[frame]
+            if node.id in found.variables:
+                return found.variables[node.id]
+            if node.id in found.local:
+                raise self.refuse(f"{node.id} has no value yet")
+            source, frame = found.source, found.parent
+        return source.outside(node.id, self.line)  # pyright: ignore[reportPossiblyUnboundVariable]
+
+    def _read_Tuple(self, node: ast.Tuple) -> Value:
+        return tuple(self._elements(node.elts))
+
+    def _read_List(self, node: ast.List) -> Value:
+        if len(node.elts) == 3 and isinstance(node.elts[1], ast.Starred):
+            low, middle = self.read(node.elts[0]), self.read(node.elts[1].value)
+            if isinstance(middle, Records):
+                return gaps.between(self._reader, low, middle, self.read(node.elts[2]))
+            items = self.entries(middle, "an unpacked value")
+            return self.listed((low, *items, self.read(node.elts[2])))
+        return self.listed(self._elements(node.elts))
+
+    def _elements(self, nodes: list[ast.expr]) -> Iterator[Value]:
+        for node in nodes:
+            if isinstance(node, ast.Starred):
+                yield from self.entries(self.read(node.value), "an unpacked value")
+            else:
+                value = self.read(node)
+                if is_iterator(value):
+                    raise self.refuse("an iterator is kept")
+                yield value
+
+    def entries(self, value: Value, what: str) -> tuple[Value, ...]:
+        """Return what a loop over a value goes through, or refuse."""
+        found: tuple[Value, ...] | None = self.entries_or_none(value)
+        if found is None:
+            raise self.refuse(f"{what} is {arithmetic.kind(value)}, of unknown length")
+        return found
+
+    def _read_Dict(self, node: ast.Dict) -> Value:
+        if any(key is None for key in node.keys):
+            raise self.refuse("a dictionary is unpacked")
+        keys = tuple(plain(self.read(key)) for key in node.keys if key is not None)
+        if not all(isinstance(key, str | int | float) for key in keys) or len(set(keys)) < len(
+            keys
+        ):
+            raise self.refuse("a key of a dictionary is not known")
+        values = tuple(self._elements(node.values))
+        return self.path.store(Contents("dict", values, keys))
+
+    def _read_DictComp(self, node: ast.DictComp) -> Value:
+        pair = ast.copy_location(ast.Tuple([node.key, node.value], ast.Load()), node)
+        pairs = self.comprehension(ast.copy_location(ast.ListComp(pair, node.generators), node))
+        if isinstance(pairs, Records):
+            raise self.refuse("a dictionary with an entry for each record")
+        keys = tuple(plain(key) for key, _ in pairs)
+        if not all(type(key) in {str, int, float} for key in keys) or len(set(keys)) < len(keys):
+            raise self.refuse("a key of a dictionary is not known")
+        return self.path.store(Contents("dict", tuple(value for _, value in pairs), keys))
+
+    def _read_UnaryOp(self, node: ast.UnaryOp) -> Value:
+        value = self.read(node.operand)
+        if isinstance(node.op, ast.Not):
+            return self._negated(value)
+        return comparisons.unary(self._reader, type(node.op).__name__, self.gathered(value))
+
+    def _negated(self, value: Value) -> Value:
+        if isinstance(value, Records) and value.single and value.boolean:
+            return value.within(Fraction(0), Fraction(1), boolean=True)
+        known = self.truth(value)
+        return SCALAR if known is None else not known
+
+    def _read_BinOp(self, node: ast.BinOp) -> Value:
+        left = self.read(node.left)
+        return self.operate(type(node.op).__name__, left, self.read(node.right))
+
+    def operate(self, name: str, a: Value, b: Value) -> Value:
+        """Return the result of an operator."""
+        for x, y in ((a, b), (b, a)):
+            if isinstance(x, Reference) and self.cells(x).kind == "list":
+                return self._of_lists(name, x, y, left=a is x)
+            if isinstance(x, tuple) and not is_known((a, b)):
+                return self._of_tuples(name, x, y, left=a is x)
+        return arithmetic.binary(self._reader, name, self.gathered(a), self.gathered(b))
+
+    def _of_lists(self, name: str, x: Reference, y: Value, *, left: bool) -> Value:
+        items = self.cells(x).items
+        if name == "Add" and isinstance(y, Reference) and self.cells(y).kind == "list":
+            return self.listed((*items, *self.cells(y).items))
+        if name == "Mult" and isinstance(y, int) and len(items) * y < _MOST_STEPS:
+            return self.listed(items * y)
+        if isinstance(y, np.ndarray | Statistic | Noise) and shape_of(y) != ():
+            a, b = (self.gathered(x), y) if left else (y, self.gathered(x))
+            return arithmetic.binary(self._reader, name, a, b)
+        raise self.refuse(f"{name} of a list")
+
+    def _of_tuples(self, name: str, x: tuple[Value, ...], y: Value, *, left: bool) -> Value:
+        """Return two tuples after each other, or one several times."""
+        if name == "Add" and isinstance(y, tuple):
+            return (*x, *y) if left else (*y, *x)
+        if name == "Mult" and type(y) is int and len(x) * y < _MOST_STEPS:
+            return x * y
+        if not isinstance(y, tuple) and shape_of(y):
+            a, b = (self.gathered(x), y) if left else (y, self.gathered(x))
+            return arithmetic.binary(self._reader, name, a, b)
+        raise self.refuse(f"{name} of a tuple", "make it an array: np.array(...)")
+
+    def _read_Compare(self, node: ast.Compare) -> Value:
+        left, result = self.read(node.left), True
+        for position, (op, other) in enumerate(zip(node.ops, node.comparators, strict=True)):
+            if position and not isinstance(result, bool) and calls.may_act(other):
+                raise self.refuse("a chain of comparisons with a call or an attribute in it")
+            right = self.read(other)
+            name = type(op).__name__
+            self._check_compared(name, left, right)
+            one = right if name in {"Is", "IsNot"} else self.gathered(right)
+            if name in {"In", "NotIn"}:
+                one = self.opened(right)
+            found = comparisons.compare(self._reader, name, self.gathered(left), one)
+            result = self._both(result, found)
+            if is_known(found) and not isinstance(found, np.ndarray) and not found:
+                return found
+            left = right
+        return result
+
+    def _check_compared(self, name: str, left: Value, right: Value) -> None:
+        """Refuse lists and tuples that are compared as Python does, not as arrays are."""
+        for x, y in ((left, right), (right, left)):
+            whole = isinstance(x, tuple) and not is_known(x)
+            if isinstance(x, Reference):
+                whole = self.cells(x).kind == "list"
+            if whole and name not in {"In", "NotIn", "Is", "IsNot"} and not shape_of(y):
+                raise self.refuse("a list or a tuple is compared", "compare arrays: np.array(...)")
+
+    def _both(self, first: Value, second: Value) -> Value:
+        """Return a conjunction of comparisons."""
+        if first is True:
+            return second
+        if isinstance(first, Records) or isinstance(second, Records):
+            single = [each for each in (first, second) if isinstance(each, Records)]
+            if not all(each.single for each in single):
+                raise self.refuse("a chain of comparisons of arrays")
+            if len(single) == 2 and single[0].order != single[1].order:
+                raise self.refuse("different records are compared")
+            return single[0]
+        if is_known(first) and is_known(second) and is_scalar(first):
+            return second if first else first
+        return SCALAR if shape_of(first) == shape_of(second) == () else UNKNOWN
+
+    def _read_BoolOp(self, node: ast.BoolOp) -> Value:
+        value = self.read(node.values[0])
+        for other in node.values[1:]:
+            if isinstance(value, Records):
+                if not (value.single and value.boolean):
+                    raise self.refuse("and, or of arrays of records")
+                second = self.read(other)
+                if not (
+                    isinstance(second, bool) or (isinstance(second, Records) and second.boolean)
+                ):
+                    raise self.refuse("a condition on a record and on something else")
+                value = self._both(value, second)
+                continue
+            known = self.truth(value)
+            if known is not None:
+                if known is isinstance(node.op, ast.Or):
+                    return value
+                value = self.read(other)
+                continue
+            value = self._either(None, other, value if is_public(value) else UNKNOWN)
+        return value
+
+    def _either(self, first: ast.expr | None, second: ast.expr, otherwise: Value = None) -> Value:
+        """Return the joined value of two expressions, of which a public condition takes one."""
+        one, two = self.path.fork(), self.path.fork()
+        self.path = one
+        a = otherwise if first is None else self.read(first)
+        one, self.path = self.path, two
+        b = self.read(second)
+        if (isinstance(a, Records) and self.each_record) or (
+            isinstance(b, Records) and self.each_record
+        ):
+            raise self.refuse("a public choice between records")
+        joined = join_returns((one, a), (self.path, b), self.line)
+        if joined is None:
+            raise AssertionError("both branches live")
+        self.path, value = joined
+        return value
+
+    def _read_IfExp(self, node: ast.IfExp) -> Value:
+        condition = self.read(node.test)
+        if isinstance(condition, Records):
+            return self._chosen(condition, self.read(node.body), self.read(node.orelse))
+        known = self.truth(condition)
+        if known is None:
+            return self._either(node.body, node.orelse)
+        return self.read(node.body if known else node.orelse)
+
+    def _chosen(self, condition: Records, a: Value, b: Value) -> Value:
+        """Return one of two values for one record, by a condition on that record."""
+        if not (condition.single and condition.boolean):
+            raise self.refuse("a condition on an array of records")
+        from dpcp_audit.proving.rules import where
+
+        found = where(self._reader, condition, a, b)
+        if found is NotImplemented:
+            raise self.refuse("a condition on a record chooses what is not followed")
+        return found
+
+    def truth(self, value: Value) -> bool | None:
+        """Return whether a condition holds; None where it is public and its outcome unknown."""
+        if isinstance(value, Reference):
+            cells = self.cells(value)
+            if cells.kind in {"list", "dict"}:
+                return bool(cells.items)
+            raise self.refuse("the truth of an object or of an array")
+        value = self.public(value, "a condition")
+        if not is_known(value):
+            return None
+        try:
+            return bool(value)
+        except Exception as error:
+            raise self.refuse(f"raises {type(error).__name__}: {error}") from None
+
+    def _read_JoinedStr(self, node: ast.JoinedStr) -> Value:
+        for part in node.values:
+            if isinstance(part, ast.FormattedValue):
+                self.public(self.read(part.value), "text")
+                if part.format_spec is not None:
+                    self.read(part.format_spec)
+        return UNKNOWN
+
+    def _read_Lambda(self, node: ast.Lambda) -> Value:
+        if node.args.defaults or node.args.kw_defaults:
+            raise self.refuse("a lambda with defaults")
+        return self.closure(node)
+
+    def closure(self, node: Any, defaults: tuple[tuple[str, Value], ...] = ()) -> Closure:
+        """Return a function that is defined here."""
+        if self.each_record:
+            raise self.refuse("a function is made for each record")
+        self._captured.add(self.frame)
+        return Closure(node, self.frame, self.path.frames[self.frame].source, defaults)
+
+    def _read_Attribute(self, node: ast.Attribute) -> Value:
+        return calls.attribute(self._reader, self.read(node.value), node.attr)
+
+    def _read_Subscript(self, node: ast.Subscript) -> Value:
+        value = self.read(node.value)
+        if value is np.r_:
+            return self._joined(node.slice)
+        return gathering.element(self._reader, value, self.read_index(node.slice))
+
+    def _joined(self, node: ast.expr) -> Value:
+        """Return ``np.r_`` of the sorted records and two public ends, or of known numbers."""
+        items = self.read(node) if isinstance(node, ast.Tuple) else ()
+        found = gaps.joined(self._reader, tuple(self.gathered(each) for each in items))
+        if found is NotImplemented:
+            raise self.refuse("np.r_ of what is not followed", "use np.concatenate")
+        return found
+
+    def read_index(self, node: ast.expr) -> Value:
+        """Return an index, which is public or a condition on each record."""
+        index = self.read(node)
+        if isinstance(index, Records | gaps.Chosen):
+            return index
+        return self.public(index, "an index")
+
+    def _read_Slice(self, node: ast.Slice) -> Value:
+        ends = [
+            None if each is None else self.public(self.read(each), "an index")
+            for each in (node.lower, node.upper, node.step)
+        ]
+        return slice(*ends) if all(map(is_known, ends)) else UNKNOWN

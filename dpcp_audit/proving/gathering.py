@@ -1,0 +1,371 @@
+"""Lists and arrays: what they hold, entry by entry, and taken together as one array."""
+
+# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcp_audit.proving import gaps
+from dpcp_audit.proving.arithmetic import kind
+from dpcp_audit.proving.distances import (
+    SCALAR,
+    UNKNOWN,
+    Noise,
+    Noisy,
+    Once,
+    Part,
+    Public,
+    Records,
+    Reference,
+    Statistic,
+    Value,
+    disjoint,
+    is_known,
+    is_public,
+    is_whole,
+    number,
+    same,
+    shape_of,
+    statistic,
+    tokens,
+)
+from dpcp_audit.proving.exact_numbers import is_scalar, plain
+from dpcp_audit.proving.paths import Contents
+from dpcp_audit.proving.sources import is_narrow
+
+if TYPE_CHECKING:
+    from dpcp_audit.proving.protocol import Interpreter
+
+LONGEST = 200_000
+_INDEX_HINT = "index with int(...): a truth value as an index adds an axis"
+
+
+def entries(reader: Interpreter, value: Value) -> tuple[Value, ...] | None:
+    """Return what a loop over a value goes through; None where it is not known."""
+    if isinstance(value, Reference):
+        cells = reader.cells(value)
+        return None if cells.kind == "object" else cells.keys or cells.items
+    if isinstance(value, Once):
+        return value.items
+    if isinstance(value, Noisy):
+        value = reader.release(value)
+    if isinstance(value, Public | Statistic | Noise):
+        if not value.shape or not 0 <= value.shape[0] <= LONGEST:
+            return None
+        return tuple(element(reader, value, i) for i in range(value.shape[0]))
+    if isinstance(value, tuple):
+        return value
+    if isinstance(value, range | str) and len(value) <= LONGEST:
+        return tuple(value)
+    if isinstance(value, np.ndarray) and value.ndim and len(value) <= LONGEST:
+        return tuple(value)
+    return None
+
+
+def element(reader: Interpreter, value: Value, index: Value) -> Value:
+    """Return an entry, or a slice."""
+    if isinstance(value, gaps.KINDS) or isinstance(index, gaps.KINDS):
+        return gaps.element(reader, value, index)
+    if isinstance(value, Records):
+        return _record(reader, value, index)
+    if isinstance(index, Records):
+        raise reader.refuse(f"{kind(value)} is selected by a condition on records")
+    if isinstance(value, Reference):
+        return _of_cells(reader, value, index)
+    if isinstance(value, tuple) and not is_known(value):
+        return value[_whole(reader, index)] if is_known(index) else _any_of(reader, value)
+    if isinstance(value, Statistic):
+        return _coordinate(reader, value, index)
+    if isinstance(value, Noise) and len(value.shape) >= 1 and _is_whole(index):
+        place = _place(reader, int(index), value.shape[0])
+        return replace(value, draw=(*value.draw, place), shape=value.shape[1:])
+    return _of_public(reader, reader.release(value), index)
+
+
+def _of_public(reader: Interpreter, value: Value, index: Value) -> Value:
+    if not (is_public(value) and is_public(index)):
+        raise reader.refuse(f"an entry of {kind(value)} is not followed")
+    if is_known(value) and is_known(index):
+        try:
+            return value[plain(index)]
+        except Exception as error:
+            raise reader.refuse(f"raises {type(error).__name__}: {error}") from None
+    return _public_element(value, index)
+
+
+def _public_element(value: Value, index: Value) -> Public:
+    shape = shape_of(value)
+    if shape and is_whole(index):
+        return Public(shape[1:])
+    if shape and is_known(index) and isinstance(index, slice) and min(shape) >= 0:
+        return Public(np.empty(shape)[index].shape)
+    return UNKNOWN
+
+
+def _is_whole(index: Value) -> bool:
+    return isinstance(index, int | np.integer) and not isinstance(index, bool)
+
+
+def _place(reader: Interpreter, index: int, length: int) -> int:
+    if not -length <= index < length:
+        raise reader.refuse("raises IndexError")
+    return index % length
+
+
+def _whole(reader: Interpreter, index: Value) -> Any:
+    if _is_whole(index) or isinstance(index, slice):
+        return plain(index)
+    raise reader.refuse("an index that is no whole number")
+
+
+def _any_of(reader: Interpreter, items: tuple[Value, ...]) -> Value:
+    """Return an entry at a public place that is not known."""
+    if items and all(is_public(each) for each in items):
+        shapes = {shape_of(each) for each in items}
+        return Public(shapes.pop()) if len(shapes) == 1 else UNKNOWN
+    released = [reader.release(each) for each in items]
+    if released and all(is_public(each) for each in released):
+        return UNKNOWN
+    if all(isinstance(each, Statistic) and each.shape == () for each in items):
+        return number(max(each.linf for each in items), items[0].says)
+    raise reader.refuse("an entry at a place that is not known beforehand")
+
+
+def _of_cells(reader: Interpreter, value: Reference, index: Value) -> Value:
+    cells = reader.cells(value)
+    if cells.kind == "object":
+        raise reader.refuse("an object is indexed")
+    if cells.kind == "dict":
+        if is_known(index) and index in cells.keys:
+            return cells.items[cells.keys.index(index)]
+        raise reader.refuse("a key of a dictionary is not known")
+    if not is_known(index):
+        return _any_of(reader, cells.items)
+    place = _whole(reader, index)
+    if isinstance(place, slice):
+        if cells.kind == "array":
+            raise reader.refuse("a view of an array that is filled")
+        return reader.listed(cells.items[place])
+    return cells.items[_place(reader, place, len(cells.items))]
+
+
+def _record(reader: Interpreter, value: Records, index: Value) -> Value:
+    if isinstance(index, Records):
+        if index.boolean and index.order == value.order and not (value.single or index.single):
+            return value.within(value.low, value.high, chosen=True, order=next(tokens))
+        raise reader.refuse("records are selected by what is no condition on each of them")
+    if isinstance(index, slice) and is_known(index):
+        return _slice(reader, value, index)
+    if value.single or value.chosen or not value.ordered or reader.n is None:
+        raise reader.refuse(
+            "one record is taken out",
+            "use all records alike, or sort them first where their number is public",
+        )
+    if not is_whole(index):
+        raise reader.refuse("several records are taken out", _INDEX_HINT)
+    reader.note(f"order statistic, sensitivity {float(value.width):.6g}")
+    return number(value.width, "an order statistic of the records")
+
+
+def _slice(reader: Interpreter, value: Records, index: slice) -> Records:
+    """Return the records at some places: another slice's records are other people's."""
+    if value.single or value.chosen or not value.placed or reader.n is None:
+        raise reader.refuse("records are taken out that are not each at their own place")
+    count = reader.n if value.count is None else value.count
+    taken = range(count)[plain(index)]
+    if not len(taken) or taken.step != 1:
+        raise reader.refuse("a slice of the records that is empty, or has a step")
+    first = (value.where & -value.where).bit_length() - 1 if value.where > 0 else 0
+    where = ((1 << len(taken)) - 1) << (first + taken.start)
+    reader.note(f"records {first + taken.start} to {first + taken.stop - 1}")
+    return replace(value, where=where, count=len(taken), order=next(tokens))
+
+
+def _coordinate(reader: Interpreter, value: Statistic, index: Value) -> Statistic:
+    if not value.shape:
+        raise reader.refuse("an entry of a number")
+    if isinstance(index, slice):
+        length = len(range(value.shape[0])[plain(index)])
+        rest = (length, *value.shape[1:])
+        return replace(value, shape=rest, part=None, name=next(tokens))
+    if len(value.shape) > 1 or not is_whole(index):
+        raise reader.refuse("several entries of a statistic are taken out", _INDEX_HINT)
+    one = number(value.linf, value.says, integer=value.integer)
+    if not _is_whole(index):
+        return one
+    place = _place(reader, int(index), value.shape[0])  # pyright: ignore[reportGeneralTypeIssues]
+    part = Part(value.name, value.l1, value.l2_squared, (place,), Fraction(1))
+    return replace(one, part=part, where=value.where)
+
+
+def gathered(reader: Interpreter, value: Value) -> Value:
+    """Return a list, or an array that was filled, as one array; other values as they are."""
+    if isinstance(value, Reference):
+        cells = reader.cells(value)
+        if cells.kind not in {"list", "array"}:
+            return value
+        items = cells.items
+    elif isinstance(value, Once) or (isinstance(value, tuple) and not is_known(value)):
+        items = value.items if isinstance(value, Once) else value
+    else:
+        return value
+    return _one_array(reader, tuple(gathered(reader, each) for each in items))
+
+
+def _one_array(reader: Interpreter, items: tuple[Value, ...]) -> Value:
+    if all(is_known(each) for each in items):
+        return _known_array(reader, items)
+    if all(is_public(each) for each in items):
+        shapes = {shape_of(each) for each in items}
+        shape = shapes.pop() if len(shapes) == 1 else None
+        return UNKNOWN if shape is None else Public((len(items), *shape))
+    if all(isinstance(each, Noise) and each.shape == () for each in items):
+        return _noise_vector(reader, items)
+    if all(isinstance(each, Noisy) and each.noise.shape == () for each in items):
+        found = _noisy_vector(reader, items)
+        if found is not None:
+            return found
+    if items and isinstance(items[0], gaps.Gaps):
+        weights = gaps.gathered(items)
+        if weights is not None:
+            return weights
+    if any(isinstance(each, Statistic) for each in items):
+        return _vector(reader, tuple(reader.release(each) for each in items))
+    released = tuple(reader.release(each) for each in items)
+    if all(is_public(each) for each in released):
+        return _one_array(reader, released)
+    raise reader.refuse("a list of values that are not followed is taken as an array")
+
+
+def _known_array(reader: Interpreter, items: tuple[Value, ...]) -> Value:
+    try:
+        found = np.array(plain(list(items)))
+    except Exception as error:
+        raise reader.refuse(f"raises {type(error).__name__}: {error}") from None
+    found.flags.writeable = False
+    return found
+
+
+def _vector(reader: Interpreter, items: tuple[Value, ...]) -> Statistic:
+    """Return the statistic whose entries these are."""
+    if not all(shape_of(each) == () for each in items):
+        raise reader.refuse("a list of statistics that are not numbers")
+    parts = [each for each in items if isinstance(each, Statistic)]
+    says, integer = parts[0].says, len(parts) == len(items) and all(e.integer for e in parts)
+    shape = (len(items),)
+    linf = max(each.linf for each in parts)
+    l1, squares = Fraction(0), Fraction(0)
+    for some in disjoint(each.where for each in parts):
+        moved = [each.linf for each in parts if each.where & some]
+        l1 = max(l1, sum(moved, Fraction(0)))
+        squares = max(squares, sum((each * each for each in moved), Fraction(0)))
+    places = {each.part.index for each in parts if each.part is not None}
+    vectors = {each.part.vector for each in parts if each.part is not None}
+    one = len(vectors) == 1 and all(each.part is not None for each in parts)
+    if one and len(places) == len(parts):
+        part = parts[0].part
+        factor = max(each.part.factor for each in parts if each.part is not None)
+        if part is not None:
+            l1 = min(l1, part.l1 * factor)
+            squares = min(squares, part.l2_squared * factor * factor)
+    where = 0
+    for each in parts:
+        where |= each.where
+    return statistic(shape, l1, squares, linf, integer=integer, says=says, where=where)
+
+
+def _noise_vector(reader: Interpreter, items: tuple[Noise, ...]) -> Value:
+    """Return fresh draws of one law as one vector; they cannot be used one by one after that."""
+    laws = {(each.law, each.scale) for each in items}
+    if len(laws) > 1 or len({each.draw for each in items}) < len(items):
+        for each in items:
+            reader.release(each)
+        return Public((len(items),))
+    for each in items:
+        reader.use(each.draw, next(tokens))
+    first = items[0]
+    return replace(first, draw=(next(tokens),), shape=(len(items),))
+
+
+def _noisy_vector(reader: Interpreter, items: tuple[Noisy, ...]) -> Noisy | None:
+    """Return numbers with a fresh draw each as one vector, if none of the draws was used."""
+    laws = {(each.noise.law, each.noise.scale) for each in items}
+    draws = [each.noise.draw for each in items]
+    key = tuple(each.token for each in items)
+    used = reader.path.used
+    if key in reader.vectors and all(used.get(d) == reader.vectors[key][0] for d in draws):
+        return reader.vectors[key][1]
+    fresh = all(map(reader.path.is_fresh, draws))
+    if len(laws) > 1 or not fresh or len(set(draws)) < len(draws):
+        return None
+    moved = next(tokens)
+    for draw in draws:
+        reader.use(draw, moved)
+    below = _vector(reader, tuple(each.statistic for each in items))
+    noise = replace(items[0].noise, draw=(next(tokens),), shape=(len(items),))
+    reader.vectors[key] = moved, Noisy(below, noise, items[-1].line)
+    return reader.vectors[key][1]
+
+
+def changeable(reader: Interpreter, owner: Reference) -> Contents:
+    """Return what is at a place that is to be changed, while no loop goes through it."""
+    if any(each is owner or same(each, owner) for each in reader.iterated):
+        raise reader.refuse("a list is changed while a loop goes through it")
+    return reader.cells(owner)
+
+
+def store(reader: Interpreter, owner: Value, index: Value, value: Value) -> None:
+    """Put a value into a list, a dictionary or an array that is filled."""
+    if not isinstance(owner, Reference):
+        raise reader.refuse(f"an entry of {kind(owner)} is changed in place")
+    cells = changeable(reader, owner)
+    if cells.kind == "object":
+        raise reader.refuse("an entry of an object is assigned")
+    if cells.kind == "dict":
+        reader.path.heap[owner.address] = _with_key(reader, cells, index, value)
+        return
+    if cells.kind == "array":
+        value = _storable(reader, cells, value)
+    place = index if is_known(index) else None
+    if place is None or isinstance(place, slice | np.ndarray | tuple):
+        raise reader.refuse("an entry at a place that is not known beforehand is changed")
+    position = _place(reader, int(_whole(reader, place)), len(cells.items))
+    items = (*cells.items[:position], value, *cells.items[position + 1 :])
+    reader.path.heap[owner.address] = replace(cells, items=items)
+
+
+def _storable(reader: Interpreter, cells: Contents, value: Value) -> Value:
+    """Return what an array of floats holds of a number; noise is released by storing it."""
+    value = reader.release(value)
+    if is_public(value):
+        return SCALAR if not is_scalar(value) or cells.of != "float" else value
+    if isinstance(value, Statistic) and value.shape == () and cells.of == "float":
+        return value
+    raise reader.refuse(f"{kind(value)} is stored in an array")
+
+
+def _with_key(reader: Interpreter, cells: Contents, key: Value, value: Value) -> Contents:
+    if not isinstance(key, str | int | float):
+        raise reader.refuse("a key of a dictionary is not known")
+    if key in cells.keys:
+        at = cells.keys.index(key)
+        return replace(cells, items=(*cells.items[:at], value, *cells.items[at + 1 :]))
+    return replace(cells, items=(*cells.items, value), keys=(*cells.keys, key))
+
+
+def filled(reader: Interpreter, shape: Value, value: Value, dtype: Value) -> Value:
+    """Return a new array that can be filled, of one dimension and known length."""
+    if isinstance(shape, tuple) and len(shape) == 1:
+        shape = shape[0]
+    if not _is_whole(shape) or not 0 <= shape <= LONGEST or not is_known(dtype):  # pyright: ignore[reportOperatorIssue]
+        return NotImplemented
+    if is_narrow(dtype):
+        raise reader.refuse("an array of a narrow type, whose numbers wrap around")
+    of = "float" if dtype in {None, float, np.float64} else "other"
+    if is_scalar(value) and of == "float" and not isinstance(value, float):
+        value = float(value)
+    return reader.path.store(Contents("array", (value,) * int(shape), of=of))  # pyright: ignore[reportArgumentType]

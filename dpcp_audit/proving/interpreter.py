@@ -1,0 +1,349 @@
+"""The interpreter: expressions, calls and what a call observes.
+
+``Reader`` walks the source once. Branches on public values of unknown outcome are both followed
+and joined; anything that is not known here stops the reading, with its line.
+"""
+
+# pyright: reportUnknownVariableType=false
+from __future__ import annotations
+
+import ast
+from contextlib import contextmanager
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from dpcp_audit.proving import arithmetic, gathering, noise_rules
+from dpcp_audit.proving import known_calls as calls
+from dpcp_audit.proving.charges import Ledger
+from dpcp_audit.proving.distances import (
+    BoundMethod,
+    Closure,
+    Noise,
+    Noisy,
+    Once,
+    Private,
+    Public,
+    Records,
+    Reference,
+    Refusal,
+    Value,
+    is_data,
+    is_iterator,
+    is_known,
+    is_public,
+    sources_of,
+    tokens,
+)
+from dpcp_audit.proving.exact_numbers import exact_of, is_scalar
+from dpcp_audit.proving.expressions import Expressions
+from dpcp_audit.proving.paths import ITSELF, Contents, Frame, Path
+from dpcp_audit.proving.sources import locals_of
+from dpcp_audit.proving.threshold_answers import ThresholdAnswers
+from dpcp_audit.proving.thresholds import Difference, released
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dpcp_audit.proving.charges import Charge
+    from dpcp_audit.proving.sources import FunctionSource
+
+_MOST_STEPS = 400_000
+_DEEPEST = 40
+
+
+class Reader(Expressions):
+    """Reads one function on records of a stated size, range and neighbour relation.
+
+    Parameters
+    ----------
+    n : int or None
+        The number of records; None where it is not public.
+    answers : ThresholdAnswers, optional
+        The answers of comparisons with noisy thresholds on the path that is read.
+    """
+
+    def __init__(self, n: int | None, answers: ThresholdAnswers | None = None) -> None:
+        self.n = n
+        self.notes: dict[tuple[str, int], list[str]] = {}
+        self.rules: set[str] = set()
+        self.steps = 0
+        self.reset(ThresholdAnswers() if answers is None else answers)
+
+    def reset(self, answers: ThresholdAnswers) -> None:
+        """Begin another reading, on the path that these answers lead along."""
+        self.answers = answers
+        self.path = Path()
+        self.line, self.frame, self.depth = 0, 0, 0
+        self.file = ""
+        self.each_record, self.quiet, self.unbounded, self.trying = False, False, False, False
+        self.iterated: list[Value] = []
+        self.ended = Ledger(())
+        self.vectors: dict[tuple[int, ...], tuple[int, Noisy]] = {}
+        self._captured: set[int] = set()
+
+    # ------------------------------------------------------------------ what is observed
+
+    def refuse(self, reason: str, hint: str = "") -> Refusal:
+        """Return the refusal at the line that is read."""
+        return Refusal(self.line, reason, hint, self.file)
+
+    def note(self, text: str) -> None:
+        """Keep a remark on the line that is read."""
+        remarks = self.notes.setdefault((self.file, self.line), [])
+        if text not in remarks:
+            remarks.append(text)
+
+    def charge(self, charge: Charge) -> None:
+        """Put a use of noise on the account."""
+        if self.each_record:
+            raise self.refuse("noise is used once for each record")
+        self.path.ledger = self.path.ledger.add(charge)
+
+    def use(self, draw: tuple[int, ...], token: int) -> bool:
+        """Use a draw; return whether this very value was released before."""
+        try:
+            return self.path.use(draw, token)
+        except LookupError:
+            raise self.refuse(
+                "noise that was used before is used again: its second use hides nothing",
+                "draw fresh noise for each value",
+            ) from None
+
+    def release(self, value: Value) -> Value:
+        """Observe a value: charge for its noise, and return what is public then."""
+        if isinstance(value, Noise):
+            self.use(value.draw, ITSELF)
+            return Public(value.shape)
+        if isinstance(value, Noisy):
+            if not self.use(value.noise.draw, value.token):
+                self.charge(noise_rules.charge_of(self, value))
+            return Public(value.noise.shape)
+        if isinstance(value, Difference):
+            if not released(self, value):
+                raise self.refuse("a gap to a noisy threshold is used that was not found beyond it")
+            return Public(())
+        if isinstance(value, tuple) and not is_known(value):
+            return tuple(self.release(each) for each in value)
+        return value
+
+    def public(self, value: Value, what: str) -> Value:
+        """Observe a value that must be public: of a condition, an index, a result."""
+        value = self.release(self.opened(value))
+        if isinstance(value, tuple) and not is_known(value):
+            return tuple(self.public(each, what) for each in value)
+        if isinstance(value, Private):
+            raise Refusal(value.line or self.line, value.reason, value.hint, self.file)
+        if is_data(value):
+            raise self.refuse(
+                f"{what} depends on {arithmetic.kind(value)} without noise",
+                arithmetic.remedy(value),
+            )
+        if not is_public(value):
+            raise self.refuse(f"{what} is {arithmetic.kind(value)}, which is not followed")
+        return value
+
+    def one_record(self, records: Records) -> Fraction:
+        """Return how far one person moves a sum over records."""
+        low, high = records.low, records.high
+        if self.n is None:
+            return max(abs(low), abs(high))
+        if records.chosen:
+            low, high = min(low, Fraction(0)), max(high, Fraction(0))
+        return high - low
+
+    # ------------------------------------------------------------------ lists and arrays
+
+    def opened(self, value: Value) -> Value:
+        """Return the contents of a list, in depth; other values as they are."""
+        if isinstance(value, Reference):
+            if self.cells(value).kind == "object" and self.depth:
+                raise self.refuse("an object is taken as text or as a number")
+            return tuple(self.opened(each) for each in self.cells(value).items)
+        if isinstance(value, Once):
+            return tuple(self.opened(each) for each in value.items)
+        if isinstance(value, tuple) and not is_known(value):
+            return tuple(self.opened(each) for each in value)
+        return value
+
+    def cells(self, reference: Reference) -> Contents:
+        """Return what a reference refers to."""
+        cells = self.path.heap[reference.address]
+        if cells.kind == "lost":
+            raise self.refuse("a list that branches leave with different lengths is used")
+        return cells
+
+    def listed(self, items: Any) -> Reference:
+        """Return a new list."""
+        return self.path.store(Contents("list", tuple(items)))
+
+    def gathered(self, value: Value) -> Value:
+        """Return a list of numbers as one array."""
+        return gathering.gathered(self, value)
+
+    def entries_or_none(self, value: Value) -> tuple[Value, ...] | None:
+        """Return what a loop over a value goes through; None where it is not known."""
+        return gathering.entries(self, value)
+
+    # ------------------------------------------------------------------ comprehensions
+
+    def _read_ListComp(self, node: ast.ListComp) -> Value:
+        found = self.comprehension(node)
+        return replace(found, listed=True) if isinstance(found, Records) else self.listed(found)
+
+    def comprehension(self, node: ast.ListComp | ast.GeneratorExp) -> Value:
+        """Return the entries of a comprehension, or one value that stands for each record's."""
+        if any(each.is_async for each in node.generators):
+            raise self.refuse("an asynchronous comprehension")
+        with self.scope():
+            first = self.read(node.generators[0].iter)
+            if isinstance(first, Records):
+                return self._over_records(node, first)
+            found: list[Value] = []
+            self._rounds(node, 0, first, found)
+        return tuple(found)
+
+    @contextmanager  # pyright: ignore[reportDeprecated]
+    def scope(self) -> Iterator[None]:
+        """Open a scope for the variables of a comprehension."""
+        outer, name = self.frame, next(tokens)
+        self.path.frames[name] = Frame({}, self.path.frames[outer].source, outer)
+        self.frame = name
+        yield
+        self.frame = outer
+        if name not in self._captured:
+            self.path.frames.pop(name, None)
+
+    def _rounds(self, node: Any, depth: int, iterable: Value, found: list[Value]) -> None:
+        generator = node.generators[depth]
+        before = len(self.iterated)
+        self.iterated += sources_of(iterable)
+        for item in self.entries(iterable, "a loop"):
+            self.bind(generator.target, item)
+            tests = [self.truth(self.read(each)) for each in generator.ifs]
+            if None in tests:
+                raise self.refuse("a list whose length depends on what was released")
+            if not all(tests):
+                continue
+            if depth + 1 < len(node.generators):
+                inner = self.read(node.generators[depth + 1].iter)
+                self._rounds(node, depth + 1, inner, found)
+            else:
+                found.append(self.read(node.elt))
+        del self.iterated[before:]
+
+    def _over_records(self, node: Any, records: Records) -> Records:
+        if len(node.generators) > 1 or self.each_record:
+            raise self.refuse("a loop over records in a loop over records")
+        generator = node.generators[0]
+        with self.for_each_record():
+            self.bind(generator.target, self.single(records))
+            tests = [self.read(each) for each in generator.ifs]
+            value = self.read(node.elt)
+        for test in tests:
+            if not (isinstance(test, Records) and test.boolean and test.single):
+                raise self.refuse("records are chosen by what is no condition on each of them")
+        if is_scalar(value):
+            exact = exact_of(value)
+            if exact is None or exact.rational is None:
+                raise self.refuse("a number for each record that is not known exactly")
+            value = records.within(exact.rational, exact.rational, single=True)
+        if not isinstance(value, Records) or not value.single:
+            raise self.refuse("a value for each record that is not followed")
+        return value.within(
+            value.low,
+            value.high,
+            single=False,
+            boolean=value.boolean,
+            order=next(tokens) if tests else records.order,
+            chosen=records.chosen or bool(tests),
+            listed=True,
+        )
+
+    @contextmanager  # pyright: ignore[reportDeprecated]
+    def for_each_record(self) -> Iterator[None]:
+        """Read for one record what is done for each: nothing may be drawn, used or stored."""
+        heap, ledger, used = dict(self.path.heap), self.path.ledger, dict(self.path.used)
+        self.each_record = True
+        yield
+        self.each_record = False
+        stored = any(self.path.heap.get(name) is not cells for name, cells in heap.items())
+        if stored or self.path.ledger != ledger or self.path.used != used:
+            raise self.refuse("a loop over records draws, releases or stores")
+
+    @staticmethod
+    def single(records: Records) -> Records:
+        """Return the entry of one record."""
+        found = records.within(records.low, records.high, boolean=records.boolean, single=True)
+        return replace(found, listed=False)
+
+    # ------------------------------------------------------------------ calls
+
+    def _read_Call(self, node: ast.Call) -> Value:
+        function = self.read(node.func)
+        args: list[Value] = []
+        waiting: dict[int, Contents] = {}
+        for each in node.args:
+            if isinstance(each, ast.Starred):
+                args.extend(self.entries(self.read(each.value), "an unpacked argument"))
+            elif isinstance(each, ast.GeneratorExp):
+                if not calls.exhausts(function) or len(node.args) > 1 or node.keywords:
+                    raise self.refuse("a generator is kept")
+                heap = dict(self.path.heap)
+                found = self.comprehension(each)
+                if function in (any, all) and self._has_changed(heap):
+                    raise self.refuse("any or all, which stop early, of what changes something")
+                args.append(found if isinstance(found, Records) else Once(found))
+            else:
+                args.append(self.read(each))
+            if isinstance(args and args[-1], Once):
+                waiting = waiting or dict(self.path.heap)
+        if any(each.arg is None for each in node.keywords):
+            raise self.refuse("keyword arguments are unpacked")
+        kw = {str(each.arg): self.read(each.value) for each in node.keywords}
+        self.line = node.lineno
+        if self._has_changed(waiting):
+            raise self.refuse("something is changed while an iterator waits")
+        kept = any(map(is_iterator, (*args, *kw.values())))
+        if kept and not calls.consumes(self, function):
+            raise self.refuse("an iterator is kept")
+        return self.call(function, args, kw)
+
+    def _has_changed(self, heap: dict[int, Contents]) -> bool:
+        return any(self.path.heap.get(name) is not cells for name, cells in heap.items())
+
+    def call(self, function: Value, args: list[Value], kw: dict[str, Value]) -> Value:
+        """Return the result of a call."""
+        if isinstance(function, Closure):
+            return self.inline(
+                function.source, function.node, function.defaults, args, kw, parent=function.frame
+            )
+        if isinstance(function, BoundMethod):
+            return calls.method(self, function.owner, function.name, args, kw)
+        return calls.function(self, function, args, kw)
+
+    def inline(
+        self,
+        source: FunctionSource,
+        node: Any,
+        defaults: tuple[tuple[str, Value], ...],
+        args: list[Value],
+        kw: dict[str, Value],
+        *,
+        parent: int | None = None,
+    ) -> Value:
+        """Read a function's body with these arguments, and return its value."""
+        if self.depth >= _DEEPEST:
+            raise self.refuse("functions call each other too deeply")
+        if self.each_record and not isinstance(node, ast.Lambda):
+            raise self.refuse("a function is called for each record")
+        line, file, frame = self.line, self.file, self.frame
+        variables = calls.bound_arguments(self, node.args, dict(defaults), args, kw)
+        name = next(tokens)
+        self.path.frames[name] = Frame(variables, source, parent, locals_of(node))
+        self.frame, self.file, self.depth = name, source.file, self.depth + 1
+        value = self.read(node.body) if isinstance(node, ast.Lambda) else self.body(node)
+        self.line, self.file, self.frame, self.depth = line, file, frame, self.depth - 1
+        if name not in self._captured:
+            self.path.frames.pop(name, None)
+        return value

@@ -1,0 +1,453 @@
+"""Calls: known functions, methods, attributes, and how arguments are bound."""
+
+# pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false
+from __future__ import annotations
+
+import ast
+import math
+import types
+from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcp_audit.proving import gaps, gathering, noise_rules, objects
+from dpcp_audit.proving.arithmetic import kind
+from dpcp_audit.proving.distances import (
+    SCALAR,
+    UNKNOWN,
+    WHOLE,
+    BoundMethod,
+    Distribution,
+    Generator,
+    Noise,
+    Noisy,
+    Once,
+    Private,
+    Public,
+    Records,
+    Reference,
+    Statistic,
+    Value,
+    is_data,
+    is_known,
+    is_public,
+    is_whole,
+    shape_of,
+)
+from dpcp_audit.proving.exact_numbers import (
+    plain,
+)
+from dpcp_audit.proving.paths import Contents
+from dpcp_audit.proving.plain_calls import SPECIAL, all_known, called
+from dpcp_audit.proving.sources import (
+    admitted,
+    defaults_of,
+    is_function,
+    is_narrow,
+    is_plain,
+    source_of,
+)
+from dpcp_audit.proving.table import GLOBAL_DRAWS, METHODS, Rule, known_functions, scipy_law
+
+if TYPE_CHECKING:
+    from dpcp_audit.proving.protocol import Interpreter
+
+_CONSUMERS = (sum, min, max, any, all, list, tuple, sorted, math.fsum)
+_LAZY = (zip, enumerate, reversed)
+_TEXT = {"format", "join", "upper", "lower", "strip", "split", "startswith", "endswith", "replace"}
+_ARRAY = {"sum", "mean", "min", "max", "copy", "ravel", "flatten", "argmax", "argmin", "cumsum",
+          "astype", "tolist", "item", "round", "clip", "reshape", "searchsorted", "std", "var",
+          "prod", "any", "all", "argsort", "dot", "is_integer", "bit_length"}  # fmt: skip
+
+
+@lru_cache(maxsize=1)
+def _table() -> dict[Any, Rule]:
+    return known_functions()
+
+
+def _rule(function: Value) -> Rule | None:
+    return _table().get(function)
+
+
+def consumes(reader: Interpreter, function: Value) -> bool:
+    """Tell whether a function goes through an iterator, or hands it on as another one."""
+    return any(function is each for each in (*_CONSUMERS, *_LAZY))
+
+
+def exhausts(function: Value) -> bool:
+    """Tell whether a function goes through a generator before anything else happens."""
+    return any(function is each for each in _CONSUMERS)
+
+
+def may_act(node: ast.expr) -> bool:
+    """Tell whether an expression may do more than have a value."""
+    return any(
+        isinstance(each, ast.Call | ast.NamedExpr | ast.Attribute) for each in ast.walk(node)
+    )
+
+
+# ---------------------------------------------------------------------- attributes
+
+
+def attribute(reader: Interpreter, value: Value, name: str) -> Value:
+    """Return an attribute, or the method of a value."""
+    if isinstance(value, types.ModuleType):
+        if type(value) is not types.ModuleType or name not in vars(value):
+            raise reader.refuse(f"{value.__name__} has no {name}")
+        return admitted(vars(value)[name], name, reader.line)
+    if isinstance(value, Private):
+        raise reader.refuse(value.reason, value.hint)
+    law = value if isinstance(value, Distribution) else scipy_law(value)
+    if law is not None and name == "rvs":
+        return BoundMethod(law, name)
+    if isinstance(value, Reference) and reader.cells(value).kind == "object":
+        return objects.attribute(reader, value, name)
+    shape = _shape_attribute(reader, value, name)
+    if shape is not None:
+        return shape
+    if is_known(value) and not (isinstance(value, np.ndarray) or is_plain(plain(value))):
+        if isinstance(value, tuple | str):
+            return BoundMethod(value, name)
+        raise reader.refuse(f"{name} of {type(value).__name__} is not followed")
+    return BoundMethod(value, name)
+
+
+def _shape_attribute(reader: Interpreter, value: Value, name: str) -> Value | None:
+    """Return size, shape or ndim, where ``value`` is an array."""
+    if name not in {"size", "shape", "ndim", "T", "pi", "dtype"}:
+        return None
+    if isinstance(value, np.ndarray):
+        return getattr(value, name)
+    if isinstance(value, Records) and name == "ndim" and not value.single:
+        return 1
+    if isinstance(value, Records) and name in {"size", "shape"} and not value.single:
+        size = reader.call(len, [value], {})
+        return size if name == "size" else (size,)
+    if isinstance(value, gaps.Edges | gaps.Gaps) and name in {"size", "shape"}:
+        return gaps.size(value) if name == "size" else (gaps.size(value),)
+    value = value if not isinstance(value, Noisy) else value.noise
+    if isinstance(value, Reference) and reader.cells(value).kind == "array":
+        value = Public((len(reader.cells(value).items),))
+    shape = value.shape if isinstance(value, Public | Statistic | Noise) else None
+    if shape is None or any(each < 0 for each in shape):
+        raise reader.refuse(f"{name} of {kind(value)} is not followed")
+    found = {"size": math.prod(shape), "shape": shape, "ndim": len(shape)}
+    if name not in found:
+        raise reader.refuse(f"{name} of {kind(value)} is not followed")
+    return found[name]
+
+
+# ---------------------------------------------------------------------- methods
+
+
+def method(
+    reader: Interpreter, owner: Value, name: str, args: list[Value], kw: dict[str, Value]
+) -> Value:
+    """Return the result of a method."""
+    if isinstance(owner, Generator):
+        return noise_rules.draw(reader, owner, name, args, kw)
+    if isinstance(owner, Records) and owner.listed:
+        raise reader.refuse("a method of a list of records", "make it an array: np.array(...)")
+    if isinstance(owner, Distribution):
+        return noise_rules.variates(reader, owner, args, kw)
+    if isinstance(owner, Reference) and reader.cells(owner).kind == "list":
+        return _list_method(reader, owner, name, args)
+    if isinstance(owner, Reference) and reader.cells(owner).kind == "dict":
+        return _dict_method(reader, owner, name, args)
+    if isinstance(owner, Reference) and reader.cells(owner).kind == "object":
+        return objects.method(reader, owner, name, args, kw)
+    if isinstance(owner, Reference) and name in {"ravel", "reshape", "view", "squeeze"}:
+        raise reader.refuse("an array that is filled gets another name", "use its copy")
+    return _array_method(reader, reader.gathered(owner), name, args, kw)
+
+
+def _array_method(
+    reader: Interpreter, owner: Value, name: str, args: list[Value], kw: dict[str, Value]
+) -> Value:
+    """Return the result of a method of an array or of text."""
+    if is_known(owner) and all_known(args, kw) and name in _known_methods(owner):
+        return called(reader, getattr(plain(owner), name), args, kw)
+    if isinstance(owner, str):
+        reader.public((*args, *kw.values()), "text")
+        return UNKNOWN
+    if name == "sort" and isinstance(owner, Records):
+        raise reader.refuse("records are sorted in place", "use np.sort, which makes a copy")
+    if name == "tolist":
+        return reader.listed(reader.entries(owner, "a list"))
+    if name not in METHODS:
+        raise reader.refuse(f"the method {name} of {kind(owner)} is not followed")
+    if name == "astype" and args and not kw:
+        return _cast(reader, owner, args[0])
+    target = next(each for each, rule in _table().items() if rule.name == METHODS[name])
+    return function(reader, target, [owner, *args], kw)
+
+
+def _known_methods(owner: Value) -> set[str]:
+    return _TEXT if isinstance(owner, str) else _ARRAY
+
+
+def _cast(reader: Interpreter, owner: Value, dtype: Value) -> Value:
+    """Return a cast: of a condition to a number, or of floats to floats; else it is a release."""
+    if dtype in (float, np.float64, "float", "float64"):
+        if isinstance(owner, Records):
+            return owner.within(owner.low, owner.high, ordered=owner.ordered)
+        if isinstance(owner, Statistic | Noise | Noisy):
+            return owner
+    if dtype in (int, np.int64, "int") and isinstance(owner, Records) and owner.boolean:
+        return owner.within(owner.low, owner.high)
+    if dtype in (int, np.int64, "int") and isinstance(owner, Statistic) and owner.integer:
+        return owner
+    if is_narrow(dtype):
+        raise reader.refuse("a cast to a narrow type, whose numbers wrap around")
+    released = reader.public(owner, "a cast")
+    return Public(shape_of(released))
+
+
+def _list_method(reader: Interpreter, owner: Reference, name: str, args: list[Value]) -> Value:
+    cells = reader.cells(owner)
+    if reader.each_record:
+        raise reader.refuse("a list is changed for each record")
+    if name in {"append", "extend"}:
+        gathering.changeable(reader, owner)
+    if name == "append" and len(args) == 1:
+        items = (*cells.items, args[0])
+    elif name == "extend" and len(args) == 1:
+        items = (*cells.items, *reader.entries(args[0], "a list"))
+    elif name == "copy" and not args:
+        return reader.listed(cells.items)
+    else:
+        raise reader.refuse(f"the method {name} of a list is not followed")
+    reader.path.heap[owner.address] = Contents("list", items)
+    return None
+
+
+def _dict_method(reader: Interpreter, owner: Reference, name: str, args: list[Value]) -> Value:
+    cells = reader.cells(owner)
+    if name == "items" and not args:
+        return Once(tuple(zip(cells.keys, cells.items, strict=True)), (owner,))
+    if name in {"keys", "values"} and not args:
+        return Once(cells.keys if name == "keys" else cells.items, (owner,))
+    raise reader.refuse(f"the method {name} of a dictionary is not followed")
+
+
+# ---------------------------------------------------------------------- functions
+
+
+def function(reader: Interpreter, target: Value, args: list[Value], kw: dict[str, Value]) -> Value:
+    """Return the result of a function that is no closure."""
+    law = scipy_law(target)
+    if law is not None:
+        if len(args) > 2 or kw.keys() - {"loc", "scale"}:
+            raise reader.refuse("a law with arguments that are not known")
+        given = dict(zip(("loc", "scale"), args, strict=False)) | kw
+        return replace(law, frozen=True, **given)
+    if not is_function(target):
+        raise reader.refuse(f"a call of {kind(target)} is not followed")
+    if target in GLOBAL_DRAWS:
+        generator, name = GLOBAL_DRAWS[target]
+        noise_rules.refuse_seeds(reader)
+        return noise_rules.draw(reader, generator, name, args, kw)
+    special = SPECIAL.get(target)
+    if special is not None:
+        return special(reader, args, kw)
+    rule = _rule(target)
+    if rule is not None:
+        return _known(reader, target, rule, args, kw)
+    if target in {np.random.default_rng, np.random.Generator, np.random.RandomState}:
+        raise reader.refuse(
+            "a generator of the program's own: whoever knows its seed knows the noise",
+            "draw from the rng that is handed in",
+        )
+    if type(target) is type and not issubclass(target, BaseException):
+        return objects.construct(reader, target, args, kw)
+    if not isinstance(target, types.FunctionType):
+        named = getattr(target, "__qualname__", target)
+        raise reader.refuse(f"{named} is not known, and has no Python source to read")
+    source = source_of(target, reader.line)
+    return reader.inline(source, source.node, defaults_of(target, reader.line), args, kw)
+
+
+def _known(
+    reader: Interpreter, target: Value, rule: Rule, args: list[Value], kw: dict[str, Value]
+) -> Value:
+    reader.rules.add(f"{rule.name}: {rule.source}")
+    _check_no_alias(reader, target, rule, args, kw)
+    _check_as_python(reader, rule, (*args, *kw.values()))
+    for value in (*args, *kw.values()):
+        if isinstance(value, Private):
+            raise reader.refuse(value.reason, value.hint)
+    if rule.apply is not None and not all_known(args, kw):
+        try:
+            found = rule.apply(reader, *args, **kw)
+        except TypeError as error:
+            if "argument" not in str(error):
+                raise
+            found = NotImplemented
+        if found is not NotImplemented:
+            return _of_these(rule, found, [*args, *kw.values()])
+    opened = [_argument(reader, each) for each in args]
+    named = {name: _argument(reader, each) for name, each in kw.items()}
+    if all_known(opened, named) and target is not print:
+        return called(reader, target, opened, named)
+    if rule.apply is not None and all_known(args, kw):
+        found = rule.apply(reader, *args, **kw) if target is print else NotImplemented
+        if found is not NotImplemented:
+            return found
+    return _post_processed(reader, rule, opened, named)
+
+
+_ELEMENTS_ONLY = {"len", "print", "sorted"}
+
+
+def _check_as_python(reader: Interpreter, rule: Rule, values: tuple[Value, ...]) -> None:
+    """Refuse functions that are handed on, and lists that a builtin takes as no array would be."""
+    for each in values:
+        own = isinstance(each, type) and each.__module__ not in {"builtins", "numpy"}
+        if own or isinstance(each, types.FunctionType | types.MethodType):
+            raise reader.refuse("a function or class is handed to a function of a library")
+    lists = [
+        each for each in values if isinstance(each, Reference) and reader.cells(each).kind == "list"
+    ]
+    if not lists or "." in rule.name or rule.name in _ELEMENTS_ONLY:
+        return
+    items = [item for each in lists for item in reader.cells(each).items]
+    flat = not any(isinstance(item, Reference | tuple) or shape_of(item) for item in items)
+    if len(lists) > 1 or not flat or rule.name in {"bool", "str", "repr", "format"}:
+        raise reader.refuse(f"{rule.name} of a list that is no array", "use NumPy's function")
+
+
+def _of_these(rule: Rule, found: Value, args: list[Value]) -> Value:
+    """Return a statistic of records as one of these records only; records as an array."""
+    if isinstance(found, Records) and rule.name.startswith("np."):
+        return replace(found, listed=False)
+    records = [each for each in args if isinstance(each, Records)]
+    if len(records) != 1 or len(args) - len(records) != sum(map(is_public, args)):
+        return found
+    if isinstance(found, Statistic):
+        return replace(found, where=records[0].where)
+    return found
+
+
+_GIVES_WHOLE = {"int", "math.floor", "math.ceil", "math.isqrt", "np.argmin", "np.argmax"}
+_SHARING = {"np.asarray", "np.ravel", "np.atleast_1d", "np.flip", "np.split", "np.array_split"}
+
+
+def _check_no_alias(
+    reader: Interpreter, target: Value, rule: Rule, args: list[Value], kw: dict[str, Value]
+) -> None:
+    """Refuse calls that write into an argument, or that may return its memory."""
+    for each in (*args, *kw.values()):
+        if is_narrow(each):
+            raise reader.refuse("numbers of a narrow type, which wrap around", "use float or int")
+    if "out" in kw or (isinstance(target, np.ufunc) and len(args) > target.nin):
+        raise reader.refuse("a function writes into an array that it is given")
+    arrays = [
+        place
+        for place, each in enumerate(args)
+        if isinstance(each, Reference) and reader.cells(each).kind == "array"
+    ]
+    shared = rule.name in _SHARING or (rule.name == "np.array" and "copy" in kw)
+    if arrays and shared:
+        raise reader.refuse("an array that is filled gets another name", "use np.copy")
+    if arrays and arrays[-1] >= 2 and rule.name not in {"np.where", "np.interp"}:
+        raise reader.refuse("a function may write into an array that it is given")
+
+
+def _argument(reader: Interpreter, value: Value) -> Value:
+    if isinstance(value, Reference) and reader.cells(value).kind in {"dict", "object"}:
+        raise reader.refuse("a dictionary or an object is handed to a function of a library")
+    if isinstance(value, Reference | Once):
+        return reader.gathered(value)
+    if isinstance(value, tuple) and not is_known(value):
+        return tuple(_argument(reader, each) for each in value)
+    return value
+
+
+def _post_processed(
+    reader: Interpreter, rule: Rule, args: list[Value], kw: dict[str, Value]
+) -> Value:
+    """Return the default: public, of public and of released values."""
+    released = [reader.release(each) for each in (*args, *kw.values())]
+    for value in released:
+        if is_data(value):
+            hint = ""
+            if rule.name in {"np.std", "np.var"}:
+                hint = "add noise to the sum and to the sum of squares"
+            raise reader.refuse(
+                f"{rule.name.removeprefix('np.')} of {kind(value)} is not followed", hint
+            )
+        if not is_public(value):
+            raise reader.refuse(f"{rule.name} of {kind(value)} is not followed")
+    if rule.gives == "same":
+        one = len(released) == 1 and not kw and len(shape_of(released[0]) or ()) == 1
+        return Public(shape_of(released[0])) if one else UNKNOWN
+    if rule.gives == "scalar":
+        return UNKNOWN if kw else _one_number(rule, released)
+    places = rule.name == "np.where" and len(released) != 3  # of what is true: any number of them
+    if rule.gives == "entry by entry" and not kw and not places:
+        return _entrywise(released)
+    return UNKNOWN
+
+
+def _one_number(rule: Rule, values: list[Value]) -> Public:
+    """Return what a function that reduces gives, and whether it is a whole number."""
+    if rule.name in _GIVES_WHOLE and len(values) == 1:
+        return WHOLE
+    if rule.name in {"min", "max"} and len(values) > 1 and all(map(is_whole, values)):
+        return WHOLE
+    return SCALAR if _reduces(rule, values) else UNKNOWN
+
+
+def _reduces(rule: Rule, values: list[Value]) -> bool:
+    """Tell whether a function of these arguments gives one number."""
+    many = {"np.quantile", "np.percentile", "np.dot", "round", "max", "min", "divmod"}
+    many |= {"np.float64", "np.int64", "np.bool_"}
+    if rule.name in many or rule.name.startswith("math."):
+        return all(shape_of(each) == () for each in values) and rule.name != "divmod"
+    if rule.name == "sum":
+        return len(values) == 1 and len(shape_of(values[0]) or ()) == 1
+    return len(values) == 1
+
+
+def _entrywise(values: list[Value]) -> Public:
+    shapes = [shape_of(each) for each in values]
+    known = [each for each in shapes if each is not None]
+    if len(known) < len(shapes):
+        return UNKNOWN
+    try:
+        return Public(tuple(np.broadcast_shapes(*known)))
+    except ValueError:
+        return UNKNOWN
+
+
+def bound_arguments(
+    reader: Interpreter,
+    arguments: ast.arguments,
+    defaults: dict[str, Value],
+    args: list[Value],
+    kw: dict[str, Value],
+) -> dict[str, Value]:
+    """Return the variables that a call begins with."""
+    names = [each.arg for each in (*arguments.posonlyargs, *arguments.args)]
+    found = dict(zip(names, args, strict=False))
+    if len(args) > len(names) and arguments.vararg is None:
+        raise reader.refuse("too many arguments")
+    if arguments.vararg is not None:
+        found[arguments.vararg.arg] = tuple(args[len(names) :])
+    allowed = {each.arg for each in (*arguments.args, *arguments.kwonlyargs)}
+    extra = {name: value for name, value in kw.items() if name not in allowed or name in found}
+    if extra and (arguments.kwarg is None or extra.keys() & found.keys()):
+        raise reader.refuse(f"unexpected argument {next(iter(extra))}")
+    found |= {name: value for name, value in kw.items() if name not in extra}
+    if arguments.kwarg is not None:
+        found[arguments.kwarg.arg] = reader.path.store(
+            Contents("dict", tuple(extra.values()), tuple(extra))
+        )
+    for name in (*names, *(each.arg for each in arguments.kwonlyargs)):
+        if name not in found:
+            if name not in defaults:
+                raise reader.refuse(f"the argument {name} is not given")
+            found[name] = defaults[name]
+    return found

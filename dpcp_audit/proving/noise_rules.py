@@ -1,0 +1,331 @@
+"""Draws: the laws of a generator's methods, and what using a noisy value costs.
+
+References
+----------
+Laplace noise: Dwork, McSherry, Nissim and Smith 2006. Gaussian noise: Bun and Steinke 2016,
+Proposition 1.6. Geometric noise: Ghosh, Roughgarden and Sundararajan 2012. Exponential mechanism:
+McSherry and Talwar 2007; its loss has a range: Dong, Durfee and Rogers 2020. Noisy maximum: Dwork
+and Roth 2014, Claim 3.9, and with exponential noise Ding, Kifer and others 2021, for monotone
+scores; a common shift of all scores changes no maximum, and shifted by its least entry every
+difference is monotone with its span as sensitivity.
+"""
+
+# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from flint import ctx
+
+from dpcp_audit.proving import gaps
+from dpcp_audit.proving.arithmetic import binary, kind, noisy
+from dpcp_audit.proving.charges import Charge
+from dpcp_audit.proving.distances import (
+    UNKNOWN,
+    WHOLE,
+    Distribution,
+    Generator,
+    Noise,
+    Noisy,
+    Private,
+    Public,
+    Records,
+    Shape,
+    Statistic,
+    Value,
+    Weights,
+    is_known,
+    is_public,
+    shape_of,
+    tokens,
+)
+from dpcp_audit.proving.exact_numbers import Real, Surd, exact_of, is_scalar, plain
+from dpcp_audit.stats.enclosures import ball, upper
+
+if TYPE_CHECKING:
+    from dpcp_audit.proving.protocol import Interpreter
+
+_SIGNATURES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "normal": ("normal", ("loc", "scale", "size")),
+    "standard_normal": ("normal", ("size",)),
+    "laplace": ("laplace", ("loc", "scale", "size")),
+    "gumbel": ("gumbel", ("loc", "scale", "size")),
+    "exponential": ("exponential", ("scale", "size")),
+    "standard_exponential": ("exponential", ("size",)),
+    "geometric": ("geometric", ("p", "size")),
+}
+_PYTHON = {"gauss": ("mu", "sigma"), "normalvariate": ("mu", "sigma")}
+_PUBLIC_DRAWS = {
+    "random": ("size",),
+    "random_sample": ("size",),
+    "uniform": ("low", "high", "size"),
+    "integers": ("low", "high", "size"),
+    "randint": ("low", "high", "size"),
+    "binomial": ("n", "p", "size"),
+    "poisson": ("lam", "size"),
+    "logistic": ("loc", "scale", "size"),
+    "expovariate": ("lambd",),
+}
+"""Draws that are released at once: they may decide, but hide nothing."""
+
+
+def draw(reader: Interpreter, generator: Generator, name: str, args: list[Value], kw: Any) -> Value:
+    """Return what a method of a generator gives."""
+    if generator.name == "random" and name in _PYTHON:
+        return _python_normal(reader, args, kw)
+    if generator.name == "random" and name not in _PUBLIC_DRAWS:
+        raise reader.refuse(f"random.{name} is not followed")
+    if name in _SIGNATURES:
+        law, names = _SIGNATURES[name]
+        return _noise(reader, law, _bound(reader, names, args, kw))
+    if name == "choice":
+        return _choice(reader, _bound(reader, ("a", "size", "replace", "p"), args, kw))
+    if name in {"rand", "randn"}:
+        return _rand(reader, name, args)
+    if name == "permutation" and len(args) == 1 and isinstance(args[0], Records):
+        return args[0].within(args[0].low, args[0].high, order=next(tokens), placed=False)
+    if name in {"random", "random_sample", "uniform"}:
+        return _uniform(reader, name, args, kw)
+    if name in _PUBLIC_DRAWS or name == "permutation":
+        return _public(reader, name, args, kw)
+    if name in {"seed", "set_state", "shuffle"}:
+        raise reader.refuse(f"{name} of a generator: noise that follows may be known")
+    raise reader.refuse(f"{name} of a generator is not followed")
+
+
+def variates(
+    reader: Interpreter, owner: Distribution, args: list[Value], kw: dict[str, Value]
+) -> Value:
+    """Return what ``rvs`` of a law of scipy.stats gives."""
+    names = ("size", "random_state") if owner.frozen else ("loc", "scale", "size", "random_state")
+    given = _bound(reader, names, args, kw)
+    source = given.pop("random_state", None)
+    if source is None:
+        refuse_seeds(reader)
+    elif not isinstance(source, Generator):
+        raise reader.refuse(
+            "a generator of the program's own: whoever knows its seed knows the noise",
+            "give random_state=rng",
+        )
+    return _noise(reader, owner.law, {"loc": owner.loc, "scale": owner.scale} | given)
+
+
+def refuse_seeds(reader: Interpreter) -> None:
+    """Refuse a draw of a global generator where the file seeds one."""
+    if reader.path.frames[reader.frame].source.seeds:
+        raise reader.refuse(
+            "a generator that the file seeds: whoever knows the seed knows the noise",
+            "draw from the rng that is handed in",
+        )
+
+
+def _bound(
+    reader: Interpreter, names: tuple[str, ...], args: list[Value], kw: Any
+) -> dict[str, Value]:
+    if len(args) > len(names) or not set(kw) <= set(names) - set(names[: len(args)]):
+        raise reader.refuse("a draw with arguments that are not known")
+    return {**dict(zip(names, args, strict=False)), **kw}
+
+
+def _rand(reader: Interpreter, name: str, args: list[Value]) -> Value:
+    size = {"size": tuple(args)} if args else {}
+    if name == "rand":
+        return Public(_size(reader, tuple(args)) if args else ())
+    return _noise(reader, "normal", size)
+
+
+def _uniform(reader: Interpreter, name: str, args: list[Value], kw: Any) -> Value:
+    """Return a uniform draw: on [0, 1) one that nobody has seen yet."""
+    given = _bound(reader, _PUBLIC_DRAWS[name], args, kw)
+    ends = [given.get("low", 0.0), given.get("high", 1.0)]
+    if any(isinstance(each, gaps.KINDS) for each in ends) and "size" not in given:
+        return gaps.uniform(reader, ends[0], ends[1])
+    unit = all(is_known(each) and is_scalar(each) for each in ends) and ends == [0, 1]
+    shape = () if given.get("size") is None else _size(reader, given["size"])
+    if not unit or shape is None or reader.each_record:
+        return _public(reader, name, args, kw)
+    return Noise((next(tokens),), "uniform", Surd.of(1), shape, reader.line)
+
+
+def _public(reader: Interpreter, name: str, args: list[Value], kw: Any) -> Value:
+    for each in (*args, *kw.values()):
+        reader.public(each, "the law of a draw")
+    if name == "permutation":
+        return UNKNOWN
+    given = _bound(reader, _PUBLIC_DRAWS[name], args, kw)
+    size = given.pop("size", None)
+    if size is not None:
+        return Public(_size(reader, size))
+    if any(shape_of(each) != () for each in given.values()):
+        return UNKNOWN
+    return WHOLE if name in {"integers", "randint"} else Public(())
+
+
+def _size(reader: Interpreter, size: Value) -> Shape | None:
+    size = reader.public(size, "the size of a draw")
+    if size == ():
+        raise reader.refuse("a draw of an array of no dimension", "leave the size out")
+    whole = (int, np.integer)
+    if isinstance(size, whole) and not isinstance(size, bool):
+        return (int(size),)
+    if isinstance(size, tuple) and all(isinstance(each, whole) for each in size):
+        return tuple(map(int, size))
+    if isinstance(size, tuple) and not is_known(size):
+        return None
+    if isinstance(size, Public):
+        return None
+    raise reader.refuse("the size of a draw is no number")
+
+
+def _python_normal(reader: Interpreter, args: list[Value], kw: Any) -> Value:
+    given = _bound(reader, ("mu", "sigma"), args, kw)
+    return _noise(reader, "normal", {"loc": given.get("mu", 0.0), "scale": given.get("sigma", 1.0)})
+
+
+def _noise(reader: Interpreter, law: str, given: dict[str, Value]) -> Value:
+    """Return a draw, on its location."""
+    if reader.each_record:
+        raise reader.refuse("noise of its own for each record is not followed")
+    size, loc = given.get("size"), given.get("loc", 0)
+    scale = reader.public(given.get("p" if law == "geometric" else "scale", 1), "a scale of noise")
+    shape = None if size is None else _size(reader, size)
+    if size is not None and shape is None:
+        reader.public(loc, "the location of noise of unknown size")
+        return UNKNOWN
+    parameter, array = _scale(reader, scale)
+    if parameter is None or parameter.sign <= 0:
+        shown = "a scale that is not known" if parameter is None else f"scale {scale}"
+        reader.public(loc, f"the location of {law} noise of {shown}")
+        return Public(shape) if size is not None else UNKNOWN
+    if law == "gumbel" and is_known(scale) and array and np.ptp(plain(scale)):
+        raise reader.refuse("gumbel noise of unequal scales is no exponential mechanism")
+    if shape is None:
+        shape = _shape_without_size(reader, loc, array)
+    if law == "geometric":
+        parameter = Surd.of(_log_rate(reader, scale))
+    noise = Noise((next(tokens),), law, parameter, shape, reader.line)
+    reader.note(f"{law} noise of scale {float(parameter):.6g}")
+    located = is_known(loc) and is_scalar(loc) and loc == 0
+    if isinstance(loc, Statistic) and loc.shape not in {shape, ()}:
+        raise reader.refuse(f"noise of the shape {shape} on a statistic of {loc.shape}")
+    if isinstance(loc, Statistic):
+        return noisy(reader, loc, noise)
+    return noise if located else binary(reader, "Add", loc, noise)
+
+
+def _shape_without_size(reader: Interpreter, loc: Value, array: Shape) -> Shape:
+    """Return the shape of draws without a size: that of their location and scale together."""
+    place = shape_of(loc)
+    if isinstance(loc, Private | Records | Weights) or place is None:
+        raise reader.refuse(f"noise is drawn around {kind(loc)}")
+    try:
+        return tuple(np.broadcast_shapes(place, array))
+    except ValueError:
+        raise reader.refuse("location and scale of noise differ in shape") from None
+
+
+def _scale(reader: Interpreter, scale: Value) -> tuple[Surd | None, Shape]:
+    """Return the smallest scale and the shape of the scales; None where it is not known."""
+    if is_scalar(scale):
+        return exact_of(scale), ()
+    if isinstance(scale, np.ndarray) and scale.size:
+        exacts = [exact_of(each) for each in scale.ravel().tolist()]
+        known = [each for each in exacts if each is not None]
+        smallest = min(known, key=lambda each: each.sign * each.square, default=None)
+        return (smallest if len(known) == len(exacts) else None), scale.shape
+    if is_public(scale):
+        return None, shape_of(scale) or ()
+    raise reader.refuse("the scale of noise is not followed")
+
+
+def _choice(reader: Interpreter, given: dict[str, Value]) -> Value:
+    """Return a choice: by a public law, or by the exponential mechanism."""
+    p = reader.gathered(given.get("p"))
+    if isinstance(p, gaps.Gaps):
+        if given.get("size") is not None or not is_known(given.get("replace", True)):
+            raise reader.refuse("several gaps are chosen by one law")
+        return gaps.choice(reader, reader.public(given["a"], "the candidates of a choice"), p)
+    if not isinstance(p, Weights):
+        for name, value in given.items():
+            reader.public(value, f"{name} of a choice")
+        sized = given.get("size")
+        return Public(()) if sized is None and _numbers(given["a"]) else UNKNOWN
+    if not p.normalised:
+        raise reader.refuse("choice by weights that are not divided by their own sum")
+    if given.get("size") is not None:
+        raise reader.refuse("several choices by one law")
+    reader.public(given["a"], "the candidates of a choice")
+    reader.charge(Charge("range", p.span, reader.line, "exponential mechanism"))
+    return Public(()) if _numbers(given["a"]) else UNKNOWN
+
+
+def _numbers(candidates: Value) -> bool:
+    if isinstance(candidates, np.ndarray):
+        return candidates.ndim == 1
+    return is_scalar(candidates) or (isinstance(candidates, Public) and candidates.shape == ())
+
+
+def charge_of(reader: Interpreter, value: Noisy) -> Charge:
+    """Return what releasing a noisy value costs."""
+    x, noise = value.statistic, value.noise
+    size = noise.scale.size_above
+    if noise.law == "normal":
+        rate = 1 / _below(noise.scale)
+        cost, law = x.l2_squared / noise.scale.square, "gaussian"
+    elif noise.law == "laplace":
+        rate = 1 / _below(noise.scale)
+        cost, law = x.l1 * rate, "laplace" if x.shape == () else "pure"
+    elif noise.law == "two-sided geometric":
+        if not x.integer:
+            raise reader.refuse("geometric noise is on a statistic that is no whole number")
+        rate = noise.scale.size_above
+        cost, law = x.l1 * rate, "pure"
+    else:
+        raise reader.refuse(
+            f"a value with {noise.law} noise is used: such noise hides only which entry is largest"
+        )
+    reader.note(f"{noise.law} noise of scale {float(size):.6g} on {x.says or 'a statistic'}")
+    part = x.part
+    factor = Fraction(0) if part is None else part.factor * rate
+    says = f"{noise.law} noise"
+    return Charge(law, cost, value.line, says, part, factor, float(noise.scale), x.where)
+
+
+def _below(scale: Surd) -> Fraction:
+    rational = scale.rational
+    return abs(rational) if rational is not None else 1 / scale.inverse().size_above
+
+
+def _log_rate(reader: Interpreter, p: Value) -> Fraction:
+    """Return -log(1 - p), from above: neighbouring whole numbers' chances differ by this factor."""
+    if isinstance(p, Real) and p.log_rest is not None:
+        return -p.log_rest
+    exact = exact_of(p) if is_scalar(p) else None
+    value = None if exact is None else exact.rational
+    if value is None or not 0 < value < 1:
+        raise reader.refuse("geometric noise of a p that is no known number below 1")
+    with ctx.workprec(192):
+        return Fraction(upper(-(1 - ball(value)).log()))
+
+
+def argmax(reader: Interpreter, value: Noisy) -> Value:
+    """Charge for which entry of a noisy vector is largest, and return its public place."""
+    x, noise = value.statistic, value.noise
+    if noise.law not in {"laplace", "gumbel", "exponential"} or len(x.shape) != 1:
+        reader.release(value)
+        return WHOLE
+    token = next(tokens)
+    reader.use(noise.draw, token)
+    cost = x.span / _below(noise.scale)
+    law = "range" if noise.law == "gumbel" else "pure"
+    reader.charge(
+        Charge(law, cost, value.line, f"noisy maximum, {noise.law} noise", scale=float(noise.scale))
+    )
+    return WHOLE
+
+
+def softened(x: Statistic) -> Weights:
+    """Return the exponential of a statistic, up to a common factor."""
+    return Weights(x.shape, x.span, next(tokens))

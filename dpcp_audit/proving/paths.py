@@ -1,0 +1,276 @@
+"""The state at one point of a program, on all paths that lead there, and how states are joined."""
+
+# pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from dpcp_audit.proving.charges import Ledger
+from dpcp_audit.proving.distances import (
+    Noise,
+    Noisy,
+    Private,
+    Public,
+    Reference,
+    Value,
+    is_public,
+    join,
+    larger_of,
+    same,
+    shape_of,
+    tokens,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dpcp_audit.proving.sources import FunctionSource
+
+ITSELF = -1
+"""The token of a draw that is released as it is, with no statistic under it."""
+SPENT = 0
+"""The token of a draw that was used on some path: it hides nothing any more."""
+
+
+@dataclass(slots=True)
+class Frame:
+    """The variables of one call, or of one comprehension in it (then with the call's as parent)."""
+
+    variables: dict[str, Value]
+    source: FunctionSource
+    parent: int | None = None
+    local: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What is at an address: a list, an array that is filled, a dictionary or an object.
+
+    Parameters
+    ----------
+    kind : str
+        "list", "array", "dict", "object", or "lost" where branches left different things.
+    items : tuple
+        The entries; of a dictionary or an object those of ``keys``.
+    """
+
+    kind: str
+    items: tuple[Value, ...]
+    keys: tuple[Any, ...] = ()
+    of: Any = None
+
+
+@dataclass(slots=True)
+class Path:
+    """Variables, memory, the account, and the draws that were used.
+
+    ``unsure`` are draws that only some of the paths have used, for the value that ``used`` names:
+    that value may be released again, at its price.
+    """
+
+    frames: dict[int, Frame] = field(default_factory=dict)
+    heap: dict[int, Contents] = field(default_factory=dict)
+    ledger: Ledger = field(default_factory=Ledger)
+    used: dict[tuple[int, ...], int] = field(default_factory=dict)
+    unsure: frozenset[tuple[int, ...]] = frozenset()
+
+    def fork(self) -> Path:
+        """Return a state that goes on independently."""
+        frames = {
+            name: Frame(dict(each.variables), each.source, each.parent, each.local)
+            for name, each in self.frames.items()
+        }
+        return Path(frames, dict(self.heap), self.ledger, dict(self.used), self.unsure)
+
+    def store(self, cells: Contents) -> Reference:
+        """Put something at a new address."""
+        address = next(tokens)
+        self.heap[address] = cells
+        return Reference(address)
+
+    def use(self, draw: tuple[int, ...], token: int) -> bool:
+        """Use a draw for a value; return whether that value was released before.
+
+        Raises
+        ------
+        LookupError
+            If the draw, a part of it or the whole that it is part of was used for another value.
+        """
+        for before, value in self.used.items():
+            shorter = min(len(before), len(draw))
+            apart = value != token or (before != draw and token != ITSELF)
+            if before[:shorter] == draw[:shorter] and apart:
+                raise LookupError
+        known = draw in self.used and draw not in self.unsure
+        self.used[draw] = token
+        self.unsure -= {draw}
+        return known
+
+    def was_released(self, draw: tuple[int, ...], token: int) -> bool:
+        """Tell whether a value was released on every path."""
+        return self.used.get(draw) == token and draw not in self.unsure
+
+    def is_fresh(self, draw: tuple[int, ...]) -> bool:
+        """Tell whether no part of a draw, nor a whole that it is part of, was used."""
+        return not any(
+            before[: min(len(before), len(draw))] == draw[: min(len(before), len(draw))]
+            for before in self.used
+        )
+
+    def bindings(self) -> Iterator[Value]:
+        """Yield every value that a name or a place in memory holds."""
+        for frame in self.frames.values():
+            for value in frame.variables.values():
+                yield from _flat(value)
+        for cells in self.heap.values():
+            for value in cells.items:
+                yield from _flat(value)
+
+
+def _flat(value: Value) -> Iterator[Value]:
+    if isinstance(value, tuple):
+        for each in value:
+            yield from _flat(each)
+    else:
+        yield value
+
+
+class Joining:
+    """Two paths that meet: how values of either are joined, fresh noise included."""
+
+    def __init__(self, a: Path, b: Path, line: int) -> None:
+        self.a, self.b, self.line = a, b, line
+        self.moved: list[tuple[int, ...]] = []
+        self._merged: dict[tuple[Value, Value], Value] = {}
+
+    def value(self, x: Value, y: Value) -> Value:
+        """Return what is true of a value of either path."""
+        return join(x, y, self.line, self.merge)
+
+    def merge(self, x: Value, y: Value) -> Value | None:
+        """Return a fresh draw of either path as one; None where its law or use differs."""
+        x, y = _public_if_used(self.a, x), _public_if_used(self.b, y)
+        if isinstance(x, Public) != isinstance(y, Public):
+            x, y = self._given_up(x), self._given_up(y)
+        if isinstance(x, Public) and isinstance(y, Public):
+            return Public(x.shape if x.shape == y.shape else None)
+        if type(x) is not type(y) or not isinstance(x, Noise | Noisy):
+            return None
+        if (x, y) not in self._merged:
+            self._merged[x, y] = self._fresh(x, y)
+        return self._merged[x, y]
+
+    def _given_up(self, value: Value) -> Value:
+        """Return a uniform draw as public; it can hide nothing from then on."""
+        if not isinstance(value, Noise) or value.law != "uniform":
+            return value
+        self.moved.append(value.draw)
+        return Public(value.shape)
+
+    def _fresh(self, x: Noise | Noisy, y: Noise | Noisy) -> Value | None:
+        one = x.noise if isinstance(x, Noisy) else x
+        other = y.noise if isinstance(y, Noisy) else y
+        alike = (one.law, one.scale, one.shape) == (other.law, other.scale, other.shape)
+        fresh = self.a.is_fresh(one.draw) and self.b.is_fresh(other.draw)
+        if not alike or not fresh or {one.draw, other.draw} & set(self.moved):
+            return None
+        self.moved += [one.draw, other.draw]
+        noise = replace(one, draw=(next(tokens),))
+        if isinstance(x, Noisy) and isinstance(y, Noisy):
+            return Noisy(larger_of(x.statistic, y.statistic), noise, x.line)
+        return noise
+
+    def cells(self, x: Contents, y: Contents) -> Contents:
+        """Return what is at an address of either path."""
+        if x is y:
+            return x
+        alike = (x.kind, x.keys, len(x.items), x.of) == (y.kind, y.keys, len(y.items), y.of)
+        if not alike:
+            reason = "branches leave lists of different lengths here"
+            return Contents("lost", (Private(self.line, reason),))
+        return replace(x, items=tuple(map(self.value, x.items, y.items)))
+
+    def frame(self, x: Frame, y: Frame) -> Frame:
+        """Return the variables of either path."""
+        variables = {}
+        for name in x.variables.keys() | y.variables.keys():
+            if name in x.variables and name in y.variables:
+                variables[name] = self.value(x.variables[name], y.variables[name])
+            else:
+                variables[name] = Private(self.line, f"{name} is assigned in one branch only")
+        return Frame(variables, x.source, x.parent, x.local)
+
+    def path(self) -> Path:
+        """Return the joined path."""
+        a, b = self.a, self.b
+        frames, heap = b.frames | a.frames, b.heap | a.heap
+        for name in a.frames.keys() & b.frames.keys():
+            frames[name] = self.frame(a.frames[name], b.frames[name])
+        for address in a.heap.keys() & b.heap.keys():
+            heap[address] = self.cells(a.heap[address], b.heap[address])
+        used, unsure = self.used()
+        return Path(frames, heap, a.ledger.join(b.ledger), used, unsure)
+
+    def used(self) -> tuple[dict[tuple[int, ...], int], frozenset[tuple[int, ...]]]:
+        """Return the draws that either path has used, and those that only one of them has."""
+        a, b = self.a, self.b
+        used = dict.fromkeys(self.moved, SPENT)
+        for draw in (a.used.keys() | b.used.keys()) - used.keys():
+            tokens_of = {path.used[draw] for path in (a, b) if draw in path.used}
+            used[draw] = tokens_of.pop() if len(tokens_of) == 1 else SPENT
+        sure = (a.used.keys() - a.unsure) & (b.used.keys() - b.unsure)
+        return used, frozenset(used.keys() - sure)
+
+
+def _public_if_used(path: Path, value: Value) -> Value:
+    """Return a noisy value as public where this very value was released before."""
+    if isinstance(value, Noisy) and path.was_released(value.noise.draw, value.token):
+        return Public(value.noise.shape)
+    if isinstance(value, Noise) and path.was_released(value.draw, ITSELF):
+        return Public(value.shape)
+    return Public(shape_of(value)) if is_public(value) else value
+
+
+def join_paths(a: Path | None, b: Path | None, line: int) -> Path | None:
+    """Return the state where two branches of a public condition meet; a dead one counts not."""
+    if a is None or b is None:
+        return a if b is None else b
+    return Joining(a, b, line).path()
+
+
+def join_returns(
+    a: tuple[Path, Value] | None, b: tuple[Path, Value] | None, line: int
+) -> tuple[Path, Value] | None:
+    """Return the state and the value of a function that returns on either of two paths."""
+    if a is None or b is None:
+        return a if b is None else b
+    joining = Joining(a[0], b[0], line)
+    x, y = a[1], b[1]
+    lists = isinstance(x, Reference) and isinstance(y, Reference) and x != y
+    cells = joining.cells(a[0].heap[x.address], b[0].heap[y.address]) if lists else None
+    value = joining.value(x, y) if cells is None else None
+    path = joining.path()
+    return path, value if cells is None else path.store(cells)
+
+
+def is_settled(before: Path, after: Path) -> bool:
+    """Tell whether a round of a loop left everything as it was; raise if it spent."""
+    if before.ledger != after.ledger:
+        raise ValueError("the loop spends")
+    if before.heap.keys() - after.heap.keys():
+        return False
+    heaps = all(_same_cells(cells, after.heap[name]) for name, cells in before.heap.items())
+    return heaps and all(
+        _same_variables(frame, after.frames[name]) for name, frame in before.frames.items()
+    )
+
+
+def _same_cells(a: Contents, b: Contents) -> bool:
+    return a is b or (a.kind == b.kind and a.keys == b.keys and same(a.items, b.items))
+
+
+def _same_variables(a: Frame, b: Frame) -> bool:
+    return a.variables.keys() == b.variables.keys() and all(
+        same(value, b.variables[name]) for name, value in a.variables.items()
+    )

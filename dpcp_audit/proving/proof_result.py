@@ -1,0 +1,184 @@
+"""The result of a proof, in words: the verdict, the account, the source with remarks beside it."""
+
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+from __future__ import annotations
+
+import linecache
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dpcp_audit.stats.enclosures import ball, upper
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dpcp_audit.proving.charges import Charge, Ledger
+    from dpcp_audit.proving.currencies import Total
+    from dpcp_audit.proving.distances import Refusal
+    from dpcp_audit.proving.sources import FunctionSource
+    from dpcp_audit.words.guarantees import PrivacyGuarantee
+
+_WIDE = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ProofResult:
+    """A proof for every input, or the first line that stops it.
+
+    Parameters
+    ----------
+    name : str
+        The function.
+    claims : tuple
+        What was claimed.
+    totals : tuple of Total
+        The cost of the whole function in each claim's unit; none where the reading stopped.
+    rules : tuple of str
+        The rules that the proof rests on, with their references.
+    assumptions : tuple of str
+        What else it rests on.
+    stop : Refusal or None
+        What stopped the reading.
+    source : FunctionSource or None
+        The function's source.
+    notes : mapping
+        Remarks on the lines of the source, by file and line.
+    """
+
+    name: str
+    claims: tuple[PrivacyGuarantee, ...]
+    totals: tuple[Total, ...]
+    ledger: Ledger | None
+    rules: tuple[str, ...]
+    assumptions: tuple[str, ...]
+    stop: Refusal | None
+    source: FunctionSource | None
+    notes: Mapping[tuple[str, int], list[str]]
+
+    @property
+    def proved(self) -> bool:
+        """Whether every claim holds for every input."""
+        return self.stop is None and all(each.within for each in self.totals)
+
+    @property
+    def total(self) -> float | None:
+        """The cost in the first claim's unit, rounded upwards; None where there is none."""
+        value = self.totals[0].value if self.totals else None
+        return None if value is None else upper(ball(value))
+
+    @property
+    def line(self) -> int | None:
+        """The line that stops the proof, or that costs most where the claim is exceeded."""
+        if self.stop is not None:
+            return self.stop.line
+        over = self._exceeded()
+        if over is None:
+            return None
+        return max(over.shares, key=lambda line: over.shares[line], default=None)
+
+    @property
+    def reason(self) -> str | None:
+        """Why the claims are not proved; None where they are."""
+        if self.stop is not None:
+            return self.stop.reason
+        over = self._exceeded()
+        return None if over is None else exceeded(over)
+
+    @property
+    def hint(self) -> str:
+        """What would let the proof go through, where that is known."""
+        if self.stop is not None:
+            return self.stop.hint
+        over = self._exceeded()
+        return "" if over is None or self.ledger is None else remedy(over, self.ledger)
+
+    def _exceeded(self) -> Total | None:
+        return next((each for each in self.totals if not each.within), None)
+
+    def __repr__(self) -> str:
+        return card(self)
+
+
+def exceeded(total: Total) -> str:
+    """Return why a total does not prove its claim."""
+    if total.value is None:
+        return f"no finite {total.unit} bounds this noise: Gaussian noise has no pure ε"
+    return (
+        f"for all inputs {total.unit} ≤ {float(total.value):.6g} is proved, "
+        f"which is more than {float(total.limit):.6g}"
+    )
+
+
+def remedy(total: Total, ledger: Ledger) -> str:
+    """Return how much more noise would prove the claim."""
+    if total.value is None:
+        return "claim zCDP, Gaussian DP or (ε, δ)-DP, or use Laplace noise"
+    if not total.limit or total.unit == "δ":
+        return ""
+    charges = [each for account in ledger.accounts() for each in account]
+    laws = {each.law for each in charges}
+    ratio = total.value / total.limit
+    if laws == {"gaussian"}:
+        return _scaled(charges, math.sqrt(float(ratio)), "σ")
+    if total.unit == "ε":
+        return _scaled(charges, float(ratio), "a scale")
+    return ""
+
+
+def _scaled(charges: list[Charge], factor: float, symbol: str) -> str:
+    scales = sorted({each.scale for each in charges})
+    if len(scales) == 1 and scales[0]:
+        return f"{symbol} ≥ {_up(scales[0] * factor)} would prove it"
+    return f"noise {_up(factor)} times as large would prove it"
+
+
+def _up(value: float) -> str:
+    """Return a number of five digits that is not below the value, but for rounding."""
+    step = 10.0 ** (math.floor(math.log10(value)) - 4)
+    return f"{math.ceil(value / step * (1 - 1e-12)) * step:.5g}"
+
+
+def card(result: ProofResult) -> str:
+    """Return the verdict, the account, the source and what the proof rests on."""
+    lines = [*_head(result), "", *_listing(result), ""]
+    if result.rules:
+        lines += ["rules:", *(f"  {each}" for each in result.rules)]
+    return "\n".join([*lines, "assumptions:", *(f"  {each}" for each in result.assumptions)])
+
+
+def _head(result: ProofResult) -> list[str]:
+    claims = ", ".join(map(str, result.claims))
+    if result.proved:
+        shown = ", ".join(f"{each.unit} ≤ {_shown(each)}" for each in result.totals)
+        return [f"PROVED for every input: {result.name} is {claims} ({shown})"]
+    where = f"line {result.line}: " if result.line else ""
+    found = [f"not proved: {result.name} is {claims}", f"  {where}{result.reason}"]
+    return [*found, f"  hint: {result.hint}"] if result.hint else found
+
+
+def _shown(total: Total) -> str:
+    return "∞" if total.value is None else f"{float(total.value):.6g}"
+
+
+def _listing(result: ProofResult) -> list[str]:
+    """Return the function's source, each line with its remarks, its cost and its share."""
+    source = result.source
+    if source is None:
+        return []
+    last = source.node.end_lineno or source.node.lineno
+    shares = result.totals[0].shares if result.totals else {}
+    unit = result.totals[0].unit if result.totals else ""
+    spent = sum(shares.values())
+    found = []
+    for number in range(source.node.lineno, last + 1):
+        text = linecache.getline(source.file, number).rstrip("\n")
+        remarks = list(result.notes.get((source.file, number), []))
+        if shares.get(number):
+            share = shares[number] / spent if spent and math.isfinite(spent) else 1.0
+            remarks.append(f"costs {unit} {shares[number]:.4g} ({share:.0%})")
+        if result.stop is not None and result.stop.line == number:
+            remarks.append("STOPS HERE")
+        beside = f"  # {'; '.join(remarks)}" if remarks else ""
+        found.append(f"{number:>4}  {text:<{_WIDE if beside else 0}}{beside}")
+    return found

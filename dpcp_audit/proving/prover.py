@@ -1,0 +1,228 @@
+"""``prove``: what a function promises, for every input of a size and range, from its source."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from dpcp_audit.proving.currencies import Total, decimal, total
+from dpcp_audit.proving.distances import Generator, Records, Refusal, Value, tokens
+from dpcp_audit.proving.interpreter import Reader
+from dpcp_audit.proving.paths import Frame
+from dpcp_audit.proving.proof_result import ProofResult
+from dpcp_audit.proving.sources import (
+    FunctionSource,
+    admitted,
+    defaults_of,
+    locals_of,
+    source_of,
+)
+from dpcp_audit.proving.threshold_answers import ThresholdAnswers
+from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.guarantees import Relation
+from dpcp_audit.words.values import Choice, KeywordTable, Pair
+from dpcp_audit.words.whole_files import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from fractions import Fraction
+
+    from dpcp_audit.proving.charges import Ledger
+    from dpcp_audit.words.guarantees import PrivacyGuarantee
+
+GENERATORS = frozenset({"rng", "random_state", "generator", "prng"})
+"""Arguments of a function that are read as the generator it draws from."""
+_MOST_READINGS = 2_000
+"""Sequences of answers of noisy thresholds that are read at most."""
+_WELL_READ = 50
+"""Sequences after which the first one that costs more than is claimed stops the reading."""
+_RELATIONS = {Relation.SUBSTITUTION, Relation.ADD_REMOVE}
+
+
+def prove(
+    function: Callable[..., Any],
+    *guarantees: PrivacyGuarantee,
+    n: int = 100,
+    bounds: tuple[float, float] = (0.0, 1.0),
+    neighbours: Literal["substitution", "add-remove"] | Relation = "substitution",
+    options: Mapping[str, Any] | None = None,
+) -> ProofResult:
+    """Prove what a function promises for every input, by reading its source.
+
+    The function is not run. Its source is interpreted over how far two neighbouring inputs can be
+    apart; each use of noise is charged for. The first line that is not followed, or that leaks,
+    stops the proof; nothing is guessed.
+
+    Parameters
+    ----------
+    function : callable
+        ``f(scores, *, rng)``, or ``f(scores)`` that draws from NumPy's or Python's global
+        generators.
+    *guarantees
+        ``PureDP``, ``ApproxDP``, ``ZCDP``, ``RenyiDP`` or ``GaussianDP``.
+    n : int
+        Number of records under substitution, >= 1. Under add-remove the proof is for every number.
+    bounds : tuple of float
+        The range of every record.
+    neighbours : str
+        "substitution" or "add-remove".
+    options : mapping, optional
+        Further keyword arguments of the function.
+
+    Returns
+    -------
+    ProofResult
+        Whether the claims are proved, with the account of the noise, or the line that stops.
+
+    Raises
+    ------
+    ValueError
+        Naming the argument, with what it got.
+
+    Examples
+    --------
+    >>> import math
+    >>> import dpcp_audit as dp
+    >>> proof = dp.prove(math.sqrt, dp.PureDP(1.0))
+    >>> proof.proved, proof.reason
+    (False, 'sqrt is not known, and has no Python source to read')
+    """
+    _validate.integer(n=n, at_least=1)
+    relation = Choice(Relation).read(neighbours, "neighbours")
+    if relation not in _RELATIONS:
+        raise UsageError(f"neighbours must be substitution or add-remove, got {neighbours!r}")
+    low, high = Pair().read(bounds, "bounds")
+    _validate.finite(low=low, high=high)
+    if not low < high:
+        raise UsageError(f"bounds must be increasing, got {bounds!r}")
+    if not guarantees:
+        raise UsageError("guarantees must hold at least one, got none", hint="such as dp.ZCDP(0.5)")
+    size = n if relation is Relation.SUBSTITUTION else None
+    named = {} if options is None else KeywordTable().read(options, "options")
+    attempt = ProofAttempt(function, guarantees, size, (low, high), named)
+    found = attempt.answer(ThresholdAnswers())
+    for side in (1, -1):
+        if found.proved or not attempt.thresholds:
+            break
+        other = attempt.answer(ThresholdAnswers(side))
+        found = other if other.proved or found.stop is not None else found
+    return found
+
+
+@dataclass(slots=True)
+class ProofAttempt:
+    """One function, its claims and its inputs; ``thresholds`` tells whether it has noisy ones."""
+
+    function: Callable[..., Any]
+    claims: tuple[PrivacyGuarantee, ...]
+    n: int | None
+    bounds: tuple[float, float]
+    options: Mapping[str, Any]
+    thresholds: bool = False
+
+    def answer(self, answers: ThresholdAnswers) -> ProofResult:
+        """Read the function, once for each sequence of answers of noisy thresholds."""
+        reader = Reader(self.n, answers)
+        source, stop, ledger = None, None, None
+        totals: tuple[Total, ...] = ()
+        try:
+            source = source_of(self.function)
+            ledger = self._account(reader, source)
+            totals = tuple(total(ledger, each) for each in self.claims)
+        except Refusal as refusal:
+            stop, totals = refusal, ()
+        except UsageError:
+            raise
+        except Exception as error:  # what the reading cannot take is not proved
+            stop = Refusal(reader.line, f"the reading fails here: {type(error).__name__}: {error}")
+        self.thresholds = self.thresholds or answers.met
+        return ProofResult(
+            name=str(getattr(self.function, "__qualname__", self.function)),
+            claims=self.claims,
+            totals=totals,
+            ledger=ledger,
+            rules=tuple(sorted(reader.rules)),
+            assumptions=_assumptions(self.n, self.bounds),
+            stop=stop,
+            source=source,
+            notes=reader.notes,
+        )
+
+    def _account(self, reader: Reader, source: FunctionSource) -> Ledger:
+        """Return the account of all paths."""
+        low, high = map(decimal, self.bounds)
+        ledger = _account(reader, self.function, source, (low, high), self.options)
+        following = reader.answers.following()
+        for reading in range(_MOST_READINGS):
+            if following is None:
+                return ledger
+            answers = ThresholdAnswers(reader.answers.side, following)
+            reader.reset(answers)
+            one = _account(reader, self.function, source, (low, high), self.options)
+            ledger, following = ledger.join(one), answers.following()
+            if reading > _WELL_READ and not all(total(one, each).within for each in self.claims):
+                raise Refusal(
+                    reader.line,
+                    "the answers of a noisy threshold cost more than is claimed",
+                    "stop after c answers beyond it; the queries' noise grows with c",
+                )
+        raise Refusal(
+            reader.line,
+            "noisy thresholds are compared so often that not all answers can be read",
+            "stop after a fixed number of answers beyond the threshold",
+        )
+
+
+def _assumptions(n: int | None, bounds: tuple[float, float]) -> tuple[str, ...]:
+    low, high = bounds
+    number = "any number of records, at least 1" if n is None else f"n = {n} records, n public"
+    relation = "one is added or removed" if n is None else "one is replaced by another"
+    return (
+        f"{number}; {relation}",
+        f"every record is a finite number in [{low:g}, {high:g}], in a NumPy array of floats",
+        "numbers are real numbers: rounding of doubles, and of the generator's noise, is left out",
+        "the generator's draws are independent, of the stated laws, and unknown to the attacker",
+        "names outside of the function mean what they mean now; running time is not observed",
+    )
+
+
+def _account(
+    reader: Reader,
+    function: Any,
+    source: FunctionSource,
+    bounds: tuple[Fraction, Fraction],
+    options: Mapping[str, Any],
+) -> Ledger:
+    """Read the function's body and return the account of its paths."""
+    node = source.node
+    reader.line, reader.file = node.lineno, source.file
+    given = dict(defaults_of(function, node.lineno))
+    given |= {name: admitted(value, name, node.lineno) for name, value in options.items()}
+    signature = inspect.signature(function, follow_wrapped=False)
+    unknown = options.keys() - signature.parameters.keys()
+    if unknown:
+        raise UsageError(f"options must be arguments of the function, got {sorted(unknown)}")
+    args: list[Value] = []
+    kw: dict[str, Value] = {}
+    for position, (name, parameter) in enumerate(signature.parameters.items()):
+        value = given.get(name)
+        if parameter.kind in {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD} and (
+            position == 0 or name in GENERATORS or parameter.kind is parameter.VAR_KEYWORD
+        ):
+            raise Refusal(node.lineno, f"the records or the generator may be in {name}")
+        if position == 0:
+            value = Records(*bounds, next(tokens), placed=True)
+        elif name in GENERATORS and name not in options:
+            value = Generator(name)
+        elif name not in given:
+            continue
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            kw[name] = value
+        elif parameter.kind in {parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD}:
+            args.append(value) if len(args) == position else kw.update({name: value})
+    reader.path.frames[0] = Frame({}, source, None, locals_of(node))
+    returned = reader.inline(source, node, (), args, kw)
+    reader.line = node.lineno
+    reader.public(returned, "what is returned")
+    return reader.path.ledger.join(reader.ended)

@@ -1,0 +1,404 @@
+"""The known functions: what each gives for records, statistics and noisy values, and why.
+
+A rule takes the interpreter and the call's arguments, by the names that the function has for them.
+``NotImplemented`` leaves the call to the default: of public values the result is public, noise is
+released first, and data without a rule are refused.
+"""
+
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcp_audit.proving import gaps
+from dpcp_audit.proving.distances import (
+    Noise,
+    Noisy,
+    Public,
+    Records,
+    Shifted,
+    Statistic,
+    Value,
+    Weights,
+    is_known,
+    is_public,
+    number,
+    shape_of,
+    statistic,
+    tokens,
+)
+from dpcp_audit.proving.exact_numbers import exact_of, is_scalar, plain
+
+if TYPE_CHECKING:
+    from dpcp_audit.proving.protocol import Interpreter
+
+ZERO, ONE = Fraction(0), Fraction(1)
+_FLOATS = {None, float, np.float64, "float", "float64", "f8", np.dtype(float)}
+
+
+def _plain_records(value: Value) -> bool:
+    return isinstance(value, Records) and not value.single
+
+
+def _constant(a: Records) -> bool:
+    """Tell whether each record that is counted adds the same whole number."""
+    return a.low == a.high and a.low.denominator == 1
+
+
+def whole_axis(axis: Value) -> bool:
+    """Tell whether an axis argument means all of a one-dimensional array."""
+    return axis is None or axis in {0, -1}
+
+
+def kept(reader: Interpreter, a: Value, dtype: Value = None, copy: Value = None) -> Value:
+    """A copy, a cast to float, or the same array under another name: no distance changes."""
+    if not is_known(dtype) or not _float_type(dtype):
+        return NotImplemented
+    if isinstance(a, Records):
+        return replace(a, listed=False)
+    if isinstance(a, Statistic | Noise | Noisy) and shape_of(a) == ():
+        return NotImplemented  # an array of no dimension, which changes in place
+    if isinstance(a, Statistic | Noise | Noisy | gaps.Edges | gaps.Gaps):
+        return a
+    return reader.gathered(a)
+
+
+def _float_type(dtype: Value) -> bool:
+    try:
+        return dtype in _FLOATS
+    except TypeError:
+        return False
+
+
+def flat(reader: Interpreter, a: Value) -> Value:
+    """One dimension of what has one already."""
+    one = isinstance(a, Records) or (isinstance(a, Statistic | Noise) and len(a.shape) == 1)
+    if isinstance(a, Records):
+        return NotImplemented if a.single else replace(a, listed=False)
+    return a if one else NotImplemented
+
+
+def as_float(reader: Interpreter, a: Value = 0.0) -> Value:
+    """A number of one entry stays what it is."""
+    if isinstance(a, Records):
+        return a.within(a.low, a.high) if a.single else NotImplemented
+    one = isinstance(a, Statistic | Noise) and a.shape == ()
+    return a if one or (isinstance(a, Noisy) and a.noise.shape == ()) else NotImplemented
+
+
+def as_int(reader: Interpreter, a: Value = 0) -> Value:
+    """Truncation moves two numbers that lie a whole number apart no further apart."""
+    if isinstance(a, gaps.Chosen):
+        return a
+    if isinstance(a, Statistic) and a.shape == () and a.integer:
+        return a
+    if isinstance(a, Records) and a.single and a.boolean:
+        return a.within(a.low, a.high)
+    return NotImplemented
+
+
+def _unshifted(reader: Interpreter, a: Value) -> Value:
+    """Return records without the public number on each, where their number is public: of a sum."""
+    plain_sum = isinstance(a, Shifted) and reader.n is not None and not a.records.chosen
+    return a.records if plain_sum else a
+
+
+def total(reader: Interpreter, a: Value, start: Value = 0, axis: Value = None) -> Value:
+    """A sum: one record's change, or its presence; of a statistic at most its l1 distance."""
+    if not whole_axis(axis):
+        return NotImplemented
+    a = _unshifted(reader, a)
+    if _plain_records(a) and is_known(start):
+        distance = reader.one_record(a)
+        reader.note(f"sum over records, sensitivity {float(distance):.6g}")
+        return number(distance, "a sum over records", integer=a.boolean or _constant(a))
+    a = reader.gathered(a)
+    if isinstance(a, gaps.Gaps):
+        return gaps.common(a, "sum") if start == 0 else NotImplemented
+    if not is_known(start) or (is_scalar(start) and start != 0):
+        return NotImplemented
+    if isinstance(a, Statistic) and len(a.shape) == 1:
+        return number(a.l1, f"a sum of {a.says}", integer=a.integer)
+    if isinstance(a, Weights) and not a.total:
+        return replace(a, total=True, shape=())
+    return NotImplemented
+
+
+def counted(reader: Interpreter, a: Value, axis: Value = None) -> Value:
+    """A count of records: one record changes it by at most 1."""
+    if _plain_records(a) and whole_axis(axis):
+        reader.note("count of records, sensitivity 1")
+        return number(ONE, "a count of records", integer=True)
+    return NotImplemented
+
+
+def mean(reader: Interpreter, a: Value, axis: Value = None) -> Value:
+    """A mean over n records: the sum's change over n."""
+    if not whole_axis(axis):
+        return NotImplemented
+    a = _unshifted(reader, a)
+    if _plain_records(a):
+        if reader.n is None or a.chosen:
+            raise reader.refuse(
+                "a mean over a number of records that is not public",
+                "add noise to the sum and to the count",
+            )
+        distance = reader.one_record(a) / (a.count or reader.n)
+        reader.note(f"mean over records, sensitivity {float(distance):.6g}")
+        return number(distance, "a mean over records")
+    a = reader.gathered(a)
+    if isinstance(a, Statistic) and len(a.shape) == 1 and a.shape[0]:
+        return number(a.l1 / a.shape[0], f"a mean of {a.says}")
+    return NotImplemented
+
+
+def length(reader: Interpreter, a: Value) -> Value:
+    """The number of records: public under substitution, else it moves by one."""
+    if _plain_records(a):
+        if reader.n is None or a.chosen:
+            return number(ONE, "the number of records", integer=True)
+        return reader.n if a.count is None else a.count
+    if isinstance(a, Statistic | Noise | Public) and a.shape and a.shape[0] >= 0:
+        return a.shape[0]
+    if isinstance(a, Noisy) and a.noise.shape:
+        return a.noise.shape[0]
+    if isinstance(a, gaps.Edges | gaps.Gaps):
+        return gaps.size(a)
+    found = reader.entries_or_none(a)
+    return NotImplemented if found is None else len(found)
+
+
+def size(reader: Interpreter, a: Value) -> Value:
+    """The number of entries: of one dimension the length."""
+    a = reader.gathered(a)
+    one = _plain_records(a) or isinstance(a, gaps.Edges | gaps.Gaps) or len(shape_of(a) or ()) == 1
+    return length(reader, a) if one else NotImplemented
+
+
+def sort(reader: Interpreter, a: Value, axis: Value = -1, kind: Value = None) -> Value:
+    """The same records in another order."""
+    if _plain_records(a) and is_known(kind) and whole_axis(axis):
+        return replace(a, ordered=True, order=next(tokens), placed=False, listed=False)
+    return NotImplemented
+
+
+def in_order(reader: Interpreter, a: Value) -> Value:
+    """``sorted``: the same records in another order; of public values a list of them."""
+    if _plain_records(a):
+        return replace(a, ordered=True, order=next(tokens), placed=False, listed=True)
+    found = reader.entries_or_none(a)
+    if found is None or not all(is_public(each) for each in found):
+        return NotImplemented
+    if all(is_known(each) for each in found):
+        return reader.listed(sorted(plain(each) for each in found))
+    return reader.listed([Public(())] * len(found))
+
+
+def order_statistic(reader: Interpreter, a: Value, q: Value = 0, **settings: Value) -> Value:
+    """A number between the smallest and the largest record: it moves by the range."""
+    public = all(is_known(each) for each in settings.values()) and is_public(q)
+    if (
+        not _plain_records(a)
+        or not public
+        or shape_of(q) != ()
+        or settings.get("axis")
+        or settings.keys() - {"method", "axis"}
+    ):
+        return NotImplemented
+    if a.chosen:
+        raise reader.refuse("an order statistic of a selection that may be empty")
+    reader.note(f"order statistic, sensitivity {float(a.width):.6g}")
+    return number(a.width, "an order statistic of the records")
+
+
+def smallest(reader: Interpreter, *values: Value, **settings: Value) -> Value:
+    """``min``: 1-Lipschitz in the largest distance."""
+    if len(values) == 2 and any(isinstance(each, Records) and each.single for each in values):
+        return NotImplemented if settings else smaller(reader, *values)
+    return _smallest_or_largest(reader, min, *values, **settings)
+
+
+def largest(reader: Interpreter, *values: Value, **settings: Value) -> Value:
+    """``max``: 1-Lipschitz in the largest distance."""
+    if len(values) == 2 and any(isinstance(each, Records) and each.single for each in values):
+        return NotImplemented if settings else larger(reader, *values)
+    return _smallest_or_largest(reader, max, *values, **settings)
+
+
+def _smallest_or_largest(
+    reader: Interpreter, which: Any, *values: Value, **settings: Value
+) -> Value:
+    if len(values) == 1 and _plain_records(values[0]):
+        return order_statistic(reader, values[0], 0, **settings)
+    if len(values) == 1:
+        value = reader.gathered(values[0])
+        if isinstance(value, gaps.Gaps) and which is max and not settings:
+            return gaps.common(value, "max")
+        if isinstance(value, Statistic) and len(value.shape) == 1 and not settings:
+            return number(value.linf, f"the largest or smallest of {value.says}")
+        return NotImplemented
+    if settings or any(isinstance(each, Weights) for each in values):
+        return NotImplemented
+    return _extreme(reader, list(values))
+
+
+def _extreme(reader: Interpreter, values: list[Value]) -> Value:
+    """One of several numbers, by comparison: it moves by no more than the one that moves most."""
+    if not any(isinstance(each, Statistic) for each in values):
+        return NotImplemented
+    values = [each if isinstance(each, Statistic) else reader.release(each) for each in values]
+    statistics = [each for each in values if isinstance(each, Statistic)]
+    if statistics and all(shape_of(each) == () for each in values):
+        moved = max(each.linf for each in statistics)
+        whole = len(statistics) == 1 and all(
+            isinstance(each, Statistic) or _whole_number(each) for each in values
+        )
+        return number(moved, statistics[0].says, integer=whole and statistics[0].integer)
+    return NotImplemented
+
+
+def _whole_number(value: Value) -> bool:
+    return isinstance(value, int | np.integer)
+
+
+def larger(reader: Interpreter, a: Value, b: Value) -> Value:
+    """``np.maximum``: entry by entry, 1-Lipschitz."""
+    return _against(reader, a, b, max)
+
+
+def smaller(reader: Interpreter, a: Value, b: Value) -> Value:
+    """``np.minimum``: entry by entry, 1-Lipschitz."""
+    return _against(reader, a, b, min)
+
+
+def _against(reader: Interpreter, a: Value, b: Value, choose: Any) -> Value:
+    x, other = (a, b) if isinstance(a, Records | Statistic) else (b, a)
+    if isinstance(x, Records):
+        value = _rational(other)
+        if value is None:
+            return NotImplemented
+        low, high = choose(x.low, value), choose(x.high, value)
+        return x.within(low, high, ordered=x.ordered)
+    if isinstance(x, Statistic):
+        return _contracted(reader, x, other)
+    return NotImplemented
+
+
+def _rational(value: Value) -> Fraction | None:
+    exact = exact_of(value) if is_scalar(value) else None
+    return None if exact is None else exact.rational
+
+
+def _contracted(reader: Interpreter, x: Statistic, *bounds: Value) -> Value:
+    """A function that moves each entry no further than the entry itself moves."""
+    shapes = []
+    for each in bounds:
+        if not is_public(each):
+            return NotImplemented
+        if each is not None:
+            shapes.append(shape_of(each))
+    if any(shape is None or shape not in {(), x.shape} for shape in shapes):
+        return NotImplemented
+    return statistic(x.shape, x.l1, x.l2_squared, x.linf, says=x.says)
+
+
+def clip(reader: Interpreter, a: Value, a_min: Value = None, a_max: Value = None) -> Value:
+    """Entries between two public bounds."""
+    if isinstance(a, Statistic):
+        return _contracted(reader, a, a_min, a_max)
+    if isinstance(a, Shifted):
+        return _clipped_anywhere(a, a_min, a_max)
+    if not isinstance(a, Records):
+        return NotImplemented
+    low, high = a.low, a.high
+    if a_min is not None:
+        least = _rational(a_min)
+        if least is None:
+            return NotImplemented
+        low, high = max(low, least), max(high, least)
+    if a_max is not None:
+        most = _rational(a_max)
+        if most is None:
+            return NotImplemented
+        low, high = min(low, most), min(high, most)
+    reader.note(f"records within [{float(low):.6g}, {float(high):.6g}]")
+    return a.within(low, high, ordered=a.ordered)
+
+
+def _clipped_anywhere(a: Shifted, a_min: Value, a_max: Value) -> Value:
+    """Records plus a public number, clipped at both ends: no further apart than before."""
+    low, high = _rational(a_min), _rational(a_max)
+    if low is None or high is None or low > high:
+        return NotImplemented
+    return a.records.within(low, high)
+
+
+def absolute(reader: Interpreter, a: Value) -> Value:
+    """The distance to 0, which is 1-Lipschitz."""
+    if isinstance(a, Records):
+        ends = (abs(a.low), abs(a.high))
+        return a.within(ZERO if a.low <= 0 <= a.high else min(ends), max(ends))
+    if isinstance(a, Statistic):
+        found = statistic(a.shape, a.l1, a.l2_squared, a.linf, says=a.says)
+        return replace(found, integer=False)
+    return NotImplemented
+
+
+def where(reader: Interpreter, condition: Value, x: Value, y: Value) -> Value:
+    """One of two values for each record, by a condition on that record."""
+    if not (isinstance(condition, Records) and condition.boolean):
+        return NotImplemented
+    ends: list[Fraction] = []
+    for each in (x, y):
+        if isinstance(each, Records):
+            if each.order != condition.order or each.chosen != condition.chosen:
+                return NotImplemented
+            ends += [each.low, each.high]
+            continue
+        value = _rational(each)
+        if value is None:
+            return NotImplemented
+        ends.append(value)
+    return condition.within(min(ends), max(ends))
+
+
+def searchsorted(reader: Interpreter, a: Value, v: Value, side: Value = "left") -> Value:
+    """Counts of records below public numbers: each moves by at most 1, all the same way."""
+    if not (isinstance(a, Records) and a.ordered and not a.chosen):
+        return NotImplemented
+    if is_known(v) and not is_scalar(v):
+        v = reader.gathered(v)
+    v = reader.public(v, "a threshold")
+    shape = shape_of(v)
+    if shape == ():
+        return counted(reader, a)
+    if shape is None or len(shape) != 1 or shape[0] < 0 or not is_known(side):
+        return NotImplemented
+    entries = Fraction(shape[0])
+    reader.note("counts of records below thresholds, each of sensitivity 1")
+    return statistic(shape, entries, entries, ONE, span=ONE, integer=True, says="counts of records")
+
+
+def histogram(reader: Interpreter, a: Value, bins: Value = 10, range: Value = None) -> Value:  # noqa: A002
+    """Counts of disjoint bins: a substitution moves one record from a bin to another."""
+    if not _plain_records(a):
+        return NotImplemented
+    bins = reader.gathered(bins)
+    if not is_known(bins) or not is_known(range) or (is_scalar(bins) and range is None):
+        raise reader.refuse(
+            "a histogram whose bins come from the data", "give range=(low, high), or the edges"
+        )
+    try:
+        edges = np.histogram(np.zeros(1), plain(bins), plain(range))[1]
+    except Exception as error:
+        raise reader.refuse(f"raises {type(error).__name__}: {error}") from None
+    moved = ONE if reader.n is None else Fraction(2)
+    reader.note(f"histogram, l1 sensitivity {moved}")
+    counts = statistic(
+        (len(edges) - 1,), moved, moved, ONE, integer=True, says="counts of disjoint bins"
+    )
+    return counts, edges

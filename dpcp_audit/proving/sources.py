@@ -1,0 +1,245 @@
+"""The source of a function, checked against the code that runs, and the names that it uses."""
+
+# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+from __future__ import annotations
+
+import abc
+import ast
+import inspect
+import linecache
+import types
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcp_audit.proving.distances import Refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FunctionNode = ast.FunctionDef | ast.Lambda
+_PLAIN = {int, float, complex, str, bytes, bool, type(None), type(Ellipsis)}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FunctionSource:
+    """A function's definition and the function itself, for its globals and closure."""
+
+    node: FunctionNode
+    function: types.FunctionType
+    file: str
+
+    @property
+    def seeds(self) -> bool:
+        """Whether the file seeds a generator anywhere."""
+        text = "".join(linecache.getlines(self.file, self.function.__globals__))  # pyright: ignore[reportAttributeAccessIssue]
+        return any(
+            isinstance(each, ast.Attribute) and each.attr in {"seed", "set_state", "setstate"}
+            for each in ast.walk(_module(self.file, text)[0])
+        )
+
+    def outside(self, name: str, line: int) -> Any:
+        """Return the value of a name that is not local: of the closure, a global or a builtin.
+
+        Raises
+        ------
+        Refusal
+            If there is none, or it can change.
+        """
+        code = self.function.__code__
+        cells = dict(zip(code.co_freevars, self.function.__closure__ or (), strict=True))
+        if name in cells:
+            try:
+                return admitted(cells[name].cell_contents, name, line)
+            except ValueError:
+                raise Refusal(line, f"{name} has no value yet") from None
+        for space in (self.function.__globals__, self.function.__builtins__):  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportFunctionMemberAccess]
+            if name in space:
+                return admitted(space[name], name, line)
+        raise Refusal(line, f"the name {name} is not defined")
+
+
+_FUNCTIONS = {
+    types.FunctionType,
+    types.BuiltinFunctionType,
+    types.MethodType,
+    type(np.sum),
+    type(np.random.normal),
+    type(np.random.default_rng),
+    type(np.concatenate),
+    np.ufunc,
+    type,
+}
+
+
+def is_function(value: Any) -> bool:
+    """Tell whether a value is a function, a class or a law, and its operators no program's own."""
+    law = type(value).__module__ == "scipy.stats._continuous_distns"
+    return type(value) in _FUNCTIONS or type(value) is abc.ABCMeta or law
+
+
+def is_plain(value: Any) -> bool:
+    """Tell whether a value is an immutable number or text of Python's or NumPy's own types."""
+    numpys = isinstance(value, np.generic) and type(value).__module__ == "numpy"
+    return type(value) in _PLAIN or numpys
+
+
+def admitted(value: Any, name: str, line: int) -> Any:
+    """Return a value from outside the function, where it is known for good.
+
+    Numbers, text, tuples, functions and modules are; an array or a list is read as it is now, and
+    cannot be changed by the function.
+
+    Raises
+    ------
+    Refusal
+        For any other object.
+    """
+    if is_narrow(value):
+        raise Refusal(line, f"{name} is of a narrow type, whose numbers wrap around", "use int")
+    if is_plain(value) or isinstance(value, types.ModuleType) or is_function(value):
+        return value
+    if isinstance(value, tuple) and type(value) is tuple:
+        return tuple(admitted(each, name, line) for each in value)
+    if type(value) is list:
+        return tuple(admitted(each, name, line) for each in value)
+    if type(value) is np.ndarray and value.dtype.kind in "biuf":
+        frozen = value.copy()
+        frozen.flags.writeable = False
+        return frozen
+    if isinstance(value, np.dtype) or value is np.r_:
+        return value
+    if isinstance(value, np.random.Generator | np.random.RandomState):
+        raise Refusal(
+            line,
+            f"{name} is a generator of the program's own: whoever knows its seed knows the noise",
+            "draw from the rng that is handed in",
+        )
+    raise Refusal(line, f"{name} is a {type(value).__name__} from outside, which can change")
+
+
+_WIDE = (np.dtype(float), np.dtype(np.int64), np.dtype(bool))
+
+
+def is_narrow(value: Any) -> bool:
+    """Tell whether a value is, or names, a NumPy type other than float64, int64 and bool."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.dtype.kind in "biufc" and value.dtype not in _WIDE
+    if isinstance(value, str) or (isinstance(value, type) and issubclass(value, np.generic)):
+        try:
+            value = np.dtype(value)
+        except TypeError:
+            return False
+    return isinstance(value, np.dtype) and value.kind in "biufc" and value not in _WIDE
+
+
+@lru_cache(maxsize=256)
+def _module(file: str, text: str) -> tuple[ast.Module, types.CodeType]:
+    tree = ast.parse(text)
+    return tree, compile(text, file, "exec", dont_inherit=True)
+
+
+def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield constant
+            yield from _codes(constant)
+
+
+def source_of(function: Any, line: int = 0) -> FunctionSource:
+    """Return the source of a Python function, if the file says what the function does.
+
+    The file is compiled again and the code compared, so that a function that was changed, made or
+    wrapped at run time is noticed.
+
+    Raises
+    ------
+    Refusal
+        If there is no source, or it is another function's.
+    """
+    if not isinstance(function, types.FunctionType):
+        raise Refusal(line, f"{_name(function)} is not known, and has no Python source to read")
+    code = function.__code__
+    name = _name(function)
+    linecache.checkcache(code.co_filename)
+    text = "".join(linecache.getlines(code.co_filename, function.__globals__))
+    if not text:
+        raise Refusal(line, f"{name} has no source file to read")
+    try:
+        tree, compiled = _module(code.co_filename, text)
+    except SyntaxError:
+        raise Refusal(line, f"the file of {name} has changed since it was loaded") from None
+    if not any(each == code for each in _codes(compiled)):
+        raise Refusal(line, f"{name} is not what its file says: it was changed after loading")
+    if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+        raise Refusal(line, f"{name} is a generator or a coroutine")
+    node = _node(tree, code, line)
+    _check_names(node)
+    return FunctionSource(node, function, code.co_filename)
+
+
+def _check_names(node: FunctionNode) -> None:
+    """Refuse names such as ``__x``: inside of a class they mean ``_Class__x``."""
+    for each in ast.walk(node):
+        for kind in ("id", "arg", "attr", "name", "asname"):
+            name = getattr(each, kind, None) or ""
+            if name.startswith("__") and not name.endswith("__"):
+                raise Refusal(node.lineno, f"the name {name} means another one inside of a class")
+
+
+def defaults_of(target: types.FunctionType, line: int) -> tuple[tuple[str, Any], ...]:
+    """Return the defaults of a function, which must not be changeable."""
+    code, given = target.__code__, target.__defaults__ or ()
+    names = code.co_varnames[code.co_argcount - len(given) : code.co_argcount]
+    pairs = [*zip(names, given, strict=True), *(target.__kwdefaults__ or {}).items()]
+    return tuple((name, admitted(value, name, line)) for name, value in pairs)
+
+
+def _node(tree: ast.Module, code: types.CodeType, line: int) -> FunctionNode:
+    found = [node for node in ast.walk(tree) if _starts(node, code)]
+    if len(found) != 1 or not isinstance(found[0], FunctionNode):
+        raise Refusal(line, f"{code.co_name} is one of several functions in one line")
+    return found[0]
+
+
+def _starts(node: ast.AST, code: types.CodeType) -> bool:
+    if isinstance(node, ast.Lambda):
+        return code.co_name == "<lambda>" and node.lineno == code.co_firstlineno
+    if isinstance(node, ast.FunctionDef):
+        first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+        return node.name == code.co_name and first == code.co_firstlineno
+    return False
+
+
+def _name(function: Any) -> str:
+    return str(getattr(function, "__qualname__", None) or type(function).__name__)
+
+
+def locals_of(node: FunctionNode) -> frozenset[str]:
+    """Return the names that a function assigns, or takes as arguments.
+
+    Raises
+    ------
+    Refusal
+        For a global or nonlocal statement.
+    """
+    found = {each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)}
+    waiting: list[ast.AST] = list(node.body) if isinstance(node, ast.FunctionDef) else []
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, ast.Global | ast.Nonlocal):
+            raise Refusal(each.lineno, "a name of another function or of the module is assigned")
+        if isinstance(each, ast.FunctionDef | ast.ClassDef):
+            found.add(each.name)
+            continue
+        if isinstance(each, ast.Lambda):
+            continue
+        if isinstance(each, ast.comprehension):
+            waiting.extend([each.iter, *each.ifs])
+            continue
+        if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load):
+            found.add(each.id)
+        waiting.extend(ast.iter_child_nodes(each))
+    return frozenset(found)

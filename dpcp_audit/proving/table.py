@@ -1,0 +1,205 @@
+"""The table of known functions: name, functions, rule, reference.
+
+A function is known by identity: a name that is bound to another one, or a patched module, is not.
+"""
+
+# pyright: reportUnknownArgumentType=false
+from __future__ import annotations
+
+import builtins
+import math
+import random
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcp_audit.proving import release_rules, rules
+from dpcp_audit.proving.distances import Distribution, Generator
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_ENTRYWISE = "entry by entry"
+_SENSITIVITY = "Dwork, McSherry, Nissim and Smith 2006, global sensitivity"
+_LIPSCHITZ = "1-Lipschitz: the distance does not grow"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A known function.
+
+    Parameters
+    ----------
+    name : str
+        The attribute of NumPy's, math's or Python's own that it is, such as "np.sum".
+    apply : callable or None
+        What it gives for values that are no plain Python objects.
+    source : str
+        Why that is so.
+    gives : str
+        Of public values: "scalar", "same" shape as the first, or "any".
+    """
+
+    name: str
+    apply: Callable[..., Any] | None = None
+    source: str = "post-processing"
+    gives: str = "any"
+
+
+def _public(names: str, gives: str) -> list[Rule]:
+    return [Rule(name, gives=gives) for name in names.split()]
+
+
+TABLE: tuple[Rule, ...] = (
+    Rule("np.asarray", rules.kept, "the same numbers"),
+    Rule("np.array", rules.kept, "the same numbers"),
+    Rule("np.copy", rules.kept, "the same numbers"),
+    Rule("np.ravel", rules.flat, "the same numbers", "any"),
+    Rule("np.atleast_1d", rules.flat, "the same numbers", "any"),
+    Rule("float", rules.as_float, "the same number", "scalar"),
+    Rule("np.float64", rules.as_float, "the same number", "scalar"),
+    Rule("int", rules.as_int, "truncation of whole distances", "scalar"),
+    Rule("sum", rules.total, _SENSITIVITY, "scalar"),
+    Rule("np.sum", rules.total, _SENSITIVITY, "scalar"),
+    Rule("math.fsum", rules.total, _SENSITIVITY, "scalar"),
+    Rule("np.count_nonzero", rules.counted, _SENSITIVITY, "scalar"),
+    Rule("np.mean", rules.mean, _SENSITIVITY, "scalar"),
+    Rule("len", rules.length, "neighbours' sizes", "scalar"),
+    Rule("np.size", rules.size, "neighbours' sizes", "scalar"),
+    Rule("np.sort", rules.sort, "the same multiset", "same"),
+    Rule("sorted", rules.in_order, "the same multiset"),
+    Rule("np.quantile", rules.order_statistic, "it lies within the range", "scalar"),
+    Rule("np.percentile", rules.order_statistic, "it lies within the range", "scalar"),
+    Rule("np.median", rules.order_statistic, "it lies within the range", "scalar"),
+    Rule("np.min", rules.smallest, _LIPSCHITZ, "scalar"),
+    Rule("np.max", rules.largest, _LIPSCHITZ, "scalar"),
+    Rule("min", rules.smallest, _LIPSCHITZ, "scalar"),
+    Rule("max", rules.largest, _LIPSCHITZ, "scalar"),
+    Rule("np.maximum", rules.larger, _LIPSCHITZ, _ENTRYWISE),
+    Rule("np.minimum", rules.smaller, _LIPSCHITZ, _ENTRYWISE),
+    Rule("np.clip", rules.clip, _LIPSCHITZ, _ENTRYWISE),
+    Rule("np.abs", rules.absolute, _LIPSCHITZ, _ENTRYWISE),
+    Rule("np.fabs", rules.absolute, _LIPSCHITZ, _ENTRYWISE),
+    Rule("abs", rules.absolute, _LIPSCHITZ, _ENTRYWISE),
+    Rule("math.fabs", rules.absolute, _LIPSCHITZ, "scalar"),
+    Rule("np.where", rules.where, "one of two for each record", _ENTRYWISE),
+    Rule("np.searchsorted", rules.searchsorted, _SENSITIVITY),
+    Rule("np.histogram", rules.histogram, "disjoint bins: Dwork and Roth 2014, Example 3.2"),
+    Rule("np.exp", release_rules.exponential, "McSherry and Talwar 2007", _ENTRYWISE),
+    Rule("scipy.special.softmax", release_rules.softmax, "McSherry and Talwar 2007"),
+    Rule("scipy.special.logsumexp", release_rules.log_of_sum, "Smith 2011, Algorithm 2", "scalar"),
+    Rule("np.log", release_rules.logarithm, "Smith 2011, Algorithm 2", _ENTRYWISE),
+    Rule("np.diff", release_rules.differences, "Smith 2011, Algorithm 2"),
+    Rule("np.concatenate", release_rules.concatenated, "Smith 2011, Algorithm 2"),
+    Rule("np.cumsum", release_rules.cumulated, _SENSITIVITY, "same"),
+    Rule("np.argmax", release_rules.argmax, "Dwork and Roth 2014, Claim 3.9", "scalar"),
+    Rule("print", release_rules.printed, "printing is release"),
+    *_public(
+        "np.sqrt np.log2 np.log10 np.log1p np.expm1 np.power np.square np.tanh np.floor "
+        "np.ceil np.rint np.sign np.isnan np.isfinite np.add np.subtract np.multiply np.divide "
+        "np.negative np.round np.logical_and np.logical_or np.logical_not",
+        _ENTRYWISE,
+    ),
+    *_public(
+        "math.sqrt math.log math.log2 math.log10 math.log1p math.exp math.expm1 math.floor "
+        "math.ceil math.pow math.tanh math.isnan math.isfinite math.isinf math.prod math.comb "
+        "math.isqrt bool np.prod np.std np.var np.argmin round divmod np.all np.any all any "
+        "np.ndim np.bool_ np.int64 np.dot",
+        "scalar",
+    ),
+    *_public(
+        "np.linspace np.arange np.full np.cumprod np.argsort np.flip "
+        "np.unique np.repeat np.outer np.append np.full_like np.zeros_like np.ones_like np.stack "
+        "str repr format np.shape np.interp np.digitize np.isclose np.allclose pow np.logspace "
+        "np.geomspace np.eye np.tile np.array_split np.split np.nonzero np.flatnonzero",
+        "any",
+    ),
+)
+
+
+def _modules() -> dict[str, Any]:
+    return {
+        "np": np,
+        "math": math,
+        "": builtins,
+        "scipy.special": sys.modules.get("scipy.special"),
+    }
+
+
+_HOMES = {"np": "numpy", "math": "math", "scipy.special": "scipy", "": "builtins"}
+
+
+def _found() -> Iterator[tuple[Any, Rule]]:
+    modules = _modules()
+    for rule in TABLE:
+        home, _, name = rule.name.rpartition(".")
+        if modules[home] is None:
+            continue  # not loaded: no function uses it
+        function = getattr(modules[home], name)
+        where = getattr(function, "__module__", None) or _HOMES[home]
+        if not str(where).startswith((_HOMES[home], "builtins")):
+            continue  # patched before this module was loaded
+        yield function, rule
+
+
+def known_functions() -> dict[Any, Rule]:
+    """Return the rule of each known function."""
+    found = dict(_found())
+    for alias, name in {"amin": "np.min", "amax": "np.max", "absolute": "np.abs"}.items():
+        found[getattr(np, alias)] = next(rule for rule in TABLE if rule.name == name)
+    return found
+
+
+GLOBAL_DRAWS: dict[Any, tuple[Generator, str]] = {
+    getattr(np.random, name): (Generator("np.random"), name)
+    for name in (
+        "normal", "laplace", "gumbel", "exponential", "standard_normal", "standard_exponential",
+        "geometric", "choice", "random", "random_sample", "uniform", "randint", "rand", "randn",
+        "binomial", "poisson", "logistic", "permutation", "seed", "shuffle", "set_state",
+    )
+} | {
+    getattr(random, name): (Generator("random"), name)
+    for name in ("gauss", "normalvariate", "random", "uniform", "expovariate", "seed", "shuffle")
+}  # fmt: skip
+"""The draws of NumPy's and Python's global generators."""
+
+_LAWS = {"norm": "normal", "laplace": "laplace", "gumbel_r": "gumbel", "expon": "exponential"}
+
+
+def scipy_law(value: Any) -> Distribution | None:
+    """Return a law of scipy.stats; None where the value is none, or was changed."""
+    stats = sys.modules.get("scipy.stats")
+    for name, law in _LAWS.items():
+        if stats is not None and getattr(stats, name, None) is value and value is not None:
+            home = type(value).__module__ == "scipy.stats._continuous_distns"
+            changed = "rvs" in vars(value) or "rvs" in vars(type(value))
+            return Distribution(law) if home and not changed else None
+    return None
+
+
+METHODS: dict[str, str] = {
+    "sum": "np.sum",
+    "mean": "np.mean",
+    "min": "np.min",
+    "max": "np.max",
+    "clip": "np.clip",
+    "copy": "np.copy",
+    "ravel": "np.ravel",
+    "flatten": "np.ravel",
+    "argmax": "np.argmax",
+    "searchsorted": "np.searchsorted",
+    "cumsum": "np.cumsum",
+    "round": "np.round",
+    "std": "np.std",
+    "var": "np.var",
+    "astype": "np.asarray",
+    "item": "float",
+    "argmin": "np.argmin",
+    "argsort": "np.argsort",
+    "prod": "np.prod",
+    "any": "np.any",
+    "all": "np.all",
+}
+"""The function that a method of an array is."""

@@ -1,0 +1,319 @@
+"""Figures of a results document on matplotlib axes: an SVG's, or a notebook's.
+
+Figures of a results document in notebooks: on axes that a caller has, or on new ones.
+"""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcp_audit.reports.heatmaps import INK, draw_heat_map
+from dpcp_audit.words.figures import FigureKind
+from dpcp_audit.words.formatting import SUPERSCRIPTS, clipped, number, printable, to_float
+from dpcp_audit.words.whole_files import require_package
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dpcp_audit.reports.heatmaps import Axes
+    from dpcp_audit.words.arrays import FloatArray
+
+
+_COLOURS = ("#1f7fc0", "#d55e00", "#009e73", "#b0629a", "#8a7a00")
+_DASHES = ("-", (0, (5, 2)), (0, (1.2, 1.6)), (0, (6, 2, 1.2, 2)), (0, (9, 3)), (0, (3, 1.2)))
+ROW = 0.21
+"""Inches that a line of a legend takes."""
+_MOST_POINTS = 1200
+_MOST_BINS = 200
+_MOST_CHARACTERS = 160
+_SPIKE = 0.03
+"""A histogram whose full bins take up no more of its axis is one spike."""
+_LINEAR = 10.0
+"""The ratio of its ends below which a logarithmic axis is labelled as a linear one."""
+
+
+def rows_above(figure: Mapping[str, Any]) -> int:
+    """Return the number of lines that legend and marks take above the plot."""
+    return len(_marks(figure)) + (0 if _speaks_for_itself(figure) else len(figure["series"]))
+
+
+def one_place(figure: Mapping[str, Any]) -> tuple[float, float] | None:
+    """Return between which values a histogram has everything, where that is one spike on its axis.
+
+    Such a histogram is a line and a number; its counts say nothing. None of any other figure.
+    """
+    if FigureKind(figure["kind"]) is not FigureKind.HISTOGRAM or len(figure["series"]) != 1:
+        return None
+    series = figure["series"][0]
+    edges, counts = _numbers(series["x"]), _numbers(series["y"])
+    full = np.flatnonzero(counts)
+    if not full.size or edges.size != counts.size + 1:
+        return None
+    low, high = float(edges[full[0]]), float(edges[full[-1] + 1])
+    shown = [low, high, *(v for v in _marks(figure).values() if math.isfinite(v))]
+    spike = full.size == 1 or high - low <= _SPIKE * (max(shown) - min(shown))
+    return (low, high) if spike else None
+
+
+def draw_chart(axes: Axes, figure: Mapping[str, Any], *, height: float) -> None:
+    """Draw a figure of lines or a histogram; legend and marks stand above the plot.
+
+    Parameters
+    ----------
+    height : float
+        Of the plot, in inches.
+    """
+    marks = _marks(figure)
+    on_scale = {k: v for k, v in marks.items() if _drawable(v, figure.get("log_x"))}
+    _dress(axes, figure)
+    place = one_place(figure)
+    if place is None:
+        _draw_series(axes, figure)
+    else:
+        _draw_place(axes, figure, place)
+    for label in marks.keys() - on_scale.keys():
+        axes.plot([], [], " ", label=f"{label} = {number(marks[label])} (off the scale)")
+    _draw_marks(axes, on_scale)
+    _draw_legend(axes, bottom=1 + (ROW * len(on_scale)) / height)
+
+
+def _marks(figure: Mapping[str, Any]) -> dict[str, float]:
+    return {_label_of(name): to_float(value) for name, value in figure.get("marks", {}).items()}
+
+
+def _speaks_for_itself(figure: Mapping[str, Any]) -> bool:
+    """Tell whether a legend would only repeat the label of the y axis."""
+    series = figure["series"]
+    return len(series) == 1 and series[0]["name"] == figure["y_label"]
+
+
+def _drawable(value: float, log: object) -> bool:
+    return math.isfinite(value) and (value > 0 or not log)
+
+
+def _dress(axes: Axes, figure: Mapping[str, Any]) -> None:
+    axes.set_xlabel(_wrapped(figure["x_label"], 70), color=INK)
+    axes.set_ylabel(_wrapped(figure["y_label"], 34), color=INK)
+    if figure.get("log_x"):
+        axes.set_xscale("log")
+    if figure.get("log_y"):
+        axes.set_yscale("log")
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        axes.spines[side].set(color=INK, alpha=0.5, linewidth=0.8)
+    axes.tick_params(colors=INK, width=0.8, length=3)
+    axes.tick_params(which="minor", color=INK, width=0.5, length=2)
+    axes.grid(visible=True, axis="y", color=INK, alpha=0.15, linewidth=0.7)
+    axes.set_axisbelow(True)
+
+
+def _draw_series(axes: Axes, figure: Mapping[str, Any]) -> None:
+    kind = FigureKind(figure["kind"])
+    draw = _histogram if kind is FigureKind.HISTOGRAM else _lines
+    for index, series in enumerate(figure["series"]):
+        style = {
+            "color": _COLOURS[index % len(_COLOURS)],
+            "linestyle": _DASHES[index % len(_DASHES)],
+        }
+        draw(axes, figure, series, style)
+    if kind is FigureKind.HISTOGRAM:
+        axes.set_ylim(bottom=0.5 if figure.get("log_y") else 0)
+    for axis, log in ((axes.xaxis, figure.get("log_x")), (axes.yaxis, figure.get("log_y"))):
+        if log:
+            _label_decades(axis)
+
+
+def _draw_place(axes: Axes, figure: Mapping[str, Any], place: tuple[float, float]) -> None:
+    """Draw where everything is, and say how much it is; there is no scale of counts."""
+    series = figure["series"][0]
+    middle, count = sum(place) / 2, _numbers(series["y"]).sum()
+    axes.yaxis.set_visible(False)
+    axes.spines["left"].set_visible(False)
+    axes.set_ylim(0, 1)
+    axes.axvspan(*place, color=_COLOURS[0], linewidth=2.5)
+    said = f"all {number(count)} {figure['y_label']}: {number(place[0])} to {number(place[1])}"
+    limits = [v for v in _marks(figure).values() if math.isfinite(v)]
+    right = bool(limits) and middle > (min([middle, *limits]) + max([middle, *limits])) / 2
+    axes.annotate(
+        said,
+        (place[0] if right else place[1], 0.5),
+        xytext=(-8 if right else 8, 0),
+        textcoords="offset points",
+        ha="right" if right else "left",
+        va="center",
+        color=INK,
+        annotation_clip=False,
+    )
+
+
+def _lines(
+    axes: Axes, figure: Mapping[str, Any], series: Mapping[str, Any], style: dict[str, Any]
+) -> None:
+    x, y = _numbers(series["x"]), _numbers(series["y"])
+    if x.size != y.size:
+        raise ValueError(f"series must have as many y as x, got {y.size} and {x.size}")
+    bad = ~(np.isfinite(x) & np.isfinite(y))
+    bad |= (x <= 0) if figure.get("log_x") else False
+    bad |= (y <= 0) if figure.get("log_y") else False
+    y = np.where(bad, np.nan, y)
+    label = "" if _speaks_for_itself(figure) else _label_of(series["name"])
+    if bad.any():
+        label += f" ({np.count_nonzero(bad)} of {bad.size} points off the scale)"
+    marker = "o" if 0 < x.size <= 12 else None
+    limit = _MOST_POINTS // len(figure["series"])
+    axes.plot(*_thinned(x, y, limit=limit), label=label, marker=marker, markersize=4, **style)
+
+
+def _thinned(x: FloatArray, y: FloatArray, *, limit: int) -> tuple[FloatArray, FloatArray]:
+    """Keep of each stretch the lowest and the highest point, and a gap where there is one."""
+    if x.size <= limit:
+        return x, y
+    kept = [0, x.size - 1]
+    for stretch in np.array_split(np.arange(x.size), max(limit // 3, 1)):
+        gap = np.isnan(y[stretch])
+        low = np.where(gap, np.inf, y[stretch]).argmin()
+        high = np.where(gap, -np.inf, y[stretch]).argmax()
+        kept += [int(stretch[place]) for place in (low, high, gap.argmax())]
+    chosen = np.unique(kept)
+    return x[chosen], y[chosen]
+
+
+def _histogram(
+    axes: Axes, figure: Mapping[str, Any], series: Mapping[str, Any], style: dict[str, Any]
+) -> None:
+    edges, counts = _numbers(series["x"]), _numbers(series["y"])
+    if edges.size != counts.size + 1:
+        raise ValueError(
+            f"series of a histogram must have one x more than y, got {edges.size} and {counts.size}"
+        )
+    step = math.ceil(counts.size / _MOST_BINS)
+    if step > 1:
+        counts = np.add.reduceat(counts, np.arange(0, counts.size, step))
+        edges = np.append(edges[:-1:step], edges[-1])
+    counts, edges = _trimmed(counts, edges)
+    base = 0.5 if figure.get("log_y") else 0.0
+    label = "" if _speaks_for_itself(figure) else _label_of(series["name"])
+    axes.stairs(counts, edges, baseline=base, fill=True, alpha=0.22, color=style["color"])
+    axes.stairs(counts, edges, baseline=base, label=label, linewidth=1.4, **style)
+
+
+def _trimmed(counts: FloatArray, edges: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Leave out the empty bins at both ends."""
+    full = np.flatnonzero(counts)
+    if not full.size:
+        return counts, edges
+    return counts[full[0] : full[-1] + 1], edges[full[0] : full[-1] + 2]
+
+
+def _label_decades(axis: Any) -> None:
+    from matplotlib.ticker import (  # noqa: PLC0415
+        FuncFormatter,
+        LogLocator,
+        MaxNLocator,
+        NullFormatter,
+    )
+
+    low, high = sorted(axis.get_view_interval())
+    narrow = high / low < 50
+
+    def tick(value: float, _: int | None) -> str:
+        return _tick(value, narrow=narrow)
+
+    decades = LogLocator(subs=(1.0, 2.0, 5.0) if narrow else (1.0,), numticks=8)
+    few = MaxNLocator(5, steps=[1, 2, 5, 10])
+    axis.set_major_locator(few if high / low < _LINEAR else decades)
+    axis.set_major_formatter(FuncFormatter(tick))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def _tick(value: float, *, narrow: bool) -> str:
+    if value <= 0:  # beyond the axis
+        return ""
+    if narrow and 1e-3 < value < 1e5:
+        return number(value)
+    exponent = math.floor(math.log10(value) + 1e-9)
+    factor = round(value / 10.0**exponent)
+    power = "10" + str(exponent).translate(SUPERSCRIPTS)
+    return power if factor == 1 else f"{factor}·{power}"
+
+
+def _draw_marks(axes: Axes, marks: Mapping[str, float]) -> None:
+    for value in marks.values():
+        axes.axvline(value, color=INK, linewidth=1.1, linestyle=(0, (4, 2)), alpha=0.75)
+    axes.margins(x=0.03)
+    axes.autoscale_view()
+    for row, (label, value) in enumerate(marks.items()):
+        place = axes.transAxes.inverted().transform(axes.transData.transform((value, 1.0)))[0]
+        axes.annotate(
+            f"{label} = {number(value)}",
+            xy=(value, 1),
+            xycoords=("data", "axes fraction"),
+            xytext=(0, 3 + row * ROW * 72),
+            textcoords="offset points",
+            ha="left" if place < 0.3 else "right" if place > 0.7 else "center",
+            color=INK,
+            annotation_clip=False,
+        )
+
+
+def _draw_legend(axes: Axes, *, bottom: float) -> None:
+    handles, labels = axes.get_legend_handles_labels()
+    if handles:
+        axes.legend(
+            handles,
+            labels,
+            loc="lower left",
+            bbox_to_anchor=(0, bottom),
+            frameon=False,
+            borderpad=0,
+            borderaxespad=0.3,
+            labelspacing=0.35,
+            handlelength=2.6,
+            labelcolor=INK,
+        )
+
+
+def _numbers(values: list[object]) -> FloatArray:
+    return np.array([to_float(value) for value in values], dtype=np.float64)
+
+
+def _wrapped(text: str, width: int) -> str:
+    return "\n".join(textwrap.wrap(_label_of(text), width))
+
+
+def _label_of(text: object) -> str:
+    return clipped(" ".join(printable(text).split()), _MOST_CHARACTERS)
+
+
+_POINTS = 72
+"""In an inch."""
+
+
+def plot_figure(figure: Mapping[str, Any], axes: Axes | None = None) -> Axes:
+    """Draw a figure and return its axes; without ``axes`` on a new figure of pyplot.
+
+    Raises
+    ------
+    MissingExtraError
+        If matplotlib is not installed.
+    """
+    if axes is None:
+        require_package("matplotlib", "report")
+        from matplotlib import pyplot as plt  # noqa: PLC0415
+
+        axes = plt.subplots(layout="constrained")[1]
+    if FigureKind(figure["kind"]) is FigureKind.HEATMAP:
+        draw_heat_map(axes, figure)
+        rows = 1
+    else:
+        height = axes.bbox.height / axes.figure.dpi
+        draw_chart(axes, figure, height=height)
+        rows = rows_above(figure)
+    drawn: Any = axes  # not all of its keywords have types
+    drawn.set_title(printable(figure["title"]), pad=(ROW * rows + 0.1) * _POINTS, fontsize=10)
+    return axes

@@ -1,0 +1,375 @@
+"""One finding of a results document, as every report shows it; and what was expected of it.
+
+The suites of papers and of planted bugs record the verdict that each claim is known to have, so
+that another one is news. Of what users claim of their own code nothing is known beforehand: a
+refutation is the finding itself, and contradicts nobody. Every report asks here.
+"""
+
+# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dpcp_audit.reports.sentences import calls_of, power_sentence, sentence, shown_estimate
+from dpcp_audit.reports.severity import (
+    Breach,
+    breach,
+    estimate_sentences,
+    named,
+    premise_text,
+    times_of,
+)
+from dpcp_audit.reports.witness import short, telling
+from dpcp_audit.words.assumptions import Assumption
+from dpcp_audit.words.formatting import (
+    DASH,
+    confidence,
+    counted,
+    interval,
+    number,
+    printable,
+    telling_digits,
+    to_float,
+)
+from dpcp_audit.words.plain import is_record, plain
+from dpcp_audit.words.results import EvidenceKind, Standing, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from dpcp_audit.words.results import PlainData
+
+
+_USERS = frozenset({"targets", "traces", "estimates", "theorem-case"})
+"""The suites of what users name themselves."""
+_WHAT = "what was expected"
+
+
+def recorded(document: Mapping[str, Any]) -> bool:
+    """Tell whether the run's suite records which verdicts are expected."""
+    return document.get("suite") not in _USERS
+
+
+def findings_of(document: Mapping[str, Any]) -> list[PlainData]:
+    """Return the findings of a document, ``expected`` None where no suite has recorded it."""
+    findings: list[PlainData] = document["findings"]
+    return findings if recorded(document) else [each | {"expected": None} for each in findings]
+
+
+def surprises(document: Mapping[str, Any], finding: Mapping[str, Any]) -> bool:
+    """Tell whether a verdict contradicts what is recorded: by a suite, or by a baseline."""
+    return bool(finding["contradicts"]) and (recorded(document) or bool(finding.get("worse")))
+
+
+def overall_of(document: Mapping[str, Any]) -> str:
+    """Return what the suite says of the run as a whole, on one line; "" where it says nothing."""
+    said = (document.get("overview") or {}).get("summary") or ""
+    return " ".join(printable(said).split())
+
+
+def told(document: Mapping[str, Any]) -> str:
+    """Return whether any verdict contradicts what is recorded, as a clause; "" if nothing is.
+
+    Examples
+    --------
+    >>> told({"suite": "papers", "findings": [{"contradicts": True}, {"contradicts": False}]})
+    '1 verdict contradicts what was expected'
+    >>> told({"suite": "targets", "findings": [{"contradicts": True}]})
+    ''
+    """
+    surprising = [each for each in document["findings"] if surprises(document, each)]
+    worse = sum(bool(each.get("worse")) for each in surprising)
+    count = len(surprising) - worse
+    verb = "verdict contradicts" if count == 1 else "verdicts contradict"
+    parts = [f"{count} {verb} {_WHAT}"] if count else []
+    if worse:
+        parts.append(f"{counted(worse, 'claim')} got worse than in the baseline")
+    none = f"no verdict contradicts {_WHAT}" if recorded(document) else ""
+    return "; ".join(parts) or none
+
+
+WORST_FIRST = (
+    Verdict.ERROR,
+    Verdict.REFUTED,
+    Verdict.VACUOUS,
+    Verdict.INCONCLUSIVE,
+    Verdict.CONSISTENT,
+    Verdict.PROVED,
+)
+OWN = frozenset({Standing.PAPER, Standing.STATED})
+"""The standings of claims that somebody makes as they are tested."""
+_HOW = {
+    EvidenceKind.EXACT: "computed; the interval is an enclosure, or the numerical error",
+    EvidenceKind.CERTIFIED: "sampled; the interval holds at the stated confidence",
+    EvidenceKind.INDICATIVE: "an indication, without a guarantee",
+}
+_TAKEN = {
+    Assumption.NONE: "",
+    Assumption.TRADE_OFF: "that the mechanism differs from the claim in its noise alone",
+    Assumption.INDEPENDENT: "that the mechanism differs from the claim in its noise alone, and "
+    "releases the canaries of a run independently",
+    Assumption.GAUSSIAN: "that the canaries' scores are independent, normal and of one variance",
+}
+STANDINGS = {
+    Standing.PAPER: "the paper's own claim, as printed",
+    Standing.READING: "another reading of what is printed",
+    Standing.OUTSIDE_HYPOTHESIS: "the printed statement outside its hypotheses",
+    Standing.ERRATUM: "an erratum: a step, a constant or a caption",
+    Standing.PRACTICE: "common practice, which nobody proves",
+    Standing.CONTROL: "a control, known to be false",
+    Standing.STATED: "stated of the code",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One finding; its texts are raw and are escaped by the format.
+
+    Parameters
+    ----------
+    sentence : str
+        The finding in plain words, the same in every report.
+    anchor : str
+        Fragment identifier, unique in the document.
+    subject, standing, parameters
+        Of the claim.
+    expected : str
+        The verdict that the suite has recorded; "" of a claim of the user's own.
+    contradicts : bool
+        Whether the verdict contradicts what is recorded.
+    quantity, measured, interval, claimed, kind : str
+        Cells of the tables; without evidence, an en dash or "".
+    worse : str
+        How it got worse than in an earlier session; "" where it did not.
+    power : str
+        What would have been refuted, in a sentence; "" where that is unknown.
+    factor : float or None
+        How many times worse than promised the smallest violation is that would have been refuted.
+    breach : Breach
+        What the evidence says of the promise, and how bad it is.
+    times : tuple of float, or None
+        How many times worse than promised the number and both ends of its interval are; None
+        where nothing is claimed of a number.
+    facts : tuple of (str, str)
+        The evidence, name and value; empty where there is none.
+    witness : str
+        The witness as JSON-like text, "" where there is none.
+    place : int
+        Its place in the document.
+    """
+
+    id: str
+    anchor: str
+    statement: str
+    formula: str
+    subject: str
+    standing: Standing
+    parameters: Mapping[str, Any]
+    paper: str
+    section: str
+    verdict: Verdict
+    expected: str
+    contradicts: bool
+    worse: str
+    sentence: str
+    note: str
+    power: str
+    factor: float | None
+    error: str
+    replay: str
+    quantity: str
+    value: float | None
+    limit: float | None
+    measured: str
+    interval: str
+    claimed: str
+    kind: str
+    breach: Breach
+    times: tuple[float, float, float] | None
+    facts: tuple[tuple[str, str], ...]
+    witness: str
+    figures: tuple[Mapping[str, Any], ...]
+    tables: tuple[Mapping[str, Any], ...]
+    place: int
+
+    @property
+    def stem(self) -> str:
+        """The id without its variant."""
+        return self.id.partition("[")[0]
+
+    @property
+    def heading(self) -> str:
+        """The heading: its subject, or else its id without variant."""
+        return self.subject or self.stem
+
+    @property
+    def against(self) -> str:
+        """The reference of the verdict: the expected one, or that of an earlier session."""
+        if self.worse:
+            return "worse than in the baseline"
+        return f"expected {self.expected}" if self.expected else ""
+
+    @property
+    def refuted(self) -> bool:
+        """True if the claim is refuted."""
+        return self.verdict is Verdict.REFUTED
+
+    @property
+    def unclaimed(self) -> bool:
+        """True if a number was estimated of which nothing is claimed."""
+        return self.value is not None and self.limit is None
+
+    @property
+    def needs_attention(self) -> bool:
+        """True if the finding is refuted, contradicts its expectation or failed."""
+        return self.contradicts or self.verdict in {Verdict.REFUTED, Verdict.ERROR}
+
+    @property
+    def apart(self) -> bool:
+        """True if it is nobody's claim as it is made, and is counted separately."""
+        return self.standing not in OWN
+
+    @property
+    def rank(self) -> tuple[bool, int, bool, int, float, int]:
+        """The sort key: contradictions, verdict, standing, promise, how much worse."""
+        return (
+            not self.contradicts,
+            WORST_FIRST.index(self.verdict),
+            self.apart and self.refuted,
+            self.breach.promise if self.refuted else 0,
+            -self.breach.times if self.refuted else 0.0,
+            self.place,
+        )
+
+
+def entries_of(document: Mapping[str, Any]) -> tuple[Entry, ...]:
+    """Return the entries of a document, worst first."""
+    findings = findings_of(document)
+    anchors = _anchors([printable(finding["id"]) for finding in findings])
+    entries = [
+        _entry(finding, anchor, place, document)
+        for place, (finding, anchor) in enumerate(zip(findings, anchors, strict=True))
+    ]
+    return tuple(sorted(entries, key=lambda entry: entry.rank))
+
+
+def _anchors(ids: Sequence[str]) -> list[str]:
+    seen: Counter[str] = Counter()
+    anchors: list[str] = []
+    for name in ids:
+        slug = "claim-" + re.sub(r"[^A-Za-z0-9]+", "-", name[:200]).strip("-").lower()
+        seen[slug] += 1
+        # No slug holds a dot, so that a numbered one cannot meet another's.
+        anchors.append(slug if seen[slug] == 1 else f"{slug}.{seen[slug]}")
+    return anchors
+
+
+def _entry(
+    finding: Mapping[str, Any], anchor: str, place: int, document: Mapping[str, Any]
+) -> Entry:
+    evidence: PlainData = shown_estimate(finding) if finding.get("evidence") else {}
+    digits = telling_digits(evidence)
+    value, claimed = evidence.get("value"), evidence.get("claimed")
+    return Entry(
+        id=printable(finding["id"]),
+        anchor=anchor,
+        statement=printable(finding["statement"]),
+        formula=printable(finding.get("formula") or ""),
+        subject=printable(finding["subject"]),
+        standing=Standing(finding["standing"]),
+        parameters=finding["parameters"],
+        paper=printable(finding["source"]["paper"]),
+        section=printable(finding["source"]["section"]),
+        verdict=Verdict(finding["verdict"]),
+        expected=printable(finding["expected"] or ("open" if recorded(document) else "")),
+        contradicts=surprises(document, finding),
+        worse=printable(finding.get("worse") or ""),
+        sentence=printable(sentence(finding)),
+        note=printable(finding.get("note") or ""),
+        power=power_sentence(finding.get("power"), calls_of(finding)),
+        factor=to_float(finding["power"]["factor"]) if finding.get("power") else None,
+        error=printable(finding.get("error") or ""),
+        replay=printable(finding.get("replay") or ""),
+        quantity=printable(named(evidence)) if evidence else "",
+        value=None if value is None else float(value),
+        limit=None if claimed is None else float(claimed),
+        measured=number(value, digits=digits),
+        interval=interval(evidence) if evidence else "",
+        claimed=number(claimed, digits=digits),
+        kind=str(evidence.get("kind", DASH)),
+        breach=breach(evidence),
+        times=times_of(evidence),
+        facts=_facts(finding, document.get("seed")),
+        witness=printable(plain(telling(finding["witness"]))) if finding.get("witness") else "",
+        figures=tuple(finding.get("figures") or ()),
+        tables=tuple(finding.get("tables") or ()),
+        place=place,
+    )
+
+
+def _facts(finding: Mapping[str, Any], seed: object) -> tuple[tuple[str, str], ...]:
+    if not finding.get("evidence"):
+        return (*_claim(finding), *_location(finding))
+    evidence = shown_estimate(finding)
+    digits = telling_digits(evidence)
+    facts = [
+        *([("Got worse", printable(finding["worse"]))] if finding.get("worse") else []),
+        ("Quantity", printable(named(evidence))),
+        ("Measured", number(evidence["value"], digits=digits)),
+        ("Interval", interval(evidence) or "a single point"),
+        ("Claimed", number(evidence.get("claimed"), digits=digits)),
+        ("Confidence", confidence(evidence["confidence"])),
+        ("Samples", number(evidence.get("n_samples"))),
+    ]
+    if evidence.get("n_samples") is not None:
+        facts += [("Seed", printable(DASH if seed is None else seed)), *_counts(evidence)]
+    facts += [("Two-sided estimate", printable(said)) for said in estimate_sentences(finding)]
+    if told := power_sentence(finding.get("power"), calls_of(finding)):
+        facts.append(("Power", told))
+    if of := (finding.get("power") or {}).get("detail"):
+        facts.append(("Power is of violations", printable(of)))
+    facts.append(("Method", _HOW[EvidenceKind(evidence["kind"])]))
+    if taken := _TAKEN[Assumption(evidence.get("assumption") or Assumption.NONE)]:
+        facts.append(("The interval assumes", taken))
+    return (*facts, *_proof(finding), *_claim(finding), *_location(finding))
+
+
+def _claim(finding: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return what the claim rests on and speaks of."""
+    parameters = ", ".join(f"{name} = {short(v)}" for name, v in finding["parameters"].items())
+    facts = [
+        ("Standing", STANDINGS[Standing(finding["standing"])]),
+        ("Assumptions", printable(finding["assumptions"])),
+        ("Parameters", printable(parameters)),
+    ]
+    return [(name, said) for name, said in facts if said]
+
+
+def _proof(finding: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return how the claim was proved, a premise an item."""
+    proof = finding.get("proof")
+    if not proof:
+        return []
+    return [
+        ("Proof", f"{proof['method']}. {printable(proof['argument'])}"),
+        *(("Premise", printable(premise_text(premise))) for premise in proof["premises"]),
+    ]
+
+
+def _counts(evidence: Mapping[str, Any]) -> list[tuple[str, str]]:
+    sample: PlainData = evidence.get("sample") or {}
+    return [("Counted", _counted(count)) for count in sample.get("counts") or ()]
+
+
+def _counted(count: Mapping[str, Any]) -> str:
+    return f"{printable(count['of'])}: {number(count['hits'])} of {number(count['trials'])}"
+
+
+def _location(finding: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    location = finding.get("location")
+    if not is_record(location) or "file" not in location:
+        return ()
+    return (("Source line", printable(f"{location['file']}:{location.get('line', '?')}")),)

@@ -1,0 +1,283 @@
+"""One finding in a sentence or two, the same in every report, written from its fields alone.
+
+What was changed, which outputs show it, how likely they are on either input, what was promised
+and what is certified; of a claim that withstood, the violation that the test would have caught.
+"""
+
+# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from dpcp_audit.reports.witness import changed_records
+from dpcp_audit.words.formatting import end, interval, number, share, telling_digits, to_float
+from dpcp_audit.words.plain import is_list, is_record
+from dpcp_audit.words.quantities import Bound, Promise, Quantity, Scale
+from dpcp_audit.words.results import EvidenceKind, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from dpcp_audit.words.results import PlainData
+
+_LARGEST_EXPONENT = 700.0
+
+
+def sentence(finding: Mapping[str, Any]) -> str:
+    """Return a finding in plain words: what was found, what was promised, what to do next."""
+    evidence = finding.get("evidence")
+    if not evidence:
+        return _line(finding.get("error") or "")
+    if Verdict(finding["verdict"]) is Verdict.REFUTED:
+        parts = [_broken(finding), _remedy(finding)]
+    elif Verdict(finding["verdict"]) is Verdict.PROVED:
+        parts = [_found(finding), _proved(finding)]
+    else:
+        parts = [_found(finding), power_sentence(finding.get("power"), calls_of(finding))]
+    return " ".join(_capital(_line(part)) for part in parts if part)
+
+
+def shown_estimate(finding: Mapping[str, Any]) -> PlainData:
+    """Return the one estimate that a finding shows, in the claim's unit, with two sides.
+
+    The lower end is that of the test, on which the verdict rests; the upper end is that of the
+    two-sided estimate of the same loss, where there is one.
+    """
+    evidence: PlainData = finding["evidence"]
+    for other in finding.get("estimates") or ():
+        same = all(other.get(key) == evidence.get(key) for key in ("quantity", "at"))
+        if not same or math.isfinite(to_float(evidence["upper"])):
+            continue
+        lower, upper = to_float(evidence["lower"]), to_float(other["upper"])
+        if lower <= upper:
+            value = min(max(to_float(other["value"]), lower), upper)
+            sure = min(to_float(evidence["confidence"]), to_float(other["confidence"]))
+            ends = {"value": value, "upper": other["upper"], "confidence": sure}
+            return evidence | {key: _plain(each) for key, each in ends.items()}
+    return evidence
+
+
+def calls_of(finding: Mapping[str, Any]) -> int | None:
+    """Return how many calls of the target, or samples, a check has used."""
+    witness: PlainData = finding.get("witness") or {}
+    calls = witness.get("spent", (finding.get("evidence") or {}).get("n_samples"))
+    return calls if isinstance(calls, int) else None
+
+
+def power_sentence(power: Mapping[str, Any] | None, calls: int | None = None) -> str:
+    """Return the violation that a check would have caught; "" where that is unknown.
+
+    Examples
+    --------
+    >>> power = {"quantity": "rho", "bound": "at most", "smallest": 1.08, "claimed": 0.5,
+    ...          "detection": 0.95, "factor": 2.16, "at": {}, "detail": "if Gaussian"}
+    >>> power_sentence(power, 131072)
+    'These 131,072 calls would catch ρ ≥ 1.08 (2.16 × the claim) with 95 % probability.'
+    """
+    if not power:
+        return ""
+    tested = f"These {number(calls)} calls" if calls else "This check"
+    if math.isinf(to_float(power["smallest"])):
+        return f"{tested} would catch no violation."
+    if to_float(power["smallest"]) == to_float(power["claimed"]):
+        return f"{tested} would catch anything beyond the claim."
+    detection = to_float(power["detection"])
+    sure = f" with {share(detection)} probability" if detection < 1 else ""
+    return f"{tested} would catch {violation(power)}{sure}."
+
+
+def violation(power: Mapping[str, Any]) -> str:
+    """Return the smallest violation that a check catches, and how many times the claim it is.
+
+    Examples
+    --------
+    >>> violation({"quantity": "coverage", "bound": "at least", "smallest": 0.8, "claimed": 0.9,
+    ...            "factor": 2.0})
+    'coverage ≤ 80 % (2 × the miscoverage allowed)'
+    """
+    quantity, bound = Quantity(power["quantity"]), Bound(power["bound"])
+    if math.isinf(to_float(power["smallest"])):
+        return "no violation"
+    unit = "" if quantity.unit else f"{quantity.label} "
+    worse = unit + amount(quantity, power["smallest"], bound.opposite.sign)
+    miss = quantity is Quantity.COVERAGE and bound is Bound.AT_LEAST
+    factor = to_float(power["factor"])
+    allowed = "the miscoverage allowed" if miss else "the claim"
+    return f"{worse} ({number(factor, digits=3)} × {allowed})" if math.isfinite(factor) else worse
+
+
+def amount(quantity: Quantity, value: object, sign: str = "", *, digits: int = 4) -> str:
+    """Return a value with its unit: "ρ ≤ 0.5", "ρ = 5", "≥ 90 %".
+
+    Examples
+    --------
+    >>> amount(Quantity.RHO, 0.5, "≤"), amount(Quantity.COVERAGE, 0.9, "≥")
+    ('ρ ≤ 0.5', '≥ 90 %')
+    """
+    words = {
+        Scale.NUMBER: lambda: number(value, digits=digits),
+        Scale.SHARE: lambda: share(value, digits=digits),
+        Scale.RUNS: lambda: f"{share(value, digits=digits)} of runs",
+        Scale.TIMES: lambda: f"{number(value, digits=digits)} times",
+    }[quantity.scale]()
+    sign = sign or ("=" if quantity.unit else "")
+    return " ".join(filter(None, [quantity.unit, sign, words]))
+
+
+def _broken(finding: Mapping[str, Any]) -> str:
+    """Return how a claim is broken: by an event where one was counted, else by its number."""
+    evidence: PlainData = finding["evidence"]
+    witness: PlainData = finding.get("witness") or {}
+    counts: list[PlainData] = (evidence.get("sample") or {}).get("counts") or []
+    if "event" not in witness or len(counts) < 2 or "swapped" not in witness:
+        change = changed_records(witness, to_neighbour=witness.get("path_of") != "value")
+        return f"{change}: {_found(finding)}" if "neighbour" in witness else _found(finding)
+    first, second = [each["hits"] / each["trials"] for each in counts[:2]]
+    outside = bool(witness.get("complement"))
+    if outside:
+        first, second = 1 - first, 1 - second
+    on_neighbour = bool(witness["swapped"]) != (first < second)
+    change = changed_records(witness, to_neighbour=on_neighbour)
+    likelier, rarer = max(first, second), min(first, second)
+    shows = _event(witness["event"], outside=outside)
+    times = (
+        f"makes {shows} about {number(likelier / rarer, digits=2)} times as likely "
+        f"({share(likelier)} against {share(rarer)})"
+        if rarer
+        else f"makes {shows} possible ({share(likelier)} against none in "
+        f"{number(counts[0]['trials'])} calls)"
+    )
+    return f"{change} {times}; {_allowed(evidence)}. {_certified(evidence)}".rstrip()
+
+
+def _allowed(evidence: Mapping[str, Any]) -> str:
+    """Return what the claim allows of an event, in the words of its quantity."""
+    quantity, claimed = Quantity(evidence["quantity"]), to_float(evidence["claimed"])
+    at: PlainData = evidence.get("at") or {}
+    if quantity is Quantity.EPSILON and claimed < _LARGEST_EXPONENT:
+        times = number(math.exp(claimed), digits=3)
+        beside = f", and δ = {number(at['delta'])} beside" if at.get("delta") else ""
+        return f"ε = {number(claimed)} allows {times} times{beside}"
+    return f"{amount(quantity, claimed, Bound(evidence['bound']).sign)} is promised"
+
+
+def _event(event: object, *, outside: bool) -> str:
+    """Return the outputs of an event: "an output above 0.5"."""
+    if not is_list(event) or len(event) != 1 or not is_list(event[0]) or len(event[0]) != 2:
+        return "the outputs of the event below"
+    low, high = map(to_float, event[0])
+    if outside:
+        if math.isinf(high):
+            return f"an output of at most {number(low)}"
+        low, high = (high, math.inf) if math.isinf(low) else (low, high)
+    if math.isinf(high):
+        return f"an output above {number(low)}"
+    if math.isinf(low):
+        return f"an output of at most {number(high)}"
+    return f"an output {'outside' if outside else 'in'} ({number(low)}, {number(high)}]"
+
+
+def _found(finding: Mapping[str, Any]) -> str:
+    """Return the estimate and the claim, in the claim's unit."""
+    shown = shown_estimate(finding)
+    quantity, claimed = Quantity(shown["quantity"]), shown.get("claimed")
+    digits = telling_digits(shown)
+    ends = _ends(shown, quantity, digits)
+    if shown.get("kind") == EvidenceKind.EXACT and not ends:
+        ends = "(exact)"
+    one_sided = quantity.is_loss and "≥" in ends and not math.isfinite(to_float(shown["upper"]))
+    between = f" {ends}".rstrip()
+    of = shown.get("detail") if quantity.promise is Promise.STATEMENT else ""
+    detail = f", {of}" if of else ""
+    at = "".join(f" at {_symbol(k)} = {number(v)}" for k, v in (shown.get("at") or {}).items())
+    named = "" if quantity.unit else f"{quantity.label} "
+    found = f"found {named}{amount(quantity, shown['value'], digits=digits)}{between}{at}{detail}"
+    if one_sided:
+        least = amount(quantity, end(shown, upper=False)[0], "≥", digits=digits)
+        found = f"found {named}{least}{at} (no upper limit)"
+    if claimed is None:
+        return f"{found}; nothing is claimed."
+    sign = Bound(shown.get("bound", Bound.AT_MOST)).sign
+    return f"{found}; promised {amount(quantity, claimed, sign, digits=digits)}."
+
+
+def _ends(shown: Mapping[str, Any], quantity: Quantity, digits: int) -> str:
+    """Return the interval in the unit of its quantity: a probability's in percent."""
+    ends = interval(shown)
+    if "," not in ends or quantity.scale not in {Scale.SHARE, Scale.RUNS}:
+        return ends
+    low, high = (share(end(shown, upper=side)[0], digits=digits) for side in (False, True))
+    return f"{ends[0]}{low}, {high}{ends[-1]}"
+
+
+def _symbol(name: str) -> str:
+    return {"delta": "δ", "alpha": "α", "epsilon": "ε"}.get(name, name)
+
+
+def _certified(evidence: Mapping[str, Any]) -> str:
+    """Return the end of the interval that excludes the claim; "" where nothing was sampled."""
+    if EvidenceKind(evidence["kind"]) is not EvidenceKind.CERTIFIED:
+        return ""
+    bound, quantity = Bound(evidence["bound"]), Quantity(evidence["quantity"])
+    nearest, beyond = end(evidence, upper=bound is Bound.AT_LEAST)
+    sign = {"≥": ">", "≤": "<"}[bound.opposite.sign] if beyond else bound.opposite.sign
+    return f"Certified: {amount(quantity, nearest, sign, digits=telling_digits(evidence))}."
+
+
+def _proved(finding: Mapping[str, Any]) -> str:
+    proof: PlainData = finding.get("proof") or {}
+    return f"Proved for every case, by {proof['method']}." if proof else "Proved for every case."
+
+
+def _remedy(finding: Mapping[str, Any]) -> str:
+    """Return the line that spends the loss, its noise, and the noise that would do where known."""
+    location = finding.get("location")
+    row = _spent(finding.get("tables") or ())
+    if not is_record(location) or not row:
+        return ""
+    line = f"Line {location.get('line')}"
+    scale, law = row.get("noise scale"), row.get("law", "")
+    if not scale or row.get("draws a run") != "1":
+        return f"{line} spends {row['share']} of the loss." if row.get("share") else ""
+    wanted = _enough(finding["evidence"], law, row.get("realised sensitivity", ""))
+    would_do = f"; on this pair a scale of {number(wanted, digits=3)} would do" if wanted else ""
+    return f"{line} adds {law} noise of scale {scale}{would_do}."
+
+
+def _spent(tables: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the row of the line that spends the most, where the table has but one."""
+    for table in tables:
+        columns = {column["name"]: column["texts"] for column in table["columns"]}
+        if "realised sensitivity" in columns and len(columns.get("line", ())) == 1:
+            return {name: texts[0] for name, texts in columns.items() if texts}
+    return {}
+
+
+def _enough(evidence: Mapping[str, Any], law: str, sensitivity: str) -> float | None:
+    """Return the scale of one draw at which the claim would hold on the pair."""
+    try:
+        change, claimed = float(sensitivity), to_float(evidence["claimed"])
+    except ValueError:
+        return None
+    if claimed <= 0:
+        return None
+    known = {
+        ("laplace", Quantity.EPSILON): change / claimed,
+        ("normal", Quantity.RHO): change / math.sqrt(2 * claimed),
+        ("normal", Quantity.MU): change / claimed,
+    }
+    pure = not (evidence.get("at") or {}).get("delta")
+    return known.get((law, Quantity(evidence["quantity"]))) if pure else None
+
+
+def _plain(value: object) -> object:
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _capital(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())

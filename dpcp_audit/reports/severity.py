@@ -1,0 +1,234 @@
+"""How bad a refutation is, and a finding as plain text for the formats that other tools read.
+
+Everything is written from the evidence's fields: the quantity knows its unit, its consequence and
+how many times worse than promised a value is.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dpcp_audit.reports.sentences import amount, sentence
+from dpcp_audit.words.formatting import (
+    DASH,
+    confidence,
+    end,
+    interval,
+    number,
+    telling_digits,
+    to_float,
+)
+from dpcp_audit.words.quantities import Bound, Promise, Quantity
+from dpcp_audit.words.results import EvidenceKind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dpcp_audit.words.results import PlainData
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Breach:
+    """The severity of a finding, in few words.
+
+    Parameters
+    ----------
+    consequence : str
+        What a refutation means, without numbers.
+    promised, found : str
+        The numbers, with their units.
+    quantity : str
+        What the numbers are of, where their units do not say it.
+    surety : str
+        How sure ``found`` is.
+    times : float
+        How many times worse than promised, at the end of the interval that is nearest to the
+        claim; 1 where the evidence does not exclude the claim.
+    """
+
+    promise: Promise
+    consequence: str
+    promised: str
+    found: str
+    quantity: str
+    surety: str
+    times: float
+
+    @property
+    def severity(self) -> float:
+        """The share of what was found that was not promised, in [0, 1)."""
+        return 1 - 1 / self.times
+
+
+_NOTHING = Breach(
+    promise=Promise.STATEMENT,
+    consequence="",
+    promised=DASH,
+    found=DASH,
+    quantity="",
+    surety="",
+    times=1.0,
+)
+
+
+def breach(evidence: Mapping[str, Any] | None) -> Breach:
+    """Say what evidence means for its claim.
+
+    Parameters
+    ----------
+    evidence : mapping or None
+        The finding's evidence; None where the check could not be completed.
+    """
+    if not evidence:
+        return _NOTHING
+    quantity, bound = Quantity(evidence["quantity"]), bound_of(evidence)
+    digits = telling_digits(evidence)
+    nearest = evidence["lower" if bound is Bound.AT_MOST else "upper"]
+    claimed = evidence.get("claimed")
+    return Breach(
+        promise=quantity.promise,
+        consequence=quantity.consequence(bound),
+        promised=DASH if claimed is None else amount(quantity, claimed, bound.sign, digits=digits),
+        found=amount(quantity, evidence["value"], digits=digits),
+        quantity="" if quantity.unit else named(evidence),
+        surety=_surety(evidence, quantity, bound, digits),
+        times=1.0 if claimed is None else _times(quantity, nearest, claimed, bound),
+    )
+
+
+def times_of(evidence: Mapping[str, Any] | None) -> tuple[float, float, float] | None:
+    """Return how many times worse than promised the number and its interval's ends are.
+
+    None without evidence, or where nothing is claimed. 1 is as promised.
+    """
+    if not evidence or evidence.get("claimed") is None:
+        return None
+    quantity, claimed = Quantity(evidence["quantity"]), to_float(evidence["claimed"])
+    value, lower, upper = (
+        quantity.times_worse(to_float(evidence[end]), claimed, bound_of(evidence))
+        for end in ("value", "lower", "upper")
+    )
+    return value, lower, upper
+
+
+def bound_of(evidence: Mapping[str, Any]) -> Bound:
+    """Return the side that the claim bounds."""
+    return Bound(evidence.get("bound", Bound.AT_MOST))
+
+
+def named(evidence: Mapping[str, Any]) -> str:
+    """Return what a number is, with its parameters, as people read it."""
+    at: PlainData = evidence.get("at") or {}
+    return Quantity(evidence["quantity"]).described(
+        {name: to_float(value) for name, value in at.items()},
+        str(evidence.get("detail", "")),
+    )
+
+
+def estimate_sentences(finding: Mapping[str, Any]) -> list[str]:
+    """Return the estimates of a finding, a sentence each.
+
+    Examples
+    --------
+    >>> found = {"quantity": "rho", "at": {}, "detail": "over 9 cells"}
+    >>> numbers = {"value": 0.31, "lower": 0.284, "upper": "inf", "confidence": 0.95}
+    >>> estimate_sentences({"estimates": [found | numbers | {"partition_upper": 0.352}]})
+    ['zCDP loss ρ, over 9 cells: 0.31 (≥ 0.284; partition ≤ 0.352), confidence 0.95']
+    """
+    return [
+        f"{named(each)}: {number(each['value'])} {interval(each)}".rstrip()
+        + f", confidence {confidence(each['confidence'])}"
+        for each in finding.get("estimates") or ()
+    ]
+
+
+def _surety(evidence: Mapping[str, Any], quantity: Quantity, bound: Bound, digits: int) -> str:
+    kind = EvidenceKind(evidence["kind"])
+    if kind is EvidenceKind.EXACT:
+        return "exact"
+    if kind is EvidenceKind.INDICATIVE:
+        return "an indication only"
+    nearest, beyond = end(evidence, upper=bound is Bound.AT_LEAST)
+    sign = {"≥": ">", "≤": "<"}[bound.opposite.sign] if beyond else bound.opposite.sign
+    return f"{amount(quantity, nearest, sign, digits=digits)}, sampled"
+
+
+def _times(quantity: Quantity, nearest: object, claimed: object, bound: Bound) -> float:
+    times = quantity.times_worse(to_float(nearest), to_float(claimed), bound)
+    return 1.0 if math.isnan(times) else max(1.0, times)
+
+
+_LONGEST_WITNESS = 4000
+
+
+def headline(finding: Mapping[str, Any]) -> str:
+    """Return the verdict, what was expected instead, and the finding's sentence."""
+    verdict, expected = finding["verdict"], finding["expected"]
+    start = verdict if expected in {verdict, None} else f"{verdict} (expected {expected})"
+    if worse := finding.get("worse"):
+        start = f"worse than in the baseline ({' '.join(worse.split())}); {verdict}"
+    return f"{start}: {sentence(finding)}"
+
+
+def paragraphs(finding: Mapping[str, Any]) -> str:
+    """Return the claim, the evidence, the witness and how to run it again."""
+    source = finding["source"]
+    witness = json.dumps(finding["witness"], ensure_ascii=False)
+    if len(witness) > _LONGEST_WITNESS:
+        witness = witness[:_LONGEST_WITNESS] + " ... (the results file holds all of it)"
+    parts = [
+        headline(finding),
+        finding["statement"],
+        f"Source: {source['paper']}, {source['section']}",
+        finding["note"],
+        _method(finding["evidence"]),
+        proof_text(finding.get("proof")),
+        f"Witness: {witness}" if finding["witness"] else "",
+        f"Run it again: {finding['replay']}" if finding["replay"] else "",
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def family(finding_id: str) -> str:
+    """Return the claim's id without its variant.
+
+    Examples
+    --------
+    >>> family("pcoqs.theorem-1[coverage=marginal]")
+    'pcoqs.theorem-1'
+    """
+    return finding_id.partition("[")[0] or finding_id
+
+
+def _method(evidence: Mapping[str, Any] | None) -> str:
+    if evidence is None:
+        return ""
+    if evidence["kind"] == EvidenceKind.EXACT:
+        return "Computed; the interval is an enclosure, or the numerical error."
+    if evidence["kind"] == EvidenceKind.INDICATIVE:
+        return "An indication, without a guarantee."
+    wrong = f"{1 - to_float(evidence['confidence']):.3g}"
+    return f"From {evidence['n_samples']} samples; the interval is wrong with probability {wrong}."
+
+
+def proof_text(proof: Mapping[str, Any] | None) -> str:
+    """Return how a claim was proved, on one line; empty where it is not."""
+    if not proof:
+        return ""
+    premises = "; ".join(premise_text(premise) for premise in proof["premises"])
+    return f"Proved by {proof['method']}: {proof['argument']} Premises: {premises}."
+
+
+def premise_text(premise: Mapping[str, Any]) -> str:
+    """Return a premise with the enclosed ends of its sides, where doubles tell them apart.
+
+    Examples
+    --------
+    >>> premise_text({"says": "δ(1) ≤ δ", "left": [0.1, 0.1], "right": [0.25, 0.25]})
+    'δ(1) ≤ δ: 0.1 ≤ 0.25'
+    """
+    left, right = (to_float(premise[side][end]) for side, end in (("left", 1), ("right", 0)))
+    return f"{premise['says']}: {left!r} ≤ {right!r}" if left <= right else str(premise["says"])

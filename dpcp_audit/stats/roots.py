@@ -1,0 +1,233 @@
+"""Where a condition turns: one bisection, and one search for the fewest.
+
+The power of an empirical-Bernstein limit: the smallest violation, and the draws needed.
+
+Of a bounded variable with a known variance, whose mean over many values is taken as normal.
+
+Isotonic regression: the levels of the best rising, or falling, step function.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.special import ndtri
+
+from dpcp_audit.stats.intervals import mean_radius
+from dpcp_audit.words import brent as _brent
+from dpcp_audit.words import validate as _validate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpcp_audit.words.arrays import BoolArray, FloatArray, IntArray
+
+
+class Turn(NamedTuple):
+    """Two neighbouring numbers: the condition fails at the first, and holds at the second."""
+
+    fails: float
+    holds: float
+
+
+def turn(
+    condition: Callable[[float], bool],
+    fails: float,
+    holds: float,
+    *,
+    steps: int = 200,
+    relative: float = 0.0,
+) -> Turn:
+    """Bisect between a number at which a condition fails and one at which it holds.
+
+    Parameters
+    ----------
+    condition : callable
+        It turns once between the two, which may come in either order. It is not asked at them.
+    steps : int
+        Halvings at most; it ends anyway where no number lies in between.
+    relative : float
+        It ends where the two are this close, relative to the larger of 1 and the second.
+
+    Examples
+    --------
+    >>> round(turn(lambda x: x * x >= 2, 0.0, 2.0).holds, 12)
+    1.414213562373
+    """
+    for _ in range(steps):
+        middle = (fails + holds) / 2
+        if middle in {fails, holds} or abs(holds - fails) <= relative * max(1.0, abs(holds)):
+            break
+        fails, holds = (fails, middle) if condition(middle) else (middle, holds)
+    return Turn(fails, holds)
+
+
+def turn_of_sign(
+    value: Callable[[float], float], fails: float, holds: float, *, steps: int
+) -> Turn:
+    """Return ``turn`` of ``value(x) >= 0``, of a continuous function that changes its sign once.
+
+    Brent's method finds the root, and what it asked settles most of the halvings: a third of
+    the values give the same two numbers.
+
+    Examples
+    --------
+    >>> turn_of_sign(lambda x: x * x - 2, 0.0, 2.0, steps=20)
+    Turn(fails=1.4142131805419922, holds=1.414215087890625)
+    """
+    known = [fails, holds]
+    seen: dict[float, float] = {}
+    searched = False
+
+    def asked(x: float) -> float:
+        if x not in seen:
+            seen[x] = value(x)
+            side = int(seen[x] >= 0)
+            if (x - known[side]) * (known[1 - side] - known[side]) > 0:
+                known[side] = x
+        return seen[x]
+
+    def condition(x: float) -> bool:
+        nonlocal searched
+        past = [(x - end) * (holds - fails) for end in known]
+        if past[0] <= 0 or past[1] >= 0:
+            return past[1] >= 0
+        held = asked(x) >= 0
+        ends = [seen.get(end, math.inf) for end in known]
+        if not searched and math.isfinite(ends[0] + ends[1]):
+            searched = True
+            _brent.root(asked, *known)
+        return held
+
+    return turn(condition, fails, holds, steps=steps)
+
+
+def turn_by_factor(
+    condition: Callable[[float], bool], fails: float, holds: float, *, ratio: float
+) -> Turn:
+    """Bisect positive numbers by factors, until one is at most ``ratio`` > 1 times the other.
+
+    Examples
+    --------
+    >>> round(turn_by_factor(lambda x: x * x >= 2e6, 1.0, 1e6, ratio=1.0001).holds)
+    1414
+    """
+    while max(fails, holds) > ratio * min(fails, holds):
+        middle = math.sqrt(fails * holds)
+        fails, holds = (fails, middle) if condition(middle) else (middle, holds)
+    return Turn(fails, holds)
+
+
+def turns(
+    condition: Callable[[FloatArray], BoolArray],
+    fails: FloatArray,
+    holds: FloatArray,
+    *,
+    steps: int,
+) -> tuple[FloatArray, FloatArray]:
+    """Bisect elementwise, as ``turn`` does for one number; all arrays have one shape."""
+    for _ in range(steps):
+        middle = (fails + holds) / 2
+        if ((middle == fails) | (middle == holds)).all():
+            break
+        held = condition(middle)
+        fails, holds = np.where(held, fails, middle), np.where(held, middle, holds)
+    return fails, holds
+
+
+def fewest(
+    condition: Callable[[int], bool], *, at_least: int = 1, most: int = 2**50, share: int = 0
+) -> int | None:
+    """Return the least whole number at which a condition that rises holds; None if that is large.
+
+    Parameters
+    ----------
+    at_least, most : int
+        The first number to try, and where doubling it ends.
+    share : int
+        To 1 in so many only, where a condition is slow to try; 0 asks for the least itself.
+    """
+    low, high = at_least - 1, at_least
+    while not condition(high):
+        low, high = high, 2 * high
+        if high > most:
+            return None
+    while high - low > max(1, high // share if share else 1):
+        middle = (low + high) // 2
+        low, high = (low, middle) if condition(middle) else (middle, high)
+    return high
+
+
+def smallest_violation(
+    variance: float,
+    count: int,
+    *,
+    bounds: tuple[float, float],
+    significance: float,
+    detection: float = 0.95,
+) -> float:
+    """Return by how much a mean has to miss its claimed bound to be refuted with ``detection``.
+
+    Parameters
+    ----------
+    variance : float
+        Of the variable; the limits are those of ``mean_interval``, one side at ``significance``/2.
+    """
+    _validate.non_negative(variance=variance)
+    _validate.open_unit(detection=detection)
+    low, high = _validate.bounds(bounds)
+    radius = mean_radius(variance, count, width=high - low, significance=significance)
+    return float(radius) + float(ndtri(detection)) * math.sqrt(variance / count)
+
+
+def draws_needed(
+    variance: float,
+    miss: float,
+    *,
+    bounds: tuple[float, float],
+    significance: float,
+    detection: float = 0.95,
+) -> int:
+    """Return the fewest values at which a mean that misses its bound by ``miss`` is refuted."""
+    _validate.positive(miss=miss)
+    _validate.non_negative(variance=variance)
+    _validate.open_unit(significance=significance)
+    needed = fewest(
+        lambda count: (
+            smallest_violation(
+                variance, count, bounds=bounds, significance=significance, detection=detection
+            )
+            <= miss
+        ),
+        at_least=2,
+    )
+    if needed is None:
+        raise ValueError(
+            f"miss is too small for variance = {variance!r} and significance = {significance!r}, "
+            f"got {miss!r}"
+        )
+    return needed
+
+
+def level_starts(values: FloatArray, weights: FloatArray, *, increasing: bool) -> IntArray:
+    """Return where the levels of the least-squares fit begin (``scipy.optimize``).
+
+    Parameters
+    ----------
+    values, weights : ndarray of float, shape (n,), n >= 1
+        The data to fit, and the weights of the squared residuals, which are positive.
+    increasing : bool
+        Whether the fit rises; else it falls.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> level_starts(np.array([1.0, 3.0, 2.0, 4.0]), np.ones(4), increasing=True)
+    array([0, 1, 3])
+    """
+    from scipy.optimize import isotonic_regression  # noqa: PLC0415  (slow to import)
+
+    blocks: IntArray = isotonic_regression(values, weights=weights, increasing=increasing).blocks
+    return blocks[:-1]

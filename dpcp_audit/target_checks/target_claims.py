@@ -1,0 +1,423 @@
+"""A target's claims of privacy, of coverage and of set sizes, each opened where its check runs."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, cast
+
+import numpy as np
+
+from dpcp_audit.audits import blackbox
+from dpcp_audit.audits.blackbox import BlackBoxPrivacy
+from dpcp_audit.audits.local import LocalPrivacy
+from dpcp_audit.audits.search.feature_cells import claims_delta
+from dpcp_audit.audits.search.pair_space import input_from_data
+from dpcp_audit.audits.sequential import SequentialPrivacy
+from dpcp_audit.stats.guessing import LARGEST_EPSILON
+from dpcp_audit.target_checks.given_inputs import COVERAGE_SIZE, rows_for
+from dpcp_audit.target_checks.planned_calls import with_cut, within
+from dpcp_audit.target_checks.source_proofs import SourceProof, answers, require_proof
+from dpcp_audit.target_checks.target_pairs import pair_space, typical
+from dpcp_audit.target_checks.trace_search import TraceEffort, TraceSearch
+from dpcp_audit.target_checks.two_sided import TwoSidedPrivacy
+from dpcp_audit.targets import Kind, Takes
+from dpcp_audit.targets.degenerate import ConstantOutputsError, DegenerateTargetError, SingleDraws
+from dpcp_audit.theorems.coverage import coverage_audit
+from dpcp_audit.theorems.coverage.coverage_audit import CoverageAudit
+from dpcp_audit.theorems.coverage.row_laws import RowLaws
+from dpcp_audit.theorems.coverage.set_size_audit import SetSizeAudit
+from dpcp_audit.theorems.coverage.trial_laws import LawCatalogue
+from dpcp_audit.theorems.coverage.worst_law import sides
+from dpcp_audit.words.evidence import violation_by
+from dpcp_audit.words.results import Verdict
+
+if TYPE_CHECKING:
+    from dpcp_audit.target_checks.check_spec import CheckSpec
+    from dpcp_audit.target_checks.planned_calls import Timed
+    from dpcp_audit.targets import Target
+    from dpcp_audit.targets.degenerate import Drawable
+    from dpcp_audit.words.arrays import IntArray
+    from dpcp_audit.words.checks import Check, Context
+    from dpcp_audit.words.guarantees import Coverage, PrivacyGuarantee, PureDP, SetSize
+    from dpcp_audit.words.results import Outcome, PlainData, Power
+
+
+class Powered(Protocol):
+    """An audit that can say what it would refute."""
+
+    def smallest_violation(self, context: Context) -> Power:
+        """Return the smallest violation that is refuted with probability 0.95."""
+        ...
+
+    def draws_needed(self, violation: float, *, significance: float) -> float:
+        """Return the calls that refute a violation, likewise."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetClaim(ABC):
+    """A claim of a target; its witness can be tested alone, without a search.
+
+    Attributes
+    ----------
+    few : int
+        Calls for which an audit can be made, where its power at others is asked for.
+    """
+
+    spec: CheckSpec
+    guarantee: Any
+
+    few: ClassVar[int] = 100
+
+    @property
+    def sampled(self) -> bool:
+        """The verdict takes from the error budget, where no law is enumerated."""
+        return True
+
+    def smallest_violation(self, context: Context) -> Power:
+        """Return the smallest violation that the calls refute with probability 0.95."""
+        return self._unopened(self.spec.calls(self.guarantee)).smallest_violation(context)
+
+    def draws_needed(self, violation: float, *, significance: float) -> float:
+        """Return the calls that refute a violation, likewise."""
+        return self._unopened(self.few).draws_needed(violation, significance=significance)
+
+    @property
+    @abstractmethod
+    def fewest(self) -> int:
+        """The calls that are planned at least."""
+
+    @abstractmethod
+    def __call__(self, context: Context) -> Outcome:
+        """Open the target, and test the claim."""
+
+    @abstractmethod
+    def audit(self, target: Any, calls: int) -> Check:
+        """Return the audit of an opened target."""
+
+    @abstractmethod
+    def violation(self, factor: float) -> float:
+        """Return the value at which the claim is broken by a factor of the noise."""
+
+    @abstractmethod
+    def confirm(self, witness: PlainData, context: Context) -> Outcome:
+        """Test a witness on the code as it is."""
+
+    @abstractmethod
+    def _unopened(self, calls: int) -> Powered:
+        """Return the audit of so many calls, of a target that is not open yet."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrivacyClaim(TargetClaim):
+    """A claim of privacy; a violation is a loss, shown by a planted twin."""
+
+    guarantee: PrivacyGuarantee
+
+    few: ClassVar[int] = 600
+
+    def violation(self, factor: float) -> float:
+        """Return the loss at which the claim is broken by a factor of the noise."""
+        from dpcp_audit.laws.losses import loss_of  # noqa: PLC0415  (slow to import)
+
+        loss = loss_of(self.guarantee)
+        return violation_by(factor, loss.quantity, loss.claimed)
+
+
+def closed(value: object, size: int = 1, /, *, rng: object) -> NoReturn:
+    """Stand in for a target of which no output is asked."""
+    del value, size, rng
+    raise RuntimeError("the target is not open: its power is asked for, and no output")
+
+
+_CAUSE = "cause"
+"""Of a witness: what keeps the noise the same in every call."""
+_AGAIN = 5
+"""Times the outputs of a witness, on which the same loss is refuted almost surely."""
+_MOST_VALUES, _FEWEST_REPORTS = 128, 200
+"""Values of a randomizer that are drawn from, at most, and reports on each, at least: the choice of
+a rule takes time with the cube of the values."""
+_TRACED = TraceEffort(pairs=10, pilot=2, paths=200, tree=1000, replays=4)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetPrivacy(PrivacyClaim):
+    """A target's privacy claim; the target is opened where the check runs."""
+
+    @property
+    def fewest(self) -> int:
+        """Twice as many calls where δ is claimed: an event of a thousandth of them shows then."""
+        return 2**18 if claims_delta(self.guarantee) else 2**17
+
+    def __call__(self, context: Context) -> Outcome:
+        """Prove the claim from the source; else follow the noise and sample the outputs."""
+        with self.spec.target.open() as target:
+            proof = self._source_proof(target)
+            if proof is not None and proof.proved and answers(self.spec, target, context):
+                return proof.outcome()
+            calls = self.spec.calls(self.guarantee)
+            try:
+                outcome = self._audited(target, context)
+            except ConstantOutputsError as error:
+                place = target.caller.fixed_seed()
+                raise (error if place is None else error.of_seed(place)) from None
+            if proof is not None and not proof.proved:
+                outcome = replace(outcome, note=f"{outcome.note} {proof.reason()}")
+            return with_cut(self, _with_cause(outcome, target, context), calls)
+
+    def _source_proof(self, target: Target) -> SourceProof | None:
+        return SourceProof.of(self.spec, self.guarantee, target) if self.spec.prove else None
+
+    def _audited(self, target: Target, context: Context) -> Outcome:
+        drawn = within(target, self.spec, self.spec.calls(self.guarantee))
+        try:
+            return self._both_sides(target, drawn)(context)
+        except DegenerateTargetError:  # batches of one seed vary within, and not between
+            if not self._seeds_batches(target, context):
+                raise
+            return self._both_sides(target, SingleDraws(target=drawn))(context)
+
+    def audit(
+        self, target: Drawable, calls: int
+    ) -> BlackBoxPrivacy | SequentialPrivacy | LocalPrivacy:
+        """Return the audit of an opened target's outputs."""
+        audit = self._unopened(calls)
+        if isinstance(audit, LocalPrivacy):
+            return replace(audit, randomizer=Reports(target), randomness=target.randomness)
+        return replace(audit, sample=target, randomness=target.randomness)
+
+    def draws_needed(self, violation: float, *, significance: float) -> float:
+        """Return the calls that refute a violation, likewise."""
+        audit = self._unopened(self.fewest)
+        needed = audit.draws_needed(violation, significance=significance)
+        return needed * audit.n_inputs if isinstance(audit, LocalPrivacy) else needed
+
+    def _both_sides(self, target: Target, drawn: Drawable) -> Check:
+        """Return the audit of outputs; beside that of the noise, where it can be followed."""
+        audit = self.audit(drawn, self.spec.calls(self.guarantee))
+        if not self.spec.trace or self.spec.target.command:
+            return audit
+        return TwoSidedPrivacy(black_box=audit, trace=self._search(target))
+
+    def _seeds_batches(self, target: Target, context: Context) -> bool:
+        rng = replace(context, name=f"{context.name}, single").rng()
+        batches = self.spec.target.vectorised or bool(self.spec.target.command)
+        return batches and bool(target.frozen(typical(self.spec), rng=rng))
+
+    def _search(self, target: Target) -> TraceSearch:
+        return TraceSearch.of(self.spec, self.guarantee, target, effort=_TRACED)
+
+    def _unopened(self, calls: int) -> BlackBoxPrivacy | SequentialPrivacy | LocalPrivacy:
+        from dpcp_audit.laws.losses import loss_of  # noqa: PLC0415  (slow to import)
+
+        loss = loss_of(self.guarantee)
+        if (
+            loss.pure
+            and loss.linear is not None
+            and self._over_all_values(calls, loss.linear.epsilon)
+        ):
+            values = self.spec.target.domain or 0
+            return LocalPrivacy(
+                randomizer=closed,
+                guarantee=cast("PureDP", self.guarantee),
+                n_inputs=values,
+                n_outputs=values,
+                n_samples=calls // values,
+                detect=self.spec.detect,
+            )
+        audit = (SequentialPrivacy if self.spec.sequential else BlackBoxPrivacy)(
+            sample=closed,
+            guarantee=self.guarantee,
+            pairs=pair_space(self.spec),
+            draws=calls,
+            detect=self.spec.detect,
+        )
+        if isinstance(audit, SequentialPrivacy):
+            return audit
+        return replace(audit, representation=self.spec.representation)
+
+    def _over_all_values(self, calls: int, epsilon: float) -> bool:
+        """Tell whether the claim is of a randomizer of few enough values to draw from all."""
+        spec, values = self.spec, self.spec.target.domain
+        return (
+            spec.target.kind is Kind.RANDOMIZER
+            and values is not None
+            and values <= min(_MOST_VALUES, calls // _FEWEST_REPORTS)
+            and spec.pair is None
+            and not spec.sequential
+            and epsilon <= LARGEST_EPSILON
+        )
+
+    def confirm(self, witness: PlainData, context: Context) -> Outcome:
+        """Test the pair of a witness on the code as it is: its event, its guesses or its paths."""
+        with self.spec.target.open() as target:
+            if "path_seed" in witness:
+                return self._search(target).again(witness, context)
+            audit = self.audit(
+                SingleDraws(target=target) if _CAUSE in witness else target, self.fewest
+            )
+            if isinstance(audit, LocalPrivacy):
+                return audit.confirm(witness, context)
+            return blackbox.confirm(
+                witness,
+                SingleDraws(target=target) if _CAUSE in witness else target,
+                guarantee=self.guarantee,
+                context=context,
+                n_samples=_AGAIN * witness["n_samples"] + 100,
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Reports:
+    """Asks a target for the reports of many values, all of one value at a time."""
+
+    sample: Drawable
+
+    def __call__(self, values: IntArray, /, *, rng: np.random.Generator) -> IntArray:
+        """Return a report for each value."""
+        reports = np.empty(values.shape, dtype=np.int64)
+        for value in np.unique(values).tolist():
+            of_value = values == value
+            reports[of_value] = self.sample(value, int(of_value.sum()), rng=rng)
+        return reports
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProvedAlone(TargetPrivacy):
+    """A claim of privacy that must be proved for every input: nothing else decides it."""
+
+    def __call__(self, context: Context) -> Outcome:
+        """Open the target, and prove its claim.
+
+        Raises
+        ------
+        NotProvedError
+            With the source and its remarks, where the claim is not proved.
+        """
+        with self.spec.target.open() as target:
+            return require_proof(self.spec, self.guarantee, target, context)
+
+
+def _with_cause(outcome: Outcome, target: Target, context: Context) -> Outcome:
+    """Say beside a refutation that the noise is the same in every call, where it is."""
+    if outcome.verdict is not Verdict.REFUTED or "value" not in outcome.witness:
+        return outcome
+    rng = replace(context, name=f"{context.name}, frozen").rng()
+    cause = target.frozen(input_from_data(outcome.witness["value"]), rng=rng)
+    if not cause:
+        return outcome
+    witness = {_CAUSE: cause} | outcome.witness
+    return replace(outcome, witness=witness, note=f"{cause} {outcome.note}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetCoverage(TargetClaim):
+    """A target's coverage claim; the target is opened where the check runs."""
+
+    guarantee: Coverage
+
+    @property
+    def fewest(self) -> int:
+        """As many calls as find more than the miss that power is stated of."""
+        return 2**14
+
+    def __call__(self, context: Context) -> Outcome:
+        """Open the target and calibrate with it on fresh scores."""
+        with self.spec.target.open() as target:
+            calls = self.spec.calls(self.guarantee)
+            outcome = self.audit(within(target, self.spec, calls), calls)(context)
+            return with_cut(self, outcome, calls)
+
+    def audit(self, target: Target | Timed, calls: int) -> CoverageAudit:
+        """Return the audit of an opened target."""
+        return replace(self._unopened(calls), calibrate=target)
+
+    def violation(self, factor: float) -> float:
+        """Return the coverage, or rate of failures, at which the claim is broken by a factor."""
+        side = sides(self.guarantee)[0]
+        return violation_by(factor, side.quantity, side.bounded, side.bound)
+
+    def _unopened(self, calls: int) -> CoverageAudit:
+        return CoverageAudit(
+            calibrate=closed,
+            kind=self.spec.target.kind,
+            guarantee=self.guarantee,
+            n=self.spec.n or (COVERAGE_SIZE,),
+            draws=calls,
+            bounds=self.spec.target.bounds,
+            laws=_laws(self.spec, self.guarantee),
+            strict=self.spec.open_sets,
+            tolerance=self.spec.tolerance,
+            detect=self.spec.detect,
+        )
+
+    def confirm(self, witness: PlainData, context: Context) -> Outcome:
+        """Test the law of a witness on fresh calls of the code as it is."""
+        with self.spec.target.open() as target:
+            return coverage_audit.confirm(
+                witness, target, seed=context.seed, significance=context.significance
+            )
+
+
+def _laws(spec: CheckSpec, guarantee: Coverage) -> LawCatalogue | RowLaws:
+    kind = spec.target.kind
+    if kind.takes is not Takes.ROWS:
+        return LawCatalogue(
+            ties=spec.ties,
+            per_class=guarantee.per_class,
+            classes=spec.target.domain,
+            clients=spec.clients if kind.takes is Takes.CLIENTS else 0,
+        )
+    pool = rows_for(kind, spec.data)
+    return RowLaws(pool=pool, per_class=guarantee.per_class)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetSetSize(TargetClaim):
+    """A target's claim on the mean size of its sets."""
+
+    guarantee: SetSize
+
+    @property
+    def fewest(self) -> int:
+        """As many calls as settle a mean to a few hundredths of a label."""
+        return 2**10
+
+    def __call__(self, context: Context) -> Outcome:
+        """Open the target, and fit and predict with it on fresh rows."""
+        with self.spec.target.open() as target:
+            calls = self.spec.calls(self.guarantee)
+            return self.audit(within(target, self.spec, calls), calls)(context)
+
+    def audit(self, target: Target | Timed, calls: int) -> SetSizeAudit:
+        """Return the audit of an opened target."""
+        return replace(self._unopened(calls), calibrate=target)
+
+    def violation(self, factor: float) -> float:
+        """Return the mean size at which the claim is broken by a factor, at most half-way to K."""
+        claimed = self.guarantee.at_most
+        return min(factor * claimed, (claimed + self._labels) / 2)
+
+    def confirm(self, witness: PlainData, context: Context) -> Outcome:
+        """Test the claim at the size of a witness on fresh calls of the code as it is."""
+        with self.spec.target.open() as target:
+            audit = self.audit(target, _AGAIN * witness["calls"] + 100)
+            again = replace(audit, n=(witness["n"],))
+            return again(replace(context, effort=1.0))
+
+    @property
+    def _labels(self) -> int:
+        labels = self.spec.target.domain
+        return rows_for(self.spec.target.kind, self.spec.data).classes if labels is None else labels
+
+    def _unopened(self, calls: int) -> SetSizeAudit:
+        return SetSizeAudit(
+            calibrate=closed,
+            guarantee=self.guarantee,
+            pool=rows_for(self.spec.target.kind, self.spec.data),
+            labels=self._labels,
+            n=self.spec.n or (COVERAGE_SIZE,),
+            draws=calls,
+            detect=self.spec.detect,
+        )

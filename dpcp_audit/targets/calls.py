@@ -1,0 +1,356 @@
+"""Calls of a Python function: fresh copies in, checked numbers out.
+
+Calls of a program of any language, over JSON lines (docs/command_protocol.md).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcp_audit.targets import answers
+from dpcp_audit.targets.answers import (
+    DataForm,
+    Talk,
+    TargetError,
+    TargetRaisedError,
+    TargetUnusableError,
+    handed_over,
+    one_line,
+)
+from dpcp_audit.targets.calling import CallBlocks, draw_seed
+from dpcp_audit.targets.kinds import Gives, Kind, RandomStyle, Takes
+from dpcp_audit.targets.loading import code_of, floating_errors, raised
+from dpcp_audit.targets.process import LineProcess
+from dpcp_audit.targets.randomness import fixed_seed, seeded, seeded_alike
+from dpcp_audit.words.arrays import is_array
+from dpcp_audit.words.plain import is_list, is_record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+
+    from dpcp_audit.targets.calling import Convention
+    from dpcp_audit.words.arrays import FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionCaller:
+    """Calls a Python function.
+
+    Every call gets copies of the data, so that a function that sorts in place harms nothing.
+    A function that is not vectorised takes one input and returns one output, and is looped
+    over; one that has a ``size`` all the same is called in blocks where it returns the same.
+    """
+
+    function: Callable[..., Any]
+    name: str
+    kind: Kind
+    convention: Convention
+    vectorised: bool = False
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    given_as: DataForm = DataForm.ARRAY
+    _talk: Talk = field(default_factory=Talk, init=False, repr=False, compare=False)
+    _latest: list[tuple[Any, ...]] = field(
+        default_factory=list[tuple[Any, ...]], init=False, repr=False, compare=False
+    )
+    _blocks: CallBlocks = field(default_factory=CallBlocks, init=False, repr=False, compare=False)
+
+    def outputs(
+        self, inputs: tuple[np.ndarray, ...], size: int, *, rng: np.random.Generator
+    ) -> FloatArray:
+        """Return ``size`` outputs on one input, shape (size,), or (size, d) of arrays."""
+        with self._apart(rng):
+            if not self.vectorised:
+                return self._called(inputs, size, rng)
+            if self.kind.takes is Takes.VALUE:  # an array of values, an output for each
+                return self._many((np.full(size, inputs[0]),), size, rng, {})
+            return self._many(inputs, size, rng, {"size": size})
+
+    def each(
+        self, inputs: Sequence[tuple[np.ndarray, ...]], *, rng: np.random.Generator
+    ) -> FloatArray:
+        """Return one output on each of many inputs, shape (len(inputs),), or (len(inputs), d)."""
+        with self._apart(rng):
+            if self.vectorised:
+                return np.concatenate([self._many(x, 1, rng, {"size": 1}) for x in inputs])
+            return self._stacked([self._one(x, rng) for x in inputs], inputs[-1])
+
+    def _called(self, inputs: tuple[Any, ...], size: int, rng: np.random.Generator) -> FloatArray:
+        """Return outputs of as many calls; in blocks where these are the same."""
+
+        def one_by_one(count: int, *, rng: np.random.Generator) -> FloatArray:
+            return self._stacked([self._one(inputs, rng) for _ in range(count)], inputs)
+
+        def at_once(count: int, *, rng: np.random.Generator) -> FloatArray:
+            return self._many(inputs, count, rng, {"size": count})
+
+        if not self.convention.sized:
+            return one_by_one(size, rng=rng)
+        return self._blocks.outputs(size, one_by_one=one_by_one, at_once=at_once, rng=rng)
+
+    def reports(self, values: IntArray, *, rng: np.random.Generator) -> FloatArray:
+        """Return one report for each value, shape (n,)."""
+        with self._apart(rng):
+            if not self.vectorised:
+                return np.array([self._one((v,), rng) for v in values.tolist()], dtype=np.float64)
+            return self._many((values,), len(values), rng, {})
+
+    def fixed_seed(self) -> str | None:
+        """Return where the function seeds a generator with a fixed number, if that can be seen."""
+        return fixed_seed(self.function) or self._seeded_alike()
+
+    def _seeded_alike(self) -> str | None:
+        """Return where two calls on the latest data seed with one number of their own."""
+        code = code_of(self.function)
+        fitted = self.kind.takes is Takes.ROWS  # models are fitted with seeds of their own
+        if not self._latest or self.vectorised or fitted or code is None:
+            return None
+
+        latest = self._latest[0]
+
+        def run(number: int, inputs: tuple[Any, ...] = latest) -> None:
+            rng = np.random.default_rng(number)
+            with self._apart(rng):
+                self._call(inputs, rng, {})
+
+        others = tuple(_others(x) for x in latest)
+        return seeded_alike(run, lambda: run(0, others), file=code.co_filename)
+
+    def close(self) -> None:
+        """Do nothing: a function needs no end."""
+
+    @contextmanager
+    def _apart(self, rng: np.random.Generator) -> Generator[None]:
+        """Keep within a batch of calls what they print, and do to global generators and NumPy."""
+        style = self.convention.style
+        with (
+            seeded(rng) if style is RandomStyle.GLOBAL else nullcontext(),
+            self._talk.limited(),
+            floating_errors(self.function),
+        ):
+            yield
+
+    def _one(self, inputs: tuple[Any, ...], rng: np.random.Generator) -> float | FloatArray:
+        self._latest[:] = [inputs]
+        answer = self._call(inputs, rng, {})
+        try:
+            return answers.one(answer, kind=self.kind)
+        except answers.AnswerError as error:
+            raise self._wrong(error, inputs) from None
+
+    def _stacked(self, found: list[float | FloatArray], inputs: tuple[Any, ...]) -> FloatArray:
+        try:
+            return answers.stacked(found)
+        except answers.AnswerError as error:
+            raise self._wrong(error, inputs) from None
+
+    def _many(
+        self,
+        inputs: tuple[np.ndarray, ...],
+        size: int,
+        rng: np.random.Generator,
+        keywords: Mapping[str, int],
+    ) -> FloatArray:
+        answer = self._call(inputs, rng, keywords)
+        try:
+            return answers.numbers_of(answer, size, kind=self.kind)
+        except answers.AnswerError as error:
+            raise self._wrong(error, inputs) from None
+
+    def _call(
+        self, inputs: tuple[Any, ...], rng: np.random.Generator, keywords: Mapping[str, int]
+    ) -> Any:
+        data, named = self.convention.named([handed_over(x, self.given_as) for x in inputs])
+        process = os.getpid()
+        try:
+            random = self.convention.keywords(rng)
+            return self.function(*data, **named, **random, **keywords, **self.options)
+        except (Exception, SystemExit) as error:
+            code = code_of(self.function)
+            what = raised(error, file=None if code is None else code.co_filename)
+            raise TargetRaisedError(
+                f"{self.name} raised {what}, on {describe(self.kind, inputs)}"
+                f"{self.given_as.shown}{self._hint(error)}"
+            ) from error
+        finally:
+            if os.getpid() != process:  # a child that the function forked, and that came back:
+                os._exit(0)  # it would go on with the audit, and fork again
+
+    def _hint(self, error: BaseException) -> str:
+        """Return what to say where a signature, as of a wrapper, kept a keyword to itself."""
+        if self.convention.style is not RandomStyle.GLOBAL:
+            return ""
+        if not isinstance(error, TypeError | KeyError):
+            return ""
+        styles = {"'rng'": RandomStyle.GENERATOR, "'seed'": RandomStyle.SEED}
+        style = next((style for name, style in styles.items() if name in str(error)), None)
+        return "" if style is None else f"; if it takes its randomness so, say randomness {style}"
+
+    def _wrong(self, error: Exception, inputs: tuple[Any, ...]) -> TargetError:
+        return TargetUnusableError(f"{self.name} {error}; on {describe(self.kind, inputs)}")
+
+
+def describe(kind: Kind, inputs: tuple[Any, ...]) -> str:
+    """Return what a call was given, in words."""
+    if kind.takes is Takes.VALUE:
+        (value,) = inputs
+        return f"{len(value)} values" if is_array(value) else f"the value {value}"
+    if kind.takes is Takes.CLIENTS:
+        (clients,) = inputs
+        return f"{len(clients)} clients with {', '.join(str(len(x)) for x in clients)} scores"
+    return " and ".join(
+        f"{name} of shape {np.shape(x)}" for name, x in zip(kind.inputs, inputs, strict=True)
+    )
+
+
+def _others(data: Any) -> Any:
+    """Return scores of which none is as it was, in [0, 1] as long as they are."""
+    if not is_array(data) or data.dtype.kind != "f":
+        return data
+    return np.where(data > 0.5, data / 2, data / 2 + 0.3)
+
+
+PROTOCOL = 1
+"""The version of the protocol, sent with every request."""
+BATCH = 256
+"""The most draws that one request asks for; a longer batch takes several."""
+
+
+@dataclass(slots=True, kw_only=True)
+class CommandCaller:
+    """Asks a program for outputs, a batch of at most 256 at a time.
+
+    The program is started with the first request; one that failed is killed, and the next
+    request starts it again. How a batch is divided does not depend on the clock, so that a
+    program which takes its randomness from the seeds repeats its outputs.
+    """
+
+    command: tuple[str, ...]
+    name: str
+    kind: Kind
+    domain: int | None = None
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    call_seconds: float = 10.0
+    _process: LineProcess | None = None
+    _id: int = 0
+
+    def outputs(
+        self, inputs: tuple[np.ndarray, ...], size: int, *, rng: np.random.Generator
+    ) -> FloatArray:
+        """Return ``size`` outputs on one input, shape (size,), or (size, d) of arrays."""
+        if self.kind.takes is Takes.VALUE:
+            return self.reports(np.full(size, inputs[0]), rng=rng)
+        text = self._text(inputs)
+        sizes = [min(BATCH, size - start) for start in range(0, size, BATCH)]
+        return self._ask_all(((text, part) for part in sizes), rng)
+
+    def each(
+        self, inputs: Sequence[tuple[np.ndarray, ...]], *, rng: np.random.Generator
+    ) -> FloatArray:
+        """Return one output on each of many inputs, shape (len(inputs),), or (len(inputs), d)."""
+        found = [self._ask(self._text(each), 1, draw_seed(rng))[0] for each in inputs]
+        try:
+            return answers.stacked(found)
+        except answers.AnswerError as error:
+            raise TargetUnusableError(f"{self.name} {error}") from None
+
+    def reports(self, values: IntArray, *, rng: np.random.Generator) -> FloatArray:
+        """Return one report for each value, shape (n,), or (n, d) of arrays."""
+        parts = [values[start : start + BATCH].tolist() for start in range(0, len(values), BATCH)]
+        asked = (
+            (json.dumps({"inputs": part, "domain": self.domain})[1:-1], len(part)) for part in parts
+        )
+        return self._ask_all(asked, rng)
+
+    def _text(self, inputs: tuple[np.ndarray, ...]) -> str:
+        data = {name: x.tolist() for name, x in zip(self.kind.inputs, inputs, strict=True)}
+        return json.dumps(data, allow_nan=False)[1:-1]
+
+    def fixed_seed(self) -> str | None:
+        """Return None: the program's source is not read."""
+        return None
+
+    def close(self) -> None:
+        """End the program."""
+        if self._process is not None:
+            self._process.close()
+            self._process = None
+
+    def _ask_all(self, parts: Iterable[tuple[str, int]], rng: np.random.Generator) -> FloatArray:
+        found = [self._ask(text, size, draw_seed(rng)) for text, size in parts]
+        return np.concatenate(found) if found else np.empty(0)
+
+    def _ask(self, text: str, size: int, seed: int) -> FloatArray:
+        self._id += 1
+        head = {"protocol": PROTOCOL, "id": self._id, "kind": str(self.kind), "size": size}
+        head |= {"seed": seed, "options": dict(self.options)}
+        request = f"{json.dumps(head, allow_nan=False)[:-1]}, {text}}}\n".encode()
+        if self._process is None or not self._process.alive:
+            self._process = LineProcess(self.command, name=self.name)
+        try:
+            line = self._process.ask(request, seconds=self.call_seconds)
+            return self._values(self._reply(line), size)
+        except TargetRaisedError as error:
+            raise type(error)(f"{error}; asked for {self._asked(size)}") from error
+        except TargetError as error:
+            self.close()
+            raise TargetUnusableError(f"{error}; asked for {self._asked(size)}") from error
+
+    def _asked(self, size: int) -> str:
+        return f"{size} draws in request {self._id}"
+
+    def _reply(self, line: bytes) -> Mapping[str, Any]:
+        shown = one_line(line.decode(errors="replace"), longest=60)
+        try:
+            reply = json.loads(line)
+        except ValueError:
+            raise TargetUnusableError(
+                f"{self.name} printed {shown!r}, which is no JSON; stdout is for replies alone, "
+                "messages go to stderr"
+            ) from None
+        if not is_record(reply) or "id" not in reply or not {"values", "error"} & set(reply):
+            raise TargetUnusableError(
+                f"{self.name} replied {shown!r}, which must be an object with 'id' and 'values', "
+                "or 'id' and 'error'"
+            )
+        if reply["id"] != self._id:
+            raise TargetUnusableError(
+                f"{self.name} replied to request {reply['id']!r}, not to {self._id}: one reply for "
+                "each request, with its id"
+            )
+        if "error" in reply:
+            raise TargetRaisedError(f"{self.name} reported an error: {one_line(reply['error'])}")
+        return reply
+
+    def _values(self, reply: Mapping[str, Any], size: int) -> FloatArray:
+        values = reply["values"]
+        try:
+            if is_list(values):
+                values = [_value(value, self.kind) for value in values]
+            return answers.numbers_of(values, size, kind=self.kind)
+        except answers.AnswerError as error:
+            raise TargetUnusableError(f"{self.name} {error}") from None
+
+
+def _value(value: Any, kind: Kind) -> float | list[float]:
+    """Return a number, or of a kind that returns arrays a list of them."""
+    if kind.gives is Gives.VECTOR and is_list(value):
+        return [_number(each, kind) for each in value]
+    return _number(value, kind)
+
+
+def _number(value: Any, kind: Kind) -> float:
+    """Return a number; a text such as "0.25" or "-inf" is one too, since some languages send it."""
+    if isinstance(value, str):
+        try:
+            return float(value)
+        except ValueError:
+            raise answers.AnswerError(
+                f"returned {one_line(value, longest=60)!r} among its values, not a number"
+            ) from None
+    return answers.number(value, kind=kind)

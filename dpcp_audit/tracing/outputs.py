@@ -1,0 +1,319 @@
+"""What a target returns, taken apart into plain values that two runs can be compared by.
+
+The law of an output, and the pair of two inputs' laws: outputs that rounding parts are one.
+
+Rounding must never make a loss. Outputs that differ by it alone count as one, and what is as
+unlikely as rounding on both inputs is set aside: a proof is asked of the laws to the last bit.
+"""
+
+# pyright: reportUnknownArgumentType=false
+from __future__ import annotations
+
+import dataclasses
+import enum
+import math
+from collections import defaultdict
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from scipy.special import logsumexp
+
+from dpcp_audit.laws.laws import FiniteLaw, FinitePair
+from dpcp_audit.tracing.forced_runs import SAME
+from dpcp_audit.tracing.inversions import StepNumber
+from dpcp_audit.tracing.joined_draws import LOST
+from dpcp_audit.tracing.source_lines import NotFiniteError, UnfollowableError
+from dpcp_audit.tracing.traced_arrays import TracedArray
+from dpcp_audit.tracing.traced_numbers import Traced, values_of
+from dpcp_audit.words.arrays import is_array
+from dpcp_audit.words.plain import is_record, is_sequence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from dpcp_audit.tracing.source_lines import Line
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TypeMark:
+    """A difference between two equal values: a type, a memory layout, the sign of a zero."""
+
+    says: str
+
+
+Atom = str | float | int | bool | complex | bytes | TypeMark | None
+"""A plain value, comparable; or a mark of the one that follows."""
+
+
+_UNMARKED = (float, str, bytes, complex, type(None))
+_BELOW_ZERO = TypeMark("-0")
+
+
+def atoms_of(output: Any, line: Line) -> tuple[Atom, ...]:
+    """Return the plain values in an output, in their order; noisy numbers are read.
+
+    Raises
+    ------
+    UnfollowableError
+        If it holds an object whose content is not known.
+    """
+    return tuple(_atoms(output, line, 0))
+
+
+def without_marks(atoms: Iterable[Atom]) -> tuple[Atom, ...]:
+    """Return the values alone: what is known of them where a traced run does not know their type.
+
+    Examples
+    --------
+    >>> without_marks((TypeMark("int"), 1, "list(0)"))
+    (1, 'list(0)')
+    """
+    return tuple(each for each in atoms if not isinstance(each, TypeMark))
+
+
+def _atoms(value: Any, line: Line, depth: int) -> Iterator[Atom]:
+    if depth > 50:
+        raise UnfollowableError("the output is nested too deeply", line)
+    if isinstance(value, Traced):
+        yield from _plain(value.read())
+    elif isinstance(value, StepNumber):
+        yield cast("Any", value)
+    elif isinstance(value, enum.Enum):
+        yield TypeMark(_named(type(value)))
+        yield value.name
+    elif value is None or isinstance(
+        value, bool | int | float | complex | str | bytes | np.generic
+    ):
+        yield from _plain(value)
+        yield from _attributes(value, (), line, depth)
+    elif hasattr(value, "detach"):
+        yield TypeMark(str(value.dtype))
+        yield from _atoms(value.detach().cpu().numpy(), line, depth)
+    elif is_array(value):
+        yield from _array(value, line, depth)
+    else:
+        yield from _inside(value, line, depth)
+
+
+def _array(value: Any, line: Line, depth: int) -> Iterator[Atom]:
+    yield f"array{value.shape}"
+    if isinstance(value, TracedArray):
+        # An untraced run has an array of numbers here; of which type is not known.
+        for each in np.ravel(values_of(value)).tolist():
+            yield from _plain(each)
+        return
+    yield TypeMark(f"{_named(type(value))} {value.dtype.descr} {value.strides}")
+    if isinstance(value, np.ma.MaskedArray):
+        yield from _atoms(np.ma.getmaskarray(value), line, depth + 1)
+        value = cast("Any", value).data
+    yield from _attributes(value, (), line, depth)
+    if value.dtype.names is not None:
+        for name in value.dtype.names:
+            yield from _atoms(np.asarray(value[name]), line, depth + 1)
+    elif value.dtype.hasobject:
+        for each in np.ravel(value).tolist():
+            yield from _atoms(each, line, depth + 1)
+    else:
+        for each in np.ravel(value).tolist():
+            yield from _signed(each)
+
+
+def _inside(value: Any, line: Line, depth: int) -> Iterator[Atom]:
+    kind = type(value).__name__
+    parts: list[Any]
+    listed: tuple[str, ...] = ()
+    if is_record(value):
+        parts = [part for pair in value.items() for part in pair]
+    elif is_sequence(value):
+        parts = list(value)
+    elif isinstance(value, set | frozenset):
+        parts = sorted(cast("set[Any]", value), key=repr)
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        listed = tuple(each.name for each in dataclasses.fields(value))
+        parts = [getattr(value, each) for each in listed]
+    else:
+        raise UnfollowableError(f"the output is a {kind}, whose content is not known", line)
+    yield f"{kind}({len(parts)})"
+    for part in parts:
+        yield from _atoms(part, line, depth + 1)
+    yield from _attributes(value, listed, line, depth)
+
+
+def _attributes(value: Any, listed: Sequence[str], line: Line, depth: int) -> Iterator[Atom]:
+    """Return what an object holds beside its listed content, by name."""
+    for name, held in sorted(getattr(value, "__dict__", {}).items()):
+        if name not in listed:
+            yield f".{name}"
+            yield from _atoms(held, line, depth + 1)
+
+
+def _plain(value: Any) -> Iterator[Atom]:
+    """Return a value, after the mark of its type."""
+    if type(value) not in _UNMARKED:
+        yield TypeMark(_named(type(value)))
+    yield from _signed(cast("Any", value).item() if isinstance(value, np.generic) else value)
+
+
+def _signed(value: Any) -> Iterator[Atom]:
+    parts = (value.real, value.imag) if isinstance(value, complex) else (value,)
+    for part in parts:
+        if isinstance(part, float) and not part and math.copysign(1.0, part) < 0:
+            yield _BELOW_ZERO
+    yield value
+
+
+def _named(kind: type) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def same_atoms(first: tuple[Atom, ...], second: tuple[Atom, ...], within: float = SAME) -> bool:
+    """Tell whether two outputs are the same, but for a relative difference of their numbers."""
+    return len(first) == len(second) and all(
+        _same(a, b, within) for a, b in zip(first, second, strict=True)
+    )
+
+
+def _same(first: Atom, second: Atom, within: float) -> bool:
+    if isinstance(first, float | int) and isinstance(second, float | int):
+        both_nan = math.isnan(first) and math.isnan(second)
+        rounded = isinstance(first, float) or isinstance(second, float)
+        near = rounded and _near(float(first), float(second), within)
+        return first == second or both_nan or near
+    return type(first) is type(second) and first == second
+
+
+def _near(first: float, second: float, within: float) -> bool:
+    largest = max(abs(first), abs(second))
+    return math.isfinite(largest) and abs(first - second) <= within * largest
+
+
+ROUNDED = 1e-8
+"""Relative difference of two outputs that may be one, after rounding to 10 digits."""
+_CHANGED = 1e-10
+"""The largest relative change of a probability by what is left out."""
+_UNDERFLOW = math.log(1e-200)
+"""Below it a probability is of a weight that has lost its digits, or is 0 by rounding."""
+_ROUNDING = math.log(1e-15)
+"""Below it a probability may be the rounding of one that is 0."""
+
+
+class OutputLaw(dict[Any, float]):
+    """The log-probabilities of outputs.
+
+    Attributes
+    ----------
+    missed : float
+        The probability of the paths that were left out: those of a loop without an end, and
+        those after a fork that is as unlikely as rounding.
+    typed : bool
+        Whether the types of all values are known: not of a noisy number that is returned.
+    unrounded : mapping
+        The log-probabilities of outputs to the last bit, types and signs of zeros too.
+    """
+
+    missed: float = 0.0
+    pruned: bool = False
+    typed: bool = True
+    unrounded: Mapping[Any, float] = MappingProxyType({})
+    elementary: bool = False
+
+    @classmethod
+    def of(cls, found: Mapping[tuple[Atom, ...], list[float]], *, typed: bool = True) -> OutputLaw:
+        """Return the law of paths: the log-probabilities of those that return an output."""
+        near: dict[tuple[Atom, ...], list[float]] = defaultdict(list)
+        for output, masses in found.items():
+            near[rounded_output(output if typed else without_marks(output))] += masses
+        law = cls(_added_up(near))
+        law.unrounded = _added_up(found)
+        law.typed = typed
+        return law
+
+
+def _added_up(found: Mapping[Any, list[float]]) -> dict[Any, float]:
+    return {output: float(logsumexp(masses)) for output, masses in found.items()}
+
+
+def rounded_output(output: tuple[Atom, ...]) -> tuple[Atom, ...]:
+    """Return an output with its floats to 10 digits: what noise settles is known up to rounding."""
+    return tuple(
+        float(f"{each:.9e}") if isinstance(each, float) and math.isfinite(each) else each
+        for each in output
+    )
+
+
+def pair_of(law: Mapping[Any, float], neighbour: Mapping[Any, float]) -> FinitePair:
+    """Return two laws over the outputs of both; what differs by rounding is one output.
+
+    Raises
+    ------
+    NotFiniteError
+        If what the laws leave out could change the ratio of a probability.
+    """
+    if getattr(law, "typed", True) != getattr(neighbour, "typed", True):
+        law, neighbour = _untyped(law), _untyped(neighbour)
+    alone = [output for output in law if output not in neighbour]
+    near: dict[Any, list[float]] = defaultdict(list)
+    for output, mass in neighbour.items():
+        near[_matched(output, law, alone)].append(mass)
+    pair = exact_pair(law, _added_up(near))
+    missed = max(getattr(each, "missed", 0.0) for each in (law, neighbour))
+    least = min(float(each.log_mass.min()) for each in (pair.law, pair.neighbour_law))
+    if missed > 0 and not least >= math.log(missed / _CHANGED):
+        raise NotFiniteError("an output is as unlikely as what is left out of a loop", ("", 0))
+    return pair
+
+
+def _untyped(law: Mapping[Any, float]) -> OutputLaw:
+    """Return a law with outputs that only a type tells apart as one."""
+    untyped = OutputLaw.of({output: [mass] for output, mass in law.items()}, typed=False)
+    untyped.missed = getattr(law, "missed", 0.0)
+    return untyped
+
+
+def exact_pair(law: Mapping[Any, float], neighbour: Mapping[Any, float]) -> FinitePair:
+    """Return two laws over the outputs of both; only what is equal is one output."""
+    outputs = [*law, *(each for each in neighbour if each not in law)]
+    ones = np.zeros(len(outputs))
+    first, second = (
+        FiniteLaw(np.array([each.get(output, LOST) for output in outputs]), ones)
+        for each in (law, neighbour)
+    )
+    return FinitePair(first, second)
+
+
+def _matched(output: Any, law: Mapping[Any, float], alone: Sequence[Any]) -> Any:
+    """Return an output as the other law has it, if it has it but for rounding."""
+    if output in law:
+        return output
+    return next((other for other in alone if same_atoms(output, other, ROUNDED)), output)
+
+
+def without_rounding(pair: FinitePair) -> tuple[FinitePair, float]:
+    """Set aside what rounding alone may make likelier on one input than on the other.
+
+    Outputs whose probability is lost to underflow on both inputs, and those that one input never
+    gives and the other one with less than 10⁻¹⁵.
+
+    Returns
+    -------
+    pair : FinitePair
+    aside : float
+        The probability that is set aside, of either input.
+
+    Examples
+    --------
+    >>> none = np.zeros(3)
+    >>> laws = (FiniteLaw(np.array(mass), none) for mass in ([0.0, -740, -40], [0.0, -739, LOST]))
+    >>> pair, aside = without_rounding(FinitePair(*laws))
+    >>> pair.max_divergence(), aside < 1e-15
+    (0.0, True)
+    """
+    masses = np.stack([pair.law.log_mass, pair.neighbour_law.log_mass])
+    high, low = masses.max(axis=0), masses.min(axis=0)
+    lost = (high < _UNDERFLOW) | ((low == LOST) & (high < _ROUNDING))
+    if not lost.any():
+        return pair, 0.0
+    none = np.zeros(int(np.count_nonzero(~lost)))
+    kept = FinitePair(*(FiniteLaw(row[~lost], none) for row in masses))
+    return kept, max(float(np.exp(high[lost]).sum()), np.finfo(float).tiny)

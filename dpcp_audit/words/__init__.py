@@ -1,0 +1,1 @@
+"""Words: the vocabulary of every storey above: guarantees, claims, evidence, findings."""

@@ -1,0 +1,310 @@
+"""Checks: what tests a claim, and the context that it runs in.
+
+A row of the suite: a claim and the check that tests it.
+
+A suite: claims that a run tests together, with one probability of a false alarm.
+
+What was asked for and cannot be checked here: said in every report, but no verdict.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
+
+import numpy as np
+
+from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.figures import Figure  # noqa: TC001  (resolved by pydantic)
+from dpcp_audit.words.formatting import in_setting
+from dpcp_audit.words.outcome_tables import Table  # noqa: TC001  (resolved by pydantic)
+from dpcp_audit.words.results import Claim, Source, Standing, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from dpcp_audit.words.results import Outcome, PlainData, Power
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """The seed, share of the error budget and effort that a run hands to a check.
+
+    Parameters
+    ----------
+    seed : int
+        The run's seed.
+    name : str
+        The finding's id; it keys the random streams, so that a check draws the same numbers
+        whatever runs beside it, in whatever order.
+    significance : float
+        The probability with which this check may refute a true claim.
+    effort : float
+        Factor on every sample size; 1 is the ``ci`` profile.
+    """
+
+    seed: int
+    name: str
+    significance: float
+    effort: float = 1.0
+
+    def __post_init__(self) -> None:
+        _validate.integer(seed=self.seed, at_least=0, at_most=None)
+        _validate.open_unit(significance=self.significance)
+        _validate.positive(effort=self.effort)
+
+    def rng(self, chunk: int = 0) -> np.random.Generator:
+        """Return the random stream of one chunk of this check."""
+        digest = hashlib.sha256(self.name.encode()).digest()
+        key = int.from_bytes(digest[:8], "big")
+        return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(key, chunk)))
+
+    def samples(self, count: int) -> int:
+        """Return a sample size: ``count`` at effort 1, never below 100."""
+        return max(100, round(count * self.effort))
+
+
+@runtime_checkable
+class Check(Protocol):
+    """Tests one claim."""
+
+    @property
+    def sampled(self) -> bool:
+        """True if the verdict can be wrong by chance, and so takes from the error budget."""
+        ...
+
+    def __call__(self, context: Context) -> Outcome:
+        """Run the check."""
+        ...
+
+
+@runtime_checkable
+class Planned(Check, Protocol):
+    """A check whose power is known before it runs."""
+
+    def smallest_violation(self, context: Context) -> Power:
+        """Return the smallest violation that is refuted with probability 0.95."""
+        ...
+
+    def draws_needed(self, violation: float, *, significance: float) -> float:
+        """Return the budget at which a true value of ``violation`` is refuted so often.
+
+        Raises
+        ------
+        ValueError
+            If the claim allows it, or if no budget is large enough.
+        """
+        ...
+
+
+@runtime_checkable
+class Chunked(Check, Protocol):
+    """A check whose work falls into chunks that can run anywhere, in any order.
+
+    Its ``__call__`` is ``whole(self, context)``. A chunk draws from ``context.rng(index)`` and
+    from nothing else, so that it can be run again.
+    """
+
+    def chunks(self, context: Context) -> int:
+        """Return the number of chunks, at least 1."""
+        ...
+
+    def chunk(self, context: Context, index: int) -> PlainData:
+        """Run one chunk and return its result as plain data, small enough to be kept."""
+        ...
+
+    def combine(self, context: Context, results: Sequence[PlainData]) -> Outcome:
+        """Judge the results of all chunks, in the order of their indices."""
+        ...
+
+
+def whole(check: Chunked, context: Context) -> Outcome:
+    """Run all chunks of a check, one after the other, and judge them."""
+    results = [check.chunk(context, index) for index in range(check.chunks(context))]
+    return check.combine(context, results)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A claim, as data, with the check that decides it."""
+
+    claim: Claim
+    check: Check
+
+
+@dataclass(frozen=True, slots=True)
+class WithoutFigures:
+    """A check whose outcome leaves its figures out, for suites of hundreds of rows."""
+
+    check: Check
+
+    @property
+    def sampled(self) -> bool:
+        """True if the check itself is sampled."""
+        return self.check.sampled
+
+    def __call__(self, context: Context) -> Outcome:
+        """Run the check."""
+        return replace(self.check(context), figures=())
+
+
+class ClaimMaker(Protocol):
+    """Makes claims of one source."""
+
+    def __call__(
+        self,
+        id_: str,
+        section: str,
+        expected: Verdict | None,
+        statement: str,
+        formula: str = "",
+        *,
+        subject: str = "",
+        standing: Standing | None = None,
+        assumptions: str = "",
+        parameters: PlainData | None = None,
+    ) -> Claim:
+        """Return the claim."""
+        ...
+
+
+def claims_of(paper: str, *, subject: str = "", standing: Standing = Standing.PAPER) -> ClaimMaker:
+    """Return a maker of claims of one paper.
+
+    Parameters
+    ----------
+    subject : str
+        What its claims are about, unless they say otherwise: the heading that they stand under.
+    standing : Standing
+        Their standing, unless they say otherwise.
+
+    What the parameters of a claim fix is added to its statement (see ``in_setting``).
+    """
+    default_subject, default_standing = subject, standing
+
+    def claim(
+        id_: str,
+        section: str,
+        expected: Verdict | None,
+        statement: str,
+        formula: str = "",
+        *,
+        subject: str = "",
+        standing: Standing | None = None,
+        assumptions: str = "",
+        parameters: PlainData | None = None,
+    ) -> Claim:
+        return Claim(
+            id=id_,
+            statement=in_setting(statement, parameters or {}),
+            source=Source(paper=paper, section=section),
+            expected=expected,
+            formula=formula,
+            subject=subject or default_subject,
+            standing=standing or default_standing,
+            assumptions=assumptions,
+            parameters=parameters or {},
+        )
+
+    return claim
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overview:
+    """Tables and figures of all findings of a suite together, and what they come to.
+
+    Parameters
+    ----------
+    summary : str
+        What was found, counted as the suite counts, in a sentence or two; reports and terminal
+        print it first.
+    """
+
+    figures: tuple[Figure, ...] = ()
+    tables: tuple[Table, ...] = ()
+    summary: str = ""
+
+
+def _require_nothing() -> None:
+    """Return: nothing is needed."""
+
+
+def _nothing() -> tuple[Skipped, ...]:
+    """Return nothing: all checks can run here."""
+    return ()
+
+
+def _no_overview(document: Mapping[str, Any]) -> Overview:  # noqa: ARG001
+    """Return an overview without figures and tables."""
+    return Overview()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suite:
+    """The claims that ``dpcp-audit run --suite NAME`` tests, under its registered name.
+
+    Parameters
+    ----------
+    summary : str
+        What it tests, in a line.
+    rows : callable
+        Returns its claims with their checks, in the order of the reports. Two calls with the
+        same arguments return the same claims, in any process.
+    takes : frozenset of str
+        The keyword arguments of ``rows``, all with a default: ``pools``, the files of saved
+        pools; ``targets``, third-party code; others of its own, plain data.
+    overview : callable
+        From the results document to what stands above the findings.
+    require : callable
+        Raises ``MissingExtraError`` where what the checks run with is not installed.
+    skipped : callable
+        Returns the checks that cannot run here and are not among the rows, with the reasons.
+    scaled : bool
+        Whether a run's profile scales its sample sizes; False where the rows fix them.
+    longest : tuple of str
+        Ids of the checks that take longest, the longest first. They are handed out before the
+        others, so that no worker is left alone with one in the end; findings do not depend on it.
+    given_by : str
+        The command that gives the suite its claims, such as ``check``; "" of one with its own.
+
+    Examples
+    --------
+    >>> Suite(summary="No claims yet.", rows=lambda: ()).takes
+    frozenset()
+    """
+
+    summary: str
+    rows: Callable[..., Iterable[Row]]
+    takes: frozenset[str] = frozenset()
+    overview: Callable[[Mapping[str, Any]], Overview] = _no_overview
+    require: Callable[[], None] = _require_nothing
+    skipped: Callable[[], tuple[Skipped, ...]] = _nothing
+    scaled: bool = True
+    longest: tuple[str, ...] = ()
+    given_by: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skipped:
+    """Checks that were asked for and cannot run here.
+
+    Parameters
+    ----------
+    name : str
+        Of the recipe that holds the checks.
+    reason : str
+        Why, and what helps.
+    """
+
+    name: str
+    reason: str
+
+    def as_data(self) -> dict[str, str]:
+        """Return plain data."""
+        return asdict(self)
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Self:
+        """Read what ``as_data`` returns."""
+        return cls(name=data["name"], reason=data["reason"])

@@ -1,0 +1,304 @@
+"""The decision rule: from evidence and power to a verdict, for every check.
+
+REFUTED: the whole interval lies beyond the claim. PROVED: computed evidence lies within it, and a
+proof, every premise of which is enclosed and holds, covers every case that the statement speaks of.
+CONSISTENT: not refuted, and the stated power reached the factor asked for. INCONCLUSIVE: anything
+else; also where the interval lies within the claim, but the test had less power than that.
+Comparisons are strict, without a tolerance: what a number may be off by is in its interval.
+
+Certified evidence, built in one place: of a rate, of a mean, and of a one-sided loss.
+"""
+
+from __future__ import annotations
+
+import math
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from dpcp_audit.words.assumptions import Assumption
+from dpcp_audit.words.quantities import Bound, Quantity
+from dpcp_audit.words.results import (
+    Evidence,
+    EvidenceKind,
+    Measure,
+    Outcome,
+    Power,
+    Sample,
+    Verdict,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dpcp_audit.words.figures import Figure
+    from dpcp_audit.words.outcome_tables import Table
+    from dpcp_audit.words.proofs import Proof
+    from dpcp_audit.words.results import Count, Estimate, PlainData
+
+
+DETECT = 2.0
+"""The factor, in the scale of the noise, that a check has to be able to refute."""
+LEAST_LOSS = 0.05
+"""The loss that a factor is taken of, where a claim allows none at all."""
+_SQUARED = frozenset({Quantity.RHO, Quantity.RENYI_DIVERGENCE})
+"""Quantities that grow by a factor of four where the noise is halved."""
+
+
+class Representation(StrEnum):
+    """The consequence if only a number's floating-point representation breaks a claim."""
+
+    WARN = "warn"
+    STRICT = "strict"
+
+
+def decide(
+    evidence: Evidence,
+    *,
+    power: Power | None = None,
+    proof: Proof | None = None,
+    detect: float = DETECT,
+) -> Verdict:
+    """Return the verdict on a claim.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        Of a number that the claim bounds; without a claimed value nothing is decided.
+    power : Power or None
+        What this check would have refuted.
+    proof : Proof or None
+        Why the evidence's number is within the claim in every case that the statement speaks of.
+    detect : float
+        CONSISTENT needs the power to refute a violation by this factor: twice ε or μ, but four
+        times ρ or D_α, since it is a factor of the noise. Infinity asks for any violation.
+
+    Examples
+    --------
+    >>> from dpcp_audit.words.proofs import Premise, Proof, ProofMethod
+    >>> from dpcp_audit.words.results import Evidence, Power
+    >>> found = Evidence.exact(Quantity.EPSILON, 0.9, claimed=1.0)
+    >>> seen = Power(quantity=Quantity.EPSILON, smallest=1.0, claimed=1.0, detection=1.0)
+    >>> loss = Premise(says="loss ≤ 1", left=(0.9, 0.9), right=(1.0, 1.0), holds=True)
+    >>> proof = Proof(
+    ...     method=ProofMethod.CLOSED_FORM, argument="One pair is worst.", premises=(loss,)
+    ... )
+    >>> str(decide(found, power=seen, proof=proof)), str(decide(found, power=seen))
+    ('PROVED', 'CONSISTENT')
+    """
+    if refutes(evidence):
+        return Verdict.REFUTED
+    exact = evidence.kind is EvidenceKind.EXACT
+    if exact and _lies_within(evidence) and proof is not None and proof.holds:
+        return Verdict.PROVED
+    measured = evidence.claimed is not None and not math.isnan(evidence.value)
+    able = measured and power is not None and reaches(power, detect)
+    return Verdict.CONSISTENT if able else Verdict.INCONCLUSIVE
+
+
+def settled(evidence: Evidence) -> bool:
+    """Tell whether more trials would change nothing: the interval has left the claim's edge."""
+    return refutes(evidence) or _lies_within(evidence)
+
+
+def exact_power(evidence: Evidence) -> Power | None:
+    """Return the power of a computed number: a violation beyond its error is refuted for certain.
+
+    None where nothing was claimed, or where it was not computed.
+    """
+    if evidence.claimed is None or evidence.kind is not EvidenceKind.EXACT:
+        return None
+    wide = evidence.upper > evidence.lower
+    width = evidence.upper - evidence.lower if wide else 0.0
+    return Power(
+        quantity=evidence.quantity,
+        smallest=evidence.claimed + (width if evidence.bound is Bound.AT_MOST else -width),
+        claimed=evidence.claimed,
+        bound=evidence.bound,
+        detection=1.0,
+        at=evidence.at,
+    )
+
+
+def conclude(
+    evidence: Evidence,
+    power: Callable[[], Power],
+    *,
+    witness: PlainData,
+    note: str,
+    figures: tuple[Figure, ...] = (),
+    tables: tuple[Table, ...] = (),
+    estimates: tuple[Estimate, ...] = (),
+    detect: float = DETECT,
+) -> Outcome:
+    """Return the outcome of a sampled check; its power is asked for where it does not refute."""
+    seen = None if refutes(evidence) else power()
+    return Outcome(
+        verdict=decide(evidence, power=seen, detect=detect),
+        evidence=evidence,
+        power=seen,
+        witness=witness,
+        note=note,
+        figures=figures,
+        tables=tables,
+        estimates=estimates,
+    )
+
+
+def refutes(evidence: Evidence) -> bool:
+    """Tell whether the whole interval lies beyond the claim."""
+    nearer = evidence.lower if evidence.bound is Bound.AT_MOST else evidence.upper
+    return evidence.claimed is not None and _beyond(nearer, evidence, evidence.claimed)
+
+
+def reaches(power: Power, detect: float = DETECT) -> bool:
+    """Tell whether a violation by the factor ``detect`` of the noise would have been refuted."""
+    if math.isinf(power.smallest):
+        return False
+    if power.claimed == 0 and power.quantity.is_loss and math.isfinite(detect):
+        return power.smallest <= LEAST_LOSS * detect
+    if power.claimed < 0:  # of a negative number, such as a logarithm, the distance counts
+        return abs(power.smallest - power.claimed) <= (detect - 1) * -power.claimed
+    return power.factor <= (detect**2 if power.quantity in _SQUARED else detect)
+
+
+def violation_by(
+    factor: float, quantity: Quantity, claimed: float, bound: Bound = Bound.AT_MOST
+) -> float:
+    """Return the value of a quantity at which a claim is broken by a factor of the noise.
+
+    Of a share that is not covered, or of a rate, the factor is its own; where that would leave
+    the unit interval, it is the middle of what the claim excludes.
+
+    Examples
+    --------
+    >>> violation_by(2.0, Quantity.RHO, 0.5), violation_by(2.0, Quantity.EPSILON, 1.0)
+    (2.0, 2.0)
+    >>> round(violation_by(2.0, Quantity.COVERAGE, 0.9, Bound.AT_LEAST), 12)
+    0.8
+    """
+    if quantity.is_loss:
+        times = factor**2 if quantity in _SQUARED else factor
+        return times * claimed if claimed > 0 else factor * LEAST_LOSS
+    if bound is Bound.AT_LEAST:
+        return max(1 - factor * (1 - claimed), claimed / 2)
+    return min(factor * claimed, (1 + claimed) / 2)
+
+
+def noise_factor(violation: float, quantity: Quantity, claimed: float) -> float:
+    """Return the factor of the noise by which a loss breaks a claim: ``violation_by`` undone."""
+    if claimed <= 0:
+        return violation / LEAST_LOSS
+    times = violation / claimed
+    return math.sqrt(times) if quantity in _SQUARED else times
+
+
+def _lies_within(evidence: Evidence) -> bool:
+    """Return True if the whole interval satisfies the claim; NaN never does."""
+    if evidence.claimed is None:
+        return False
+    if evidence.bound is Bound.AT_MOST:
+        return evidence.upper <= evidence.claimed
+    return evidence.lower >= evidence.claimed
+
+
+def _beyond(number: float, evidence: Evidence, claimed: float) -> bool:
+    return number > claimed if evidence.bound is Bound.AT_MOST else number < claimed
+
+
+def of_rate(
+    quantity: Quantity,
+    interval: tuple[float, float],
+    *counts: Count,
+    claimed: float,
+    confidence: float,
+    worst: int = 0,
+    detail: str = "",
+) -> Evidence:
+    """Return evidence of a rate that a claim bounds from above.
+
+    Parameters
+    ----------
+    *counts : Count
+        The hits behind the rate, and those of other cases that it was chosen among.
+    worst : int
+        Which of them the rate and its interval are of.
+    """
+    shown = counts[worst]
+    return Evidence(
+        kind=EvidenceKind.CERTIFIED,
+        quantity=quantity,
+        detail=detail,
+        value=shown.hits / shown.trials,
+        lower=interval[0],
+        upper=interval[1],
+        claimed=claimed,
+        confidence=confidence,
+        n_samples=sum(count.trials for count in counts),
+        sample=Sample(measure=Measure.RATES, counts=counts),
+    )
+
+
+def of_mean(
+    quantity: Quantity,
+    value: float,
+    interval: tuple[float, float],
+    *,
+    claimed: float,
+    confidence: float,
+    trials: int,
+    variance: float,
+    bound: Bound,
+    limits: tuple[float, float] = (0.0, 1.0),
+    detail: str = "",
+) -> Evidence:
+    """Return evidence of the mean of ``trials`` values that never leave ``limits``."""
+    return Evidence(
+        kind=EvidenceKind.CERTIFIED,
+        quantity=quantity,
+        detail=detail,
+        value=value,
+        lower=interval[0],
+        upper=interval[1],
+        claimed=claimed,
+        confidence=confidence,
+        n_samples=trials,
+        bound=bound,
+        sample=Sample(measure=Measure.MEAN, trials=trials, variance=variance, range=limits),
+    )
+
+
+def of_loss(
+    quantity: Quantity,
+    value: float,
+    lower: float,
+    *,
+    refuted: bool,
+    claimed: float,
+    confidence: float,
+    n_samples: int,
+    at: dict[str, float] | None = None,
+    detail: str = "",
+    sample: Sample | None = None,
+    assumption: Assumption = Assumption.NONE,
+) -> Evidence:
+    """Return evidence of a loss of privacy that a test bounds from below.
+
+    A bound that was found by a search lies on the test's side of the claim: just beyond it where
+    the test has refuted, and not beyond it elsewhere. The value lies within its own bound.
+    """
+    beyond = math.nextafter(claimed, math.inf)
+    least = max(lower, beyond) if refuted else min(max(0.0, lower), claimed)
+    return Evidence(
+        kind=EvidenceKind.CERTIFIED,
+        quantity=quantity,
+        at=at or {},
+        detail=detail,
+        value=max(0.0, value, least),
+        lower=least,
+        upper=math.inf,
+        claimed=claimed,
+        confidence=confidence,
+        n_samples=n_samples,
+        sample=sample,
+        assumption=assumption,
+    )

@@ -1,0 +1,337 @@
+"""Options: a field of a dataclass, which also says how the field is written by every face.
+
+An option is declared once, at the field that holds it::
+
+    alpha: float | None = field(default=None, metadata=option(Number(open_unit), "the level"))
+
+Of it are made the option ``--alpha`` of the command line, the key ``alpha`` of TOML files and
+results, and the keyword ``alpha`` of ``dpcp_audit.audit`` and of the pytest fixture.
+
+The parameters that mechanisms and theorems share, as options: one wording for each symbol.
+
+The metadata of a field, such as ``n: int = field(metadata=N)``; each says its unit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import difflib
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import MISSING, dataclass, field, replace
+from enum import StrEnum
+from functools import cache
+from typing import TYPE_CHECKING, Any, cast
+
+from dpcp_audit.words.plain import is_list
+from dpcp_audit.words.values import Pair, Positive, Probability, Whole
+from dpcp_audit.words.whole_files import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Mapping
+
+    from dpcp_audit.words.values import Value
+
+
+Spelling = Callable[[str], str]
+"""How a face spells the name of an option."""
+_OPTION = "option"
+"""The key of a field's metadata."""
+
+
+class Group(StrEnum):
+    """What an option is about; also the heading that it has in ``--help``."""
+
+    TARGET = "the target"
+    SCORES = "the law of the scores"
+    THEOREM = "the parameters of the theorem"
+    CLAIM = "what it claims (repeatable, but for coverage)"
+    TRIAL = "how it is tried"
+    RUN = "the run"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """One option.
+
+    Parameters
+    ----------
+    name : str
+        The field, and the keyword in Python; in TOML and on the command line with dashes.
+    value : Value
+        How a value is read.
+    help : str
+        What it is, in a line.
+    group : Group
+        What it is about.
+    metavar : str
+        What ``--help`` calls its word, or its words.
+    flag : str
+        Its name on the command line, where that is not the option's own; without dashes in
+        front it is positional.
+    kinds : tuple of str
+        The kinds of target that it applies to; empty for all.
+    advice : mapping
+        By the other kinds, what to do instead.
+    python : bool
+        Whether it is a keyword in Python; guarantees, for example, are objects there.
+    default : object
+        The field's; None of a field without one.
+    required : bool
+        Whether the field has no default.
+    otherwise : str
+        What holds where it is not given, in words, if the default does not say it.
+    formerly : str
+        Its name in earlier versions, which is still read.
+    """
+
+    name: str = ""
+    value: Value
+    help: str
+    group: Group = Group.TRIAL
+    metavar: str = ""
+    flag: str = ""
+    kinds: tuple[str, ...] = ()
+    advice: Mapping[str, str] = field(default_factory=dict[str, str])
+    python: bool = True
+    default: Any = None
+    required: bool = False
+    otherwise: str = ""
+    formerly: str = ""
+
+
+def option(value: Value, help: str, **others: Any) -> dict[str, Option]:  # noqa: A002
+    """Return the metadata of a field that is an option; ``others`` are those of ``Option``."""
+    return {_OPTION: Option(value=value, help=help, **others)}
+
+
+@cache
+def options_of(owner: type) -> tuple[Option, ...]:
+    """Return the options that are fields of a dataclass, in their order."""
+    return tuple(
+        replace(
+            each.metadata[_OPTION],
+            name=each.name,
+            default=_default(each),
+            required=each.default is MISSING and each.default_factory is MISSING,
+        )
+        for each in dataclasses.fields(owner)
+        if _OPTION in each.metadata
+    )
+
+
+def dashed(name: str) -> str:
+    """Return an option's name as TOML and the command line spell it."""
+    return name.replace("_", "-")
+
+
+def flag_of(option: Option) -> str:
+    """Return an option's name on the command line; a flag that is on has one to turn it off."""
+    if option.flag:
+        return option.flag
+    return f"--no-{dashed(option.name)}" if option.default is True else f"--{dashed(option.name)}"
+
+
+def default_of(option: Option) -> str:
+    """Return what holds where an option is not given, in words; "" where nothing does."""
+    if option.otherwise or option.required or option.default in (None, (), {}, "", False):
+        return option.otherwise
+    if option.default is True:
+        return "yes"
+    data = option.value.as_data(option.default)
+    return " ".join(map(_word, data)) if is_list(data) else _word(data)
+
+
+def _word(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def described(option: Option) -> str:
+    """Return what ``--help`` says of an option: what it is, and its default."""
+    repeatable = option.value.arguments(default=option.default).get("action") == "append"
+    of_many = "; repeatable" if repeatable and option.group is not Group.CLAIM else ""
+    default = default_of(option)
+    return f"{option.help}{of_many}{f' (default: {default})' if default else ''}"
+
+
+def plain(name: str) -> str:
+    """Return an option's name as Python spells it."""
+    return name
+
+
+def read(
+    options: Iterable[Option], given: Mapping[str, object], spell: Spelling = plain
+) -> dict[str, Any]:
+    """Return the values of the options that are given, checked, by their names; None is not given.
+
+    Raises
+    ------
+    UsageError
+        Naming the option as the face spells it.
+    """
+    found: dict[str, Any] = {}
+    for each in options:
+        value = given.get(name := spell(each.name))
+        if value is not None:
+            with _hinted(each.help):
+                found[each.name] = each.value.read(value, name)
+    return found
+
+
+@contextmanager
+def _hinted(hint: str) -> Generator[None]:
+    """Give errors of usage that are raised inside a hint, unless they have one."""
+    try:
+        yield
+    except UsageError as error:
+        if "\n" in str(error):
+            raise
+        raise UsageError(str(error), hint=hint) from error.__cause__
+
+
+def as_data(owner: object) -> dict[str, Any]:
+    """Return the options of a dataclass's object as plain data, but for those that are empty."""
+    kind = cast("Hashable", type(owner))
+    return {
+        dashed(each.name): each.value.as_data(value)
+        for each in options_of(kind)
+        if (value := getattr(owner, each.name)) is not None and value not in ((), {}, "")
+    }
+
+
+def parser_of(option: Option) -> Callable[[str], Any]:
+    """Return a parser of an option's word, for ``argparse``; what is wrong is its error."""
+    name = f"--{dashed(option.name)}"
+
+    def parse(word: str) -> Any:
+        try:
+            return option.value.read(option.value.of_words(word, name), name)
+        except UsageError as error:
+            raise argparse.ArgumentTypeError(str(error).removeprefix(f"{name} ")) from None
+
+    return parse
+
+
+def renamed(
+    given: Mapping[str, Any], options: Iterable[Option], spell: Spelling = plain
+) -> dict[str, Any]:
+    """Return what is given, with today's names in place of former ones.
+
+    Raises
+    ------
+    UsageError
+        If an option is given by both of its names.
+    """
+    found = dict(given)
+    for each in options:
+        old, new = spell(each.formerly), spell(each.name)
+        if each.formerly and old in found:
+            if new in found:
+                raise UsageError(f"{old} is the former name of {new}: give {new} alone")
+            found[new] = found.pop(old)
+    return found
+
+
+def require_known(
+    given: Iterable[str],
+    names: Iterable[str],
+    meant: Callable[[str], str] = lambda _: "",
+    *,
+    what: str = "key",
+) -> None:
+    """Refuse names that are not among those known, with the nearest one that is.
+
+    Parameters
+    ----------
+    meant : callable
+        Returns what is to be said instead of a name that people use; "" where nothing is known.
+    what : str
+        What the face calls a name: "key", or "keyword" in Python.
+    """
+    known = sorted(names)
+    for name in given:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            use = f"did you mean {near[0]!r}?" if near else f"use {', '.join(known)}"
+            raise UsageError(f"unknown {what} {name!r}", hint=meant(name) or use)
+
+
+def require_kind(
+    options: Iterable[Option], given: Mapping[str, object], kind: str, spell: Spelling = plain
+) -> None:
+    """Refuse options that do not apply to a kind of target."""
+    for each in options:
+        value = given.get(name := spell(each.name))
+        if not each.kinds or kind in each.kinds or value is None:
+            continue
+        if each.value.read(value, name) != each.default:
+            raise not_of(each, name, kind)
+
+
+def not_of(option: Option, name: str, kind: str) -> UsageError:
+    """Return the error that an option, or what it claims, does not apply to a kind of target."""
+    applies = f"{name} applies to a {' or '.join(option.kinds)}, not to a {kind}"
+    return UsageError(applies, hint=option.advice.get(kind, ""))
+
+
+@contextmanager
+def in_place(where: str) -> Generator[None]:
+    """Put the place in front of errors of values raised inside, which become usage errors."""
+    try:
+        yield
+    except ValueError as error:
+        raise UsageError(f"{where}: {error}" if where else str(error)) from error
+
+
+def _default(owned: dataclasses.Field[Any]) -> Any:
+    if owned.default_factory is not MISSING:
+        return owned.default_factory()
+    return None if owned.default is MISSING else owned.default
+
+
+MOST_USERS, MOST_ROUNDS = 10**15, 60
+"""Counts beyond 2⁵³ are no longer whole in doubles, nor are midpoints apart after 60 halvings."""
+_LARGEST_EPSILON = 500.0
+"""e^ε beyond it comes near the end of a float's range."""
+
+
+def parameter(value: Value, help: str, **others: Any) -> dict[str, Option]:  # noqa: A002
+    """Return the metadata of a field that is a parameter; a choice shows its values."""
+    return option(value, help, group=Group.THEOREM, **({"metavar": value.words} | others))
+
+
+N = parameter(Whole(at_most=MOST_USERS), "n, the number of calibration users", metavar="N")
+ALPHA = parameter(Probability(), "α, the miscoverage aimed at, a probability", metavar="A")
+EPSILON = parameter(
+    Positive(at_least=1e-9, at_most=_LARGEST_EPSILON),
+    "ε, the privacy that is paid, in nats",
+    metavar="E",
+)
+RHO = parameter(
+    Positive(at_least=1e-12, at_most=1e12),
+    "ρ of zCDP, the privacy that is paid, in nats",
+    metavar="R",
+)
+DELTA = parameter(Probability(), "δ, the failure probability that the theorem allows", metavar="D")
+BETA = parameter(Probability(), "β, the failure probability that the theorem allows", metavar="B")
+ROUNDS = parameter(
+    Whole(at_most=MOST_ROUNDS), "T, the number of halvings, ⌈log2(1/τ)⌉", metavar="T"
+)
+BOUNDS = parameter(
+    Pair(), "[a, b], the public interval of the scores, in their units", metavar="A B"
+)
+RESOLUTION = parameter(
+    Positive(at_least=1e-18), "Δ, the resolution of the search, in units of the scores", metavar="D"
+)
+WINDOW_COUNT = parameter(
+    Whole(at_least=0, at_most=MOST_USERS),
+    "M(Δ), the most scores in an interval of length Δ, in ranks",
+    metavar="M",
+)
+WINDOWS = parameter(
+    Whole(at_least=1, at_most=2),
+    "how often M(Δ) counts: 1 as printed; 2 is a corrected variant, since the search may end 3Δ/2 "
+    "from the score that it looks for",
+    metavar="1|2",
+)

@@ -1,0 +1,414 @@
+"""Claims, evidence, verdicts and findings: the words that every storey above shares."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import annotated_types
+
+from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.assumptions import Assumption
+from dpcp_audit.words.figures import Figure  # noqa: TC001  (resolved when outcomes are decoded)
+from dpcp_audit.words.outcome_tables import Table  # noqa: TC001  (resolved when outcomes are decoded)
+from dpcp_audit.words.plain import Number, Whole  # noqa: TC001  (resolved by pydantic)
+from dpcp_audit.words.proofs import Proof  # noqa: TC001  (resolved when outcomes are decoded)
+from dpcp_audit.words.quantities import Bound, Quantity
+
+ROUNDING = 1e-9
+"""Relative numerical error of a number that is computed in floating point and not enclosed."""
+_LEAST_SCALE = 1e-6
+"""Below it the numerical error is absolute: a difference of ordinary numbers keeps theirs."""
+PlainData = dict[str, Any]
+"""JSON-ready data: strings, numbers, booleans, None, and lists and dictionaries of these."""
+
+
+class Verdict(StrEnum):
+    """The verdict on a claim."""
+
+    REFUTED = "REFUTED"
+    """Evidence excludes the claim."""
+    PROVED = "PROVED"
+    """A proof whose every premise, the claim's own comparison among them, is enclosed and holds."""
+    CONSISTENT = "CONSISTENT"
+    """Not refuted, by a check whose power reached the factor asked for."""
+    VACUOUS = "VACUOUS"
+    """Not refuted, and it promises nothing: every output of the mechanism satisfies it."""
+    INCONCLUSIVE = "INCONCLUSIVE"
+    """Not refuted, and the test had too little power."""
+    ERROR = "ERROR"
+    """The check could not be completed."""
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError("a Verdict has no truth value: 'not refuted' is not 'true'; compare it")
+
+    def contradicts(self, expected: Verdict | None, *, strict: bool = False) -> bool:
+        """Tell whether this verdict contradicts the expected one; nothing contradicts None.
+
+        PROVED, CONSISTENT and VACUOUS say that a claim holds. INCONCLUSIVE contradicts only when
+        ``strict``; ERROR says nothing about the claim and contradicts nothing.
+        """
+        holds = (Verdict.PROVED, Verdict.CONSISTENT, Verdict.VACUOUS)
+        if self is Verdict.INCONCLUSIVE:
+            return strict
+        if self is Verdict.ERROR or expected is None:
+            return False
+        return (self in holds) != (expected in holds)
+
+
+class EvidenceKind(StrEnum):
+    """How the number was obtained."""
+
+    EXACT = "exact"
+    """Computed; the interval is an enclosure, or the numerical error."""
+    CERTIFIED = "certified"
+    """Sampled; the interval holds at the stated confidence."""
+    INDICATIVE = "indicative"
+    """A number without a guarantee."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Count:
+    """The number of times that something happened among independent trials.
+
+    Parameters
+    ----------
+    of : str
+        What was counted, in words that tell it from the other counts of the same evidence.
+    undecided : int
+        Trials beside the hits that may be hits too.
+    any_time : bool
+        Whether the number of trials was chosen in view of the hits.
+    """
+
+    of: str
+    hits: Whole
+    trials: Whole
+    undecided: Whole = 0
+    any_time: bool = False
+
+
+class Measure(StrEnum):
+    """The quantity that a sample's numbers estimate."""
+
+    RATES = "rates"
+    """The probability of each count."""
+    LOG_RATIO = "log-ratio"
+    """log(p/p′) of two counts, the likelier input's first."""
+    MEAN = "mean"
+    """The mean of a bounded variable."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """The numbers behind sampled evidence: what a comparison with another run needs.
+
+    Parameters
+    ----------
+    counts : tuple of Count
+        Of rates, one or several; of a log-ratio, two; of a mean, none.
+    trials : int
+        Of a mean: the number of values.
+    variance : float
+        Of a mean: the values' variance, with the divisor ``trials`` − 1.
+    range : tuple of float
+        Of a mean: bounds that the variable never leaves.
+    """
+
+    measure: Measure
+    counts: tuple[Count, ...] = ()
+    trials: Whole = 0
+    variance: Number = 0.0
+    range: tuple[Number, Number] = (0.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """A number with its interval, in the unit of its quantity.
+
+    Parameters
+    ----------
+    quantity : Quantity
+        What the number is.
+    value, lower, upper : float
+        The number and its interval. A loss of privacy is never negative; an upper end that the
+        samples cannot give is infinite, and is not printed.
+    confidence : float
+        Probability that the interval is right: 1 where it is exact.
+    at : dict
+        The quantity's own parameters, such as the δ of an ε, or the order α of a divergence.
+    detail : str
+        What else the number is of, in words, for people.
+    partition_upper : float or None
+        The upper end of the loss over a partition of the outputs, where outputs alone speak. The
+        release may lose more, so this is no end of the interval.
+    """
+
+    quantity: Quantity
+    value: Number
+    lower: Number
+    upper: Number
+    confidence: Number = 1.0
+    at: dict[str, Number] = field(default_factory=dict[str, float])
+    detail: str = ""
+    partition_upper: Number | None = None
+
+    def __post_init__(self) -> None:
+        _validate.choice(Quantity, quantity=self.quantity)
+        for name in ("value", "lower", "upper"):
+            number = getattr(self, name)
+            if isinstance(number, bool) or not isinstance(number, int | float):
+                raise ValueError(  # noqa: TRY004  (as every other bad input)
+                    f"{name} must be a number, got {number!r}"
+                )
+        if self.lower > self.upper:
+            raise ValueError(f"lower must not exceed upper, got {self.lower!r} and {self.upper!r}")
+        _validate.closed_unit(confidence=self.confidence)
+
+    @property
+    def label(self) -> str:
+        """The quantity in words, with its parameters."""
+        return self.quantity.described(self.at, self.detail)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence(Estimate):
+    """An estimate, and the method behind it.
+
+    Parameters
+    ----------
+    kind : EvidenceKind
+        Exact, certified or indicative.
+    claimed : float or None
+        What the claim says of the quantity.
+    n_samples : int or None
+        Number of samples behind it; None where nothing was sampled.
+    bound : Bound
+        Which side of the quantity the claim bounds.
+    sample : Sample or None
+        The counts or the variance behind a sampled number, where they are few.
+    assumption : Assumption
+        What the interval takes for granted.
+    """
+
+    kind: EvidenceKind
+    claimed: Number | None = None
+    n_samples: Whole | None = None
+    bound: Bound = Bound.AT_MOST
+    sample: Sample | None = None
+    assumption: Assumption = Assumption.NONE
+
+    @classmethod
+    def exact(
+        cls,
+        quantity: Quantity,
+        value: float,
+        *,
+        claimed: float | None = None,
+        slack: float = 0.0,
+        error: float = ROUNDING,
+        at: dict[str, float] | None = None,
+        detail: str = "",
+    ) -> Evidence:
+        """Build evidence from a number that was computed.
+
+        The truth lies in [value, value + slack], each end but for the relative numerical error:
+        that of a value below 1e-6 is taken as 1e-6 times ``error``. A value that is not negative
+        has no negative lower end.
+        """
+        room = error * max(abs(value), _LEAST_SCALE) if math.isfinite(value) else 0.0
+        return cls(
+            kind=EvidenceKind.EXACT,
+            quantity=quantity,
+            value=value,
+            lower=max(value - room, 0.0) if value >= 0 else value - room,
+            upper=value + slack + room,
+            claimed=claimed,
+            at=at or {},
+            detail=detail,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Power:
+    """The smallest violation that a check would have refuted with probability ``detection``.
+
+    Parameters
+    ----------
+    quantity : Quantity
+        What the violation is measured in: that of the evidence, or the claim's own where the
+        evidence is of an attack.
+    smallest : float
+        The smallest true value that would have been refuted; infinite where none would.
+    claimed : float
+        What the claim says of the quantity.
+    bound : Bound
+        Which side of the quantity the claim bounds.
+    detection : float
+        The probability of a refutation, in (0, 1]: 1 where nothing is left to chance.
+    at : dict
+        The quantity's own parameters.
+    detail : str
+        Of which violations it speaks, in words, for people: "at this event".
+    """
+
+    quantity: Quantity
+    smallest: Number
+    claimed: Number
+    bound: Bound = Bound.AT_MOST
+    detection: Number = 0.95
+    at: dict[str, Number] = field(default_factory=dict[str, float])
+    detail: str = ""
+
+    def __post_init__(self) -> None:
+        _validate.choice(Quantity, quantity=self.quantity)
+        if not 0 < self.detection <= 1:
+            raise ValueError(f"detection must lie in (0, 1], got {self.detection!r}")
+
+    @property
+    def factor(self) -> float:
+        """The smallest violation divided by the promise; at least 1."""
+        return max(1.0, self.quantity.times_worse(self.smallest, self.claimed, self.bound))
+
+
+class Standing(StrEnum):
+    """Whose claim it is, and how it relates to what is printed."""
+
+    PAPER = "paper"
+    """As printed, inside its hypotheses."""
+    READING = "reading"
+    """Another reading of the printed sentence, which the paper disclaims or leaves open."""
+    OUTSIDE_HYPOTHESIS = "outside-hypothesis"
+    """The printed statement on data that it does not admit."""
+    ERRATUM = "erratum"
+    """A step of a proof, a printed constant, a caption; the theorem may hold."""
+    PRACTICE = "practice"
+    """Common practice: readers take it for granted, and nobody proves it."""
+    CONTROL = "control"
+    """Known to be false: its refutation shows that the audit can refute."""
+    STATED = "stated"
+    """Stated by whoever asks for the audit, or by the documentation of the code."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """The place where a claim is made."""
+
+    paper: str
+    section: str
+
+    def __str__(self) -> str:
+        return f"{self.paper}, {self.section}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceLocation:
+    """A place in source code: a file, relative to the working directory, and a line."""
+
+    file: str
+    line: Annotated[int, annotated_types.Ge(1)]
+
+    @classmethod
+    def of(cls, file: str, line: int) -> SourceLocation:
+        """Return the location of a line, counted from 1."""
+        path = Path(file)
+        if path.is_absolute() and path.is_relative_to(Path.cwd()):
+            path = path.relative_to(Path.cwd())
+        return cls(file=path.as_posix(), line=line)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """A statement about a mechanism, with its source and the verdict that we expect.
+
+    Parameters
+    ----------
+    id : str
+        The ledger's id, with a variant in brackets where there are several.
+    statement, formula : str
+        The claim in words, and as a formula (may be empty).
+    subject : str
+        What the claim is about, and in which respect: the heading that it stands under.
+    standing : Standing
+        Whose claim it is.
+    assumptions : str
+        On what the claim rests, in words.
+    parameters : dict
+        Whatever the evidence fixes, as plain data.
+    location : SourceLocation or None
+        Where the code that makes the claim is written.
+    vacuous : str
+        Why it promises nothing, a sentence that the statement begins with; else empty.
+    """
+
+    id: str
+    statement: str
+    source: Source
+    expected: Verdict | None
+    formula: str = ""
+    subject: str = ""
+    standing: Standing = Standing.STATED
+    assumptions: str = ""
+    parameters: PlainData = field(default_factory=dict[str, Any])
+    location: SourceLocation | None = None
+    vacuous: str = ""
+
+    def __post_init__(self) -> None:
+        if self.expected is not None:
+            _validate.choice(Verdict, expected=self.expected)
+        _validate.choice(Standing, standing=self.standing)
+        if not self.id or any(c.isspace() for c in self.id):
+            raise ValueError(f"id must be a non-empty word, got {self.id!r}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """The result of a check.
+
+    Parameters
+    ----------
+    power : Power or None
+        What the check would have refuted; None where it refuted, or cannot say.
+    proof : Proof or None
+        Why the claim holds in every case; only with one is the verdict PROVED.
+    witness : dict
+        Plain data whose keys are the keywords of the API: enough to run the case again.
+    note : str
+        What the number means, in a sentence or two.
+    estimates : tuple of Estimate
+        Of a claim of privacy: the loss on the pair that is shown, in the claim's unit, with two
+        sides; the verdict does not rest on it.
+    location : SourceLocation or None
+        The line of the code that spends the loss, where it is known.
+    """
+
+    verdict: Verdict
+    evidence: Evidence
+    power: Power | None = None
+    proof: Proof | None = None
+    witness: PlainData = field(default_factory=dict[str, Any])
+    note: str = ""
+    figures: tuple[Figure, ...] = ()
+    tables: tuple[Table, ...] = ()
+    estimates: tuple[Estimate, ...] = ()
+    location: SourceLocation | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """A claim with the outcome of its check; ``error`` stands in for an outcome that failed."""
+
+    claim: Claim
+    outcome: Outcome | None
+    error: str = ""
+    seconds: float = 0.0
+
+    @property
+    def verdict(self) -> Verdict:
+        """The outcome's verdict, or ERROR; VACUOUS where a claim holds that promises nothing."""
+        found = Verdict.ERROR if self.outcome is None else self.outcome.verdict
+        holds = found not in {Verdict.REFUTED, Verdict.ERROR}
+        return Verdict.VACUOUS if self.claim.vacuous and holds else found

@@ -1,0 +1,239 @@
+"""Input checks shared by every public function.
+
+Each check takes its arguments by keyword, so that the error names the argument as the
+caller knows it, says what it must be and what it got. Nothing is clipped.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from dpcp_audit.words.arrays import is_array
+from dpcp_audit.words.plain import shown
+
+if TYPE_CHECKING:
+    from dpcp_audit.words.arrays import FloatArray, IntArray
+
+
+_E = TypeVar("_E", bound=StrEnum)
+_LARGEST_INTEGER = 2**63 - 1
+
+
+def _fail(name: str, must: str, got: Any) -> ValueError:
+    return ValueError(f"{name} must {must}, got {_show(got)}")
+
+
+def _show(got: object) -> str:
+    if not is_array(got):
+        return shown(got, 80)
+    text = " ".join(np.array2string(got, threshold=6).split())
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def _number(name: str, value: Any) -> float:
+    if isinstance(value, bool | np.bool_ | str | bytes) or value is None or _is_complex(value):
+        raise _fail(name, "be a number", value)
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise _fail(name, "be a number", value) from None
+    except OverflowError:
+        raise _fail(name, "be within a float's range", value) from None
+    if math.isnan(number):
+        raise _fail(name, "be a number", value)
+    return number
+
+
+def _is_complex(value: Any) -> bool:
+    """Tell whether a value is a complex number of NumPy, which ``float`` takes."""
+    return isinstance(value, np.complexfloating) or (is_array(value) and value.dtype.kind == "c")
+
+
+def number(**arguments: object) -> None:
+    """Each argument must be a number; infinite ones are."""
+    for name, value in arguments.items():
+        _number(name, value)
+
+
+def finite(**arguments: object) -> None:
+    """Each argument must be a finite number."""
+    for name, value in arguments.items():
+        if not math.isfinite(_number(name, value)):
+            raise _fail(name, "be finite", value)
+
+
+def positive(**arguments: object) -> None:
+    """Each argument must be a finite number above 0."""
+    for name, value in arguments.items():
+        if not 0 < _number(name, value) < math.inf:
+            raise _fail(name, "be finite and > 0", value)
+
+
+def non_negative(**arguments: object) -> None:
+    """Each argument must be a finite number of at least 0."""
+    for name, value in arguments.items():
+        if not 0 <= _number(name, value) < math.inf:
+            raise _fail(name, "be finite and >= 0", value)
+
+
+def order(**arguments: object) -> None:
+    """Each argument must be an order of a Rényi divergence: a number of at least 1."""
+    for name, value in arguments.items():
+        if not _number(name, value) >= 1:
+            raise _fail(name, "be >= 1", value)
+
+
+def open_unit(**arguments: object) -> None:
+    """Each argument must lie in the open interval (0, 1)."""
+    for name, value in arguments.items():
+        if not 0 < _number(name, value) < 1:
+            raise _fail(name, "lie in (0, 1)", value)
+
+
+def closed_unit(**arguments: object) -> None:
+    """Each argument must lie in the closed interval [0, 1]."""
+    for name, value in arguments.items():
+        if not 0 <= _number(name, value) <= 1:
+            raise _fail(name, "lie in [0, 1]", value)
+
+
+def integer(*, at_least: int, at_most: int | None = _LARGEST_INTEGER, **arguments: object) -> None:
+    """Each argument must be a whole number (not a bool), from ``at_least`` to ``at_most``.
+
+    Numbers of more than 64 bits, which no count is, are refused unless ``at_most`` is None.
+    """
+    for name, value in arguments.items():
+        if isinstance(value, bool | np.bool_):
+            raise _fail(name, "be an integer", value)
+        try:
+            number = operator.index(value)  # type: ignore[arg-type]
+        except TypeError:
+            raise _fail(name, "be an integer", value) from None
+        if number < at_least:
+            raise _fail(name, f"be an integer >= {at_least}", value)
+        if at_most is not None and number > at_most:
+            raise _fail(name, f"be an integer <= {at_most}", value)
+
+
+def bounds(value: object, *, name: str = "bounds") -> tuple[float, float]:
+    """Return (a, b), finite with a < b."""
+    try:
+        low, high = (_number(name, end) for end in value)  # type: ignore[attr-defined]
+    except (TypeError, ValueError):
+        raise _fail(name, "be a pair (a, b) of numbers", value) from None
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise _fail(name, "be finite with a < b", value)
+    return low, high
+
+
+def interval(value: object, *, name: str = "bounds") -> tuple[float, float]:
+    """Return (a, b) with a < b; either end may be infinite."""
+    try:
+        low, high = (_number(name, end) for end in value)  # type: ignore[attr-defined]
+    except (TypeError, ValueError):
+        raise _fail(name, "be a pair (a, b) of numbers", value) from None
+    if not low < high:
+        raise _fail(name, "be a pair with a < b", value)
+    return low, high
+
+
+def choice(kind: type[_E], **arguments: object) -> None:
+    """Each argument must be a member of the enumeration ``kind``."""
+    for name, value in arguments.items():
+        if not isinstance(value, kind):
+            raise _fail(name, f"be a {kind.__name__} ({', '.join(kind)})", value)
+
+
+def instance(*kinds: type, **arguments: object) -> None:
+    """Each argument must be an instance of one of ``kinds``."""
+    for name, value in arguments.items():
+        if not isinstance(value, kinds):
+            raise _fail(name, f"be {' or '.join(kind.__name__ for kind in kinds)}", value)
+
+
+def array(value: object, *, name: str, ndim: int) -> FloatArray:
+    """Return a finite, non-empty float64 array of ``ndim`` dimensions."""
+    result = reals(value, name=name)
+    if result.ndim != ndim:
+        raise _fail(name, f"have {ndim} dimension(s)", f"shape {result.shape}")
+    if result.size == 0:
+        raise _fail(name, "not be empty", value)
+    if not np.isfinite(result).all():
+        raise _fail(name, "hold finite numbers only", result[~np.isfinite(result)][:3])
+    return result
+
+
+def reals(value: object, *, name: str) -> FloatArray:
+    """Return a float64 array of any shape; texts, complex numbers and dates are no numbers."""
+    try:
+        given = np.asarray(value)
+        real = given.dtype.kind in "biuf" or (given.dtype.kind == "O" and not _holds_texts(given))
+        result = given.astype(np.float64) if real else None  # of complex numbers or dates: none
+    except (TypeError, ValueError, OverflowError):
+        result = None
+    if result is None:
+        raise _fail(name, "be an array of numbers", value)
+    return result
+
+
+def _holds_texts(given: Any) -> bool:
+    """Tell whether an array of any objects holds texts, which NumPy reads as numbers."""
+    return any(isinstance(item, str | bytes) for item in given.flat)
+
+
+def scores(
+    value: object, *, within: tuple[float, float] | None = None, name: str = "scores"
+) -> FloatArray:
+    """Return a score array of shape (n,), finite, and inside ``within`` where that is given."""
+    result = array(value, name=name, ndim=1)
+    if within is not None:
+        outside = result[(result < within[0]) | (result > within[1])]
+        if outside.size:
+            raise _fail(name, f"lie in [{within[0]:g}, {within[1]:g}]", outside[:3])
+    return result
+
+
+def probabilities(value: object, *, name: str = "probabilities") -> FloatArray:
+    """Return a (n, k) array of class probabilities; every row sums to 1 within 1e-6."""
+    result = array(value, name=name, ndim=2)
+    if ((result < 0) | (result > 1)).any():
+        raise _fail(name, "lie in [0, 1]", result[(result < 0) | (result > 1)][:3])
+    sums = result.sum(axis=1)
+    wrong = np.abs(sums - 1) > 1e-6
+    if wrong.any():
+        raise _fail(name, "sum to 1 in every row", f"sums {sums[wrong][:3]}")
+    return result
+
+
+def labels(
+    value: object, *, n_classes: int, name: str = "labels", shape: tuple[int, ...] | None = None
+) -> IntArray:
+    """Return an integer array of labels in {0, ..., n_classes-1}, of any shape or the given one."""
+    try:
+        result = np.asarray(value)
+    except ValueError:  # rows of several lengths
+        raise _fail(name, "hold integers", value) from None
+    if result.size == 0:
+        raise _fail(name, "not be empty", value)
+    if not np.issubdtype(result.dtype, np.integer):
+        raise _fail(name, "hold integers", value)
+    if (result < 0).any() or (result >= n_classes).any():
+        raise _fail(name, f"lie in 0..{n_classes - 1}", result)
+    if shape is not None and result.shape != shape:
+        raise ValueError(f"{name} must have shape {shape}, got shape {result.shape}")
+    return result.astype(np.int64, copy=False)
+
+
+def generator(rng: object, *, name: str = "rng") -> np.random.Generator:
+    """Return a Generator from a Generator, a seed or None, as SPEC 7 asks of ``rng``."""
+    if isinstance(rng, bool | float | str):
+        raise _fail(name, "be a numpy Generator, an integer seed or None", rng)
+    try:
+        return np.random.default_rng(rng)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise _fail(name, "be a numpy Generator, an integer seed or None", rng) from None

@@ -1,0 +1,333 @@
+"""Rows for all calibrators at equal privacy: what none of the papers compares."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from dpcp_audit.extensions.claims import (
+    Evidence,
+    EvidenceKind,
+    Outcome,
+    PlainData,
+    Power,
+    Quantity,
+    Row,
+    Standing,
+    Suite,
+    Verdict,
+    claims_of,
+    conclude,
+    in_place,
+    whole,
+)
+from dpcp_audit.extensions.statistics import MeanBets
+from dpcp_ledger.comparison import calibrator_study
+from dpcp_ledger.comparison.best_method import PANELS, elected, told
+from dpcp_ledger.comparison.calibrator_study import QUICK, Comparison, Grid
+from dpcp_ledger.comparison.known_methods import method
+from dpcp_ledger.comparison.method import SkippedMethod
+from dpcp_ledger.comparison.own_methods import MEAN_COVERAGE
+from dpcp_ledger.comparison.study_document import comparison_tables
+from dpcp_ledger.comparison.study_heatmaps import (
+    choice_figure,
+    coverage_figure,
+    failure_figure,
+    size_figure,
+)
+from dpcp_ledger.comparison.subjects import known_name
+from dpcp_ledger.reproduce.experiments import Extent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from dpcp_audit.extensions.claims import Context, Figure
+    from dpcp_ledger.comparison.best_method import Panel
+
+
+_claim = claims_of(
+    "Comparison", subject="All calibrators at equal privacy", standing=Standing.PRACTICE
+)
+_ALPHA = 0.1
+
+
+def rows(
+    pools: Sequence[str] = (), alphas: Sequence[float] = (), delta: float | None = None
+) -> list[Row]:
+    """Return one row a subject of the comparison.
+
+    Parameters
+    ----------
+    pools : sequence of str
+        Further subjects (see ``subjects.subject``): files of saved pools, names of networks.
+    alphas : sequence of float
+        Miscoverage levels, in place of the grid's.
+    delta : float, optional
+        δ of every budget, in place of the grid's.
+
+    Raises
+    ------
+    UsageError
+        If a pool is none of these.
+    MissingExtraError
+        If a network is asked for and PyTorch is not installed.
+    """
+    with in_place("pool"):
+        names = {name: known_name(name) for name in (*QUICK.subjects, *pools)}
+    return [
+        _row(Compared(subject=subject, alphas=tuple(alphas), delta=delta), name)
+        for subject, name in names.items()
+    ]
+
+
+def _row(check: Compared, name: str) -> Row:
+    grid = check.grid(effort=1.0, seed=0)
+    return Row(
+        claim=_claim(
+            f"compared[scores={name}]",
+            "equal privacy",
+            Verdict.CONSISTENT,
+            "With the noise that (ε, δ)-DP asks of each, the calibrators whose theorem promises a "
+            "mean coverage of 1−α keep it at every n and ε.",
+            parameters={
+                "n": list(grid.sizes),
+                "alpha": list(grid.alphas),
+                "epsilon": list(grid.epsilons),
+                "delta": grid.delta,
+                "population": name,
+            },
+        ),
+        check=check,
+    )
+
+
+class _Limits(NamedTuple):
+    """Confidence limits of a mean coverage, and the case that they are of."""
+
+    method: str
+    n: int
+    alpha: float
+    epsilon: float
+    mean: float
+    low: float
+    high: float
+    runs: int
+    smallest: float
+    """The smallest mean miscoverage that is refuted with probability 0.95."""
+
+    @property
+    def shortfall(self) -> float:
+        """What the coverage at least lacks of 1−α."""
+        return 1 - self.alpha - self.high
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """Measure every calibrator on one subject and hold the theorems on mean coverage to it.
+
+    The runs are those of ``dpcp-audit compare-calibrators`` at the same seed: their streams are
+    keyed by the seed, the method and the case, not by the finding. Only calibrators that promise
+    a mean coverage can refute the claim, by betting limits (``MeanBets``) that share the
+    significance; the others are measured beside them, for the figures. With the full profile
+    the cases are those of ``--full``.
+
+    Parameters
+    ----------
+    subject : str
+        Its name (see ``subjects.subject``).
+    alphas, delta : tuple of float, float or None
+        Those of the cases, in place of the grid's.
+    """
+
+    subject: str
+    alphas: tuple[float, ...] = ()
+    delta: float | None = None
+
+    @property
+    def sampled(self) -> bool:
+        """Always: coverages are means over runs."""
+        return True
+
+    def __call__(self, context: Context) -> Outcome:
+        """Run all cases and judge."""
+        return whole(self, context)
+
+    def chunks(self, context: Context) -> int:
+        """Return the number of families of methods at one ε each."""
+        return len(list(calibrator_study.tasks(self._grid(context))))
+
+    def chunk(self, context: Context, index: int) -> PlainData:
+        """Run one family of methods at one ε."""
+        grid = self._grid(context)
+        keys, epsilon = list(calibrator_study.tasks(grid))[index]
+        level = context.significance / (2 * _promises(grid))
+        found: PlainData = {"rows": [], "limits": [], "skipped": []}
+        for chosen, case in calibrator_study.cases(grid, keys, epsilon):
+            runs = calibrator_study.perform(chosen, case, trials=grid.trials, seed=grid.seed)
+            if isinstance(runs, SkippedMethod):
+                found["skipped"].append([chosen.key, runs.reason])
+                continue
+            found["rows"].append(runs.row().as_plain())
+            if chosen.promise == MEAN_COVERAGE:
+                found["limits"].append(list(_limits(runs, epsilon, level=level)))
+        return found
+
+    def combine(self, context: Context, results: Sequence[PlainData]) -> Outcome:
+        """Judge the worst of the promises, and draw what was measured."""
+        grid = self._grid(context)
+        limits = [_Limits(*each) for result in results for each in result["limits"]]
+        worst = max(limits, key=lambda each: (each.shortfall, 1 - each.alpha - each.mean))
+        comparison = Comparison(
+            grid=grid,
+            rows=calibrator_study.ordered(
+                grid,
+                (
+                    calibrator_study.ComparisonRow(**plain)
+                    for result in results
+                    for plain in result["rows"]
+                ),
+            ),
+            skipped=tuple(
+                dict.fromkeys((key, why) for result in results for key, why in result["skipped"])
+            ),
+        )
+        return conclude(
+            _evidence(worst, limits, context.significance),
+            lambda: _power(limits),
+            witness={
+                "method": worst.method,
+                "subject": self.subject,
+                "n": worst.n,
+                "alpha": worst.alpha,
+                "epsilon": worst.epsilon,
+                "delta": grid.delta,
+                "trials": worst.runs,
+                "seed": grid.seed,
+            },
+            note=_note(comparison),
+            figures=tuple(_figures(comparison)),
+            tables=comparison_tables(comparison),
+        )
+
+    def grid(self, *, effort: float, seed: int) -> Grid:
+        """Return the cases that are run."""
+        extent = Extent.at(effort)
+        grid = Grid() if extent is Extent.FULL else QUICK
+        return replace(
+            grid,
+            subjects=(self.subject,),
+            alphas=self.alphas or grid.alphas,
+            delta=grid.delta if self.delta is None else self.delta,
+            seed=seed,
+            trials=grid.trials // 2 if extent is Extent.SMOKE else grid.trials,
+        )
+
+    def _grid(self, context: Context) -> Grid:
+        return self.grid(effort=context.effort, seed=context.seed)
+
+
+def _promises(grid: Grid) -> int:
+    """Return on how many cases a mean coverage is promised; the non-private reference has one ε."""
+    promising = [chosen for key in grid.methods if (chosen := method(key)).promise == MEAN_COVERAGE]
+    budgets = sum(len(grid.epsilons) if chosen.private else 1 for chosen in promising)
+    return budgets * len(grid.subjects) * len(grid.sizes) * len(grid.alphas)
+
+
+def _limits(runs: calibrator_study.Runs, epsilon: float, *, level: float) -> _Limits:
+    coverages, bets = runs.coverages, MeanBets()
+    return _Limits(
+        method=runs.method.key,
+        n=runs.case.n,
+        alpha=runs.case.alpha,
+        epsilon=epsilon if runs.method.private else math.inf,
+        mean=float(coverages.mean()),
+        low=bets.lower_limit(coverages, significance=level),
+        high=bets.upper_limit(coverages, significance=level),
+        runs=coverages.size,
+        smallest=runs.case.alpha
+        + bets.smallest_violation(
+            coverages,
+            at_least=1 - runs.case.alpha,
+            n_values=coverages.size,
+            significance=level,
+        ),
+    )
+
+
+def _power(limits: Sequence[_Limits]) -> Power:
+    """Return the power of the case in which a miscoverage is hardest to refute."""
+    hardest = max(limits, key=lambda each: each.smallest / each.alpha)
+    return Power(
+        quantity=Quantity.MISCOVERAGE,
+        smallest=hardest.smallest,
+        claimed=hardest.alpha,
+        detail="in every case",
+    )
+
+
+def _evidence(worst: _Limits, limits: Sequence[_Limits], significance: float) -> Evidence:
+    target = 1 - worst.alpha
+    return Evidence(
+        kind=EvidenceKind.CERTIFIED,
+        quantity=Quantity.DIFFERENCE,
+        detail="shortfall of the mean coverage below 1−α, where it is largest",
+        value=target - worst.mean,
+        lower=worst.shortfall,
+        upper=max(1 - each.alpha - each.low for each in limits),
+        claimed=0.0,
+        confidence=1 - significance,
+        n_samples=sum(each.runs for each in limits),
+    )
+
+
+def _note(comparison: Comparison) -> str:
+    said = []
+    if any(row.labels for row in comparison.rows):
+        said = [f"{panel.title}: {_elected(comparison, panel)}." for panel in PANELS]
+        said.insert(0, "The smallest sets among those that cover, over all n and ε (how often).")
+    short = dict.fromkeys(
+        method(row.method).label
+        for row in comparison.rows
+        if not row.covers and method(row.method).promise != MEAN_COVERAGE
+    )
+    if short:
+        said.append(
+            f"Without such a promise, and short of 1−α on average in some case: {'; '.join(short)}."
+        )
+    left_out: dict[str, list[str]] = {}
+    for key, why in comparison.skipped:
+        left_out.setdefault(why, []).append(method(key).label)
+    said += [f"Left out: {'; '.join(labels)} ({why})." for why, labels in left_out.items()]
+    said.append("Coverage is F(q̂), exactly, for each of the runs.")
+    return " ".join(said)
+
+
+def _elected(comparison: Comparison, panel: Panel) -> str:
+    (name,), alpha = comparison.names, _nearest(comparison)
+    return told(elected(comparison, subject=name, alpha=alpha, panel=panel))
+
+
+def _figures(comparison: Comparison) -> Iterator[Figure]:
+    """Yield the choice over the whole grid and the numbers at the quick one's n and ε."""
+    (name,), alpha = comparison.names, _nearest(comparison)
+    labelled = any(row.labels for row in comparison.rows)
+    if labelled:
+        yield choice_figure(comparison, subject=name, alpha=alpha)
+    drawn = (coverage_figure, failure_figure, *([size_figure] if labelled else []))
+    for draw in drawn:
+        yield draw(
+            comparison, subject=name, alpha=alpha, sizes=QUICK.sizes, epsilons=QUICK.epsilons
+        )
+
+
+def _nearest(comparison: Comparison) -> float:
+    """Return the α that is drawn."""
+    return min(comparison.grid.alphas, key=lambda alpha: abs(alpha - _ALPHA))
+
+
+SUITE = Suite(
+    summary="All calibrators at equal privacy: which keep their promise, which to use when.",
+    rows=rows,
+    takes=frozenset({"pools", "alphas", "delta"}),
+)

@@ -1,0 +1,381 @@
+"""Rows for the reproduced tables: whether the printed numbers come out."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpcp_audit.extensions.claims import (
+    Claim,
+    Evidence,
+    EvidenceKind,
+    Outcome,
+    Overview,
+    PlainData,
+    Power,
+    Quantity,
+    Row,
+    Source,
+    Standing,
+    Suite,
+    Verdict,
+    conclude,
+    decide,
+    whole,
+)
+from dpcp_ledger.claims import printed_tables
+from dpcp_ledger.claims.claim_pools import saved_pools
+from dpcp_ledger.claims.reproduction_figures import figures
+from dpcp_ledger.reproduce import experiments as catalogue
+from dpcp_ledger.reproduce import simulation_study
+from dpcp_ledger.reproduce.cell_table import cell_table, choices_table
+from dpcp_ledger.reproduce.experiment import Inputs
+from dpcp_ledger.reproduce.simulation import Model, ModelKind
+from dpcp_ledger.reproduce.table_cells import Form
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from dpcp_audit.extensions.claims import Check, Context, Table
+    from dpcp_ledger.reproduce.experiment import Experiment
+    from dpcp_ledger.reproduce.simulation_study import Demand, Effort, Measured, SimulationTask
+    from dpcp_ledger.reproduce.table_cells import Printed, ReproducedNumber, Reproduction, TableCell
+
+
+_SHOWN = 5
+_REFUTED = "ldpcp-table-1"
+"""Its coverages under a star are not 1−α+Δ_L throughout, at the δ that explains most of them.
+
+The paper states neither δ nor T, so that the procedure is a reading.
+"""
+_AS_WRITTEN = "The printed tables, against the algorithms as written"
+_REPRODUCED = {
+    "P-COQS": "P-COQS, tables reproduced",
+    "LDP-CP": "LDP-CP, tables and figures reproduced",
+    "DP-SKIN": "DP-SKIN, tables reproduced",
+}
+
+
+def rows(pools: Sequence[str] = ()) -> list[Row]:
+    """Return one row or two an experiment, and those on private models.
+
+    Parameters
+    ----------
+    pools : sequence of str
+        Saved pools (see ``load_pool``) for the experiments in kind, in place of scikit-learn's
+        digits.
+    """
+    saved_pools(pools)
+    experiments = catalogue.experiments().values()
+    return [
+        *(row for experiment in experiments for row in _rows(experiment, tuple(pools))),
+        *(
+            replace(row, check=WithPrivateModels(row.check))
+            for row in printed_tables.private_rows()
+        ),
+    ]
+
+
+def _rows(experiment: Experiment, pools: tuple[str, ...]) -> Iterator[Row]:
+    what = f"{experiment.source} ({experiment.title})"
+    if not experiment.compared:
+        said = f"{what} is computed anew: it prints no numbers."
+        yield _row(experiment, Form.PUBLISHED, pools, said)
+        return
+    yield _row(
+        experiment,
+        Form.PUBLISHED,
+        pools,
+        f"The printed numbers of {what} are reproduced by the published procedure.",
+        Verdict.REFUTED if experiment.id == _REFUTED else Verdict.CONSISTENT,
+    )
+    if Form.WRITTEN in experiment.compared:
+        yield _row(
+            experiment,
+            Form.WRITTEN,
+            pools,
+            f"The algorithms, as they are written, give the printed numbers of {what}.",
+            Verdict.REFUTED,
+        )
+
+
+def _row(
+    experiment: Experiment,
+    form: Form,
+    pools: tuple[str, ...],
+    statement: str,
+    expected: Verdict | None = None,
+) -> Row:
+    paper, section = experiment.source.split(", ")
+    claim = Claim(
+        id=row_id(experiment, form),
+        statement=statement,
+        source=Source(paper=paper, section=section),
+        expected=expected,
+        subject=_AS_WRITTEN if form is Form.WRITTEN else _REPRODUCED[paper],
+        standing=_standing(experiment, form),
+        parameters={"form": str(form)},
+    )
+    return Row(claim=claim, check=Reproduced(experiment=experiment.id, form=form, pools=pools))
+
+
+def _standing(experiment: Experiment, form: Form) -> Standing:
+    """Return whose claim it is: nobody says that the algorithms as written give the numbers."""
+    if form is Form.WRITTEN or not experiment.compared:
+        return Standing.PRACTICE
+    return Standing.READING if experiment.id == _REFUTED else Standing.PAPER
+
+
+def row_id(experiment: Experiment, form: Form = Form.PUBLISHED) -> str:
+    """Return the id of a claim on an experiment."""
+    return f"reproduced.{experiment.id}" + ("[form=written]" if form is Form.WRITTEN else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reproduced:
+    """Test every printed number of an experiment against ours, all at the check's significance.
+
+    The trials' streams are keyed by the seed, the sample size, the trial, the model and the
+    condition, not by the finding, so that tables of the same trials share their numbers. A
+    number differs by the rule of ``TableCell.differs``; the significance is shared equally by the
+    numbers that are compared.
+
+    Parameters
+    ----------
+    experiment : str
+        Its id (see ``catalogue.experiments``).
+    form : Form
+        What the printed numbers are held against. As written, naive Bayes runs as few trials
+        at n = 10,000 as elsewhere: what differs does so by many errors.
+    pools : tuple of str
+        Files of saved pools for experiments in kind; without, scikit-learn's digits.
+    """
+
+    experiment: str
+    form: Form
+    pools: tuple[str, ...] = ()
+
+    @property
+    def sampled(self) -> bool:
+        """True if any number is compared: those printed are means over runs."""
+        return bool(self._experiment.compared)
+
+    def __call__(self, context: Context) -> Outcome:
+        """Run all trials and compare."""
+        return whole(self, context)
+
+    def chunks(self, context: Context) -> int:
+        """Return the number of chunks of trials; 1 where the cells need none."""
+        return max(1, len(self._tasks(context)))
+
+    def chunk(self, context: Context, index: int) -> PlainData:
+        """Run some trials of every demand."""
+        tasks = self._tasks(context)
+        measured = simulation_study.perform(tasks[index]) if tasks else {}
+        demands = self._experiment.demands
+        return {
+            "measured": [
+                [demands.index(demand), found.published.tolist(), found.written.tolist()]
+                for demand, found in measured.items()
+            ]
+        }
+
+    def combine(self, context: Context, results: Sequence[PlainData]) -> Outcome:
+        """Compute the cells and compare."""
+        inputs = Inputs(
+            seed=context.seed,
+            trials=self._extent(context).trials,
+            pools=tuple(saved_pools(self.pools)) or catalogue.DIGITS,
+            measured=simulation_study.gathered(map(self._measured, results)),
+        )
+        return self._judged(self._experiment.reproduce(inputs), context)
+
+    @property
+    def _experiment(self) -> Experiment:
+        return catalogue.experiments()[self.experiment]
+
+    def _extent(self, context: Context) -> catalogue.Extent:
+        return catalogue.Extent.at(context.effort)
+
+    def _tasks(self, context: Context) -> list[SimulationTask]:
+        return simulation_study.tasks(
+            self._experiment.demands, self._effort(context), seed=context.seed
+        )
+
+    def _effort(self, context: Context) -> Effort:
+        effort = self._extent(context).effort
+        return effort if self.form is Form.PUBLISHED else replace(effort, main=effort.side)
+
+    def _measured(self, result: PlainData) -> dict[Demand, Measured]:
+        demands = self._experiment.demands
+        return {
+            demands[place]: simulation_study.Measured(np.asarray(published), np.asarray(written))
+            for place, published, written in result["measured"]
+        }
+
+    def _judged(self, found: Reproduction, context: Context) -> Outcome:
+        compared = _compared(found, self.form)
+        printed = sum(cell.printed is not None for cell in found.cells)
+        level = context.significance / max(1, len(compared))
+        strains = [_strain(cell, self.form, level) for cell, _, _ in compared]
+        differ = sum(strain > 1 for strain in strains)
+        worst = sorted(zip(strains, compared, strict=True), key=lambda pair: -pair[0])
+        evidence = _evidence(
+            differ, printed, compared, significance=context.significance if printed else 0.0
+        )
+        return conclude(
+            evidence,
+            lambda: self._power(printed, compared),
+            detect=math.inf,
+            witness={
+                "experiment": self.experiment,
+                "form": self.form,
+                "profile": self._extent(context),
+                "seed": context.seed,
+                "level": level,
+                "furthest": [_told(strain, *triple) for strain, triple in worst[:_SHOWN]],
+            },
+            note=self._note(found, differ, printed, compared),
+            figures=figures(found, self.form, level=level),
+            tables=self._tables(found, level),
+        )
+
+    def _tables(self, found: Reproduction, level: float) -> tuple[Table, ...]:
+        return (cell_table(found, level=level),) if self.form is Form.PUBLISHED else ()
+
+    def _power(self, printed: int, compared: Sequence[_Compared]) -> Power:
+        """Return that one number differs, where there are trials enough to see that."""
+        blind = not compared or (self.form is Form.WRITTEN and _few_trials(compared))
+        return Power(
+            quantity=Quantity.MISPRINTS,
+            smallest=math.inf if blind else 1 / printed,
+            claimed=0.0,
+            detail="by more than errors and rounding explain",
+        )
+
+    def _note(
+        self, found: Reproduction, differ: int, printed: int, compared: Sequence[_Compared]
+    ) -> str:
+        reasons = dict.fromkeys(cell.note for cell in found.cells if cell.note)
+        said = f"{differ} of the {printed} printed numbers differ."
+        if not printed:
+            said = "The paper prints no numbers for this: there is nothing to compare."
+        elif len(compared) < printed:
+            said = f"{differ} of {len(compared)} compared numbers differ; {printed} are printed."
+        in_full = [cell.matches for cell, _, _ in compared if cell.matches is not None]
+        if in_full and self.form is Form.PUBLISHED:
+            said += (
+                f" Of the {len(in_full)} over all published runs, {sum(in_full)} come out to the "
+                "printed digit."
+            )
+        if compared and not differ and self.form is Form.WRITTEN and _few_trials(compared):
+            said += " So few trials show large differences only."
+        rule = (
+            "A number differs where the errors of both and the rounding of print do not explain "
+            "the distance, at a significance shared by all compared, means taken as normal."
+        )
+        return " ".join([said, *([rule] if compared else []), *reasons, *found.notes])
+
+
+_Compared = tuple["TableCell", "Printed", "ReproducedNumber"]
+
+
+def _compared(found: Reproduction, form: Form) -> list[_Compared]:
+    """Return the cells that are compared, each with what is printed and with ours."""
+    pairs = ((cell, cell.printed, cell.compared(form)) for cell in found.cells)
+    return [
+        (cell, printed, ours)
+        for cell, printed, ours in pairs
+        if printed is not None and ours is not None
+    ]
+
+
+def _strain(cell: TableCell, form: Form, level: float) -> float:
+    strain = cell.strain(form, level=level)
+    return 0.0 if strain is None else strain
+
+
+def _few_trials(compared: Sequence[_Compared]) -> bool:
+    return any(
+        ours.trials is not None and ours.trials < printed.runs for _, printed, ours in compared
+    )
+
+
+def _evidence(
+    differ: int, printed: int, compared: Sequence[_Compared], *, significance: float
+) -> Evidence:
+    """Return the share that differs: at least those marked do, those left out may."""
+    total = max(1, printed)
+    return Evidence(
+        kind=EvidenceKind.CERTIFIED if printed else EvidenceKind.INDICATIVE,
+        quantity=Quantity.MISPRINTS,
+        value=differ / total,
+        lower=differ / total,
+        upper=1.0,
+        claimed=0.0,
+        confidence=1 - significance,
+        n_samples=max((ours.trials or each.runs for _, each, ours in compared), default=0)
+        if printed
+        else None,
+    )
+
+
+def _told(strain: float, cell: TableCell, printed: Printed, ours: ReproducedNumber) -> PlainData:
+    return {
+        "row": cell.row,
+        "column": cell.column,
+        "printed": printed.value,
+        "ours": ours.value,
+        "standard_error": ours.standard_error,
+        "trials": ours.trials,
+        "distance_over_allowance": strain,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class WithPrivateModels:
+    """A check that says so where the private models that it needs cannot be fitted here."""
+
+    check: Check
+
+    @property
+    def sampled(self) -> bool:
+        """True if the check itself is sampled."""
+        return self.check.sampled
+
+    def __call__(self, context: Context) -> Outcome:
+        """Run the check, if it can be run."""
+        missing = Model(kind=ModelKind.PRIVATE_NAIVE_BAYES).missing
+        if not missing:
+            return self.check(context)
+        evidence = Evidence(
+            kind=EvidenceKind.INDICATIVE,
+            quantity=Quantity.MISPRINTS,
+            value=0.0,
+            lower=0.0,
+            upper=1.0,
+            n_samples=None,
+        )
+        return Outcome(
+            verdict=decide(evidence),
+            evidence=evidence,
+            note=f"Nothing was measured: the check {missing}.",
+        )
+
+
+def overview(document: Mapping[str, Any]) -> Overview:
+    """Return what "as published" means, where a table of P-COQS is among the findings."""
+    chosen = {row_id(each) for each in catalogue.experiments().values() if each.demands}
+    found = {finding["id"] for finding in document["findings"]}
+    return Overview(tables=(choices_table(),) if chosen & found else ())
+
+
+SUITE = Suite(
+    summary="The papers' tables and figures, reproduced: as published and as written.",
+    rows=rows,
+    takes=frozenset({"pools"}),
+    overview=overview,
+)

@@ -1,0 +1,263 @@
+"""Rows of the training suite: extraction of models and reconstruction of examples.
+
+The thesis leaves these attacks to future work and claims nothing. What DP promises against
+reconstruction is stated as a claim; against extraction it promises nothing, and the statements
+are what one might hope for.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcp_audit.extensions.claims import Row, Standing, Verdict, claims_of
+from dpcp_audit.extensions.mechanisms import (
+    DPSGD,
+    SGD,
+    Adam,
+    Flaw,
+    Poisson,
+    SubsampledGaussian,
+    digits,
+)
+from dpcp_ledger.claims.headings import Heading
+from dpcp_ledger.training.extraction import Answers, HarderToExtract, Victim
+from dpcp_ledger.training.inversion import ClassInversion, UpdateInversion
+from dpcp_ledger.training.reconstruction import Reconstruction
+from dpcp_ledger.training.reconstruction_attack import Prior, TraceAttack, simplex_prior
+
+if TYPE_CHECKING:
+    from dpcp_audit.extensions.claims import Check, PlainData
+    from dpcp_audit.extensions.mechanisms import Examples
+
+
+_claim = claims_of("DP-SKIN", standing=Standing.PRACTICE)
+_INVERSION = "Trained models, reconstruction"
+_SECTION = "Future work (model extraction and reconstruction)"
+_FULL = SubsampledGaussian(sampling_rate=1.0, steps=10, noise_multiplier=3.0)
+_SAMPLED = SubsampledGaussian(sampling_rate=0.25, steps=20, noise_multiplier=1.5)
+_CLASSIFIER = SubsampledGaussian(sampling_rate=0.1, steps=100, noise_multiplier=3.95)
+"""(1, 1e-5)-DP: ε is 0.998 by PLD."""
+
+
+def rows() -> list[Row]:
+    """Return the rows."""
+    data = digits()
+    return [*_reconstruction_rows(data), *_inversion_rows(data), *_extraction_rows(data)]
+
+
+def _row(
+    variant: dict[str, str],
+    expected: Verdict | None,
+    statement: str,
+    formula: str,
+    check: Check,
+    *,
+    subject: str,
+    standing: Standing = Standing.PRACTICE,
+    fixed: PlainData | None = None,
+) -> Row:
+    claim = _claim(
+        f"dpskin.attacks[{','.join(f'{name}={value}' for name, value in variant.items())}]",
+        _SECTION,
+        expected,
+        statement,
+        formula,
+        subject=subject,
+        standing=standing,
+        parameters=(fixed or {}) | variant,
+    )
+    return Row(claim=claim, check=check)
+
+
+def _reconstruction_rows(data: Examples) -> list[Row]:
+    simplex = tuple(
+        simplex_prior(k, n_features=data.inputs.shape[1]) for k in (2, 4, 16, data.inputs.shape[1])
+    )
+    images = _image_priors(data)
+    right = ("DP-SGD", "its accounted guarantee allows", _INVERSION)
+    cases: tuple[
+        tuple[
+            dict[str, str],
+            tuple[Prior, ...],
+            SubsampledGaussian,
+            float,
+            Flaw,
+            tuple[str, str, str],
+        ],
+        ...,
+    ] = (
+        ({"prior": "simplex"}, simplex, _FULL, 1.0, Flaw.NONE, right),
+        ({"prior": "digits"}, images, _FULL, 1.0, Flaw.NONE, right),
+        (
+            {"prior": "simplex", "sampling": "poisson"},
+            simplex,
+            _SAMPLED,
+            1.0,
+            Flaw.NONE,
+            right,
+        ),
+        (
+            {"prior": "digits", "model": "non-private"},
+            images,
+            _FULL,
+            0.0,
+            Flaw.NONE,
+            (
+                "a training without noise",
+                "DP-SGD's guarantee would allow",
+                Heading.WITHOUT_NOISE,
+            ),
+        ),
+        (
+            {"prior": "simplex", "noise": "half"},
+            simplex,
+            _FULL,
+            1.0,
+            Flaw.HALF_NOISE,
+            ("DP-SGD with half of its noise", "its guarantee allows", Heading.PLANTED_BUGS),
+        ),
+    )
+    return [
+        _row(
+            {"attack": "reconstruction"} | variant,
+            Verdict.CONSISTENT if words is right else Verdict.REFUTED,
+            f"An example out of a prior of {'digits' if priors is images else 'the worst case'} is "
+            f"reconstructed from the whole trace of {words[0]} no more often than {words[1]}.",
+            "success ≤ power(κ)",
+            Reconstruction(
+                attack=_trace_attack(data, guarantee, noise=noise, flaw=flaw),
+                guarantee=guarantee,
+                priors=priors,
+                trainings=300,
+            ),
+            subject=words[2],
+            standing=Standing.PRACTICE if words is right else Standing.CONTROL,
+            fixed=dict(guarantee.parameters),
+        )
+        for variant, priors, guarantee, noise, flaw, words in cases
+    ]
+
+
+def _image_priors(data: Examples) -> tuple[Prior, ...]:
+    images = data.take(np.arange(100, 164))
+    return (
+        *(
+            Prior(name=f"{k} digits", candidates=images.take(np.arange(k)))
+            for k in (2, 4, 16, len(images))
+        ),
+        Prior(name=f"{len(images)} digits within 1.5", candidates=images, radius=1.5),
+    )
+
+
+def _trace_attack(
+    data: Examples, guarantee: SubsampledGaussian, *, noise: float, flaw: Flaw
+) -> TraceAttack:
+    return TraceAttack(
+        training=DPSGD(
+            sampling=Poisson(guarantee.sampling_rate),
+            lot_size=100,
+            steps=guarantee.steps,
+            noise_multiplier=noise * guarantee.noise_multiplier,
+            learning_rate=0.1,
+            flaw=flaw,
+        ),
+        assumed_noise=guarantee.noise_multiplier if noise else 0.1,
+        known=data.take(np.arange(16)),
+    )
+
+
+def _inversion_rows(data: Examples) -> list[Row]:
+    cases = (
+        ("non-private", 0.0, Verdict.REFUTED, "without noise", Standing.CONTROL),
+        ("dp-sgd", 1.0, Verdict.CONSISTENT, "with noise", Standing.PRACTICE),
+    )
+    return [
+        *(
+            _row(
+                {"attack": "inversion", "release": "update", "model": model},
+                expected,
+                f"A clipped update {words} hides the one example behind it: the ratio of its "
+                "gradients comes no closer to most examples than the mean image.",
+                "P(‖x̂ − x‖ < ‖x̄ − x‖) ≤ 1/2",
+                UpdateInversion(data=data, noise_multiplier=noise),
+                subject=Heading.WITHOUT_NOISE if standing is Standing.CONTROL else _INVERSION,
+                standing=standing,
+                fixed={"noise_multiplier": noise},
+            )
+            for model, noise, expected, words, standing in cases
+        ),
+        _row(
+            {"attack": "inversion", "release": "model", "model": "dp-sgd"},
+            Verdict.REFUTED,
+            "An (ε, δ)-DP training hides what a class looks like: an image inverted from the "
+            "model resembles its class's mean most no more often than a guess would; DP does not "
+            "promise so.",
+            "P(recognised) ≤ 1/k",
+            ClassInversion(data=data, training=_training(private=True), trainings=25),
+            subject=_INVERSION,
+            fixed={"epsilon": 1.0, "delta": 1e-5},
+        ),
+    ]
+
+
+def _extraction_rows(data: Examples) -> list[Row]:
+    private, plain = _training(private=True), _training(private=False)
+    adam, plain_adam = _training(private=True, adam=True), _training(private=False, adam=True)
+    told = Victim(name="DP-SGD, probabilities", training=private, answers=Answers.PROBABILITIES)
+    labels = Victim(name="DP-SGD, labels", training=private, answers=Answers.LABELS)
+    sets = Victim(name="DP-SGD, sets", training=private, answers=Answers.SETS)
+    reference = Victim(name="non-private, labels", training=plain, answers=Answers.LABELS)
+    adaptive = Victim(name="DP-Adam, labels", training=adam, answers=Answers.LABELS)
+    other = Victim(name="non-private Adam, labels", training=plain_adam, answers=Answers.LABELS)
+    hidden = "that returns labels is harder to extract than one trained without privacy"
+    shown = "that returns probabilities is harder to extract than one trained without privacy"
+    cases = (
+        ("dp-sgd", "labels", Verdict.CONSISTENT, hidden, labels, reference),
+        ("dp-adam", "labels", Verdict.CONSISTENT, hidden, adaptive, other),
+        (
+            "dp-sgd",
+            "probabilities",
+            Verdict.REFUTED,
+            f"{shown} that returns labels",
+            told,
+            reference,
+        ),
+        (
+            "dp-sgd",
+            "sets",
+            None,
+            "that returns prediction sets is harder to extract than one that returns labels",
+            sets,
+            labels,
+        ),
+    )
+    return [
+        _row(
+            {"attack": "extraction", "model": model, "answers": answers},
+            expected,
+            f"A model of {harder.name.partition(',')[0]}, which is (ε, δ)-DP, {words}; DP does "
+            "not promise so.",
+            "P(fidelity > fidelity′) ≤ 1/2",
+            HarderToExtract(data=data, harder=harder, easier=easier),
+            subject="Trained models, extraction",
+            fixed={"epsilon": 1.0, "delta": 1e-5},
+        )
+        for model, answers, expected, words, harder, easier in cases
+    ]
+
+
+def _training(*, private: bool, adam: bool = False) -> DPSGD:
+    """Return the training of a victim on 700 examples; on more, its lots are larger."""
+    rate = 1.0 if private else 2.0
+    return DPSGD(
+        sampling=Poisson(_CLASSIFIER.sampling_rate),
+        lot_size=70,
+        steps=_CLASSIFIER.steps,
+        noise_multiplier=_CLASSIFIER.noise_multiplier if private else 0.0,
+        clip_norm=1.0 if private else math.inf,
+        learning_rate=(0.03 if private else 0.05) if adam else rate,
+        optimiser=Adam() if adam else SGD(),
+    )

@@ -1,0 +1,282 @@
+"""Rows of the training suite: membership inference on trained models."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from dpcp_audit.extensions.audits import (
+    AttackClassifier,
+    LiRA,
+    LossThreshold,
+    ModelMembership,
+    View,
+)
+from dpcp_audit.extensions.claims import (
+    Computed,
+    PureDP,
+    Relation,
+    Row,
+    Standing,
+    Verdict,
+    claims_of,
+)
+from dpcp_audit.extensions.mechanisms import (
+    DPSGD,
+    PCOQS,
+    Adam,
+    Flaw,
+    Poisson,
+    PrivatePipeline,
+    SplitConformal,
+    SubsampledGaussian,
+)
+from dpcp_ledger.claims.headings import REAL_NOISE, Heading
+from dpcp_ledger.computations.training_pipeline import trained_pipeline_budget
+from dpcp_ledger.training.digit_models import DigitModels
+from dpcp_ledger.training.pipeline_canary import PipelineCanary, pipeline_canary
+
+if TYPE_CHECKING:
+    from dpcp_audit.extensions.audits import ShadowAttack
+
+
+_claim = claims_of("DP-SKIN", subject=Heading.TRAINING_PIPELINE, standing=Standing.PRACTICE)
+_SECTION = "Future work (membership inference)"
+_ATTACKS: dict[str, tuple[ShadowAttack, str]] = {
+    "loss": (LossThreshold(), "the loss threshold"),
+    "shadow": (AttackClassifier(), "an attack classifier fitted on shadow models"),
+    "lira-online": (LiRA(), "online LiRA, with the target in half of the shadow models"),
+    "lira-offline": (LiRA(online=False), "offline LiRA, without the target in the shadow models"),
+}
+_SEEN = {
+    View.PROBABILITIES: "class probabilities",
+    View.SCORE: "the conformity score of the target's label",
+    View.SETS: "prediction sets",
+    View.SIZE: "the sizes of prediction sets",
+}
+_CONTROL_EPSILON = {View.PROBABILITIES: 1.0, View.SCORE: 1.0, View.SETS: 0.5, View.SIZE: 0.5}
+_PRIVATE = SubsampledGaussian(sampling_rate=0.2, steps=60, noise_multiplier=2.0)
+_TRAINING = DPSGD(
+    sampling=Poisson(_PRIVATE.sampling_rate),
+    lot_size=6,
+    steps=_PRIVATE.steps,
+    noise_multiplier=_PRIVATE.noise_multiplier,
+    learning_rate=0.2,
+)
+_MODELS: dict[str, DigitModels] = {
+    "non-private": DigitModels(
+        name="non-private logistic regression",
+        settings=DPSGD(
+            sampling=Poisson(1.0),
+            lot_size=30,
+            steps=50,
+            noise_multiplier=0.0,
+            clip_norm=math.inf,
+            learning_rate=4.0,
+        ),
+        calibrator=SplitConformal(alpha=0.1),
+        records=60,
+    ),
+    "dp-sgd": DigitModels(
+        name="DP-SGD logistic regression",
+        settings=_TRAINING,
+        calibrator=SplitConformal(alpha=0.1),
+        records=60,
+    ),
+    "dp-adam": DigitModels(
+        name="DP-Adam logistic regression",
+        settings=replace(_TRAINING, learning_rate=0.02, optimiser=Adam()),
+        calibrator=SplitConformal(alpha=0.1),
+        records=60,
+    ),
+}
+_MANY, _MOST = 1600, 2800
+"""Models of a private training, and of a private pipeline: what they show is little."""
+_WEAK = (
+    ("loss", "dp-sgd", View.PROBABILITIES),
+    ("lira-online", "dp-sgd", View.SETS),
+    ("lira-online", "dp-sgd", View.SIZE),
+)
+_LITTLE = "; a weak attack, which even without noise may show no more than is allowed"
+_TITLES = {"dp-sgd": "DP-SGD", "dp-adam": "DP-Adam"}
+_DELTA = 1e-5
+_PIPELINE = PrivatePipeline(
+    training=SubsampledGaussian(
+        sampling_rate=0.2, steps=60, noise_multiplier=4.0, relation=Relation.SUBSTITUTION
+    ),
+    calibration=PCOQS(alpha=0.1, rho=0.125, resolution=2.0**-6),
+)
+_CANARY_CLAIM = PrivatePipeline(
+    training=SubsampledGaussian(
+        sampling_rate=0.5, steps=20, noise_multiplier=4.0, relation=Relation.ZERO_OUT
+    ),
+    calibration=PCOQS(alpha=0.1, rho=0.125, resolution=1e-6),
+)
+_PIPELINES: dict[str, DigitModels] = {
+    "dp-sgd": DigitModels(
+        name="DP-SGD logistic regression under P-COQS",
+        settings=DPSGD(
+            sampling=Poisson(_PIPELINE.training.sampling_rate),
+            lot_size=12,
+            steps=_PIPELINE.training.steps,
+            noise_multiplier=_PIPELINE.training.noise_multiplier,
+            learning_rate=0.2,
+        ),
+        calibrator=_PIPELINE.calibration,
+        records=120,
+        relation=Relation.SUBSTITUTION,
+    ),
+    "non-private": DigitModels(
+        name="non-private logistic regression under split conformal",
+        settings=replace(_MODELS["non-private"].settings, lot_size=60),
+        calibrator=SplitConformal(alpha=0.1),
+        records=120,
+        relation=Relation.SUBSTITUTION,
+    ),
+}
+
+
+def rows() -> list[Row]:
+    """Return the rows."""
+    return [*_attack_rows(), *_pipeline_rows(), *_canary_rows()]
+
+
+def _attack_rows() -> list[Row]:
+    return [
+        _row(attack, model, view)
+        for model in _MODELS
+        for attack, view in (
+            *((attack, View.PROBABILITIES) for attack in _ATTACKS),
+            *(("lira-online", view) for view in View if view is not View.PROBABILITIES),
+        )
+    ]
+
+
+def _row(attack: str, model: str, view: View) -> Row:
+    fitted, words = _ATTACKS[attack]
+    private = model != "non-private"
+    claimed = _CONTROL_EPSILON[view]
+    weak = (attack, model, view) in _WEAK
+    holds = None if weak else Verdict.CONSISTENT
+    statement = (
+        f"{_TITLES[model]} (ε = {_PRIVATE.epsilon_at(_DELTA):.3g} at δ = {_DELTA:g}): its models' "
+        f"members are inferred no better than the guarantee allows, from {_SEEN[view]} by {words}"
+        f"{_LITTLE if weak else ''}."
+        if private
+        else f"Training without noise is ε-DP, as seen through {_SEEN[view]} by {words}."
+    )
+    return Row(
+        claim=_claim(
+            f"dpskin.attacks[attack={attack},model={model},sees={view}]",
+            _SECTION,
+            holds if private else Verdict.REFUTED,
+            statement,
+            "TPR − e^ε·FPR ≤ δ(ε) for every ε",
+            subject=Heading.TRAINED_MODELS if private else Heading.WITHOUT_NOISE,
+            standing=Standing.PRACTICE if private else Standing.CONTROL,
+            parameters={"attack": attack, "model": model, "sees": str(view)}
+            | (_PRIVATE.parameters if private else {"epsilon": claimed}),
+        ),
+        check=ModelMembership(
+            models=_MODELS[model],
+            attack=fitted,
+            view=view,
+            guarantee=_PRIVATE if private else PureDP(claimed),
+            n_models=_MANY if private else 1000,
+        ),
+    )
+
+
+def _pipeline_rows() -> list[Row]:
+    private = "A DP-SGD classifier under P-COQS"
+    bare = "A classifier and its threshold without noise"
+    return [
+        Row(
+            claim=_claim(
+                "dpskin.pipeline[budget]",
+                "Future work, with P-COQS, Proposition 1",
+                Verdict.PROVED,
+                "A DP-SGD classifier and a P-COQS threshold on the same people spend no more than "
+                "the textbook sum of their budgets.",
+                "ε(δ) ≤ ε₁(δ/2) + ρ + 2·√(ρ·log(2/δ))",
+                assumptions=f"no layer mixes the images of a batch; {REAL_NOISE}",
+                parameters=_PIPELINE.parameters
+                | {"delta": _DELTA, "relation": str(_PIPELINE.training.relation)},
+            ),
+            check=Computed(partial(trained_pipeline_budget, _PIPELINE, delta=_DELTA)),
+        ),
+        *(
+            Row(
+                claim=_claim(
+                    f"dpskin.pipeline[model={model},attack=lira-online,sees={view}]",
+                    "Future work, with P-COQS, Proposition 1",
+                    expected,
+                    f"{words}: from {_SEEN[view]} LiRA infers which of two people was in, in the "
+                    "training and in the calibration, no better than the composed guarantee "
+                    f"allows (ε = {_PIPELINE.epsilon_at(_DELTA):.3g} at δ = {_DELTA:g})"
+                    f"{_LITTLE if expected is None else ''}.",
+                    "TPR − e^ε·FPR ≤ δ(ε) for every ε",
+                    subject=Heading.WITHOUT_NOISE if model == "non-private" else "",
+                    standing=Standing.CONTROL if model == "non-private" else None,
+                    parameters=_PIPELINE.parameters
+                    | {"model": model, "attack": "lira-online", "sees": str(view)},
+                ),
+                check=ModelMembership(
+                    models=_PIPELINES[model],
+                    attack=LiRA(),
+                    view=view,
+                    guarantee=_PIPELINE,
+                    n_models=n_models,
+                ),
+            )
+            for model, words, n_models, view, expected in (
+                ("dp-sgd", private, _MOST, View.PROBABILITIES, Verdict.CONSISTENT),
+                ("dp-sgd", private, _MOST, View.SETS, None),
+                ("non-private", bare, 1000, View.PROBABILITIES, Verdict.REFUTED),
+                ("non-private", bare, 1000, View.SETS, Verdict.REFUTED),
+            )
+        ),
+    ]
+
+
+def _canary_rows() -> list[Row]:
+    right = PipelineCanary(
+        settings=DPSGD(
+            sampling=Poisson(_CANARY_CLAIM.training.sampling_rate),
+            lot_size=30,
+            steps=_CANARY_CLAIM.training.steps,
+            noise_multiplier=_CANARY_CLAIM.training.noise_multiplier,
+        ),
+        calibrator=_CANARY_CLAIM.calibration,
+    )
+    wrong = replace(
+        right,
+        settings=replace(right.settings, flaw=Flaw.HALF_NOISE),
+        calibrator=replace(right.calibrator, rho=4 * right.calibrator.rho),
+    )
+    epsilon = _CANARY_CLAIM.epsilon_at(_DELTA)
+    return [
+        Row(
+            claim=_claim(
+                f"dpskin.pipeline[audit=canary{variant}]",
+                "Future work, with P-COQS, Proposition 1",
+                expected,
+                f"A DP-SGD classifier under P-COQS{words} keeps its composed guarantee "
+                f"(ε = {epsilon:.3g} at δ = {_DELTA:g}), for a person who is a canary in the "
+                "training and the worst case of the calibration.",
+                "TPR ≤ the largest that the composed guarantee allows at each FPR",
+                subject=Heading.PLANTED_BUGS if game is wrong else "",
+                standing=Standing.CONTROL if game is wrong else None,
+                parameters=_CANARY_CLAIM.parameters
+                | {"audit": "canary"}
+                | ({"noise": "half"} if game is wrong else {}),
+            ),
+            check=pipeline_canary(game, _CANARY_CLAIM),
+        )
+        for variant, words, game, expected in (
+            ("", "", right, Verdict.CONSISTENT),
+            (",noise=half", " with half the noise in both", wrong, Verdict.REFUTED),
+        )
+    ]

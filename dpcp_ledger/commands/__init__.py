@@ -1,0 +1,1 @@
+"""Commands of the ledger: reproduce, compare-calibrators and selftest."""

@@ -1,0 +1,1 @@
+"""Mechanisms as papers' published code has them, and extensions of the papers' algorithms."""

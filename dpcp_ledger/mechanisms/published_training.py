@@ -1,0 +1,206 @@
+"""The training of ``published_settings``, for many replicas at once."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import torch
+from torch.func import vmap
+
+from dpcp_audit.extensions.claims import validate as _validate
+from dpcp_audit.extensions.mechanisms import Adam, Clipping
+from dpcp_audit.extensions.training import (
+    AdamMoments,
+    FlatModel,
+    Trained,
+    clip_factors,
+    clipped_sum,
+    cross_entropy_gradient,
+    finished,
+    in_mode,
+    linear,
+    norms,
+    seeded,
+)
+from dpcp_ledger.mechanisms.published_settings import PublishedTraining, as_published
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch import Tensor, nn
+
+    from dpcp_audit.extensions.claims import IntArray
+    from dpcp_audit.extensions.mechanisms import Examples
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PublishedStep:
+    """A step of a training, of all replicas; the tensors have shape (replicas, d)."""
+
+    batch: int
+    """Which slice of the file."""
+    before: Tensor
+    """The parameters."""
+    clean: Tensor
+    """The clipped gradient."""
+    noisy: Tensor
+    """What the attacker sees: the clipped gradient with its noise."""
+
+
+class PublishedObserver(Protocol):
+    """Watches a training, step by step."""
+
+    def __call__(self, step: PublishedStep, /) -> None:
+        """Take notice of a step; the tensors are not to be changed."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PublishedGradients:
+    """Clipped gradients of a network that may mix the examples of a batch.
+
+    Parameters
+    ----------
+    model : FlatModel
+        Batch statistics are those of the batch; no running ones are kept.
+    settings : PublishedTraining
+    """
+
+    model: FlatModel
+    settings: PublishedTraining
+
+    @property
+    def tensors(self) -> list[int]:
+        """The number of entries of each tensor of parameters."""
+        return [p.numel() for p in self.model.module.parameters()]
+
+    def clipped(self, flat: Tensor, inputs: Tensor, labels: Tensor) -> Tensor:
+        """Return what the noise is added to, shape (replicas, d), for parameters of that shape.
+
+        Parameters
+        ----------
+        inputs : Tensor, shape (b, ...)
+        labels : Tensor, shape (b,)
+        """
+        limit = self.settings.clip_norm
+        if self.settings.per_example:
+            return self._of_examples(flat, inputs, labels) / len(labels)
+        parts = torch.split(self._of_mean(flat, inputs, labels), self.tensors, dim=-1)
+        return torch.cat([part * clip_factors(norms(part), limit) for part in parts], dim=-1)
+
+    def noise_scale(self, batch: int) -> float:
+        """Return the noise's standard deviation, of what ``clipped`` returns."""
+        scale = self.settings.noise_multiplier * self.settings.clip_norm
+        return scale / batch if self.settings.per_example else scale
+
+    def _of_examples(self, flat: Tensor, inputs: Tensor, labels: Tensor) -> Tensor:
+        lot = (
+            inputs.expand(len(flat), *inputs.shape),
+            labels.expand(len(flat), -1),
+            torch.ones(len(flat), len(labels)),
+        )
+        stack, limit = linear.stack_of(self.model.module), self.settings.clip_norm
+        if stack is None:
+            return clipped_sum(self.model, flat, lot, clip=Clipping.FLAT, limit=limit)
+        return linear.clipped_sum(stack, flat, lot, clip=Clipping.FLAT, limit=limit)
+
+    def _of_mean(self, flat: Tensor, inputs: Tensor, labels: Tensor) -> Tensor:
+        def logits(parameters: Tensor) -> Tensor:
+            return self.model.logits(parameters, inputs)
+
+        of_replicas: Any = vmap(logits, randomness="different")
+        with torch.enable_grad():
+            parameters = flat.detach().requires_grad_()
+            outputs: Tensor = of_replicas(parameters)
+        every = labels.expand(len(flat), -1)
+        back = cross_entropy_gradient(outputs.detach(), every, dim=-1) / len(labels)
+        (gradients,) = torch.autograd.grad(outputs, parameters, back)
+        return gradients
+
+
+def train_as_published(
+    module: nn.Module,
+    data: Examples,
+    settings: PublishedTraining = as_published,
+    *,
+    rng: np.random.Generator | int | None = None,
+    replicas: int = 1,
+    initial: int = 0,
+    observer: PublishedObserver | None = None,
+) -> Trained:
+    """Train replicas of a network side by side, from the same initial parameters.
+
+    Parameters
+    ----------
+    module : torch.nn.Module
+        The architecture; batch normalisation must not keep running statistics, which the script
+        publishes without noise.
+    data : Examples
+        n examples, at least a batch; what is left of the last batch is not used.
+    settings : PublishedTraining
+    rng : Generator, int or None
+        Seeds dropout, and the noise where its seed is not fixed.
+    initial : int
+        Seeds the initial parameters, which are public, as a pretrained network's are.
+    observer : callable, optional
+        Is shown every step.
+    """
+    generator = _validate.generator(rng)
+    if len(data) < settings.batch_size:
+        raise ValueError(f"data must hold a batch of {settings.batch_size}, got {len(data)}")
+    seeds = [int(s) for s in generator.integers(2**62, size=2)]
+    model = published_model(module)
+    with seeded("cpu", initial):
+        flat = model.initial(1).expand(replicas, -1).clone()
+    with seeded("cpu", seeds[0]):
+        fixed = settings.noise_seed
+        noise = torch.Generator().manual_seed(seeds[1] if fixed is None else fixed)
+        with in_mode(model.module, training=True):
+            flat = _descend(PublishedGradients(model, settings), flat, data, noise, observer)
+    return finished(model, flat)
+
+
+def published_model(module: nn.Module) -> FlatModel:
+    """Return a copy of the network, unless it keeps running statistics."""
+    own = copy.deepcopy(module).to("cpu")
+    if any(getattr(part, "track_running_stats", False) for part in own.modules()):
+        raise ValueError("module must not keep running statistics, which are published unnoised")
+    return FlatModel(own)
+
+
+def slices(n: int, size: int) -> IntArray:
+    """Return the places of each batch, shape (n // size, size): the file, cut in its order."""
+    return np.arange(n - n % size, dtype=np.int64).reshape(-1, size)
+
+
+def _descend(
+    gradients: PublishedGradients,
+    flat: Tensor,
+    data: Examples,
+    noise: torch.Generator,
+    observer: PublishedObserver | None,
+) -> Tensor:
+    """Take all steps: DP-Adam's direction is fed to Adam as if it were a gradient."""
+    settings = gradients.settings
+    inner, outer = AdamMoments(Adam(), flat), AdamMoments(Adam(), flat)
+    for batch, (inputs, labels) in _batches(data, settings):
+        clean = gradients.clipped(flat, inputs, labels)
+        shape = flat.shape if settings.noise_seed is None else flat.shape[1:]
+        drawn = torch.randn(shape, generator=noise)
+        noisy = clean + gradients.noise_scale(len(labels)) * drawn
+        if observer is not None:
+            observer(PublishedStep(batch=batch, before=flat, clean=clean, noisy=noisy))
+        flat = flat - settings.learning_rate * outer.direction(inner.direction(noisy))
+    return flat
+
+
+def _batches(
+    data: Examples, settings: PublishedTraining
+) -> Iterator[tuple[int, tuple[Tensor, Tensor]]]:
+    inputs, labels = torch.tensor(data.inputs), torch.tensor(data.labels)
+    places = torch.as_tensor(slices(len(data), settings.batch_size))
+    for _ in range(settings.epochs):
+        yield from ((index, (inputs[at], labels[at])) for index, at in enumerate(places))

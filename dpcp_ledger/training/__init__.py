@@ -1,0 +1,1 @@
+"""Audits of trainings that serve the thesis's claims: extraction, inversion, reconstruction."""

@@ -1,0 +1,323 @@
+"""Reconstruction robustness: how often a training example can be picked out of a prior.
+
+An attacker who knows everything but one example, a prior that it was drawn from, and the whole
+training guesses it. The guess succeeds where it is within a radius of the truth; κ is the
+largest probability of that without seeing the training. Whatever the attack, it then succeeds
+with probability at most power(κ), the largest probability that the guarantee allows an event
+that has probability κ without the example (Balle, Cherubin and Hayes 2022; Hayes, Mahloujifar
+and Balle 2023; since power is concave, it holds on the average over unequal targets, too).
+
+A claim that is not refuted says nothing of other priors; the worst known (``simplex_prior``)
+comes close to the bound.
+
+A share of independent trials, held against the largest that a claim allows.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpcp_audit.extensions.audits import SIGNIFICANCE, Rate, attack_loss, power_of_twice
+from dpcp_audit.extensions.claims import (
+    Count,
+    Estimate,
+    Evidence,
+    Figure,
+    FigureKind,
+    Outcome,
+    PlainData,
+    Power,
+    Quantity,
+    Series,
+    conclude,
+    of_rate,
+)
+from dpcp_audit.extensions.claims import validate as _validate
+from dpcp_audit.extensions.statistics import clopper_pearson, rate_power
+
+if TYPE_CHECKING:
+    from dpcp_audit.extensions.claims import BoolArray, Context, FloatArray, PrivacyGuarantee
+    from dpcp_ledger.training.reconstruction_attack import Prior, TraceAttack
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Success:
+    """How often the attack succeeded, out of one prior.
+
+    Parameters
+    ----------
+    prior : str
+    baseline : float
+        κ, what guessing without the training reaches.
+    hits, trainings : int
+    lower, upper : float
+        Clopper–Pearson limits of the success probability.
+    allowed : float
+        The largest success probability that the guarantee allows, power(κ).
+    """
+
+    prior: str
+    baseline: float
+    hits: int
+    trainings: int
+    lower: float
+    upper: float
+    allowed: float
+
+    @property
+    def rate(self) -> float:
+        """The measured share of successes."""
+        return self.hits / self.trainings
+
+    def __str__(self) -> str:
+        return (
+            f"{self.prior} (κ = {self.baseline:.4g}): {self.rate:.4g} "
+            f"[{self.lower:.4g}, {self.upper:.4g}] of at most {self.allowed:.4g}"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Reconstruction:
+    """Test the success of a prior-aware attack on DP-SGD's trace against what DP allows.
+
+    Every prior has trainings of its own, with independent targets and noise, and an equal share
+    of the significance. A check that is to be CONSISTENT has to refute what the attack would reach
+    against twice the claimed loss.
+
+    Parameters
+    ----------
+    attack : TraceAttack
+        The training and what the attacker knows.
+    guarantee : PrivacyGuarantee
+        The claim, of neighbours with and without the target.
+    priors : tuple of Prior
+        At least one.
+    trainings : int
+        For each prior, at effort 1.
+    """
+
+    attack: TraceAttack
+    guarantee: PrivacyGuarantee
+    priors: tuple[Prior, ...]
+    trainings: int = 500
+
+    def __post_init__(self) -> None:
+        _validate.integer(trainings=self.trainings, at_least=1)
+        if not self.priors:
+            raise ValueError("priors must hold at least one prior, got none")
+
+    @property
+    def sampled(self) -> bool:
+        """The verdict takes from the error budget."""
+        return True
+
+    def __call__(self, context: Context) -> Outcome:
+        """Train, attack, and test the successes against the guarantee."""
+        successes = self.successes(context)
+        closest, twice = self._closest(context)
+        return conclude(
+            _evidence(successes, context),
+            lambda: closest,
+            detect=twice,
+            witness=self._witness() | {"seed": context.seed},
+            note=_note(successes),
+            figures=(success_figure(self.guarantee, successes),),
+            estimates=(shown_loss(self.guarantee, successes),),
+        )
+
+    def successes(self, context: Context) -> tuple[Success, ...]:
+        """Attack as many trainings of every prior as the effort says."""
+        count = context.samples(self.trainings)
+        share = context.significance / len(self.priors)
+        results: list[Success] = []
+        for index, prior in enumerate(self.priors):
+            hits = int(self.attack.hits(prior, trainings=count, rng=context.rng(index)).sum())
+            lower, upper = clopper_pearson(hits, count, significance=share)
+            results.append(
+                Success(
+                    prior=prior.name,
+                    baseline=prior.baseline,
+                    hits=hits,
+                    trainings=count,
+                    lower=lower,
+                    upper=upper,
+                    allowed=float(self.guarantee.power(prior.baseline)),
+                )
+            )
+        return tuple(results)
+
+    def smallest_violation(self, context: Context) -> Power:
+        """Return the smallest success that is refuted with probability 0.95, at the best prior."""
+        return self._closest(context)[0]
+
+    def draws_needed(self, violation: float, *, significance: float) -> int:
+        """Return the ``trainings`` at which a true success of ``violation`` is refuted.
+
+        Out of the prior that allows the least.
+        """
+        share = significance / len(self.priors)
+        allowed = min(float(self.guarantee.power(prior.baseline)) for prior in self.priors)
+        return rate_power.draws_needed(allowed, violation, significance=share)
+
+    def _closest(self, context: Context) -> tuple[Power, float]:
+        """Return the power at the prior nearest to showing twice the loss, and what that takes."""
+        share, count = context.significance / len(self.priors), context.samples(self.trainings)
+        found: list[tuple[float, Power, float]] = []
+        for prior in self.priors:
+            claimed = float(self.guarantee.power(prior.baseline))
+            smallest = rate_power.smallest_violation(claimed, count, significance=share)
+            power = Power(
+                quantity=Quantity.ATTACK_SUCCESS,
+                smallest=smallest,
+                claimed=claimed,
+                detail=f"reconstruction out of {prior.name}",
+            )
+            twice = float(power_of_twice(self.guarantee, prior.baseline))
+            found.append((smallest / twice, power, twice / claimed))
+        _, power, detect = min(found, key=lambda each: each[0])
+        return power, detect
+
+    def _witness(self) -> PlainData:
+        training = self.attack.training
+        return {
+            "sampling_rate": self.attack.rate,
+            "lot_size": training.lot_size,
+            "steps": training.steps,
+            "noise_multiplier": training.noise_multiplier,
+            "clip_norm": training.clip_norm,
+            "learning_rate": training.learning_rate,
+            "flaw": str(training.flaw),
+            "assumed_noise": self.attack.assumed_noise,
+            "guarantee": str(self.guarantee),
+            "known": len(self.attack.known),
+            "priors": [
+                {"name": p.name, "size": len(p.candidates), "radius": p.radius} for p in self.priors
+            ],
+        }
+
+
+def _note(successes: tuple[Success, ...]) -> str:
+    closest = max(successes, key=lambda one: one.rate / one.allowed)
+    return (
+        f"Success by prior: {'; '.join(map(str, successes))}. The closest is at "
+        f"{closest.rate / closest.allowed:.3g} of the bound."
+    )
+
+
+def shown_loss(guarantee: PrivacyGuarantee, successes: tuple[Success, ...]) -> Estimate:
+    """Return the loss in a claim's unit: the largest lower end, of the priors' at 95 % together."""
+    error = SIGNIFICANCE / len(successes)
+    found = [
+        attack_loss(
+            guarantee,
+            Rate(one.rate, *clopper_pearson(one.hits, one.trainings, significance=error)),
+            Rate(one.baseline, one.baseline, one.baseline),
+            confidence=1 - SIGNIFICANCE,
+            detail=f"of the reconstruction out of {one.prior}, against a guess",
+        )
+        for one in successes
+    ]
+    return max(found, key=lambda each: each.lower)
+
+
+def success_figure(guarantee: PrivacyGuarantee, successes: tuple[Success, ...]) -> Figure:
+    """Return success against κ: allowed, measured, certified, and guessing."""
+    ordered = sorted(successes, key=lambda one: one.baseline)
+    kappas = np.geomspace(ordered[0].baseline / 2, 1.0, 41)
+    measured = [one.baseline for one in ordered]
+    return Figure(
+        kind=FigureKind.LINES,
+        title="Reconstruction: success of the attack against the largest allowed",
+        x_label="κ, success without seeing the training",
+        y_label="success",
+        log_x=True,
+        series=[
+            Series(
+                name="largest allowed",
+                x=kappas.tolist(),
+                y=_floats(guarantee.power(kappas)),
+            ),
+            Series(name="measured", x=measured, y=[one.rate for one in ordered]),
+            Series(name="certified: at least", x=measured, y=[one.lower for one in ordered]),
+            Series(name="guessing", x=kappas.tolist(), y=kappas.tolist()),
+        ],
+        description=(
+            "How often the attack picks the training example out of its prior, against how often "
+            "a guess does. The claim is broken where a certified point lies above the largest "
+            "allowed success."
+        ),
+    )
+
+
+def _evidence(successes: tuple[Success, ...], context: Context) -> Evidence:
+    sharpest = max(successes, key=lambda one: one.lower / one.allowed)
+    count = Count(
+        of=f"reconstructions out of {sharpest.prior}",
+        hits=sharpest.hits,
+        trials=sharpest.trainings,
+    )
+    return of_rate(
+        Quantity.ATTACK_SUCCESS,
+        (sharpest.lower, sharpest.upper),
+        count,
+        claimed=sharpest.allowed,
+        confidence=1 - context.significance,
+        detail=f"reconstruction out of {sharpest.prior}",
+    )
+
+
+def _floats(values: FloatArray) -> list[float]:
+    return [float(value) for value in values]
+
+
+def conclude_share(
+    of: str,
+    hits: BoolArray,
+    *,
+    claimed: float,
+    significance: float,
+    witness: PlainData,
+    note: str,
+    figures: tuple[Figure, ...] = (),
+) -> Outcome:
+    """Judge "the probability of a hit is at most ``claimed``".
+
+    By the Clopper–Pearson lower limit, which errs with probability at most ``significance``/2.
+    What is shown of attacks is judged by whether anything could have been refuted.
+
+    Parameters
+    ----------
+    of : str
+        What a hit is, in words: "share of ...".
+    hits : ndarray of bool, shape (trials,)
+        Independent trials, at least 1.
+    claimed : float
+        In [0, 1].
+    """
+    _validate.closed_unit(claimed=claimed)
+    count = Count(of=of, hits=int(np.count_nonzero(hits)), trials=int(hits.size))
+    interval = clopper_pearson(count.hits, count.trials, significance=significance)
+
+    def power() -> Power:
+        smallest = rate_power.smallest_violation(claimed, count.trials, significance=significance)
+        return Power(quantity=Quantity.ATTACK_SUCCESS, smallest=smallest, claimed=claimed)
+
+    return conclude(
+        of_rate(
+            Quantity.ATTACK_SUCCESS,
+            interval,
+            count,
+            claimed=claimed,
+            confidence=1 - significance,
+            detail=of,
+        ),
+        power,
+        detect=math.inf,
+        witness=witness,
+        note=note,
+        figures=figures,
+    )

@@ -1,0 +1,341 @@
+"""Specimens with a planted bug of privacy, each beside its correct twin."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from dpcp_audit.extensions.claims import ZCDP, Coverage, LocalDP, PrivacyGuarantee, PureDP, Relation
+from dpcp_audit.extensions.laws import GaussianPair, LaplacePair
+from dpcp_audit.extensions.targets import Kind
+from dpcp_ledger.zoo import broken_quantiles, broken_randomizers, exact_losses
+from dpcp_ledger.zoo.specimen import HERE, Specimen, SpecimenCheck, mutant_of
+
+_PURE, _ZCDP, _LOCAL = PureDP(1.0), ZCDP(broken_quantiles.RHO), LocalDP(broken_randomizers.EPSILON)
+_SEARCHED = Coverage(at_least=exact_losses.SEARCH_COVERAGE)
+_PRIVACY = frozenset({SpecimenCheck.BLACK_BOX, SpecimenCheck.EXACT})
+_FEW = {"scores": np.zeros(5), "neighbour_scores": np.array([0.0, 0.0, 0.0, 0.0, 1.0])}
+_EVEN = (np.arange(500) + 0.5) / 500
+_MANY = {"scores": _EVEN, "neighbour_scores": np.append(_EVEN[1:], 1.0)}
+_WEAK_SEARCHES = ((0.5, 50_000), (0.8, 50_000), (0.9, 50_000))
+_FACTOR_SEEN = math.sqrt(2 / math.pi)
+"""A comparison with noise of a factor f shows ρ/f²·2/π where its two outcomes are as likely."""
+_COMPARISONS = (
+    "a comparison shows at most 2/π of the noise's ρ/f², which is less than ρ, but at orders "
+    "whose events have probabilities below 1e-9; with the law computed it shows"
+)
+_WEAK_LAPLACE = ((0.5, 20_000), (0.8, 200_000), (0.9, 800_000))
+_WEAK_GAUSSIAN = ((0.5, 20_000), (0.8, 200_000), (0.9, 1_600_000))
+
+
+_UNTRACED = frozenset(
+    {
+        *("sigma-of-range", "one-draw", "own-bounds", "small-n-fallback", "seed-of-data"),
+        *("fixed-seed", "exponq-normaliser", "exponential-gaps", "exponential-without-half"),
+    }
+)
+"""Bugs that are no matter of the noise's scale, and code whose noise is not followed."""
+
+
+def privacy_specimens() -> list[Specimen]:
+    """Return them, each mutant after its twin."""
+    return list(map(_traced, [*_searches(), *_additive(), *_exponential(), *_randomizers()]))
+
+
+def _traced(specimen: Specimen) -> Specimen:
+    """Return a specimen with its noise followed, where what it does wrong is its noise."""
+    if specimen.name in _UNTRACED or specimen.privacy is None:
+        return specimen
+    private = {SpecimenCheck.BLACK_BOX} & (specimen.caught_by | specimen.hidden)
+    caught = frozenset({SpecimenCheck.TRACED} if private else ())
+    return replace(specimen, traced=True, caught_by=specimen.caught_by | caught)
+
+
+def _search() -> Specimen:
+    return Specimen(
+        name="search",
+        words="noisy bisection with ρ = 0.5 over 20 rounds, at a rank with a margin for the noise",
+        target=f"{HERE}.broken_quantiles:search",
+        privacy=_ZCDP,
+        coverage=_SEARCHED,
+        alpha=broken_quantiles.ALPHA,
+        calls=3000,
+        exact=partial(exact_losses.search_loss, broken_quantiles.noise_scale()),
+    )
+
+
+def _searches() -> list[Specimen]:
+    twin = _search()
+    private = {"coverage": None, "caught_by": _PRIVACY}
+    deterministic = partial(exact_losses.deterministic_loss, guarantee=_ZCDP)
+    return [
+        twin,
+        *(_weak_search(twin, factor, draws) for factor, draws in _WEAK_SEARCHES),
+        mutant_of(
+            twin,
+            "sigma-of-range",
+            "σ from ⌈log2 L⌉ rounds in place of ⌈log2(L/Δ)⌉: 0 on [0, 1]",
+            "sigma_of_range",
+            exact=partial(exact_losses.search_loss, 0.0),
+            **private,
+        ),
+        mutant_of(
+            twin,
+            "undivided-budget",
+            "all of ρ spent in each of 20 rounds",
+            "undivided_budget",
+            exact=partial(exact_losses.search_loss, broken_quantiles.noise_scale(rounds=1)),
+            **private,
+        ),
+        mutant_of(
+            twin,
+            "one-draw",
+            "one noise draw reused for all rounds",
+            "one_draw",
+            draws=100_000,
+            exact=exact_losses.one_draw_loss,
+            **private,
+        ),
+        mutant_of(
+            twin,
+            "own-bounds",
+            "bounds of the search taken from the data",
+            "own_bounds",
+            exact=partial(
+                exact_losses.disjoint_loss,
+                _ZCDP,
+                "Where all scores are 0.4, so is the threshold; move one to 1, and it is above.",
+                scores=[0.4, 0.4],
+                neighbour_scores=[0.4, 1.0],
+            ),
+            **private,
+        ),
+        mutant_of(
+            twin,
+            "small-n-fallback",
+            f"the plain quantile where n < {broken_quantiles.FEWEST}",
+            "falls_back",
+            exact=partial(deterministic, broken_quantiles.falls_back, size=1, **_FEW),
+            **private,
+        ),
+        mutant_of(
+            twin,
+            "seed-of-data",
+            "noise seeded with a hash of the scores",
+            "seed_of_data",
+            vectorised=False,
+            draws=5000,
+            exact=partial(deterministic, broken_quantiles.seed_of_data, **_MANY),
+            **private,
+        ),
+        mutant_of(
+            twin,
+            "fixed-seed",
+            "noise from a generator with a fixed seed",
+            "fixed_seed",
+            vectorised=False,
+            draws=5000,
+            exact=partial(deterministic, broken_quantiles.fixed_seed, **_MANY),
+            **private,
+        ),
+    ]
+
+
+def _weak_search(twin: Specimen, factor: float, draws: int) -> Specimen:
+    seen = factor < _FACTOR_SEEN
+    return mutant_of(
+        twin,
+        f"search-noise-{factor:g}",
+        f"noise scale of a bisection × {factor:g}",
+        options={"noise": factor},
+        exact=partial(exact_losses.search_loss, factor * broken_quantiles.noise_scale()),
+        draws=draws,
+        coverage=None,
+        caught_by=_PRIVACY if seen else frozenset({SpecimenCheck.EXACT}),
+        hidden=frozenset() if seen else frozenset({SpecimenCheck.BLACK_BOX}),
+        unseen={} if seen else {SpecimenCheck.BLACK_BOX: _COMPARISONS},
+    )
+
+
+def _weak_noise(twin: Specimen, factor: float, draws: int) -> Specimen:
+    kind = str(twin.options.get("noise", "laplace"))
+    pair = GaussianPair(1 / factor) if kind == "gaussian" else LaplacePair((1 / factor,))
+    return mutant_of(
+        twin,
+        f"{kind}-noise-{factor:g}",
+        f"{kind.capitalize()} noise × {factor:g}",
+        options={**twin.options, "factor": factor},
+        exact=partial(exact_losses.additive_loss, _guarantee(twin), pair),
+        draws=draws,
+        caught_by=_PRIVACY,
+    )
+
+
+def _guarantee(specimen: Specimen) -> PrivacyGuarantee:
+    assert specimen.privacy is not None  # noqa: S101  (for the type checker)
+    return specimen.privacy
+
+
+def _additive() -> list[Specimen]:
+    laplace = Specimen(
+        name="laplace-quantile",
+        words="the quantile of scores in [0, 1] with Laplace noise of scale 1/ε",
+        target=f"{HERE}.broken_quantiles:noisy_quantile",
+        privacy=_PURE,
+        alpha=broken_quantiles.ALPHA,
+        exact=partial(exact_losses.additive_loss, _PURE, LaplacePair((1.0,))),
+    )
+    gaussian = replace(
+        laplace,
+        name="gaussian-quantile",
+        words="the quantile of scores in [0, 1] with Gaussian noise of σ = 1",
+        privacy=_ZCDP,
+        options={"noise": "gaussian"},
+        exact=partial(exact_losses.additive_loss, _ZCDP, GaussianPair(1.0)),
+    )
+    histogram = replace(
+        laplace,
+        name="histogram",
+        words="the median of a two-bin histogram with Laplace noise of scale 2/ε",
+        target=f"{HERE}.broken_quantiles:histogram",
+        alpha=0.5,
+        exact=partial(exact_losses.histogram_loss, Relation.SUBSTITUTION),
+    )
+    deviation = LaplacePair((math.sqrt(2),))
+    return [
+        laplace,
+        *(_weak_noise(laplace, factor, draws) for factor, draws in _WEAK_LAPLACE),
+        mutant_of(
+            laplace,
+            "sensitivity-over-n",
+            "noise for a sensitivity of clip/n, as of a mean (at n = 500)",
+            options={"over_n": True},
+            exact=partial(exact_losses.additive_loss, _PURE, LaplacePair((500.0,))),
+            caught_by=_PRIVACY,
+        ),
+        mutant_of(
+            laplace,
+            "gaussian-for-laplace",
+            "Gaussian noise of σ = 1/ε where ε-DP needs Laplace noise",
+            options={"noise": "gaussian"},
+            exact=partial(exact_losses.additive_loss, _PURE, GaussianPair(1.0)),
+            caught_by=_PRIVACY,
+            draws=50_000,
+        ),
+        gaussian,
+        *(_weak_noise(gaussian, factor, draws) for factor, draws in _WEAK_GAUSSIAN),
+        mutant_of(
+            gaussian,
+            "laplace-for-gaussian",
+            "Laplace noise of the standard deviation that ρ-zCDP asks of Gaussian noise",
+            options={"noise": "laplace-as-gaussian"},
+            exact=partial(exact_losses.additive_loss, _ZCDP, deviation),
+            caught_by=_PRIVACY,
+            draws=400_000,
+        ),
+        histogram,
+        mutant_of(
+            histogram,
+            "histogram-scale",
+            "histogram noise of scale 1/ε under substitution, which moves two counts",
+            options={"neighbours": "add-remove"},
+            exact=partial(exact_losses.histogram_loss, Relation.ADD_REMOVE),
+            caught_by=_PRIVACY,
+            draws=100_000,
+        ),
+    ]
+
+
+def _exponential() -> list[Specimen]:
+    exponq = Specimen(
+        name="exponq",
+        words="ExponQ with the corrected normaliser",
+        target=f"{HERE}.broken_quantiles:exponq",
+        privacy=_PURE,
+        alpha=broken_quantiles.ALPHA,
+        exact=partial(exact_losses.exponq_loss, "corrected"),
+    )
+    gaps = replace(
+        exponq,
+        name="exponential-gaps",
+        words="a gap between scores by the exponential mechanism, exp(ε·u/2)",
+        target=f"{HERE}.broken_quantiles:gaps",
+        exact=partial(exact_losses.gaps_loss, 1.0),
+    )
+    return [
+        exponq,
+        mutant_of(
+            exponq,
+            "exponq-normaliser",
+            "ExponQ's published normaliser, at small n·ε",
+            options={"normaliser": "published"},
+            exact=partial(exact_losses.exponq_loss, "published"),
+            caught_by=_PRIVACY,
+        ),
+        gaps,
+        mutant_of(
+            gaps,
+            "exponential-without-half",
+            "exp(ε·u) in place of exp(ε·u/2)",
+            options={"sensitivity": 0.5},
+            exact=partial(exact_losses.gaps_loss, 0.5),
+            caught_by=_PRIVACY,
+            draws=100_000,
+        ),
+    ]
+
+
+def _randomizers() -> list[Specimen]:
+    others = broken_randomizers.LABELS - 1
+    even = np.full(others, 1 / others)
+    kept = broken_randomizers.keep_probability()
+    response = Specimen(
+        name="randomized-response",
+        words="k-RR over ten labels",
+        target=f"{HERE}.broken_randomizers:randomized_response",
+        kind=Kind.RANDOMIZER,
+        privacy=_LOCAL,
+        domain=broken_randomizers.LABELS,
+        exact=partial(exact_losses.channel_loss, broken_randomizers.channel(kept, even)),
+    )
+    bits = replace(
+        response,
+        name="two-bit-response",
+        words="both bits of a label below 4 flipped by randomised response at ε/2 each",
+        target=f"{HERE}.broken_randomizers:two_bits",
+        domain=4,
+        exact=partial(exact_losses.channel_loss, broken_randomizers.two_bit_channel(0.5)),
+    )
+    wrong_k = broken_randomizers.channel(broken_randomizers.keep_probability(k=2), even)
+    near = broken_randomizers.channel(kept, broken_randomizers.nearby_chances())
+    return [
+        response,
+        mutant_of(
+            response,
+            "wrong-k",
+            "k-RR over ten labels with the keep probability of two",
+            options={"k": 2},
+            exact=partial(exact_losses.channel_loss, wrong_k),
+            caught_by=_PRIVACY,
+        ),
+        mutant_of(
+            response,
+            "uneven-alternatives",
+            "k-RR whose other labels are drawn near the true one more often",
+            "nearby_labels",
+            exact=partial(exact_losses.channel_loss, near),
+            caught_by=_PRIVACY,
+        ),
+        bits,
+        mutant_of(
+            bits,
+            "flip-of-wrong-epsilon",
+            "two bits, each flipped with the probability for all of ε",
+            options={"share": 1.0},
+            exact=partial(exact_losses.channel_loss, broken_randomizers.two_bit_channel(1.0)),
+            caught_by=_PRIVACY,
+        ),
+    ]

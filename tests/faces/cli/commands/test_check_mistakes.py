@@ -1,0 +1,175 @@
+"""Mistakes that newcomers make with ``dpcp-audit check``: each is told with what to do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from support.messages import require_line_and_hint
+
+from dpcp_audit.faces import planning
+from dpcp_audit.faces.cli.main import main
+from dpcp_audit.target_checks.check_spec import CheckSpec
+from dpcp_audit.targets import answers as target_errors
+from dpcp_audit.words.guarantees import PureDP
+from dpcp_audit.words.whole_files import IncompleteError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MINE = """
+import time
+
+
+class Maker:
+    def threshold(self, scores, *, rng):
+        return float(rng.random())
+
+
+maker = Maker()
+
+
+def calibrate(probabilities, labels, *, rng):
+    return float(rng.random())
+
+
+def bare(scores):
+    return 0.5
+
+
+def wrapped(*args, **kwargs):
+    return inner(*args, **kwargs)
+
+
+def inner(scores, *, rng):
+    return float(rng.random())
+
+
+def takes(scores, **kwargs):
+    return kwargs["seed"] % 1000
+
+
+def colourful(scores, *, rng):
+    raise ValueError("\\x1b[31mred\\x07")
+
+
+def slow(scores, *, rng):
+    time.sleep(0.02)
+    return float(rng.random())
+"""
+PURE = ["--pure-dp", "1", "--jobs", "1"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "mine.py").write_text(MINE)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["mine.py:Maker.threshold", "--kind", "quantile"], 2, "a method without its object"),
+        (
+            ["mine.py:calibrate", "--kind", "quantile"],
+            2,
+            "looks like a calibrator: set kind to calib",
+        ),
+        (
+            ["mine.py:bare", "--kind", "calibrator"],
+            2,
+            "looks like a quantile: set kind to quantile",
+        ),
+        (["mine.py:wrapped", "--kind", "quantile"], 3, "randomness generator"),
+        (["mine.py:takes", "--kind", "quantile"], 3, "randomness seed"),
+        (["mine.py:colourful", "--kind", "quantile"], 3, r"ValueError: \x1b[31mred\x07 (line"),
+        (["mine.py:maker", "--kind", "quantile"], 2, "give the function itself, not what it ret"),
+        (["mine.py:bare", "--kind", "median"], 2, "error: kind must be one of"),
+        (["mine.py:bare", "--kind", "quantile", "--draws", "5"], 2, "draws must be a whole number"),
+        (["mine.py:bare", "--kind", "quantile", "--n", "1000000000000"], 2, "n must be at most"),
+        (
+            ["mine.py:bare", "--kind", "quantile", "--draws", "9" * 30],
+            2,
+            "draws must be at most 1,0",
+        ),
+        (
+            ["mine.py:bare", "--kind", "quantile", "--approx-dp", "1", "0"],
+            2,
+            "without δ it is Pure",
+        ),
+        (["mine.py:bare", "--kind", "quantile", "--approx-dp", "1", "1"], 2, "nothing is claimed"),
+        (["mine.py:bare", "--kind", "quantile", "--name", "my quantile"], 2, "without whitespace"),
+        (["pack/part.py:f", "--kind", "quantile"], 2, "named as a module is, pack.part:FUNCTION"),
+    ],
+)
+def test_a_mistake_is_told_with_what_to_do(
+    arguments: list[str],
+    code: int,
+    message: str,
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (folder / "pack").mkdir()
+    (folder / "pack" / "part.py").write_text("from .other import f\n")
+    assert main(["check", *arguments, *PURE]) == code
+    captured = capsys.readouterr()
+    assert not captured.out
+    require_line_and_hint(captured.err)
+    assert message in captured.err.splitlines()[0]
+
+
+@pytest.mark.parametrize("style", ["generator", "seed"])
+@pytest.mark.usefixtures("folder")
+@pytest.mark.statistical(false_alarm=1e-9)
+def test_what_the_hint_says_works(style: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The true claim is refuted with probability 1e-9."""
+    target = {"generator": "mine.py:wrapped", "seed": "mine.py:takes"}[style]
+    arguments = [target, "--kind", "quantile", "--randomness", style, "--draws", "600"]
+    assert main(["check", *arguments, *PURE, "--false-alarm", "1e-9"]) == 0, capsys.readouterr()
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.statistical(false_alarm=1e-9)
+def test_a_method_of_an_object_is_a_target(capsys: pytest.CaptureFixture[str]) -> None:
+    """The true claim is refuted with probability 1e-9."""
+    arguments = ["mine.py:maker.threshold", "--kind", "quantile", "--draws", "600"]
+    assert main(["check", *arguments, *PURE, "--false-alarm", "1e-9"]) == 0, capsys.readouterr()
+
+
+@pytest.mark.usefixtures("folder")
+def test_what_is_too_slow_for_its_budget_is_not_begun() -> None:
+    """2048 calls of 20 ms take 41 s."""
+    data = {"target": "mine.py:slow", "kind": "quantile", "pure-dp": 1, "budget": "1s"}
+    with pytest.raises(IncompleteError, match=r"^mine.py:slow takes .* a call.* a budget of \d+m"):
+        planning.plan([CheckSpec.from_data(data)])
+
+
+@pytest.mark.usefixtures("folder")
+def test_calls_that_are_counted_are_not_refused() -> None:
+    data = {"target": "mine.py:slow", "kind": "quantile", "pure-dp": 1, "draws": 600}
+    (planned,) = planning.plan([CheckSpec.from_data(data)])
+    assert planned.calls(PureDP(1.0)) == 600
+
+
+def test_lines_hold_no_control_characters() -> None:
+    assert target_errors.one_line("a\x1b[2J\n\tb\u202ec é") == "a\\x1b[2J b\\u202ec é"
+
+
+@pytest.mark.parametrize("raised", ["BaseException('boom')", "KeyboardInterrupt"])
+@pytest.mark.parametrize("effort", ["--draws=700", "--budget=5s"])
+def test_what_is_no_exception_is_told_by_its_name(
+    raised: str,
+    effort: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bad.py").write_text(f"def f(scores, *, rng):\n    raise {raised}\n")
+    options = ["--kind", "quantile", "--zcdp", "0.5", "--n", "20", effort]
+    assert main(["check", "bad.py:f", *options]) == 3
+    told = capsys.readouterr()
+    assert raised.partition("(")[0] in told.out + told.err
+    assert "Traceback" not in told.err
+    assert "died" not in told.out

@@ -1,0 +1,53 @@
+"""``new-claim``: the file that it writes has a verdict at once, and half of its noise another."""
+
+from __future__ import annotations
+
+import runpy
+from typing import TYPE_CHECKING
+
+import pytest
+
+import dpcp_audit as dp
+from dpcp_audit.faces.cli.main import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def written(tmp_path: Path, *, noise: str = "2 / EPSILON") -> dp.Result:
+    """Return what the claims of a written file come to, with a false alarm of 1e-9."""
+    path = tmp_path / "test_my_paper.py"
+    assert main(["new-claim", str(path), "--paper", "Noisy sets"]) == 0
+    text = path.read_text(encoding="utf-8")
+    assert text.count("2 / EPSILON,") == text.count("n=200,") == 1
+    text = text.replace("2 / EPSILON,", f"{noise},").replace("n=200,", "n=200, false_alarm=1e-9,")
+    path.write_text(text, encoding="utf-8")
+    result: dp.Result = runpy.run_path(str(path))["claims"]()
+    return result
+
+
+@pytest.mark.statistical(false_alarm=1e-9)
+def test_the_file_is_green_as_it_is_written(tmp_path: Path) -> None:
+    """Privacy is proved; coverage is refuted with probability at most 1e-9."""
+    result = written(tmp_path)
+    assert result["pure_dp"].verdict is dp.Verdict.PROVED
+    assert result["coverage"].verdict is dp.Verdict.CONSISTENT
+    assert result["pure_dp"].finding.claim.source.paper == "Noisy sets"
+    assert "exchangeable scores" in result["coverage"].claim
+
+
+@pytest.mark.known_bad
+def test_half_of_the_noise_is_refuted(tmp_path: Path) -> None:
+    result = written(tmp_path, noise="1 / EPSILON")
+    assert result["pure_dp"].verdict is dp.Verdict.REFUTED
+
+
+@pytest.mark.parametrize("name", ["there.py", "no/such/folder.py", "claims.toml"])
+def test_what_cannot_be_written_is_refused(tmp_path: Path, name: str, capsys) -> None:
+    (tmp_path / "there.py").touch()
+    assert main(["new-claim", str(tmp_path / name)]) == 2
+    error = capsys.readouterr().err
+    assert "FILE.py must be a new Python file" in error
+    assert "hint: dpcp-audit new-claim" in error
+    assert main(["new-claim", str(tmp_path / "new.py"), "--paper", "a 'b'"]) == 2
+    assert not (tmp_path / "new.py").exists()

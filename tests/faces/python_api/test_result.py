@@ -1,0 +1,224 @@
+"""Results in Python: looked up, shown on a screen, drawn, written and replayed."""
+
+from __future__ import annotations
+
+import html.parser
+import json
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from support.report_document import document
+
+import dpcp_audit as dp
+from dpcp_audit.engine.suites import suite
+from dpcp_audit.faces.python_api import result_text
+from dpcp_audit.faces.python_api.result import ClaimResult
+from dpcp_audit.words.results import Finding
+
+mpl.use("agg")
+
+
+def drift(scores, size, *, rng) -> np.ndarray:
+    return scores.mean() + rng.laplace(scale=0.2 / len(scores), size=size)
+
+
+@pytest.fixture(scope="module")
+def result() -> dp.Result:
+    settings = {"n": 20, "vectorised": True, "draws": 2000}
+    return dp.audit(drift, dp.PureDP(1.0), dp.ZCDP(9.0), dp.Coverage(0.9), **settings)
+
+
+def wide() -> dp.Result:
+    """Return a result of a hundred claims with the longest texts that reports meet."""
+    results = document()
+    entry = results["findings"][0]
+    results["findings"] = [
+        entry | {"id": f"a.{i}" + "[long]" * 30, "note": "word " * 300, "error": "é" * 500}
+        for i in range(100)
+    ]
+    (claim, *_) = (row.claim for row in suite())
+    finding = Finding(claim=claim, outcome=None, error="e")
+    claims = tuple(
+        ClaimResult(key=each["id"], finding=finding, entry=each, again=dict)
+        for each in results["findings"]
+    )
+    return dp.Result(claims=claims, document=results)
+
+
+def fits(text: str) -> bool:
+    lines = text.splitlines()
+    return len(lines) <= 24 and max(map(len, lines)) <= 80
+
+
+def test_claims_are_found_by_kind_id_and_place(result) -> None:
+    assert result["zcdp"] is result[1]
+    assert result["pure-dp"] is result["pure_dp"] is result[result[0].id]
+    assert len(result) == len(list(result)) == 3
+    with pytest.raises(KeyError, match="no claim is called 'zcpd': did you mean 'zcdp'"):
+        result["zcpd"]
+
+
+def test_a_result_has_no_truth_value(result) -> None:
+    for each in (result, result[0]):
+        with pytest.raises(TypeError, match="'not refuted' is not 'true'"):
+            bool(each)
+
+
+def test_the_verdict_is_the_worst(result) -> None:
+    verdicts = {each.verdict for each in result}
+    assert len(verdicts) > 1
+    assert result.verdict is dp.Verdict.REFUTED
+
+
+def test_a_claim_holds_estimate_and_witness(result) -> None:
+    claim = result["pure_dp"]
+    assert claim.estimate.lower > 1.0
+    assert claim.estimate.claimed == 1.0
+    assert {"value", "neighbour"} <= claim.witness.keys()
+    assert claim.claim.startswith("drift is 1-differentially private")
+
+
+def test_texts_fit_a_screen(result) -> None:
+    assert fits(repr(result))
+    assert all(fits(repr(each)) for each in result)
+    assert repr(result).splitlines()[0] == "2 of 3 claims are refuted"
+    many = wide()
+    assert fits(repr(many))
+    assert fits(repr(many[0]))
+    assert "... and 82 more" in repr(many)
+    assert repr(many).splitlines()[1].startswith("all 100, controls and readings too: ")
+
+
+def test_what_would_have_been_refuted_is_on_the_screen(result) -> None:
+    claim = next(each for each in result if each.power is not None)
+    assert "calls would catch" in " ".join(repr(claim).split())
+    assert claim.power.smallest == float(claim.entry["power"]["smallest"])
+
+
+def test_a_proof_is_on_the_screen(result) -> None:
+    assert all(each.proof is None for each in result)  # they are sampled
+    assert not any(f"\n{'proof':<10} " in repr(each) for each in result)
+    assert f"\n{'proof':<10} Proved by closed form: A report's log-ratio is ε." in repr(wide()[0])
+
+
+def test_a_text_that_does_not_fit_is_seen() -> None:
+    assert not fits("x" * 81)
+    assert not fits("\n".join("x" * 25))
+
+
+class Rows(html.parser.HTMLParser):
+    """Counts the rows of a table, and the tags that are left open."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows = self.open = 0
+
+    def handle_starttag(self, tag, attrs) -> None:
+        self.rows += tag == "tr"
+        self.open += 1
+
+    def handle_endtag(self, tag) -> None:
+        self.open -= 1
+
+
+def test_html_fits_a_screen_and_escapes() -> None:
+    many = wide()
+    many.claims[0].entry["error"] = "<script>"
+    for shown in (many._repr_html_(), many[0]._repr_html_()):
+        parser = Rows()
+        parser.feed(shown)
+        assert parser.rows <= 20
+        assert parser.open == 0
+        assert "<script>" not in shown
+    cells = [result_text.row("<b>", many[0].entry)]
+    assert "&lt;b&gt;" in result_text.html_table(many.document, cells)
+
+
+def test_the_frame_has_a_row_for_each_claim(result) -> None:
+    pytest.importorskip("pandas")
+    frame = result.to_frame()
+    assert list(frame["claim"]) == ["pure_dp", "zcdp", "coverage"]
+    assert frame["lower"].dtype == np.float64
+    assert frame.loc[0, "claimed"] == 1.0
+
+
+def test_a_result_is_a_table_of_latex(result) -> None:
+    lines = result.to_latex().splitlines()
+    assert lines[2] == r"verdict & claim & measured & claimed \\"
+    assert len(lines) == 6 + len(result)
+    assert lines[4].startswith(r"REFUTED & pure\_dp & ")
+    assert r"($\geq$ " in lines[4]
+
+
+def test_every_figure_can_be_drawn(result) -> None:
+    from matplotlib import pyplot as plt  # noqa: PLC0415
+
+    axes = plt.subplots()[1]
+    assert result["coverage"].plot(axes) is axes
+    assert axes.get_title() == result["coverage"].figures[0]["title"]
+    for each in result:
+        for number in range(len(each.figures)):
+            assert each.plot(figure=number).has_data()
+    assert result.plot().has_data()
+    plt.close("all")
+
+
+def test_a_heat_map_can_be_drawn() -> None:
+    figure = {
+        "kind": "heatmap",
+        "title": "t",
+        "x_label": "n",
+        "y_label": "",
+        "series": [{"name": "a", "x": [1.0, 2.0], "y": [0.1, 0.9], "texts": []}],
+        "marks": {"limit": 0.5},
+        "columns": [],
+    }
+    claim = wide()[0]
+    claim.entry["figures"] = [figure]
+    assert claim.plot().get_title() == "t"
+
+
+def test_a_proved_claim_is_drawn_beside_its_promise() -> None:
+    def noisy(scores, *, rng) -> float:
+        return np.mean(scores) + rng.laplace(scale=1 / len(scores))
+
+    claim = dp.audit(noisy, dp.PureDP(2.0), n=20)["pure_dp"]
+    assert claim.verdict is dp.Verdict.PROVED
+    assert claim.figures == []
+    axes = claim.plot()
+    assert "ε" in axes.get_xlabel()
+    (legend,) = axes.get_legend().get_texts()
+    assert legend.get_text() == "found: PROVED"
+    assert any("promised" in text.get_text() for text in axes.texts)
+
+
+def test_a_figure_that_is_not_there_is_named(result) -> None:
+    with pytest.raises(ValueError, match="figure must be below 1, .* got 7"):
+        result["zcdp"].plot(figure=7)
+
+
+def test_every_format_is_chosen_by_its_suffix(result, tmp_path) -> None:
+    for suffix in (".html", ".json", ".md", ".csv", ".sarif", ".xml"):
+        path = result.report(tmp_path / f"audit{suffix}")
+        assert path.stat().st_size > 100
+    assert json.loads((tmp_path / "audit.json").read_text()) == result.document
+    with pytest.raises(ValueError, match=r"path must end in one of .*, got 'a.pdf'"):
+        result.report("a.pdf")
+
+
+def test_replays_agree_and_a_changed_function_does_not() -> None:
+    noise = {"scale": 0.1}
+
+    def adjustable(scores, size, *, rng) -> np.ndarray:
+        return scores.mean() + rng.laplace(scale=noise["scale"] / len(scores), size=size)
+
+    result = dp.audit(adjustable, dp.PureDP(1.0), n=20, vectorised=True, draws=1000)
+    assert result.replay()
+    noise["scale"] = 2.0
+    assert not result.replay()
+
+
+def test_a_report_in_a_folder_that_is_not_there_names_the_folder(result, tmp_path) -> None:
+    with pytest.raises(ValueError, match="path: the folder .*absent does not exist"):
+        result.report(tmp_path / "absent" / "audit.html")

@@ -1,0 +1,157 @@
+"""``dp.trace``: what it returns, shows and refuses."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from support import user_mechanisms as mine
+
+import dpcp_audit as dp
+from dpcp_audit.words.whole_files import UsageError
+
+
+def noisy_sum(x, *, rng, scale=1.0) -> float:
+    return sum(x) + rng.laplace(scale=scale)
+
+
+def test_a_trace_without_claims_has_the_loss_law_and_the_lines() -> None:
+    found = dp.trace(noisy_sum, [0, 1], [0, 0], draws=400)
+    assert found.verdict is None
+    assert found.claims is None
+    assert found.epsilon() == pytest.approx(1.0)
+    limits = found.delta(0.5)
+    assert limits.lower < 1 - math.exp(-0.25) < limits.upper
+    assert found.rho == pytest.approx(0.3679, abs=0.1)
+    assert found.renyi(2.0) < 1.0
+    (line,) = found.lines
+    assert line.location.line == noisy_sum.__code__.co_firstlineno + 1
+    assert "which line spends" in repr(found).lower()
+    assert found._repr_html_().startswith("<pre>Which line spends")
+    assert found.to_frame()["law"].tolist() == ["laplace"]
+    assert "& laplace &" in found.to_latex()
+    with pytest.raises(ValueError, match="claims must be given"):
+        found.report("a.html")
+
+
+def test_claims_have_verdicts_and_reports(tmp_path) -> None:
+    found = dp.trace(noisy_sum, [0, 1], [0, 0], dp.PureDP(0.5), dp.PureDP(1.5), draws=100)
+    assert found.verdict is dp.Verdict.REFUTED
+    assert [str(each.verdict) for each in found.claims] == ["REFUTED", "CONSISTENT"]
+    for name in ("a.html", "a.json", "a.sarif"):
+        found.report(tmp_path / name)
+        assert "test_traces.py" in (tmp_path / name).read_text("utf-8")
+    assert found.claims.replay()
+
+
+def test_a_whole_law_is_exact() -> None:
+    found = dp.trace(mine.randomised_response, 0, 1, dp.LocalDP(1.9))
+    assert found.epsilon() == pytest.approx(2.0, abs=1e-12)
+    assert found.verdict is dp.Verdict.REFUTED
+    assert found.leaks == ()
+    assert found.delta(2.5).value == 0.0
+    assert found.renyi(2.0) < found.epsilon()
+
+
+def test_what_cannot_be_followed_has_no_numbers() -> None:
+    found = dp.trace(lambda x, *, rng: object(), 0, 1)
+    assert len(found.unfollowed) == 1
+    with pytest.raises(ValueError, match="cannot be followed"):
+        found.epsilon()
+    assert "What cannot be followed" in repr(found)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"draws": 1}, "draws"),
+        ({"scope": "all"}, "scope"),
+        ({"neighbours": "far"}, "neighbours"),
+    ],
+)
+def test_bad_options_are_named(options, says) -> None:
+    with pytest.raises(ValueError, match=says):
+        dp.trace(noisy_sum, [0], [1], **options)
+
+
+def test_options_reach_the_function() -> None:
+    found = dp.trace(noisy_sum, [0, 1], [0, 0], draws=50, options={"scale": 4.0})
+    assert found.epsilon() == pytest.approx(0.25)
+
+
+def test_a_claim_of_coverage_is_refused_in_words() -> None:
+    with pytest.raises(UsageError, match="guarantee must be a privacy claim, got"):
+        dp.trace(lambda x, *, rng: x, [0], [1], dp.Coverage(0.5))
+
+
+def unary(value, *, rng, epsilon=1.0) -> Any:
+    """Return optimised unary encoding: the value's bit is kept with ½, others lie seldom."""
+    ones = np.arange(8) == value
+    return (rng.random(8) < np.where(ones, 0.5, 1 / (math.exp(epsilon) + 1))).astype(int)
+
+
+@pytest.mark.known_bad
+@pytest.mark.parametrize("epsilon", [1.0, 1.5])
+def test_vectors_of_bits_have_their_whole_law(epsilon) -> None:
+    found = dp.trace(unary, 0, 1, draws=30, options={"epsilon": epsilon})
+    assert found.pair.exact is not None
+    assert found.epsilon() == pytest.approx(epsilon, abs=1e-9)
+
+
+@pytest.mark.known_bad
+def test_inputs_that_are_no_neighbours_are_refused_as_everywhere() -> None:
+    """A true claim was refuted on them; one changed record is a pair, and is within the claim."""
+
+    def noisy_mean(data, *, rng) -> Any:
+        return np.mean(data) + rng.laplace(scale=1 / len(data))
+
+    with pytest.raises(UsageError, match="must hold neighbours .*20 of the first"):
+        dp.trace(noisy_mean, np.zeros(20), np.ones(20), dp.PureDP(1))
+    with pytest.raises(UsageError, match="must hold neighbours"):
+        dp.trace(noisy_mean, [0, 1], [0], dp.PureDP(1))
+    one = np.append(np.zeros(19), 1.0)
+    assert (
+        dp.trace(noisy_mean, np.zeros(20), one, dp.PureDP(1.01), draws=50).verdict == "CONSISTENT"
+    )
+    added = dp.trace(noisy_mean, [0, 1], [0], dp.PureDP(3), draws=50, neighbours="add-remove")
+    assert added.verdict is not None
+    features = np.zeros((3, 2))
+    pair = (features, np.zeros(3)), (features, np.array([0.0, 0.0, 1.0]))
+    labels = dp.trace(
+        lambda data, *, rng: sum(data[1]) + rng.laplace(), *pair, dp.PureDP(1.01), draws=50
+    )
+    assert labels.verdict == "CONSISTENT"
+
+
+@pytest.mark.known_bad
+def test_a_table_of_whole_numbers_releases_no_number_by_chance() -> None:
+    """The alarm of a number that is read is all that is seen of it; its twin returns the number."""
+
+    def noisy(data, rng) -> int:
+        return int(int(data[0]) + rng.geometric(0.3))
+
+    def alarm(data, *, rng) -> Any:
+        return [noisy(data, rng) > 45, *range(-60, 61)]
+
+    def shown(data, *, rng) -> Any:
+        return [noisy(data, rng), *range(-60, 61)]
+
+    pair = [0, 1], [1, 1]
+    assert dp.trace(alarm, *pair, dp.PureDP(0.1), draws=50).verdict == "INCONCLUSIVE"
+    assert dp.trace(shown, *pair, dp.PureDP(0.1), draws=50).verdict == "REFUTED"
+
+
+@pytest.mark.known_bad
+def test_data_beside_the_noise_refute_in_scope_transcript() -> None:
+    def leaks(data, *, rng) -> Any:
+        return sum(data) + rng.laplace(scale=2), max(data)
+
+    def pays(data, *, rng) -> Any:
+        return sum(data) + rng.laplace(scale=2), max(data) + rng.laplace(scale=2)
+
+    found = dp.trace(leaks, [0, 1], [0, 0], dp.PureDP(1.01), draws=50, scope="transcript")
+    assert found.verdict == "REFUTED"
+    found = dp.trace(pays, [0, 1], [0, 0], dp.PureDP(1.01), draws=50, scope="transcript")
+    assert found.verdict == "CONSISTENT"

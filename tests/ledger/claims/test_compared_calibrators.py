@@ -1,0 +1,156 @@
+"""The comparison of calibrators as rows of the suite of tables."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, replace
+from importlib.util import find_spec
+
+import pytest
+from support.comparisons import compare
+
+from dpcp_audit.engine import encoding
+from dpcp_audit.engine.run_settings import RunSettings
+from dpcp_audit.engine.runner import check
+from dpcp_audit.engine.suites import suite
+from dpcp_audit.reports.document import to_document
+from dpcp_audit.reports.formats.html import render_html
+from dpcp_audit.reports.heatmaps import heat_map
+from dpcp_audit.words.checks import Chunked, Context
+from dpcp_audit.words.results import EvidenceKind, Verdict
+from dpcp_ledger.claims import compared_calibrators
+from dpcp_ledger.claims.compared_calibrators import Compared
+from dpcp_ledger.comparison.calibrator_study import QUICK, Grid
+
+POOL = "digits-logistic"
+SMALL = replace(
+    QUICK,
+    methods=("split", "pcoqs-coarse", "exponq-full", "histlap", "ldpcp-s*", "ldpcp-l", "opendp"),
+    sizes=(300, 1000),
+    epsilons=(4.0, 8.0),
+    delta=1e-3,
+    trials=200,
+)
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> Grid:
+    monkeypatch.setattr(compared_calibrators, "QUICK", SMALL)
+    absent = lambda name: None if name == "opendp" else find_spec(name)  # noqa: E731
+    monkeypatch.setattr("importlib.util.find_spec", absent)
+    return SMALL
+
+
+def context(*, significance: float = 1e-7, effort: float = 2.0) -> Context:
+    return Context(seed=0, name="any", significance=significance, effort=effort)
+
+
+def test_every_subject_of_the_comparison_has_a_row() -> None:
+    found = {row.claim.id: row for row in suite("tables") if row.claim.id[:8] == "compared"}
+    assert set(found) == {f"compared[scores={name}]" for name in QUICK.subjects}
+    assert all(row.claim.expected is Verdict.CONSISTENT for row in found.values())
+    assert all(row.check.sampled and isinstance(row.check, Chunked) for row in found.values())
+
+
+def test_a_pool_that_the_grid_has_is_compared_once() -> None:
+    usual = [row.claim.id for row in compared_calibrators.rows()]
+    again = [row.claim.id for row in compared_calibrators.rows(pools=["digits-logistic"] * 2)]
+    assert again == usual
+
+
+def test_chunks_give_the_numbers_of_the_command(small: Grid) -> None:
+    compared = Compared(subject=POOL)
+    results = [
+        encoding.restore(json.loads(json.dumps(encoding.encode(compared.chunk(context(), index)))))
+        for index in range(compared.chunks(context()))
+    ]
+    found = compared.combine(context(), results)
+    expected = compare(replace(small, subjects=(POOL,)))
+    coverages = next(f for f in found.figures if f.title.startswith("Mean coverage"))
+    assert coverages.columns == ["300, 4", "300, 8", "1000, 4", "1000, 8"]
+    assert [series.name for series in coverages.series] == list(small.methods[:-1])
+    at = {(row.method, row.n, row.epsilon): row for row in expected.rows}
+    for series in coverages.series[1:]:
+        for place, (n, epsilon) in enumerate((n, e) for n in small.sizes for e in small.epsilons):
+            row = at[series.name, n, epsilon]
+            assert series.texts[place].removeprefix("✗") == f"{row.coverage:.3f}"
+            assert (series.texts[place][0] == "✗") == (not row.covers)
+
+
+def test_promises_that_hold_are_consistent_and_everything_is_drawn(small: Grid) -> None:
+    """A false alarm has probability 1e-7."""
+    found = Compared(subject=POOL)(context())
+    assert found.verdict is Verdict.CONSISTENT
+    assert found.evidence.kind is EvidenceKind.CERTIFIED
+    assert found.evidence.lower <= found.evidence.value <= found.evidence.upper <= 0.1
+    assert found.evidence.n_samples == 200 * (2 + 4)
+    assert [figure.title.split(" on ")[0] for figure in found.figures] == [
+        "Which calibrator gives the smallest sets",
+        "Mean coverage",
+        "P(F(q̂) < 1−α)",
+        "Mean set size",
+    ]
+    for figure in found.figures:
+        heat_map(asdict(figure))
+        assert all(len(text) <= 14 for row in figure.series for text in row.texts)
+    best = found.figures[0].series[2]
+    assert best.name == "as measured, ε = 4"
+    assert set(best.texts) <= {*small.methods, "none"}
+    assert "Left out: OpenDP (opendp is not installed" in found.note
+
+
+@pytest.mark.usefixtures("small")
+def test_a_law_of_scores_has_no_sets_to_draw() -> None:
+    found = Compared(subject="uniform")(context())
+    assert [figure.title for figure in found.figures] == [
+        "Mean coverage on uniform, α = 0.1",
+        "P(F(q̂) < 1−α) on uniform, α = 0.1",
+    ]
+    assert "smallest sets" not in found.note
+
+
+@pytest.mark.known_bad
+@pytest.mark.usefixtures("small")
+def test_a_calibrator_that_does_not_keep_the_promise_is_caught(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """HistLap, which promises nothing, as if it had promised a mean coverage."""
+    monkeypatch.setattr(compared_calibrators, "MEAN_COVERAGE", "")
+    found = Compared(subject="beta(5,0.2)")(context())
+    assert found.verdict is Verdict.REFUTED
+    assert found.witness["method"] == "histlap"
+    assert found.evidence.lower > 0.2
+
+
+@pytest.mark.usefixtures("small")
+def test_fewer_runs_see_larger_violations_only() -> None:
+    few, fewer = (
+        Compared(subject="uniform")(context(effort=0.5, significance=level)).power
+        for level in (1e-7, 1e-20)
+    )
+    assert few is not None
+    assert fewer is not None
+    assert 1.1 < few.factor < fewer.factor < 2
+
+
+def test_the_reference_is_counted_once(small: Grid) -> None:
+    one = replace(small, subjects=(POOL,))
+    assert compared_calibrators._promises(one) == 2 * (1 + 2)
+    assert compared_calibrators._promises(replace(one, methods=("histlap",))) == 0
+
+
+def test_the_full_profile_has_the_whole_grid() -> None:
+    compared = Compared(subject="uniform")
+    assert compared._grid(context(effort=20.0)) == replace(Grid(), subjects=("uniform",))
+    assert compared._grid(context(effort=0.5)).trials == 200
+    assert math.prod(map(len, (Grid().sizes, Grid().epsilons, Grid().alphas))) == 108
+
+
+@pytest.mark.usefixtures("small")
+def test_a_report_of_the_tables_shows_the_comparison() -> None:
+    settings = RunSettings(suite="tables")
+    finding = check(f"compared[scores={POOL}]", settings)
+    page = render_html(to_document(settings, [finding], seconds=1.0, complete=True))
+    assert "All calibrators at equal privacy" in page
+    assert "Which calibrator gives the smallest sets on digits-logistic" in page

@@ -1,0 +1,33 @@
+"""The sentences beside the theorems: each verdict as expected, and the numbers behind some."""
+
+from __future__ import annotations
+
+import pytest
+
+from dpcp_audit.words.computed import Computed
+from dpcp_audit.words.results import Verdict
+from dpcp_ledger.claims.overlooked_sentences import rows
+from dpcp_ledger.computations import printed_comparisons
+
+ROWS = {row.claim.id: row for row in rows()}
+
+
+@pytest.mark.parametrize("id_", ROWS)
+def test_the_verdict_is_the_expected_one(id_: str) -> None:
+    row = ROWS[id_]
+    assert isinstance(row.check, Computed)
+    assert row.check.compute().verdict is row.claim.expected
+
+
+def test_the_numbers_of_the_tables() -> None:
+    assert printed_comparisons.lower_errors_of_exponq().value == 2
+    assert printed_comparisons.shortfall((2,), from_n=200, errors=3.0).value == pytest.approx(
+        6.8, abs=0.05
+    )
+    assert printed_comparisons.starred_short().value == pytest.approx(90 - 91.68)
+
+
+def test_enough_rounds_cover() -> None:
+    """A finer grid than ⌈ln(1/τ)⌉ needs is no violation: the search then ends in its window."""
+    found = printed_comparisons.natural_rounds(alpha=0.05, width=0.05, spacing=0.001)
+    assert found.verdict is not Verdict.REFUTED

@@ -1,0 +1,104 @@
+"""What is quoted of the papers stands in their texts, where these are beside the checkout."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from dpcp_ledger.claims import papers_suite, training_suite
+from dpcp_ledger.claims.statement_list import listed_statements
+
+ROOT = Path(__file__).parents[4]
+FOLDERS = [parent / "shared" / "papers" for parent in ROOT.parents[:2]]
+FOLDER = next((folder for folder in FOLDERS if folder.is_dir()), None)
+TITLES = {
+    "LDP-CP": "Privacy-Preserving Conformal Prediction Under Local Differential Privacy",
+    "P-COQS": "Differentially Private Conformal Prediction via Quantile Binary Search",
+    "DP-SKIN": "Differential Privacy Enabled Deep Skin Image Classification",
+}
+LEAST = 15
+"""Letters of a fragment between two formulas that is looked up; shorter ones say nothing."""
+
+
+def letters(text: str) -> str:
+    return re.sub(r"[^a-z]", "", text.lower())
+
+
+def fragments(quotation: str) -> list[str]:
+    """Return the words between the formulas of a quotation, letters alone."""
+    plain = re.compile(r"[(“]?[A-Za-z][A-Za-z'’\-]+[.,:;)”]*")
+    words = (each if plain.fullmatch(each) else "|" for each in quotation.split())
+    parts = map(letters, " ".join(words).split("|"))
+    return [part for part in parts if len(part) >= LEAST]
+
+
+@cache
+def readings(paper: str) -> tuple[str, ...]:
+    """Return each text of a paper, without formulas, letters alone; LDP-CP has three."""
+    assert FOLDER is not None
+    texts = [path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.txt"))]
+    return tuple(
+        letters(re.sub(r"\$[^$]*\$", " ", text))
+        for text in texts
+        if letters(TITLES[paper]) in letters(text[:2_000])
+    )
+
+
+def missing(paper: str, quotation: str) -> list[str]:
+    """Return the fragments that stand in no reading of the paper."""
+    return [each for each in fragments(quotation) if all(each not in t for t in readings(paper))]
+
+
+def quotations() -> list[tuple[str, str]]:
+    rows = [*papers_suite.rows(), *training_suite.rows()]
+    in_claims = [
+        (row.claim.source.paper, quotation)
+        for row in rows
+        if row.claim.source.paper in TITLES
+        for quotation in re.findall("“([^”]*)”", row.claim.statement)
+    ]
+    return in_claims + [(each.paper, each.quote) for each in listed_statements() if each.quote]
+
+
+def test_a_changed_word_is_seen() -> None:
+    assert fragments("the coverage of 1−α is what we indeed obtain") == ["iswhatweindeedobtain"]
+
+
+@pytest.mark.skipif(FOLDER is None, reason="the papers' texts are not beside the checkout")
+def test_every_quotation_stands_in_the_source() -> None:
+    assert {paper: len(readings(paper)) for paper in TITLES} == {
+        "LDP-CP": 3,
+        "P-COQS": 1,
+        "DP-SKIN": 1,
+    }
+    quoted = quotations()
+    assert len(quoted) > 140
+    assert missing("P-COQS", "HISTLAP and ExponQ have the lowest errors") != []
+    wrong = {f"{paper}: {text}": gone for paper, text in quoted if (gone := missing(paper, text))}
+    assert wrong == {}
+
+
+@pytest.mark.skipif(FOLDER is None, reason="the papers' texts are not beside the checkout")
+def test_both_readings_of_the_final_version_have_every_quotation_but_half_a_sentence() -> None:
+    """The other text of LDP-CP is the preprint's; what is quoted of it alone is not asked for."""
+    assert FOLDER is not None
+    texts = [path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.txt"))]
+    final = [
+        letters(re.sub(r"\$[^$]*\$", " ", text))
+        for text in texts
+        if "Editor:" in text[:2_000].replace("**", "")
+    ]
+    assert len(final) == 2
+    apart = {
+        fragment
+        for paper, quotation in quotations()
+        if paper == "LDP-CP"
+        for fragment in fragments(quotation)
+        if len({fragment in text for text in final}) == 2
+    }
+    assert apart == set()
+    lost = letters("and (3) LDP-CP- with coverage guarantee")
+    assert [lost in text for text in final].count(True) == 1

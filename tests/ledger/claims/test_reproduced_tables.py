@@ -1,0 +1,316 @@
+"""The suite of reproduced tables: its verdicts, its figures, and the trials behind them."""
+
+from __future__ import annotations
+
+import json
+import math
+import pickle
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from dpcp_audit.engine import encoding
+from dpcp_audit.engine.run_settings import Profile
+from dpcp_audit.engine.suites import row_of, suite
+from dpcp_audit.faces.cli.main import main
+from dpcp_audit.reports.heatmaps import heat_map
+from dpcp_audit.words.checks import Chunked, Context
+from dpcp_audit.words.computed import Computation, Computed
+from dpcp_audit.words.quantities import Quantity
+from dpcp_audit.words.results import EvidenceKind, Outcome, Verdict
+from dpcp_audit.words.whole_files import UsageError
+from dpcp_ledger.claims import reproduced_tables
+from dpcp_ledger.claims.reproduced_tables import Reproduced, WithPrivateModels
+from dpcp_ledger.claims.reproduction_figures import figures
+from dpcp_ledger.reproduce import experiments, pcoqs_networks, simulation_study
+from dpcp_ledger.reproduce.experiment import Experiment, Inputs
+from dpcp_ledger.reproduce.simulation_study import Effort, Measured, Metric, SimulatedMethod
+from dpcp_ledger.reproduce.table_cells import Form, Printed, ReproducedNumber, TableCell
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    Judge = Callable[..., Outcome]
+
+EXPERIMENTS = experiments.experiments()
+PRINTED = Printed.parse("0.9005±0.0101")
+ERROR = 0.0101 * math.sqrt(2 / 1000)
+
+
+@pytest.fixture
+def judge(monkeypatch: pytest.MonkeyPatch) -> Judge:
+    """Return what judges cells as those of an experiment."""
+
+    def outcome(
+        *cells: TableCell,
+        form: Form = Form.PUBLISHED,
+        significance: float = 1e-3,
+        profile: str = "ci",
+    ) -> Outcome:
+        made = Experiment(
+            id="made",
+            title="t",
+            source="P, Table 0",
+            compute=lambda _: list(cells),
+            compared=tuple(Form) if any(cell.printed for cell in cells) else (),
+        )
+        monkeypatch.setattr(experiments, "experiments", lambda: {"made": made})
+        effort = Profile(profile).effort
+        context = Context(seed=0, name="made", significance=significance, effort=effort)
+        return Reproduced(experiment="made", form=form)(context)
+
+    return outcome
+
+
+def cell(value: float, *, trials: int = 1000, spread: float = 0.0101, name: str = "r") -> TableCell:
+    ours = ReproducedNumber(value=value, spread=spread, trials=trials)
+    return TableCell(
+        row=name, column="coverage X", printed=PRINTED, as_published=ours, as_written=ours
+    )
+
+
+def test_every_experiment_has_a_row_and_where_it_is_compared_two() -> None:
+    ids = [row.claim.id for row in suite("tables")]
+    for id_, experiment in EXPERIMENTS.items():
+        assert f"reproduced.{id_}" in ids
+        assert (f"reproduced.{id_}[form=written]" in ids) == (Form.WRITTEN in experiment.compared)
+    assert sum(row.check.sampled for row in reproduced_tables.rows()) == 20 + 16
+
+
+@pytest.mark.parametrize("id_", EXPERIMENTS)
+def test_what_is_said_to_be_compared_is_what_cells_compare(
+    id_: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fitted classifier stands in for the figures' networks, whose training is tested apart."""
+    (fitted,) = experiments.DIGITS
+    monkeypatch.setattr(
+        pcoqs_networks,
+        "dpsgd_pool",
+        lambda *_, epsilon, **__: replace(fitted(), name=f"network-{epsilon:g}"),
+    )
+    experiment = EXPERIMENTS[id_]
+    trials = np.full((3, len(SimulatedMethod), len(Metric)), 0.5)
+    measured = {demand: Measured(trials, trials) for demand in experiment.demands}
+    inputs = Inputs(seed=0, trials=2, pools=experiments.DIGITS, measured=measured)
+    found = experiment.reproduce(inputs)
+    compared = {form for form in Form if any(cell.compared(form) for cell in found.cells)}
+    assert compared == set(experiment.compared)
+    for form in experiment.compared or (Form.PUBLISHED,):
+        drawn = figures(found, form, level=1e-6)
+        assert drawn
+        for figure in drawn:
+            assert len(figure.series) <= 60
+            assert all(len(text) <= 14 for row in figure.series for text in row.texts)
+        rows = [(figure.title, row.name) for figure in drawn for row in figure.series]
+        assert len(rows) == len(set(rows)) <= len(found.cells)
+
+
+@pytest.mark.parametrize("profile", list(Profile))
+def test_a_profile_is_the_same_extent_of_trials_as_that_of_the_command(profile: Profile) -> None:
+    assert str(experiments.Extent.at(profile.effort)) == str(profile)
+
+
+def test_numbers_that_agree_are_consistent(judge: Judge) -> None:
+    found = judge(cell(0.9005), cell(0.9005 + 3 * ERROR))
+    assert found.verdict is Verdict.CONSISTENT
+    assert (found.evidence.value, found.evidence.lower, found.evidence.upper) == (0.0, 0.0, 1.0)
+    assert found.evidence.kind is EvidenceKind.CERTIFIED
+    assert found.evidence.confidence == 1 - 1e-3
+    assert found.evidence.n_samples == 1000
+
+
+@pytest.mark.known_bad
+@pytest.mark.parametrize("form", list(Form))
+def test_a_misprinted_number_is_found_and_named(judge: Judge, form: Form) -> None:
+    found = judge(cell(0.9005), cell(0.9105, name="misprinted"), form=form)
+    assert found.verdict is Verdict.REFUTED
+    assert found.evidence.lower == found.evidence.value == 0.5
+    first = found.witness["furthest"][0]
+    assert (first["row"], first["printed"], first["ours"]) == ("misprinted", 0.9005, 0.9105)
+    assert found.note.startswith("1 of the 2 printed numbers differ.")
+    (figure,) = found.figures
+    assert [row.texts[-1][0] for row in figure.series] == ["0", "≠"]
+
+
+def test_the_numbers_share_the_significance_of_the_check(judge: Judge) -> None:
+    """At 1e-3, 3.8 errors are too much for one number and not for the largest of 60."""
+    apart = cell(0.9005 + 3.8 * ERROR)
+    assert judge(apart).verdict is Verdict.REFUTED
+    assert judge(apart, *[cell(0.9005)] * 59).verdict is Verdict.CONSISTENT
+    assert judge(apart, significance=1e-5).verdict is Verdict.CONSISTENT
+
+
+def test_few_trials_as_written_say_nothing_unless_they_refute(judge: Judge) -> None:
+    few = cell(0.9005, trials=10)
+    assert judge(few, form=Form.WRITTEN).verdict is Verdict.INCONCLUSIVE
+    assert "So few trials" in judge(few, form=Form.WRITTEN).note
+    assert judge(few).verdict is Verdict.CONSISTENT
+    assert judge(cell(0.9005), form=Form.WRITTEN).verdict is Verdict.CONSISTENT
+    assert judge(cell(1.9, trials=10), form=Form.WRITTEN).verdict is Verdict.REFUTED
+
+
+def test_a_few_equal_trials_are_not_taken_for_a_mean_without_error(judge: Judge) -> None:
+    """Of a metric that is mostly 1 and sometimes 0.8, ten trials often show ones alone."""
+    printed = Printed.parse("0.9900±0.0436")
+    ones = ReproducedNumber.of(np.ones(10))
+    found = judge(
+        TableCell(row="r", column="c", printed=printed, as_written=ones), form=Form.WRITTEN
+    )
+    assert found.verdict is Verdict.INCONCLUSIVE
+
+
+def test_what_cannot_be_compared_is_inconclusive_and_says_why(judge: Judge) -> None:
+    missing = TableCell(row="r", column="c", printed=PRINTED, note="needs something")
+    found = judge(missing)
+    assert found.verdict is Verdict.INCONCLUSIVE
+    assert "needs something" in found.note
+    assert found.evidence.n_samples == 0
+    curve = judge(TableCell(row="r", column="c", as_written=ReproducedNumber(value=0.5)))
+    assert curve.verdict is Verdict.INCONCLUSIVE
+    assert "prints no numbers" in curve.note
+    assert curve.evidence.kind is EvidenceKind.INDICATIVE
+
+
+def test_large_tables_are_parted_by_metric_and_drawn(judge: Judge) -> None:
+    cells = [
+        TableCell(
+            row=f"r{k}",
+            column=f"{metric} X",
+            printed=PRINTED,
+            as_published=ReproducedNumber(value=0.9),
+        )
+        for metric, count in (("coverage", 61), ("size", 5))
+        for k in range(count)
+    ]
+    found = judge(*cells)
+    assert [figure.title for figure in found.figures] == [
+        "P, Table 0, coverage, part 1",
+        "P, Table 0, coverage, part 2",
+        "P, Table 0, size",
+    ]
+    assert [len(figure.series) for figure in found.figures] == [60, 1, 5]
+    for figure in found.figures:
+        heat_map(asdict(figure))
+    assert found.figures[0].series[0].texts == ["0.9005±0.0003", "0.9000", ""]
+
+
+def test_chunks_give_the_numbers_of_all_trials_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chunks survive a journal, and add up to the trials of the study at the same seed."""
+    monkeypatch.setattr(experiments.Extent, "effort", Effort(main=6, side=6, forest=1))
+    monkeypatch.setattr(simulation_study, "_CHUNK", 4)
+    check = Reproduced(experiment="pcoqs-table-15", form=Form.PUBLISHED)
+    context = Context(seed=3, name="any", significance=1e-3, effort=0.5)
+    assert isinstance(check, Chunked)
+    assert check.chunks(context) == 2
+    kept = [json.dumps(encoding.encode(check.chunk(context, index))) for index in (1, 0)]
+    results = [encoding.restore(json.loads(text)) for text in reversed(kept)]
+    experiment = EXPERIMENTS["pcoqs-table-15"]
+    at_once = simulation_study.tasks(experiment.demands, Effort(main=6, side=6, forest=1), seed=3)
+    measured = simulation_study.gathered(map(simulation_study.perform, at_once))
+    found = experiment.reproduce(
+        Inputs(seed=3, trials=20, pools=experiments.DIGITS, measured=measured)
+    )
+    outcome = check.combine(context, results)
+    expected = figures(found, Form.PUBLISHED, level=outcome.witness["level"])
+    assert [f.series for f in outcome.figures] != []
+    assert repr(outcome.figures) == repr(expected)
+    assert outcome.evidence.n_samples == 6
+
+
+def test_a_table_has_every_cell(judge: Judge) -> None:
+    found = judge(cell(0.9005), cell(0.9105, name="misprinted"))
+    (table,) = found.tables
+    assert [column.name for column in table.columns] == [
+        "row",
+        "number",
+        "published",
+        "as published",
+        "as written",
+    ]
+    assert table.columns[0].texts == ["r", "misprinted"]
+    assert [column.marked for column in table.columns] == [[], [], [], [1], [1]]
+    assert not judge(cell(0.9005), form=Form.WRITTEN).tables
+
+
+def test_a_users_pool_takes_the_place_of_digits(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    probabilities = rng.dirichlet(np.ones(3), size=200)
+    path = tmp_path / "mine.npz"
+    np.savez(path, probabilities=probabilities, labels=rng.integers(3, size=200))
+    row = row_of("reproduced.ldpcp-figure-6", "reproduction", pools=(str(path),))
+    found = row.check(Context(seed=0, name="any", significance=1e-3, effort=0.5))
+    rows, numbers, *_, ours = found.tables[0].columns
+    assert all(name.startswith("mine, ε = ") for name in rows.texts)
+    sizes = [v for v, name in zip(ours.values, numbers.texts, strict=True) if name == "size"]
+    assert max(sizes) <= 3
+
+
+def test_a_pool_that_is_none_is_refused_before_the_run() -> None:
+    with pytest.raises(UsageError, match="pool: path must name a readable .npz"):
+        suite("reproduction", pools=("missing.npz",))
+
+
+@pytest.mark.parametrize(
+    ("ids", "tables"), [(["reproduced.pcoqs-table-15"], 1), (["reproduced.ldpcp-table-1"], 0)]
+)
+def test_the_overview_says_what_as_published_means(ids: list[str], tables: int) -> None:
+    found = reproduced_tables.overview({"findings": [{"id": id_} for id_ in ids]})
+    assert len(found.tables) == tables
+
+
+def test_checks_travel_to_other_processes() -> None:
+    for row in suite("tables"):
+        if isinstance(row.check, WithPrivateModels):
+            continue
+        assert pickle.loads(pickle.dumps(row.check)) == row.check  # noqa: S301  (its own)
+
+
+def test_without_private_models_their_rows_say_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def absent(module: str) -> None:
+        raise ImportError(module)
+
+    check = WithPrivateModels(
+        Computed(lambda: Computation(quantity=Quantity.VALUE, value=2.0, claimed=1.0))
+    )
+    context = Context(seed=0, name="any", significance=1e-3)
+    monkeypatch.setattr("dpcp_ledger.reproduce.simulation._diffprivlib", absent)
+    found = check(context)
+    assert found.verdict is Verdict.INCONCLUSIVE
+    assert "pip install 'dpcp-audit[targets]'" in found.note
+    monkeypatch.setattr("dpcp_ledger.reproduce.simulation._diffprivlib", lambda _: None)
+    assert check(context).verdict is Verdict.REFUTED
+    assert not check.sampled
+
+
+def test_a_run_of_tables_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page, results = tmp_path / "r.html", tmp_path / "r.json"
+    only = ("ldpcp-figure-5", "ldpcp-table-1", "pcoqs-table-15")
+    code = main(
+        ["run", "--suite", "tables", "--profile", "smoke", "--jobs", "1"]
+        + [word for id_ in only for word in ("--only", f"reproduced.{id_}")]
+        + ["--report", f"json={results}", "--report", f"html={page}"]
+    )
+    assert code == 0
+    capsys.readouterr()
+    document = json.loads(results.read_text(encoding="utf-8"))
+    verdicts = {finding["id"]: finding["verdict"] for finding in document["findings"]}
+    assert verdicts == {
+        "reproduced.pcoqs-table-15": "CONSISTENT",
+        "reproduced.ldpcp-figure-5": "INCONCLUSIVE",
+        "reproduced.ldpcp-table-1": "REFUTED",
+    }
+    text = page.read_text(encoding="utf-8")
+    assert "LDP-CP, tables and figures reproduced" in text
+    assert "Prints numbers that do not come out" in text
+
+
+@pytest.mark.study
+def test_the_whole_suite_comes_out_as_expected() -> None:
+    for row in reproduced_tables.rows():
+        context = Context(seed=0, name=row.claim.id, significance=3e-5, effort=0.5)
+        assert not row.check(context).verdict.contradicts(row.claim.expected), row.claim.id

@@ -1,0 +1,118 @@
+"""The list of statements: none twice, each with rows or a reason, and with one verdict."""
+
+from __future__ import annotations
+
+import pytest
+
+from dpcp_audit.words.results import Standing, Verdict
+from dpcp_ledger.claims import papers_suite, training_suite
+from dpcp_ledger.claims.statement_list import (
+    PAPERS,
+    ListedStatement,
+    Quantifier,
+    StatementVerdict,
+    counted,
+    found_in,
+    listed_statements,
+    summary,
+)
+
+PRINTED = ListedStatement(
+    paper="P", place="1", says="x", rows=("a", "b", "c", "d"), repaired=("c",), again=("d",)
+)
+
+
+def test_no_statement_stands_twice() -> None:
+    statements = listed_statements()
+    assert len(statements) == len({(s.paper, s.place, s.says) for s in statements}) >= 122
+    assert {s.paper for s in statements} == set(PAPERS)
+    assert {s.quantifier for s in statements} == set(Quantifier)
+
+
+def test_a_record_has_rows_or_a_reason_and_repairs_among_its_rows() -> None:
+    with pytest.raises(ValueError, match="needs rows or a reason"):
+        ListedStatement(paper="P", place="1", says="x")
+    with pytest.raises(ValueError, match="has no rows"):
+        ListedStatement(paper="P", place="1", says="x", rows=("a",), untested="no data")
+    with pytest.raises(ValueError, match="d must be among the rows"):
+        ListedStatement(paper="P", place="1", says="x", rows=("a",), repaired=("d",))
+
+
+@pytest.mark.parametrize(
+    ("found", "verdict"),
+    [
+        ({}, StatementVerdict.UNKNOWN),
+        ({"a": (Standing.PAPER, Verdict.PROVED)}, StatementVerdict.PROVED),
+        (
+            {"a": (Standing.PAPER, Verdict.PROVED), "b": (Standing.PAPER, Verdict.CONSISTENT)},
+            StatementVerdict.CONSISTENT,
+        ),
+        (
+            {"a": (Standing.PAPER, Verdict.PROVED), "b": (Standing.PAPER, Verdict.REFUTED)},
+            StatementVerdict.REFUTED,
+        ),
+        (
+            {"a": (Standing.PAPER, Verdict.PROVED), "b": (Standing.READING, Verdict.REFUTED)},
+            StatementVerdict.PROVED,
+        ),
+        (
+            {"a": (Standing.PAPER, Verdict.PROVED), "c": (Standing.PAPER, Verdict.REFUTED)},
+            StatementVerdict.PROVED,
+        ),
+        (
+            {"a": (Standing.PAPER, Verdict.PROVED), "d": (Standing.PAPER, Verdict.CONSISTENT)},
+            StatementVerdict.PROVED,
+        ),
+        (
+            {"a": (Standing.PAPER, Verdict.PROVED), "d": (Standing.PAPER, Verdict.REFUTED)},
+            StatementVerdict.REFUTED,
+        ),
+        ({"a": (Standing.PAPER, Verdict.VACUOUS)}, StatementVerdict.VACUOUS),
+        ({"a": (Standing.PAPER, Verdict.ERROR)}, StatementVerdict.UNDECIDED),
+        ({"a": (Standing.ERRATUM, Verdict.REFUTED)}, StatementVerdict.ERRATUM),
+        ({"a": (Standing.CONTROL, Verdict.REFUTED)}, StatementVerdict.APART),
+        ({"c": (Standing.READING, Verdict.REFUTED)}, StatementVerdict.UNKNOWN),
+    ],
+)
+def test_the_worst_claim_that_stands_as_printed_decides(found, verdict) -> None:
+    assert PRINTED.verdict(found) is verdict
+
+
+def test_what_has_no_row_says_why() -> None:
+    for statement in listed_statements():
+        alone = statement.verdict({}) in {StatementVerdict.UNTESTED, StatementVerdict.SEEN}
+        assert alone == (statement.rows == ())
+    given = {"paper": "P", "place": "1", "says": "x"}
+    assert ListedStatement(**given, untested="y").verdict({}) is StatementVerdict.UNTESTED
+    assert ListedStatement(**given, seen="y").verdict({}) is StatementVerdict.SEEN
+
+
+def test_the_summary_counts_each_statement_once() -> None:
+    rows = [*papers_suite.rows(), *training_suite.rows()]
+    expected = {
+        row.claim.id: (row.claim.standing, row.claim.expected)
+        for row in rows
+        if row.claim.expected is not None
+    }
+    counts = counted(expected)
+    assert sum(counts.values()) == len(listed_statements())
+    assert sum((counted(expected, paper) for paper in PAPERS), start=type(counts)()) == counts
+    assert f"{counts[StatementVerdict.REFUTED]} refuted as printed" in summary(expected)
+    assert "this run tests 0 as printed. Errata: 0." in summary({})
+    document = {"findings": [{"id": "a", "standing": "paper", "verdict": "PROVED"}]}
+    assert found_in(document) == {"a": (Standing.PAPER, Verdict.PROVED)}
+
+
+def test_whatever_stands_as_a_papers_own_claim_is_quoted() -> None:
+    """Of statements that are numbers in a table or a figure there is no sentence."""
+    own = {
+        row.claim.id
+        for row in [*papers_suite.rows(), *training_suite.rows()]
+        if row.claim.standing is Standing.PAPER
+    }
+    silent = [
+        each
+        for each in listed_statements()
+        if own & set(each.printed) and not each.quote and each.quantifier is not Quantifier.PRINTED
+    ]
+    assert silent == []

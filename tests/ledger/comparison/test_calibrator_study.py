@@ -1,0 +1,202 @@
+"""The comparison's cases, measures and rows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support.absences import output_without
+from support.comparisons import compare
+
+from dpcp_audit.laws.pools import Classifier, Dataset, classifier_pool
+from dpcp_audit.laws.scores import hps, prediction_sets, true_label_scores
+from dpcp_audit.words.guarantees import ApproxDP, Relation
+from dpcp_ledger.comparison.calibrator_study import Grid, measure, timings
+from dpcp_ledger.comparison.known_methods import method, methods
+from dpcp_ledger.comparison.method import Case, SkippedMethod
+from dpcp_ledger.comparison.subjects import known_name, log_score, subject
+
+OWN = tuple(m.key for m in methods() if m.key not in ("diffprivlib", "opendp"))
+SMALL = Grid(
+    methods=("split", "exponq-full", "histlap", "ldpcp-s-shuffled*"),
+    subjects=("uniform", "breast-cancer-gaussian-nb"),
+    sizes=(100, 200),
+    epsilons=(1.0, 4.0),
+    alphas=(0.2,),
+    trials=40,
+)
+POOL = "digits-gaussian-nb"
+
+
+def case(name="uniform", *, n=200, alpha=0.2, epsilon=4.0) -> Case:
+    return Case(subject=subject(name), n=n, alpha=alpha, budget=ApproxDP(epsilon, 1e-6))
+
+
+def test_set_sizes_are_those_of_prediction_sets() -> None:
+    pool = classifier_pool(Dataset.DIGITS, Classifier.GAUSSIAN_NB)
+    labelled = subject(POOL).labelled
+    thresholds = np.array([-0.1, 0.0, 0.3, 0.999999, 1.0, math.inf])
+    expected = [prediction_sets(hps(pool.probabilities), t).sum(axis=1).mean() for t in thresholds]
+    np.testing.assert_allclose(labelled.mean_set_size(thresholds), expected, rtol=1e-12)
+
+
+def test_coverage_is_the_share_of_true_labels_in_the_sets() -> None:
+    pool = classifier_pool(Dataset.DIGITS, Classifier.GAUSSIAN_NB)
+    true = true_label_scores(hps(pool.probabilities), pool.labels)
+    assert subject(POOL).population.cdf(np.array([0.4]))[0] == np.mean(true <= 0.4)
+
+
+def test_the_log_score_orders_labels_as_the_hinge_score_does() -> None:
+    p = np.array([[1.0, 0.9, 0.5, 1e-3, 1e-40, 1e-299]])
+    scores = log_score(p)[0]
+    assert (np.diff(scores) > 0).all()
+    assert scores[0] == 0
+    assert (scores[1], scores[-1]) == pytest.approx(
+        (math.log(1 - math.log(0.9)) / math.log(1 + 300 * math.log(10)), 0.9995), rel=1e-3
+    )
+    assert log_score(np.array([[0.0]]))[0, 0] == 1.0
+
+
+def test_the_log_score_gives_the_same_sets_without_privacy() -> None:
+    plain, log = (
+        measure(method("split"), case(name), trials=50, seed=0) for name in (POOL, f"{POOL}:log")
+    )
+    fresh = np.random.default_rng(0).random(50)
+    levels = [subject(name).population for name in (POOL, f"{POOL}:log")]
+    sizes = [
+        subject(name).labelled.mean_set_size(law.quantile(fresh))
+        for name, law in zip((POOL, f"{POOL}:log"), levels, strict=True)
+    ]
+    spread = fresh < 0.8  # beyond, scores of 1 − p < 2^−53 coincide
+    np.testing.assert_allclose(sizes[0][spread], sizes[1][spread])
+    assert plain.set_size == pytest.approx(log.set_size, rel=0.05)
+
+
+@pytest.mark.parametrize("key", OWN)
+@pytest.mark.parametrize("name", ["uniform", "breast-cancer-gaussian-nb"])
+def test_every_method_runs_on_every_kind_of_subject(key, name) -> None:
+    row = measure(method(key), case(name, n=1000), trials=30, seed=1)
+    if key.startswith("ldpcp-l") and name == "uniform":
+        assert row == SkippedMethod("LDP-CP-L needs labelled data; a law of scores has no labels")
+        return
+    assert not isinstance(row, SkippedMethod)
+    assert 0 <= row.failure_rate <= 1
+    assert row.trials == 30
+    assert (row.set_size is None) == (name == "uniform")
+    assert (row.epsilon, row.delta) == ((math.inf, 1.0) if key == "split" else (4.0, 1e-6))
+    calibrated = method(key).build(case(name, n=1000))
+    released = calibrated.release(np.random.default_rng(0))()
+    assert 0 <= np.ravel(released)[0] <= 1
+
+
+def test_measures_are_those_of_the_drawn_thresholds() -> None:
+    drawn = np.array([0.7, 0.8, 0.9, 1.0])
+    calibrated = method("split").build(case())
+    fixed = replace(calibrated, draw=lambda trials, rng: drawn[:trials])
+    chosen = replace(method("split"), build=lambda _: fixed)
+    row = measure(chosen, case(alpha=0.15), trials=4, seed=0)
+    assert row.coverage == pytest.approx(0.85)
+    assert row.coverage_error == pytest.approx(np.std(drawn, ddof=1) / 2)
+    assert row.failure_rate == 0.5
+    assert row.distance == pytest.approx(0.1)
+    assert row.covers
+    assert not replace(row, coverage=0.65).covers
+
+
+def test_where_the_correction_eats_alpha_starred_pcoqs_is_left_out() -> None:
+    skipped = method("pcoqs-claimed*").build(case(n=100, epsilon=0.5))
+    assert isinstance(skipped, SkippedMethod)
+    assert "α* = 0" in skipped.reason
+
+
+def test_labels_alone_are_what_ldpcp_l_protects() -> None:
+    partial = {m.key for m in methods() if m.relation is Relation.ONE_LABEL}
+    assert partial == {"ldpcp-l", "ldpcp-l*"}
+
+
+def test_other_libraries_are_left_out_with_a_line_where_they_are_missing(tmp_path) -> None:
+    names = ("diffprivlib", "opendp")
+    program = f"""
+from {method.__module__} import method
+for name in {names}:
+    print(method(name).build(None).reason)"""
+    assert output_without(*names, program=program, folder=tmp_path).splitlines() == [
+        f"{name} is not installed; install it with: pip install {name}" for name in names
+    ]
+
+
+@pytest.mark.parametrize("key", ["diffprivlib", "opendp"])
+def test_other_libraries_calibrate_where_they_are_installed(key) -> None:
+    pytest.importorskip(key)
+    row = measure(method(key), case(n=2000), trials=20, seed=0)
+    assert row.coverage == pytest.approx(0.8, abs=0.03)
+
+
+def test_rows_do_not_depend_on_what_runs_beside() -> None:
+    alone = compare(replace(SMALL, methods=("histlap",), sizes=(200,)))
+    assert set(alone.rows) <= set(compare(SMALL).rows)
+
+
+def test_every_method_is_timed_at_every_size() -> None:
+    found = list(timings(replace(SMALL, subjects=("absent.npz", *SMALL.subjects))))
+    assert [(each.method, each.n) for each in found] == [
+        (key, n) for key in SMALL.methods for n in SMALL.sizes
+    ]
+    assert {each.seconds > 0 for each in found} == {True}
+
+
+def test_another_seed_gives_other_rows() -> None:
+    grid = replace(SMALL, methods=("histlap",), sizes=(100,))
+    assert compare(grid).rows != compare(replace(grid, seed=1)).rows
+
+
+def test_rows_stand_in_the_grids_order_and_the_reference_once_a_case() -> None:
+    result = compare(SMALL)
+    assert len(result.rows) == 2 * 2 * (2 * 3 + 1)
+    assert [row.subject for row in result.rows] == sorted(
+        (row.subject for row in result.rows), key=SMALL.subjects.index
+    )
+    assert {(t.method, t.n) for t in result.timings} == {
+        (key, n) for key in SMALL.methods for n in SMALL.sizes
+    }
+
+
+def test_a_users_pool_is_a_subject(tmp_path) -> None:
+    path = tmp_path / "mine.npz"
+    np.savez(path, probabilities=np.array([[0.7, 0.3], [0.2, 0.8]]), labels=np.array([0, 1]))
+    grid = replace(SMALL, methods=("split",), subjects=(str(path), f"{path}:log"), trials=5)
+    assert {row.subject for row in compare(grid).rows} == {"mine", "mine:log"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"methods": ("p-coqs",)}, "key must be one of split"),
+        ({"subjects": ()}, "subjects must not be empty"),
+        ({"sizes": (50,)}, "sizes must be an integer >= 100"),
+        ({"epsilons": (0.0,)}, "epsilons must be finite and > 0"),
+        ({"delta": 0.0}, r"delta must lie in \(0, 1\)"),
+        ({"alphas": (1.0,)}, r"alphas must lie in \(0, 1\)"),
+        ({"trials": 1}, "trials must be an integer >= 2"),
+        ({"seed": -1}, "seed must be an integer >= 0"),
+    ],
+)
+def test_bad_grids_are_refused(changes, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        replace(SMALL, **changes)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("iris", "name must be one of uniform"), ("absent.npz", "readable .npz")],
+)
+def test_subjects_that_there_are_not_are_refused(name, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        known_name(name)
+
+
+@pytest.mark.parametrize("name", ["uniform", POOL, f"{POOL}:log"])
+def test_a_subject_is_known_by_the_name_that_its_rows_have(name) -> None:
+    assert known_name(name) == subject(name).name

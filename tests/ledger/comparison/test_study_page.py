@@ -1,0 +1,227 @@
+"""The comparison's choice, tables, figures, map, page and command."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from support.comparisons import compare
+
+from dpcp_ledger.comparison.best_method import Panel, choose, elected, shortfalls
+from dpcp_ledger.comparison.best_method_map import draw_map
+from dpcp_ledger.comparison.calibrator_study import (
+    Comparison,
+    ComparisonRow,
+    Grid,
+    ReleaseTime,
+)
+from dpcp_ledger.comparison.private_calibrator import Trust
+from dpcp_ledger.comparison.study_heatmaps import (
+    choice_figure,
+    coverage_figure,
+    failure_figure,
+    size_figure,
+)
+from dpcp_ledger.comparison.study_page import comparison_page
+from dpcp_ledger.comparison.study_tables import case_table, markdown_table, rows_csv
+
+POOL = "digits-logistic"
+CASE = {"subject": POOL, "n": 1000, "alpha": 0.1, "epsilon": 1.0}
+ANYONE = Panel(title="anyone", trusts=frozenset(Trust))
+GRID = Grid(
+    methods=("split", "pcoqs-coarse", "exponq-full", "histlap", "ldpcp-s", "ldpcp-l", "exponq"),
+    subjects=(POOL,),
+    sizes=(1000,),
+    epsilons=(1.0,),
+    alphas=(0.1,),
+    trials=100,
+)
+
+
+def row(key: str, size: float, **changes: object) -> ComparisonRow:
+    measured = ComparisonRow(
+        method=key,
+        subject=POOL,
+        n=1000,
+        alpha=0.1,
+        epsilon=math.inf if key == "split" else 1.0,
+        delta=1e-6,
+        trials=100,
+        coverage=0.92,
+        coverage_error=0.001,
+        failure_rate=0.05,
+        distance=0.02,
+        set_size=size,
+        labels=10,
+        parameter="σ = 3 | 4",
+    )
+    return replace(measured, **changes)
+
+
+def comparison(*rows: ComparisonRow) -> Comparison:
+    timings = (ReleaseTime(method="split", n=1000, seconds=0.00125),)
+    return Comparison(grid=GRID, rows=(row("split", 1.0), *rows), skipped=(), timings=timings)
+
+
+def chosen(*rows: ComparisonRow, panel: Panel = ANYONE) -> str | None:
+    best = choose(comparison(*rows), panel=panel, **CASE)
+    return best.row.method if best.row else None
+
+
+class TestChoice:
+    def test_the_smallest_sets_win(self) -> None:
+        best = choose(
+            comparison(row("histlap", 1.5), row("exponq-full", 1.3)), panel=ANYONE, **CASE
+        )
+        assert best.row.method == "exponq-full"
+        assert best.excess == pytest.approx(0.3)
+
+    def test_what_does_not_cover_does_not_stand(self) -> None:
+        short = row("histlap", 1.0, coverage=0.8969)
+        assert chosen(short, row("exponq-full", 1.3)) == "exponq-full"
+        assert chosen(replace(short, coverage=0.8971), row("exponq-full", 1.3)) == "histlap"
+        assert chosen(short) is None
+
+    def test_useless_sets_do_not_win(self) -> None:
+        assert chosen(row("histlap", 9.0)) is None
+        assert chosen(row("histlap", 8.9)) == "histlap"
+
+    def test_labels_alone_and_half_a_budget_do_not_stand(self) -> None:
+        assert chosen(row("ldpcp-l", 1.1), row("exponq", 1.2), row("ldpcp-s", 1.3)) == "ldpcp-s"
+
+    def test_a_theorem_can_be_asked_for(self) -> None:
+        rows = row("histlap", 1.0), row("exponq-full", 2.0)
+        assert chosen(*rows, panel=replace(ANYONE, promised=True)) == "exponq-full"
+
+    def test_whom_to_trust_can_be_restricted(self) -> None:
+        rows = row("histlap", 1.0), row("ldpcp-s", 2.0)
+        panel = Panel(title="none", trusts={Trust.NOBODY})
+        assert chosen(*rows, panel=panel) == "ldpcp-s"
+
+    def test_among_equals_the_one_that_covers_more_often_wins(self) -> None:
+        elsewhere = row("histlap", 1.0, subject="elsewhere", coverage=0.5)
+        rows = row("histlap", 1.1), row("exponq-full", 1.11), elsewhere
+        assert chosen(*rows) == "exponq-full"
+        assert chosen(row("histlap", 1.1), row("exponq-full", 1.13), elsewhere) == "histlap"
+        assert shortfalls(comparison(*rows), "histlap") == 0.5
+
+    def test_another_budget_is_another_case(self) -> None:
+        assert chosen(row("histlap", 1.0, epsilon=2.0)) is None
+
+    def test_without_a_reference_there_is_no_choice(self) -> None:
+        with pytest.raises(ValueError, match="split conformal sets"):
+            choose(comparison(), panel=ANYONE, **(CASE | {"n": 7}))
+
+    def test_the_elected_are_counted(self) -> None:
+        tally = elected(comparison(row("histlap", 1.2)), subject=POOL, alpha=0.1, panel=ANYONE)
+        assert tally == {"histlap": 1}
+        assert elected(comparison(), subject=POOL, alpha=0.1, panel=ANYONE) == {"": 1}
+
+
+class TestTables:
+    def test_csv_holds_every_field_and_leaves_out_what_does_not_exist(self) -> None:
+        text = rows_csv([row("split", 1.0), row("histlap", 1.0, set_size=None, labels=None)])
+        first, second = csv.DictReader(io.StringIO(text))
+        assert (first["epsilon"], first["set_size"], first["coverage"]) == ("inf", "1.0", "0.92")
+        assert (second["set_size"], second["labels"]) == ("", "")
+
+    def test_the_case_table_is_as_expected(self) -> None:
+        table = case_table(comparison(row("histlap", 1.25, coverage=0.8)), **CASE)
+        assert table.splitlines()[2:] == [
+            r"| split conformal | 0.9200 | 0.0010 | 0.050 | 1.000 | σ = 3 \| 4 |",
+            r"| HistLap | 0.8000 ✗ | 0.0010 | 0.050 | 1.250 | σ = 3 \| 4 |",
+        ]
+
+    def test_an_unknown_case_is_refused(self) -> None:
+        with pytest.raises(ValueError, match="must be on the grid, got 'iris'"):
+            case_table(comparison(), **(CASE | {"subject": "iris"}))
+
+    def test_stars_and_bars_are_escaped(self) -> None:
+        assert markdown_table(["a*"], [["b|c"]]).splitlines() == [
+            "| a\\* |",
+            "| :-- |",
+            "| b\\|c |",
+        ]
+
+
+@pytest.fixture(scope="module")
+def measured() -> Comparison:
+    grid = replace(
+        GRID,
+        methods=("split", "exponq-full", "histlap"),
+        subjects=("uniform", POOL, "digits-gaussian-nb", "digits-gaussian-nb:log"),
+        sizes=(300, 1000),
+        epsilons=(4.0, 8.0),
+        delta=1e-3,
+    )
+    return compare(grid)
+
+
+def test_figures_hold_a_row_for_each_calibrator(measured) -> None:
+    at = {"alpha": 0.1, "sizes": (300, 1000), "epsilons": (4.0,)}
+    sizes = size_figure(measured, subject=POOL, **at)
+    assert [row.name for row in sizes.series] == ["split", "exponq-full", "histlap"]
+    assert sizes.columns == ["300, 4", "1000, 4"]
+    split, exponq, _ = sizes.series
+    assert exponq.y[0] > exponq.y[1] > split.y[1]
+    assert exponq.texts[0] == f"{exponq.y[0]:.2f}"
+    coverage = coverage_figure(measured, subject="uniform", **at)
+    assert [text[0] for text in coverage.series[1].texts] == ["0", "0"]
+    failure = failure_figure(measured, subject="uniform", **at)
+    assert all(0 <= y <= 1 for row in failure.series for y in row.y)
+    assert failure.marks == {"above 0.1": 0.1}
+
+
+def test_a_short_coverage_is_crossed_and_coloured() -> None:
+    short = row("histlap", 1.0, coverage=0.88, coverage_error=0.005)
+    at = {"subject": POOL, "alpha": 0.1, "sizes": (1000,), "epsilons": (1.0,)}
+    drawn = coverage_figure(comparison(short), **at)
+    assert drawn.series[1].texts == ["✗0.880"]
+    assert drawn.series[1].y[0] == pytest.approx(0.02 / 0.015)
+    assert drawn.series[0].y == [0.0]
+
+
+def test_the_choice_names_what_has_the_smallest_sets() -> None:
+    best = comparison(row("histlap", 1.5), row("exponq-full", 1.6), row("ldpcp-s", 2.0))
+    drawn = choice_figure(best, subject=POOL, alpha=0.1)
+    assert [(row.name, row.texts) for row in drawn.series] == [
+        ("theorem, ε = 1", ["exponq-full"]),
+        ("as measured, ε = 1", ["histlap"]),
+        ("no curator, ε = 1", ["ldpcp-s"]),
+    ]
+    assert drawn.series[1].y == [0.5]
+
+
+def test_the_map_is_one_svg_that_does_not_change(measured) -> None:
+    pytest.importorskip("matplotlib")
+    first = draw_map(measured, subjects=[POOL], alpha=0.1)
+    assert ET.fromstring(first).tag.endswith("svg")  # noqa: S314  (our own)
+    assert first == draw_map(measured, subjects=[POOL], alpha=0.1)
+
+
+def test_nine_maps_are_legible_in_a_column_of_text() -> None:
+    """A page's column is 736 pixels wide; a figure that is wider is shrunk, text and all."""
+    drawn = (Path(__file__).parents[3] / "docs" / "comparison.svg").read_text(encoding="utf-8")
+    width = float(ET.fromstring(drawn).attrib["width"].removesuffix("pt"))  # noqa: S314  (our own)
+    shrunk = min(1.0, 736 / (width * 96 / 72))
+    assert 8.5 * 96 / 72 * shrunk >= 9  # pixels, of a cell's figures
+
+
+def test_the_pages_numbers_come_from_the_run(measured) -> None:
+    page = comparison_page(measured, image="comparison.svg")
+    assert "![" in page
+    assert "(comparison.svg)" in page
+    at = next(
+        r
+        for r in measured.rows
+        if (r.method, r.subject, r.n, r.epsilon) == ("histlap", POOL, 1000, 4.0)
+    )
+    assert f"| HistLap | {at.coverage:.4f}" in page
+    assert "useful sets come out in 0 of 4 cells; with" in page
+    assert f"{len(measured.rows)} rows:\nn = 300, 1000; ε = 4, 8; α = 0.1; seed 0, 100 runs" in page
+    assert "{" not in page

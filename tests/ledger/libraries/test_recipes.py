@@ -1,0 +1,244 @@
+"""Recipes: which there are, what is skipped and how it is said, and the adapters."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from dpcp_audit.engine.run_settings import RunSettings
+from dpcp_audit.faces.cli.main import main
+from dpcp_audit.mechanisms.conformal import SplitConformal
+from dpcp_audit.target_checks import recipes
+from dpcp_audit.target_checks.recipes import Recipe
+from dpcp_audit.words.checks import Skipped
+from dpcp_audit.words.whole_files import UsageError
+from dpcp_ledger.libraries import classifier_adapters, quantile_adapters
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LIBRARIES = {
+    "crepes-split-conformal",
+    "diffprivlib-histogram",
+    "diffprivlib-quantile",
+    "dp-accounting-noise",
+    "mapie-split-conformal",
+    "multi-freq-ldpy",
+    "multi-freq-ldpy-rs-fd",
+    "multi-freq-ldpy-subset-selection",
+    "opacus-step",
+    "opendp-quantile",
+    "opendp-randomizers",
+    "puncc-split-conformal",
+    "pure-ldp",
+    "pure-ldp-rappor",
+    "python-dp-percentile",
+    "smartnoise-sql",
+    "torchcp-split-conformal",
+}
+
+
+def recipe(**about: str) -> Recipe:
+    check = {
+        "target": "statistics:median",
+        "kind": "quantile",
+        "randomness": "none",
+        "pure-dp": 1.0,
+    }
+    return Recipe.from_data({"recipe": about, "check": [check]}, name="mine")
+
+
+def probabilities_of(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    table = rng.dirichlet(np.ones(4), n)
+    return table, rng.integers(4, size=n)
+
+
+class TestCatalogue:
+    def test_names(self) -> None:
+        of_libraries = {each for each in recipes.names() if not recipes.load(each).repository}
+        assert of_libraries == {*LIBRARIES, "reference"}
+
+    @pytest.mark.parametrize("name", [*sorted(LIBRARIES), "reference"])
+    def test_every_target_is_there_and_can_be_called_as_its_kind_is(self, name: str) -> None:
+        found = recipes.load(name)
+        assert found.summary
+        assert found.promise
+        for spec in found.config.checks:
+            with spec.target.open() as target:
+                assert target.kind is spec.target.kind
+
+    @pytest.mark.parametrize("name", sorted(LIBRARIES))
+    def test_libraries_name_a_page_and_what_to_install(self, name: str) -> None:
+        found = recipes.load(name)
+        assert found.documentation.startswith("https://")
+        assert found.distribution
+        assert found.module
+
+    def test_all_is_every_recipe_once(self) -> None:
+        selected = recipes.select(["reference", "all"])
+        assert sorted(each.name for each in selected) == recipes.names()
+        assert selected[0].name == "reference"
+
+    def test_unknown_name(self) -> None:
+        with pytest.raises(UsageError, match="no recipe is called 'opendp-quantil'; did you mean"):
+            recipes.load("opendp-quantil")
+        with pytest.raises(UsageError, match=r"no recipe is called 'x'; use .*reference, .*all"):
+            recipes.load("x")
+
+    def test_efforts_replace_those_of_the_recipe(self) -> None:
+        (spec,) = recipes.load("diffprivlib-quantile", {"budget": "7s"}).config.checks
+        assert (spec.budget, spec.draws) == (7, None)
+        assert {s.draws for s in recipes.load("reference", {"draws": 700}).config.checks} == {700}
+
+    def test_unknown_key(self) -> None:
+        with pytest.raises(
+            UsageError, match="mine: unknown key 'modul'\nhint: did you mean 'module'"
+        ):
+            recipe(modul="numpy")
+
+
+class TestObstacles:
+    def test_nothing_is_needed(self) -> None:
+        assert recipe().obstacle() == ""
+
+    def test_installed(self) -> None:
+        assert recipe(distribution="numpy", module="numpy").obstacle() == ""
+
+    def test_not_installed(self) -> None:
+        missing = recipe(distribution="no-such-library", module="numpy")
+        assert missing.obstacle() == (
+            "no-such-library is not installed: pip install no-such-library"
+        )
+
+    def test_installed_but_does_not_import(self) -> None:
+        broken = recipe(distribution="numpy", module="numpy.no_such_part")
+        assert broken.obstacle() == (
+            f"numpy {np.__version__} cannot be imported here "
+            "(ModuleNotFoundError: No module named 'numpy.no_such_part')"
+        )
+
+    def test_what_cannot_run_is_skipped_and_the_rest_is_kept(self) -> None:
+        here, missing = recipe(), recipe(distribution="no-such-library", module="no_such")
+        config, skipped = recipes.runnable([missing, here])
+        assert config.checks == here.config.checks
+        assert [each.name for each in skipped] == ["mine"]
+
+
+@pytest.fixture
+def without_opendp(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    def obstacle(self: Recipe) -> str:
+        return "opendp is not installed: pip install opendp" if "opendp" in self.name else ""
+
+    monkeypatch.setattr(Recipe, "obstacle", obstacle)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+class TestCommand:
+    def test_a_skipped_recipe_is_said_so_and_is_no_failure(
+        self, without_opendp: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        code = main(["check", "--recipe", "opendp-quantile", "--report", "json=r.json"])
+        document = json.loads((without_opendp / "r.json").read_text())
+        reason = "opendp is not installed: pip install opendp"
+        assert code == 0
+        assert document["skipped"] == [{"name": "opendp-quantile", "reason": reason}]
+        assert f"skipped: opendp-quantile: {reason}" in capsys.readouterr().out
+
+    def test_strict_runs_are_incomplete_without_it(self, without_opendp: Path) -> None:
+        assert main(["check", "--recipe", "opendp-quantile", "--strict"]) == 3
+
+    @pytest.mark.parametrize(
+        ("more", "message"),
+        [
+            (["mine.py:f", "--kind", "quantile"], "--recipe goes without TARGET"),
+            (["--pure-dp", "1"], "--recipe goes without --pure-dp"),
+            (["--config", "c.toml"], "--recipe goes without --config"),
+            (["--draws", "0"], "draws must be a whole number >= 1, got 0"),
+        ],
+    )
+    def test_wrong_uses(
+        self, more: list[str], message: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert main(["check", "--recipe", "reference", *more]) == 2
+        assert message in capsys.readouterr().err
+
+    def test_settings_keep_what_was_skipped(self) -> None:
+        skipped = Skipped(name="a", reason="b")
+        settings = RunSettings(suite="targets", skipped=(skipped,))
+        assert RunSettings.of_document(settings.as_data()) == settings
+
+
+class TestThresholdOfSets:
+    """The threshold that is read off sets covers what they cover."""
+
+    @pytest.mark.parametrize("n", [1, 2, 7, 8, 9, 10, 82, 200])
+    @pytest.mark.parametrize("cutoff", [-0.1, 0.0, 0.03, 0.2, 0.5, 0.97, 1.1])
+    def test_every_calibration_record_is_judged_as_by_the_sets(self, n: int, cutoff: float) -> None:
+        table, labels = probabilities_of(n)
+        asked: list[int] = []
+
+        def in_sets(records: np.ndarray) -> np.ndarray:
+            np.testing.assert_allclose(records.sum(axis=1), 1)
+            asked.append(len(records))
+            return records[:, 0] >= cutoff
+
+        threshold = classifier_adapters._threshold(table, labels, in_sets=in_sets)
+        true = table[np.arange(n), labels]
+        np.testing.assert_array_equal(1 - true <= threshold, true >= cutoff)
+        assert len(asked) <= 3
+        assert np.isposinf(threshold) == (cutoff <= 0)
+
+    def test_ties_and_strict_sets(self) -> None:
+        table = np.array([[0.2, 0.8]] * 5 + [[0.6, 0.4]] * 5)
+        labels = np.zeros(10, dtype=np.int64)
+        for cutoff, threshold in ((0.2, 1 - 0.6), (0.6, -np.inf), (0.1, 1 - 0.2)):
+            found = classifier_adapters._threshold(
+                table, labels, in_sets=lambda records, c=cutoff: records[:, 0] > c
+            )
+            assert found == threshold
+
+    def test_given_probabilities_are_a_classifier(self) -> None:
+        classifier = classifier_adapters.GivenProbabilities(np.arange(2))
+        features = np.array([[0.1, 0.9], [0.7, 0.3]])
+        assert classifier.fit(features, np.zeros(2)) is classifier
+        np.testing.assert_array_equal(classifier.predict_proba(features), features)
+        np.testing.assert_array_equal(classifier.predict(features), [1, 0])
+
+
+@pytest.mark.parametrize("n", [10, 19, 99, 100, 230])
+@pytest.mark.parametrize(
+    ("library", "calibrate", "options"),
+    [
+        (
+            "mapie.classification",
+            classifier_adapters.mapie_split_conformal,
+            {"confidence_level": 0.9},
+        ),
+        ("crepes", classifier_adapters.crepes_split_conformal, {"confidence": 0.9}),
+    ],
+)
+def test_libraries_calibrate_as_split_conformal_prediction_does(
+    library: str, calibrate: Any, options: dict[str, float], n: int
+) -> None:
+    """Where 1 − 0.9 is rounded, it is rounded in the sets' favour, by at most one score."""
+    pytest.importorskip(library, reason=f"{library} is not installed (the extra 'targets')")
+    table, labels = probabilities_of(n)
+    scores = np.sort(1 - table[np.arange(n), labels])
+    exact = SplitConformal(alpha=0.1).threshold(scores)
+    found = calibrate(table, labels, **options)
+    assert 0 <= np.searchsorted(scores, found) - np.searchsorted(scores, exact) <= 1
+
+
+def test_opendp_spends_what_it_is_given() -> None:
+    pytest.importorskip("opendp.prelude", reason="opendp is not installed (the extra 'targets')")
+    for epsilon, rho, size in ((1.0, None, None), (1.0, None, 20), (None, 0.5, None)):
+        measurement = quantile_adapters._opendp_measurement(0.9, 21, epsilon, rho, size)
+        spent = measurement.map(1 if size is None else 2)
+        assert spent == pytest.approx(epsilon or rho, rel=1e-6)
+    with pytest.raises(ValueError, match="either epsilon or rho, got None and None"):
+        quantile_adapters.opendp_quantile(np.zeros(3), level=0.9, n_candidates=3)

@@ -1,0 +1,139 @@
+"""The zoo as data: what the issue asks for is there, and each mutant stands beside its twin."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from dpcp_audit.engine.suites import suite
+from dpcp_audit.mechanisms.conformal import conformal_rank
+from dpcp_audit.target_checks.check_spec import CheckSpec
+from dpcp_audit.words.guarantees import ZCDP
+from dpcp_audit.words.results import Standing, Verdict
+from dpcp_ledger.zoo import broken_quantiles, exact_losses
+from dpcp_ledger.zoo.specimen import Specimen, SpecimenCheck
+from dpcp_ledger.zoo.specimens import mutants, specimens, twins
+from dpcp_ledger.zoo.zoo_rows import row_id, rows_of
+
+ASKED_FOR = {
+    *(f"{kind}-noise-{f}" for kind in ("search", "laplace", "gaussian") for f in (0.5, 0.8, 0.9)),
+    *("sigma-of-range", "undivided-budget", "one-draw", "sensitivity-over-n", "histogram-scale"),
+    *("exponq-normaliser", "wrong-k", "uneven-alternatives", "flip-of-wrong-epsilon"),
+    *("gaussian-for-laplace", "laplace-for-gaussian", "own-bounds", "fixed-seed"),
+    *("small-n-fallback", "rank-off-by-one", "no-correction", "strict-sets", "printed-debiasing"),
+    *("aps-on-unit-interval", "rounded", "calibrated-on-training-rows"),
+}
+BY_NAME = {specimen.name: specimen for specimen in specimens()}
+each_mutant = pytest.mark.parametrize("mutant", mutants(), ids=lambda s: s.name)
+each = pytest.mark.parametrize("specimen", specimens(), ids=lambda s: s.name)
+
+
+def test_every_bug_that_was_asked_for_is_there() -> None:
+    assert {mutant.name for mutant in mutants()} >= ASKED_FOR
+
+
+def test_names_and_ids_are_distinct() -> None:
+    assert len(BY_NAME) == len(specimens()) == len(mutants()) + len(twins())
+    rows = suite("zoo")
+    assert len({row.claim.id for row in rows}) == len(rows) > len(specimens())
+
+
+@each
+def test_what_is_known_to_be_false_is_a_control_and_the_rest_is_stated(specimen: Specimen) -> None:
+    for row in rows_of(specimen):
+        claim, column = row.claim, SpecimenCheck(row.claim.parameters["check"])
+        false = column in specimen.caught_by | specimen.hidden
+        assert (claim.standing is Standing.CONTROL) == false, claim.id
+        assert (claim.standing is Standing.STATED) == (not false), claim.id
+        assert claim.parameters["specimen"] == specimen.name
+
+
+@each_mutant
+def test_a_mutant_claims_what_its_twin_claims(mutant: Specimen) -> None:
+    twin = BY_NAME[mutant.twin]
+    assert not twin.twin
+    assert not twin.caught_by
+    assert mutant.privacy in {twin.privacy, None}
+    assert mutant.coverage in {twin.coverage, None}
+    assert (mutant.target, mutant.options, mutant.strict, mutant.pipeline) != (
+        twin.target,
+        twin.options,
+        twin.strict,
+        twin.pipeline,
+    )
+
+
+@each_mutant
+def test_each_check_of_a_mutant_catches_it_or_says_why_not(mutant: Specimen) -> None:
+    columns = {column for column in SpecimenCheck if row_id(mutant, column) in _ids(mutant)}
+    assert mutant.caught_by
+    assert columns == mutant.caught_by | set(mutant.unseen)
+    assert not mutant.caught_by & set(mutant.unseen)
+    assert SpecimenCheck.EXACT in mutant.caught_by
+
+
+@each
+def test_claims_that_are_false_are_expected_to_be_refuted(specimen: Specimen) -> None:
+    false = {row_id(specimen, column) for column in specimen.caught_by}
+    open_ = {row_id(specimen, column) for column in specimen.hidden}
+    for row in rows_of(specimen):
+        expected = Verdict.REFUTED if row.claim.id in false else Verdict.CONSISTENT
+        assert row.claim.expected is (None if row.claim.id in open_ else expected)
+
+
+@each
+def test_a_specimen_can_be_told_to_check(specimen: Specimen) -> None:
+    """It loads, its calls give numbers, and its specification survives as plain data."""
+    spec = specimen.spec
+    if spec.guarantees:
+        assert CheckSpec.from_data(spec.as_data()) == spec
+    with spec.target.open() as target:
+        if spec.target.domain is not None:
+            value = 1
+        elif spec.target.kind == "calibrator":
+            value = (np.tile([0.7, 0.3], (30, 1)), np.zeros(30, dtype=np.int64))
+        else:
+            n = specimen.sizes[0] if specimen.sizes else 30
+            value = np.linspace(0.1, 0.9, n)
+        assert target(value, 3, rng=np.random.default_rng(0)).shape == (3,)
+
+
+def test_the_loss_of_a_bisection_is_that_of_its_bits() -> None:
+    """At σ → ∞ a bit shows 2/π of the Gaussian's ρ where both outcomes are as likely."""
+    wide = exact_losses.search_loss(100.0)
+    assert wide.value < 20 / (2 * 100.0**2)
+    assert wide.value > 0.6 * 20 / (2 * 100.0**2)
+
+
+def test_one_draw_is_released_with_the_probability_that_its_law_says() -> None:
+    """Score r of 500 comes out with probability Φ(1/σ) − Φ(0); the sample differs by < 6 sd."""
+    found = exact_losses.one_draw_loss()
+    scores = np.linspace(0.001, 0.999, 500)
+    released = broken_quantiles.one_draw(scores, size=20_000, rng=np.random.default_rng(0))
+    moved = found.witness["moved"]
+    hits = np.mean(np.abs(released - scores[moved - 1]) < 2.0**-19)
+    chance = found.witness["probability"]
+    assert abs(hits - chance) < 6 * math.sqrt(chance / 20_000)
+    assert found.value == math.inf
+
+
+def test_the_gaps_are_chosen_with_twice_the_odds_that_are_allowed() -> None:
+    assert exact_losses.gaps_loss(0.5).value == pytest.approx(2.0)
+    assert exact_losses.gaps_loss(1.0).value == pytest.approx(1.0)
+
+
+def test_code_that_is_random_has_no_deterministic_loss() -> None:
+    scores = np.linspace(0.1, 0.9, 500)
+    with pytest.raises(ValueError, match="must return two different constants, got"):
+        exact_losses.deterministic_loss(broken_quantiles.search, ZCDP(0.5), scores, scores, size=1)
+
+
+def test_the_search_keeps_a_margin_for_its_noise() -> None:
+    rank = conformal_rank(500, alpha=broken_quantiles.ALPHA)
+    assert rank < broken_quantiles.safe_rank(500) < rank + 5 * broken_quantiles.noise_scale()
+
+
+def _ids(specimen: Specimen) -> set[str]:
+    return {row.claim.id for row in rows_of(specimen)}

@@ -1,0 +1,50 @@
+"""The zoo, run: every planted bug is caught by every check that is meant to see it.
+
+No true claim is refuted but with probability 1e-6 in all. Bugs are looked for at the effort of
+the default profile, true claims at that of ``smoke``, and along a few paths where noise is
+followed: what a path loses is exact. ``-m study`` has the bugs that take longest to sample, and
+``dpcp-audit selftest`` runs it all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dpcp_audit.engine.run_settings import Profile, RunSettings
+from dpcp_audit.engine.runner import check_row
+from dpcp_audit.engine.suites import suite
+from dpcp_audit.target_checks.trace_rows import TargetTrace
+from dpcp_audit.words.results import Verdict
+
+if TYPE_CHECKING:
+    from _pytest.mark.structures import ParameterSet
+
+    from dpcp_audit.words.checks import Row
+
+pytestmark = pytest.mark.known_bad
+
+ROWS = [row for row in suite("zoo") if row.claim.expected is not None]
+SIGNIFICANCE = 1e-6 / len(ROWS)
+PATHS = 20
+SLOW = ("laplace-noise-0.9", "gaussian-noise-0.9", "laplace-for-gaussian", "one-draw", "ldpcp")
+
+
+def marked(row: Row) -> ParameterSet:
+    name = row.claim.id.removeprefix("zoo.")
+    traced = isinstance(row.check, TargetTrace)
+    if traced:
+        row = replace(row, check=replace(row.check, paths=PATHS))
+    slow = row.check.sampled and not traced and name.startswith(SLOW)
+    return pytest.param(row, id=row.claim.id, marks=[pytest.mark.study] if slow else [])
+
+
+@pytest.mark.parametrize("row", [marked(row) for row in ROWS])
+def test_false_claims_are_refuted_and_true_ones_are_not(row: Row) -> None:
+    false = row.claim.expected is Verdict.REFUTED
+    profile = Profile.CI if false else Profile.SMOKE
+    finding = check_row(row, RunSettings(profile=profile), significance=SIGNIFICANCE)
+    assert not finding.error
+    assert (finding.verdict is Verdict.REFUTED) == false, finding

@@ -1,0 +1,415 @@
+"""Right mechanisms of wider forms: quantiles over gaps, training, trees, and Python as written."""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+from proving.specimen_tables import Table
+from scipy import special, stats
+
+import dpcp_audit as dp
+from dpcp_audit.words.guarantees import Relation
+
+WIDER = Table("wider")
+
+
+def add(function, family, claim=dp.PureDP(1.0), **rest):
+    WIDER.add(function, "right", claim, family=family, **rest)
+
+
+def gap_quantile(scores, *, rng):
+    n, epsilon = len(scores), 1.0
+    rank = math.ceil(0.9 * (n + 1))
+    edges = np.concatenate([[0.0], np.sort(np.clip(scores, 0.0, 1.0)), [1.0]])
+    lengths = np.diff(edges)
+    utility = -np.abs(np.arange(n + 1) - rank)
+    weights = lengths * np.exp(epsilon * utility / 2)
+    i = rng.choice(n + 1, p=weights / weights.sum())
+    return rng.uniform(edges[i], edges[i + 1])
+
+
+add(gap_quantile, "gap quantile")
+
+
+def gap_quantile_in_steps(scores, *, rng, epsilon=0.1, q=0.9):
+    ordered = np.sort(scores)
+    edges = np.r_[0.0, ordered, 1.0]
+    k = int(q * len(scores))
+    u = -abs(np.arange(len(edges) - 1) - k)
+    w = np.diff(edges) * np.exp(0.5 * epsilon * u)
+    p = w / np.sum(w)
+    chosen = rng.choice(len(p), p=p)
+    return edges[chosen] + (edges[chosen + 1] - edges[chosen]) * rng.random()
+
+
+add(gap_quantile_in_steps, "gap quantile", dp.PureDP(0.1))
+
+
+def gap_quantile_gumbel(scores, *, rng):
+    n, epsilon = len(scores), 1.0
+    edges = np.concatenate(([0.0], np.sort(scores), [1.0]))
+    with np.errstate(divide="ignore"):
+        logs = np.log(np.diff(edges)) - epsilon / 2 * np.abs(np.arange(n + 1) - 0.9 * n)
+    i = int(np.argmax(logs + rng.gumbel(size=n + 1)))
+    return float(rng.uniform(edges[i], edges[i + 1]))
+
+
+add(gap_quantile_gumbel, "gap quantile")
+
+
+def gap_quantile_log_space(scores, *, rng):
+    n, epsilon = len(scores), 1.0
+    edges = np.concatenate([[0.0], np.sort(scores), [1.0]])
+    with np.errstate(divide="ignore"):
+        logs = np.log(edges[1:] - edges[:-1]) + epsilon / 2 * -np.abs(np.arange(n + 1) - 18)
+    logs -= logs.max()
+    p = np.exp(logs)
+    p /= p.sum()
+    i = rng.choice(np.arange(n + 1), p=p)
+    return rng.uniform(low=edges[i], high=edges[i + 1])
+
+
+add(gap_quantile_log_space, "gap quantile", dp.ZCDP(0.125))
+
+
+def gap_quantile_softmax(scores, *, rng):
+    edges = np.concatenate([[0.0], np.sort(scores), [1.0]])
+    with np.errstate(divide="ignore"):
+        logs = np.log(np.diff(edges)) - 0.5 * np.abs(np.arange(edges.size - 1) - 18)
+    i = rng.choice(len(logs), p=special.softmax(logs))
+    return edges[i] + rng.uniform() * (edges[i + 1] - edges[i])
+
+
+add(gap_quantile_softmax, "gap quantile")
+
+
+def gap_median_in_a_loop(scores, *, rng):
+    n = len(scores)
+    points = [0.0, *sorted(scores), 1.0]
+    weights = []
+    for i in range(n + 1):
+        weights.append((points[i + 1] - points[i]) * math.exp(-0.5 * abs(i - n / 2)))
+    total = sum(weights)
+    i = rng.choice(n + 1, p=[w / total for w in weights])
+    return rng.uniform(points[i], points[i + 1])
+
+
+add(gap_median_in_a_loop, "gap quantile")
+
+
+def permute_and_flip(scores, *, rng):
+    u = np.array([np.count_nonzero(scores <= t) for t in (0.2, 0.4, 0.6, 0.8)])
+    top = u.max()
+    for i in rng.permutation(4):
+        if rng.random() <= math.exp((u[i] - top) / 2):
+            return int(i)
+    return None
+
+
+add(permute_and_flip, "selection")
+
+
+def grid_by_scipy(scores, *, rng):
+    grid = np.linspace(0, 1, 21)
+    u = -np.abs(np.searchsorted(np.sort(scores), grid, side="right") - 18)
+    return rng.choice(grid, p=special.softmax(0.5 * u))
+
+
+add(grid_by_scipy, "selection")
+
+
+def staircase(scores, *, rng):
+    gamma, b = 1 / (1 + math.exp(0.5)), math.exp(-1.0)
+    sign = 1 if rng.random() < 0.5 else -1
+    whole = rng.geometric(1 - b) - 1
+    inside = rng.random()
+    step = 0 if rng.random() < gamma / (gamma + (1 - gamma) * b) else 1
+    width = (whole + gamma * inside) if step == 0 else (whole + gamma + (1 - gamma) * inside)
+    return np.count_nonzero(scores > 0.5) + sign * width
+
+
+add(staircase, "count")
+
+
+def tree_of_counts(scores, *, rng):
+    counts, _ = np.histogram(scores, bins=8, range=(0, 1))
+    levels = [counts, counts.reshape(4, 2).sum(axis=1), counts.reshape(2, 4).sum(axis=1)]
+    return [level + rng.laplace(0.0, 6.0, size=len(level)) for level in levels]
+
+
+add(tree_of_counts, "tree")
+
+
+def split_halves(scores, *, rng):
+    half = len(scores) // 2
+    first = scores[:half].mean() + rng.laplace(0.0, 1 / half)
+    second = scores[half:].mean() + rng.laplace(0.0, 1 / (len(scores) - half))
+    return first, second
+
+
+add(split_halves, "tree")
+
+
+def folds(scores, *, rng):
+    return [
+        np.count_nonzero(scores[start : start + 4] > 0.5) + rng.normal(0.0, 1.0)
+        for start in range(0, 20, 4)
+    ]
+
+
+add(folds, "tree", dp.ZCDP(0.5))
+
+
+def noisy_records(scores, *, rng):
+    return np.clip(scores, 0.2, 0.7) + rng.normal(0.0, 0.5, size=scores.shape)
+
+
+add(noisy_records, "local", dp.ZCDP(0.5))
+
+
+def poisson_sum(scores, *, rng):
+    mask = rng.random(len(scores)) < 0.1
+    return scores[mask].sum() + rng.laplace(0.0, 1.0)
+
+
+add(poisson_sum, "training", dp.PureDP(math.log1p(0.1 * math.expm1(1.0)) + 1e-12))
+
+
+def poisson_steps(scores, *, rng):
+    w, q = 0.0, 0.1
+    for _ in range(10):
+        batch = scores[rng.random(len(scores)) < q]
+        gradient = np.clip(w - batch, -1.0, 1.0).sum() + rng.normal(0.0, 8.0)
+        w -= 0.5 * gradient / (q * len(scores))
+    return w
+
+
+add(poisson_steps, "training", dp.ApproxDP(1.0, 1e-3))
+
+
+def full_batch_steps(scores, *, rng):
+    w, steps, clip = 0.5, 5, 0.25
+    for _ in range(steps):
+        residuals = np.clip(scores - w, -clip, clip)
+        w += 0.5 * (residuals.mean() + rng.normal(0.0, 2 * clip / len(scores) * math.sqrt(steps)))
+    return w
+
+
+add(full_batch_steps, "training", dp.ZCDP(0.5))
+
+
+class NoisyQuantile:
+    """Bisection with noisy counts, as a calibrator with a state."""
+
+    rounds = 8
+
+    def __init__(self, level, rho=0.5, rng=None):
+        self.level, self.rho = level, rho
+        self.rng = rng
+        self.threshold_ = None
+
+    @property
+    def sigma(self):
+        return math.sqrt(self.rounds / (2 * self.rho))
+
+    def _count(self, scores, middle):
+        return np.count_nonzero(scores <= middle) + self.rng.normal(0.0, self.sigma)
+
+    def fit(self, scores):
+        rank = math.ceil(self.level * (len(scores) + 1))
+        low, high = 0.0, 1.0
+        for _ in range(self.rounds):
+            middle = (low + high) / 2
+            if self._count(scores, middle) < rank:
+                low = middle
+            else:
+                high = middle
+        self.threshold_ = high
+        return self
+
+
+def fitted_class(scores, *, rng):
+    return NoisyQuantile(0.9, rho=0.5, rng=rng).fit(scores).threshold_
+
+
+add(fitted_class, "python", dp.ZCDP(0.5))
+
+
+class Accountant:
+    def __init__(self, total):
+        self.left = total
+
+    def spend(self, epsilon):
+        if epsilon > self.left:
+            raise ValueError("no budget left")
+        self.left -= epsilon
+        return 1 / epsilon
+
+
+def budgeted(scores, *, rng):
+    accountant = Accountant(1.0)
+    total = scores.sum() + rng.laplace(0.0, accountant.spend(0.5))
+    above = np.count_nonzero(scores > 0.5) + rng.laplace(0.0, accountant.spend(0.5))
+    return total, above, accountant.left
+
+
+add(budgeted, "python")
+
+
+@dataclass(frozen=True)
+class Settings:
+    epsilon: float = 1.0
+    bins: int = 10
+    bounds: tuple[float, float] = (0.0, 1.0)
+
+    @property
+    def scale(self):
+        return 2 / self.epsilon
+
+
+def configured(scores, *, rng):
+    settings = Settings(bins=5)
+    counts, _ = np.histogram(scores, settings.bins, settings.bounds)
+    return counts + rng.laplace(scale=settings.scale, size=settings.bins)
+
+
+add(configured, "python")
+
+
+@dataclass
+class Report:
+    total: float
+    notes: list = field(default_factory=list)
+
+
+def reported(scores, *, rng):
+    report = Report(total=float(scores.sum() + rng.laplace(0.0, 1.0)))
+    report.notes.append("one sum")
+    return report
+
+
+add(reported, "python")
+
+
+def guarded(scores, *, rng):
+    noisy = np.count_nonzero(scores > 0.5) + rng.laplace(0.0, 1.0)
+    try:
+        odds = noisy / (len(scores) - noisy)
+    except ZeroDivisionError:
+        odds = math.inf
+    return odds
+
+
+add(guarded, "python")
+
+
+def quietly(scores, *, rng):
+    noisy = scores.sum() + rng.laplace(0.0, 1.0)
+    with np.errstate(all="ignore"):
+        return np.log(noisy)
+
+
+add(quietly, "python")
+
+
+def scipy_laplace(scores, *, rng):
+    return scores.sum() + stats.laplace.rvs(scale=1.0, random_state=rng)
+
+
+add(scipy_laplace, "python")
+
+
+def scipy_normal(scores, *, rng):
+    counts = np.histogram(scores, bins=4, range=(0, 1))[0]
+    return counts + stats.norm(0, 1.0).rvs(size=4, random_state=rng) * math.sqrt(2)
+
+
+add(scipy_normal, "python", dp.ZCDP(0.5))
+
+
+def scipy_loc(scores, *, rng):
+    return stats.norm.rvs(loc=scores.mean(), scale=1 / len(scores), random_state=rng)
+
+
+add(scipy_loc, "python", dp.GaussianDP(1.0))
+
+
+def random_state(scores, *, random_state):
+    return random_state.laplace(scores.sum(), 1.0)
+
+
+add(random_state, "python")
+
+
+def augmented(scores, *, rng):
+    counts = np.array([np.count_nonzero(scores <= t) for t in (0.25, 0.5, 0.75)], dtype=float)
+    counts += rng.laplace(0.0, 3.0, size=3)
+    counts /= len(scores)
+    return counts
+
+
+add(augmented, "python")
+
+
+def histogram_by_comprehension(scores, *, rng):
+    edges = np.linspace(0, 1, 5)
+    noisy = {}
+    for low, high in zip(edges[:-1], edges[1:], strict=True):
+        noisy[float(low)] = ((scores >= low) & (scores < high)).sum() + rng.laplace(0.0, 4.0)
+    return noisy
+
+
+add(histogram_by_comprehension, "python")
+
+
+def many_in_a_helper(scores, *, rng):
+    def one(low, high, share):
+        inside = sum(1 for s in scores if low <= s < high)
+        return inside + rng.laplace(scale=1 / share)
+
+    shares = [0.5, 0.25, 0.25]
+    return [one(i / 3, (i + 1) / 3, share) for i, share in enumerate(shares)]
+
+
+add(many_in_a_helper, "python")
+
+
+def count_and_sum_add_remove(scores, *, rng):
+    count = len(scores) + rng.laplace(0.0, 2.0)
+    total = scores.sum() + rng.laplace(0.0, 2.0)
+    return total / max(count, 1.0)
+
+
+add(count_and_sum_add_remove, "sum", neighbours=Relation.ADD_REMOVE)
+
+
+def noisy_share(scores, *, rng):
+    share = np.mean(scores > 0.5) + rng.laplace(0.0, 1 / len(scores))
+    return min(max(share, 0.0), 1.0)
+
+
+add(noisy_share, "sum")
+
+
+def quantile_by_histogram(scores, *, rng):
+    counts, edges = np.histogram(scores, bins=16, range=(0.0, 1.0))
+    noisy = np.clip(counts + rng.laplace(scale=2.0, size=16), 0, None)
+    target, running = 0.9 * noisy.sum(), 0.0
+    for i in range(16):
+        running += noisy[i]
+        if running >= target:
+            return edges[i + 1]
+    return edges[-1]
+
+
+add(quantile_by_histogram, "histogram")
+
+
+def quantile_with_slack(scores, *, rng):
+    grid = np.linspace(0.0, 1.0, 33)
+    ranks = np.searchsorted(np.sort(scores), grid, side="right")
+    k = np.argmax(-np.abs(ranks - math.ceil(0.9 * len(scores))) + rng.gumbel(scale=2.0, size=33))
+    return grid[k]
+
+
+add(quantile_with_slack, "selection")

@@ -1,0 +1,114 @@
+"""What is proved, at which total, and what stops a proof."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from support import proved_functions, refused_functions, seeded_module
+from support.proof_marks import PROVED, REFUSED
+
+import dpcp_audit as dp
+
+assert proved_functions, refused_functions
+
+
+@pytest.mark.parametrize(
+    ("function", "claim", "total"), PROVED, ids=lambda x: getattr(x, "__name__", "")
+)
+def test_proved_exactly_at_its_total(function, claim, total) -> None:
+    proof = dp.prove(function, claim, n=100)
+    assert proof.proved, (proof.line, proof.reason)
+    assert proof.total == pytest.approx(total, abs=1e-12)
+
+
+@pytest.mark.parametrize(("function", "reason"), REFUSED, ids=lambda x: getattr(x, "__name__", ""))
+@pytest.mark.parametrize("claim", [dp.PureDP(1), dp.ZCDP(1)], ids=str)
+def test_refused_with_its_line_and_reason(function, reason, claim) -> None:
+    proof = dp.prove(function, claim, n=100)
+    assert not proof.proved
+    assert proof.line is not None
+    first = function.__code__.co_firstlineno
+    assert first <= proof.line <= first + 8
+    if proof.stop is not None:
+        assert re.search(reason, proof.reason), proof.reason
+
+
+def test_noise_of_a_generator_that_the_file_seeds_proves_nothing() -> None:
+    proof = dp.prove(seeded_module.noisy_sum, dp.PureDP(1), n=100)
+    assert not proof.proved
+    assert "seeds" in proof.reason
+
+
+def test_a_function_that_was_changed_after_loading_is_not_read(monkeypatch) -> None:
+    made = eval(compile("lambda scores: scores", seeded_module.__file__, "eval"))  # noqa: S307
+    monkeypatch.setattr(seeded_module.noisy_sum, "__code__", made.__code__)
+    assert "was changed after loading" in dp.prove(seeded_module.noisy_sum, dp.PureDP(1)).reason
+
+
+def test_a_patched_module_is_not_known(monkeypatch) -> None:
+    assert dp.prove(proved_functions.pcoqs, dp.ZCDP(0.5)).proved
+    monkeypatch.setattr(np, "count_nonzero", lambda x: 1000 * x.sum())
+    assert not dp.prove(proved_functions.pcoqs, dp.ZCDP(0.5)).proved
+
+
+@pytest.mark.parametrize("factor", [0.9, 0.5])
+def test_less_noise_costs_its_square_and_the_remedy_is_named(factor) -> None:
+    def quantile(scores, *, rng) -> float:
+        lo, hi = 0.0, 1.0
+        for _ in range(9):
+            m = (lo + hi) / 2
+            c = np.sum(scores <= m) + rng.normal(0, 3 * factor)
+            lo, hi = (m, hi) if c < 45 else (lo, m)
+        return hi
+
+    proof = dp.prove(quantile, dp.ZCDP(0.5), n=50)
+    assert not proof.proved
+    assert proof.total == pytest.approx(0.5 / factor**2)
+    assert proof.hint == "σ ≥ 3 would prove it"
+    assert proof.line == quantile.__code__.co_firstlineno + 4
+
+
+@pytest.mark.parametrize(
+    ("claim", "holds"),
+    [
+        (dp.ApproxDP(5.0, 1e-5), True),
+        (dp.ApproxDP(1.0, 1e-5), False),
+        (dp.RenyiDP(4.0, 2.0), True),
+        (dp.RenyiDP(4.0, 1.9), False),
+        (dp.GaussianDP(1.0), True),
+        (dp.GaussianDP(0.99), False),
+        (dp.PureDP(5.0), False),
+    ],
+    ids=str,
+)
+def test_each_claim_is_summed_in_its_own_currency(claim, holds) -> None:
+    assert dp.prove(proved_functions.pcoqs, claim, n=100).proved is holds
+
+
+def test_unlike_mechanisms_are_composed_by_their_loss_distributions() -> None:
+    def both(scores, *, rng) -> tuple:
+        return np.sum(scores) + rng.normal(0, 4), np.mean(scores) + rng.laplace(0, 0.02)
+
+    tight = dp.prove(both, dp.ApproxDP(1.5, 1e-4), n=100)
+    assert tight.proved
+    assert 0 < tight.total < 1e-4
+    assert not dp.prove(both, dp.ApproxDP(0.5, 1e-4), n=100).proved
+
+
+def test_the_proof_is_printed_with_the_source() -> None:
+    text = str(dp.prove(proved_functions.pcoqs, dp.ZCDP(0.5), n=50))
+    assert text.startswith("PROVED for every input: pcoqs is ZCDP(rho=0.5) (ρ ≤ 0.5)")
+    assert "costs ρ 0.5 (100%)" in text
+    assert "n = 50 records, n public" in text
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [({"n": 0}, "n must"), ({"bounds": (1, 0)}, "bounds"), ({"neighbours": "zero-out"}, "neigh"),
+     ({"options": {"no": 1}}, "options")],
+)  # fmt: skip
+def test_bad_settings_are_named(settings, named) -> None:
+    with pytest.raises(ValueError, match=named):
+        dp.prove(proved_functions.pcoqs, dp.ZCDP(0.5), **settings)

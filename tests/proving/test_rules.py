@@ -1,0 +1,152 @@
+"""Each rule against real neighbours: the real distance never exceeds the bound."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpcp_audit.proving.distances import Records, Refusal, Statistic, tokens
+from dpcp_audit.proving.interpreter import Reader
+from dpcp_audit.proving.known_calls import function
+from dpcp_audit.proving.paths import Frame
+
+BOUNDS = [(0.0, 1.0), (-1.0, 2.0), (0.25, 0.5), (-3.0, -1.0)]
+EDGES = np.array([-3.0, -1.0, 0.0, 0.25, 0.3, 0.5, 1.0, 2.0])
+OF_RECORDS = {
+    "sum": lambda x: np.sum(x),  # noqa: PLW0108
+    "mean": lambda x: np.mean(x),  # noqa: PLW0108
+    "count": lambda x: np.count_nonzero(x <= 0.3),
+    "count inside": lambda x: np.sum((x > 0.1) & (x <= 0.4)),
+    "comprehension": lambda x: sum(1 for z in x if 0.1 <= z <= 0.4),
+    "chosen values": lambda x: sum(z for z in x if z > 0.26),
+    "sum of a selection": lambda x: np.sum(x[x > 0.3]),
+    "size of a selection": lambda x: len(x[x > 0.3]),
+    "squares": lambda x: np.sum(x**2),
+    "affine": lambda x: np.sum(2 * x - 0.5),
+    "negative": lambda x: np.sum(-x / 4),
+    "distances": lambda x: np.sum(np.abs(x - 0.3)),
+    "absolute of one": lambda x: sum(abs(z) for z in x),
+    "clipped": lambda x: np.clip(x, -0.2, 0.4).sum(),
+    "clipped by hand": lambda x: sum(min(max(z, -0.2), 0.4) for z in x),
+    "maximum": lambda x: np.maximum(x, 0.3).mean(),
+    "where": lambda x: np.sum(np.where(x > 0.3, x, -0.5)),
+    "conditional": lambda x: sum(z if z < 0.3 else 0.1 for z in x),
+    "products": lambda x: np.sum(x * (x > 0)),
+    "quantile": lambda x: np.quantile(x, 0.7),
+    "median": lambda x: np.median(x),  # noqa: PLW0108
+    "largest": lambda x: np.max(x),  # noqa: PLW0108
+    "ranks": lambda x: np.searchsorted(np.sort(x), EDGES),
+    "rank": lambda x: np.searchsorted(np.sort(x), 0.3, side="right"),
+    "histogram": lambda x: np.histogram(x, bins=6, range=(-3, 2))[0],
+    "histogram of edges": lambda x: np.histogram(x, EDGES)[0],
+    "histogram inside": lambda x: np.histogram(x, bins=3, range=(0.2, 0.6))[0],
+    "cumulated": lambda x: np.cumsum(np.histogram(x, EDGES)[0]),
+    "list of counts": lambda x: np.array([np.sum(x <= t) for t in EDGES]),
+    "utility": lambda x: -np.abs(np.searchsorted(np.sort(x), EDGES) - 3.5),
+    "scaled": lambda x: np.histogram(x, EDGES)[0] * np.array([1.0, 2, 3, -4, 5, 6, 7]),
+    "shifted by a statistic": lambda x: np.histogram(x, EDGES)[0] - np.sum(x),
+    "clipped statistic": lambda x: np.clip(np.histogram(x, EDGES)[0], 1, 2),
+    "largest count": lambda x: np.max(np.histogram(x, EDGES)[0]),
+    "two statistics": lambda x: np.sum(x) - 3 * np.mean(x),
+    "larger of two": lambda x: max(np.sum(x <= 0.3), 2.5),
+    "truncated": lambda x: int(np.sum(x > 0.3) - 2.5),
+    "one count": lambda x: np.histogram(x, EDGES)[0][3],
+    "some counts": lambda x: np.histogram(x, EDGES)[0][1:4],
+}
+WITH_SIZE = {
+    "order statistic": lambda x: np.sort(x)[2],
+    "share": lambda x: np.sum(x > 0.3) / len(x),
+}
+
+
+def bound_of(rule, n, bounds, relation):  # noqa: ANN201
+    """Return what the reading gives for the rule's function on records."""
+    reader = Reader(n if relation == "substitution" else None)
+    reader.path.frames[0] = Frame({}, None)
+    low, high = (Fraction(repr(each)) for each in bounds)
+    return function(reader, rule, [Records(low, high, next(tokens))], {})
+
+
+def distances(a, b):  # noqa: ANN201
+    """Return the real l1, squared l2 and l∞ distances, the span, and the difference."""
+    gap = np.atleast_1d(np.asarray(b, dtype=float) - np.asarray(a, dtype=float))
+    return (
+        np.abs(gap).sum(),
+        (gap**2).sum(),
+        np.abs(gap).max(),
+        (gap.max() - gap.min()) if gap.size > 1 else 0.0,
+        gap,
+    )
+
+
+@st.composite
+def neighbours(draw, relation):  # noqa: ANN201
+    """Return bounds and two neighbouring arrays, with ties and entries at edges."""
+    low, high = draw(st.sampled_from(BOUNDS))
+    places = [float(each) for each in EDGES if low <= each <= high]
+    one = st.sampled_from(places) | st.floats(low, high)
+    x = draw(st.lists(one, min_size=3, max_size=8))
+    changed = list(x)
+    position = draw(st.integers(0, len(x) - 1))
+    if relation == "substitution":
+        changed[position] = draw(one)
+    else:
+        del changed[position]
+    return (low, high), np.array(x), np.array(changed)
+
+
+@pytest.mark.parametrize("relation", ["substitution", "add-remove"])
+@pytest.mark.parametrize("name", [*OF_RECORDS, *WITH_SIZE])
+def test_real_neighbours_are_no_further_apart(name, relation) -> None:
+    rule = (OF_RECORDS | WITH_SIZE)[name]
+    if relation == "add-remove" and name in {*WITH_SIZE, "mean", "maximum", "two statistics"}:
+        with pytest.raises(Refusal):
+            bound_of(rule, 5, (0.0, 1.0), relation)
+        return
+
+    @settings(max_examples=20, deadline=None)
+    @given(neighbours(relation))
+    def holds(pair) -> None:
+        bounds, a, b = pair
+        found = bound_of(rule, len(a), bounds, relation)
+        assert isinstance(found, Statistic)
+        l1, l2, linf, span, gap = distances(rule(a), rule(b))
+        slack = 1 + 1e-12
+        assert np.shape(rule(a)) == found.shape
+        assert l1 <= float(found.l1) * slack + 1e-12
+        assert l2 <= float(found.l2_squared) * slack + 1e-12
+        assert linf <= float(found.linf) * slack + 1e-12
+        assert span <= float(found.span) * slack + 1e-12 or found.shape == ()
+        if found.integer:
+            assert np.all(gap == np.rint(gap))
+
+    holds()
+
+
+TIGHT = {
+    "sum": 1,
+    "count": 1,
+    "comprehension": 1,
+    "mean": Fraction(1, 5),
+    "clipped": Fraction(2, 5),
+    "histogram": 2,
+    "squares": 1,
+    "affine": 2,
+    "list of counts": 8,
+}
+
+
+@pytest.mark.parametrize("name", TIGHT)
+def test_a_bound_is_as_tight_as_known(name) -> None:
+    assert bound_of(OF_RECORDS[name], 5, (0.0, 1.0), "substitution").l1 == TIGHT[name]
+
+
+def test_one_distance_is_an_exact_rational() -> None:
+    found = bound_of(OF_RECORDS["mean"], 3, (0.0, 0.1), "substitution")
+    assert found.linf == Fraction(1, 30)
+    assert math.isclose(found.l2_squared, Fraction(1, 900))

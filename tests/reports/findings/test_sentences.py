@@ -1,0 +1,126 @@
+"""Each finding is one sentence from its fields, and shows one estimate with both its sides."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.report_document import evidence, finding
+
+from dpcp_audit.reports.sentences import sentence, shown_estimate
+
+LINE = {
+    "title": "Which line spends the privacy loss",
+    "columns": [
+        {"name": name, "texts": [text], "values": [], "details": {}, "marked": []}
+        for name, text in {
+            "line": "mine.py:13",
+            "law": "laplace",
+            "draws a run": "1",
+            "noise scale": "0.5",
+            "realised sensitivity": "1",
+            "share": "100%",
+        }.items()
+    ],
+    "notes": [],
+}
+
+
+def leak(hits: tuple[int, int], **witness: Any) -> dict[str, Any]:
+    """A refuted claim of 1-DP with the counts of an event on 20 scores and on their neighbour."""
+    counts = [{"of": "the event", "hits": each, "trials": 1000} for each in hits]
+    found = evidence(
+        kind="certified",
+        value=1.86,
+        lower=1.6,
+        upper="inf",
+        confidence=0.999,
+        n_samples=2000,
+        sample={"measure": "log-ratio", "counts": counts},
+    )
+    case = {
+        "scores": [0.5] * 19 + [0.0],
+        "neighbour_scores": [0.5] * 19 + [1.0],
+        "event": [[0.5, "inf"]],
+        "swapped": False,
+        "complement": False,
+    }
+    return finding("x", "REFUTED", "REFUTED", evidence=found, witness=case | witness)
+
+
+def test_a_leak_is_told_with_its_event_both_probabilities_and_the_line() -> None:
+    told = leak((270, 42)) | {"tables": [LINE], "location": {"file": "mine.py", "line": 13}}
+    assert sentence(told) == (
+        "With 20 scores, changing one from 1 to 0 makes an output above 0.5 about 6.4 times as "
+        "likely (27 % against 4.2 %); ε = 1 allows 2.72 times. Certified: ε ≥ 1.6. "
+        "Line 13 adds laplace noise of scale 0.5; on this pair a scale of 1 would do."
+    )
+
+
+@pytest.mark.parametrize(
+    ("witness", "words"),
+    [
+        ({"swapped": True}, "changing one from 0 to 1 makes an output above 0.5"),
+        ({"event": [["-inf", 0.25]]}, "makes an output of at most 0.25"),
+        ({"event": [[0.25, 0.5]]}, "makes an output in (0.25, 0.5]"),
+        ({"event": {"feature": {}, "intervals": []}}, "makes the outputs of the event below"),
+        ({"scores": [0.5] * 19}, "With 20 scores, removing one of 1 makes"),
+    ],
+)
+def test_the_change_and_the_event_are_those_of_the_witness(
+    witness: dict[str, Any], words: str
+) -> None:
+    assert words in sentence(leak((270, 42), **witness))
+
+
+def test_of_a_complement_the_outputs_outside_are_told() -> None:
+    told = sentence(leak((730, 958), complement=True))
+    assert "makes an output of at most 0.5 about 6.4 times as likely (27 % against 4.2 %)" in told
+
+
+def test_what_never_happened_on_one_input_is_no_ratio() -> None:
+    told = sentence(leak((270, 0)))
+    assert "makes an output above 0.5 possible (27 % against none in 1000 calls)" in told
+
+
+def test_a_claim_that_withstands_says_what_would_have_been_caught() -> None:
+    power = {"quantity": "epsilon", "bound": "at most", "smallest": 1.25, "claimed": 1.0}
+    power |= {"detection": 0.95, "factor": 1.25, "at": {}, "detail": "of a Laplace mechanism"}
+    shown = evidence(kind="certified", value=0.3, lower=0.0, upper="inf", n_samples=2000)
+    told = finding("x", "CONSISTENT", "CONSISTENT", evidence=shown, power=power)
+    assert sentence(told) == (
+        "Found ε ≥ 0 (no upper limit); promised ε ≤ 1. These 2000 calls would catch ε ≥ 1.25 "
+        "(1.25 × the claim) with 95 % probability."
+    )
+
+
+NUMBERS = st.floats(0, 50)
+
+
+@given(lower=NUMBERS, value=NUMBERS, ends=st.tuples(NUMBERS, NUMBERS).map(sorted))
+def test_the_estimate_that_is_shown_is_one(lower: float, value: float, ends: list[float]) -> None:
+    """Its lower end is the test's, so that it never contradicts the verdict; it is in order."""
+    decided = evidence(
+        kind="certified", lower=lower, value=max(lower, value), upper="inf", confidence=0.999
+    )
+    other = {"quantity": "epsilon", "at": {}, "detail": "", "confidence": 0.95}
+    other |= {"value": ends[0], "lower": 0.0, "upper": ends[1]}
+    shown = shown_estimate(finding("x", "CONSISTENT", "", evidence=decided, estimates=[other]))
+    assert shown["lower"] == lower
+    assert lower <= shown["value"]
+    if lower <= ends[1]:
+        assert shown["value"] <= shown["upper"] == ends[1]
+        assert shown["confidence"] == 0.95
+    else:
+        assert math.isinf(float(shown["upper"]))
+
+
+def test_an_estimate_of_another_quantity_is_not_mixed_in() -> None:
+    decided = evidence(kind="certified", value=2.0, lower=1.5, upper="inf")
+    other = {"quantity": "delta", "at": {}, "detail": "", "confidence": 0.95}
+    other |= {"value": 1.6, "lower": 1.0, "upper": 3.0}
+    found = finding("x", "REFUTED", "", evidence=decided, estimates=[other])
+    assert shown_estimate(found) == decided

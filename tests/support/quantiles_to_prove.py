@@ -1,0 +1,51 @@
+"""A private quantile in plain code, its twin with a tenth less noise, and other shapes."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from dpcp_audit.words.arrays import FloatArray
+
+
+def quantile(scores, *, rng, rho=0.5, rounds=9) -> float:
+    rank = math.ceil(0.9 * (len(scores) + 1))
+    sigma = math.sqrt(rounds / (2 * rho))
+    low, high = 0.0, 1.0
+    for _ in range(rounds):
+        middle = (low + high) / 2
+        count = np.count_nonzero(scores <= middle) + rng.normal(0, sigma)
+        if count < rank:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def less_noise(scores, *, rng) -> float:
+    return np.count_nonzero(scores <= 0.5) + 0.9 * rng.normal(0, 1)
+
+
+def enough_noise(scores, *, rng) -> float:
+    return np.count_nonzero(scores <= 0.5) + rng.normal(0, 1)
+
+
+def noisy_histogram(scores, *, rng) -> FloatArray:
+    return np.histogram(scores, bins=4, range=(0.0, 1.0))[0] + rng.laplace(0, 2, size=4)
+
+
+def other_generator(scores, *, rng, random_state=None) -> float:
+    noise = scores.max() if random_state is None else random_state.normal(0, 1)
+    return noise + 0 * rng.normal(0, 1)
+
+
+def raises(scores, *, rng) -> float:
+    np.zeros(3)[7]
+    return np.count_nonzero(scores <= 0.5) + rng.normal(0, 1)
+
+
+def constant(scores, *, rng) -> float:
+    return 0.5

@@ -1,0 +1,118 @@
+"""Checks prove a claim from the source first; what is not proved is sampled and says why."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import quantiles_to_prove
+from support.quantiles_to_prove import (
+    constant,
+    enough_noise,
+    less_noise,
+    noisy_histogram,
+    other_generator,
+    quantile,
+    raises,
+)
+
+import dpcp_audit as dp
+from dpcp_audit.faces.cli.main import main
+from dpcp_audit.words.results import Verdict
+
+FILE = Path(quantiles_to_prove.__file__)
+FEW = {"n": 20, "draws": 600, "false_alarm": 1e-7}
+UNPROVED = "Not proved for every input"
+
+
+def audited(function: Any, *claims: Any, **settings: Any) -> Any:
+    return dp.audit(function, *claims, **(FEW | settings))[0]
+
+
+@pytest.mark.parametrize(
+    ("function", "claim", "settings"),
+    [
+        (quantile, dp.ZCDP(0.5), {}),
+        (quantile, dp.GaussianDP(1.0), {}),
+        (quantile, dp.RenyiDP(2.0, 1.0), {}),
+        (quantile, dp.ApproxDP(5.0, 1e-3), {}),
+        (enough_noise, dp.ZCDP(0.5), {"neighbours": "add-remove"}),
+        (noisy_histogram, dp.PureDP(1.0), {"kind": "vector"}),
+    ],
+)
+def test_a_correct_function_is_proved_for_every_input(function, claim, settings) -> None:
+    found = audited(function, claim, **settings)
+    assert found.verdict is Verdict.PROVED
+    assert found.estimate.n_samples is None
+    assert 0 < found.estimate.value <= found.estimate.claimed
+    assert "for every input of" in found.estimate.detail
+    assert all(premise.holds for premise in found.proof.premises)
+
+
+def test_a_proof_names_its_sizes_its_account_and_its_assumptions() -> None:
+    found = audited(quantile, dp.ZCDP(0.5), n=50)
+    sizes = found.proof.parameters["n"]
+    assert 50 in sizes
+    assert 1 in sizes
+    assert len(found.proof.premises) == len(sizes)
+    lines, start = inspect.getsourcelines(quantile)
+    spends = start + next(i for i, line in enumerate(lines) if "rng.normal" in line)
+    assert found.proof.parameters["account"] == {f"line {spends}": pytest.approx(0.5)}
+    for said in found.proof.parameters["assumptions"]:
+        assert said in found.proof.argument
+        assert said in found.entry["note"]
+
+
+@pytest.mark.known_bad
+@pytest.mark.statistical(false_alarm=2e-7)
+def test_a_tenth_less_noise_is_not_proved_and_names_the_line() -> None:
+    bad = audited(less_noise, dp.ZCDP(0.5))
+    start = inspect.getsourcelines(less_noise)[1]
+    assert bad.verdict is not Verdict.PROVED
+    assert f"{FILE.name}:{start + 1}: " in bad.entry["note"]
+    assert "σ ≥ 1 would prove it" in bad.entry["note"]
+    assert audited(enough_noise, dp.ZCDP(0.5)).verdict is Verdict.PROVED
+
+
+@pytest.mark.known_bad
+@pytest.mark.parametrize("settings", [{}, {"randomness": "generator"}])
+def test_a_generator_that_is_never_handed_over_proves_nothing(settings) -> None:
+    """The verifier reads every argument of a generator's name as one; calls hand over only rng."""
+    assert audited(other_generator, dp.ZCDP(0.5), **settings).verdict is Verdict.REFUTED
+
+
+@pytest.mark.parametrize("function", [raises, constant])
+def test_code_that_cannot_be_sampled_stays_an_error(function) -> None:
+    assert audited(function, dp.ZCDP(0.5)).verdict is Verdict.ERROR
+
+
+@pytest.mark.statistical(false_alarm=3e-7)
+@pytest.mark.parametrize(
+    "settings",
+    [{"prove": False}, {"pair": ([0.0], [1.0])}, {"given_as": "list"}],
+)
+def test_what_the_verifier_does_not_take_is_sampled(settings) -> None:
+    found = audited(enough_noise, dp.ZCDP(0.5), **settings)
+    assert found.verdict is not Verdict.PROVED
+    assert UNPROVED not in found.entry["note"]
+
+
+@pytest.mark.statistical(false_alarm=2e-7)
+def test_the_command_line_proves_or_says_why_not(capsys, tmp_path) -> None:
+    given = ["check", f"{FILE}:enough_noise", "--kind", "quantile", "--n", "20", "--zcdp", "0.5"]
+    assert main(given) == 0
+    out = capsys.readouterr().out
+    assert "PROVED" in out
+    assert "every record is a finite number in [0, 1]" in out
+    assert main([*given, "--no-prove", "--draws", "600", "--false-alarm", "1e-7"]) == 0
+    assert "PROVED" not in capsys.readouterr().out
+    config = tmp_path / "checks.toml"
+    config.write_text(
+        f'[[check]]\ntarget = "{FILE}:less_noise"\nkind = "quantile"\nn = 20\n'
+        "zcdp = 0.5\ndraws = 600\n",
+        encoding="utf-8",
+    )
+    assert main(["check", "--config", str(config), "--false-alarm", "1e-7"]) == 0
+    assert UNPROVED in capsys.readouterr().out

@@ -1,0 +1,143 @@
+"""Without an optional package everything else works, and what needs it says what to install."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from support.absences import run_without
+
+ABSENT = (
+    ("torch", "opacus"),
+    ("opacus", "jinja2"),
+    ("matplotlib", "pandas", "polars"),
+    ("distributed", "hypothesis", "statsmodels", "pytest"),
+)
+"""Packages that are missing at a time: none hides that another is asked for."""
+TARGET = """
+from importlib.util import find_spec
+
+
+def mean(data, *, rng):
+    found = [name for name in {absent} if find_spec(name) is not None]
+    if found:
+        raise RuntimeError(f"the worker finds {{found}}")
+    return float(sum(data)) + rng.laplace(scale=1.0)
+"""
+PROGRAM = """
+import contextlib, io, json, os, sys
+import dpcp_audit as dp
+from dpcp_audit.faces.cli.main import main
+
+def called(words):
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            code = main(words)
+        except SystemExit as stop:
+            code = stop.code or 0
+    return code, out.getvalue(), err.getvalue()
+
+def raised(call):
+    try:
+        call()
+    except Exception as error:
+        return type(error).__name__, str(error)
+    return "nothing", "nothing was raised"
+
+found = [called(words.split()) for words in {commands!r}]
+needs = [raised(lambda: exec(code)) for code in {needs!r}]
+json.dump((found, needs), sys.__stdout__)
+"""
+WORKING = (
+    "--help",
+    "list",
+    "list --suites",
+    "list --suite training",
+    "check mine.py:mean --kind vector --pure-dp 1 --n 3 --draws 600",
+    "theorem ldpcp-4 --pool digits-logistic --n 200 --epsilon 2 --delta 0.05",
+    "run --only pcoqs.epsilon-equivalence --report json=results.json --report junit=results.xml",
+)
+"""Command lines that need no optional package."""
+EXTRA = "{} is not installed; install it with: pip install 'dpcp-audit[{}]'"
+PAGE = "run --only pcoqs.epsilon-equivalence --report html=page.html"
+CLUSTER = "run --only pcoqs.epsilon-equivalence --engine"
+RESULT = (
+    "r = dp.audit(lambda x, *, rng: rng.laplace(), dp.PureDP(1), kind='vector', draws=600, n=3)"
+)
+PRV = """
+from dpcp_audit.audits.accounting import Accountant, accounted_epsilon
+from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
+training = SubsampledGaussian(noise_multiplier=1.0, sampling_rate=0.1, steps=1)
+accounted_epsilon(training, delta=1e-5, accountant=Accountant.PRV)"""
+COMMANDS = {
+    "distributed": {f"{CLUSTER} dask=tcp://127.0.0.1:1": "distributed"},
+    "jinja2": {PAGE: "jinja2"},
+    "matplotlib": {PAGE: "matplotlib"},
+    "torch": {
+        "run --suite training --only dpskin.pipeline?budget?": "PyTorch",
+        "compare-calibrators --pool digits-adam-head": "PyTorch",
+    },
+}
+"""Command lines that end with exit code 2 and a line that begins with this name."""
+CALLS = {
+    "hypothesis": {"import dpcp_audit.strategies": "pip install hypothesis"},
+    "jinja2": {f"{RESULT}; r.report('page.html')": EXTRA.format("jinja2", "report")},
+    "matplotlib": {
+        f"{RESULT}; r.report('page.html')": EXTRA.format("matplotlib", "report"),
+        f"{RESULT}; r[0].plot()": EXTRA.format("matplotlib", "report"),
+    },
+    "opacus": {PRV: EXTRA.format("Opacus", "dpsgd")},
+    "pandas": {
+        f"{RESULT}; r.to_frame()": "to_frame needs pandas: pip install pandas",
+        f"{RESULT}; r.to_frame('polars')": "to_frame needs polars: pip install polars",
+    },
+    "statsmodels": {
+        "from dpcp_audit.reports.two_runs import _holm; _holm([0.5])": EXTRA.format(
+            "statsmodels", "all"
+        )
+    },
+    "torch": {
+        "dp.audit_training(None, None, None, None, epochs=1)": EXTRA.format("PyTorch", "dpsgd")
+    },
+}
+"""Python code, and the error's text."""
+
+
+@pytest.mark.parametrize("absent", ABSENT, ids=",".join)
+def test_what_needs_a_package_says_so_and_all_else_works(absent, tmp_path) -> None:
+    (tmp_path / "mine.py").write_text(TARGET.format(absent=absent))
+    needy = {words: name for each in absent for words, name in COMMANDS.get(each, {}).items()}
+    calls = {code: says for each in absent for code, says in CALLS.get(each, {}).items()}
+    program = PROGRAM.format(commands=(*WORKING, *needy), needs=tuple(calls))
+    done = run_without(*absent, program=program, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    commands, errors = json.loads(done.stdout)
+    for words, (code, _, told) in zip(WORKING, commands[: len(WORKING)], strict=True):
+        assert code == 0, (words, told)
+        assert "Error" not in told
+    for name, (code, shown, told) in zip(needy.values(), commands[len(WORKING) :], strict=True):
+        assert (code, shown) == (2, "")
+        assert f" error: {name} is not installed; install it with: pip install 'dpcp-" in told
+        assert told.count("\n") == 1
+    for message, (_, told) in zip(calls.values(), errors, strict=True):
+        assert message in told
+
+
+def test_a_missing_package_is_seen_by_workers(tmp_path) -> None:
+    """The target above can tell: it refuses where the worker finds what it must not."""
+    (tmp_path / "mine.py").write_text(TARGET.format(absent=["json"]))
+    done = run_without(
+        "torch", program=PROGRAM.format(commands=(WORKING[4],), needs=()), folder=tmp_path
+    )
+    ((code, _, told),) = json.loads(done.stdout)[0]
+    assert code == 3, told
+
+
+def test_a_backend_that_matplotlib_refuses_is_one_line(tmp_path) -> None:
+    program = PROGRAM.format(commands=(PAGE, WORKING[-1]), needs=())
+    done = run_without(program=program, folder=tmp_path, MPLBACKEND="nope")
+    (code, shown, told), (other, _, _) = json.loads(done.stdout)[0]
+    assert (code, shown, other) == (2, "", 0)
+    assert "MPLBACKEND must name a backend of matplotlib, got 'nope'; unset it" in told
+    assert told.count("\n") == 1
