@@ -56,19 +56,19 @@ def restored(spec: TargetSpec) -> TargetSpec:
     kind=st.sampled_from(Kind),
     where=NAMES.map(lambda name: f"{name}:f") | NAMES.map(lambda name: f"a b/{name}.py:C.f"),
     vectorised=st.booleans(),
-    rng=st.none() | st.sampled_from(RandomStyle),
+    randomness=st.none() | st.sampled_from(RandomStyle),
     bounds=st.tuples(st.floats(-1e6, 0), st.floats(1e-6, 1e6)),
     domain=st.integers(2, 1000),
     options=st.dictionaries(NAMES.map("x_{}".format), JSON, max_size=3),
 )
 def test_a_specification_survives_json(
-    *, kind, where, vectorised, rng, bounds, domain, options
+    *, kind, where, vectorised, randomness, bounds, domain, options
 ) -> None:
     spec = TargetSpec(
         kind=kind,
         target=where,
         vectorised=vectorised,
-        rng=rng,
+        randomness=randomness,
         bounds=bounds,
         domain={Kind.RANDOMIZER: domain, Kind.PREDICTOR: 3}.get(kind),  # classes of its data
         options=options,

@@ -172,7 +172,7 @@ def test_controls_alone_exclude_no_claim() -> None:
     control = refuted("zoo.a[x=1]", 2.0) | {"standing": "control"}
     reading = read(document(control, finding("b.x", "PROVED", "PROVED")))
     assert reading.headline == "The claim is proved"
-    assert reading.meaning.startswith("The evidence excludes none of these claims. Refuted too")
+    assert reading.meaning.startswith("The evidence excludes none of these claims. Also refuted")
 
 
 def test_a_claim_without_subject_stands_under_its_id() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpcp_audit.words.whole_files import UsageError
+from dpcp_audit.words.whole_files import UsageError, write_whole
 
 if TYPE_CHECKING:
     import argparse
@@ -93,6 +93,6 @@ def execute(options: argparse.Namespace) -> int:
     if not options.paper.isprintable() or set(options.paper) & set("\\\"'"):
         raise UsageError(f"--paper must be a title without quotes, got {options.paper!r}")
     text = TEMPLATE.replace("PAPER", options.paper).replace("FILE", path.name)
-    path.write_text(text, encoding="utf-8")
+    write_whole(path, text)
     print(f"{path}: run it by 'python {path.name}', or as a test by 'pytest {path.name}'")
     return 0
