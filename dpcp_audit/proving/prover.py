@@ -181,7 +181,7 @@ def _assumptions(n: int | None, bounds: tuple[float, float]) -> tuple[str, ...]:
     return (
         f"{number}; {relation}",
         f"every record is a finite number in [{low:g}, {high:g}], in a NumPy array of floats",
-        "numbers are real numbers: rounding of doubles, and of the generator's noise, is left out",
+        "numbers are real numbers: doubles, and noise made of them, neither round nor underflow",
         "the generator's draws are independent, of the stated laws, and unknown to the attacker",
         "names outside of the function mean what they mean now; running time is not observed",
     )
