@@ -13,11 +13,17 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.reports.sentences import calls_of, power_sentence, sentence, shown_estimate
+from dpcp_audit.reports.sentences import (
+    calls_of,
+    only_below,
+    power_sentence,
+    sentence,
+    shown_estimate,
+    shown_numbers,
+)
 from dpcp_audit.reports.severity import (
     Breach,
     breach,
-    estimate_sentences,
     named,
     premise_text,
     times_of,
@@ -28,7 +34,6 @@ from dpcp_audit.words.formatting import (
     DASH,
     confidence,
     counted,
-    interval,
     number,
     printable,
     telling_digits,
@@ -273,6 +278,7 @@ def _entry(
     evidence: PlainData = shown_estimate(finding) if finding.get("evidence") else {}
     digits = telling_digits(evidence)
     value, claimed = evidence.get("value"), evidence.get("claimed")
+    measured, limits = shown_numbers(evidence) if evidence else (DASH, "")
     return Entry(
         id=printable(finding["id"]),
         anchor=anchor,
@@ -296,8 +302,8 @@ def _entry(
         quantity=printable(named(evidence)) if evidence else "",
         value=None if value is None else float(value),
         limit=None if claimed is None else float(claimed),
-        measured=number(value, digits=digits),
-        interval=interval(evidence) if evidence else "",
+        measured=measured,
+        interval=limits,
         claimed=number(claimed, digits=digits),
         kind=str(evidence.get("kind", DASH)),
         breach=breach(evidence),
@@ -315,18 +321,18 @@ def _facts(finding: Mapping[str, Any], seed: object) -> tuple[tuple[str, str], .
         return (*_claim(finding), *_location(finding))
     evidence = shown_estimate(finding)
     digits = telling_digits(evidence)
+    measured, limits = shown_numbers(evidence)
     facts = [
         *([("Got worse", printable(finding["worse"]))] if finding.get("worse") else []),
         ("Quantity", printable(named(evidence))),
-        ("Measured", number(evidence["value"], digits=digits)),
-        ("Interval", interval(evidence) or "a single point"),
+        ("Measured", measured),
+        ("Interval", limits or ("no upper limit" if only_below(evidence) else "a single point")),
         ("Claimed", number(evidence.get("claimed"), digits=digits)),
         ("Confidence", confidence(evidence["confidence"])),
         ("Samples", number(evidence.get("n_samples"))),
     ]
     if evidence.get("n_samples") is not None:
         facts += [("Seed", printable(DASH if seed is None else seed)), *_counts(evidence)]
-    facts += [("Two-sided estimate", printable(said)) for said in estimate_sentences(finding)]
     if told := power_sentence(finding.get("power"), calls_of(finding)):
         facts.append(("Power", told))
     if of := (finding.get("power") or {}).get("detail"):

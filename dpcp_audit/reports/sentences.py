@@ -42,12 +42,14 @@ def shown_estimate(finding: Mapping[str, Any]) -> PlainData:
     """Return the one estimate that a finding shows, in the claim's unit, with two sides.
 
     The lower end is that of the test, on which the verdict rests; the upper end is that of the
-    two-sided estimate of the same loss, where there is one.
+    two-sided estimate of the same loss, where there is one. Where samples give no upper end, the
+    lower one is all that is shown.
     """
     evidence: PlainData = finding["evidence"]
     for other in finding.get("estimates") or ():
         same = all(other.get(key) == evidence.get(key) for key in ("quantity", "at"))
-        if not same or math.isfinite(to_float(evidence["upper"])):
+        bounded = math.isfinite(to_float(other["upper"]))
+        if not same or not bounded or math.isfinite(to_float(evidence["upper"])):
             continue
         lower, upper = to_float(evidence["lower"]), to_float(other["upper"])
         if lower <= upper:
@@ -55,7 +57,41 @@ def shown_estimate(finding: Mapping[str, Any]) -> PlainData:
             sure = min(to_float(evidence["confidence"]), to_float(other["confidence"]))
             ends = {"value": value, "upper": other["upper"], "confidence": sure}
             return evidence | {key: _plain(each) for key, each in ends.items()}
-    return evidence
+    return evidence | {"value": evidence["lower"]} if only_below(evidence) else evidence
+
+
+def only_below(evidence: Mapping[str, Any]) -> bool:
+    """Return True if samples bound a claimed loss from below alone, so that no value is known.
+
+    Examples
+    --------
+    >>> found = {"quantity": "rho", "kind": "certified", "lower": 0.6, "upper": "inf"}
+    >>> only_below(found | {"claimed": 0.5}), only_below(found | {"upper": 0.9, "claimed": 0.5})
+    (True, False)
+    """
+    return (
+        evidence.get("claimed") is not None
+        and evidence["kind"] != EvidenceKind.EXACT
+        and Quantity(evidence["quantity"]).is_loss
+        and math.isinf(to_float(evidence["upper"]))
+        and math.isfinite(to_float(evidence["lower"]))
+    )
+
+
+def shown_numbers(shown: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the number that an estimate shows, and its interval: one of them may say it all.
+
+    Examples
+    --------
+    >>> found = {"quantity": "rho", "kind": "certified", "bound": "at most", "claimed": 0.5}
+    >>> shown_numbers(found | {"value": 0.61, "lower": 0.6, "upper": "inf"})
+    ('≥ 0.6', '')
+    >>> shown_numbers(found | {"value": 0.61, "lower": 0.6, "upper": 0.7})
+    ('0.61', '[0.6, 0.7]')
+    """
+    if only_below(shown):
+        return interval(shown | {"partition_upper": None}).strip("()"), ""
+    return number(shown["value"], digits=telling_digits(shown)), interval(shown)
 
 
 def calls_of(finding: Mapping[str, Any]) -> int | None:

@@ -11,13 +11,10 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dpcp_audit.reports.sentences import amount, sentence
+from dpcp_audit.reports.sentences import amount, only_below, sentence
 from dpcp_audit.words.formatting import (
     DASH,
-    confidence,
     end,
-    interval,
-    number,
     telling_digits,
     to_float,
 )
@@ -92,7 +89,9 @@ def breach(evidence: Mapping[str, Any] | None) -> Breach:
         promise=quantity.promise,
         consequence=quantity.consequence(bound),
         promised=DASH if claimed is None else amount(quantity, claimed, bound.sign, digits=digits),
-        found=amount(quantity, evidence["value"], digits=digits),
+        found=_nearest(evidence, quantity, bound, digits)
+        if only_below(evidence)
+        else amount(quantity, evidence["value"], digits=digits),
         quantity="" if quantity.unit else named(evidence),
         surety=_surety(evidence, quantity, bound, digits),
         times=1.0 if claimed is None else _times(quantity, nearest, claimed, bound),
@@ -128,32 +127,22 @@ def named(evidence: Mapping[str, Any]) -> str:
     )
 
 
-def estimate_sentences(finding: Mapping[str, Any]) -> list[str]:
-    """Return the estimates of a finding, a sentence each.
-
-    Examples
-    --------
-    >>> found = {"quantity": "rho", "at": {}, "detail": "over 9 cells"}
-    >>> numbers = {"value": 0.31, "lower": 0.284, "upper": "inf", "confidence": 0.95}
-    >>> estimate_sentences({"estimates": [found | numbers | {"partition_upper": 0.352}]})
-    ['zCDP loss ρ, over 9 cells: 0.31 (≥ 0.284; partition ≤ 0.352), confidence 0.95']
-    """
-    return [
-        f"{named(each)}: {number(each['value'])} {interval(each)}".rstrip()
-        + f", confidence {confidence(each['confidence'])}"
-        for each in finding.get("estimates") or ()
-    ]
-
-
 def _surety(evidence: Mapping[str, Any], quantity: Quantity, bound: Bound, digits: int) -> str:
     kind = EvidenceKind(evidence["kind"])
     if kind is EvidenceKind.EXACT:
         return "exact"
     if kind is EvidenceKind.INDICATIVE:
         return "an indication only"
+    if only_below(evidence):
+        return "sampled, no upper limit"
+    return f"{_nearest(evidence, quantity, bound, digits)}, sampled"
+
+
+def _nearest(evidence: Mapping[str, Any], quantity: Quantity, bound: Bound, digits: int) -> str:
+    """Return the end of the interval that is nearest to the claim, with its sign."""
     nearest, beyond = end(evidence, upper=bound is Bound.AT_LEAST)
     sign = {"≥": ">", "≤": "<"}[bound.opposite.sign] if beyond else bound.opposite.sign
-    return f"{amount(quantity, nearest, sign, digits=digits)}, sampled"
+    return amount(quantity, nearest, sign, digits=digits)
 
 
 def _times(quantity: Quantity, nearest: object, claimed: object, bound: Bound) -> float:

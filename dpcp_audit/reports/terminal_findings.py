@@ -14,10 +14,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from dpcp_audit.reports.sentences import sentence, shown_estimate
-from dpcp_audit.reports.severity import estimate_sentences, named
+from dpcp_audit.reports.sentences import sentence, shown_estimate, shown_numbers
+from dpcp_audit.reports.severity import named
 from dpcp_audit.targets.answers import NOT_PROVED
-from dpcp_audit.words.formatting import interval, number, printable, telling_digits
+from dpcp_audit.words.formatting import number, printable, telling_digits
 from dpcp_audit.words.quantities import Bound
 
 if TYPE_CHECKING:
@@ -56,8 +56,10 @@ class _Line(NamedTuple):
         """Return the evidence in a line."""
         if not self.measured:
             return self.quantity
-        found = f"{self.measured} {self.interval}" if self.interval[0] == "[" else ""
-        found = found or f"{self.measured} ({self.interval.strip('()')})"
+        limits = (
+            self.interval if self.interval[:1] in {"", "["} else f"({self.interval.strip('()')})"
+        )
+        found = f"{self.measured} {limits}".rstrip()
         return f"{self.quantity}: {found}, claimed {self.claimed}"
 
 
@@ -75,7 +77,7 @@ def print_findings(
     expected : bool
         Whether a verdict that contradicts what was expected is marked.
     verbose : bool
-        Whether each finding's statement, note and two-sided estimates follow it.
+        Whether each finding's statement and note follow it.
     """
     for finding in findings:
         line = _line(finding, expected=expected)
@@ -117,13 +119,14 @@ def _line(finding: Mapping[str, Any], *, expected: bool) -> _Line:
         return _Line(verdict, plain_line(finding["id"]), plain_line(finding["error"]))
     evidence = shown_estimate(finding)
     exact, digits = evidence["kind"] == "exact", telling_digits(evidence)
+    measured, limits = shown_numbers(evidence)
     return _Line(
         verdict,
         plain_line(finding["id"]),
         plain_line(named(evidence)),
         _claimed(evidence, digits),
-        number(evidence["value"], digits=digits),
-        (finding.get("proof") or {"method": "exact"})["method"] if exact else interval(evidence),
+        measured,
+        (finding.get("proof") or {"method": "exact"})["method"] if exact else limits,
     )
 
 
@@ -161,7 +164,7 @@ def _print_stacked(line: _Line, console: Console) -> None:
 def _print_details(finding: Mapping[str, Any], console: Console) -> None:
     power = finding.get("power") or {}
     of = f"The power is of violations {power['detail']}." if power.get("detail") else ""
-    for text in (finding["statement"], *estimate_sentences(finding), finding["note"], of):
+    for text in (finding["statement"], finding["note"], of):
         if text:
             print_indented(text, console)
 

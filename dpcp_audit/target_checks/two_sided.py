@@ -177,12 +177,7 @@ def _bracket(found: Outcome, traced: Outcome, *, same: bool) -> Table:
             TableColumn(name="method", texts=["black box", "trace"]),
             TableColumn(name="pair", texts=pairs),
             TableColumn(name="quantity", texts=[each.label for each in sides]),
-            TableColumn(
-                name="measured",
-                texts=[f"{each.value:.4g}" for each in sides],
-                values=[each.value for each in sides],
-            ),
-            TableColumn(name="limits", texts=[_below(found.evidence), _above(traced.evidence)]),
+            TableColumn(name="loss", texts=[_below(found.evidence), _above(traced.evidence)]),
         ],
         notes=[_NOTE],
     )
@@ -200,7 +195,7 @@ def _below(evidence: Evidence) -> str:
 
 def _above(evidence: Evidence) -> str:
     if evidence.kind is EvidenceKind.EXACT:
-        return "exact"
+        return f"{evidence.value:.4g}, exact"
     if math.isinf(evidence.value):
-        return "none"
-    return f"estimated on {evidence.n_samples} paths"
+        return "no upper limit"
+    return f"{evidence.value:.4g}, estimated on {evidence.n_samples} paths"

@@ -17,9 +17,9 @@ from dpcp_audit.faces.pytest_plugin.audit_session import COMPARED, AuditSession
 from dpcp_audit.faces.pytest_plugin.baseline import REFERENCE
 from dpcp_audit.faces.pytest_plugin.failure import power_of
 from dpcp_audit.reports import document as documents
-from dpcp_audit.reports.sentences import shown_estimate
+from dpcp_audit.reports.sentences import shown_estimate, shown_numbers
 from dpcp_audit.reports.writers import parse_reports, write_all
-from dpcp_audit.words.formatting import interval, number
+from dpcp_audit.words.formatting import number
 from dpcp_audit.words.results import Verdict
 from dpcp_audit.words.whole_files import IncompleteError, MissingExtraError, UsageError
 
@@ -152,9 +152,7 @@ def _measured(finding: Mapping[str, Any]) -> str:
     if finding["evidence"] is None:
         return ""
     shown = shown_estimate(finding)
-    ends = interval(shown)
-    found = ends.strip("()") if "≥" in ends else f"{number(shown['value'])} {ends}".rstrip()
-    return f"{found} ({number(shown['claimed'])})"
+    return f"{' '.join(shown_numbers(shown)).rstrip()} ({number(shown['claimed'])})"
 
 
 def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:

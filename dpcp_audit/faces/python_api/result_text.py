@@ -165,8 +165,10 @@ def _cells(shown: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _measured(evidence: Mapping[str, Any]) -> str:
-    value = number(evidence["value"], digits=telling_digits(evidence))
-    return f"{value} {interval(evidence)}".rstrip()
+    ends = interval(evidence)
+    if evidence["value"] == evidence["lower"] and ends.startswith("("):
+        return ends.strip("()")  # nothing but a lower end is known
+    return f"{number(evidence['value'], digits=telling_digits(evidence))} {ends}".rstrip()
 
 
 def _rest(rows: Sequence[Mapping[str, Any]]) -> list[str]:

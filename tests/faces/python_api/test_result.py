@@ -148,7 +148,7 @@ def test_a_result_is_a_table_of_latex(result) -> None:
     assert lines[2] == r"verdict & claim & measured & claimed \\"
     assert len(lines) == 6 + len(result)
     assert lines[4].startswith(r"REFUTED & pure\_dp & ")
-    assert r"($\geq$ " in lines[4]
+    assert r"& $\geq$ " in lines[4]
 
 
 def test_every_figure_can_be_drawn(result) -> None:

@@ -246,12 +246,14 @@ def test_the_headline_and_the_table_print_the_same_bound() -> None:
     found = evidence(
         kind="certified", quantity="rho", value=5.0, lower=3.42581, upper="inf", claimed=0.5
     )
-    assert breach(found).surety == "ρ ≥ 3.425, sampled"
+    assert (breach(found).found, breach(found).surety) == ("ρ ≥ 3.425", "sampled, no upper limit")
     assert interval(found) == "(≥ 3.425)"
     barely = evidence(
         kind="certified", quantity="rho", value=1.0, lower=0.5 + 1e-15, upper="inf", claimed=0.5
     )
-    assert breach(barely).surety == "ρ > 0.5, sampled"
+    assert breach(barely).found == "ρ > 0.5"
+    between = breach(found | {"upper": 6.0})
+    assert (between.found, between.surety) == ("ρ = 5", "ρ ≥ 3.425, sampled")
 
 
 def test_shares_near_one_keep_what_is_missing() -> None:
