@@ -162,4 +162,5 @@ def test_help_says_what_holds_where_nothing_is_given(name, said) -> None:
     (row,) = (each for each in TABLE if each.name == name)
     assert options.default_of(row) == said
     ending = f" (default: {said})" if said else ""
-    assert options.described(row) == f"{row.help}{ending}"
+    shown = f"do not {row.help}" if row.default is True else f"{row.help}{ending}"
+    assert options.described(row) == shown

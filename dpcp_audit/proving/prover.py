@@ -99,7 +99,7 @@ def prove(
     if not guarantees:
         raise UsageError("guarantees must hold at least one, got none", hint="such as dp.ZCDP(0.5)")
     size = n if relation is Relation.SUBSTITUTION else None
-    named = {} if options is None else KeywordTable().read(options, "options")
+    named = KeywordTable().read(dict[str, Any]() if options is None else options, "options")
     attempt = ProofAttempt(function, guarantees, size, (low, high), named)
     found = attempt.answer(ThresholdAnswers())
     for side in (1, -1):

@@ -55,7 +55,8 @@ class FunctionSource:
                 return admitted(cells[name].cell_contents, name, line)
             except ValueError:
                 raise Refusal(line, f"{name} has no value yet") from None
-        for space in (self.function.__globals__, self.function.__builtins__):  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportFunctionMemberAccess]
+        builtins = getattr(self.function, "__builtins__")  # noqa: B009  (type checkers differ)
+        for space in (self.function.__globals__, builtins):  # pyright: ignore[reportAttributeAccessIssue]
             if name in space:
                 return admitted(space[name], name, line)
         raise Refusal(line, f"the name {name} is not defined")

@@ -90,7 +90,7 @@ def shown_numbers(shown: Mapping[str, Any]) -> tuple[str, str]:
     ('0.61', '[0.6, 0.7]')
     """
     if only_below(shown):
-        return interval(shown | {"partition_upper": None}).strip("()"), ""
+        return interval({**shown, "partition_upper": None}).strip("()"), ""
     return number(shown["value"], digits=telling_digits(shown)), interval(shown)
 
 

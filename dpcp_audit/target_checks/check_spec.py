@@ -213,19 +213,24 @@ class CheckSpec:
         ),
     )
     public_n: bool = field(
-        default=False, metadata=option(Flag(), "n is public (as substitution has it)")
+        default=False,
+        metadata=option(
+            Flag(), "n is public, so that neighbours have the same n (always so under substitution)"
+        ),
     )
     ties: bool = field(
         default=True,
         metadata=option(
             Flag(),
-            "whether coverage is claimed of tied scores too",
+            "claim coverage for tied scores",
             kinds=_OF_SETS,
         ),
     )
     open_sets: bool = field(
         default=False,
-        metadata=option(Flag(), "sets hold the labels with score < threshold", kinds=_OF_SETS),
+        metadata=option(
+            Flag(), "prediction sets hold the labels with score < threshold, not <=", kinds=_OF_SETS
+        ),
     )
     tolerance: float = field(
         default=0.0,
@@ -240,8 +245,8 @@ class CheckSpec:
         default=DETECT,
         metadata=option(
             Factor(),
-            "the violation to detect: noise that is smaller by this factor, from which the number "
-            "of calls follows; for a nightly run 1.2",
+            "detect noise that is too small by this factor; the number of calls follows from it; "
+            "a nightly run may take 1.2",
             metavar="FACTOR",
         ),
     )
@@ -249,7 +254,7 @@ class CheckSpec:
         default=None,
         metadata=option(
             Duration(),
-            "time for the target, such as 60s or 2m, to which its calls are cut",
+            "most time spent in the target, such as 60s or 2m",
             metavar="TIME",
         ),
     )
@@ -259,38 +264,38 @@ class CheckSpec:
             Whole(at_most=MOST_DRAWS),
             "calls of the target for each claim",
             metavar="N",
-            otherwise="as many as the violation to detect takes",
+            otherwise="as many as --detect needs",
         ),
     )
     sequential: bool = field(
         default=False,
         metadata=option(
-            Flag(), "test privacy claims by bets, and stop as soon as the answer is clear"
+            Flag(), "test privacy claims by bets and stop as soon as the result is clear"
         ),
     )
     representation: Representation = field(
         default=Representation.WARN,
         metadata=option(
             Choice(Representation),
-            "what follows if the last bits of the outputs alone break a privacy claim: a warning, "
-            "or with 'strict' a refutation; they are tested on the worst pair found and a few "
-            "standard ones, and not in sequential tests",
+            "if the last bits of the outputs alone break a privacy claim: warn, or strict, which "
+            "refutes it",
+            metavar="MODE",
         ),
     )
     prove: bool = field(
         default=True,
-        metadata=option(Flag(), "whether a proof for every input is tried first"),
+        metadata=option(Flag(), "try a proof for every input first"),
     )
     trace: bool = field(
         default=True,
-        metadata=option(Flag(), "whether the code's noise is traced as well, where it can be"),
+        metadata=option(Flag(), "trace the target's noise"),
     )
     paper: str = field(
         default="",
-        metadata=option(Text(), "where the claims are made: a paper or a page", metavar="TITLE"),
+        metadata=option(Text(), "the source of the claims: a paper or a page", metavar="TITLE"),
     )
     theorem: str = field(
-        default="", metadata=option(Text(), "the theorem that claims them", metavar="NAME")
+        default="", metadata=option(Text(), "the theorem that states the claims", metavar="NAME")
     )
     hypotheses: str = field(
         default="",

@@ -182,25 +182,25 @@ PRIVACY = (
 TRADE_OFF = Option(
     name="tradeoff",
     value=TradeOffFile(),
-    help="a trade-off curve, of which each line is an (E, D) claim: a file of corners 'ALPHA BETA'",
+    help="a trade-off curve: a file with a corner 'ALPHA BETA' on each line",
     group=Group.CLAIM,
     metavar="FILE",
     python=False,
 )
 AT_LEAST = _of_some_kinds(
     "coverage_at_least",
-    "coverage of at least C, over calibration data, noise and test point ...",
+    "coverage of at least C, on average over calibration data, noise and test point",
     "C",
 )
 PER_CLASS = _of_some_kinds(
-    "class_conditional_coverage", "coverage of at least C of the labels of each class ...", "C"
+    "class_conditional_coverage", "coverage of at least C for each class", "C"
 )
 CONFIDENCE = _of_some_kinds(
-    "with_confidence", "... or with probability P over calibration data and noise", "P"
+    "with_confidence", "the coverage holds with probability P over calibration data and noise", "P"
 )
 SET_SIZE = _of_some_kinds(
     "set_size_at_most",
-    "sets of at most S labels, on average over the rows of the data, calibrations and noise",
+    "at most S labels a set, on average over test points, calibration data and noise",
     "S",
     Positive(),
 )

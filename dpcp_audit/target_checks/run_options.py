@@ -24,7 +24,7 @@ class RunOptions:
     )
     strict: bool | None = field(
         default=None,
-        metadata=option(Flag(), "an inconclusive verdict is a contradiction", group=Group.RUN),
+        metadata=option(Flag(), "an INCONCLUSIVE verdict fails the run", group=Group.RUN),
     )
     seed: int | None = field(
         default=None,

@@ -114,7 +114,7 @@ class TargetSpec:
         default=False,
         metadata=option(
             Flag(),
-            "the target takes 'size' and returns that many outputs; of one value, an array of them",
+            "the target takes 'size' and returns an array of that many outputs",
             group=Group.TARGET,
         ),
     )

@@ -46,8 +46,8 @@ class Group(StrEnum):
     TARGET = "the target"
     SCORES = "the law of the scores"
     THEOREM = "the parameters of the theorem"
-    CLAIM = "what it claims (repeatable, but for coverage)"
-    TRIAL = "how it is tried"
+    CLAIM = "claims (repeatable, except coverage)"
+    TRIAL = "the audit"
     RUN = "the run"
 
 
@@ -148,7 +148,12 @@ def _word(value: object) -> str:
 
 
 def described(option: Option) -> str:
-    """Return what ``--help`` says of an option: what it is, and its default."""
+    """Return what ``--help`` says of an option: what it is, and its default.
+
+    A flag that is on by default has an option that turns it off.
+    """
+    if option.default is True:
+        return f"do not {option.help}"
     repeatable = option.value.arguments(default=option.default).get("action") == "append"
     of_many = "; repeatable" if repeatable and option.group is not Group.CLAIM else ""
     default = default_of(option)

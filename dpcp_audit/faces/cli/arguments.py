@@ -196,16 +196,16 @@ def add_run_options(parser: Parser, *, budget: bool = True) -> None:
         "--journal",
         type=Path,
         metavar="PATH",
-        help="write down what is finished, so that the run can be resumed after any end",
+        help="record finished checks in this file, so that --resume can continue the run",
     )
     parser.add_argument(
         "--resume",
         type=Path,
         metavar="PATH",
-        help="go on with the run of a journal, with its settings",
+        help="continue the run of this journal, with its settings",
     )
     parser.add_argument(
-        "--log", type=Path, metavar="PATH", help="append what happens, a line an event"
+        "--log", type=Path, metavar="PATH", help="append each event to this file, one on a line"
     )
 
 
@@ -242,7 +242,7 @@ def add_report(parser: Parser, *, required: bool = False) -> None:
         required=required,
         metavar="FORMAT=PATH",
         help=f"write a report: {menu()}; PATH '-' is stdout; a PATH alone, such as report.html, "
-        "says its format by its ending; repeatable",
+        "gives the format by its suffix; repeatable",
     )
 
 
