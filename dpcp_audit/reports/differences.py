@@ -1,13 +1,12 @@
-"""A comparison of two runs as plain data and as Markdown.
+"""A comparison of two runs or more as plain data, Markdown, terminal text and an HTML page.
 
-A comparison of two runs on a terminal, whatever its width: an id is never broken.
-
-A comparison of two runs as one self-contained HTML page.
+All of them print the cells of ``cells_of``; on a terminal of whatever width no id is broken.
 """
 
 from __future__ import annotations
 
 import html
+import math
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -15,10 +14,11 @@ from rich.table import Table
 from rich.text import Text
 
 from dpcp_audit.reports.formats.html import page_environment
+from dpcp_audit.reports.sentences import shown_estimate, shown_numbers
 from dpcp_audit.reports.severity import named
 from dpcp_audit.reports.terminal_findings import plain_line, print_indented
 from dpcp_audit.reports.two_runs import Movement
-from dpcp_audit.words.formatting import DASH, counted, interval, number
+from dpcp_audit.words.formatting import DASH, counted, number, to_float
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,13 +29,15 @@ if TYPE_CHECKING:
 
 
 _SPECIAL = str.maketrans({character: f"\\{character}" for character in r"\`*_[]~|$#"})
+_BARS = "▁▂▃▄▅▆▇█"
 
 
 def comparison_data(comparison: RunDifferences) -> PlainData:
     """Return the comparison as JSON-ready data."""
     return {
-        "comparison_version": "1.0",
+        "comparison_version": "1.1",
         "summary": summary(comparison),
+        "runs": list(comparison.runs),
         "false_alarm": comparison.false_alarm,
         "strict": comparison.strict,
         "tests": comparison.tests,
@@ -56,21 +58,25 @@ def _change_data(change: Change, comparison: RunDifferences) -> PlainData:
         "differs": list(change.differs),
         "remark": change.remark,
         "old": _side(change.old),
+        "between": [_side(each) for each in change.between],
         "new": _side(change.new),
     }
 
 
 def _side(finding: PlainData | None) -> PlainData | None:
+    """Return what a run found of a claim; its evidence is the estimate that every report shows."""
     if finding is None:
         return None
-    return {key: finding[key] for key in ("verdict", "expected", "evidence", "error")}
+    evidence = shown_estimate(finding) if finding["evidence"] else None
+    return {key: finding[key] for key in ("verdict", "expected", "error")} | {"evidence": evidence}
 
 
 def summary(comparison: RunDifferences) -> str:
     """Return the comparison in two sentences."""
     worse, changes = len(comparison.worsenings), comparison.changes
     moved = sum(change.changed for change in changes)
-    claims = f"{counted(len(changes), 'claim')} compared"
+    runs = f" in {len(comparison.runs)} runs" if len(comparison.runs) > 2 else ""
+    claims = f"{counted(len(changes), 'claim')} compared{runs}"
     said = f"{worse} got worse" if worse else "none got significantly worse"
     ending = "" if comparison.complete else " The new run left claims unchecked."
     return (
@@ -80,41 +86,43 @@ def summary(comparison: RunDifferences) -> str:
     )
 
 
-def render_markdown(data: Mapping[str, Any]) -> str:
-    """Render the data of a comparison as GitHub-flavoured Markdown."""
-    lines = [f"## {headline(data)}", "", data["summary"], ""]
-    rows = [cells_of(row) for row in data["changes"] if row["changed"]]
-    if rows:
-        lines += [
-            "| | Claim | Quantity | Old | New | p | Remark |",
-            "|:--|:--|:--|:--|:--|--:|:--|",
-        ]
-        lines += [f"| {' | '.join(map(_escape, row))} |" for row in rows]
-    return "\n".join(lines).rstrip() + "\n"
-
-
 def headline(data: Mapping[str, Any]) -> str:
     """Return what the data of a comparison say, in a few words."""
     count = len(data["worsenings"])
     return f"{counted(count, 'claim')} got worse" if count else "No claim got significantly worse"
 
 
-def _escape(text: str) -> str:
-    return html.escape(" ".join(text.split()), quote=False).translate(_SPECIAL)
+def columns_of(data: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the names of the cells that ``cells_of`` returns, one for each run among them."""
+    runs = data["runs"]
+    trend = ["trend"] if len(runs) > 2 else []
+    return ("", "claim", "quantity", *runs, *trend, "p", "remark")
 
 
 def cells_of(row: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return what became of a claim, its id, quantity, numbers then and now, p-value and remark."""
-    evidence: PlainData = (row["new"] or row["old"])["evidence"] or {}
+    """Return what became of a claim, its id, quantity, each run's number, p-value and remark."""
+    sides = sides_of(row)
+    trend = [_trend(sides)] if len(sides) > 2 else []
     return (
         standing(row),
         row["id"],
-        named(evidence) if evidence else "",
-        _shown(row["old"]),
-        _shown(row["new"]),
+        quantity_of(row),
+        *map(shown_side, sides),
+        *trend,
         DASH if row["p_value"] is None else number(row["p_value"], digits=2),
         row["remark"],
     )
+
+
+def sides_of(row: Mapping[str, Any]) -> list[PlainData | None]:
+    """Return what each run found of a claim, the oldest first; None where it has none."""
+    return [row["old"], *row["between"], row["new"]]
+
+
+def quantity_of(row: Mapping[str, Any]) -> str:
+    """Return what the numbers are of; "" where nothing was measured."""
+    evidence = (row["new"] or row["old"] or {}).get("evidence")
+    return named(evidence) if evidence else ""
 
 
 def standing(row: Mapping[str, Any]) -> str:
@@ -130,16 +138,46 @@ def standing(row: Mapping[str, Any]) -> str:
     return f"{moved.pop()}{' elsewhere' if elsewhere else ''}"
 
 
-def _shown(finding: Mapping[str, Any] | None) -> str:
-    if finding is None:
-        return DASH
-    evidence = finding["evidence"]
-    if evidence is None:
-        return str(finding["verdict"])
-    return f"{finding['verdict']} {number(evidence['value'])} {interval(evidence)}".strip()
+def shown_side(side: Mapping[str, Any] | None) -> str:
+    """Return a run's verdict on a claim and its number; a dash where it has none."""
+    return DASH if side is None else " ".join([side["verdict"], *numbers_of(side)])
 
 
-_COLUMNS = ("", "claim", "quantity", "old", "new", "p", "remark")
+def numbers_of(side: Mapping[str, Any]) -> list[str]:
+    """Return a run's number and its interval, of what was measured."""
+    return list(filter(None, shown_numbers(side["evidence"]))) if side["evidence"] else []
+
+
+def _trend(sides: Sequence[Mapping[str, Any] | None]) -> str:
+    """Return the numbers of the runs as bars between the least and the largest of them."""
+    evidence = [side["evidence"] if side else None for side in sides]
+    values = [to_float(each["value"]) if each else math.nan for each in evidence]
+    finite = [value for value in values if math.isfinite(value)]
+    if not finite:
+        return ""
+    low, room = min(finite), max(finite) - min(finite)
+    share = [0.0 if room == 0 else (value - low) / room for value in values]
+    return "".join(
+        _BARS[round(min(1.0, each) * (len(_BARS) - 1))] if each >= 0 else " " for each in share
+    )
+
+
+def render_markdown(data: Mapping[str, Any]) -> str:
+    """Render the data of a comparison as GitHub-flavoured Markdown."""
+    lines = [f"## {headline(data)}", "", data["summary"], ""]
+    rows = [cells_of(row) for row in data["changes"] if row["changed"]]
+    if rows:
+        heads = [name.capitalize() if name != "p" else name for name in columns_of(data)]
+        rule = ["--:" if name == "p" else ":--" for name in heads]
+        lines += [f"| {' | '.join(heads)} |", f"|{'|'.join(rule)}|"]
+        lines += [f"| {' | '.join(map(_escape, row))} |" for row in rows]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _escape(text: str) -> str:
+    return html.escape(" ".join(text.split()), quote=False).translate(_SPECIAL)
+
+
 _FOLDED = {"quantity", "remark"}
 _NARROWEST, _WIDTH, _GAP = 24, 180, 1
 
@@ -147,33 +185,34 @@ _NARROWEST, _WIDTH, _GAP = 24, 180, 1
 def print_comparison(comparison: RunDifferences, *, stream: TextIO) -> None:
     """Print what changed, worst first, and the summary; as a table where it fits."""
     console = Console(file=stream)
-    changes = comparison_data(comparison)["changes"]
-    rows = [tuple(map(plain_line, cells_of(row))) for row in changes if row["changed"]]
+    data = comparison_data(comparison)
+    columns = columns_of(data)
+    rows = [tuple(map(plain_line, cells_of(row))) for row in data["changes"] if row["changed"]]
     if rows:
-        needed = _needed(rows)
+        needed = _needed(columns, rows)
         if not console.is_terminal:
-            Console(file=stream, width=max(_WIDTH, needed)).print(_table(rows))
+            Console(file=stream, width=max(_WIDTH, needed)).print(_table(columns, rows))
         elif needed <= console.width:
-            console.print(_table(rows))
+            console.print(_table(columns, rows))
         else:
             for row in rows:
                 _print_stacked(row, console)
     console.print(Text(summary(comparison)), soft_wrap=not console.is_terminal)
 
 
-def _needed(rows: Sequence[tuple[str, ...]]) -> int:
+def _needed(columns: Sequence[str], rows: Sequence[tuple[str, ...]]) -> int:
     """Return the fewest characters in which the table breaks no id and no number."""
-    widths = [max(map(len, column)) for column in zip(_COLUMNS, *rows, strict=True)]
-    for place, name in enumerate(_COLUMNS):
+    widths = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
+    for place, name in enumerate(columns):
         if name in _FOLDED:
             words = max((len(word) for row in rows for word in row[place].split()), default=0)
             widths[place] = min(widths[place], max(_NARROWEST, words))
     return sum(widths) + 2 * _GAP * len(widths)
 
 
-def _table(rows: Sequence[tuple[str, ...]]) -> Table:
+def _table(columns: Sequence[str], rows: Sequence[tuple[str, ...]]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in _COLUMNS:
+    for column in columns:
         table.add_column(column, no_wrap=column not in _FOLDED)
     for standing, *others in rows:
         table.add_row(Text(standing, style=_style(standing)), *map(Text, others))
@@ -181,10 +220,11 @@ def _table(rows: Sequence[tuple[str, ...]]) -> Table:
 
 
 def _print_stacked(row: tuple[str, ...], console: Console) -> None:
-    standing, claim, quantity, old, new, p_value, remark = row
+    standing, claim, quantity, *runs, p_value, remark = row
     console.print(Text(standing, style=_style(standing)), Text(claim), soft_wrap=True)
+    trend = f" {runs.pop()}" if len(runs) > 2 else ""
     tested = "" if p_value == DASH else f" (p = {p_value})"
-    print_indented(f"{quantity or 'verdict'}: {old} -> {new}{tested}", console)
+    print_indented(f"{quantity or 'verdict'}: {' -> '.join(runs)}{trend}{tested}", console)
     if remark:
         print_indented(remark, console)
 
@@ -215,20 +255,22 @@ def render_page(data: Mapping[str, Any]) -> str:
     MissingExtraError
         If jinja2 is not installed.
     """
-    environment = page_environment()
-    filters: dict[str, Any] = environment.filters
-    filters["figure"] = _figure
     changed = [row for row in data["changes"] if row["changed"]]
-    return environment.get_template("comparison.html.jinja").render(
-        data=data,
-        headline=headline(data),
-        parts=[
-            (title, [row for row in changed if _part(row) in names])
-            for title, names in _PARTS.items()
-        ],
-        alike=[row for row in data["changes"] if not row["changed"]],
-        interval=interval,
-        quantity=_quantity,
+    return (
+        page_environment()
+        .get_template("comparison.html.jinja")
+        .render(
+            data=data,
+            headline=headline(data),
+            parts=[
+                (title, [row for row in changed if _part(row) in names])
+                for title, names in _PARTS.items()
+            ],
+            alike=[row for row in data["changes"] if not row["changed"]],
+            cells=cells_of,
+            numbers=numbers_of,
+            sides=sides_of,
+        )
     )
 
 
@@ -238,12 +280,3 @@ def _part(row: Mapping[str, Any]) -> str:
     if where == "worse" and not row["counts_as_worsening"]:
         return "worse elsewhere"
     return where
-
-
-def _figure(value: object) -> str:
-    return number(value, digits=4)
-
-
-def _quantity(row: Mapping[str, Any]) -> str:
-    evidence = (row["new"] or row["old"])["evidence"]
-    return named(evidence) if evidence else ""

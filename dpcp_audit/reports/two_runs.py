@@ -18,7 +18,7 @@ with a false-alarm probability of their own, and do not count as a worsening unl
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -168,6 +168,9 @@ class Movement(StrEnum):
     """The documents do not hold what a test needs; the remark says why."""
 
 
+_MOVED = frozenset({Movement.WORSE, Movement.BETTER})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
     """The change of one finding.
@@ -186,6 +189,8 @@ class Change:
         What the two numbers were measured at that is not the same, by name of the witness.
     remark : str
         What a reader must know of this comparison.
+    between : tuple
+        The finding in the runs between the two, in their order.
     """
 
     id: str
@@ -196,17 +201,13 @@ class Change:
     p_value: float | None = None
     differs: tuple[str, ...] = ()
     remark: str = ""
+    between: tuple[PlainData | None, ...] = ()
 
     @property
     def changed(self) -> bool:
-        """True if there is anything to tell."""
-        moved = {Movement.WORSE, Movement.BETTER}
-        return (
-            self.old is None
-            or self.new is None
-            or self.old["verdict"] != self.new["verdict"]
-            or self.number in moved
-        )
+        """True if there is anything to tell: a claim that came or went, or moved."""
+        verdicts = {each and each["verdict"] for each in (self.old, *self.between, self.new)}
+        return None in verdicts or len(verdicts) > 1 or self.number in _MOVED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,12 +224,15 @@ class RunDifferences:
         Whether a number that is worse at another case counts as a worsening.
     complete : bool
         Whether the new run came to its end and could check all that the old one could.
+    runs : tuple of str
+        What the runs are called, the oldest first.
     """
 
     changes: tuple[Change, ...]
     false_alarm: float
     strict: bool
     complete: bool
+    runs: tuple[str, ...] = ("old", "new")
 
     @property
     def worsenings(self) -> tuple[Change, ...]:
@@ -247,10 +251,11 @@ class RunDifferences:
 
 
 def compare(
-    old: Mapping[str, Any], new: Mapping[str, Any], *, false_alarm: float, strict: bool = False
+    old: Mapping[str, Any], *later: Mapping[str, Any], false_alarm: float, strict: bool = False
 ) -> RunDifferences:
-    """Compare two results documents, as ``document.load`` returns them.
+    """Compare results documents, as ``document.load`` returns them, the oldest first.
 
+    The oldest and the newest are tested against each other; the runs between them are shown.
     The runs must be independent (of different seeds) or repeat each other (of the same).
 
     Raises
@@ -259,9 +264,11 @@ def compare(
         If ``false_alarm`` is not a probability in (0, 1).
     """
     _validate.open_unit(false_alarm=false_alarm)
+    *between, new = later
+    others = [{str(each["id"]): each for each in run["findings"]} for run in between]
     before = {str(finding["id"]): finding for finding in old["findings"]}
     after = {str(finding["id"]): finding for finding in new["findings"]}
-    ids = [*before, *(id_ for id_ in after if id_ not in before)]
+    ids = list(dict.fromkeys(id_ for run in (before, *others, after) for id_ in run))
     pairs = {id_: (before.get(id_), after.get(id_)) for id_ in ids}
     tested = {
         id_: measure(first, second)
@@ -270,7 +277,10 @@ def compare(
     }
     adjusted = _adjust(tested)
     changes = [
-        _change(id_, pair, tested.get(id_), adjusted.get(id_), false_alarm)
+        replace(
+            _change(id_, pair, tested.get(id_), adjusted.get(id_), false_alarm),
+            between=tuple(run.get(id_) for run in others),
+        )
         for id_, pair in pairs.items()
     ]
     lost = any(
@@ -282,7 +292,18 @@ def compare(
         false_alarm=false_alarm,
         strict=strict,
         complete=bool(new["complete"]) and not lost,
+        runs=_names([old, *later]),
     )
+
+
+def _names(runs: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Return what runs are called: the days on which they ended, where these differ."""
+    if len(runs) == 2:
+        return "old", "new"
+    ends = [str((run.get("provenance") or {}).get("finished") or "")[:10] for run in runs]
+    if all(ends) and len(set(ends)) == len(ends):
+        return tuple(ends)
+    return tuple(f"run {place}" for place in range(1, len(runs) + 1))
 
 
 def _adjust(tested: Mapping[str, ShiftTest]) -> dict[str, float]:

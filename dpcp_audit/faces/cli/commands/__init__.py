@@ -51,7 +51,7 @@ COMMANDS = {
     "replay": "run one finding of a results file again",
     "new-claim": "write a file that tests what a paper claims, to be filled in",
     "schema": "print the JSON Schema of results files",
-    "compare": "tell what changed between two runs",
+    "compare": "show what changed between runs",
     "completion": "print a script that completes commands and options in a shell",
 }
 """What each does, in the order of ``--help``."""

@@ -1,4 +1,4 @@
-"""``dpcp-audit compare``: what changed between two runs."""
+"""``dpcp-audit compare``: what changed between two runs, or over many."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
 
 _DESCRIPTION = """\
-Compare two results files: which verdicts changed, and which measured numbers (losses of privacy,
-failure rates, coverages) moved by more than sampling explains. The runs may differ in their seeds
-and sample sizes.
+Compare results files: the verdicts that changed, and the measured numbers (privacy losses, failure
+rates, coverages) that moved by more than sampling explains. The runs may differ in their seeds and
+sample sizes. With three files or more, each run's numbers are shown as a trend, and the oldest run
+is tested against the newest.
 """
 _EPILOG = """\
 A claim got worse where it is refuted and was not, or where its number moved significantly to the
@@ -40,8 +41,10 @@ def add_parser(commands: Commands) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("old", type=Path, metavar="OLD.json", help="results of the earlier run")
-    parser.add_argument("new", type=Path, metavar="NEW.json", help="results of the later run")
+    parser.add_argument("old", type=Path, metavar="OLD.json", help="results of the oldest run")
+    parser.add_argument(
+        "later", type=Path, nargs="+", metavar="NEW.json", help="results of later runs, in order"
+    )
     parser.add_argument(
         "--false-alarm",
         type=arguments.probability,
@@ -82,7 +85,7 @@ def execute(options: argparse.Namespace) -> int:
     writers = parse_reports(options.report, formats)
     comparison = compare(
         load(options.old),
-        load(options.new),
+        *map(load, options.later),
         false_alarm=options.false_alarm,
         strict=options.strict,
     )

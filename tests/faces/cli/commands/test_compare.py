@@ -350,3 +350,36 @@ def test_the_summary_counts() -> None:
     assert summary(comparison).startswith(
         "1 claim compared, 1 changed, 1 got worse. 1 number could"
     )
+
+
+def test_many_runs_are_a_trend(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The oldest and the newest are tested, those between are shown, in every format."""
+    hits = (200, 240, 220, 400)
+    runs = [one(rate(each), "CONSISTENT" if each < 300 else "REFUTED") for each in hits]
+    files = [tmp_path / f"{place}.json" for place in range(len(runs))]
+    for file, run in zip(files, runs, strict=True):
+        file.write_text(dump(run), "utf-8")
+    page, markdown = tmp_path / "c.html", tmp_path / "c.md"
+    code = main(
+        ["compare", *map(str, files), "--report", f"html={page}", "--report", f"markdown={markdown}"]
+    )
+    assert code == 1
+    said = capsys.readouterr().out
+    assert "1 claim compared in 4 runs, 1 changed, 1 got worse." in said
+    for text in (said, page.read_text("utf-8"), markdown.read_text("utf-8")):
+        assert "▁▂▂█" in text
+        assert all(number in text for number in ("0.01", "0.012", "0.011", "0.02"))
+    assert "| run 1 | run 2 | run 3 | run 4 |".title() in markdown.read_text("utf-8")
+
+
+def test_a_claim_that_came_and_went_between_is_shown() -> None:
+    runs = one(rate(200)), one(rate(201), "REFUTED"), one(rate(200))
+    (change,) = compare(*runs, false_alarm=ALPHA).changes
+    assert change.changed
+    assert change.verdict is Movement.NONE
+    gone = document(pools=[])
+    gone["findings"] = []
+    (change,) = compare(gone, one(rate(200)), gone, false_alarm=ALPHA).changes
+    assert change.changed
+    comparison = compare(gone, one(rate(200)), gone, false_alarm=ALPHA)
+    assert "f" in render_markdown(plain_data(comparison_data(comparison)))
