@@ -68,11 +68,21 @@ def test_workflows_ask_for_few_rights_and_pin_their_actions(path: Path) -> None:
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
 def test_actions_are_pinned_by_digest_beside_their_version(path: Path) -> None:
-    """A tag can be moved; code scanning's action is named by its tag, which moves every week."""
+    """A tag can be moved, a commit cannot."""
     used = re.findall(r"uses: (.*)", path.read_text("utf-8"))
     for each in used:
-        if not each.startswith(("github/codeql-action/", "dpcp-audit/")):
-            assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", each), each
+        if not each.startswith("dpcp-audit/"):
+            assert re.fullmatch(r"[\w-]+/[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", each), each
+
+
+def test_coverage_is_reported() -> None:
+    steps = read(".github", "workflows", "weekly.yml")["jobs"]["coverage"]["steps"]
+    commands = [step["run"] for step in steps if "run" in step]
+    assert [word.split()[3] for word in commands if "-m coverage" in word] == [
+        "run",
+        "report",
+        "html",
+    ]
 
 
 def test_only_a_publishing_job_has_more_rights_than_reading() -> None:
