@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from dpcp_audit.engine.tasks import Done, Task
+    from dpcp_audit.engine.worker_pool import Heard
 
 _CONNECT_SECONDS = 5
 _QUOTA = Path("/sys/fs/cgroup/cpu.max")
@@ -145,21 +146,27 @@ def processors() -> int:
         return allowed
 
 
-def hire(engine: Engine, limits: Limits, suite: str = "papers") -> Crew:
+def hire(
+    engine: Engine, limits: Limits, suite: str = "papers", heard: Heard | None = None
+) -> Crew:
     """Return the workers of an engine for a suite, who are to be stopped in the end.
+
+    ``heard`` is told of calls that are made on this machine.
 
     Raises
     ------
     UsageError
         If a cluster cannot be reached.
     """
-    return (_dask if engine.address else _local)(engine, limits, suite)
+    if engine.address:
+        return _dask(engine, limits, suite)
+    return _local(engine, limits, suite, heard)
 
 
-def _local(engine: Engine, limits: Limits, suite: str) -> Crew:
+def _local(engine: Engine, limits: Limits, suite: str, heard: Heard | None) -> Crew:
     if suite in built_in():  # no code of others was loaded for it
         cell_template.prepare()
-    cells = Cells(limits, apart=suite in _OF_TARGETS)
+    cells = Cells(limits, apart=suite in _OF_TARGETS, heard=heard)
     return Crew(work=cells.run, stop=cells.stop, jobs=engine.jobs)
 
 

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from dpcp_audit.words.results import Finding, PlainData
 
 
+QUIET_SECONDS = 10.0
+"""After so long without any event, a run says that it goes on."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStarted:
     """A run is about to check these claims."""
@@ -43,6 +47,45 @@ class CheckStarted:
 
     id: str
     chunks: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallsMade:
+    """A check that goes on: how often it has called its target.
+
+    Parameters
+    ----------
+    made : int
+        Calls so far.
+    planned : int or None
+        Calls that the check was planned with; None of a check that is not planned.
+    """
+
+    id: str
+    made: int
+    planned: int | None = None
+
+    def __str__(self) -> str:
+        if self.planned is None:
+            return f"{self.made:,} calls made"
+        left = max(0, self.planned - self.made)
+        return f"{self.made:,} of {self.planned:,} calls made, {left:,} left"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StillRunning:
+    """Nothing was heard of a run for a while, which goes on.
+
+    Parameters
+    ----------
+    ids : tuple of str
+        The checks that were begun and are not over.
+    seconds : float
+        The time since the run began.
+    """
+
+    ids: tuple[str, ...]
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +134,15 @@ class RunFinished:
     seconds: float
 
 
-Event = RunStarted | CheckStarted | ChunkFinished | CheckFinished | RunFinished
+Event = (
+    RunStarted
+    | CheckStarted
+    | CallsMade
+    | StillRunning
+    | ChunkFinished
+    | CheckFinished
+    | RunFinished
+)
 
 
 class Log:
@@ -122,6 +173,10 @@ def _line(event: Event) -> str:
             return f"run started: {len(event.ids)} checks"
         case CheckStarted():
             return f"{event.id}: started, {event.chunks} chunk(s)"
+        case CallsMade():
+            return f"{event.id}: {event}"
+        case StillRunning():
+            return f"still running after {event.seconds:.0f} s: {', '.join(event.ids)}"
         case ChunkFinished():
             return f"{event.id}: chunk {event.index + 1}/{event.chunks} ({event.seconds:.3f} s)"
         case CheckFinished():

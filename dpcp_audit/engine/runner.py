@@ -6,18 +6,21 @@ import threading
 import time
 from dataclasses import dataclass, field
 from functools import partial
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
 from dpcp_audit.engine import encoding
 from dpcp_audit.engine.backends import Crew, Engine, hire
 from dpcp_audit.engine.run_events import (
+    QUIET_SECONDS,
+    CallsMade,
     CheckFinished,
     CheckStarted,
     ChunkFinished,
     Event,
     RunFinished,
     RunStarted,
+    StillRunning,
 )
 from dpcp_audit.engine.suites import find, row_of, suite
 from dpcp_audit.engine.tasks import Done, Task, attempt, chunks_of, perform, pickled
@@ -95,7 +98,8 @@ def run(
         for row in _longest_first(rows, settings)
         if row.claim.id not in findings
     ]
-    for event in _Work(checks).events(hire(engine or Engine(), limits, settings.suite)):
+    work = _Work(checks)
+    for event in work.events(hire(engine or Engine(), limits, settings.suite, work.heard)):
         if isinstance(event, CheckFinished):
             findings[event.finding.claim.id] = event.finding
         yield event
@@ -131,6 +135,12 @@ def check(finding_id: str, settings: RunSettings) -> Finding:
 def check_row(row: Row, settings: RunSettings, *, significance: float) -> Finding:
     """Run the check of a row in this process; a check that raises becomes an ERROR finding."""
     return _finding(row, perform(row.check, _context(row, settings, significance)))
+
+
+def planned_calls(row: Row) -> int | None:
+    """Return the calls of its target that a check was planned with; None where it has none."""
+    planned: int | None = getattr(row.check, "planned_calls", None)
+    return planned
 
 
 def _context(row: Row, settings: RunSettings, significance: float) -> Context:
@@ -190,6 +200,11 @@ class _Running:
         self._error, self._needed = error, 0
 
     @property
+    def planned(self) -> int | None:
+        """The calls of a target that were planned, where they were."""
+        return planned_calls(self.row)
+
+    @property
     def over(self) -> bool:
         """True if nothing is left to be done."""
         return bool(self._error) or all(index in self._done for index in range(self._needed))
@@ -226,7 +241,8 @@ class _Work:
 
     def __init__(self, checks: Sequence[_Running]) -> None:
         self._checks = checks
-        self._reports: SimpleQueue[CheckStarted | Done | BaseException] = SimpleQueue()
+        self._planned = {check.id: check.planned for check in checks}
+        self._reports: SimpleQueue[CheckStarted | CallsMade | Done | BaseException] = SimpleQueue()
         self._over = threading.Event()
 
     def events(self, workers: Crew) -> Iterator[Event]:
@@ -238,9 +254,16 @@ class _Work:
         thread = threading.Thread(target=self._feed, args=(workers,), daemon=True)
         thread.start()
         try:
+            begun, since = set[str](), time.perf_counter()
             while pending:
-                report = self._reports.get()
-                if isinstance(report, CheckStarted):
+                try:
+                    report = self._reports.get(timeout=QUIET_SECONDS)
+                except Empty:
+                    ids = tuple(id_ for id_ in pending if id_ in begun)
+                    yield StillRunning(ids=ids, seconds=time.perf_counter() - since)
+                    continue
+                if isinstance(report, CheckStarted | CallsMade):
+                    begun.add(report.id)
                     yield report
                 elif isinstance(report, Exception):
                     text = " ".join(str(report).split())
@@ -253,6 +276,10 @@ class _Work:
             self._over.set()
             workers.stop()
             thread.join(timeout=1)
+
+    def heard(self, id_: str, calls: int) -> None:
+        """Report how often a check has called its target."""
+        self._reports.put(CallsMade(id=id_, made=calls, planned=self._planned[id_]))
 
     def _taken(self, done: Done, pending: dict[str, _Running]) -> Iterator[Event]:
         check = pending[done.id]

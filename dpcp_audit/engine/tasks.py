@@ -27,6 +27,7 @@ from dpcp_audit.engine import encoding, messages
 from dpcp_audit.engine.encoding import to_json
 from dpcp_audit.targets.answers import TargetError
 from dpcp_audit.targets.degenerate import DegenerateTargetError
+from dpcp_audit.words.calls_made import listening
 from dpcp_audit.words.checks import Check, Chunked
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 
 
 _MACHINE_CODE = tuple(EXTENSION_SUFFIXES)
+_BEAT_SECONDS = 1.0
+"""Between two replies of a task that goes on."""
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -195,7 +198,13 @@ def main(*, parent: int, memory: int | None) -> None:
     messages.write(replies, b"{}")
     while (request := messages.read(requests)) is not None:
         key, task = pickle.loads(request)  # noqa: S301  (from the process that started this one)
-        messages.write(replies, messages.sealed(key, _answer(task).encode()))
+
+        def reply(text: str, key: bytes = key) -> None:
+            messages.write(replies, messages.sealed(key, text.encode()))
+
+        with listening(lambda calls: reply(to_json({"calls": calls})), seconds=_BEAT_SECONDS):
+            answer = _answer(task)
+        reply(answer)
         _give_back()
 
 

@@ -17,6 +17,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,6 +36,8 @@ _START_SECONDS = 120.0
 _LOOK_SECONDS = 0.1
 _PATIENCE = 1.0
 _MIB = 2**20
+Heard = Callable[[str, int], object]
+"""What is told a check's id, and the calls of its target so far."""
 _FORGED = (
     "invalid reply from the worker process: the audited code wrote to a file descriptor that it "
     "did not open"
@@ -111,20 +114,28 @@ class WorkerProcess:
         """True if the process is still there."""
         return self._process.poll() is None
 
-    def run(self, task: Task, limits: Limits) -> Done:
-        """Run a task; where it ends the process, or reaches a limit, it is stopped."""
-        with self._busy:
-            return self._run(task, limits)
+    def run(self, task: Task, limits: Limits, heard: Heard | None = None) -> Done:
+        """Run a task; where it ends the process, or reaches a limit, it is stopped.
 
-    def _run(self, task: Task, limits: Limits) -> Done:
+        ``heard`` is told now and then how often a task has called its target.
+        """
+        with self._busy:
+            return self._run(task, limits, heard)
+
+    def _run(self, task: Task, limits: Limits, heard: Heard | None) -> Done:
         started, key = time.perf_counter(), secrets.token_bytes(32)
         try:
             self._await_start()
             started = time.perf_counter()
             with contextlib.suppress(BrokenPipeError):  # told of by the reply that is missing
                 messages.write(self._stdin, pickle.dumps((key, task)))
-            reply = self._answer(limits.seconds, memory=limits.memory)
-            answer: dict[str, Any] = json.loads(messages.opened(key, reply))
+            answer: dict[str, Any] = {}
+            while "error" not in answer:
+                left = started + limits.seconds - time.perf_counter()
+                reply = self._answer(left, memory=limits.memory, limit=limits.seconds)
+                answer = json.loads(messages.opened(key, reply))
+                if heard is not None and "calls" in answer:
+                    heard(task.context.name, answer["calls"])
         except messages.ForgedError:
             self._end()
             return Done(
@@ -182,23 +193,25 @@ class WorkerProcess:
         if self._ready:
             return
         try:
-            self._answer(_START_SECONDS, memory=None)
+            self._answer(_START_SECONDS, memory=None, limit=_START_SECONDS)
         except _StoppedError as stopped:
             self._end()
             raise CellError(f"a process for checks could not be started: {stopped}") from None
         self._ready = True
 
-    def _answer(self, seconds: float, *, memory: int | None) -> bytes:
-        """Return the next frame of the process, within the limits."""
+    def _answer(self, seconds: float, *, memory: int | None, limit: float) -> bytes:
+        """Return the next frame of the process, within what is left of the limits."""
         assert self._process.stdout is not None  # noqa: S101  (it is a pipe)
         stdout = self._process.stdout.fileno()
         deadline = time.monotonic() + seconds
         poll = select.poll()
         poll.register(stdout, select.POLLIN)
         while True:
+            if (reply := messages.take(self._received)) is not None:
+                return reply
             left = deadline - time.monotonic()
             if left <= 0:
-                raise _StoppedError(over_time(seconds))
+                raise _StoppedError(over_time(limit))
             if memory is not None and resident(self.pid) > memory:
                 raise _StoppedError(f"stopped above {_size(memory)}: the memory limit of a check")
             if not poll.poll(1000 * (left if memory is None else min(left, _LOOK_SECONDS))):
@@ -208,8 +221,6 @@ class WorkerProcess:
                 self.kill()
                 raise _StoppedError(f"the process died: {_ending(self._process.wait())}")
             self._received += received
-            if (reply := messages.take(self._received)) is not None:
-                return reply
 
 
 class Cells:
@@ -222,11 +233,16 @@ class Cells:
     apart : bool
         Whether each check has a cell of its own: what its target does to its process is then
         over before the next check begins. Else a cell is kept, and with it what checks cache.
+    heard : callable, optional
+        Told now and then, by a check's id, how often it has called its target.
     """
 
-    def __init__(self, limits: Limits, *, apart: bool = False) -> None:
+    def __init__(
+        self, limits: Limits, *, apart: bool = False, heard: Heard | None = None
+    ) -> None:
         self._limits = limits
         self._apart = apart
+        self._heard = heard
         self._local = threading.local()
         self._lock = threading.Lock()
         self._started: list[WorkerProcess] = []
@@ -239,7 +255,7 @@ class Cells:
         if cell is None or not cell.alive or (self._apart and used_by != task.context.name):
             cell = self._local.cell = self._start(replaces=cell)
         self._local.check = task.context.name
-        done = None if cell is None else cell.run(task, self._limits)
+        done = None if cell is None else cell.run(task, self._limits, self._heard)
         return None if self._stopping else done
 
     def stop(self) -> None:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from dpcp_audit.engine.run_events import QUIET_SECONDS, CallsMade
+from dpcp_audit.engine.runner import planned_calls
 from dpcp_audit.faces.keywords import keywords
 from dpcp_audit.faces.planning import plan_here, planned, require_pairs
 from dpcp_audit.target_checks.check_spec import CheckSpec, require_one_effort
@@ -21,14 +23,17 @@ from dpcp_audit.targets.fitted_objects import kind_of
 from dpcp_audit.targets.loading import code_of
 from dpcp_audit.words import options
 from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.calls_made import listening
 from dpcp_audit.words.guarantees import Coverage, Neighbours
 from dpcp_audit.words.results import SourceLocation
 from dpcp_audit.words.whole_files import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from dpcp_audit.target_checks.claim_options import Guarantee
+    from dpcp_audit.words.checks import Row
 
 
 _CALLER = 5
@@ -125,6 +130,16 @@ def spec_of_kind(kind: Kind, guarantee: Guarantee, given: Mapping[str, Any]) -> 
     if spec.privacy:
         require_pairs(spec)
     return planned(spec, {})
+
+
+def telling_calls(row: Row, tell: Callable[[str], object]) -> AbstractContextManager[None]:
+    """Tell every ten seconds, in a line, how many calls a check in this process has made."""
+    planned = planned_calls(row)
+
+    def heard(calls: int) -> None:
+        tell(f"{row.claim.id}: {CallsMade(id=row.claim.id, made=calls, planned=planned)}")
+
+    return listening(heard, seconds=QUIET_SECONDS)
 
 
 def coverage_of(at_least: float, confidence: float | None) -> Coverage:

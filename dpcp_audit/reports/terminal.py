@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+import time
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Self, TextIO
@@ -13,7 +14,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from dpcp_audit.engine.run_events import CheckFinished, CheckStarted, Event, RunStarted
+from dpcp_audit.engine.run_events import (
+    QUIET_SECONDS,
+    CallsMade,
+    CheckFinished,
+    CheckStarted,
+    Event,
+    RunStarted,
+    StillRunning,
+)
 from dpcp_audit.reports.entry import overall_of, recorded, told
 from dpcp_audit.reports.terminal_findings import plain_line, print_findings, print_table
 from dpcp_audit.reports.witness import one_line
@@ -64,10 +73,18 @@ NORMAL = Display()
 
 
 class Progress:
-    """Shows the events of a run on stderr: a bar on a terminal, lines elsewhere."""
+    """Shows the events of a run on stderr: a bar on a terminal, lines elsewhere.
 
-    def __init__(self, display: Display = NORMAL) -> None:
+    Parameters
+    ----------
+    seconds : float
+        The least time between two lines that say how far a check has come.
+    """
+
+    def __init__(self, display: Display = NORMAL, *, seconds: float = QUIET_SECONDS) -> None:
         self._display = display
+        self._seconds = seconds
+        self._said = time.monotonic()
         self._console = Console(stderr=True)
         self._bar = bars.Progress(
             bars.TextColumn("{task.description}", markup=False),  # ids hold brackets
@@ -98,14 +115,35 @@ class Progress:
         if isinstance(event, RunStarted):
             self._total = len(event.ids)
             self._task = self._bar.add_task("checking claims", total=self._total)
-        elif isinstance(event, CheckStarted) and self._task is not None:
-            self._bar.update(self._task, description=plain_line(event.id))
+        elif isinstance(event, CheckStarted):
+            self._describe(event.id)
+        elif isinstance(event, CallsMade):
+            self._describe(event.id, f"{event}")
+        elif isinstance(event, StillRunning):
+            more = f" and {len(event.ids) - _FEW} more" if len(event.ids) > _FEW else ""
+            ids = ", ".join(map(plain_line, event.ids[:_FEW]))
+            self._say(f"still running after {event.seconds:.0f} s: {ids}{more}")
         elif isinstance(event, CheckFinished):
             self._show_finding(event)
 
     def note(self, text: str) -> None:
         """Print a line of talk."""
+        self._said = time.monotonic()
         print(text, file=sys.stderr)
+
+    def _describe(self, id_: str, said: str = "") -> None:
+        """Show what a check does; where there is no bar, now and then and in a line."""
+        text = f"{plain_line(id_)}: {said}" if said else plain_line(id_)
+        if self._task is not None:
+            self._bar.update(self._task, description=text)
+        if said:
+            self._say(text)
+
+    def _say(self, text: str) -> None:
+        """Print a line where there is no bar, if nothing was printed for a while."""
+        silent = self._console.is_terminal or self._display.quiet
+        if not silent and time.monotonic() - self._said >= self._seconds:
+            self.note(text)
 
     def _show_finding(self, event: CheckFinished) -> None:
         self._done += 1

@@ -75,6 +75,13 @@ class TargetClaim(ABC):
         """The verdict takes from the error budget, where no law is enumerated."""
         return True
 
+    @property
+    def planned_calls(self) -> int | None:
+        """The calls of the target that the claim is tested with, once they are planned."""
+        if self.spec.draws is None and not self.spec.planned:
+            return None
+        return self.spec.calls(self.guarantee)
+
     def smallest_violation(self, context: Context) -> Power:
         """Return the smallest violation that the calls refute with probability 0.95."""
         return self._unopened(self.spec.calls(self.guarantee)).smallest_violation(context)

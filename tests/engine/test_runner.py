@@ -9,17 +9,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from support.unruly import CannotTravel, Does, Sums, hangs_in_c
+from support.unruly import CannotTravel, Does, Sums, calls_a_target, hangs_in_c
 from support.waiting import wait_until
 
 from dpcp_audit.engine import runner
 from dpcp_audit.engine.backends import Crew, Engine
 from dpcp_audit.engine.run_events import (
+    CallsMade,
     CheckFinished,
     CheckStarted,
     ChunkFinished,
     RunFinished,
     RunStarted,
+    StillRunning,
 )
 from dpcp_audit.engine.run_settings import Profile, RunSettings
 from dpcp_audit.engine.runner import check, check_row, run, share
@@ -289,3 +291,22 @@ def test_what_is_no_exception_ends_the_run_as_what_it_is(monkeypatch: pytest.Mon
     thread.start()
     thread.join(timeout=60)
     assert [type(each) for each in ended] == [EndOfTrace]
+
+
+@dataclass(frozen=True)
+class Planned(Does):
+    """A check of a target that was planned with ten calls."""
+
+    planned_calls: int = 10
+
+
+def test_a_long_check_says_how_many_calls_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its worker tells how many calls were made; a run of which nothing is heard says so, too."""
+    monkeypatch.setattr(runner, "QUIET_SECONDS", 0.05)
+    events = list(run([row("slow", Planned(calls_a_target))], SMOKE))
+    (told,) = (event for event in events if isinstance(event, CallsMade))
+    assert told == CallsMade(id="slow", made=3, planned=10)
+    assert str(told) == "3 of 10 calls made, 7 left"
+    waits = [event for event in events if isinstance(event, StillRunning)]
+    assert waits
+    assert {id_ for event in waits for id_ in event.ids} == {"slow"}

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dpcp_audit.engine.run_events import CheckFinished, RunStarted
+from dpcp_audit.engine.run_events import CallsMade, CheckFinished, RunStarted, StillRunning
 from dpcp_audit.engine.run_settings import RunSettings
 from dpcp_audit.engine.runner import check
 from dpcp_audit.reports.document import to_document
@@ -151,3 +151,27 @@ def test_lines_stand_for_the_bar_elsewhere(capsys: pytest.CaptureFixture[str]) -
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err == f"[1/1] {IDS[0]}: ERROR (0.0 s)\n"
+
+
+def test_a_long_check_is_not_silent_where_there_is_no_bar(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with Progress(seconds=0) as progress:
+        progress.show(RunStarted(ids=IDS))
+        progress.show(CallsMade(id=IDS[0], made=1500, planned=2000))
+        progress.show(CallsMade(id=IDS[1], made=2500, planned=2000))
+        progress.show(CallsMade(id=IDS[2], made=7))
+        progress.show(StillRunning(ids=tuple("abcdef"), seconds=20.2))
+    assert capsys.readouterr().err.splitlines() == [
+        f"{IDS[0]}: 1,500 of 2,000 calls made, 500 left",
+        f"{IDS[1]}: 2,500 of 2,000 calls made, 0 left",
+        f"{IDS[2]}: 7 calls made",
+        "still running after 20 s: a, b, c, d and 2 more",
+    ]
+
+
+def test_a_quiet_run_says_nothing_of_calls(capsys: pytest.CaptureFixture[str]) -> None:
+    with Progress(Display(quiet=True), seconds=0) as progress:
+        progress.show(CallsMade(id=IDS[0], made=1, planned=2))
+        progress.show(StillRunning(ids=IDS, seconds=20.0))
+    assert not capsys.readouterr().err

@@ -20,6 +20,7 @@ import numpy as np
 
 from dpcp_audit.engine.encoding import decode
 from dpcp_audit.engine.tasks import Task
+from dpcp_audit.words.calls_made import made
 from dpcp_audit.words.checks import Context, Row, whole
 from dpcp_audit.words.quantities import Quantity
 from dpcp_audit.words.results import Claim, Evidence, Outcome, Source, Verdict
@@ -58,6 +59,13 @@ def raises_keyboard_interrupt() -> None:
 
 def hangs() -> None:
     time.sleep(600)
+
+
+def calls_a_target() -> None:
+    """Three calls, the last of them later than two signs of life are apart."""
+    made(2)
+    time.sleep(1.1)
+    made(1)
 
 
 def hangs_in_c() -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from dpcp_audit.target_checks.check_spec import CheckSpec
@@ -80,6 +81,9 @@ class AuditSession:
         Whether a report could not be written.
     lines : list of str
         What the session says at its end.
+    tell : callable
+        Prints a line while a test runs; without a terminal reporter, as in a worker of
+        pytest-xdist, it does nothing.
     """
 
     false_alarm: float
@@ -96,6 +100,7 @@ class AuditSession:
     complete: bool = True
     failed: bool = False
     lines: list[str] = field(default_factory=list[str])
+    tell: Callable[[str], object] = str
 
     @property
     def share(self) -> float:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, Unpack
 import pytest
 
 from dpcp_audit.engine.tasks import one_thread
-from dpcp_audit.faces.function_checks import coverage_of, label, spec_of
+from dpcp_audit.faces.function_checks import coverage_of, label, spec_of, telling_calls
 from dpcp_audit.faces.keywords import takes_options
 from dpcp_audit.faces.pytest_plugin.audit_session import (
     COMPARED,
@@ -252,7 +252,7 @@ class DPAudit:
         outcome = kept = again = None
         old = baseline_of(self.session.baseline, context.name)
         try:
-            with one_thread():
+            with one_thread(), telling_calls(row, self.session.tell):
                 outcome = row.check(context)
                 if self.session.compares:
                     kept, again = self._measured(spec, outcome, context, old)

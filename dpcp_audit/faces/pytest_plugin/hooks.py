@@ -14,7 +14,9 @@ from __future__ import annotations
 
 import argparse
 import json
+from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -113,6 +115,7 @@ def pytest_configure(config: pytest.Config) -> None:
         reports=tuple(config.getoption("dp_audit_report") or ()),
         baseline=None if baseline is None else config.invocation_params.dir / baseline,
     )
+    session.tell = partial(_tell, config)
     config.stash[_SESSION] = session
     if session.baseline is not None:
         config.option.dp_audit_baseline = str(session.baseline)  # as workers are to read it
@@ -120,6 +123,18 @@ def pytest_configure(config: pytest.Config) -> None:
         from dpcp_audit.faces.pytest_plugin.session import require_files  # noqa: PLC0415  (heavy)
 
         require_files(session)
+
+
+def _tell(config: pytest.Config, line: str) -> None:
+    """Print a line on the terminal while a test runs, whose output is captured."""
+    reporter: TerminalReporter | None = config.pluginmanager.get_plugin("terminalreporter")
+    capture: Any = config.pluginmanager.get_plugin("capturemanager")
+    if reporter is None:
+        return
+    with capture.global_and_fixture_disabled() if capture else nullcontext():
+        reporter.ensure_newline()
+        reporter.write_line(line)
+        reporter.flush()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -16,7 +16,7 @@ from dpcp_audit.engine import runner, suites
 from dpcp_audit.engine.backends import Engine
 from dpcp_audit.engine.run_events import CheckFinished
 from dpcp_audit.engine.run_settings import Profile, RunSettings
-from dpcp_audit.faces.function_checks import coverage_of, label, spec_of
+from dpcp_audit.faces.function_checks import coverage_of, label, spec_of, telling_calls
 from dpcp_audit.faces.keywords import RUN_DEFAULTS, run_settings_of, seed_of, takes_options
 from dpcp_audit.faces.python_api.result import ClaimResult, Result
 from dpcp_audit.reports.document import to_document
@@ -243,7 +243,10 @@ def checked_here(
     """
     significance = runner.share(settings, rows) if share is None else share
     started = time.perf_counter()
-    findings = [runner.check_row(row, settings, significance=significance) for row in rows]
+    findings: list[Finding] = []
+    for row in rows:
+        with telling_calls(row, _tell_terminal):
+            findings.append(runner.check_row(row, settings, significance=significance))
     seconds = time.perf_counter() - started
     return _result(
         *(rows, keys, findings, settings),
@@ -251,6 +254,12 @@ def checked_here(
         share=significance,
         replayable=replayable,
     )
+
+
+def _tell_terminal(line: str) -> None:
+    """Print a line on stderr, if that is a terminal."""
+    if sys.stderr.isatty():
+        print(line, file=sys.stderr)
 
 
 def keys_of(guarantees: Sequence[Guarantee]) -> list[str]:

@@ -207,3 +207,14 @@ def test_a_followed_finding_points_at_the_line_that_spends(tmp_path) -> None:
     (place,) = log["runs"][0]["results"][0]["locations"]
     assert place["physicalLocation"]["region"]["startLine"] == found["location"]["line"]
     assert "Which line spends the privacy loss" in [each["title"] for each in found["tables"]]
+
+
+def test_a_long_audit_says_on_a_terminal_how_many_calls_are_left(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("dpcp_audit.faces.function_checks.QUIET_SECONDS", 0)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    dp.audit(mean, dp.PureDP(1.0), **SMALL)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) > 1
+    assert all(" of 2,000 calls made, " in line for line in lines)
