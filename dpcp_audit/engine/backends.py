@@ -146,9 +146,7 @@ def processors() -> int:
         return allowed
 
 
-def hire(
-    engine: Engine, limits: Limits, suite: str = "papers", heard: Heard | None = None
-) -> Crew:
+def hire(engine: Engine, limits: Limits, suite: str = "papers", heard: Heard | None = None) -> Crew:
     """Return the workers of an engine for a suite, who are to be stopped in the end.
 
     ``heard`` is told of calls that are made on this machine.

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 QUIET_SECONDS = 10.0
 """After so long without any event, a run says that it goes on."""
+_NAMED = 4
+"""Checks that are named then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,9 +69,9 @@ class CallsMade:
 
     def __str__(self) -> str:
         if self.planned is None:
-            return f"{self.made:,} calls made"
+            return f"{self.id}: {self.made:,} calls made"
         left = max(0, self.planned - self.made)
-        return f"{self.made:,} of {self.planned:,} calls made, {left:,} left"
+        return f"{self.id}: {self.made:,} of {self.planned:,} calls made, {left:,} left"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +88,11 @@ class StillRunning:
 
     ids: tuple[str, ...]
     seconds: float
+
+    def __str__(self) -> str:
+        hidden = len(self.ids) - _NAMED
+        more = f" and {hidden} more" if hidden > 0 else ""
+        return f"still running after {self.seconds:.0f} s: {', '.join(self.ids[:_NAMED])}{more}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,10 +180,8 @@ def _line(event: Event) -> str:
             return f"run started: {len(event.ids)} checks"
         case CheckStarted():
             return f"{event.id}: started, {event.chunks} chunk(s)"
-        case CallsMade():
-            return f"{event.id}: {event}"
-        case StillRunning():
-            return f"still running after {event.seconds:.0f} s: {', '.join(event.ids)}"
+        case CallsMade() | StillRunning():
+            return str(event)
         case ChunkFinished():
             return f"{event.id}: chunk {event.index + 1}/{event.chunks} ({event.seconds:.3f} s)"
         case CheckFinished():

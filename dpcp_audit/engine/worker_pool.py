@@ -237,9 +237,7 @@ class Cells:
         Told now and then, by a check's id, how often it has called its target.
     """
 
-    def __init__(
-        self, limits: Limits, *, apart: bool = False, heard: Heard | None = None
-    ) -> None:
+    def __init__(self, limits: Limits, *, apart: bool = False, heard: Heard | None = None) -> None:
         self._limits = limits
         self._apart = apart
         self._heard = heard

@@ -137,7 +137,7 @@ def telling_calls(row: Row, tell: Callable[[str], object]) -> AbstractContextMan
     planned = planned_calls(row)
 
     def heard(calls: int) -> None:
-        tell(f"{row.claim.id}: {CallsMade(id=row.claim.id, made=calls, planned=planned)}")
+        tell(str(CallsMade(id=row.claim.id, made=calls, planned=planned)))
 
     return listening(heard, seconds=QUIET_SECONDS)
 

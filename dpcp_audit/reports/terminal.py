@@ -118,11 +118,10 @@ class Progress:
         elif isinstance(event, CheckStarted):
             self._describe(event.id)
         elif isinstance(event, CallsMade):
-            self._describe(event.id, f"{event}")
+            self._describe(str(event))
+            self._say(str(event))
         elif isinstance(event, StillRunning):
-            more = f" and {len(event.ids) - _FEW} more" if len(event.ids) > _FEW else ""
-            ids = ", ".join(map(plain_line, event.ids[:_FEW]))
-            self._say(f"still running after {event.seconds:.0f} s: {ids}{more}")
+            self._say(str(event))
         elif isinstance(event, CheckFinished):
             self._show_finding(event)
 
@@ -131,19 +130,16 @@ class Progress:
         self._said = time.monotonic()
         print(text, file=sys.stderr)
 
-    def _describe(self, id_: str, said: str = "") -> None:
-        """Show what a check does; where there is no bar, now and then and in a line."""
-        text = f"{plain_line(id_)}: {said}" if said else plain_line(id_)
+    def _describe(self, text: str) -> None:
+        """Show beside the bar which check runs, and how far it has come."""
         if self._task is not None:
-            self._bar.update(self._task, description=text)
-        if said:
-            self._say(text)
+            self._bar.update(self._task, description=plain_line(text))
 
     def _say(self, text: str) -> None:
         """Print a line where there is no bar, if nothing was printed for a while."""
         silent = self._console.is_terminal or self._display.quiet
         if not silent and time.monotonic() - self._said >= self._seconds:
-            self.note(text)
+            self.note(plain_line(text))
 
     def _show_finding(self, event: CheckFinished) -> None:
         self._done += 1

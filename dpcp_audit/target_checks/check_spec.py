@@ -264,7 +264,7 @@ class CheckSpec:
             Whole(at_most=MOST_DRAWS),
             "calls of the target for each claim",
             metavar="N",
-            otherwise="as many as --detect needs",
+            otherwise="as many as the violation to detect needs",
         ),
     )
     sequential: bool = field(

@@ -306,7 +306,7 @@ def test_a_long_check_says_how_many_calls_are_left(monkeypatch: pytest.MonkeyPat
     events = list(run([row("slow", Planned(calls_a_target))], SMOKE))
     (told,) = (event for event in events if isinstance(event, CallsMade))
     assert told == CallsMade(id="slow", made=3, planned=10)
-    assert str(told) == "3 of 10 calls made, 7 left"
+    assert str(told) == "slow: 3 of 10 calls made, 7 left"
     waits = [event for event in events if isinstance(event, StillRunning)]
     assert waits
     assert {id_ for event in waits for id_ in event.ids} == {"slow"}

@@ -172,3 +172,28 @@ def test_a_pair_of_public_names_says_its_relation() -> None:
     with pytest.raises(ValueError, match="relation must be one of substitution") as caught:
         dp.Neighbours(relation="add_remove", value=0, neighbour=1)
     assert "hint: did you mean 'add-remove'?" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "audit(f, dp.PureDP(1.0), ",
+        "covers(f, at_least=0.9, ",
+        "check_calibrator(f, ",
+        "estimate(f, ",
+        "power(f, dp.PureDP(1.0), ",
+        "draws_needed(f, dp.PureDP(1.0), ",
+    ],
+)
+def test_editors_complete_every_keyword(call: str) -> None:
+    """Jedi completes in notebooks and in IPython; ``dp.audit(f, al`` is ``alpha=`` there."""
+    jedi = pytest.importorskip("jedi")
+    names = {"dp": dp, "f": len}
+    found = {each.name for each in jedi.Interpreter(f"dp.{call}", [names]).complete()}
+    assert {f"{each.name}=" for each in keywords.keywords()} <= found
+    (alpha,) = (
+        each.name
+        for each in jedi.Interpreter(f"dp.{call}al", [names]).complete()
+        if each.name.endswith("=")
+    )
+    assert alpha == "alpha="

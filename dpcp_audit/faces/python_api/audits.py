@@ -259,7 +259,7 @@ def checked_here(
 def _tell_terminal(line: str) -> None:
     """Print a line on stderr, if that is a terminal."""
     if sys.stderr.isatty():
-        print(line, file=sys.stderr)
+        sys.stderr.write(f"{line}\n")
 
 
 def keys_of(guarantees: Sequence[Guarantee]) -> list[str]:

@@ -360,10 +360,8 @@ def test_many_runs_are_a_trend(tmp_path: Path, capsys: pytest.CaptureFixture[str
     for file, run in zip(files, runs, strict=True):
         file.write_text(dump(run), "utf-8")
     page, markdown = tmp_path / "c.html", tmp_path / "c.md"
-    code = main(
-        ["compare", *map(str, files), "--report", f"html={page}", "--report", f"markdown={markdown}"]
-    )
-    assert code == 1
+    reports = ["--report", f"html={page}", "--report", f"markdown={markdown}"]
+    assert main(["compare", *map(str, files), *reports]) == 1
     said = capsys.readouterr().out
     assert "1 claim compared in 4 runs, 1 changed, 1 got worse." in said
     for text in (said, page.read_text("utf-8"), markdown.read_text("utf-8")):
