@@ -3,8 +3,8 @@
 What is fitted: an object with ``fit`` or ``fit_conformalize`` (or, where the model behind it is
 fitted already, ``calibrate`` or ``conformalize``), a class or function that makes one, or a
 function of features and labels that returns one. Each call fits a fresh object; what it says of
-the new rows is the output. An object whose ``calibrate`` misses what its ``fit`` sets is fitted
-on the first half of the rows and calibrated on the rest.
+the new rows is the output. An object whose ``calibrate`` misses what its ``fit`` sets, or says
+that it is not fitted, is fitted on the first half of the rows and calibrated on the rest.
 """
 
 from __future__ import annotations
@@ -107,8 +107,8 @@ class _Fitting:
         fit = self._method(found, _FITS)
         try:
             return self._after(fit, found, features, labels, keywords)
-        except AttributeError:
-            if fit.__name__ == "fit" or not _has(found, ("fit",)):
+        except Exception as error:
+            if fit.__name__ == "fit" or not _has(found, ("fit",)) or not _misses_a_fit(error):
                 raise
         self.in_two_steps = True
         found, half = self._fresh(keywords), len(labels) // 2
@@ -145,6 +145,12 @@ class _Fitting:
                 method: Callable[..., Any] = getattr(found, each)
                 return method
         raise AttributeError(f"a {type(found).__name__} has none of {', '.join(names)}")
+
+
+def _misses_a_fit(error: Exception) -> bool:
+    """Tell whether an error is that of an object that is to be fitted first, by its words."""
+    said = f"{type(error).__name__} {error}".lower()
+    return isinstance(error, AttributeError) or "fit" in said or "train" in said
 
 
 def in_two_steps(function: Callable[..., Any]) -> bool:

@@ -58,6 +58,17 @@ class Conformalized(Trained):
         return self
 
 
+class Guarded(Trained):
+    """Says so itself where it is calibrated before it is fitted."""
+
+    unit = 0.0
+
+    def calibrate(self, rows, labels) -> None:
+        if not self.unit:
+            raise RuntimeError("call fit before calibrate")
+        super().calibrate(rows, labels)
+
+
 class MiscountedOrder(Trained):
     """Calibrates on the records that come first, whatever the others are."""
 
@@ -311,7 +322,7 @@ def test_an_object_says_its_kind_by_its_methods(thing, kind) -> None:
 class TestTwoSteps:
     """An object that is fitted, and then calibrated, on rows of their own."""
 
-    @pytest.mark.parametrize("made", [Trained, Trained(), Conformalized, Conformalized()])
+    @pytest.mark.parametrize("made", [Trained, Trained(), Conformalized, Guarded, Guarded()])
     def test_the_first_half_is_fitted_to_and_the_rest_calibrated_on(self, made) -> None:
         rng = np.random.default_rng(0)
         labels = np.tile([0, 1, 2], 40)
