@@ -7,6 +7,7 @@ from dpcp_audit.laws.laws import FinitePair as FinitePair
 from dpcp_audit.laws.laws import GaussianPair as GaussianPair
 from dpcp_audit.laws.laws import LaplacePair as LaplacePair
 from dpcp_audit.laws.laws import LawPair as LawPair
+from dpcp_audit.laws.losses import guarantee_pair as guarantee_pair
 from dpcp_audit.laws.piecewise import PiecewiseConstant as PiecewiseConstant
 from dpcp_audit.laws.pools import SHIPPED as SHIPPED
 from dpcp_audit.laws.pools import Classifier as Classifier

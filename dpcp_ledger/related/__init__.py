@@ -1,0 +1,1 @@
+"""Claims of neighbouring works: a file of claims, and the module that decides them."""
