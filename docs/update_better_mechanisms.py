@@ -21,7 +21,7 @@ from dpcp_ledger.comparison.better_mechanisms import (
     label_pairs,
     search_pairs,
 )
-from dpcp_ledger.computations.ldpcp_channels import switch_table
+from dpcp_ledger.ldpcp.channels import switch_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -5,28 +5,45 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpcp_audit.extensions.claims import Overview, Suite, Table, TableColumn
-from dpcp_ledger.claims import (
-    dpskin_accounting,
-    dpskin_accuracies,
-    dpskin_proof,
-    ldpcp_reports,
-    ldpcp_sections,
-    ldpcp_theorems,
-    other_quantiles,
-    overlooked_sentences,
-    pcoqs_privacy,
-    pcoqs_sections,
-    pcoqs_theorems,
-    printed_tables,
-    privacy_budgets,
-    release_attacks,
-)
 from dpcp_ledger.claims.statement_list import (
     PAPERS,
     StatementVerdict,
     counted,
     found_in,
     summary,
+)
+from dpcp_ledger.dpskin import (
+    gaussian_claims,
+    grim,
+    printed_accuracies,
+    proof_steps,
+    subsampled_claims,
+    training_budgets,
+)
+from dpcp_ledger.ldpcp import (
+    channels,
+    exchangeable_scores,
+    ldpcp_theorems,
+    printed_algorithms,
+    reports,
+    score_range,
+    shuffle_bounds,
+    shuffled,
+    table_rows,
+    threshold_leak,
+    widths,
+)
+from dpcp_ledger.pcoqs import (
+    marginal_grid,
+    noise,
+    other_quantiles,
+    pcoqs_theorems,
+    printed_search,
+    printed_settings,
+    privacy,
+    published_tables,
+    remarks,
+    zcdp,
 )
 
 if TYPE_CHECKING:
@@ -36,24 +53,46 @@ if TYPE_CHECKING:
     from dpcp_audit.extensions.claims import Row
 
 
+_PAPERS = (
+    reports.paper,
+    ldpcp_theorems.paper,
+    exchangeable_scores.paper,
+    printed_algorithms.paper,
+    score_range.paper,
+    widths.paper,
+    shuffled.paper,
+    shuffle_bounds.paper,
+    shuffle_bounds.bounds,
+    threshold_leak.paper,
+    table_rows.paper,
+    channels.paper,
+    privacy.paper,
+    zcdp.paper,
+    noise.paper,
+    pcoqs_theorems.ranks,
+    pcoqs_theorems.paper,
+    marginal_grid.paper,
+    remarks.paper,
+    printed_search.paper,
+    printed_settings.paper,
+    published_tables.paper,
+    other_quantiles.exponq,
+    other_quantiles.histlap,
+    other_quantiles.conformal,
+    gaussian_claims.paper,
+    gaussian_claims.analytic,
+    subsampled_claims.paper,
+    training_budgets.paper,
+    proof_steps.paper,
+    printed_accuracies.paper,
+    grim.paper,
+)
+"""The papers' topics, in the order of the reports."""
+
+
 def rows() -> list[Row]:
     """Return the rows of every paper."""
-    return [
-        *ldpcp_reports.rows(),
-        *ldpcp_theorems.rows(),
-        *ldpcp_sections.rows(),
-        *pcoqs_privacy.rows(),
-        *pcoqs_theorems.rows(),
-        *pcoqs_sections.rows(),
-        *other_quantiles.rows(),
-        *printed_tables.rows(),
-        *overlooked_sentences.rows(),
-        *release_attacks.rows(),
-        *privacy_budgets.rows(),
-        *dpskin_accounting.rows(),
-        *dpskin_proof.rows(),
-        *dpskin_accuracies.rows(),
-    ]
+    return [row for paper in _PAPERS for row in paper.rows]
 
 
 def overview(document: Mapping[str, Any]) -> Overview:

@@ -26,9 +26,9 @@ from dpcp_audit.extensions.claims import (
     decide,
     whole,
 )
-from dpcp_ledger.claims import printed_tables
 from dpcp_ledger.claims.claim_pools import saved_pools
 from dpcp_ledger.claims.reproduction_figures import figures
+from dpcp_ledger.pcoqs import published_models
 from dpcp_ledger.reproduce import experiments as catalogue
 from dpcp_ledger.reproduce import simulation_study
 from dpcp_ledger.reproduce.cell_table import cell_table, choices_table
@@ -72,10 +72,7 @@ def rows(pools: Sequence[str] = ()) -> list[Row]:
     experiments = catalogue.experiments().values()
     return [
         *(row for experiment in experiments for row in _rows(experiment, tuple(pools))),
-        *(
-            replace(row, check=WithPrivateModels(row.check))
-            for row in printed_tables.private_rows()
-        ),
+        *(replace(row, check=WithPrivateModels(row.check)) for row in published_models.paper.rows),
     ]
 
 

@@ -17,7 +17,7 @@ from dpcp_audit.extensions.theorems import (
     standing_of,
     window_count_for,
 )
-from dpcp_ledger.claims.headings import Heading
+from dpcp_ledger.headings import Heading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

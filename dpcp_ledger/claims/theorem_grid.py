@@ -57,9 +57,9 @@ from dpcp_audit.extensions.theorems import (
     standing_of,
 )
 from dpcp_ledger.claims.claim_pools import digits, saved_pools
-from dpcp_ledger.claims.headings import Heading
 from dpcp_ledger.claims.search_grid import SIZES, search_rows
 from dpcp_ledger.claims.tightest_cases import tightest_rows
+from dpcp_ledger.headings import Heading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

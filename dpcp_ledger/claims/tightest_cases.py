@@ -26,7 +26,6 @@ from dpcp_audit.extensions.theorems import (
     on_staircase,
     undercovered,
 )
-from dpcp_ledger.claims.headings import Heading
 from dpcp_ledger.computations.crowded_scores import (
     CrowdedCoverage,
     CrowdedRankError,
@@ -35,6 +34,7 @@ from dpcp_ledger.computations.crowded_scores import (
 )
 from dpcp_ledger.computations.pcoqs_rank import FixedRankError, on_too_few_below
 from dpcp_ledger.computations.tightest_settings import SPACES
+from dpcp_ledger.headings import Heading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,7 +13,7 @@ from dpcp_audit.extensions.audits import (
 )
 from dpcp_audit.extensions.claims import Row, Standing, Verdict, claims_of
 from dpcp_audit.extensions.mechanisms import DPSGD, SGD, Adam, Flaw, Poisson, SubsampledGaussian
-from dpcp_ledger.claims.headings import Heading
+from dpcp_ledger.headings import Heading
 
 _claim = claims_of("DP-SKIN", subject=Heading.PLANTED_BUGS)
 _RATE, _LOT, _STEPS, _NOISE = 60 / 900, 60, 100, 1.083

@@ -33,8 +33,8 @@ from dpcp_audit.extensions.mechanisms import (
     SplitConformal,
     SubsampledGaussian,
 )
-from dpcp_ledger.claims.headings import REAL_NOISE, Heading
 from dpcp_ledger.computations.training_pipeline import trained_pipeline_budget
+from dpcp_ledger.headings import REAL_NOISE, Heading
 from dpcp_ledger.training.digit_models import DigitModels
 from dpcp_ledger.training.pipeline_canary import PipelineCanary, pipeline_canary
 

@@ -7,8 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from dpcp_audit.extensions.claims import ApproxDP, Computed, Row, Standing, Verdict, claims_of
-from dpcp_ledger.claims.headings import Heading
-from dpcp_ledger.computations.proof_steps import clipped_mean_budget
+from dpcp_ledger.dpskin.proof_steps import clipped_mean_budget
+from dpcp_ledger.headings import Heading
 from dpcp_ledger.mechanisms.published_settings import as_published
 from dpcp_ledger.training.published_canary import (
     HeadFeatures,

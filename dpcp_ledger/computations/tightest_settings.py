@@ -34,7 +34,7 @@ from dpcp_audit.extensions.theorems import (
 )
 from dpcp_ledger.computations.crowded_scores import heaped
 from dpcp_ledger.computations.pcoqs_rank import FixedRankError, evenly_spaced, on_too_few_below
-from dpcp_ledger.computations.pcoqs_remarks import largest_windows
+from dpcp_ledger.computations.window_counts import largest_windows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -22,7 +22,7 @@ from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.mechanisms.shuffle import ShuffledBinaryResponse
 from dpcp_audit.words.guarantees import ZCDP, ApproxDP
 from dpcp_ledger.comparison.study_page import spending
-from dpcp_ledger.computations.shuffle_bounds import epsilon_below
+from dpcp_ledger.ldpcp.shuffle_bounds import epsilon_below
 
 EPSILONS = (0.0, 0.3, 1.0, 3.0)
 

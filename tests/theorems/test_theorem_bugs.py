@@ -26,7 +26,7 @@ from dpcp_audit.theorems.pcoqs_coverage import (
 from dpcp_audit.theorems.theorem import FailureRate, TheoremTrials, outside
 from dpcp_audit.words.quantities import Quantity
 from dpcp_audit.words.results import Outcome, Verdict
-from dpcp_ledger.computations.ldpcp_remarks import estimate_bias
+from dpcp_ledger.ldpcp.reports import estimate_bias
 
 if TYPE_CHECKING:
     from dpcp_audit.theorems.theorem import Theorem

@@ -31,8 +31,8 @@ from dpcp_audit.theorems.sequential_checks import SequentialRate
 from dpcp_audit.theorems.split import Calibrator, MarginalCoverage
 from dpcp_audit.words.computed import Computation
 from dpcp_audit.words.results import Verdict
-from dpcp_ledger.computations.pcoqs_noise import noise_exceeds
-from dpcp_ledger.computations.pcoqs_remarks import zcdp_supremum
+from dpcp_ledger.pcoqs.noise import noise_exceeds
+from dpcp_ledger.pcoqs.privacy import zcdp_supremum
 
 if TYPE_CHECKING:
     from dpcp_audit.theorems.theorem import Theorem

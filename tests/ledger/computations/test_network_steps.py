@@ -8,9 +8,10 @@ import pytest
 
 from dpcp_audit.mechanisms.dpsgd.training_settings import Flaw
 from dpcp_audit.words.results import Verdict
-from dpcp_ledger.claims import dpskin_accounting, training_networks
+from dpcp_ledger.claims import training_networks
 from dpcp_ledger.claims.training_networks import _STEP
 from dpcp_ledger.computations.network_steps import StandIn, largest_contribution, removed_example
+from dpcp_ledger.dpskin import training_budgets
 
 
 @pytest.mark.parametrize("kind", list(StandIn))
@@ -57,7 +58,7 @@ def test_rows_on_resnet50_assume_that_no_layer_mixes_images() -> None:
     """All four trainings of the thesis's tables, and no other sampling, are proved."""
     proved = [
         row.claim
-        for row in dpskin_accounting.rows()
+        for row in training_budgets.paper.rows
         if "epsilon-table[training" in row.claim.id and row.claim.expected is Verdict.PROVED
     ]
     assert len(proved) == 4

@@ -18,7 +18,7 @@ from dpcp_audit.mechanisms.pcoqs.release import PCOQS, released_pair, transcript
 from dpcp_audit.mechanisms.randomized_response import BinaryRandomizedResponse
 from dpcp_audit.mechanisms.shuffle import ShuffledBinaryResponse
 from dpcp_audit.words.results import Verdict
-from dpcp_ledger.computations.threshold_leak import threshold_leak
+from dpcp_ledger.ldpcp.threshold_leak import threshold_leak
 
 VARIANTS = [
     {},

@@ -1,0 +1,1 @@
+"""What DP-SKIN claims, each claim beside what decides it."""

@@ -1,0 +1,326 @@
+"""Exact checks of what DP-SKIN prints: its accuracies, its parameter counts, its data."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dpcp_audit.extensions.claims import (
+    Computation,
+    ProofMethod,
+    Quantity,
+    Standing,
+    Table,
+    TableColumn,
+    Verdict,
+)
+from dpcp_audit.extensions.statistics import all_at_most, at_most
+from dpcp_ledger.dpskin.printed_rates import PrintedRate, constant_rate
+from dpcp_ledger.paper import Paper
+from dpcp_ledger.reproduce import dpskin_experiments
+
+paper = Paper(title="DP-SKIN", subject="DP-SKIN, the printed tables")
+_TEST = {"cases": 1512}
+_BEST = "DP-Adam, ResNet18"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accuracies:
+    """A table of DP-SKIN: the accuracy without privacy, and one at each ε."""
+
+    plain: PrintedRate
+    private: tuple[PrintedRate, ...]
+
+
+def accuracy_tables() -> dict[str, Accuracies]:
+    """Return the four printed accuracy tables, by optimiser and network."""
+    tables = dpskin_experiments.published()["accuracies"]
+    return {
+        name: Accuracies(
+            plain=PrintedRate(digits=entry["plain"], whole=100),
+            private=tuple(PrintedRate(digits=d, whole=100) for d in entry["private"].split()),
+        )
+        for name, entry in tables.items()
+    }
+
+
+def budgets() -> tuple[str, ...]:
+    """Return the printed ε of every table, in its order."""
+    return tuple(dpskin_experiments.published()["budgets"]["epsilon"])
+
+
+_EPSILONS = {"epsilon": list(map(float, budgets()))}
+
+
+def nevi() -> Fraction:
+    """Return the share of nevi in the test set: what a constant answer scores."""
+    return constant_rate(dpskin_experiments.published()["data"]["test"])
+
+
+@paper.claim(
+    "dpskin.accuracies[baseline=constant]",
+    "Sections 4.1 to 4.4",
+    Verdict.REFUTED,
+    "Every accuracy with DP-SGD and DP-Adam is higher than that of a constant answer.",
+    standing=Standing.PRACTICE,
+    parameters=_TEST,
+)
+def above_constant() -> Computation:
+    """Count the private accuracies that are no higher than the constant classifier's.
+
+    A printed rate counts as higher where some count that is printed so is.
+    """
+    cases, constant = total_of_test(), nevi()
+    names = [
+        f"{name}, ε = {epsilon}"
+        for name, table in accuracy_tables().items()
+        for epsilon, rate in zip(budgets(), table.private, strict=True)
+        if not _may_exceed(rate, constant, cases)
+    ]
+    every = [rate.rate for table in accuracy_tables().values() for rate in table.private]
+    equal = sum(abs(rate - constant) < Fraction(1, 20_000) for rate in every)
+    return Computation.counted(
+        len(names),
+        detail=f"of {len(every)} private accuracies, those no higher than a constant's",
+        witness={"constant": _counted(constant, cases), "cases": cases, "not_higher": names},
+        note=(
+            f"Answering “nevus” always is right on {_counted(constant, cases)} of {cases} test "
+            "images, by the labels that the challenge published; the thesis prints none. That is "
+            f"{float(100 * constant):.2f} %, and costs no privacy at all. {equal} of the "
+            f"{len(every)} printed accuracies are that number, {len(names) - equal} lie below it."
+        ),
+        tables=(_accuracy_table(),),
+    )
+
+
+def _may_exceed(rate: PrintedRate, constant: Fraction, cases: int) -> bool:
+    counts = rate.counts(cases)
+    return rate.rate > constant if not counts else Fraction(counts[-1], cases) > constant
+
+
+@paper.claim(
+    "dpskin.accuracies[baseline=constant,model=non-private]",
+    "Sections 4.1 to 4.4",
+    Verdict.PROVED,
+    "Every accuracy with SGD and Adam is higher than that of a constant answer.",
+    standing=Standing.PRACTICE,
+    parameters=_TEST,
+)
+def plain_above_constant() -> Computation:
+    """Compute the least accuracy without privacy, against the constant classifier's."""
+    plain = {name: table.plain.rate for name, table in accuracy_tables().items()}
+    worst = min(plain, key=lambda name: plain[name])
+    gap = nevi() - plain[worst]
+    found = Computation(
+        quantity=Quantity.DIFFERENCE,
+        detail="largest share of nevi less an accuracy without privacy",
+        value=float(gap),
+        claimed=0.0,
+        witness={"accuracy": float(plain[worst]), "model": worst},
+        note="The networks do learn; what they learn is what the noise takes away.",
+    )
+    return found.between(
+        all_at_most("share of nevi − accuracy ≤ 0", [nevi() - rate for rate in plain.values()], 0),
+        method=ProofMethod.ENUMERATION,
+        argument="Each of the four printed accuracies is compared, as the decimal that it is.",
+        parameters={"cases": total_of_test()},
+    )
+
+
+@paper.claim(
+    "dpskin.observation[degradation=small]",
+    "Section 4.5",
+    Verdict.REFUTED,
+    "“The performance degradation caused by the integration of Differential Privacy (DP) is "
+    "relatively small”: in one of the 20 cases at least, no more than half of what training gains "
+    "over a constant answer is lost.",
+    standing=Standing.READING,
+    parameters=_TEST,
+)
+def gain_lost() -> Computation:
+    """Compute the least share of what training gains over a constant that privacy takes away."""
+    shares = {
+        f"{name}, ε = {epsilon}": (table.plain.rate - rate.rate) / (table.plain.rate - nevi())
+        for name, table in accuracy_tables().items()
+        for epsilon, rate in zip(budgets(), table.private, strict=True)
+    }
+    best = min(shares, key=lambda case: shares[case])
+    cases = total_of_test()
+    rounded = Fraction(1, 10_000) / min(t.plain.rate - nevi() for t in accuracy_tables().values())
+    return Computation(
+        quantity=Quantity.RATIO,
+        detail="least share of the gain over a constant classifier that is lost",
+        value=float(shares[best]),
+        claimed=0.5,
+        error=float(rounded / shares[best]),
+        witness={"case": best, "constant": _counted(nevi(), cases), "cases": cases},
+        note=(
+            f"At {best} privacy takes {float(100 * shares[best]):.4g} % of what training had "
+            "gained over a constant answer, at most "
+            f"{float(100 * max(shares.values())):.4g} % elsewhere. In points of accuracy the "
+            "losses look small because six of ten images are nevi."
+        ),
+    )
+
+
+@paper.claim(
+    "dpskin.observation[best=resnet18-dp-adam]",
+    "Section 4.5",
+    Verdict.REFUTED,
+    "“ResNet18 combined with the DP-Adam optimizer gives the best trade-off”: no other of the "
+    "four is more accurate at any of the five ε.",
+    standing=Standing.READING,
+    parameters=_EPSILONS,
+    model=_BEST,
+)
+def best_at_every_budget(model: str) -> Computation:
+    """Count the ε at which another of the four has a higher accuracy than this one."""
+    tables = accuracy_tables()
+    beaten = {
+        epsilon: better
+        for place, epsilon in enumerate(budgets())
+        if (better := _better(tables, model, place))
+    }
+    means = {
+        name: float(100 * sum(rate.rate for rate in table.private) / len(table.private))
+        for name, table in tables.items()
+    }
+    said = ", ".join(f"{name} {mean:.2f} %" for name, mean in means.items())
+    return Computation.counted(
+        len(beaten),
+        detail="values of ε at which another of the four is better",
+        witness={"model": model, "better": beaten},
+        note=f"On the mean over ε it is the best of the four: {said}. None beats a constant.",
+    )
+
+
+def _better(tables: dict[str, Accuracies], model: str, place: int) -> list[str]:
+    here = tables[model].private[place].rate
+    return [name for name, table in tables.items() if table.private[place].rate > here]
+
+
+@paper.claim(
+    "dpskin.observation[best=resnet18-dp-adam,by=mean]",
+    "Section 4.5",
+    Verdict.PROVED,
+    "“ResNet18 combined with the DP-Adam optimizer gives the best trade-off”: on the mean over "
+    "the five ε no other of the four is more accurate.",
+    standing=Standing.READING,
+    parameters=_EPSILONS,
+    model=_BEST,
+)
+def best_on_the_mean(model: str) -> Computation:
+    """Compute how much more accurate another of the four is than this one, on the mean over ε."""
+    means = {
+        name: sum(rate.rate for rate in table.private) / len(table.private)
+        for name, table in accuracy_tables().items()
+    }
+    gaps = {name: mean - means[model] for name, mean in means.items() if name != model}
+    second, cases = max(gaps, key=lambda name: gaps[name]), total_of_test()
+    spread = math.sqrt(means[model] * (1 - means[model]) / cases)
+    found = Computation(
+        quantity=Quantity.DIFFERENCE,
+        detail="largest mean accuracy of another of the four less its own",
+        value=float(gaps[second]),
+        claimed=0.0,
+        witness={"model": model, "second": second},
+        note=(
+            f"The second is {second}, {-float(gaps[second] * cases):.1f} of {cases} images behind, "
+            f"where one accuracy has a standard error of {spread * cases:.0f} images. At some ε "
+            "another one is better, and none beats a constant."
+        ),
+    )
+    return found.between(
+        all_at_most("mean of another − its mean ≤ 0", list(gaps.values()), 0),
+        method=ProofMethod.ENUMERATION,
+        argument="The means of the printed accuracies are compared, as the decimals that they are.",
+        parameters={"epsilon": [float(epsilon) for epsilon in budgets()]},
+    )
+
+
+@paper.claim(
+    "dpskin.table-2.1",
+    "Table 2.1",
+    Verdict.REFUTED,
+    "The parameters of each stage of ResNet-18 are those of its convolutions.",
+    standing=Standing.ERRATUM,
+)
+def parameter_counts() -> Computation:
+    """Count the stages of Table 2.1 whose parameters are not those of their convolutions."""
+    stages = dpskin_experiments.published()["resnet18"]
+    counted = {name: dpskin_experiments.convolution_weights(name) for name in stages}
+    wrong = {
+        name: [int(stage["parameters"]), counted[name]]
+        for name, stage in stages.items()
+        if int(stage["parameters"]) != counted[name]
+    }
+    extra = {name: dpskin_experiments.normalisation_weights(name) for name in wrong}
+    said = [
+        f"{name} is printed as {printed:,} and has {count:,}: {printed - count:,} more, where its "
+        f"four batch normalisations hold {extra[name]:,}."
+        for name, (printed, count) in wrong.items()
+    ]
+    return Computation.counted(
+        len(wrong),
+        detail=f"of {len(stages)} stages, those whose printed count is another",
+        witness={"printed_and_counted": wrong},
+        note=" ".join(said),
+    )
+
+
+@paper.claim(
+    "dpskin.classes",
+    "Section 3.4",
+    Verdict.PROVED,
+    "The classes of the training set add up to its images.",
+    parameters={"images": 10_015},
+)
+def class_total() -> Computation:
+    """Compute how far the training set's printed classes are from its printed size."""
+    data = dpskin_experiments.published()["data"]
+    total, stated = sum(data["training"].values()), data["training_total"]
+    found = Computation(
+        quantity=Quantity.DIFFERENCE,
+        detail="|sum of the classes − images|",
+        value=float(abs(total - stated)),
+        claimed=0.0,
+        witness={"classes": data["training"], "sum": total},
+    )
+    return found.between(
+        at_most("|sum of the classes − images| ≤ 0", abs(total - stated), 0),
+        method=ProofMethod.ENUMERATION,
+        argument="The seven printed counts are added.",
+        parameters={"images": stated},
+    )
+
+
+def _counted(share: Fraction, cases: int) -> int:
+    return int(share * cases)
+
+
+def total_of_test() -> int:
+    """Return the number of test images."""
+    return int(dpskin_experiments.published()["data"]["test_total"])
+
+
+def _accuracy_table() -> Table:
+    tables, constant = accuracy_tables(), 100 * nevi()
+    return Table(
+        title="Printed accuracies in %, and those of a constant answer",
+        columns=[
+            TableColumn(name="ε", texts=["none", *budgets()]),
+            *(
+                TableColumn(
+                    name=name,
+                    texts=[rate.digits for rate in (table.plain, *table.private)],
+                    values=[float(100 * rate.rate) for rate in (table.plain, *table.private)],
+                )
+                for name, table in tables.items()
+            ),
+            TableColumn(
+                name="always “nevus”",
+                texts=[f"{float(constant):.2f}"] * (1 + len(budgets())),
+            ),
+        ],
+    )

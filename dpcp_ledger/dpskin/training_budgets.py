@@ -1,0 +1,344 @@
+"""The thesis's trainings: the ε that it prints, and the ε that an accountant finds."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING
+
+from dpcp_audit.extensions.audits import (
+    Sampling,
+    Training,
+)
+from dpcp_audit.extensions.claims import (
+    Computation,
+    Proof,
+    ProofMethod,
+    Quantity,
+    Relation,
+    Standing,
+    Verdict,
+)
+from dpcp_audit.extensions.claims import validate as _validate
+from dpcp_audit.extensions.laws import GaussianPair
+from dpcp_audit.extensions.statistics import (
+    all_at_most,
+    at_most,
+    ball,
+    decimal,
+    ends,
+    gaussian_delta,
+    renyi_epsilon,
+    sampled_renyi,
+)
+from dpcp_ledger.dpskin.accounted_budgets import (
+    budget,
+    budgets_map,
+    epochs_figure,
+    formula_epsilon,
+    table_figure,
+)
+from dpcp_ledger.paper import Paper
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from flint import arb
+
+    from dpcp_audit.extensions.claims import PlainData
+
+
+paper = Paper(title="DP-SKIN", subject="DP-SKIN, privacy of training")
+_DELTA = 1e-5
+_PRINTED = {8.1: 0.59812, 8.3: 0.58371, 8.5: 0.56997, 8.7: 0.55687, 8.9: 0.54436}
+_TRAININGS = {
+    name: Training(n=10_015, batch_size=20, epochs=epochs, noise_multiplier=8.1)
+    for name, epochs in (
+        ("DP-SGD, ResNet50", 9),
+        ("DP-SGD, ResNet18", 20),
+        ("DP-Adam, ResNet50", 10),
+        ("DP-Adam, ResNet18", 7),
+    )
+}
+
+
+THESIS = _TRAININGS["DP-SGD, ResNet50"]
+_TABLES = {
+    "epsilon": list(_PRINTED.values()),
+    "noise_multiplier": list(_PRINTED),
+    "delta": _DELTA,
+}
+_DIGIT = 1e-5
+_ORDERS = (32, 64, 128, 160, 192, 224, 256)
+"""Orders of Rényi divergences that bound ε; the best of them is shown."""
+
+
+def fixed(training: Training) -> PlainData:
+    """Return what a claim on a training fixes, as plain data."""
+    return {
+        "n": training.n,
+        "noise_multiplier": training.noise_multiplier,
+        "batch_size": training.batch_size,
+        "epochs": training.epochs,
+    }
+
+
+@paper.claim(
+    "dpskin.epsilon-table[formula]",
+    "Chapter 4, all tables",
+    Verdict.PROVED,
+    "The printed ε are those of a single Gaussian release.",
+    "ε = √(2·log(1.25/δ))/σ",
+    standing=Standing.READING,
+    parameters=_TABLES,
+)
+def formula_table() -> Computation:
+    """Compute how far the printed ε are from one release's, with a map of all accounted ones."""
+    maps = tuple(
+        budgets_map(_TRAININGS, _PRINTED, delta=_DELTA, sampling=sampling) for sampling in Sampling
+    )
+    return replace(printed_formula(_PRINTED, delta=_DELTA), figures=maps)
+
+
+def single_release_epsilon(noise_multiplier: float, delta: float) -> float:
+    """Return √(2·log(1.25/δ))/σ, the classic ε of one Gaussian release."""
+    _validate.positive(noise_multiplier=noise_multiplier)
+    _validate.open_unit(delta=delta)
+    return math.sqrt(2 * math.log(1.25 / delta)) / noise_multiplier
+
+
+def printed_formula(printed: Mapping[float, float], *, delta: float) -> Computation:
+    """Compute how far the printed ε are from the classic ε of one release with the same σ.
+
+    ``printed``: ε by σ, with five decimals. Digits cut off or rounded differ by at most 1e-5.
+    """
+    gaps = {
+        sigma: abs(epsilon - single_release_epsilon(sigma, delta))
+        for sigma, epsilon in printed.items()
+    }
+    compared = all_at_most(
+        "|ε − √(2·log(1.25/δ))/σ| ≤ 10⁻⁵",
+        [partial(_printed_gap, sigma, epsilon, delta) for sigma, epsilon in printed.items()],
+        decimal(_DIGIT),
+    )
+    return Computation(
+        quantity=Quantity.DIFFERENCE,
+        detail="the largest of a printed ε from √(2·log(1.25/δ))/σ",
+        value=max(gaps.values()),
+        lower=compared.left[0],
+        upper=compared.left[1],
+        claimed=_DIGIT,
+        proof=Proof(
+            method=ProofMethod.ENUMERATION,
+            argument="Every printed pair of σ and ε is compared, as decimal numbers.",
+            premises=(compared,),
+            parameters={
+                "noise_multiplier": list(printed),
+                "epsilon": list(printed.values()),
+                "delta": delta,
+            },
+        ),
+        witness={"noise_multipliers": list(printed), "delta": delta},
+        note="The number of steps, the sampling rate and the epochs enter none of them.",
+    )
+
+
+def _printed_gap(noise_multiplier: float, epsilon: float, delta: float) -> arb:
+    release = ball(2).sqrt() * ball(decimal(1.25) / decimal(delta)).log().sqrt()
+    return abs(ball(decimal(epsilon)) - release / ball(decimal(noise_multiplier)))
+
+
+def table_budget(
+    training: Training, printed: Mapping[float, float], *, delta: float, sampling: Sampling
+) -> Computation:
+    """Compute the ε of a training at the printed (σ, ε) where it is the largest share of it.
+
+    Under zero-out neighbours: with Poisson sampling by privacy loss distributions, between two
+    bounds, and with shuffled batches, where the steps compose to one Gaussian pair, by its δ(ε).
+
+    Parameters
+    ----------
+    printed : mapping of float to float
+        ε by noise multiplier σ.
+    """
+    _validate.open_unit(delta=delta)
+    found = {sigma: budget(training, sigma, delta=delta, sampling=sampling) for sigma in printed}
+    sigma = max(printed, key=lambda s: found[s] / printed[s])
+    worst = replace(training, noise_multiplier=sigma)
+    poisson = sampling is Sampling.POISSON
+    shift = math.sqrt(training.epochs) / sigma
+    below = (
+        worst.guarantee(sampling=sampling).epsilon_below(delta)
+        if poisson
+        else GaussianPair(shift).epsilon_at(delta)
+    )
+    substituted = worst.guarantee(sampling=sampling, relation=Relation.SUBSTITUTION)
+    proof = (_poisson_proof if poisson else _shuffled_proof)(training, printed, delta)
+    most = proof.premises[list(printed).index(sigma)].left[1] if poisson else printed[sigma]
+    return Computation(
+        quantity=Quantity.EPSILON,
+        at={"delta": delta},
+        detail=f"of the whole training, σ = {sigma:g}",
+        value=below,
+        claimed=printed[sigma],
+        slack=found[sigma] - below if poisson else 0.0,
+        upper=most if proof.holds else None,
+        proof=proof,
+        witness=worst.parameters
+        | {"delta": delta, "sampling": str(sampling), "relation": str(Relation.ZERO_OUT)},
+        note=(
+            f"Over the table's σ the accounted ε is {_range(found, printed)} times the "
+            "printed one, which is that of a single Gaussian release. Where a person is replaced "
+            f"and not zeroed out, ε is {substituted.epsilon_at(delta):.4g}."
+        ),
+        figures=(table_figure(training, printed, delta),),
+    )
+
+
+_NO_BATCH_STATISTICS = (
+    "a step is a Gaussian mechanism of sensitivity C: no layer mixes the images of a batch, as the "
+    "batch normalisation of Table 2.1 does; without it one image moves the clipped sum by C at most"
+)
+for _place, (_name, _training) in enumerate(_TRAININGS.items(), start=1):
+    for _sampling, _words, _standing, _expected in (
+        (Sampling.POISSON, "Poisson sampling", Standing.PAPER, Verdict.PROVED),
+        (
+            Sampling.SHUFFLED,
+            "fixed shuffled batches without amplification",
+            Standing.READING,
+            Verdict.REFUTED,
+        ),
+    ):
+        paper.claim(
+            f"dpskin.epsilon-table[training={'-'.join(_name.lower().split(', '))},"
+            f"sampling={_sampling}]",
+            f"Section 4.{_place}",
+            _expected,
+            f"{_name.replace(', ', ' on ')} is (ε, δ)-DP with each of the five printed ε, "
+            f"with {_words}.",
+            "ε = √(2·log(1.25/δ))/σ",
+            standing=_standing,
+            assumptions=_NO_BATCH_STATISTICS if _sampling is Sampling.POISSON else "",
+            parameters=fixed(_training)
+            | _TABLES
+            | {
+                "training": _name,
+                "sampling": str(_sampling),
+                "relation": str(Relation.ZERO_OUT),
+            },
+            training=_training,
+            printed=_PRINTED,
+            delta=_DELTA,
+            sampling=_sampling,
+        )(table_budget)
+
+
+def _poisson_proof(training: Training, printed: Mapping[float, float], delta: float) -> Proof:
+    """Return the proof that every printed ε is enough, by Rényi divergences of a whole order."""
+    rate = Fraction(training.batch_size, training.n)
+    bounds = {
+        order: [partial(_renyi_bound, rate, s, training.steps, order, delta) for s in printed]
+        for order in _ORDERS
+    }
+    order = min(_ORDERS, key=lambda order: ends(bounds[order][0])[1])
+    premises = tuple(
+        at_most(f"ε of the training with σ = {sigma:g} ≤ {epsilon:g}", bound, decimal(epsilon))
+        for bound, (sigma, epsilon) in zip(bounds[order], printed.items(), strict=True)
+    )
+    return Proof(
+        method=ProofMethod.CLOSED_FORM,
+        argument=(
+            "A step is dominated by (1−q)·N(0, σ²) + q·N(1, σ²) against N(0, σ²), whose Rényi "
+            f"divergence of the whole order {order} is a binomial sum, and the larger of both "
+            "directions. Divergences of the steps add up, and bound ε at δ."
+        ),
+        premises=premises,
+        parameters=_table_parameters(training, printed, delta, Sampling.POISSON),
+    )
+
+
+def _table_parameters(
+    training: Training, printed: Mapping[float, float], delta: float, sampling: Sampling
+) -> PlainData:
+    return training.parameters | {
+        "noise_multiplier": list(printed),
+        "epsilon": list(printed.values()),
+        "delta": delta,
+        "sampling": str(sampling),
+        "relation": str(Relation.ZERO_OUT),
+    }
+
+
+def _shuffled_proof(training: Training, printed: Mapping[float, float], delta: float) -> Proof:
+    """Return the proof that every printed ε is enough where each example enters once an epoch."""
+    return Proof(
+        method=ProofMethod.CLOSED_FORM,
+        argument=(
+            "An example enters one step an epoch, without amplification. Gaussian steps compose "
+            "to one Gaussian pair, of shift μ = √epochs/σ."
+        ),
+        premises=tuple(
+            at_most(
+                f"δ({epsilon:g}) of the training with σ = {sigma:g} ≤ δ",
+                partial(_shuffled_delta, training.epochs, sigma, epsilon),
+                decimal(delta),
+            )
+            for sigma, epsilon in printed.items()
+        ),
+        parameters=_table_parameters(training, printed, delta, Sampling.SHUFFLED),
+    )
+
+
+def _shuffled_delta(epochs: int, noise_multiplier: float, epsilon: float) -> arb:
+    return gaussian_delta(ball(epochs).sqrt() / ball(noise_multiplier), epsilon)
+
+
+def _renyi_bound(
+    rate: Fraction, noise_multiplier: float, steps: int, order: int, delta: float
+) -> arb:
+    divergence = sampled_renyi(rate, noise_multiplier, order)
+    return renyi_epsilon(steps * divergence, order, decimal(delta))
+
+
+def _range(found: Mapping[float, float], printed: Mapping[float, float]) -> str:
+    ratios = [found[sigma] / printed[sigma] for sigma in printed]
+    low, high = f"{min(ratios):.3g}", f"{max(ratios):.3g}"
+    return low if low == high else f"{low} to {high}"
+
+
+@paper.claim(
+    "dpskin.rdp-total[epsilon]",
+    "Theorem 2, last equation",
+    Verdict.REFUTED,
+    "A training is (ε, δ)-DP under Poisson sampling, with the ε that T epochs and the best order "
+    "give.",
+    "ε = T·q²α/(2σ²) + log(1/δ)/(α−1)",
+    parameters=fixed(THESIS) | {"delta": _DELTA},
+    training=THESIS,
+    delta=_DELTA,
+)
+def formula_budget(training: Training, *, delta: float) -> Computation:
+    """Compute a training's ε, from below, against the thesis's last formula with T in epochs.
+
+    ε = T·q²α/(2σ²) + log(1/δ)/(α−1), at its best order α, under Poisson sampling.
+    """
+    claimed, order = formula_epsilon(training, delta)
+    guarantee = training.guarantee(sampling=Sampling.POISSON)
+    value = guarantee.epsilon_below(delta)
+    return Computation(
+        quantity=Quantity.EPSILON,
+        at={"delta": delta},
+        detail="of the training",
+        value=value,
+        claimed=claimed,
+        slack=guarantee.epsilon_at(delta) - value,
+        witness=training.parameters | {"delta": delta, "alpha": order},
+        note=(
+            f"At its best order, α = {order:.4g}, the formula gives ε = {claimed:.4g}; the true ε "
+            f"lies between {value:.4g} and {guarantee.epsilon_at(delta):.4g}, at least "
+            f"{value / claimed:.3g} times as much."
+        ),
+        figures=(epochs_figure(training, delta),),
+    )

@@ -1,0 +1,1 @@
+"""What LDP-CP claims, each claim beside what decides it."""

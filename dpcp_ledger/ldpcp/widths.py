@@ -1,0 +1,399 @@
+"""LDP-CP's corrections Δ_L and Δ_S: which is the larger one, and when either says anything."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from flint import fmpz_poly
+
+from dpcp_audit.extensions.claims import (
+    Computation,
+    Figure,
+    FigureKind,
+    ProofMethod,
+    Quantity,
+    Series,
+    Standing,
+    Table,
+    TableColumn,
+    Verdict,
+)
+from dpcp_audit.extensions.mechanisms import (
+    KaryRandomizedResponse,
+    dkw_width,
+    hoeffding_width,
+)
+from dpcp_audit.extensions.statistics import at_most, decimal
+from dpcp_ledger.paper import Paper
+from dpcp_ledger.reproduce import ldpcp_experiments
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+paper = Paper(title="LDP-CP", subject="LDP-CP, other statements")
+_EPSILONS = tuple(map(float, range(1, 9)))
+_MOST_ROUNDS = 200
+_ROUNDING = 1e-12
+"""Below it a difference that is computed in floating point may be none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Widths:
+    """Δ_L and Δ_S in a setting that the paper leaves open.
+
+    Parameters
+    ----------
+    rounds : int
+        T of Δ_S.
+    delta : float
+        δ of both.
+    """
+
+    rounds: int
+    delta: float
+
+    def labels(self, *, n: int, k: int, epsilon: float) -> float:
+        """Return Δ_L (Theorem 1)."""
+        beta = KaryRandomizedResponse(epsilon, k).beta
+        return dkw_width(n=n, beta=beta, delta=self.delta)
+
+    def scores(self, *, n: int, epsilon: float) -> float:
+        """Return Δ_S (Theorem 4, with Hoeffding's constant)."""
+        return hoeffding_width(n=n, epsilon=epsilon, rounds=self.rounds, delta=self.delta)
+
+    def ratio(self, *, n: int, k: int, epsilon: float) -> float:
+        """Return Δ_S/Δ_L, which does not depend on n."""
+        return self.scores(n=n, epsilon=epsilon) / self.labels(n=n, k=k, epsilon=epsilon)
+
+
+_EXPERIMENT: dict[str, Any] = {"rounds": 10, "delta": 0.1}
+_FIGURE_5: dict[str, Any] = {"rounds": 7, "delta": 0.1}
+_IN_EXPERIMENT, _IN_FIGURE_5 = Widths(**_EXPERIMENT), Widths(**_FIGURE_5)
+
+
+def datasets() -> dict[str, tuple[int, int]]:
+    """Return n and k of the five data sets of Table 1."""
+    return {
+        name: (int(e["n"]), int(e["classes"])) for name, e in ldpcp_experiments.published().items()
+    }
+
+
+@paper.claim(
+    "ldpcp.figure-3[widths]",
+    "Section 5, Figure 3",
+    Verdict.REFUTED,
+    "“For the evaluated medical datasets (with n fixed) Δ_S > Δ_L”, at every ε that is evaluated "
+    "and for the given T, which the paper does not state.",
+    "Δ_L/Δ_S < 1",
+    standing=Standing.READING,
+    parameters=_EXPERIMENT | {"epsilon": list(_EPSILONS)},
+    widths=_IN_EXPERIMENT,
+    epsilons=_EPSILONS,
+)
+def scores_wider(widths: Widths, *, epsilons: Sequence[float]) -> Computation:
+    """Compute the largest Δ_L/Δ_S over the evaluated data sets and ε (Section 5, Figure 3)."""
+    cases = {
+        (name, epsilon): 1 / widths.ratio(n=n, k=k, epsilon=epsilon)
+        for name, (n, k) in datasets().items()
+        for epsilon in epsilons
+    }
+    name, epsilon = max(cases, key=lambda case: cases[case])
+    below = sorted({n for (n, _), inverse in cases.items() if inverse > 1})
+    return Computation(
+        quantity=Quantity.RATIO,
+        detail="largest Δ_L/Δ_S over the data sets and ε",
+        value=cases[name, epsilon],
+        claimed=1.0,
+        witness={"data": name, "epsilon": epsilon, "n": datasets()[name][0]},
+        note=(
+            f"At ε = {epsilon:g} on {name}, Δ_S is {1 / cases[name, epsilon]:.3g} times Δ_L; the "
+            f"sentence fails at some ε on {', '.join(below) or 'none'}. The paper states neither "
+            "T, δ nor the constant of Δ_S, here Hoeffding's: "
+            f"T = {_rounds_needed(widths, epsilons)} at least would make it true."
+        ),
+        tables=(_ratio_table(widths, epsilons),),
+    )
+
+
+def _rounds_needed(widths: Widths, epsilons: Sequence[float]) -> int:
+    """Return the least T from which on Δ_S > Δ_L on every data set and at every ε."""
+    for rounds in range(1, _MOST_ROUNDS + 1):
+        tried = Widths(rounds=rounds, delta=widths.delta)
+        every = (
+            tried.ratio(n=n, k=k, epsilon=epsilon)
+            for n, k in datasets().values()
+            for epsilon in epsilons
+        )
+        if min(every) > 1:
+            return rounds
+    return _MOST_ROUNDS
+
+
+def _ratio_table(widths: Widths, epsilons: Sequence[float]) -> Table:
+    ratios = {
+        name: [widths.ratio(n=n, k=k, epsilon=epsilon) for epsilon in epsilons]
+        for name, (n, k) in datasets().items()
+    }
+    return Table(
+        title=f"Δ_S/Δ_L at T = {widths.rounds} and δ = {widths.delta:g}",
+        columns=[
+            TableColumn(name="ε", texts=[f"{epsilon:g}" for epsilon in epsilons]),
+            *(
+                TableColumn(name=name, texts=[f"{r:.3f}" for r in values], values=values)
+                for name, values in ratios.items()
+            ),
+        ],
+    )
+
+
+@paper.claim(
+    "ldpcp.figure-3[negligible]",
+    "Section 5, Figure 3",
+    Verdict.REFUTED,
+    "“For the majority of the evaluated datasets” Δ_L is “negligible for α = 0.1”: at most a "
+    "fifth of α on three of the five.",
+    "Δ_L ≤ α/5",
+    standing=Standing.READING,
+    parameters={"alpha": 0.1, "epsilon": 3.0, "delta": 0.1, "share": 0.2},
+    widths=_IN_EXPERIMENT,
+    epsilon=3.0,
+    share=0.2,
+    alpha=0.1,
+)
+def negligible_widths(widths: Widths, *, epsilon: float, share: float, alpha: float) -> Computation:
+    """Count the data sets whose Δ_L exceeds a share of α (Section 5, Figure 3)."""
+    found = {name: widths.labels(n=n, k=k, epsilon=epsilon) for name, (n, k) in datasets().items()}
+    larger = [name for name, width in found.items() if width > share * alpha]
+    half = sum(width > alpha / 2 for width in found.values())
+    listed = ", ".join(f"{name} {width:.3g}" for name, width in found.items())
+    return Computation.counted(
+        len(larger),
+        detail=f"of {len(found)} data sets, those with Δ_L > {share:g}·α",
+        claimed=(len(found) - 1) // 2,
+        witness={"widths": found, "larger": larger},
+        note=(
+            f"Δ_L: {listed}. “Negligible” has no number in the paper; {half} of the "
+            f"{len(found)} exceed half of α = {alpha:g}."
+        ),
+    )
+
+
+@paper.claim(
+    "ldpcp.figure-5[labels=many]",
+    "Section 5, Figure 5",
+    Verdict.REFUTED,
+    "“As the number of classes k increases (particularly for large values of k, e.g., 100 or "
+    "1000), LDP-CP-S dominates”: at each ε of the figure, for the given T, which the paper does "
+    "not state.",
+    "Δ_S ≤ Δ_L",
+    standing=Standing.READING,
+    parameters=_FIGURE_5 | {"k": [100, 1000], "epsilon": [2.0, 4.0, 8.0]},
+    widths=_IN_FIGURE_5,
+    labels=(100, 1000),
+    epsilons=(2.0, 4.0, 8.0),
+)
+def many_labels(widths: Widths, *, labels: Sequence[int], epsilons: Sequence[float]) -> Computation:
+    """Compute the largest Δ_S/Δ_L over numbers of labels and ε (Section 5, Figure 5)."""
+    cases = {
+        (k, epsilon): widths.ratio(n=10**5, k=k, epsilon=epsilon)
+        for k in labels
+        for epsilon in epsilons
+    }
+    k, epsilon = max(cases, key=lambda case: cases[case])
+    one_round, two_rounds = (
+        max(
+            Widths(rounds=rounds, delta=widths.delta).ratio(n=10**5, k=each, epsilon=e)
+            for each, e in cases
+        )
+        for rounds in (1, 2)
+    )
+    listed = ", ".join(f"{r:.3g} (k = {k}, ε = {e:g})" for (k, e), r in cases.items())
+    return Computation(
+        quantity=Quantity.RATIO,
+        detail="largest Δ_S/Δ_L over k and ε",
+        value=cases[k, epsilon],
+        claimed=1.0,
+        witness={"k": k, "epsilon": epsilon, "rounds": widths.rounds, "delta": widths.delta},
+        note=(
+            f"Δ_S/Δ_L, at any n: {listed}. It grows with T, which the paper does not state, nor "
+            "the constant of Δ_S; with Hoeffding's, only T = 1, which searches nothing, would make "
+            "the sentence true at every ε."
+            if one_round <= 1 < two_rounds
+            else f"Δ_S/Δ_L, at any n: {listed}."
+        ),
+    )
+
+
+@paper.claim(
+    "ldpcp.widths[labels=growing]",
+    "Section 4.1",
+    Verdict.PROVED,
+    "“As k increases, the calibration error (Δ) grows” with LDP-CP-L, and with LDP-CP-S it does "
+    "not.",
+    "Δ_L(k) < Δ_L(k+1)",
+    parameters={},
+    widths=_IN_EXPERIMENT,
+    labels=range(2, 1001),
+    epsilon=4.0,
+)
+def width_in_labels(widths: Widths, *, labels: Sequence[int], epsilon: float) -> Computation:
+    """Compute the largest Δ_L(k)/Δ_L(k+1): below 1 where Δ_L grows with k (Section 4.1)."""
+    sizes = [widths.labels(n=10**4, k=k, epsilon=epsilon) for k in labels]
+    found = Computation(
+        quantity=Quantity.RATIO,
+        detail="largest Δ_L(k)/Δ_L(k′) for k < k′",
+        value=max(a / b for a, b in itertools.pairwise(sizes)),
+        claimed=1.0,
+        witness={"labels": list(labels), "epsilon": epsilon},
+        note="Δ_S has no k in it.",
+    )
+    (difference,) = {_growth(int(k)) for k in labels}
+    return found.between(
+        at_most("Δ_L(k)/Δ_L(k′) ≤ 1", decimal(found.value), 1),
+        at_most("1 ≤ half of what 1/h gains per label, times e^ε − 1", 1, difference / 2),
+        method=ProofMethod.CLOSED_FORM,
+        argument=(
+            "Δ_L is 1/h times what does not depend on k, and with x = e^ε 1/h = (2k−1+x)/(x−1): "
+            "each label adds 2/(x−1) > 0, for every ε > 0."
+        ),
+        parameters={},
+    )
+
+
+def _growth(k: int) -> int:
+    """Return (1/h(k+1) − 1/h(k))·(x−1), a constant, from h = (1−β)/(1+β) as polynomials in x."""
+    x = fmpz_poly([0, 1])
+
+    def inverse(labels: int) -> fmpz_poly:  # (1+β)/(1−β) with β = k/(x+k−1), times x−1
+        return (x + labels - 1) + labels
+
+    grown = inverse(k + 1) - inverse(k)
+    return int(grown[0])
+
+
+@paper.claim(
+    "ldpcp.figure-5",
+    "Section 5, Figure 5",
+    Verdict.REFUTED,
+    "“Roughly speaking for n ≥ 10^5 → Δ_S ≤ Δ_L”: from there on LDP-CP-S has the smaller "
+    "correction, at ε = 8, for some T ≥ 2 and some k up to 100.",
+    "n ≥ 10⁵ → Δ_S ≤ Δ_L",
+    parameters={"labels": "2..100", "epsilon": 8.0, "rounds": 2, "delta": 0.1},
+    labels=range(2, 101),
+    epsilon=8.0,
+    rounds=2,
+    delta=0.1,
+)
+def width_ratio_at_any_rounds(
+    *, labels: Sequence[int], epsilon: float, rounds: int, delta: float
+) -> Computation:
+    """Compute the smallest Δ_S/Δ_L over numbers of labels and T ≥ ``rounds`` (Figure 5).
+
+    Δ_S grows with T, and neither width's ratio depends on n: T = ``rounds`` has the smallest.
+    """
+    size = 10**5
+    widths = Widths(rounds=rounds, delta=delta)
+    ratios = {k: widths.ratio(n=size, k=k, epsilon=epsilon) for k in labels}
+    least = min(ratios, key=lambda k: ratios[k])
+    return Computation(
+        quantity=Quantity.RATIO,
+        detail=f"smallest Δ_S/Δ_L over k and T ≥ {rounds}",
+        value=ratios[least],
+        claimed=1.0,
+        witness={"k": least, "epsilon": epsilon, "rounds": rounds, "delta": delta, "n": size},
+        note=(
+            f"At ε = {epsilon:g} Δ_S is the larger one at every n, for every k from {min(labels)} "
+            f"to {max(labels)} and every T ≥ {rounds}; T = 1 searches nothing. The paper does not "
+            "state its T. Both widths scale as 1/√n, so that no n changes their order."
+        ),
+    )
+
+
+@paper.claim(
+    "ldpcp.figure-5[rounds=7]",
+    "Section 5, Figure 5",
+    Verdict.REFUTED,
+    "“Roughly speaking for n ≥ 10^5 → Δ_S ≤ Δ_L”, at ε = 4 and for T = 7, which the paper does "
+    "not state.",
+    "n ≥ 10⁵ → Δ_S ≤ Δ_L",
+    standing=Standing.READING,
+    k=8,
+    epsilon=4.0,
+    **_FIGURE_5,
+)
+def width_ratio(*, k: int, epsilon: float, rounds: int, delta: float) -> Computation:
+    """Compute the largest Δ_S/Δ_L over n from 10⁵ to 10¹² (Figure 5)."""
+    sizes = [10**exponent for exponent in range(2, 13)]
+    widths = Widths(rounds=rounds, delta=delta)
+    ratios = [widths.ratio(n=n, k=k, epsilon=epsilon) for n in sizes]
+    value = max(ratios[3:])
+    moved = max(ratios) - min(ratios)
+    same = "is the same" if moved < _ROUNDING * value else f"moves by {moved:.1g}"
+    return Computation(
+        quantity=Quantity.RATIO,
+        detail="largest Δ_S/Δ_L for n ≥ 10⁵",
+        value=value,
+        claimed=1.0,
+        witness={"k": k, "epsilon": epsilon, "rounds": rounds, "delta": delta, "n": 10**5},
+        note=(
+            "Both widths scale as 1/√n, so their ratio does not depend on n: from n = 100 to 10¹² "
+            f"it {same}, whatever T and the constant of Δ_S are: the smaller correction at n ≥ 10⁵ "
+            "is the smaller one at every n, and the same section finds Δ_S > Δ_L on data sets of "
+            "n < 10⁵. The ratio depends on k, ε and T."
+        ),
+        figures=(
+            _ratio_figure(widths, epsilon, sizes),
+            informative_region(widths, alpha=0.1),
+        ),
+    )
+
+
+def _ratio_figure(widths: Widths, epsilon: float, sizes: list[int]) -> Figure:
+    series = [Series(name="claimed for n ≥ 10⁵", x=[1e5, 1e12], y=[1.0, 1.0])]
+    for k in (2, 8, 30, 100, 1000):
+        ratio = [widths.ratio(n=n, k=k, epsilon=epsilon) for n in sizes]
+        series.append(Series(name=f"k = {k}", x=[float(n) for n in sizes], y=ratio))
+    return Figure(
+        kind=FigureKind.LINES,
+        title=f"Δ_S/Δ_L at ε = {epsilon:g}, T = {widths.rounds}",
+        x_label="n",
+        y_label="Δ_S/Δ_L",
+        log_x=True,
+        log_y=True,
+        series=series,
+        description="The ratio of the two widths is flat in n for every number of classes.",
+    )
+
+
+def informative_region(widths: Widths, *, alpha: float) -> Figure:
+    """Return the smallest n at which Δ_L and Δ_S fall below α, against ε.
+
+    Both widths are a constant over √n, so that n = (width at n = 1 / α)².
+    """
+    epsilons = np.linspace(0.5, 8.0, 31)
+    series = [
+        Series(
+            name=f"Δ_S, T = {widths.rounds}",
+            x=epsilons.tolist(),
+            y=[(widths.scores(n=1, epsilon=e) / alpha) ** 2 for e in epsilons],
+        )
+    ]
+    for k in (2, 10, 100, 1000):
+        sizes = [(widths.labels(n=1, k=k, epsilon=e) / alpha) ** 2 for e in epsilons]
+        series.append(Series(name=f"Δ_L, k = {k}", x=epsilons.tolist(), y=sizes))
+    return Figure(
+        kind=FigureKind.LINES,
+        title=f"Smallest n at which a bound says anything (Δ < α = {alpha:g})",
+        x_label="ε",
+        y_label="n",
+        log_y=True,
+        series=series,
+        description=(
+            "Above its curve a bound is informative. LDP-CP-L needs fewer users for few classes "
+            "or large ε; LDP-CP-S does not depend on the number of classes."
+        ),
+    )

@@ -1,0 +1,170 @@
+"""A paper's claims, each beside what decides it: a decorated computation, a check, a theorem."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from dpcp_audit.extensions.claims import (
+    Computation,
+    Computed,
+    ProofMethod,
+    Row,
+    Standing,
+    Verdict,
+    claims_of,
+)
+from dpcp_audit.extensions.statistics import all_at_most
+from dpcp_audit.extensions.theorems import claim_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from dpcp_audit.extensions.claims import Check, PlainData, Quantity
+
+    Compute = Callable[..., Computation]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paper:
+    """The claims of one paper on one topic; ``rows`` has them in the order in which they stand.
+
+    Parameters
+    ----------
+    title : str
+        The paper, as its claims' source names it.
+    subject : str
+        The heading that its claims stand under, unless they say otherwise.
+    standing : Standing
+        Their standing, unless they say otherwise.
+
+    Examples
+    --------
+    >>> from dpcp_audit.extensions.claims import Quantity
+    >>> paper = Paper(title="A paper", subject="Its numbers")
+    >>> @paper.claim("paper.limit", "Section 1", Verdict.REFUTED, "It is at most 1.", limit=1.0)
+    ... def largest(*, limit: float) -> Computation:
+    ...     return Computation(quantity=Quantity.VALUE, value=2.0, claimed=limit)
+    >>> [(row.claim.id, row.check.compute().verdict.name) for row in paper.rows]
+    [('paper.limit', 'REFUTED')]
+    """
+
+    title: str
+    subject: str = ""
+    standing: Standing = Standing.PAPER
+    rows: list[Row] = field(default_factory=list[Row])
+
+    def claim(
+        self,
+        id_: str,
+        section: str,
+        expected: Verdict | None,
+        says: str,
+        formula: str = "",
+        *,
+        subject: str = "",
+        standing: Standing | None = None,
+        assumptions: str = "",
+        vacuous: str = "",
+        parameters: PlainData | None = None,
+        **case: Any,
+    ) -> Callable[[Compute], Compute]:
+        """Return a decorator that adds a claim, decided by the computation that it decorates.
+
+        Parameters
+        ----------
+        id_, section, expected, says, formula : str or Verdict
+            The claim's id, where it stands, the verdict to expect, the statement in words and as
+            a formula.
+        vacuous : str
+            Why it promises nothing, in a sentence that goes before the statement.
+        parameters : dict, optional
+            What the claim fixes, as plain data; the case, unless it is given.
+        **case : object
+            The keyword arguments that the computation is called with.
+        """
+
+        def decorate(compute: Compute) -> Compute:
+            self.tested(
+                id_,
+                section,
+                expected,
+                f"{vacuous} {says}".lstrip(),
+                formula,
+                check=Computed(partial(compute, **case) if case else compute),
+                subject=subject,
+                standing=standing,
+                assumptions=assumptions,
+                vacuous=vacuous,
+                parameters=case if parameters is None else parameters,
+            )
+            return compute
+
+        return decorate
+
+    def tested(
+        self,
+        id_: str,
+        section: str,
+        expected: Verdict | None,
+        says: str,
+        formula: str = "",
+        *,
+        check: Check,
+        vacuous: str = "",
+        **others: Any,
+    ) -> None:
+        """Add a claim that a check of any kind decides; ``others`` are those of ``ClaimMaker``."""
+        make = claims_of(self.title, subject=self.subject, standing=self.standing)
+        claim = make(id_, section, expected, says, formula, **others)
+        self.rows.append(Row(claim=replace(claim, vacuous=vacuous), check=check))
+
+    def theorem(
+        self, theorem: Any, id_: str, expected: Verdict | None, check: Check, **others: Any
+    ) -> None:
+        """Add the claim of a theorem, in its own words; ``others`` are those of ``claim_of``."""
+        given = {"subject": self.subject, "standing": self.standing} | others
+        self.rows.append(Row(claim=claim_of(theorem, id_, expected, **given), check=check))
+
+
+def largest(
+    numbers: Mapping[Any, Fraction | float],
+    claimed: float,
+    *,
+    quantity: Quantity,
+    detail: str,
+    says: str,
+    argument: str,
+    note: str,
+    witness: PlainData | None = None,
+    key: str = "at",
+    parameters: PlainData | None = None,
+) -> Computation:
+    """Return the largest of some exact numbers against a claim, proved by comparing each.
+
+    Parameters
+    ----------
+    numbers : mapping
+        The numbers, by their names.
+    says, argument : str
+        The comparison as a formula, and why it is all that the claim says.
+    witness, key : dict, str
+        What the witness holds beside the name of the largest, and what it calls that name.
+    """
+    worst = max(numbers, key=lambda name: numbers[name])
+    found = Computation(
+        quantity=quantity,
+        detail=detail,
+        value=float(numbers[worst]),
+        claimed=claimed,
+        witness={key: worst} | (witness or {}),
+        note=note,
+    )
+    return found.between(
+        all_at_most(says, list(numbers.values()), Fraction(claimed)),
+        method=ProofMethod.ENUMERATION,
+        argument=argument,
+        parameters=parameters or {},
+    )

@@ -1,0 +1,1 @@
+"""What P-COQS and the quantiles it is compared with claim, each claim beside what decides it."""

@@ -1,0 +1,89 @@
+"""P-COQS's sentences: recomputed by other means, and with the mistake mended."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from dpcp_audit.laws.populations import Uniform
+from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.words.guarantees import ZCDP
+from dpcp_audit.words.results import Verdict
+from dpcp_ledger.pcoqs import remarks, zcdp
+
+MECHANISM = PCOQS(alpha=0.1, rho=0.5)
+
+
+@pytest.mark.parametrize(("rho", "delta"), [(0.5, 1e-5), (0.02, 1e-2), (4.0, 1e-9)])
+def test_the_printed_budget_is_what_markovs_inequality_gives(rho: float, delta: float) -> None:
+    """The least exp((α−1)(αρ−ε)) over orders at the printed ε is δ; the exact ε is smaller."""
+    epsilon = ZCDP(rho).standard_epsilon_at(delta)
+    orders = 1 + np.logspace(-3, 3, 200_001)
+    bound = ((orders - 1) * (orders * rho - epsilon)).min()
+    assert bound == pytest.approx(math.log(delta), rel=1e-6)
+    assert ZCDP(rho).epsilon_at(delta) <= epsilon
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 3.0])
+def test_the_response_divergence_is_that_of_its_laws(epsilon: float) -> None:
+    keep = math.exp(epsilon) / (1 + math.exp(epsilon))
+    for order in (1.5, 2.0, 7.0):
+        summed = sum(p**order * q ** (1 - order) for p, q in ((keep, 1 - keep), (1 - keep, keep)))
+        share = zcdp._response_ball(epsilon, order)
+        found = float(share.mid()) * order * epsilon**2 / 2
+        assert found == pytest.approx(math.log(summed) / (order - 1))
+
+
+def test_a_private_bound_spends_what_its_noise_says() -> None:
+    bound = PCOQS(alpha=0.01, rho=0.05, bounds=(0.0, 1e3), resolution=1e-3)
+    found = zcdp.private_bound_budget(bound, MECHANISM)
+    orders = (1.001, 2.0, 1e4)
+    spent = max(sum(m.renyi_supremum(a) for m in (bound, MECHANISM)) / a for a in orders)
+    assert 0.999 * 0.55 < spent <= found.value <= 0.55 * (1 + 1e-12)
+
+
+@pytest.mark.known_bad
+def test_a_bound_with_less_noise_is_not_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = PCOQS.noise_scale.fget
+    assert original is not None
+    monkeypatch.setattr(PCOQS, "noise_scale", property(lambda self: original(self) * 0.99))
+    bound = PCOQS(alpha=0.01, rho=0.05, bounds=(0.0, 1e3), resolution=1e-3)
+    found = zcdp.private_bound_budget(bound, MECHANISM)
+    assert found.verdict is Verdict.REFUTED
+
+
+@pytest.mark.known_bad
+def test_half_of_what_pure_dp_implies_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = zcdp._response_ball
+    monkeypatch.setattr(zcdp, "_response_ball", lambda e, order: 2 * original(e, order))
+    assert zcdp.pure_to_zcdp((0.1, 1.0)).verdict is Verdict.REFUTED
+
+
+def test_a_rare_class_is_left_out() -> None:
+    """The class's coverage by drawn thresholds, where it is common enough to be seen."""
+    found = remarks.one_class(PCOQS(alpha=0.1, rho=0.5), n=100, beta=0.5, share=0.1)
+    drawn = MECHANISM.trials(Uniform(), n=100, trials=20_000, rng=np.random.default_rng(0))
+    assert found.value == pytest.approx((drawn.threshold > 0.9).mean(), abs=0.015)
+
+
+@pytest.mark.known_bad
+def test_a_class_of_everything_is_covered() -> None:
+    found = remarks.one_class(MECHANISM, n=2400, beta=0.01, share=0.5)
+    assert found.verdict is Verdict.REFUTED
+
+
+def test_the_largest_of_many_noises_is_the_median_that_is_said() -> None:
+    coarse = PCOQS(alpha=0.1, rho=0.5, resolution=1e-3)
+    found = remarks.crowd_histogram(coarse, beta=0.01, spent=0.1)
+    scale, tau = found.witness["noise_scale"], found.witness["tau"]
+    assert scale == pytest.approx(math.sqrt(2 / (2 * 0.05)))
+    largest = np.random.default_rng(0).normal(0, scale, (4_000, 1_000)).max(axis=1)
+    assert found.value * tau == pytest.approx(np.median(largest), rel=0.02)
+
+
+@pytest.mark.known_bad
+def test_sharp_resolutions_behave_alike() -> None:
+    found = remarks.coarse_tail(MECHANISM, n=2400, beta=0.01, multiples=(0.01, 0.1, 1.0))
+    assert found.verdict is not Verdict.REFUTED
