@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-
-from dpcp_audit.laws.pools import Classifier, Dataset, classifier_pool
-from dpcp_audit.laws.populations import Beta, Uniform
-from dpcp_audit.reports.formats.markdown import markdown_table
-from dpcp_ledger.comparison.better_mechanisms import (
+from measured_improvements import (
     ImprovementCase,
     corollary_pairs,
     curator_pairs,
     label_pairs,
     search_pairs,
 )
+
+from dpcp_audit.laws.pools import Classifier, Dataset, classifier_pool
+from dpcp_audit.laws.populations import Beta, Uniform
+from dpcp_audit.reports.formats.markdown import markdown_table
 from dpcp_ledger.ldpcp.channels import switch_table
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ printed form is refuted by `pcoqs.corollary-1[coverage=marginal,grid=clamped]`.
 
 ## Classes by themselves, and scores without a bound
 
-Remark 6 of P-COQS excludes class-wise coverage. `dpcp_ledger.mechanisms.class_conditional` runs a
+Remark 6 of P-COQS excludes class-wise coverage. `docs/class_conditional.py` runs a
 search for each class at its own rank: 2ρ-zCDP for any number of classes, and Theorem 1 within each,
 with its n_y. `PrivatelyBounded` releases a bound b first, for residuals of regression (Remark 1).
 Both proofs stand beside the code.

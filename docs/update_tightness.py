@@ -9,12 +9,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from constants_seen import constants_table
+from tightness_maps import tightness_maps
+
 from dpcp_audit.reports.formats.markdown import markdown_table
 from dpcp_audit.reports.svg_figures import figure_svg
 from dpcp_audit.theorems.tightness import tightness_of, tightness_table
 from dpcp_ledger.claims.tightest_cases import tight_cases
-from dpcp_ledger.computations.constants_seen import constants_table
-from dpcp_ledger.computations.tightness_maps import tightness_maps
 
 if TYPE_CHECKING:
     from dpcp_audit.extensions.theorems import HostileTheorem
@@ -71,7 +72,7 @@ print(right.exact().verdict, right.scaled(0.98).exact().verdict)
 prints `CONSISTENT REFUTED`.
 
 The settings were searched for, over n, α, ε, δ, T and ρ, with
-`python -m dpcp_ledger.computations.tightest_settings`. P-COQS's scores lie 2Δ apart here,
+`python docs/tightest_settings.py`. P-COQS's scores lie 2Δ apart here,
 with Δ < 1/(4n), so that M(Δ) = 1: these rows speak of τ\\* alone. At a coarser Δ, M(Δ) decides,
 and Proposition 1 and Theorem 1 fail as printed: the search may end 3Δ/2 from the score that it
 looks for, and M(Δ) allows for Δ. The same program finds such settings ("any Δ"), of Theorem 1 over

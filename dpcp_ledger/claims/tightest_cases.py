@@ -7,6 +7,7 @@ bound costs little, and a constant that is a few per cent too small shows.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -23,21 +24,21 @@ from dpcp_audit.extensions.theorems import (
     NoiselessEvent,
     ScoreTheorem,
     claim_of,
+    clustered,
     on_staircase,
     undercovered,
 )
-from dpcp_ledger.computations.crowded_scores import (
+from dpcp_ledger.headings import Heading
+from dpcp_ledger.pcoqs.crowded_scores import (
     CrowdedCoverage,
     CrowdedRankError,
     coverage_on_crowd,
     rank_on_crowd,
 )
-from dpcp_ledger.computations.pcoqs_rank import FixedRankError, on_too_few_below
-from dpcp_ledger.computations.tightest_settings import SPACES
-from dpcp_ledger.headings import Heading
+from dpcp_ledger.pcoqs.pcoqs_rank import FixedRankError, on_too_few_below
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
 
 TINY = 1e-100
@@ -51,6 +52,11 @@ _HEADINGS = {
     "ldpcp.theorem-3": Heading.LABEL_COVERAGE,
     "ldpcp.theorem-4": Heading.SCORE_COVERAGE,
 }
+_RANKED = {
+    NoiseBound.UNION: "pcoqs.proposition-1.rank",
+    NoiseBound.GAUSSIAN: "pcoqs.remark-3",
+}
+_COVERED = {False: "pcoqs.theorem-1", True: "pcoqs.corollary-1"}
 _SEARCHED: dict[str, dict[str, float]] = {
     "pcoqs.proposition-1.rank": {
         "n": 736,
@@ -88,7 +94,7 @@ _SEARCHED: dict[str, dict[str, float]] = {
     "ldpcp.theorem-3": {"n": 100, "epsilon": 11.1, "delta": 0.5, "alpha": 0.42},
     "ldpcp.theorem-4": {"n": 2832, "epsilon": 0.415, "delta": 0.5, "alpha": 0.5, "rounds": 12},
 }
-"""By ``tightest_settings --evaluations 1500 --seed 0``."""
+"""By ``docs/tightest_settings.py --evaluations 1500 --seed 0``."""
 
 
 _UNIFORM = "ldpcp.theorem-1"
@@ -113,12 +119,108 @@ class TightCase(NamedTuple):
     heading: Heading
 
 
+def ranked(
+    mechanism: PCOQS, *, n: int, beta: float, bound: NoiseBound = NoiseBound.UNION
+) -> HostileTheorem[Any]:
+    """Return Proposition 1 or Remark 3 on n scores at both ends of the interval."""
+    theorem = FixedRankError(
+        mechanism=mechanism, scores=np.linspace(0, 1, n), beta=beta, noise_bound=bound
+    )
+    return HostileTheorem(theorem=theorem, worst=on_too_few_below)
+
+
+def covered(
+    mechanism: PCOQS, *, n: int, beta: float, corrected: bool, clusters: int = 2
+) -> HostileTheorem[Any]:
+    """Return Theorem 1 or Corollary 1 on scores in so many clusters, placed against τ*."""
+    theorem = CoverageTheorem(
+        mechanism=mechanism,
+        n=n,
+        beta=beta,
+        reading=CoverageReading.MARGINAL,
+        corrected=corrected,
+    )
+    worst = clustered(clusters - 2) if clusters > 2 else undercovered
+    return HostileTheorem(theorem=theorem, worst=worst)
+
+
+def on_steps(**settings: Any) -> HostileTheorem[Any]:
+    """Return Theorem 4 on the staircase of scores that follows its constants."""
+    theorem = ScoreTheorem(population=Uniform(), **settings)
+    return HostileTheorem(theorem=theorem, worst=on_staircase)
+
+
+def as_it_is(theorem: Any) -> HostileTheorem[Any]:
+    """Return a theorem whose scores follow its constants by themselves."""
+    return HostileTheorem(theorem=theorem, worst=_itself)
+
+
+def _itself(theorem: Any) -> Any:
+    return theorem
+
+
+def _searched(setting: Mapping[str, Any]) -> PCOQS:
+    return PCOQS(alpha=setting["alpha"], rho=setting["rho"], resolution=2.0 ** -setting["halvings"])
+
+
+def _crowds(setting: Mapping[str, Any], scores: int) -> bool:
+    """Return whether so many scores cannot lie 2Δ apart on half of the interval."""
+    return bool(2 * scores * 2.0 ** -setting["halvings"] > 0.5)
+
+
+def _rank_at(bound: NoiseBound, setting: Mapping[str, Any]) -> HostileTheorem[Any] | None:
+    if _crowds(setting, setting["n"]):
+        return None
+    return ranked(_searched(setting), n=setting["n"], beta=setting["beta"], bound=bound)
+
+
+def _coverage_at(setting: Mapping[str, Any], *, corrected: bool) -> HostileTheorem[Any] | None:
+    if _crowds(setting, setting["n"] + 1):
+        return None
+    hostile = covered(
+        _searched(setting),
+        n=setting["n"],
+        beta=setting["beta"],
+        corrected=corrected,
+        clusters=setting["clusters"],
+    )
+    refuted = corrected and hostile.theorem.calibrator.alpha == 0  # see the papers' suite
+    return None if refuted else hostile
+
+
+def _scores_at(setting: Mapping[str, Any]) -> HostileTheorem[Any] | None:
+    hostile = on_steps(**{**setting, "n": max(setting["n"], setting["rounds"])})
+    return None if on_staircase(hostile.theorem) is None else hostile
+
+
+def _event_at(setting: Mapping[str, Any]) -> HostileTheorem[Any]:
+    return as_it_is(NoiselessEvent(n=setting["n"], epsilon=120.0, delta=setting["delta"]))
+
+
+def _labels_at(setting: Mapping[str, Any]) -> HostileTheorem[Any]:
+    return as_it_is(ConfidentLabels(**setting))
+
+
+AT_SETTINGS: dict[str, Callable[[Mapping[str, Any]], HostileTheorem[Any] | None]] = {
+    "pcoqs.proposition-1.rank": partial(_rank_at, NoiseBound.UNION),
+    "pcoqs.remark-3": partial(_rank_at, NoiseBound.GAUSSIAN),
+    "pcoqs.theorem-1": partial(_coverage_at, corrected=False),
+    "pcoqs.corollary-1": partial(_coverage_at, corrected=True),
+    "ldpcp.theorem-1": _event_at,
+    "ldpcp.theorem-3": _labels_at,
+    "ldpcp.theorem-4": _scores_at,
+}
+"""Each theorem at given settings; None where it says nothing there, or M(Δ) is not 1."""
+
+
 def tight_cases() -> Iterator[TightCase]:
     """Yield every theorem where it is tightest, at a usual and at a tiny failure probability."""
     for failure in (0.01, TINY):
         yield from _search_cases(failure)
         yield from _label_cases(failure)
-        yield from _score_cases(failure)
+        for n, epsilon, alpha in ((100_000, 4.0, 0.1), (1_000_000, 1.0, 0.5)):
+            hostile = on_steps(n=n, epsilon=epsilon, delta=failure, rounds=10, alpha=alpha)
+            yield TightCase("ldpcp.theorem-4", hostile, Heading.SCORE_COVERAGE)
     yield from _crowd_cases()
     yield from _searched_cases()
 
@@ -126,7 +228,7 @@ def tight_cases() -> Iterator[TightCase]:
 def _searched_cases() -> Iterator[TightCase]:
     """Yield the settings at which a search of 1500 evaluations found the largest failure/δ."""
     for name, setting in _SEARCHED.items():
-        hostile = SPACES[name].build(setting)
+        hostile = AT_SETTINGS[name](setting)
         if hostile is not None:
             yield TightCase(name, hostile, _HEADINGS[name])
 
@@ -136,23 +238,11 @@ def _search_cases(beta: float) -> Iterator[TightCase]:
     for rho, n in ((0.5, 2000), (0.005, 20_000)):
         mechanism = PCOQS(alpha=0.1, rho=rho)
         for bound in NoiseBound:
-            rank = FixedRankError(
-                mechanism=mechanism, scores=np.linspace(0, 1, n), beta=beta, noise_bound=bound
-            )
-            name = "proposition-1.rank" if bound is NoiseBound.UNION else "remark-3"
-            hostile = HostileTheorem(theorem=rank, worst=on_too_few_below)
-            yield TightCase(f"pcoqs.{name}", hostile, Heading.SEARCH_RANK)
+            hostile = ranked(mechanism, n=n, beta=beta, bound=bound)
+            yield TightCase(_RANKED[bound], hostile, Heading.SEARCH_RANK)
         for corrected in (False, True):
-            covered = CoverageTheorem(
-                mechanism=mechanism,
-                n=n,
-                beta=beta,
-                reading=CoverageReading.MARGINAL,
-                corrected=corrected,
-            )
-            name = "corollary-1" if corrected else "theorem-1"
-            hostile_coverage = HostileTheorem(theorem=covered, worst=undercovered)
-            yield TightCase(f"pcoqs.{name}", hostile_coverage, Heading.SEARCH_COVERAGE)
+            hostile = covered(mechanism, n=n, beta=beta, corrected=corrected)
+            yield TightCase(_COVERED[corrected], hostile, Heading.SEARCH_COVERAGE)
 
 
 def _crowd_cases() -> Iterator[TightCase]:
@@ -162,11 +252,10 @@ def _crowd_cases() -> Iterator[TightCase]:
         rank = CrowdedRankError(
             mechanism=mechanism, scores=np.linspace(0, 1, n), beta=beta, noise_bound=bound
         )
-        name = "proposition-1.rank" if bound is NoiseBound.UNION else "remark-3"
         hostile = HostileTheorem(theorem=rank, worst=rank_on_crowd)
-        yield TightCase(f"pcoqs.{name}", hostile, Heading.SEARCH_RANK)
+        yield TightCase(_RANKED[bound], hostile, Heading.SEARCH_RANK)
     for corrected in (False, True):
-        covered = CrowdedCoverage(
+        crowded = CrowdedCoverage(
             mechanism=mechanism,
             n=n,
             beta=beta,
@@ -175,37 +264,18 @@ def _crowd_cases() -> Iterator[TightCase]:
             crowd=n // 2,
             window_count=n // 2,
         )
-        name = "corollary-1" if corrected else "theorem-1"
-        hostile_coverage = HostileTheorem(theorem=covered, worst=coverage_on_crowd)
-        yield TightCase(f"pcoqs.{name}", hostile_coverage, Heading.SEARCH_COVERAGE)
+        on_crowd = HostileTheorem(theorem=crowded, worst=coverage_on_crowd)
+        yield TightCase(_COVERED[corrected], on_crowd, Heading.SEARCH_COVERAGE)
 
 
 def _label_cases(delta: float) -> Iterator[TightCase]:
     """LDP-CP-L: without noise, where Δ_L is Massart's constant, and at ε = 4."""
     for two_sided in (False, True):
         event = NoiselessEvent(n=2000, epsilon=480.0, delta=delta, two_sided=two_sided)
-        yield TightCase("ldpcp.theorem-1", _as_it_is(event), Heading.LABEL_COVERAGE)
+        yield TightCase("ldpcp.theorem-1", as_it_is(event), Heading.LABEL_COVERAGE)
     for epsilon in (4.0, 12.0):
         binary = ConfidentLabels(n=20_000, epsilon=epsilon, delta=delta, alpha=0.5)
-        yield TightCase("ldpcp.theorem-3", _as_it_is(binary), Heading.LABEL_COVERAGE)
-
-
-def _score_cases(delta: float) -> Iterator[TightCase]:
-    for n, epsilon, alpha in ((100_000, 4.0, 0.1), (1_000_000, 1.0, 0.5)):
-        score = ScoreTheorem(
-            population=Uniform(), n=n, epsilon=epsilon, delta=delta, rounds=10, alpha=alpha
-        )
-        hostile = HostileTheorem(theorem=score, worst=on_staircase)
-        yield TightCase("ldpcp.theorem-4", hostile, Heading.SCORE_COVERAGE)
-
-
-def _as_it_is(theorem: Any) -> HostileTheorem[Any]:
-    """Return a theorem whose scores follow its constants by themselves."""
-    return HostileTheorem(theorem=theorem, worst=_itself)
-
-
-def _itself(theorem: Any) -> Any:
-    return theorem
+        yield TightCase("ldpcp.theorem-3", as_it_is(binary), Heading.LABEL_COVERAGE)
 
 
 def tightest_rows() -> Iterator[Row]:

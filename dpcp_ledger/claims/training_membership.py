@@ -33,10 +33,10 @@ from dpcp_audit.extensions.mechanisms import (
     SplitConformal,
     SubsampledGaussian,
 )
-from dpcp_ledger.computations.training_pipeline import trained_pipeline_budget
 from dpcp_ledger.headings import REAL_NOISE, Heading
 from dpcp_ledger.training.digit_models import DigitModels
 from dpcp_ledger.training.pipeline_canary import PipelineCanary, pipeline_canary
+from dpcp_ledger.training.training_pipeline import trained_pipeline_budget
 
 if TYPE_CHECKING:
     from dpcp_audit.extensions.audits import ShadowAttack

@@ -9,12 +9,12 @@ from dpcp_audit.extensions.audits import CanaryAudit, WhiteBoxGame
 from dpcp_audit.extensions.claims import Computed, Row, Standing, Verdict, claims_of
 from dpcp_audit.extensions.mechanisms import DPSGD, Adam, Augmentation, Clipping, Poisson
 from dpcp_ledger.claims import training_canaries
-from dpcp_ledger.computations.network_steps import (
+from dpcp_ledger.headings import Heading
+from dpcp_ledger.training.network_steps import (
     StandIn,
     largest_contribution,
     removed_example,
 )
-from dpcp_ledger.headings import Heading
 
 _claim = claims_of("DP-SKIN", subject=Heading.TRAINED_MODELS, standing=Standing.PRACTICE)
 _STEP = DPSGD(

@@ -18,9 +18,9 @@ from dpcp_audit.extensions.theorems import (
     window_count_for,
 )
 from dpcp_ledger.claims.claim_pools import digits
-from dpcp_ledger.computations.pcoqs_rank import FixedRankError, evenly_spaced
 from dpcp_ledger.headings import Heading
 from dpcp_ledger.paper import Paper
+from dpcp_ledger.pcoqs.pcoqs_rank import FixedRankError, evenly_spaced
 
 ranks = Paper(title="P-COQS", subject=Heading.SEARCH_RANK)
 paper = Paper(title="P-COQS", subject=Heading.SEARCH_COVERAGE)

@@ -28,9 +28,9 @@ from dpcp_audit.extensions.theorems import (
     likely_crowd,
     noise_rank_error,
 )
-from dpcp_ledger.computations.window_counts import WindowCount
 from dpcp_ledger.headings import Heading
 from dpcp_ledger.paper import Paper
+from dpcp_ledger.pcoqs.window_counts import WindowCount
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

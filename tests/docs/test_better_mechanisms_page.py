@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import update_better_mechanisms
+from measured_improvements import search_pairs
 
 from dpcp_audit.laws.populations import Beta, Uniform
-from dpcp_ledger.comparison.better_mechanisms import search_pairs
 
 PAGE = update_better_mechanisms.PAGE.read_text(encoding="utf-8")
 

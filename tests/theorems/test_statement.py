@@ -22,7 +22,7 @@ from dpcp_audit.theorems.split import MarginalCoverage
 from dpcp_audit.theorems.statement import Stated, StatedTheorem, claim_of, promises_nothing
 from dpcp_audit.theorems.theorem import FailureRate
 from dpcp_audit.words.results import Standing, Verdict
-from dpcp_ledger.computations.pcoqs_rank import FixedRankError, evenly_spaced
+from dpcp_ledger.pcoqs.pcoqs_rank import FixedRankError, evenly_spaced
 
 THEOREMS = (
     ConfidentLabels,

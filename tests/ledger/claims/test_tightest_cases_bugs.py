@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from constants_seen import parts_of
 from support.samplers import context
 
 from dpcp_audit.words.results import Verdict
 from dpcp_ledger.claims.tightest_cases import TINY, tight_cases, tightest_rows
-from dpcp_ledger.computations.constants_seen import parts_of
 
 if TYPE_CHECKING:
     from dpcp_audit.theorems.search.adversary import HostileTheorem

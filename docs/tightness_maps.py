@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from dpcp_audit.extensions.claims import Figure, FigureKind, Series
-from dpcp_audit.extensions.laws import Uniform
 from dpcp_audit.extensions.mechanisms import PCOQS
 from dpcp_audit.extensions.theorems import (
     ConfidentLabels,
-    HostileTheorem,
-    NoiseBound,
-    ScoreTheorem,
-    on_staircase,
     tightness_of,
 )
-from dpcp_ledger.computations.pcoqs_rank import FixedRankError, on_too_few_below
+from dpcp_ledger.claims.tightest_cases import on_steps, ranked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -116,17 +109,8 @@ def _labels(k: float, epsilon: float) -> Scalable:
 
 
 def _scores(n: float, epsilon: float) -> Scalable:
-    theorem = ScoreTheorem(population=Uniform(), n=int(n), epsilon=epsilon, delta=0.1)
-    hostile: HostileTheorem[Any] = HostileTheorem(theorem=theorem, worst=on_staircase)
-    return hostile
+    return on_steps(n=int(n), epsilon=epsilon, delta=0.1)
 
 
 def _ranks(beta: float, rho: float) -> Scalable:
-    theorem = FixedRankError(
-        mechanism=PCOQS(alpha=0.1, rho=rho),
-        scores=np.linspace(0, 1, 2000),
-        beta=beta,
-        noise_bound=NoiseBound.UNION,
-    )
-    hostile: HostileTheorem[Any] = HostileTheorem(theorem=theorem, worst=on_too_few_below)
-    return hostile
+    return ranked(PCOQS(alpha=0.1, rho=rho), n=2000, beta=beta)

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-from dpcp_audit.laws.pools import Classifier, Dataset, classifier_pool
-from dpcp_audit.laws.populations import Beta, Uniform
-from dpcp_audit.mechanisms.pcoqs.release import PCOQS
-from dpcp_ledger.comparison.better_mechanisms import (
+from measured_improvements import (
     at_corollary,
     corollary_pairs,
     curator_pairs,
@@ -16,6 +12,10 @@ from dpcp_ledger.comparison.better_mechanisms import (
     scored,
     search_pairs,
 )
+
+from dpcp_audit.laws.pools import Classifier, Dataset, classifier_pool
+from dpcp_audit.laws.populations import Beta, Uniform
+from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 
 LOGISTIC, GAUSSIAN_NB = Classifier.LOGISTIC, Classifier.GAUSSIAN_NB
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-from dpcp_ledger.claims.tightest_cases import tight_cases
-from dpcp_ledger.computations.tightest_settings import (
+from tightest_settings import (
     COARSE_SPACES,
     SPACES,
     SettingScale,
     SettingSpace,
     search_settings,
 )
+
+from dpcp_ledger.claims.tightest_cases import tight_cases
 
 
 def test_a_seed_gives_a_setting() -> None:

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from constants_seen import parts_of
 from scipy.stats import norm
 
 from dpcp_audit.extensions.laws import Uniform
@@ -18,8 +19,7 @@ from dpcp_audit.extensions.theorems import (
     noise_rank_error,
 )
 from dpcp_audit.mechanisms.ldpcp.score_calibration import hoeffding_width
-from dpcp_ledger.computations.constants_seen import parts_of
-from dpcp_ledger.computations.crowded_scores import (
+from dpcp_ledger.pcoqs.crowded_scores import (
     CrowdedCoverage,
     CrowdedRankError,
     coverage_on_crowd,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dpcp_ledger.computations.tightness_maps import tightness_maps
+from tightness_maps import tightness_maps
 
 
 def test_every_cell_needs_less_than_the_theorem_adds() -> None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.theorems import CoverageTheorem, FiniteCoverage, noise_rank_error
-from dpcp_ledger.computations.pcoqs_rank import FixedRankError, evenly_spaced
+from dpcp_ledger.pcoqs.pcoqs_rank import FixedRankError, evenly_spaced
 
 if TYPE_CHECKING:
     from dpcp_audit.extensions.claims import FloatArray, PlainData

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from class_conditional import ClassConditional
 
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
-from dpcp_ledger.mechanisms.class_conditional import ClassConditional
 
 MECHANISM = ClassConditional(search=PCOQS(alpha=0.1, rho=0.5), n_classes=2)
 

@@ -23,7 +23,7 @@ from dpcp_audit.extensions.theorems import (
     with_errors,
     with_tightness,
 )
-from dpcp_ledger.computations.window_counts import largest_windows
+from dpcp_ledger.pcoqs.window_counts import largest_windows
 
 if TYPE_CHECKING:
     from dpcp_audit.extensions.claims import Check, Computation, FloatArray, PlainData

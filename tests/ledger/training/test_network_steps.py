@@ -10,8 +10,8 @@ from dpcp_audit.mechanisms.dpsgd.training_settings import Flaw
 from dpcp_audit.words.results import Verdict
 from dpcp_ledger.claims import training_networks
 from dpcp_ledger.claims.training_networks import _STEP
-from dpcp_ledger.computations.network_steps import StandIn, largest_contribution, removed_example
 from dpcp_ledger.dpskin import training_budgets
+from dpcp_ledger.training.network_steps import StandIn, largest_contribution, removed_example
 
 
 @pytest.mark.parametrize("kind", list(StandIn))

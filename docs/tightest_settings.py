@@ -3,7 +3,7 @@
 What is maximised is computed, so that chance only decides which settings are tried: the ratio of
 a setting that is returned is that of the setting, whatever the seed.
 
-    python -m dpcp_ledger.computations.tightest_settings --evaluations 2000 --seed 0
+    python docs/tightest_settings.py --evaluations 2000 --seed 0
 """
 
 from __future__ import annotations
@@ -11,30 +11,22 @@ from __future__ import annotations
 import argparse
 import sys
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from dpcp_audit.extensions.claims import validate as _validate
-from dpcp_audit.extensions.laws import Uniform
 from dpcp_audit.extensions.mechanisms import PCOQS
 from dpcp_audit.extensions.theorems import (
-    ConfidentLabels,
     CoverageReading,
     CoverageTheorem,
     FiniteCoverage,
     HostileTheorem,
-    NoiseBound,
-    NoiselessEvent,
-    ScoreTheorem,
-    clustered,
-    on_staircase,
-    undercovered,
 )
-from dpcp_ledger.computations.crowded_scores import heaped
-from dpcp_ledger.computations.pcoqs_rank import FixedRankError, evenly_spaced, on_too_few_below
-from dpcp_ledger.computations.window_counts import largest_windows
+from dpcp_ledger.claims.tightest_cases import AT_SETTINGS, as_it_is
+from dpcp_ledger.pcoqs.crowded_scores import heaped
+from dpcp_ledger.pcoqs.pcoqs_rank import FixedRankError, evenly_spaced
+from dpcp_ledger.pcoqs.window_counts import largest_windows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -92,28 +84,12 @@ _SEARCH = {
 }
 
 
-def _mechanism(setting: Mapping[str, Any]) -> PCOQS:
-    return PCOQS(alpha=setting["alpha"], rho=setting["rho"], resolution=2.0 ** -setting["halvings"])
-
-
-def _rank(bound: NoiseBound, setting: Mapping[str, Any]) -> HostileTheorem[Any] | None:
-    mechanism = _mechanism(setting)
-    n = setting["n"]
-    if 2 * n * mechanism.resolution > 0.5:
-        return None
-    scores = np.linspace(0.0, 1.0, n)
-    theorem = FixedRankError(
-        mechanism=mechanism, scores=scores, beta=setting["beta"], noise_bound=bound
-    )
-    return HostileTheorem(theorem=theorem, worst=on_too_few_below)
-
-
 def _coarse_rank(setting: Mapping[str, Any]) -> HostileTheorem[Any]:
     """Return Proposition 1 as printed, at any Δ, on scores that fill the interval evenly."""
     mechanism = PCOQS(alpha=setting["alpha"], rho=setting["rho"], resolution=setting["resolution"])
     scores = evenly_spaced(setting["n"])
     theorem = FixedRankError(mechanism=mechanism, scores=scores, beta=setting["beta"])
-    return HostileTheorem(theorem=theorem, worst=_itself)
+    return as_it_is(theorem)
 
 
 def _coarse_coverage(setting: Mapping[str, Any]) -> HostileTheorem[Any]:
@@ -130,75 +106,26 @@ def _coarse_coverage(setting: Mapping[str, Any]) -> HostileTheorem[Any]:
         window_count=int(largest_windows(scores[None, :], resolution)[0]),
     )
     name = f"evenly spaced, {setting['ties']} at each place"
-    return HostileTheorem(
-        theorem=FiniteCoverage(theorem=theorem, scores=scores, name=name), worst=_itself
-    )
-
-
-def _coverage(setting: Mapping[str, Any], *, corrected: bool) -> HostileTheorem[Any] | None:
-    mechanism = _mechanism(setting)
-    n = setting["n"]
-    if 2 * (n + 1) * mechanism.resolution > 0.5:
-        return None
-    theorem = CoverageTheorem(
-        mechanism=mechanism,
-        n=n,
-        beta=setting["beta"],
-        reading=CoverageReading.MARGINAL,
-        corrected=corrected,
-    )
-    if corrected and theorem.calibrator.alpha == 0:
-        return None  # refuted there; see the papers' suite
-    several = setting["clusters"] - 2
-    worst = clustered(several) if several else undercovered
-    return HostileTheorem(theorem=theorem, worst=worst)
-
-
-def _scores(setting: Mapping[str, Any]) -> HostileTheorem[Any] | None:
-    """Return Theorem 4 on its staircase; None where none fits."""
-    settings = {name: setting[name] for name in ("epsilon", "delta", "alpha", "rounds")}
-    n = max(setting["n"], setting["rounds"])
-    theorem = ScoreTheorem(population=Uniform(), n=n, **settings)
-    if on_staircase(theorem) is None:
-        return None
-    return HostileTheorem(theorem=theorem, worst=on_staircase)
-
-
-def _itself(theorem: Any) -> Any:
-    return theorem
-
-
-def _event(setting: Mapping[str, Any]) -> HostileTheorem[Any]:
-    theorem = NoiselessEvent(n=setting["n"], epsilon=120.0, delta=setting["delta"])
-    return HostileTheorem(theorem=theorem, worst=_itself)
-
-
-def _labels(setting: Mapping[str, Any]) -> HostileTheorem[Any]:
-    return HostileTheorem(theorem=ConfidentLabels(**setting), worst=_itself)
+    return as_it_is(FiniteCoverage(theorem=theorem, scores=scores, name=name))
 
 
 _USERS = SettingScale(low=100, high=10**7, whole=True)
 _EPSILON = SettingScale(low=0.1, high=16.0)
-SPACES: dict[str, SettingSpace] = {
-    "pcoqs.proposition-1.rank": SettingSpace(_SEARCH, partial(_rank, NoiseBound.UNION)),
-    "pcoqs.remark-3": SettingSpace(_SEARCH, partial(_rank, NoiseBound.GAUSSIAN)),
-    "pcoqs.theorem-1": SettingSpace(_SEARCH, partial(_coverage, corrected=False)),
-    "pcoqs.corollary-1": SettingSpace(_SEARCH, partial(_coverage, corrected=True)),
-    "ldpcp.theorem-1": SettingSpace({"n": _N, "delta": _FAILURE}, _event),
-    "ldpcp.theorem-3": SettingSpace(
-        {"n": _USERS, "epsilon": _EPSILON, "delta": _FAILURE, "alpha": _ALPHA}, _labels
-    ),
-    "ldpcp.theorem-4": SettingSpace(
-        {
-            "n": _USERS,
-            "epsilon": _EPSILON,
-            "delta": _FAILURE,
-            "alpha": _ALPHA,
-            "rounds": SettingScale(low=3, high=12, whole=True, log=False),
-        },
-        _scores,
-    ),
+_SCALES = dict.fromkeys(
+    ("pcoqs.proposition-1.rank", "pcoqs.remark-3", "pcoqs.theorem-1", "pcoqs.corollary-1"),
+    _SEARCH,
+) | {
+    "ldpcp.theorem-1": {"n": _N, "delta": _FAILURE},
+    "ldpcp.theorem-3": {"n": _USERS, "epsilon": _EPSILON, "delta": _FAILURE, "alpha": _ALPHA},
+    "ldpcp.theorem-4": {
+        "n": _USERS,
+        "epsilon": _EPSILON,
+        "delta": _FAILURE,
+        "alpha": _ALPHA,
+        "rounds": SettingScale(low=3, high=12, whole=True, log=False),
+    },
 }
+SPACES = {name: SettingSpace(scales, AT_SETTINGS[name]) for name, scales in _SCALES.items()}
 """What is searched for each theorem; P-COQS's coverage also over the number of clusters.
 
 P-COQS's scores lie 2Δ apart here, so that M(Δ) = 1 and τ* decides: 2nΔ is at most 1/2.

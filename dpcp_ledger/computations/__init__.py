@@ -1,1 +1,0 @@
-"""Computations that settle claims of the papers."""
