@@ -102,3 +102,35 @@ def test_both_readings_of_the_final_version_have_every_quotation_but_half_a_sent
     assert apart == set()
     lost = letters("and (3) LDP-CP- with coverage guarantee")
     assert [lost in text for text in final].count(True) == 1
+
+
+def within(text: str, place: str) -> list[str]:
+    """Return what stands under a heading such as "5.1", its subsections too, letters alone."""
+    number = re.compile(r"Abstract|References|(?:\d+|[A-E])(?=[.\s*])(?:\.\d+)*")
+    lines = re.finditer(r"^#+ \**(.*)$", text, re.MULTILINE)
+    heads = [(line.start(), found[0]) for line in lines if (found := number.match(line[1]))]
+    ends = [*heads, (len(text), "")][1:]
+    return [
+        letters(re.sub(r"\$[^$]*\$", " ", text[start : after[0]]))
+        for (start, name), after in zip(heads, ends, strict=True)
+        if name == place or name.startswith(f"{place}.")
+    ]
+
+
+@pytest.mark.skipif(FOLDER is None, reason="the papers' texts are not beside the checkout")
+def test_every_quotation_stands_in_the_section_that_is_named() -> None:
+    assert FOLDER is not None
+    texts = [path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.txt"))]
+    place = re.compile(r"(?:Section |Appendix )?(Abstract|\d+(?:\.\d+)*|[A-E])(?![\w.]| of the)")
+    placed, elsewhere = 0, []
+    for each in listed_statements():
+        named = place.match(each.place)
+        own = [text for text in texts if letters(TITLES[each.paper]) in letters(text[:2_000])]
+        parts = [part for text in own if named for part in within(text, named[1])]
+        if not (each.quote and parts):
+            continue
+        placed += 1
+        if any(all(quoted not in part for part in parts) for quoted in fragments(each.quote)):
+            elsewhere.append(f"{each.place}: {each.quote}")
+    assert placed > 25
+    assert elsewhere == []
