@@ -28,6 +28,7 @@ extensions = [
     "numpydoc",
     "qualified_hints",
     "results_keys",
+    "typeset_formulas",
 ]
 exclude_patterns = ["_build", "_ext"]
 
@@ -41,6 +42,9 @@ html_copy_source = False
 html_show_sourcelink = False
 
 myst_heading_anchors = 3
+myst_enable_extensions = ["dollarmath"]
+myst_dmath_double_inline = True
+html_math_renderer = "mathml"
 
 autodoc_default_options = {"members": True, "show-inheritance": False}
 autodoc_member_order = "bysource"

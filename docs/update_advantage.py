@@ -33,8 +33,12 @@ advantage* of the attack is its true-positive rate minus its false-positive rate
 how large it can be, for any mechanism and any attack, and how large it is for P-COQS. It is
 written by `docs/update_advantage.py`, which computes every number.
 
-**Theorem.** The largest membership advantage that ρ-zCDP allows is tanh(ε/2), where ε > 0 solves
-ε·tanh(ε/2) = ρ. Randomised response with this ε is ρ-zCDP and attains it.
+**Theorem.** The largest membership advantage that ρ-zCDP allows is $\\tanh(\\varepsilon/2)$, where
+$\\varepsilon > 0$ solves
+
+$$\\varepsilon \\tanh\\frac{{\\varepsilon}}{{2}} = \\rho.$$
+
+Randomised response with this ε is ρ-zCDP and attains it.
 
 At ρ = ½, the budget that P-COQS's experiments call ε_CP = 1, it is **{half:.4f}**: no attack has a
 larger advantage, and one mechanism allows as much.
@@ -43,22 +47,35 @@ larger advantage, and one mechanism allows as much.
 
 ## Proof
 
-*Upper bound.* Let an attack say "in" with probability p on one data set and q on its neighbour;
-its advantage is a = p − q. Its answer is post-processing, so that D_α(Bern(p) ‖ Bern(q)) ≤ ρα for
-every α > 1, and the same with p and q exchanged. As α → 1, D_α tends to the Kullback–Leibler
-divergence: it is at most ρ in both directions. The pair (1−q, 1−p) has the same advantage and the
-same two divergences. The KL divergence is jointly convex, so that it is at most ρ for the mean of
-the two pairs, ((1+a)/2, (1−a)/2), as well. There it is a·log((1+a)/(1−a)) = ε·tanh(ε/2), with a =
-tanh(ε/2). It grows with ε, so that a is at most the solution of ε·tanh(ε/2) = ρ.
+*Upper bound.* Let an attack say "in" with probability $p$ on one data set and $q$ on its neighbour;
+its advantage is $a = p - q$. The answer is post-processing, so
 
-*Attained.* Randomised response tells a bit truthfully with probability e^ε/(1+e^ε). For its two
-laws
+$$D_\\alpha(\\mathrm{{Bern}}(p) \\,\\|\\, \\mathrm{{Bern}}(q)) \\leq \\rho\\alpha \\quad\\text{{for every }} \\alpha > 1,$$
 
-(α−1)·D_α = log cosh((α−½)ε) − log cosh(ε/2) = ∫ ε·tanh(tε) dt, over t from ½ to α−½.
+and the same holds with $p$ and $q$ exchanged. As $\\alpha \\to 1$, $D_\\alpha$ tends to the
+Kullback–Leibler divergence, which is therefore at most ρ in both directions. The pair
+$(1-q, 1-p)$ has the same advantage and the same two divergences. The Kullback–Leibler divergence is
+jointly convex, so it is at most ρ for the mean of the two pairs,
+$(\\frac{{1+a}}{{2}}, \\frac{{1-a}}{{2}})$, as well. With $a = \\tanh(\\varepsilon/2)$ it is
 
-tanh is concave above 0 and 0 at 0, so that tanh(tε) ≤ 2t·tanh(ε/2) for t ≥ ½. The integral is then
-at most ε·tanh(ε/2)·((α−½)² − ¼) = ε·tanh(ε/2)·α(α−1), and D_α ≤ ρα for every α > 1 at once. Its
-advantage is tanh(ε/2). ∎
+$$a \\log\\frac{{1+a}}{{1-a}} = \\varepsilon \\tanh\\frac{{\\varepsilon}}{{2}}$$
+
+there. This grows with ε, so $a$ is at most the solution of $\\varepsilon\\tanh(\\varepsilon/2) = \\rho$.
+
+*Attained.* Randomised response tells a bit truthfully with probability
+$e^\\varepsilon/(1+e^\\varepsilon)$. For its two laws
+
+$$(\\alpha-1) D_\\alpha = \\log\\cosh\\left((\\alpha-\\tfrac12)\\varepsilon\\right) - \\log\\cosh\\frac{{\\varepsilon}}{{2}}
+= \\int_{{1/2}}^{{\\alpha-1/2}} \\varepsilon\\tanh(t\\varepsilon)\\,dt.$$
+
+tanh is concave above 0 and 0 at 0, so $\\tanh(t\\varepsilon) \\leq 2t\\tanh(\\varepsilon/2)$ for
+$t \\geq 1/2$. The integral is then at most
+
+$$\\varepsilon\\tanh\\frac{{\\varepsilon}}{{2}}\\left((\\alpha-\\tfrac12)^2 - \\tfrac14\\right)
+= \\varepsilon\\tanh\\frac{{\\varepsilon}}{{2}}\\;\\alpha(\\alpha-1),$$
+
+so $D_\\alpha \\leq \\rho\\alpha$ for every $\\alpha > 1$ at once. Its advantage is
+$\\tanh(\\varepsilon/2)$. ∎
 
 ## The numbers
 
@@ -67,12 +84,12 @@ advantage is tanh(ε/2). ∎
 - *largest* is the theorem's number. `dp.ZCDP(ρ).advantage()`, which bounds the divergences at
   finitely many orders, is between {least:.4f} and {most:.4f} times as large: this is the limit
   that the suites test attacks against.
-- *Gaussian* is the advantage of the Gaussian mechanism at ρ, 2Φ(√(ρ/2)) − 1. It is smaller: the
+- *Gaussian* is the advantage of the Gaussian mechanism at ρ, $2\\Phi(\\sqrt{{\\rho/2}}) - 1$. It is smaller: the
   Gaussian mechanism is not the worst.
-- *Pinsker* is √(ρ/2), from the same Kullback–Leibler divergence by Pinsker's inequality; it says
+- *Pinsker* is $\\sqrt{{\\rho/2}}$, from the same Kullback–Leibler divergence by Pinsker's inequality; it says
   nothing from ρ = 2 on.
-- *(ε, δ)* is the smallest bound by way of (ε, δ)-DP: (e^ε − 1 + 2δ)/(e^ε + 1) with δ =
-  exp(−(ε−ρ)²/(4ρ)), minimised over ε.
+- *(ε, δ)* is the smallest bound by way of (ε, δ)-DP: $\\frac{{e^\\varepsilon - 1 + 2\\delta}}{{e^\\varepsilon + 1}}$
+  with $\\delta = \\exp(-\\frac{{(\\varepsilon-\\rho)^2}}{{4\\rho}})$, minimised over ε.
 
 ## P-COQS itself
 
