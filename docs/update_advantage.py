@@ -36,7 +36,7 @@ written by `docs/update_advantage.py`, which computes every number.
 **Theorem.** The largest membership advantage that ρ-zCDP allows is $\\tanh(\\varepsilon/2)$, where
 $\\varepsilon > 0$ solves
 
-$$\\varepsilon \\tanh\\frac{{\\varepsilon}}{{2}} = \\rho.$$
+$$\\varepsilon\\,\\tanh\\frac{{\\varepsilon}}{{2}} = \\rho.$$
 
 Randomised response with this ε is ρ-zCDP and attains it.
 
@@ -58,21 +58,21 @@ $(1-q, 1-p)$ has the same advantage and the same two divergences. The Kullback�
 jointly convex, so it is at most ρ for the mean of the two pairs,
 $(\\frac{{1+a}}{{2}}, \\frac{{1-a}}{{2}})$, as well. With $a = \\tanh(\\varepsilon/2)$ it is
 
-$$a \\log\\frac{{1+a}}{{1-a}} = \\varepsilon \\tanh\\frac{{\\varepsilon}}{{2}}$$
+$$a\\,\\log\\frac{{1+a}}{{1-a}} = \\varepsilon\\,\\tanh\\frac{{\\varepsilon}}{{2}}$$
 
-there. This grows with ε, so $a$ is at most the solution of $\\varepsilon\\tanh(\\varepsilon/2) = \\rho$.
+there. This grows with ε, so $a$ is at most the solution of $\\varepsilon\\,\\tanh(\\varepsilon/2) = \\rho$.
 
 *Attained.* Randomised response tells a bit truthfully with probability
 $e^\\varepsilon/(1+e^\\varepsilon)$. For its two laws
 
-$$(\\alpha-1) D_\\alpha = \\log\\cosh\\left((\\alpha-\\tfrac12)\\varepsilon\\right) - \\log\\cosh\\frac{{\\varepsilon}}{{2}}
-= \\int_{{1/2}}^{{\\alpha-1/2}} \\varepsilon\\tanh(t\\varepsilon)\\,dt.$$
+$$(\\alpha-1) D_\\alpha = \\log\\,\\cosh\\left((\\alpha-\\frac{{1}}{{2}})\\varepsilon\\right) - \\log\\,\\cosh\\frac{{\\varepsilon}}{{2}}
+= \\int_{{1/2}}^{{\\alpha-1/2}} \\varepsilon\\,\\tanh(t\\varepsilon)\\,dt.$$
 
-tanh is concave above 0 and 0 at 0, so $\\tanh(t\\varepsilon) \\leq 2t\\tanh(\\varepsilon/2)$ for
+tanh is concave above 0 and 0 at 0, so $\\tanh(t\\varepsilon) \\leq 2t\\,\\tanh(\\varepsilon/2)$ for
 $t \\geq 1/2$. The integral is then at most
 
-$$\\varepsilon\\tanh\\frac{{\\varepsilon}}{{2}}\\left((\\alpha-\\tfrac12)^2 - \\tfrac14\\right)
-= \\varepsilon\\tanh\\frac{{\\varepsilon}}{{2}}\\;\\alpha(\\alpha-1),$$
+$$\\varepsilon\\,\\tanh\\frac{{\\varepsilon}}{{2}}\\left((\\alpha-\\frac{{1}}{{2}})^2 - \\frac{{1}}{{4}}\\right)
+= \\varepsilon\\,\\tanh\\frac{{\\varepsilon}}{{2}}\\;\\alpha(\\alpha-1),$$
 
 so $D_\\alpha \\leq \\rho\\alpha$ for every $\\alpha > 1$ at once. Its advantage is
 $\\tanh(\\varepsilon/2)$. ∎

@@ -6,6 +6,8 @@ import re
 import tomllib
 from pathlib import Path
 
+from PIL import Image
+
 from dpcp_audit.engine.suites import suite
 from dpcp_audit.words.results import Standing, Verdict
 
@@ -60,3 +62,13 @@ def test_its_numbers_are_those_of_the_page_of_findings() -> None:
         assert f" | {source} | {promised} | " in full
         assert full.endswith(f"{found} |")
     assert FINDINGS.strip().splitlines()[-1] in page
+
+
+def test_its_picture_shows_the_counts_that_it_prints() -> None:
+    """``python docs/update_picture.py papers.json`` draws it anew, and writes its counts into it."""
+    with Image.open(ROOT / "docs" / "report.png") as picture:
+        shown = picture.text
+    assert shown["overall"] in README
+    assert f"{shown['claims']} claims test all this" in README
+    assert int(shown["claims"]) == len(suite())
+    assert re.fullmatch(r"\d+ of \d+ claims are refuted", shown["headline"])
