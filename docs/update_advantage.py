@@ -50,7 +50,8 @@ larger advantage, and one mechanism allows as much.
 *Upper bound.* Let an attack say "in" with probability $p$ on one data set and $q$ on its neighbour;
 its advantage is $a = p - q$. The answer is post-processing, so
 
-$$D_\\alpha(\\mathrm{{Bern}}(p) \\,\\|\\, \\mathrm{{Bern}}(q)) \\leq \\rho\\alpha \\quad\\text{{for every }} \\alpha > 1,$$
+$$D_\\alpha(\\mathrm{{Bern}}(p) \\,\\|\\, \\mathrm{{Bern}}(q))
+\\leq \\rho\\alpha \\quad\\text{{for every }} \\alpha > 1,$$
 
 and the same holds with $p$ and $q$ exchanged. As $\\alpha \\to 1$, $D_\\alpha$ tends to the
 Kullback–Leibler divergence, which is therefore at most ρ in both directions. The pair
@@ -60,18 +61,22 @@ $(\\frac{{1+a}}{{2}}, \\frac{{1-a}}{{2}})$, as well. With $a = \\tanh(\\varepsil
 
 $$a\\,\\log\\frac{{1+a}}{{1-a}} = \\varepsilon\\,\\tanh\\frac{{\\varepsilon}}{{2}}$$
 
-there. This grows with ε, so $a$ is at most the solution of $\\varepsilon\\,\\tanh(\\varepsilon/2) = \\rho$.
+there. This grows with ε, so $a$ is at most the solution of
+$\\varepsilon\\,\\tanh(\\varepsilon/2) = \\rho$.
 
 *Attained.* Randomised response tells a bit truthfully with probability
 $e^\\varepsilon/(1+e^\\varepsilon)$. For its two laws
 
-$$(\\alpha-1) D_\\alpha = \\log\\,\\cosh\\left((\\alpha-\\frac{{1}}{{2}})\\varepsilon\\right) - \\log\\,\\cosh\\frac{{\\varepsilon}}{{2}}
+$$(\\alpha-1) D_\\alpha
+= \\log\\,\\cosh\\left((\\alpha-\\frac{{1}}{{2}})\\varepsilon\\right)
+- \\log\\,\\cosh\\frac{{\\varepsilon}}{{2}}
 = \\int_{{1/2}}^{{\\alpha-1/2}} \\varepsilon\\,\\tanh(t\\varepsilon)\\,dt.$$
 
 tanh is concave above 0 and 0 at 0, so $\\tanh(t\\varepsilon) \\leq 2t\\,\\tanh(\\varepsilon/2)$ for
 $t \\geq 1/2$. The integral is then at most
 
-$$\\varepsilon\\,\\tanh\\frac{{\\varepsilon}}{{2}}\\left((\\alpha-\\frac{{1}}{{2}})^2 - \\frac{{1}}{{4}}\\right)
+$$\\varepsilon\\,\\tanh\\frac{{\\varepsilon}}{{2}}
+\\left((\\alpha-\\frac{{1}}{{2}})^2 - \\frac{{1}}{{4}}\\right)
 = \\varepsilon\\,\\tanh\\frac{{\\varepsilon}}{{2}}\\;\\alpha(\\alpha-1),$$
 
 so $D_\\alpha \\leq \\rho\\alpha$ for every $\\alpha > 1$ at once. Its advantage is
@@ -84,11 +89,12 @@ $\\tanh(\\varepsilon/2)$. ∎
 - *largest* is the theorem's number. `dp.ZCDP(ρ).advantage()`, which bounds the divergences at
   finitely many orders, is between {least:.4f} and {most:.4f} times as large: this is the limit
   that the suites test attacks against.
-- *Gaussian* is the advantage of the Gaussian mechanism at ρ, $2\\Phi(\\sqrt{{\\rho/2}}) - 1$. It is smaller: the
-  Gaussian mechanism is not the worst.
-- *Pinsker* is $\\sqrt{{\\rho/2}}$, from the same Kullback–Leibler divergence by Pinsker's inequality; it says
-  nothing from ρ = 2 on.
-- *(ε, δ)* is the smallest bound by way of (ε, δ)-DP: $\\frac{{e^\\varepsilon - 1 + 2\\delta}}{{e^\\varepsilon + 1}}$
+- *Gaussian* is the advantage of the Gaussian mechanism at ρ, $2\\Phi(\\sqrt{{\\rho/2}}) - 1$. It is
+  smaller: the Gaussian mechanism is not the worst.
+- *Pinsker* is $\\sqrt{{\\rho/2}}$, from the same Kullback–Leibler divergence by
+  Pinsker's inequality; it says nothing from ρ = 2 on.
+- *(ε, δ)* is the smallest bound by way of (ε, δ)-DP:
+  $\\frac{{e^\\varepsilon - 1 + 2\\delta}}{{e^\\varepsilon + 1}}$
   with $\\delta = \\exp(-\\frac{{(\\varepsilon-\\rho)^2}}{{4\\rho}})$, minimised over ε.
 
 ## P-COQS itself

@@ -65,7 +65,7 @@ def test_its_numbers_are_those_of_the_page_of_findings() -> None:
 
 
 def test_its_picture_shows_the_counts_that_it_prints() -> None:
-    """``python docs/update_picture.py papers.json`` draws it anew, and writes its counts into it."""
+    """``python docs/update_picture.py papers.json`` draws it, and writes its counts into it."""
     with Image.open(ROOT / "docs" / "report.png") as picture:
         shown = picture.text
     assert shown["overall"] in README
