@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.reports.families import TICKS, position
@@ -14,10 +15,12 @@ from dpcp_audit.words.results import Verdict
 from dpcp_audit.words.whole_files import require_package
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     import jinja2
     import markupsafe
+
+    from dpcp_audit.reports.summary import Reading
 
 _GLYPHS = {
     Verdict.REFUTED: "✕",
@@ -38,12 +41,14 @@ _KEYS = {
     Verdict.PROVED: "proved: exact, every case",
 }
 _SHOWS = {
-    "all": "all claims",
-    "refuted": "refuted",
-    "open": "inconclusive or not completed",
-    "standing": "not refuted",
+    "all": ("all claims", frozenset(Verdict)),
+    "refuted": ("refuted", {Verdict.REFUTED}),
+    "open": ("undecided", {Verdict.VACUOUS, Verdict.INCONCLUSIVE, Verdict.ERROR}),
+    "standing": ("not refuted", {Verdict.CONSISTENT, Verdict.PROVED}),
 }
-"""What the page can be filtered by: ``report.css`` has a rule for each."""
+"""What the page can be filtered by: the words, and the verdicts of the claims that are left."""
+_MOST_SOURCES = 12
+"""Sources among which a page offers a choice."""
 
 
 def render_html(document: Mapping[str, Any]) -> str:
@@ -68,6 +73,8 @@ def render_html(document: Mapping[str, Any]) -> str:
     """
     template = page_environment().get_template("report.html.jinja")
     reading = read(document)
+    place_of = {source: place for place, source in enumerate(reading.sources, start=1)}
+    choices = 1 < len(place_of) <= _MOST_SOURCES
     return template.render(
         document=document,
         reading=reading,
@@ -81,9 +88,31 @@ def render_html(document: Mapping[str, Any]) -> str:
         numeric=numeric,
         most_rows=_MOST_ROWS,
         ticks=TICKS,
-        shows=_SHOWS,
-        place_of={source: place for place, source in enumerate(reading.sources, start=1)},
+        shows=[
+            (name, said, sum(entry.verdict in verdicts for entry in reading.entries))
+            for name, (said, verdicts) in _SHOWS.items()
+        ],
+        choices=Counter(entry.paper for entry in reading.entries) if choices else {},
+        filters=list(_filters(reading, place_of if choices else {})),
+        place_of=place_of,
     )
+
+
+def _filters(reading: Reading, place_of: Mapping[str, int]) -> Iterator[tuple[str, str, bool]]:
+    """Yield for each filter when it holds, which claims it leaves, and if there are any."""
+    for name, (_, verdicts) in _SHOWS.items():
+        classes = ", ".join(sorted(f".v-{verdict.lower()}" for verdict in verdicts))
+        for paper, place in {"": 0, **place_of}.items():
+            if name == "all" and not paper:
+                continue
+            when = f":root:has(#show-{name}:checked)"
+            when += f":has(#of-{place}:checked)" if place_of else ""
+            left = f":is({classes})" + (f".of-{place}" if paper else "")
+            found = any(
+                entry.verdict in verdicts and paper in {"", entry.paper}
+                for entry in reading.entries
+            )
+            yield when, left, found
 
 
 def page_environment() -> jinja2.Environment:

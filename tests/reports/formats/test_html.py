@@ -256,6 +256,19 @@ def test_every_filter_has_a_rule_and_every_claim_the_classes_that_it_asks_for(
     assert all(re.match(r"v-[a-z]+ of-[1-9]", row) for row in rows)
 
 
+def test_a_filter_leaves_no_empty_table_and_shows_its_count(text: str) -> None:
+    """A family without a claim of the selection is hidden; where none is left, the page says so."""
+    for classes in re.findall(r"tbody\.claim:not\((:is\([^)]*\)[.\w-]*)\)", text):
+        assert f"section.family:not(:has(tbody.claim{classes})))" in text
+    verdicts = [each["verdict"] for each in document()["findings"]]
+    assert f'id="show-refuted"> refuted ({verdicts.count("REFUTED")})' in text
+    assert f'id="show-all" checked> all claims ({len(verdicts)})' in text
+    refuted = [each for each in document()["findings"] if each["verdict"] == "REFUTED"]
+    alone = render_html(document(*refuted[:1] * 5))
+    assert "#show-standing:checked) p.none { display: block; }" in alone
+    assert "#show-refuted:checked) p.none" not in alone
+
+
 def test_what_is_printed_first_is_the_summary(text: str) -> None:
     assert re.search(r'id="print-summary" checked', text)
     assert ":has(#print-summary) :is(.every, #claims, .view details) { display: none; }" in text
