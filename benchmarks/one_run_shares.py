@@ -15,14 +15,9 @@ import numpy as np
 from scipy.special import expit
 
 from dpcp_audit.audits.training.one_run import surest_guesses
-from dpcp_audit.audits.training.one_run_bounds import (
-    ScoreSums,
-    gaussian_bound,
-    trade_off_bound,
-    unassuming_bound,
-)
-from dpcp_audit.words.assumptions import Assumption
+from dpcp_audit.audits.training.one_run_bounds import trade_off_bound, unassuming_bound
 from dpcp_audit.words.guarantees import GaussianDP, PureDP
+from dpcp_audit.words.results import Assumption
 
 if TYPE_CHECKING:
     from dpcp_audit.words.arrays import BoolArray, FloatArray
@@ -52,8 +47,6 @@ class Column:
         """Return how many canaries are guessed, which is fixed in view of nothing but the claim."""
         if isinstance(self.claim, PureDP):
             return min(canaries, _MOST_GUESSES)
-        if assumption is Assumption.INDEPENDENT:
-            return round(0.4 * canaries)
         return round((2 if assumption is Assumption.NONE else 3) * math.sqrt(canaries))
 
     def share(self, assumption: Assumption, canaries: int, rng: np.random.Generator) -> float:
@@ -61,22 +54,11 @@ class Column:
         log_odds, coins = self.play(canaries, rng)
         at = {"delta": _DELTA, "significance": _SIGNIFICANCE}
         whole = self.claim.epsilon_at(_DELTA)
-        if assumption is Assumption.GAUSSIAN:
-            return gaussian_bound(ScoreSums.of(log_odds, coins), **at) / whole
         made = self.guesses(assumption, canaries)
         seen = surest_guesses(log_odds, coins, guesses=made)
         if assumption is Assumption.NONE:
             return unassuming_bound(seen, **at) / whole
-        return (
-            trade_off_bound(
-                self.claim,
-                seen,
-                delta=_DELTA,
-                significance=_SIGNIFICANCE,
-                assumption=assumption,
-            )
-            / whole
-        )
+        return trade_off_bound(self.claim, seen, **at) / whole
 
 
 COLUMNS = (
@@ -86,11 +68,10 @@ COLUMNS = (
 
 
 def cell(column: Column, assumption: Assumption, canaries: int, runs: int) -> str:
-    """Return a median share; of Gaussian scores of another law, what it would claim."""
+    """Return a median share."""
     rng = np.random.default_rng([canaries, list(Assumption).index(assumption)])
     shares = [column.share(assumption, canaries, rng) for _ in range(runs)]
-    wrong = assumption is Assumption.GAUSSIAN and isinstance(column.claim, PureDP)
-    return f"({np.median(shares):.2f}, false)" if wrong else f"{np.median(shares):.2f}"
+    return f"{np.median(shares):.2f}"
 
 
 def main() -> int:

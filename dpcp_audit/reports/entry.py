@@ -29,7 +29,6 @@ from dpcp_audit.reports.severity import (
     times_of,
 )
 from dpcp_audit.reports.witness import short, telling
-from dpcp_audit.words.assumptions import Assumption
 from dpcp_audit.words.formatting import (
     DASH,
     confidence,
@@ -40,7 +39,7 @@ from dpcp_audit.words.formatting import (
     to_float,
 )
 from dpcp_audit.words.plain import is_record, plain
-from dpcp_audit.words.results import EvidenceKind, Standing, Verdict
+from dpcp_audit.words.results import Assumption, EvidenceKind, Standing, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -114,9 +113,6 @@ _HOW = {
 _TAKEN = {
     Assumption.NONE: "",
     Assumption.TRADE_OFF: "that the mechanism differs from the claim in its noise alone",
-    Assumption.INDEPENDENT: "that the mechanism differs from the claim in its noise alone, and "
-    "releases the canaries of a run independently",
-    Assumption.GAUSSIAN: "that the canaries' scores are independent, normal and of one variance",
 }
 STANDINGS = {
     Standing.PAPER: "the paper's own claim, as printed",

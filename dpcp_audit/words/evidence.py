@@ -15,9 +15,9 @@ import math
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from dpcp_audit.words.assumptions import Assumption
 from dpcp_audit.words.quantities import Bound, Quantity
 from dpcp_audit.words.results import (
+    Assumption,
     Evidence,
     EvidenceKind,
     Measure,

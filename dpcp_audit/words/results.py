@@ -11,7 +11,6 @@ from typing import Annotated, Any, NoReturn
 import annotated_types
 
 from dpcp_audit.words import validate as _validate
-from dpcp_audit.words.assumptions import Assumption
 from dpcp_audit.words.figures import Figure  # noqa: TC001  (resolved when outcomes are decoded)
 from dpcp_audit.words.outcome_tables import Table  # noqa: TC001  (resolved when outcomes are decoded)
 from dpcp_audit.words.plain import Number, Whole  # noqa: TC001  (resolved by pydantic)
@@ -57,6 +56,15 @@ class Verdict(StrEnum):
         if self is Verdict.ERROR or expected is None:
             return False
         return (self in holds) != (expected in holds)
+
+
+class Assumption(StrEnum):
+    """The assumption of a sampled bound, besides the independence of its samples."""
+
+    NONE = "none"
+    """Nothing: it holds of whatever mechanism."""
+    TRADE_OFF = "trade-off"
+    """The mechanism differs from the claim in its noise alone."""
 
 
 class EvidenceKind(StrEnum):

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, field
-from functools import partial, reduce
-from operator import add
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,20 +25,14 @@ from dpcp_audit.audits.training.one_run import (
     refutes,
     total,
 )
-from dpcp_audit.audits.training.one_run_bounds import (
-    ScoreSums,
-    gaussian_bound,
-    trade_off_bound,
-    unassuming_bound,
-)
+from dpcp_audit.audits.training.one_run_bounds import trade_off_bound, unassuming_bound
 from dpcp_audit.audits.training.run_bets import RunBets, ranked
 from dpcp_audit.words import validate as _validate
-from dpcp_audit.words.assumptions import Assumption
 from dpcp_audit.words.checks import whole
 from dpcp_audit.words.evidence import conclude, of_loss
 from dpcp_audit.words.guarantees import Relation
 from dpcp_audit.words.quantities import Quantity
-from dpcp_audit.words.results import Evidence, Outcome, PlainData, Power
+from dpcp_audit.words.results import Assumption, Evidence, Outcome, PlainData, Power
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -140,7 +132,6 @@ class CanaryAudit:
                 for part in (blocks(played) if self.runs > 1 else beginnings(played, _POINTS))
             ],
         }
-        result["sums"] = asdict(ScoreSums.of(played.scores, played.members))
         if self._bets(context):
             best = ranked(played.scores, played.members)
             result["scores"] = np.round(best.scores, 3).tolist()
@@ -163,8 +154,7 @@ class CanaryAudit:
         groups = grouped([part for result in results for part in result["claim"]])
         half = context.significance / 2
         strict, by_claim = self.certificates(context, results)
-        bounds = self.bounds(context, results)
-        usual = bounds[Assumption.NONE]
+        usual = self._bound(context, results, significance=_USUAL)
         evidence = of_loss(
             Quantity.EPSILON,
             usual,
@@ -184,7 +174,10 @@ class CanaryAudit:
             runs=self._runs(context),
             canaries=self.game.canaries,
             strict=strict,
-            bounds=bounds,
+            usual=usual,
+            among_noises=trade_off_bound(
+                self.claim, *groups, delta=self.delta, significance=_USUAL
+            ),
         )
         return conclude(
             evidence,
@@ -193,7 +186,6 @@ class CanaryAudit:
             witness=self.witness | {"guarantee": str(self.claim), "seed": context.seed},
             note=shown.note(total(groups)),
             figures=(shown.figure(self._points(context, results)),),
-            tables=(shown.table(),),
             estimates=(shown.estimate(),),
         )
 
@@ -219,20 +211,6 @@ class CanaryAudit:
             side_by_side=self.side_by_side,
             share=self.claim_share,
         )
-
-    def bounds(self, context: Context, results: Sequence[PlainData]) -> dict[Assumption, float]:
-        """Return lower bounds of ε(δ) at 95 % confidence each, by what they take for granted."""
-        groups = grouped([part for result in results for part in result["claim"]])
-        family = partial(
-            trade_off_bound, self.claim, *groups, delta=self.delta, significance=_USUAL
-        )
-        sums = reduce(add, (ScoreSums(**result["sums"]) for result in results))
-        return {
-            Assumption.NONE: self._bound(context, results, significance=_USUAL),
-            Assumption.TRADE_OFF: family(),
-            Assumption.INDEPENDENT: family(assumption=Assumption.INDEPENDENT),
-            Assumption.GAUSSIAN: gaussian_bound(sums, delta=self.delta, significance=_USUAL),
-        }
 
     def certificates(self, context: Context, results: Sequence[PlainData]) -> tuple[float, bool]:
         """Return what decides, each at half of the significance.

@@ -3,7 +3,7 @@
 The attacker is the best that there is: its guesses are right as often as the training's own curve
 allows, each canary by itself. An attack that sees less refutes less.
 
-What is shown of a canary audit: the bounds in words, as a table and over the number of runs.
+What is shown of a canary audit: the bounds in words and over the number of runs.
 """
 
 from __future__ import annotations
@@ -18,21 +18,12 @@ from dpcp_audit.audits.estimates.shown_losses import from_below
 from dpcp_audit.audits.training.canary_games import BLOCK, MISSED, MOST_GUESSES, grouped, spread
 from dpcp_audit.audits.training.one_run import refutes, total
 from dpcp_audit.stats.roots import fewest, turn
-from dpcp_audit.words.assumptions import Assumption
-from dpcp_audit.words.figures import (
-    Figure,
-    FigureKind,
-    Series,
-)
-from dpcp_audit.words.outcome_tables import (
-    Table,
-    TableColumn,
-)
+from dpcp_audit.words.figures import Figure, FigureKind, Series
 from dpcp_audit.words.quantities import Quantity
 from dpcp_audit.words.results import Estimate, Power
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from dpcp_audit.audits.training.one_run import Guesses
     from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
@@ -161,9 +152,6 @@ def right_share(truth: SubsampledGaussian, share: float) -> float:
 
 
 _USUAL = 0.95
-_NONE_WHERE_FALSE = (
-    "A bound that assumes something is none where that is false, and refutes nothing here."
-)
 _NO_UPPER_END = "canaries of one run may depend on each other, and better attacks may show more"
 
 
@@ -179,8 +167,10 @@ class ShownBounds:
         Trainings, and canaries of each.
     strict : float
         The bound without assumptions, at the confidence of the check.
-    bounds : mapping
-        The bounds at 95 % confidence, by what they take for granted.
+    usual : float
+        The same at 95 % confidence.
+    among_noises : float
+        At 95 %, among trainings that differ in the noise alone; it refutes nothing.
     """
 
     accounted: float
@@ -188,17 +178,17 @@ class ShownBounds:
     runs: int
     canaries: int
     strict: float
-    bounds: Mapping[Assumption, float]
+    usual: float
+    among_noises: float
 
     def note(self, guesses: Guesses) -> str:
         """Return the bounds in words, with how many of the guesses are right."""
-        usual, family = (self._of(self.bounds[a]) for a in (Assumption.NONE, Assumption.TRADE_OFF))
         return (
             f"Accounted: ε = {self.accounted:.4g}. Certified without any assumption about the "
-            f"mechanism: {usual} at 95 % confidence, "
+            f"mechanism: {self._of(self.usual)} at 95 % confidence, "
             f"{self._of(self.strict)} at the confidence of this check; among trainings that "
             "differ in the noise alone, by the claim's trade-off: "
-            f"{family} at 95 %. "
+            f"{self._of(self.among_noises)} at 95 %. "
             f"{self.runs} {'run' if self.runs == 1 else 'runs'} of {self.canaries} "
             f"{'canary' if self.canaries == 1 else 'canaries'}; of the {guesses.guesses} "
             f"that look most like members, {guesses.correct / guesses.guesses:.1%} are."
@@ -207,33 +197,12 @@ class ShownBounds:
     def _of(self, bound: float) -> str:
         return f"ε ≥ {bound:.3g} ({bound / self.accounted:.2f} of it)"
 
-    def table(self) -> Table:
-        """Return the bounds, by what is assumed."""
-        bounds = list(self.bounds.values())
-        shares = [bound / self.accounted for bound in bounds]
-        return Table(
-            title=f"Certified ε at δ = {self.delta:g} and 95 % confidence, by what is assumed",
-            columns=[
-                TableColumn(name="assumption", texts=[str(assumed) for assumed in self.bounds]),
-                TableColumn(
-                    name="ε at least", texts=[f"{bound:.3g}" for bound in bounds], values=bounds
-                ),
-                TableColumn(
-                    name="share of the accounted",
-                    texts=[f"{share:.2f}" for share in shares],
-                    values=shares,
-                ),
-            ],
-            notes=[_NONE_WHERE_FALSE],
-        )
-
     def estimate(self) -> Estimate:
         """Return ε(δ) as it is certified at 95 %, whatever the mechanism."""
-        bound = self.bounds[Assumption.NONE]
         certified = Estimate(
             quantity=Quantity.EPSILON,
-            value=bound,
-            lower=bound,
+            value=self.usual,
+            lower=self.usual,
             upper=math.inf,
             confidence=_USUAL,
             at={"delta": self.delta},
