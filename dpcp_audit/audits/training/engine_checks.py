@@ -15,6 +15,8 @@ from dpcp_audit.words.quantities import Bound, Quantity
 from dpcp_audit.words.results import Evidence, EvidenceKind, Outcome, Power
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dpcp_audit.audits.training.engine_parts import StepMeasurement
     from dpcp_audit.audits.training.engine_training import EngineTraining
     from dpcp_audit.words.checks import Context
@@ -31,164 +33,174 @@ _SINGLE = 1e-3
 """Relative error of sums in single precision, and of Opacus's clipping factor."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Accounted:
-    """The ε that is promised against that of the steps that the engine accounts."""
+@dataclass(frozen=True, slots=True)
+class PartCheck:
+    """A check of one part of a training.
 
+    Parameters
+    ----------
+    measure : callable
+        Returns the evidence, what describes it as plain data, and a note.
+    sampled : bool
+        Whether lots are drawn; else nothing is left to chance.
+    """
+
+    measure: Callable[[Context], tuple[Evidence, PlainData, str]]
+    sampled: bool = False
+
+    def __call__(self, context: Context) -> Outcome:
+        """Measure the part and judge it."""
+        evidence, witness, note = self.measure(context)
+        return _outcome(evidence, witness | {"seed": context.seed}, note)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineChecks:
+    """The checks of a training's parts, as a table.
+
+    Parameters
+    ----------
+    training : EngineTraining
+    step : StepMeasurement
+        A step, with and without each record, and the traced law of its noise.
+    steps : AccountedSteps
+        What the engine accounts.
+    epsilon, delta : float
+        What is promised.
+    """
+
+    training: EngineTraining
+    step: StepMeasurement
     steps: AccountedSteps
     epsilon: float
     delta: float
 
-    @property
-    def sampled(self) -> bool:
-        """Nothing is drawn."""
-        return False
+    def table(self) -> list[tuple[str, str, PartCheck]]:
+        """Return the parts: a key, what is claimed of it, and its check."""
+        promised = f"the training is ({self.epsilon:.4g}, {self.delta:g})-differentially private"
+        clip_norm, noise = self.training.clip_norm, self.steps.noise_multiplier
+        return [
+            (
+                "accounting",
+                f"By the steps that the engine accounts for, {promised}.",
+                PartCheck(self._accounted),
+            ),
+            (
+                "clipping",
+                f"A record's part of the summed gradient has a norm of at most {clip_norm:g}.",
+                PartCheck(self._clipped),
+            ),
+            (
+                "noise",
+                f"The noise of a step is at least {noise:g} times a record's part.",
+                PartCheck(self._noise),
+            ),
+            (
+                "rate",
+                f"A record is in a lot with probability at most {self.steps.rate:.4g}.",
+                PartCheck(self._rate, sampled=True),
+            ),
+            (
+                "poisson",
+                "Each record enters each lot independently of all others.",
+                PartCheck(self._poisson, sampled=True),
+            ),
+            (
+                "epsilon",
+                f"By its noise and sampling as measured, {promised}.",
+                PartCheck(self._measured, sampled=True),
+            ),
+        ]
 
-    def __call__(self, context: Context) -> Outcome:
-        """Compose the steps."""
+    def _accounted(self, context: Context) -> tuple[Evidence, PlainData, str]:  # noqa: ARG002
+        """Hold ε as promised against that of the steps that the engine accounts."""
         low, high = (self.steps.epsilon(self.delta, pessimistic=each) for each in (False, True))
-        evidence = _loss(low, high, claimed=self.epsilon, delta=self.delta)
         groups = [f"{each.steps} × {each}" for each in self.steps.parts]
-        return _outcome(
-            evidence,
-            {"delta": self.delta, "steps": groups, "seed": context.seed},
-            f"Privacy loss distributions of {self.steps.total} steps, from below and from above.",
-        )
+        note = f"Privacy loss distributions of {self.steps.total} steps, from below and from above."
+        return self._loss(low, high), {"delta": self.delta, "steps": groups}, note
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Clipped:
-    """The largest record's part of a step's sum against the clipping norm."""
-
-    step: StepMeasurement
-    clip_norm: float
-
-    @property
-    def sampled(self) -> bool:
-        """A step is measured, with and without each record, and nothing is left to chance."""
-        return False
-
-    def __call__(self, context: Context) -> Outcome:
-        """Compare what was measured."""
+    def _clipped(self, context: Context) -> tuple[Evidence, PlainData, str]:  # noqa: ARG002
+        """Hold the largest record's part of a step's sum against the clipping norm."""
+        clip_norm = self.training.clip_norm
         evidence = Evidence.exact(
             Quantity.RATIO,
-            self.step.largest / self.clip_norm,
+            self.step.largest / clip_norm,
             claimed=1.0,
             error=_SINGLE,
             detail="of the largest record's part of the sum to the clipping norm",
         )
         note = f"{self.step.records} records were left out, one after the other; half are outliers."
-        return _outcome(evidence, {"clip_norm": self.clip_norm, "seed": context.seed}, note)
+        return evidence, {"clip_norm": clip_norm}, note
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoisyStep:
-    """The μ of a step, shift over noise, against 1/σ of the accounted steps."""
-
-    step: StepMeasurement
-    noise_multiplier: float
-
-    @property
-    def sampled(self) -> bool:
-        """The law of the noise is traced."""
-        return False
-
-    def __call__(self, context: Context) -> Outcome:
-        """Compare what was traced."""
-        mu, claimed = self.step.mu, 1 / self.noise_multiplier
-        witness: PlainData = {"noise_multiplier": self.noise_multiplier, "seed": context.seed}
+    def _noise(self, context: Context) -> tuple[Evidence, PlainData, str]:  # noqa: ARG002
+        """Hold the μ of a step, shift over noise, against 1/σ of the accounted steps."""
+        mu, sigma = self.step.mu, self.steps.noise_multiplier
+        witness: PlainData = {"noise_multiplier": sigma}
         if math.isnan(mu):
-            unknown = _unknown(Quantity.MU, claimed, {})
-            return _outcome(unknown, witness, f"{self.step.unknown}.")
+            return _unknown(Quantity.MU, 1 / sigma, {}), witness, f"{self.step.unknown}."
         evidence = Evidence.exact(
-            Quantity.MU, mu, claimed=claimed, error=_SINGLE, detail="of a step"
+            Quantity.MU, mu, claimed=1 / sigma, error=_SINGLE, detail="of a step"
         )
-        return _outcome(evidence, witness, _noise_note(self.step))
+        return evidence, witness, _noise_note(self.step)
 
+    def _rate(self, context: Context) -> tuple[Evidence, PlainData, str]:
+        """Hold the loader's sampling rate against the one that is accounted."""
+        lots, rate = drawn_lots(self.training, context), self.steps.rate
+        evidence = lots.rate_evidence(rate, significance=context.significance)
+        return evidence, {"rate": rate}, _lots_note(lots)
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LotSampling:
-    """The sampling of the loader's batches: its rate, or the independence of the records.
-
-    Parameters
-    ----------
-    rate : float or None
-        The sampling rate that is accounted, which is tested; None tests the independence.
-    """
-
-    training: EngineTraining
-    rate: float | None = None
-
-    @property
-    def sampled(self) -> bool:
-        """Lots are drawn."""
-        return True
-
-    def __call__(self, context: Context) -> Outcome:
-        """Draw lots and judge them."""
+    def _poisson(self, context: Context) -> tuple[Evidence, PlainData, str]:
+        """Test by the sizes and the overlaps of lots that records enter independently."""
         lots = drawn_lots(self.training, context)
-        if self.rate is not None:
-            found = [lots.rate_evidence(self.rate, significance=context.significance)]
-        else:
-            half = context.significance / 2
-            tests = (lots.size_evidence, lots.overlap_evidence)
-            found = [test(significance=half) for test in tests]
+        found = _dependence(lots, significance=context.significance / 2)
         evidence = next((each for each in found if refutes(each)), found[-1])
-        note = f"{len(lots.members)} lots of {lots.members.shape[1]} records."
-        return _outcome(evidence, {"rate": self.rate, "seed": context.seed}, note)
+        return evidence, {"rate": None}, _lots_note(lots)
 
+    def _measured(self, context: Context) -> tuple[Evidence, PlainData, str]:
+        """Account for all steps by the noise and the sampling that were measured.
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MeasuredTraining:
-    """The ε of all steps, by the noise and the sampling that were measured.
-
-    Without Poisson sampling no amplification theorem applies: an upper bound.
-    """
-
-    training: EngineTraining
-    step: StepMeasurement
-    steps: AccountedSteps
-    epsilon: float
-    delta: float
-
-    @property
-    def sampled(self) -> bool:
-        """Lots are drawn."""
-        return True
-
-    def __call__(self, context: Context) -> Outcome:
-        """Account for what was measured."""
+        Without Poisson sampling no amplification theorem applies: an upper bound.
+        """
         lots = drawn_lots(self.training, context)
         part = context.significance / 3
-        tests = (lots.size_evidence, lots.overlap_evidence)
-        poisson = not any(refutes(test(significance=part)) for test in tests)
-        at = {"delta": self.delta}
-        witness: PlainData = {"delta": self.delta, "seed": context.seed}
+        poisson = not any(map(refutes, _dependence(lots, significance=part)))
+        witness: PlainData = {"delta": self.delta}
         if math.isnan(self.step.mu) or not poisson:
             why = (
                 self.step.unknown
                 or "the batches are not Poisson-sampled, so no amplification theorem applies"
             )
-            return _outcome(_unknown(Quantity.EPSILON, self.epsilon, at), witness, f"{why}.")
+            return _unknown(Quantity.EPSILON, self.epsilon, witness), witness, f"{why}."
         least, most = lots.rate(significance=part)
-        low = self._epsilon(least, pessimistic=False)
-        high = self._epsilon(most, pessimistic=True)
-        evidence = _loss(
-            low,
-            high,
-            claimed=self.epsilon,
-            delta=self.delta,
+        evidence = self._loss(
+            self._epsilon(least, pessimistic=False),
+            self._epsilon(most, pessimistic=True),
             confidence=1 - context.significance,
             n_samples=len(lots.members),
         )
         note = f"All {self.steps.total} steps are taken to be like the one that was traced."
-        return _outcome(evidence, witness, note)
+        return evidence, witness, note
 
     def _epsilon(self, rate: float, *, pessimistic: bool) -> float:
         if self.step.mu == 0 or rate <= 0:
             return 0.0
         steps = AccountedSteps.of([(1 / self.step.mu, rate, self.steps.total)])
         return steps.epsilon(self.delta, pessimistic=pessimistic)
+
+    def _loss(
+        self, low: float, high: float, *, confidence: float = 1.0, n_samples: int | None = None
+    ) -> Evidence:
+        return Evidence(
+            kind=EvidenceKind.EXACT if n_samples is None else EvidenceKind.CERTIFIED,
+            quantity=Quantity.EPSILON,
+            value=high,
+            lower=low,
+            upper=high,
+            claimed=self.epsilon,
+            at={"delta": self.delta},
+            confidence=confidence,
+            n_samples=n_samples,
+        )
 
 
 def drawn_lots(training: EngineTraining, context: Context) -> DrawnLots:
@@ -208,30 +220,15 @@ def drawn_lots(training: EngineTraining, context: Context) -> DrawnLots:
                 generator.set_state(kept)
 
 
-def _loss(
-    low: float,
-    high: float,
-    *,
-    claimed: float,
-    delta: float,
-    confidence: float = 1.0,
-    n_samples: int | None = None,
-) -> Evidence:
-    kind = EvidenceKind.EXACT if n_samples is None else EvidenceKind.CERTIFIED
-    return Evidence(
-        kind=kind,
-        quantity=Quantity.EPSILON,
-        value=high,
-        lower=low,
-        upper=high,
-        claimed=claimed,
-        at={"delta": delta},
-        confidence=confidence,
-        n_samples=n_samples,
-    )
+def _dependence(lots: DrawnLots, *, significance: float) -> list[Evidence]:
+    return [test(significance=significance) for test in (lots.size_evidence, lots.overlap_evidence)]
 
 
-def _unknown(quantity: Quantity, claimed: float, at: dict[str, float]) -> Evidence:
+def _lots_note(lots: DrawnLots) -> str:
+    return f"{len(lots.members)} lots of {lots.members.shape[1]} records."
+
+
+def _unknown(quantity: Quantity, claimed: float, at: PlainData) -> Evidence:
     return Evidence(
         kind=EvidenceKind.INDICATIVE,
         quantity=quantity,

@@ -127,14 +127,10 @@ def audit_training(
 def _checks(
     training: EngineTraining, guarantee: ApproxDP | None, *, canaries: int, seed: int
 ) -> list[tuple[str, str, Check]]:
-    from dpcp_audit.audits.training import engine_checks as parts  # noqa: PLC0415
     from dpcp_audit.audits.training.canary_audit import CanaryAudit  # noqa: PLC0415
-    from dpcp_audit.audits.training.engine_parts import (  # noqa: PLC0415
-        measured_step,
-    )
-    from dpcp_audit.audits.training.engine_training import (  # noqa: PLC0415
-        UserLoopGame,
-    )
+    from dpcp_audit.audits.training.engine_checks import EngineChecks  # noqa: PLC0415
+    from dpcp_audit.audits.training.engine_parts import measured_step  # noqa: PLC0415
+    from dpcp_audit.audits.training.engine_training import UserLoopGame  # noqa: PLC0415
 
     steps = training.accounted()
     if not steps.parts:
@@ -145,41 +141,8 @@ def _checks(
     delta = _DELTA if guarantee is None else guarantee.delta
     epsilon = training.accounted_epsilon(steps, delta) if guarantee is None else guarantee.epsilon
     step = measured_step(training, seed=seed)
-    promised = f"the training is ({epsilon:.4g}, {delta:g})-differentially private"
-    found: list[tuple[str, str, Check]] = [
-        (
-            "accounting",
-            f"By the steps that the engine accounts for, {promised}.",
-            parts.Accounted(steps=steps, epsilon=epsilon, delta=delta),
-        ),
-        (
-            "clipping",
-            f"A record's part of the summed gradient has a norm of at most {training.clip_norm:g}.",
-            parts.Clipped(step=step, clip_norm=training.clip_norm),
-        ),
-        (
-            "noise",
-            f"The noise of a step is at least {steps.noise_multiplier:g} times a record's part.",
-            parts.NoisyStep(step=step, noise_multiplier=steps.noise_multiplier),
-        ),
-        (
-            "rate",
-            f"A record is in a lot with probability at most {steps.rate:.4g}.",
-            parts.LotSampling(training=training, rate=steps.rate),
-        ),
-        (
-            "poisson",
-            "Each record enters each lot independently of all others.",
-            parts.LotSampling(training=training),
-        ),
-        (
-            "epsilon",
-            f"By its noise and sampling as measured, {promised}.",
-            parts.MeasuredTraining(
-                training=training, step=step, steps=steps, epsilon=epsilon, delta=delta
-            ),
-        ),
-    ]
+    parts = EngineChecks(training=training, step=step, steps=steps, epsilon=epsilon, delta=delta)
+    found: list[tuple[str, str, Check]] = [*parts.table()]
     if canaries and len(steps.parts) == 1:
         game = UserLoopGame(training=training, canaries=canaries)
         audit = CanaryAudit(game=game, claim=steps.parts[0], delta=delta, claim_share=_GUESSED)
