@@ -1,9 +1,9 @@
 """Outcomes as JSON data that becomes the same outcome again, in another process or another run.
 
-Floats travel by their ``repr``, so that they come back bit for bit; those that JSON lacks stand
-as ``{"$float": "inf"}``. In plain data tuples and arrays become lists.
+Floats travel by their ``repr``, so that they come back bit for bit, and those that JSON lacks by
+the names that Python's reader knows. In plain data tuples and arrays become lists.
 
-The lines of a journal: an entry each, with a digest of itself; and what an entry must hold.
+The lines of a journal: an entry each, with a digest of itself.
 """
 
 from __future__ import annotations
@@ -11,48 +11,31 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
 from functools import cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
-from dpcp_audit.words.plain import is_list, is_record, is_sequence
+from dpcp_audit.words.plain import is_record, is_sequence
 from dpcp_audit.words.results import Outcome, PlainData
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from pydantic import TypeAdapter
 
 
-_FLOAT = "$float"
-
-
-def encode(value: object) -> Any:  # noqa: PLR0911  (one return a type)
-    """Return the value as JSON data.
+def encode(value: object) -> Any:
+    """Return the value as data of lists, dicts and scalars; of a dataclass, its fields.
 
     Raises
     ------
     TypeError
         If something in it is neither plain data nor a dataclass of such.
     """
-    if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: encode(getattr(value, field.name)) for field in fields(value)}
-    if is_record(value):
-        return {str(key): encode(item) for key, item in value.items()}
-    if isinstance(value, np.ndarray | np.generic):
-        return encode(cast("Any", value).tolist())
-    if is_sequence(value):
-        return [encode(item) for item in value]
-    if isinstance(value, StrEnum):
-        return str(value)
-    if isinstance(value, float) and not math.isfinite(value):
-        return {_FLOAT: str(value)}
-    if value is None or isinstance(value, str | bool | int | float):
-        return value
-    raise TypeError(f"value must be plain data, got {type(value).__name__}")
+    return _plain(value, lambda number: number)
 
 
 def plain_record(record: Mapping[str, object]) -> PlainData:
@@ -60,32 +43,28 @@ def plain_record(record: Mapping[str, object]) -> PlainData:
     return {key: plain_data(item) for key, item in record.items()}
 
 
-def plain_data(value: object) -> object:  # noqa: PLR0911  (one return a type)
+def plain_data(value: object) -> object:
     """Return the value as JSON-ready data: arrays as lists, infinities and NaN as strings."""
+    return _plain(value, str)
+
+
+def _plain(value: object, of_infinite: Callable[[float], object]) -> Any:
+    """Return the value as plain data; ``of_infinite`` stands for floats that JSON lacks."""
+    if is_dataclass(value) and not isinstance(value, type):
+        value = {field.name: getattr(value, field.name) for field in fields(value)}
     if is_record(value):
-        return {str(key): plain_data(item) for key, item in value.items()}
-    if isinstance(value, np.ndarray):
-        return plain_data(cast("Any", value).tolist())
+        return {str(key): _plain(item, of_infinite) for key, item in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        return _plain(cast("Any", value).tolist(), of_infinite)
     if is_sequence(value):
-        return [plain_data(item) for item in value]
+        return [_plain(item, of_infinite) for item in value]
     if isinstance(value, StrEnum):
         return str(value)
-    if isinstance(value, np.generic):
-        return plain_data(cast("Any", value).item())
     if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
+        return of_infinite(value)
     if value is None or isinstance(value, str | bool | int | float):
         return value
     raise TypeError(f"value must be plain data, got {type(value).__name__}")
-
-
-def restore(data: Any) -> Any:
-    """Return plain data as it was before ``encode``."""
-    if is_record(data):
-        if data.keys() == {_FLOAT}:
-            return float(data[_FLOAT])
-        return {key: restore(item) for key, item in data.items()}
-    return [restore(item) for item in data] if is_list(data) else data
 
 
 def decode(data: PlainData) -> Outcome:
@@ -96,56 +75,87 @@ def decode(data: PlainData) -> Outcome:
     ValueError
         If the data are of another shape.
     """
-    return _outcomes().validate_python(restore(data))
+    outcome: Outcome = _adapter(Outcome).validate_python(data)
+    return outcome
 
 
 def to_json(data: object) -> str:
     """Return encoded data as one line of JSON."""
-    return json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return json.dumps(data, ensure_ascii=True, separators=(",", ":"))
 
 
 @cache
-def _outcomes() -> TypeAdapter[Outcome]:
+def _adapter(kind: type) -> TypeAdapter[Any]:
     from pydantic import TypeAdapter  # noqa: PLC0415  (heavy, and not needed by --help)
 
-    return TypeAdapter(Outcome)
+    return TypeAdapter(kind)
 
 
-FORMAT = 1
+FORMAT = 2
 _DIGITS = 16
 _HEAD = b'{"digest":"'
 _MIDDLE = b'","entry":'
-_NUMBER = (int, float)
-_FIELDS: dict[str, dict[str, tuple[type, ...]]] = {
-    "run": {
-        "format": (int,),
-        "environment": (dict,),
-        "settings": (dict,),
-        "inputs": (dict,),
-        "ids": (list,),
-    },
-    "chunk": {"id": (str,), "index": (int,), "data": (object,), "seconds": _NUMBER},
-    "finding": {
-        "id": (str,),
-        "outcome": (dict, type(None)),
-        "error": (str,),
-        "seconds": _NUMBER,
-    },
-}
 
 
 class EntryError(ValueError):
     """An entry that cannot be decoded; the message says why, the caller adds which entry."""
 
 
-def line_of(entry: dict[str, Any]) -> bytes:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunEntry:
+    """The first line of a journal: the run, and the claims that it checks.
+
+    Parameters
+    ----------
+    environment, inputs : dict
+        Versions that it was written with, and digests of the files that the settings name.
+    settings : dict
+        Those of the run.
+    ids : tuple of str
+        The claims, each once.
+    """
+
+    environment: dict[str, str]
+    settings: dict[str, Any]
+    inputs: dict[str, str]
+    ids: tuple[str, ...]
+    format: int = FORMAT
+    kind: Literal["run"] = "run"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChunkEntry:
+    """A finished chunk: its claim, its index, and its result, encoded."""
+
+    id: str
+    index: int
+    data: Any
+    seconds: float
+    kind: Literal["chunk"] = "chunk"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindingEntry:
+    """A finished check: its outcome, or the error in its place."""
+
+    id: str
+    outcome: Outcome | None
+    error: str
+    seconds: float
+    kind: Literal["finding"] = "finding"
+
+
+Entry = RunEntry | ChunkEntry | FindingEntry
+
+
+def line_of(entry: Any) -> bytes:
     """Return an entry as a line."""
-    text = to_json(entry).encode()
+    text = to_json(encode(entry)).encode()
     return _HEAD + _digest(text) + _MIDDLE + text + b"}\n"
 
 
 def entry_of(line: bytes) -> Any:
-    """Return what a line says; None where it is not whole.
+    """Return what a line says, as plain data; None where it is not whole.
 
     Raises
     ------
@@ -162,51 +172,57 @@ def entry_of(line: bytes) -> Any:
         raise EntryError(f"is no JSON ({error})") from error
 
 
-def require_head(entry: Any) -> None:
-    """Refuse what does not begin a journal.
+def head_of(entry: Any) -> RunEntry:
+    """Return the entry that begins a journal.
 
     Raises
     ------
     EntryError
+        If it does not.
     """
     if not is_record(entry) or entry.get("kind") != "run":
         raise EntryError("does not begin a run")
     if entry.get("format") != FORMAT:
         raise EntryError(f"is of format {entry.get('format')!r}, this tool reads {FORMAT}")
-    _require_fields(entry, "run")
-    texts = [*entry["ids"], *entry["environment"].values(), *entry["inputs"].values()]
-    if not all(isinstance(text, str) for text in texts):
-        raise EntryError("must hold texts as ids, versions and digests")
+    head: RunEntry = _typed(RunEntry, entry)
+    if len(set(head.ids)) < len(head.ids):
+        raise EntryError("names a claim twice")
+    return head
 
 
-def require_finished(entry: Any, ids: frozenset[str]) -> None:
-    """Refuse what is neither a finished chunk nor a finding of one of these claims.
+def finished_of(entry: Any, ids: frozenset[str]) -> ChunkEntry | FindingEntry:
+    """Return a finished chunk, or the finding, of one of these claims.
 
     Raises
     ------
     EntryError
+        If it is neither.
     """
-    if not is_record(entry) or entry.get("kind") not in tuple(_FIELDS):
-        raise EntryError("is neither a chunk nor a finding")
-    if entry["kind"] == "run":
+    kind = entry.get("kind") if is_record(entry) else None
+    if kind == "run":
         raise EntryError("begins another run: two journals in one file")
-    _require_fields(entry, entry["kind"])
-    if entry["id"] not in ids:
-        raise EntryError(f"is of a claim that the run does not check, {entry['id']!r}")
-    if entry["kind"] == "finding" and entry["outcome"] is None and not entry["error"]:
+    if kind not in ("chunk", "finding"):
+        raise EntryError("is neither a chunk nor a finding")
+    found: ChunkEntry | FindingEntry = _typed(
+        ChunkEntry if kind == "chunk" else FindingEntry, entry
+    )
+    if found.id not in ids:
+        raise EntryError(f"is of a claim that the run does not check, {found.id!r}")
+    if isinstance(found, FindingEntry) and found.outcome is None and not found.error:
         raise EntryError("must hold an outcome or an error")
+    return found
 
 
-def _require_fields(entry: dict[str, Any], kind: str) -> None:
-    for name, kinds in _FIELDS[kind].items():
-        if name not in entry:
-            raise EntryError(f"lacks {name!r}")
-        value = entry[name]
-        if not isinstance(value, kinds) or (isinstance(value, bool) and object not in kinds):
-            wanted = " or ".join(each.__name__ for each in kinds)
-            raise EntryError(f"must hold a {wanted} as {name!r}, got {type(value).__name__}")
-        if is_list(value) and name == "ids" and len(set(map(str, value))) < len(value):
-            raise EntryError("names a claim twice")
+def _typed(kind: type, entry: Any) -> Any:
+    """Return plain data as the dataclass that they are of; what is wrong is told in a line."""
+    from pydantic import ValidationError  # noqa: PLC0415  (heavy)
+
+    try:
+        return _adapter(kind).validate_python(entry)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"])) or "it"
+        raise EntryError(f"cannot be read: {place}: {first['msg']}") from error
 
 
 def _digest(text: bytes) -> bytes:

@@ -17,12 +17,15 @@ from typing import TYPE_CHECKING, Any, Self
 
 from dpcp_audit.engine import encoding
 from dpcp_audit.engine.encoding import (
-    FORMAT,
+    ChunkEntry,
+    Entry,
     EntryError,
+    FindingEntry,
+    RunEntry,
     entry_of,
+    finished_of,
+    head_of,
     line_of,
-    require_finished,
-    require_head,
 )
 from dpcp_audit.engine.run_events import CheckFinished, ChunkFinished, Event
 from dpcp_audit.engine.run_settings import RunSettings, difference, environment, inputs
@@ -36,7 +39,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from dpcp_audit.words.checks import Row
-    from dpcp_audit.words.results import Outcome
 
 _SYNC_SECONDS = 1.0
 
@@ -51,15 +53,11 @@ class Recorded:
 
     Parameters
     ----------
+    head : RunEntry
+        The run.
     settings : RunSettings
         Those of the run.
-    ids : tuple of str
-        The claims that it checks.
-    environment : dict
-        The versions that it was written with.
-    inputs : dict
-        Digests of the files that the settings name.
-    entries : list of dict
+    entries : list
         What was finished, in the order in which it was.
     size : int
         Bytes up to the end of the last whole line.
@@ -67,37 +65,27 @@ class Recorded:
         Whether there is a part of a line after that.
     """
 
+    head: RunEntry
     settings: RunSettings
-    ids: tuple[str, ...]
-    environment: dict[str, str]
-    inputs: dict[str, str]
-    entries: list[dict[str, Any]]
+    entries: list[ChunkEntry | FindingEntry]
     size: int
     torn: bool
 
     def past(self, rows: Sequence[Row]) -> Past:
-        """Return what is finished of these rows.
-
-        Raises
-        ------
-        JournalError
-            If an outcome cannot be one, although its digest fits.
-        """
+        """Return what is finished of these rows."""
         claims = {row.claim.id: row.claim for row in rows}
         past = Past()
         for entry in self.entries:
-            id_ = entry["id"]
-            if entry["kind"] == "chunk":
-                done = Done(
-                    id=id_, index=entry["index"], data=entry["data"], seconds=entry["seconds"]
+            if isinstance(entry, ChunkEntry):
+                past.chunks.setdefault(entry.id, {})[entry.index] = Done(
+                    id=entry.id, index=entry.index, data=entry.data, seconds=entry.seconds
                 )
-                past.chunks.setdefault(id_, {})[done.index] = done
             else:
-                past.findings[id_] = Finding(
-                    claim=claims[id_],
-                    outcome=_outcome(entry),
-                    error=entry["error"],
-                    seconds=entry["seconds"],
+                past.findings[entry.id] = Finding(
+                    claim=claims[entry.id],
+                    outcome=entry.outcome,
+                    error=entry.error,
+                    seconds=entry.seconds,
                 )
         return past
 
@@ -133,14 +121,12 @@ class Journal:
                 )
             journal = cls(path, descriptor)
             journal.write(
-                {
-                    "kind": "run",
-                    "format": FORMAT,
-                    "environment": environment(settings.suite),
-                    "settings": encoding.encode(settings.as_data()),
-                    "inputs": inputs(settings),
-                    "ids": [row.claim.id for row in rows],
-                }
+                RunEntry(
+                    environment=environment(settings.suite),
+                    settings=settings.as_data(),
+                    inputs=inputs(settings),
+                    ids=tuple(row.claim.id for row in rows),
+                )
             )
             yield journal
             journal.sync()
@@ -168,21 +154,21 @@ class Journal:
     def record(self, event: Event) -> None:
         """Write down what the event says to be finished."""
         if isinstance(event, ChunkFinished):
-            entry = {"kind": "chunk", "id": event.id, "index": event.index, "data": event.data}
-            self.write(entry | {"seconds": event.seconds})
+            self.write(
+                ChunkEntry(id=event.id, index=event.index, data=event.data, seconds=event.seconds)
+            )
         elif isinstance(event, CheckFinished) and not (event.stopped or event.recorded):
             finding = event.finding
             self.write(
-                {
-                    "kind": "finding",
-                    "id": finding.claim.id,
-                    "outcome": encoding.encode(finding.outcome),
-                    "error": finding.error,
-                    "seconds": finding.seconds,
-                }
+                FindingEntry(
+                    id=finding.claim.id,
+                    outcome=finding.outcome,
+                    error=finding.error,
+                    seconds=finding.seconds,
+                )
             )
 
-    def write(self, entry: dict[str, Any]) -> None:
+    def write(self, entry: Entry) -> None:
         """Append an entry.
 
         Raises
@@ -244,17 +230,15 @@ def read(path: Path) -> Recorded:
     for number, entry in enumerate(entries, start=1):
         if entry is None:
             raise JournalError(f"--resume: {path}: line {number} is damaged")
-    head, *finished = entries
-    _checked(path, 1, require_head, head)
-    ids = frozenset(head["ids"])
-    for number, entry in enumerate(finished, start=2):
-        _checked(path, number, require_finished, entry, ids)
+    head: RunEntry = _checked(path, 1, head_of, entries[0])
+    ids = frozenset(head.ids)
     return Recorded(
-        settings=RunSettings.of_document(head["settings"]),
-        ids=tuple(head["ids"]),
-        environment=head["environment"],
-        inputs=head["inputs"],
-        entries=finished,
+        head=head,
+        settings=RunSettings.of_document(head.settings),
+        entries=[
+            _checked(path, number, finished_of, entry, ids)
+            for number, entry in enumerate(entries[1:], start=2)
+        ],
         size=len(content) - len(rest),
         torn=torn,
     )
@@ -262,7 +246,7 @@ def read(path: Path) -> Recorded:
 
 def _compare(path: Path, there: Recorded, rows: Sequence[Row], settings: RunSettings) -> None:
     """Raise ``JournalError`` where a journal is not that of this run."""
-    if unlike := difference(there.environment, environment(settings.suite)):
+    if unlike := difference(there.head.environment, environment(settings.suite)):
         raise JournalError(f"--resume: {path} was written with other versions: {unlike}")
     here = encoding.encode(settings.as_data())
     recorded = encoding.encode(there.settings.as_data())
@@ -271,11 +255,11 @@ def _compare(path: Path, there: Recorded, rows: Sequence[Row], settings: RunSett
             raise JournalError(
                 f"--resume: {path} is of another run: {name} {value} there, {here[name]} here"
             )
-    if unlike := difference(there.inputs, inputs(settings)):
+    if unlike := difference(there.head.inputs, inputs(settings)):
         raise JournalError(f"--resume: files have changed since {path} was begun: {unlike}")
     ids = tuple(row.claim.id for row in rows)
-    if ids != there.ids:
-        unlike = ", ".join(sorted(set(ids) ^ set(there.ids))) or "their order"
+    if ids != there.head.ids:
+        unlike = ", ".join(sorted(set(ids) ^ set(there.head.ids))) or "their order"
         raise JournalError(f"--resume: {path} is of a run of other claims: {unlike}")
 
 
@@ -285,13 +269,6 @@ def _checked(path: Path, number: int, check: Callable[..., Any], *arguments: Any
         return check(*arguments)
     except EntryError as error:
         raise JournalError(f"--resume: {path}: line {number} {error}") from error
-
-
-def _outcome(entry: dict[str, Any]) -> Outcome | None:
-    try:
-        return None if entry["outcome"] is None else encoding.decode(entry["outcome"])
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise JournalError(f"--resume: the outcome of {entry['id']} cannot be read") from error
 
 
 @contextmanager

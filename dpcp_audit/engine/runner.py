@@ -228,7 +228,7 @@ class _Running:
             return encoding.decode(data[0])
         check = self.row.check
         assert isinstance(check, Chunked)  # noqa: S101  (or it would have one chunk)
-        outcome = check.combine(self._context, [encoding.restore(one) for one in data])
+        outcome = check.combine(self._context, data)
         return encoding.decode(encoding.encode(outcome))
 
     @property

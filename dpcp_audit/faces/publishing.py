@@ -95,7 +95,7 @@ def resumed(path: Path, *, targets: Sequence[CheckSpec] = ()) -> tuple[list[Row]
         If it cannot be read, or is of checks of other code.
     """
     recorded = journals.read(path)
-    settings, ids = recorded.settings, set(recorded.ids)
+    settings, ids = recorded.settings, set(recorded.head.ids)
     if len(settings.targets) != len(targets) or not all(map(_is, settings.targets, targets)):
         names = ", ".join(shown(spec.name, 60) for spec in settings.targets) or "no code"
         raise UsageError(

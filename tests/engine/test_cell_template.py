@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import signal
 import subprocess
 import sys
 from contextlib import closing
@@ -85,12 +84,6 @@ def test_a_cell_holds_no_pipe_of_another() -> None:
     with closing(WorkerProcess()) as other:
         other.run(doing(os.getpid), Limits())
         assert answer(pipes) == 3
-
-
-def test_a_template_that_was_killed_is_replaced() -> None:
-    first = parent_of_a_cell()
-    os.kill(first, signal.SIGKILL)
-    assert parent_of_a_cell() != first
 
 
 def test_the_process_of_others_is_not_forked() -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from dpcp_audit.engine.encoding import decode, encode, plain_data, restore, to_json
+from dpcp_audit.engine.encoding import decode, encode, plain_data, to_json
 from dpcp_audit.words.figures import Figure, FigureKind, Series
 from dpcp_audit.words.proofs import Premise, Proof, ProofMethod
 from dpcp_audit.words.quantities import Bound, Quantity
@@ -92,7 +92,7 @@ def test_nan_survives() -> None:
 
 def test_arrays_and_tuples_become_lists() -> None:
     data = {"a": np.arange(3), "b": (1, (2.5,)), "c": np.float64(0.1), "d": Verdict.PROVED}
-    assert restore(json.loads(to_json(encode(data)))) == {
+    assert json.loads(to_json(encode(data))) == {
         "a": [0, 1, 2],
         "b": [1, [2.5]],
         "c": 0.1,
@@ -132,12 +132,7 @@ def test_plain_data(value: object, expected: object) -> None:
     json.dumps(plain_data(value), allow_nan=False)
 
 
-@dataclass
-class Odd:
-    x: int = 1
-
-
-@pytest.mark.parametrize("value", [Odd(), {1, 2}, b"x", 1j, object])
+@pytest.mark.parametrize("value", [{1, 2}, b"x", 1j, object])
 def test_what_is_not_plain_data_is_refused(value: object) -> None:
     with pytest.raises(TypeError, match="value must be plain data"):
         plain_data({"a": [value]})

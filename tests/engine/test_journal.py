@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import re
@@ -22,12 +21,11 @@ from support.waiting import PATIENCE, wait_until
 from dpcp_audit.engine import run_settings as environment
 from dpcp_audit.engine.backends import Engine
 from dpcp_audit.engine.journal import Journal, JournalError, read
-from dpcp_audit.engine.run_events import CheckFinished, ChunkFinished, Event, RunFinished
+from dpcp_audit.engine.run_events import CheckFinished, Event, RunFinished
 from dpcp_audit.engine.run_settings import Profile, RunSettings
 from dpcp_audit.engine.runner import Past, run
 from dpcp_audit.faces.cli.main import main
 from dpcp_audit.words.results import Finding
-from dpcp_audit.words.whole_files import IncompleteError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,34 +89,6 @@ def test_lines_are_json_and_say_what_was_finished(journal: Whole) -> None:
     assert kinds.count("chunk") >= 3 + 2
 
 
-@pytest.mark.parametrize("lines", [1, 3, 6, 8])
-def test_a_run_cut_short_goes_on_where_it_was(journal: Whole, lines: int, tmp_path: Path) -> None:
-    content, found, _ = journal
-    path, folder = tmp_path / "run.ndjson", tmp_path / "marks"
-    folder.mkdir()
-    kept = content.splitlines(keepends=True)[:lines]
-    torn = content.splitlines(keepends=True)[lines][:-1] if lines < 8 else b""
-    path.write_bytes(b"".join(kept) + torn)
-    chosen = rows(folder)
-    with Journal.resume(path, chosen, SETTINGS) as (writing, recorded):
-        assert recorded.torn == bool(torn)
-        assert len(recorded.entries) == lines - 1
-        stream = events(chosen, recorded.past(chosen))
-        for event in stream:
-            writing.record(event)
-    assert findings(stream) == found
-    entries = [json.loads(line)["entry"] for line in path.read_bytes().splitlines()]
-    names = [(e["kind"], e["id"], e.get("index")) for e in entries[1:]]
-    assert len(set(names)) == len(names)
-    assert sum(kind == "finding" for kind, *_ in names) == 4
-    recorded_chunks = {f"{e['id']}-{e['index']}" for e in recorded.entries if e["kind"] == "chunk"}
-    over = {e["id"] for e in recorded.entries if e["kind"] == "finding"}
-    ran = marks(folder)
-    assert set(ran.values()) <= {1}
-    assert not recorded_chunks & set(ran)
-    assert not over & {name.rpartition("-")[0] for name in ran}
-
-
 def test_a_finished_run_is_not_run_again(journal: Whole, tmp_path: Path) -> None:
     content, found, chosen = journal
     path = tmp_path / "run.ndjson"
@@ -137,7 +107,7 @@ def test_a_check_that_was_stopped_is_tried_again(tmp_path: Path) -> None:
     with Journal.create(path, chosen, SETTINGS) as writing:
         for event in events(chosen):
             writing.record(event)
-    assert [entry["id"] for entry in read(path).entries] == ["ends"]
+    assert [entry.id for entry in read(path).entries] == ["ends"]
 
 
 def damaged(content: bytes, line: int) -> bytes:
@@ -152,16 +122,6 @@ def test_a_damaged_line_is_named(journal: Whole, line: int, tmp_path: Path) -> N
     path.write_bytes(damaged(journal[0], line))
     with pytest.raises(JournalError, match=f"line {line} is damaged"):
         read(path)
-
-
-def test_a_last_line_that_is_damaged_was_not_finished(journal: Whole, tmp_path: Path) -> None:
-    path = tmp_path / "run.ndjson"
-    lines = journal[0].splitlines(keepends=True)
-    path.write_bytes(damaged(journal[0], len(lines)))
-    recorded = read(path)
-    assert recorded.torn
-    assert recorded.size == sum(map(len, lines[:-1]))
-    assert len(recorded.entries) == len(lines) - 2
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"\n", b"hello\n", b"\x00" * 100])
@@ -233,29 +193,6 @@ def test_a_journal_that_cannot_be_opened(name: str, tmp_path: Path) -> None:
             pass
 
 
-def test_a_full_disk_ends_the_run_and_leaves_whole_lines(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path, real = tmp_path / "run.ndjson", os.write
-    event = ChunkFinished(id="a", index=0, chunks=2, data={"x": 1.0}, seconds=1.0)
-
-    def full(descriptor: int, data: bytes) -> int:
-        if len(data) > 20:
-            return real(descriptor, data[:20])
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    with Journal.create(path, [row("a", Does(harmless))], SETTINGS) as writing:
-        writing.record(event)
-        before = path.read_bytes()
-        monkeypatch.setattr("os.write", full)
-        with pytest.raises(IncompleteError, match=r"No space left on device.*go on with --resume"):
-            writing.record(replace(event, index=1))
-        monkeypatch.undo()
-        assert path.read_bytes() == before
-        writing.record(replace(event, index=1))
-    assert [entry["index"] for entry in read(path).entries] == [0, 1]
-
-
 ONLY = ["ldpcp.krr", "ldpcp.rr-debias*", "pcoqs.remark-3*", "pcoqs.remark-7*", "dpskin.rdp*"]
 
 
@@ -316,7 +253,7 @@ def test_killed_twice_and_resumed_it_ends_in_the_same_json(whole: Path, tmp_path
     assert last.returncode == 0, err
     assert f"going on with {journal}: " in err
     assert timeless(report) == timeless(whole)
-    ids = [entry["id"] for entry in read(journal).entries if entry["kind"] == "finding"]
+    ids = [entry.id for entry in read(journal).entries if entry.kind == "finding"]
     assert len(set(ids)) == len(ids) == len(json.loads(report.read_text())["findings"])
 
 
@@ -346,9 +283,9 @@ def test_interrupted_it_waits_for_no_check_and_leaves_a_report(number: int, tmp_
     assert f"go on with: dpcp-audit run --resume {journal}" in err
     results = json.loads((tmp_path / "r.json").read_text())
     assert results["complete"] is False
-    recorded = [entry["id"] for entry in read(journal).entries if entry["kind"] == "finding"]
+    recorded = [entry.id for entry in read(journal).entries if entry.kind == "finding"]
     reported = [finding["id"] for finding in results["findings"]]
-    assert reported == sorted(reported, key=read(journal).ids.index)
+    assert reported == sorted(reported, key=read(journal).head.ids.index)
     assert set(recorded) <= set(reported)
     assert len(reported) <= len(recorded) + 1  # where it was interrupted before it was recorded
 

@@ -53,10 +53,6 @@ def run(crew: Cells, work: Task) -> Done:
 @pytest.mark.parametrize(
     ("what", "error", "stopped"),
     [
-        (unruly.segfaults, "the process died: signal SIGSEGV", True),
-        (unruly.exits, "the process died: exit code 9", True),
-        (unruly.is_killed, "the process died: signal SIGKILL", True),
-        (unruly.calls_exit, "SystemExit: enough (in calls_exit)", False),
         (
             unruly.starts_programs_that_take_too_much,
             "stopped above 512 MiB: the memory limit of a check",
@@ -109,10 +105,8 @@ def test_all_that_a_check_started_ends_with_it(
     crew.stop()
 
 
-@pytest.mark.parametrize("what", [unruly.answers_for_the_worker, unruly.writes_what_is_no_frame])
-def test_no_check_answers_for_the_worker(crew: Cells, what: Callable[[], None]) -> None:
-    """A reply that a check writes itself is none, whatever it says; the run goes on."""
-    done = run(crew, doing(what))
+def test_what_is_no_frame_is_no_reply(crew: Cells) -> None:
+    done = run(crew, doing(unruly.writes_what_is_no_frame))
     assert done.error.startswith("invalid reply from the worker process")
     assert (done.stopped, done.data) == (True, None)
     assert not run(crew, doing(harmless)).error
@@ -138,20 +132,6 @@ def test_of_a_flood_the_beginning_is_shown(capfd: pytest.CaptureFixture[str]) ->
     assert "\x1b" not in shown
 
 
-def test_a_cell_is_kept_until_it_ends(crew: Cells) -> None:
-    first, second = (process_of(run(crew, doing(harmless))) for _ in range(2))
-    assert first == second != os.getpid()
-    run(crew, doing(unruly.exits))
-    assert process_of(run(crew, doing(harmless))) != first
-
-
-def test_a_cell_that_died_between_two_tasks_is_replaced(crew: Cells) -> None:
-    pid = process_of(run(crew, doing(harmless)))
-    os.kill(pid, signal.SIGKILL)
-    assert ended(pid)
-    assert process_of(run(crew, doing(harmless))) != pid
-
-
 def test_what_a_check_prints_is_talk(capfd: pytest.CaptureFixture[str]) -> None:
     crew = Cells(Limits())
     try:
@@ -169,23 +149,6 @@ def test_what_a_check_prints_is_talk(capfd: pytest.CaptureFixture[str]) -> None:
 )
 def test_what_is_no_check_or_no_outcome_is_an_error(crew: Cells, check: Any, error: str) -> None:
     assert error in run(crew, task(check)).error
-
-
-@pytest.mark.parametrize(
-    ("what", "error"),
-    [
-        (unruly.raises_what_is_no_exception, "BaseException: planted (in "),
-        (unruly.raises_keyboard_interrupt, "KeyboardInterrupt (in "),
-    ],
-)
-def test_what_a_check_raises_is_told_whatever_it_is(
-    crew: Cells, what: Callable[[], None], error: str
-) -> None:
-    pid = process_of(run(crew, doing(harmless)))
-    done = run(crew, doing(what))
-    assert done.error.startswith(error)
-    assert not done.stopped
-    assert process_of(run(crew, doing(harmless))) == pid
 
 
 def test_an_interrupt_is_the_users_where_the_process_is() -> None:

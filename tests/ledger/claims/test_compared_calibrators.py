@@ -62,7 +62,7 @@ def test_a_pool_that_the_grid_has_is_compared_once() -> None:
 def test_chunks_give_the_numbers_of_the_command(small: Grid) -> None:
     compared = Compared(subject=POOL)
     results = [
-        encoding.restore(json.loads(json.dumps(encoding.encode(compared.chunk(context(), index)))))
+        json.loads(json.dumps(encoding.encode(compared.chunk(context(), index))))
         for index in range(compared.chunks(context()))
     ]
     found = compared.combine(context(), results)
