@@ -17,7 +17,7 @@ import importlib
 import inspect
 import sys
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from dpcp_audit.words.arrays import FloatArray
+
+    _Calls = Callable[..., FloatArray]
+    """Of a function on one input: from a size and ``rng`` to outputs."""
 
 
 _GENERATORS = ("rng", "generator")
@@ -256,14 +259,6 @@ _LENGTHS = (256, 64, 16)
 """Of blocks: only these are tested, so that a longer one cannot be another."""
 
 
-class SizedCalls(Protocol):
-    """Calls of a function on one input."""
-
-    def __call__(self, size: int, /, *, rng: np.random.Generator) -> FloatArray:
-        """Return ``size`` outputs, shape (size,) or (size, d)."""
-        ...
-
-
 @dataclass(slots=True)
 class CallBlocks:
     """For each block length, whether the block equals that many single calls."""
@@ -271,15 +266,15 @@ class CallBlocks:
     _known: dict[int, bool] = field(default_factory=dict[int, bool])
 
     def outputs(
-        self, size: int, *, one_by_one: SizedCalls, at_once: SizedCalls, rng: np.random.Generator
+        self, size: int, *, one_by_one: _Calls, at_once: _Calls, rng: np.random.Generator
     ) -> FloatArray:
         """Return ``size`` outputs on one input, in blocks as far as these are calls.
 
         Parameters
         ----------
-        one_by_one : SizedCalls
+        one_by_one : callable
             Calls the function so often.
-        at_once : SizedCalls
+        at_once : callable
             Calls it once, with a size; it may raise ``TargetError``.
         """
         parts: list[FloatArray] = []
@@ -296,7 +291,7 @@ class CallBlocks:
         return np.concatenate(parts) if len(parts) > 1 else parts[0]
 
     def _is_known(
-        self, length: int, one_by_one: SizedCalls, at_once: SizedCalls, rng: np.random.Generator
+        self, length: int, one_by_one: _Calls, at_once: _Calls, rng: np.random.Generator
     ) -> bool:
         if length not in self._known:
             here, there = copy.deepcopy(rng), copy.deepcopy(rng)
@@ -305,7 +300,7 @@ class CallBlocks:
         return self._known[length]
 
     def _block(
-        self, length: int, one_by_one: SizedCalls, at_once: SizedCalls, rng: np.random.Generator
+        self, length: int, one_by_one: _Calls, at_once: _Calls, rng: np.random.Generator
     ) -> FloatArray | None:
         """Return a block; None, with the generator as it was, where it is none of calls."""
         before, copied = copy.deepcopy(rng), copy.deepcopy(rng)
@@ -318,7 +313,7 @@ class CallBlocks:
         return None
 
 
-def _tried(at_once: SizedCalls, length: int, rng: np.random.Generator) -> FloatArray | None:
+def _tried(at_once: _Calls, length: int, rng: np.random.Generator) -> FloatArray | None:
     try:
         return at_once(length, rng=rng)
     except TargetError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from types import TracebackType
 
+    from dpcp_audit.targets.calls import CommandCaller
     from dpcp_audit.words.arrays import FloatArray, IntArray
 
 _SUSPICIOUS = 16
@@ -32,34 +33,6 @@ _RANDOMNESS = {
     RandomStyle.GLOBAL: Randomness.EXTERNAL,
     RandomStyle.NONE: Randomness.NONE,
 }
-
-
-class Caller(Protocol):
-    """Calls the target's code, in this process or in another."""
-
-    def outputs(
-        self, inputs: tuple[np.ndarray, ...], size: int, *, rng: np.random.Generator
-    ) -> FloatArray:
-        """Return ``size`` outputs on one input, shape (size,), or (size, d) of arrays."""
-        ...
-
-    def each(
-        self, inputs: Sequence[tuple[np.ndarray, ...]], *, rng: np.random.Generator
-    ) -> FloatArray:
-        """Return one output on each of many inputs, shape (len(inputs),), or (len(inputs), d)."""
-        ...
-
-    def reports(self, values: IntArray, *, rng: np.random.Generator) -> FloatArray:
-        """Return one report for each value, shape (n,)."""
-        ...
-
-    def fixed_seed(self) -> str | None:
-        """Return where the code seeds a generator with a fixed number, if that can be seen."""
-        ...
-
-    def close(self) -> None:
-        """End what was started."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +59,7 @@ class Target:
         Of a quantile: the interval in which its scores lie.
     domain : int or None
         Of a randomizer: the number K of values.
-    caller : Caller
+    caller : FunctionCaller or CommandCaller
         How it is called.
     """
 
@@ -96,7 +69,7 @@ class Target:
     source: SourceLocation | None
     bounds: tuple[float, float]
     domain: int | None
-    caller: Caller
+    caller: FunctionCaller | CommandCaller
 
     @classmethod
     def from_callable(

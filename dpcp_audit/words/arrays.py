@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
-ByteArray = NDArray[np.uint8]
 
 
 def is_array(value: object) -> TypeGuard[NDArray[Any]]:
