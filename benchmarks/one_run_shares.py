@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import expit
 
-from dpcp_audit.audits.training.one_run import surest_guesses
+from dpcp_audit.audits.training.one_run import top_guesses
 from dpcp_audit.audits.training.one_run_bounds import trade_off_bound, unassuming_bound
 from dpcp_audit.words.guarantees import GaussianDP, PureDP
 from dpcp_audit.words.results import Assumption
@@ -55,7 +55,7 @@ class Column:
         at = {"delta": _DELTA, "significance": _SIGNIFICANCE}
         whole = self.claim.epsilon_at(_DELTA)
         made = self.guesses(assumption, canaries)
-        seen = surest_guesses(log_odds, coins, guesses=made)
+        seen = top_guesses(np.abs(log_odds), (log_odds > 0) == coins, guesses=made)
         if assumption is Assumption.NONE:
             return unassuming_bound(seen, **at) / whole
         return trade_off_bound(self.claim, seen, **at) / whole

@@ -20,7 +20,7 @@ from dpcp_audit.audits.training.one_run import (
     OneRunTheorem,
     binomial_p_value,
     refutes,
-    surest_guesses,
+    top_guesses,
 )
 from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
 from dpcp_audit.words.checks import Context
@@ -93,6 +93,22 @@ class OneRunTrial:
         if self.theorem is OneRunTheorem.BINOMIAL:
             return binomial_p_value(PureDP(epsilon), counts) <= level
         return refutes(PureDP(epsilon), counts, significance=level)
+
+
+def surest_guesses(log_odds: FloatArray, members: BoolArray, *, guesses: int) -> Guesses:
+    """Guess the canaries whose log-odds of being in are largest in size, "in" or "out".
+
+    Parameters
+    ----------
+    log_odds : ndarray of float
+        Positive where a canary is rather in; of any shape.
+    members : ndarray of bool
+        Which canaries were in, of the same shape.
+    guesses : int
+        How many to guess.
+    """
+    said = log_odds > 0
+    return top_guesses(np.abs(log_odds), said == members, guesses=guesses)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,9 +35,7 @@ from dpcp_audit.audits.search.exact_pairs import WorstPairSearch as WorstPairSea
 from dpcp_audit.audits.search.feature_cells import DyadicBits as DyadicBits
 from dpcp_audit.audits.traced_privacy import Scope as Scope
 from dpcp_audit.audits.training.canary_audit import CanaryAudit as CanaryAudit
-from dpcp_audit.audits.training.canary_games import BlackBoxGame as BlackBoxGame
-from dpcp_audit.audits.training.canary_games import OutsideCanaries as OutsideCanaries
-from dpcp_audit.audits.training.canary_games import WhiteBoxGame as WhiteBoxGame
+from dpcp_audit.audits.training.canary_games import GameResults as GameResults
 from dpcp_audit.audits.training.cohorts import RELATIONS as RELATIONS
 from dpcp_audit.audits.training.cohorts import Cohort as Cohort
 from dpcp_audit.audits.training.cohorts import View as View
@@ -46,5 +44,3 @@ from dpcp_audit.audits.training.model_attacks import LiRA as LiRA
 from dpcp_audit.audits.training.model_attacks import LossThreshold as LossThreshold
 from dpcp_audit.audits.training.model_attacks import ShadowAttack as ShadowAttack
 from dpcp_audit.audits.training.model_membership import ModelMembership as ModelMembership
-from dpcp_audit.audits.training.step_observer import CanaryStatistic as CanaryStatistic
-from dpcp_audit.audits.training.step_observer import Watcher as Watcher

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from dpcp_audit.extensions.audits import CanaryAudit, WhiteBoxGame
+from dpcp_audit.extensions.audits import CanaryAudit
 from dpcp_audit.extensions.claims import Computed, Row, Standing, Verdict, claims_of
 from dpcp_audit.extensions.mechanisms import DPSGD, Adam, Augmentation, Clipping, Poisson
 from dpcp_ledger.claims import training_canaries
@@ -15,6 +15,7 @@ from dpcp_ledger.training.network_steps import (
     largest_contribution,
     removed_example,
 )
+from dpcp_ledger.training.canary_games import WhiteBoxGame
 
 _claim = claims_of("DP-SKIN", subject=Heading.TRAINED_MODELS, standing=Standing.PRACTICE)
 _STEP = DPSGD(

@@ -50,9 +50,12 @@ def images(count: int) -> Examples:
 
 def network(kind: StandIn) -> nn.Module:
     """Return a stand-in with freshly drawn weights."""
-    from dpcp_audit.extensions.training import networks  # noqa: PLC0415  (needs torch)
+    from dpcp_ledger.mechanisms.residual_networks import (  # noqa: PLC0415  (needs torch)
+        resnet18,
+        resnet50,
+    )
 
-    build = networks.resnet18 if kind is StandIn.RESNET18 else networks.resnet50
+    build = resnet18 if kind is StandIn.RESNET18 else resnet50
     return build(1, 10, width=_WIDTH)
 
 

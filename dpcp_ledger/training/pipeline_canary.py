@@ -13,6 +13,7 @@ from dpcp_audit.extensions.audits import BisectionBits, MembershipInference
 from dpcp_audit.extensions.claims import Neighbours
 from dpcp_audit.extensions.claims import validate as _validate
 from dpcp_audit.extensions.mechanisms import Flaw, digits
+from dpcp_ledger.training.step_observer import CanaryStatistic, Watcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,10 +75,6 @@ class PipelineCanary:
         return self._of_training(bool(value), size, rng) + self._of_threshold(value, size, rng)
 
     def _of_training(self, inside: bool, size: int, rng: np.random.Generator) -> FloatArray:  # noqa: FBT001
-        from dpcp_audit.extensions.audits import (  # noqa: PLC0415
-            CanaryStatistic,
-            Watcher,
-        )
         from dpcp_audit.extensions.mechanisms import GradientCanaries  # noqa: PLC0415
         from dpcp_audit.extensions.training import (  # noqa: PLC0415
             logistic,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpcp_audit.audits.estimates.shown_losses import from_below
 from dpcp_audit.audits.training.canary_games import (
     MOST_GUESSES,
     beginnings,
@@ -17,7 +18,6 @@ from dpcp_audit.audits.training.canary_games import (
     guessed,
     ranked_of,
 )
-from dpcp_audit.audits.training.canary_power import CanaryPlan, ShownBounds
 from dpcp_audit.audits.training.one_run import (
     Guesses,
     OneRunTheorem,
@@ -30,9 +30,10 @@ from dpcp_audit.audits.training.run_bets import RunBets, ranked
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.checks import whole
 from dpcp_audit.words.evidence import conclude, of_loss
+from dpcp_audit.words.figures import Figure, FigureKind, Series
 from dpcp_audit.words.guarantees import Relation
 from dpcp_audit.words.quantities import Quantity
-from dpcp_audit.words.results import Assumption, Evidence, Outcome, PlainData, Power
+from dpcp_audit.words.results import Assumption, Estimate, Evidence, Outcome, PlainData, Power
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,6 +49,7 @@ _USUAL = 0.05
 _POINTS = 6
 _CHUNKS_OF_TWINS = 8
 """Chunks whose runs without noise are played together: side by side they take less time."""
+_NO_UPPER_END = "canaries of one run may depend on each other, and better attacks may show more"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,29 +191,6 @@ class CanaryAudit:
             estimates=(shown.estimate(),),
         )
 
-    def smallest_violation(self, context: Context) -> Power:
-        """Return the ε of a training that is refuted with probability 0.95, before any is run.
-
-        By the best attack, and by the region of the claim alone, at half of the significance.
-        """
-        return self._plan(self._runs(context)).smallest_violation(
-            significance=context.significance / 2
-        )
-
-    def draws_needed(self, violation: float, *, significance: float) -> int:
-        """Return the ``runs`` that refute ε = ``violation``; of a single run, its canaries."""
-        return self._plan(self.runs).draws_needed(violation, significance=significance / 2)
-
-    def _plan(self, runs: int) -> CanaryPlan:
-        return CanaryPlan(
-            claim=self.claim,
-            delta=self.delta,
-            canaries=self.game.canaries,
-            runs=runs,
-            side_by_side=self.side_by_side,
-            share=self.claim_share,
-        )
-
     def certificates(self, context: Context, results: Sequence[PlainData]) -> tuple[float, bool]:
         """Return what decides, each at half of the significance.
 
@@ -323,3 +302,86 @@ class CanaryAudit:
     def _epsilon_groups(self, results: Sequence[PlainData]) -> list[Guesses]:
         parts = [part for result in results for part in result["epsilon"]]
         return grouped(parts if self.runs > 1 else parts[-1:])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownBounds:
+    """Certified lower bounds of ε(δ), beside the accounted ε.
+
+    Parameters
+    ----------
+    accounted, delta : float
+        The claim.
+    runs, canaries : int
+        Trainings, and canaries of each.
+    strict : float
+        The bound without assumptions, at the confidence of the check.
+    usual : float
+        The same at 95 % confidence.
+    among_noises : float
+        At 95 %, among trainings that differ in the noise alone; it refutes nothing.
+    """
+
+    accounted: float
+    delta: float
+    runs: int
+    canaries: int
+    strict: float
+    usual: float
+    among_noises: float
+
+    def note(self, guesses: Guesses) -> str:
+        """Return the bounds in words, with how many of the guesses are right."""
+        return (
+            f"Accounted: ε = {self.accounted:.4g}. Certified without any assumption about the "
+            f"mechanism: {self._of(self.usual)} at 95 % confidence, "
+            f"{self._of(self.strict)} at the confidence of this check; among trainings that "
+            "differ in the noise alone, by the claim's trade-off: "
+            f"{self._of(self.among_noises)} at 95 %. "
+            f"{self.runs} {'run' if self.runs == 1 else 'runs'} of {self.canaries} "
+            f"{'canary' if self.canaries == 1 else 'canaries'}; of the {guesses.guesses} "
+            f"that look most like members, {guesses.correct / guesses.guesses:.1%} are."
+        )
+
+    def _of(self, bound: float) -> str:
+        return f"ε ≥ {bound:.3g} ({bound / self.accounted:.2f} of it)"
+
+    def estimate(self) -> Estimate:
+        """Return ε(δ) as it is certified at 95 %, whatever the mechanism."""
+        certified = Estimate(
+            quantity=Quantity.EPSILON,
+            value=self.usual,
+            lower=self.usual,
+            upper=math.inf,
+            confidence=1 - _USUAL,
+            at={"delta": self.delta},
+        )
+        return from_below(certified, why=_NO_UPPER_END)
+
+    def figure(self, points: Sequence[tuple[int, float, float]]) -> Figure:
+        """Return the bounds over the number of runs, or of the canaries of a single one.
+
+        Parameters
+        ----------
+        points : sequence of tuple
+            Runs or canaries, our bound and the binomial theorem's.
+        """
+        x = [float(point[0]) for point in points]
+        label = "canaries in the run" if self.runs == 1 else "runs"
+        names = ("certified, any mechanism", "Steinke, Nasr and Jagielski (2023)")
+        accounted = [self.accounted] * 2
+        return Figure(
+            kind=FigureKind.LINES,
+            title=f"Certified ε at δ = {self.delta:g} and 95 % confidence",
+            x_label=label,
+            y_label="ε",
+            log_x=True,
+            series=[
+                Series(name="accounted", x=[x[0], x[-1]], y=accounted),
+                *(
+                    Series(name=name, x=x, y=[point[k] for point in points])
+                    for k, name in enumerate(names, start=1)
+                ),
+            ],
+            description=f"Lower bounds of ε over the number of {label}, against the accounted ε.",
+        )

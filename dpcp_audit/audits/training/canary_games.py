@@ -1,14 +1,12 @@
-"""Games: trainings with canaries that are in by fair coins, and an attacker's scores of them.
+"""Games: trainings with canaries that are in by fair coins, and what is kept of them.
 
-What is kept of a game: counts of guesses, and the largest scores of each run.
+Of each run: counts of guesses, and the largest scores.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from enum import StrEnum
-from functools import lru_cache
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -16,23 +14,19 @@ from scipy.stats import betabinom
 
 from dpcp_audit.audits.training.one_run import Guesses, top_guesses, total
 from dpcp_audit.audits.training.run_bets import Ranked
-from dpcp_audit.audits.training.step_observer import CanaryStatistic, Watcher
-from dpcp_audit.mechanisms.dpsgd.examples import Examples, GradientCanaries, digits
-from dpcp_audit.words import validate as _validate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from torch import nn
-
-    from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD
-    from dpcp_audit.words.arrays import BoolArray, FloatArray, IntArray
+    from dpcp_audit.words.arrays import BoolArray, FloatArray
 
 
-_DARK = 1e-3
-"""A feature's mean square up to which its weights count as idle."""
-_PART, _BLACK_BOX_PART = 8, 4
-_FEWEST_REFERENCES = 8
+MOST_GUESSES = 10_000
+_BLOCK = 1000
+"""Canaries of a block of runs."""
+_MISSED = 0.05
+"""The probability with which a violation that is stated as seen may be missed."""
+_GROUPS = 32
 
 
 class GameResults(NamedTuple):
@@ -60,238 +54,6 @@ class Game(Protocol):
         ...
 
 
-@lru_cache(maxsize=4)
-def first_digits(count: int) -> Examples:
-    """Return the first ``count`` of scikit-learn's digits."""
-    return digits().take(np.arange(count))
-
-
-@lru_cache(maxsize=4)
-def wiped_digits(count: int) -> Examples:
-    """Return the first ``count`` digits, their frame of 28 pixels wiped clean."""
-    found = first_digits(count)
-    images = found.inputs.reshape(-1, 8, 8).copy()
-    images[:, [0, -1]], images[:, :, [0, -1]] = 0, 0
-    return replace(found, inputs=images.reshape(found.inputs.shape))
-
-
-def mislabelled_digits(count: int, *, after: int) -> Examples:
-    """Return the digits that follow the first ``after``, each with the label after its own."""
-    found = digits().take(np.arange(after, after + count))
-    return Examples(inputs=found.inputs, labels=(found.labels + 1) % 10, n_classes=10)
-
-
-def lone_pixels(data: Examples, *, brightness: float = 4.0) -> Examples:
-    """Return images of one bright pixel each, of those that are dark in nearly all of the data.
-
-    Out of the data's distribution: hardly anything else moves the weights of such a pixel.
-    """
-    dark = _dark(data)
-    inputs = np.zeros((len(dark), data.inputs.shape[1]), dtype=np.float32)
-    inputs[np.arange(len(dark)), dark] = brightness
-    return Examples(
-        inputs=inputs, labels=np.arange(len(dark)) % data.n_classes, n_classes=data.n_classes
-    )
-
-
-def idle_weights(data: Examples, outputs: int) -> IntArray:
-    """Return the weights of a first linear layer that the data hardly move: of dark pixels."""
-    dark, features = _dark(data), data.inputs.shape[1]
-    return np.asarray((np.arange(outputs)[:, None] * features + dark).ravel(), dtype=np.int64)
-
-
-def _dark(data: Examples) -> IntArray:
-    if data.inputs.ndim != 2:
-        raise ValueError(f"data must have inputs of shape (n, f), got {data.inputs.shape}")
-    return np.flatnonzero(np.square(data.inputs).mean(axis=0) <= _DARK)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WhiteBoxGame:
-    """Gradient canaries on weights that no plain example moves, watched at every step.
-
-    Of logistic regression, or of a head of ReLU units, on digits whose frame is wiped clean (Nasr
-    et al. 2023); the weights are those of its pixels. Without noise, Adam would take the little
-    that is left in such a pixel for steps of full size.
-
-    Parameters
-    ----------
-    settings : DPSGD
-        The training.
-    canaries : int
-        m, at most 28 weights a unit of the first layer.
-    examples : int
-        Plain examples beside them: the first so many digits.
-    hidden : int
-        Units of the head; 0 for logistic regression.
-    norm : float
-        Of a canary's gradient, before clipping.
-    attack : CanaryStatistic
-        What the attacker makes of the steps.
-    """
-
-    settings: DPSGD
-    canaries: int
-    examples: int = 900
-    hidden: int = 0
-    norm: float = 1.0
-    attack: CanaryStatistic = CanaryStatistic.LIKELIHOOD
-
-    def __post_init__(self) -> None:
-        _validate.integer(canaries=self.canaries, examples=self.examples, at_least=1)
-        _validate.integer(hidden=self.hidden, at_least=0)
-        _validate.positive(norm=self.norm)
-        _validate.choice(CanaryStatistic, attack=self.attack)
-
-    def play(self, runs: int, *, rng: np.random.Generator) -> GameResults:
-        """Train ``runs`` models side by side and score their canaries."""
-        return _watched(self, runs, self.settings, rng)
-
-    def play_noiseless(self, runs: int, *, rng: np.random.Generator) -> GameResults:
-        """Play without noise: an eighth of the runs, or of a few runs' canaries and units."""
-        bare = replace(self.settings, noise_multiplier=0.0)
-        if runs >= _PART:
-            return _watched(self, math.ceil(runs / _PART), bare, rng)
-        canaries, hidden = (math.ceil(size / _PART) for size in (self.canaries, self.hidden))
-        return _watched(replace(self, canaries=canaries, hidden=hidden), runs, bare, rng)
-
-
-class OutsideCanaries(StrEnum):
-    """Inputs that the attacker puts into the data, to query the model on them afterwards."""
-
-    MISLABELLED = "mislabelled"
-    """Digits with a wrong label."""
-    LONE_PIXELS = "out-of-distribution"
-    """Images of one bright pixel that is otherwise dark; twelve at most."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BlackBoxGame:
-    """Input canaries, scored by the final model's loss on them.
-
-    The attacker calibrates each canary's score on further trainings of his own, whose coins he
-    knows: the likelihood ratio of two normal laws of one variance (Carlini et al. 2022).
-
-    Parameters
-    ----------
-    settings : DPSGD
-        The training.
-    inputs : OutsideCanaries
-    canaries : int
-        m.
-    examples : int
-        Plain examples beside them: the first so many digits.
-    hidden : int
-        Units of the head; 0 for logistic regression.
-    references : int
-        The attacker's own trainings, side by side with the others.
-    """
-
-    settings: DPSGD
-    inputs: OutsideCanaries
-    canaries: int
-    examples: int = 900
-    hidden: int = 0
-    references: int = 64
-
-    def __post_init__(self) -> None:
-        _validate.choice(OutsideCanaries, inputs=self.inputs)
-        _validate.integer(canaries=self.canaries, examples=self.examples, at_least=1)
-        _validate.integer(hidden=self.hidden, at_least=0)
-        _validate.integer(references=self.references, at_least=_FEWEST_REFERENCES)
-
-    def play(self, runs: int, *, rng: np.random.Generator) -> GameResults:
-        """Train ``runs`` models beside the references and score their canaries."""
-        from dpcp_audit.mechanisms.dpsgd.training import train  # noqa: PLC0415  (an extra)
-
-        data = first_digits(self.examples)
-        canaries = self._canaries_of(data)
-        members = rng.random((self.references + runs, self.canaries)) < 0.5
-        plain = np.ones((len(members), len(data)), dtype=np.bool_)
-        trained = train(
-            network(data, self.hidden),
-            data.joined(canaries),
-            self.settings,
-            rng=rng,
-            members=np.hstack([plain, members]),
-        )
-        confidence = -trained.losses(canaries)
-        margins = confidence - np.log(-np.expm1(np.minimum(confidence, -1e-12)))
-        known, new = np.split(margins, [self.references])
-        scores = _calibrated(known, members[: self.references], new)
-        return GameResults(scores, members[self.references :])
-
-    def play_noiseless(self, runs: int, *, rng: np.random.Generator) -> GameResults:
-        """Play without noise: half of the trainings, one in two of them as references."""
-        part = max(_FEWEST_REFERENCES, math.ceil((self.references + runs) / _BLACK_BOX_PART))
-        bare = replace(self.settings, noise_multiplier=0.0)
-        return replace(self, settings=bare, references=part).play(part, rng=rng)
-
-    def _canaries_of(self, data: Examples) -> Examples:
-        if self.inputs is OutsideCanaries.MISLABELLED:
-            return mislabelled_digits(self.canaries, after=len(data))
-        found = lone_pixels(data)
-        if len(found) < self.canaries:
-            raise ValueError(f"canaries must be at most {len(found)} here, got {self.canaries}")
-        return found.take(np.arange(self.canaries))
-
-
-def _watched(
-    game: WhiteBoxGame, runs: int, settings: DPSGD, rng: np.random.Generator
-) -> GameResults:
-    """Play the training of these settings against the attacker of the game's own."""
-    from dpcp_audit.mechanisms.dpsgd.training import train  # noqa: PLC0415  (an extra)
-
-    data = wiped_digits(game.examples)
-    coordinates = idle_weights(data, game.hidden or data.n_classes)[: game.canaries]
-    if len(coordinates) < game.canaries:
-        raise ValueError(f"canaries must be at most {len(coordinates)} here, got {game.canaries}")
-    members = rng.random((runs, game.canaries)) < 0.5
-    watch = Watcher(attack=game.attack, settings=game.settings, coordinates=coordinates)
-    if game.attack is CanaryStatistic.REPLAYED_NOISE:
-        train(network(data, game.hidden), data, settings, rng=rng, observer=watch.learn)
-    train(
-        network(data, game.hidden),
-        data,
-        settings,
-        rng=rng,
-        members=np.ones((runs, len(data)), dtype=np.bool_),
-        canaries=GradientCanaries(coordinates=coordinates, members=members, norm=game.norm),
-        observer=watch,
-    )
-    return GameResults(np.broadcast_to(watch.scores, members.shape), members)
-
-
-def _calibrated(known: FloatArray, coins: BoolArray, new: FloatArray) -> FloatArray:
-    """Return log-likelihood ratios of ``new``, shape (runs, m), by laws fitted on ``known``."""
-    counts = coins.sum(axis=0), (~coins).sum(axis=0)
-    means: list[FloatArray] = [
-        np.where(which, known, 0).sum(axis=0) / np.maximum(1, count)
-        for which, count in zip((coins, ~coins), counts, strict=True)
-    ]
-    inside, outside = means
-    spread = (known - np.where(coins, inside, outside)).var(axis=0)
-    return np.asarray((new - (inside + outside) / 2) * (inside - outside) / spread)
-
-
-def network(data: Examples, hidden: int) -> nn.Module:
-    """Return a head of so many units on the data's features; logistic regression for 0."""
-    from dpcp_audit.mechanisms.dpsgd.networks import head, logistic  # noqa: PLC0415  (an extra)
-
-    features = data.inputs.shape[1]
-    if hidden == 0:
-        return logistic(features, data.n_classes)
-    return head(features, data.n_classes, hidden=hidden, dropout=0.0)
-
-
-MOST_GUESSES = 10_000
-BLOCK = 1000
-"""Canaries of a block of runs."""
-MISSED = 0.05
-"""The probability with which a violation that is stated as seen may be missed."""
-_GROUPS = 32
-
-
 def guessed(played: GameResults, share: float) -> dict[str, int]:
     """Return the guesses of this share of the canaries, as plain data."""
     made = max(1, round(share * played.scores.size))
@@ -301,7 +63,7 @@ def guessed(played: GameResults, share: float) -> dict[str, int]:
 
 def blocks(played: GameResults) -> list[GameResults]:
     """Return the runs in blocks of 1,000 canaries or so, whose guesses are independent."""
-    size = max(1, round(BLOCK / played.scores.shape[1]))
+    size = max(1, round(_BLOCK / played.scores.shape[1]))
     cuts = range(size, len(played.scores), size)
     pairs = zip(np.split(played.scores, cuts), np.split(played.members, cuts), strict=True)
     return [GameResults(*pair) for pair in pairs]
@@ -324,16 +86,13 @@ def grouped(parts: Sequence[dict[str, int]]) -> list[Guesses]:
 def foreseen(groups: Sequence[Guesses], twin: Guesses) -> list[Guesses]:
     """Return the groups' guesses if as many were right as of a twin's, at the 5 % quantile.
 
-    The twin's rate of right guesses is known by Jeffreys's posterior.
+    Right ones are spread as evenly as whole numbers allow. The twin's rate of right guesses is
+    known by Jeffreys's posterior.
     """
     right, wrong = twin.correct + 0.5, twin.guesses - twin.correct + 0.5
-    return spread(groups, int(betabinom.ppf(MISSED, total(groups).guesses, right, wrong)))
-
-
-def spread(groups: Sequence[Guesses], right: int) -> list[Guesses]:
-    """Return the groups with so many right guesses in all, as evenly as whole numbers allow."""
+    hits = int(betabinom.ppf(_MISSED, total(groups).guesses, right, wrong))
     made = np.cumsum([0, *(group.guesses for group in groups)])
-    correct = np.diff(np.floor(made * right / made[-1])).astype(int).tolist()
+    correct = np.diff(np.floor(made * hits / made[-1])).astype(int).tolist()
     return [replace(group, correct=one) for group, one in zip(groups, correct, strict=True)]
 
 

@@ -135,22 +135,6 @@ def top_guesses(scores: FloatArray, members: BoolArray, *, guesses: int) -> Gues
     return Guesses(correct=correct, guesses=guesses, canaries=scores.size)
 
 
-def surest_guesses(log_odds: FloatArray, members: BoolArray, *, guesses: int) -> Guesses:
-    """Guess the canaries whose log-odds of being in are largest in size, "in" or "out".
-
-    Parameters
-    ----------
-    log_odds : ndarray of float
-        Positive where a canary is rather in; of any shape.
-    members : ndarray of bool
-        Which canaries were in, of the same shape.
-    guesses : int
-        How many to guess.
-    """
-    said = log_odds > 0
-    return top_guesses(np.abs(log_odds), said == members, guesses=guesses)
-
-
 def falling(scores: FloatArray) -> IntArray:
     """Return the order of falling scores along the last axis, to six decimals and stable."""
     return np.argsort(-np.round(scores, _DIGITS), axis=-1, kind="stable")

@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 from level_limits import LevelTest
 from scipy.special import ndtr
-from training_cases import GaussianRun
+from training_cases import GaussianRun, surest_guesses
 
 from dpcp_audit.audits.training.one_run import (
     Guesses,
     OneRunTheorem,
     p_value,
     refutes,
-    surest_guesses,
 )
 from dpcp_audit.audits.training.one_run_bounds import (
     chosen_theorem,

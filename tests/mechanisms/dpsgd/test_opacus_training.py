@@ -11,25 +11,24 @@ import pytest
 import torch
 from opacus import GradSampleModule
 from opacus.optimizers import DPOptimizer, DPPerLayerOptimizer
+from support.opacus_training import expected_batch_size, opacus_train
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from dpcp_audit.mechanisms.dpsgd import linear, networks, opacus_training
+from dpcp_audit.mechanisms.dpsgd import linear, networks
 from dpcp_audit.mechanisms.dpsgd.examples import Examples, digits
 from dpcp_audit.mechanisms.dpsgd.gradients import FlatModel, clipped_sum
-from dpcp_audit.mechanisms.dpsgd.networks import _block
-from dpcp_audit.mechanisms.dpsgd.opacus_training import expected_batch_size, opacus_train
 from dpcp_audit.mechanisms.dpsgd.training import train
 from dpcp_audit.mechanisms.dpsgd.training_settings import (
     DPSGD,
     SGD,
     Adam,
-    Augmentation,
     Clipping,
     Flaw,
     Poisson,
     ShuffledBatches,
 )
+from dpcp_ledger.mechanisms.residual_networks import _block
 
 DIGITS = digits().take(np.arange(40))
 PICTURES = Examples(
@@ -227,24 +226,6 @@ class TestTheTarget:
             expected = -sum_by_opacus(module, lone, 0.8, Clipping.FLAT) / 8
             np.testing.assert_allclose(row, expected, atol=1e-6)
 
-    @pytest.mark.parametrize(
-        ("chosen", "options", "message"),
-        [
-            (settings(augmentation=Augmentation.MIRRORED), {}, "augmentation must be none"),
-            (settings(flaw=Flaw.NO_CLIPPING), {}, "a flaw that Opacus has or none, got no clip"),
-            (settings(clip_norm=math.inf), {}, "finite clip_norm"),
-            (settings(), {"members": np.zeros((1, 40), dtype=np.bool_)}, "members must hold"),
-            (
-                settings(sampling=Poisson(0.01), flaw=Flaw.DIVIDES_BY_SIZE),
-                {},
-                "rate must give an expected batch of at least 1 of 40 examples, got 0.01",
-            ),
-        ],
-    )
-    def test_what_it_cannot_do_is_refused(self, chosen, options, message) -> None:
-        with pytest.raises(ValueError, match=message):
-            opacus_train(networks.logistic(64, 10), DIGITS, chosen, **options)
-
     def test_the_divisor_is_public_unless_it_is_opacus_own(self) -> None:
         by_size = settings(sampling=Poisson(0.25), flaw=Flaw.DIVIDES_BY_SIZE)
         assert [expected_batch_size(by_size, n) for n in (39, 40)] == [9, 10]
@@ -252,8 +233,3 @@ class TestTheTarget:
             8,
             8,
         ]
-
-    def test_without_opacus_the_extra_is_named(self, monkeypatch) -> None:
-        monkeypatch.setitem(__import__("sys").modules, "opacus", None)
-        with pytest.raises(RuntimeError, match=r"pip install 'dpcp-audit\[dpsgd\]'"):
-            opacus_training.opacus_train(networks.logistic(64, 10), DIGITS, settings())

@@ -37,6 +37,7 @@ from dpcp_audit.mechanisms.dpsgd.training_settings import (
     Flaw,
     Poisson,
 )
+from dpcp_ledger.mechanisms.residual_networks import resnet18
 
 IMAGES = Examples(
     inputs=RNG.normal(size=(N, 1, 4, 4)).astype(np.float32), labels=DATA.labels, n_classes=CLASSES
@@ -249,7 +250,7 @@ class TestTheCallersNetwork:
         assert not module.training
 
     def test_initial_parameters_are_drawn_by_each_layer(self) -> None:
-        drawn = FlatModel(networks.resnet18(3, 10)).initial(1)[0]
+        drawn = FlatModel(resnet18(3, 10)).initial(1)[0]
         assert drawn.shape == (11_173_962,)
         large = FlatModel(nn.Linear(400, 300)).initial(2)
         assert not torch.equal(large[0], large[1])

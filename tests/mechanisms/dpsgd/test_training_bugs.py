@@ -7,12 +7,12 @@ import pytest
 import torch
 from opacus import PrivacyEngine
 from scipy.stats import chi2, f
+from support.opacus_training import opacus_train
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from dpcp_audit.mechanisms.dpsgd import networks
 from dpcp_audit.mechanisms.dpsgd.examples import Examples
-from dpcp_audit.mechanisms.dpsgd.opacus_training import opacus_train
 from dpcp_audit.mechanisms.dpsgd.training import train
 from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Adam, Clipping, Flaw, Poisson
 

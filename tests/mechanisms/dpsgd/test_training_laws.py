@@ -9,11 +9,11 @@ import pytest
 import torch
 from scipy.stats import chi2, kstest, norm, t
 from support.levels import disagreeing_cells
+from support.opacus_training import opacus_train
 from torch import nn
 
 from dpcp_audit.mechanisms.dpsgd import training as lots
 from dpcp_audit.mechanisms.dpsgd.examples import Examples
-from dpcp_audit.mechanisms.dpsgd.opacus_training import opacus_train
 from dpcp_audit.mechanisms.dpsgd.training import train
 from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Clipping, Poisson, ShuffledBatches
 

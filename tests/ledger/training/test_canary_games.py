@@ -7,7 +7,10 @@ import pytest
 import torch
 from scipy.stats import norm
 
-from dpcp_audit.audits.training.canary_games import (
+from dpcp_audit.mechanisms.dpsgd.examples import digits
+from dpcp_audit.mechanisms.dpsgd.training import Step
+from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Adam, Poisson, ShuffledBatches
+from dpcp_ledger.training.canary_games import (
     BlackBoxGame,
     OutsideCanaries,
     WhiteBoxGame,
@@ -17,10 +20,7 @@ from dpcp_audit.audits.training.canary_games import (
     mislabelled_digits,
     wiped_digits,
 )
-from dpcp_audit.audits.training.step_observer import CanaryStatistic, Watcher
-from dpcp_audit.mechanisms.dpsgd.examples import digits
-from dpcp_audit.mechanisms.dpsgd.training import Step
-from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Adam, Poisson, ShuffledBatches
+from dpcp_ledger.training.step_observer import CanaryStatistic, Watcher
 
 SETTINGS = DPSGD(
     sampling=Poisson(0.1), lot_size=20, steps=10, noise_multiplier=0.7, learning_rate=0.5

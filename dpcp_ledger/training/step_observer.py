@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Adam, Poisson
+from dpcp_audit.extensions.mechanisms import DPSGD, Adam, Poisson
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit.mechanisms.dpsgd.training import Step
-    from dpcp_audit.words.arrays import FloatArray, IntArray
+    from dpcp_audit.extensions.claims import FloatArray, IntArray
+    from dpcp_audit.extensions.training import Step
 
 
 _LEAST = 1e-30

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from dpcp_audit.audits.training.step_observer import CanaryStatistic, Watcher
 from dpcp_audit.mechanisms.dpsgd.training_settings import DPSGD, Poisson
+from dpcp_ledger.training.step_observer import CanaryStatistic, Watcher
 
 
 @pytest.mark.parametrize("rate", [0.01, 0.5, 1.0])
