@@ -12,8 +12,7 @@ from scipy.special import expit, ndtr
 
 from dpcp_audit.audits.training.canary_audit import CanaryAudit
 from dpcp_audit.audits.training.canary_games import GameResults
-from dpcp_audit.audits.training.cohorts import Cohort, View
-from dpcp_audit.audits.training.model_attacks import LossThreshold
+from dpcp_audit.audits.training.model_attacks import Cohort, LossThreshold, View
 from dpcp_audit.audits.training.model_membership import ModelMembership
 from dpcp_audit.audits.training.one_run import (
     Guesses,

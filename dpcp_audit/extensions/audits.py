@@ -36,11 +36,11 @@ from dpcp_audit.audits.search.feature_cells import DyadicBits as DyadicBits
 from dpcp_audit.audits.traced_privacy import Scope as Scope
 from dpcp_audit.audits.training.canary_audit import CanaryAudit as CanaryAudit
 from dpcp_audit.audits.training.canary_games import GameResults as GameResults
-from dpcp_audit.audits.training.cohorts import RELATIONS as RELATIONS
-from dpcp_audit.audits.training.cohorts import Cohort as Cohort
-from dpcp_audit.audits.training.cohorts import View as View
+from dpcp_audit.audits.training.model_attacks import RELATIONS as RELATIONS
 from dpcp_audit.audits.training.model_attacks import AttackClassifier as AttackClassifier
+from dpcp_audit.audits.training.model_attacks import Cohort as Cohort
 from dpcp_audit.audits.training.model_attacks import LiRA as LiRA
 from dpcp_audit.audits.training.model_attacks import LossThreshold as LossThreshold
 from dpcp_audit.audits.training.model_attacks import ShadowAttack as ShadowAttack
+from dpcp_audit.audits.training.model_attacks import View as View
 from dpcp_audit.audits.training.model_membership import ModelMembership as ModelMembership

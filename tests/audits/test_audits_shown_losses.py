@@ -21,8 +21,7 @@ from dpcp_audit.audits.sampled import SampledPrivacy
 from dpcp_audit.audits.search.exact_pairs import WorstPairSearch
 from dpcp_audit.audits.training.canary_audit import CanaryAudit
 from dpcp_audit.audits.training.canary_games import GameResults
-from dpcp_audit.audits.training.cohorts import View
-from dpcp_audit.audits.training.model_attacks import LossThreshold
+from dpcp_audit.audits.training.model_attacks import LossThreshold, View
 from dpcp_audit.audits.training.model_membership import ModelMembership
 from dpcp_audit.engine.suites import suite
 from dpcp_audit.faces.function_checks import spec_of

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpcp_audit.audits.training.cohorts import Cohort
+from dpcp_audit.audits.training.model_attacks import Cohort
 from dpcp_audit.words.guarantees import Relation
 
 if TYPE_CHECKING:

@@ -24,8 +24,9 @@ from dpcp_audit.audits.training.one_run import (
     epsilon_lower_bound,
     refutes,
     total,
+    trade_off_bound,
+    unassuming_bound,
 )
-from dpcp_audit.audits.training.one_run_bounds import trade_off_bound, unassuming_bound
 from dpcp_audit.audits.training.run_bets import RunBets, ranked
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.checks import whole

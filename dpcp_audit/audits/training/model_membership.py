@@ -28,7 +28,7 @@ from dpcp_audit.audits.training.attack_rates import (
     shown_loss,
     thresholds,
 )
-from dpcp_audit.audits.training.cohorts import View
+from dpcp_audit.audits.training.model_attacks import View
 from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
 from dpcp_audit.mechanisms.private_pipeline import PrivatePipeline
 from dpcp_audit.words import validate as _validate
@@ -39,8 +39,7 @@ from dpcp_audit.words.results import Evidence, EvidenceKind, Outcome, Power
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dpcp_audit.audits.training.cohorts import Cohort, Models
-    from dpcp_audit.audits.training.model_attacks import ShadowAttack
+    from dpcp_audit.audits.training.model_attacks import Cohort, Models, ShadowAttack
     from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.checks import Context
     from dpcp_audit.words.guarantees import PrivacyGuarantee, Relation

@@ -26,13 +26,33 @@ it is far the weaker.
 Both hold for any dependence among the canaries. It costs power where c·significance is below mδ:
 with probability mδ/c an (ε, δ)-DP mechanism may show the coins of c canaries at once. Groups of
 independent runs are not so limited: their p-values are combined by Fisher's method. Nor are
-bets on independent runs (``canaries.run_bets``).
+bets on independent runs (``run_bets``).
+
+**What one run with many canaries shows of ε(δ)**, under what assumption:
+
+==================  ============================================================================
+none                Whatever the mechanism: the guesses against (ε, δ)-DP, by one of two
+                    theorems above.
+trade-off           The mechanism differs from the claim in its noise alone; canaries may depend
+                    on one another as they like. The guesses against the claim's curve at other
+                    noises, by its region.
+==================  ============================================================================
+
+A test of the claim itself by its region assumes nothing beyond the claim. The assumption is that of
+a *bound* of ε, and it is false of some mechanism. No bound here takes canaries for independent of
+one another: a μ-GDP mechanism that gives many of its canaries away at once, rarely, breaks every
+bound that does.
+
+Under ``trade-off`` the shares of ε that are certified cannot be had better: μ-GDP allows, with
+probability τ, to show a random c of the m canaries at the largest τc/m of its losses, so that no
+valid test at level τ refutes what these would show. From about 1,000 guesses on the region reaches
+that limit.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import reduce
 from operator import add
@@ -41,6 +61,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import bdtrc, chdtrc, expit
 
+from dpcp_audit.laws.losses import loss_of
+from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
 from dpcp_audit.stats.roots import turn
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.guarantees import ApproxDP, PureDP
@@ -51,7 +73,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from dpcp_audit.words.arrays import BoolArray, FloatArray, IntArray
-    from dpcp_audit.words.guarantees import PrivacyGuarantee
+    from dpcp_audit.words.guarantees import GaussianDP, PrivacyGuarantee, PureDP
+
 
 _ROUNDING = 1e-15
 _LOOK = 8
@@ -270,3 +293,57 @@ def _possible(
         if j % _LOOK == 0 and (right + wrong > limit).all():  # neither ever falls
             break
     return np.asarray(right + wrong <= limit)
+
+
+_PENALTY = 25.0
+_RANGE, _NOISE_RESOLUTION = 4.0, 0.02
+"""Noise between a sixteenth of the claim's and 16 times that, to 1.4 %."""
+
+
+def chosen_theorem(
+    guesses: int, canaries: int, *, delta: float, significance: float
+) -> OneRunTheorem:
+    """Choose the theorem of a bound without assumptions, in view of no guess.
+
+    The binomial's error is increased by a term of about mδ/√c; where that is below a
+    twenty-fifth of the significance it is the sharper one, and the region elsewhere.
+    """
+    small = canaries * delta <= significance * math.sqrt(guesses) / _PENALTY
+    return OneRunTheorem.BINOMIAL if small else OneRunTheorem.REGION
+
+
+def unassuming_bound(*groups: Guesses, delta: float, significance: float) -> float:
+    """Return a lower bound of ε(``delta``) of whatever mechanism, by the theorem that suits."""
+    sizes = total(groups)
+    theorem = chosen_theorem(sizes.guesses, sizes.canaries, delta=delta, significance=significance)
+    return epsilon_lower_bound(*groups, delta=delta, significance=significance, theorem=theorem)
+
+
+def trade_off_bound(
+    claim: SubsampledGaussian | GaussianDP | PureDP,
+    *groups: Guesses,
+    delta: float,
+    significance: float,
+) -> float:
+    """Return a lower bound of ε(``delta``) among mechanisms that differ in the noise alone.
+
+    The largest noises are refuted, each by its own curve; ε of the smallest of them. It is a bound
+    for this family of mechanisms and no other. To 1.4 % of the noise, between a sixteenth and 16
+    times that of ``claim``; 0 where none is refuted.
+    """
+
+    def refuted(fewer: float) -> bool:
+        return refutes(_rescaled(claim, fewer), *groups, significance=significance)
+
+    if not refuted(-_RANGE):
+        return 0.0
+    found = largest_refuted(refuted, low=-_RANGE, high=_RANGE, resolution=_NOISE_RESOLUTION)
+    return _rescaled(claim, found).epsilon_at(delta)
+
+
+def _rescaled(claim: SubsampledGaussian | GaussianDP | PureDP, fewer: float) -> PrivacyGuarantee:
+    """Return the claim at 2^−``fewer`` times the noise: 1/ε of ε-DP, 1/μ of μ-GDP."""
+    if isinstance(claim, SubsampledGaussian):
+        return replace(claim, noise_multiplier=claim.noise_multiplier * 2**-fewer)
+    loss = loss_of(claim)
+    return loss.allowing(loss.claimed * 2**fewer)

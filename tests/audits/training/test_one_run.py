@@ -19,8 +19,8 @@ from dpcp_audit.audits.training.one_run import (
     p_value,
     refutes,
     top_guesses,
+    trade_off_bound,
 )
-from dpcp_audit.audits.training.one_run_bounds import trade_off_bound
 from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian
 from dpcp_audit.words.guarantees import ApproxDP, GaussianDP, PureDP
 

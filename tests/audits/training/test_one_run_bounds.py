@@ -13,11 +13,9 @@ from training_cases import GaussianRun, surest_guesses
 from dpcp_audit.audits.training.one_run import (
     Guesses,
     OneRunTheorem,
+    chosen_theorem,
     p_value,
     refutes,
-)
-from dpcp_audit.audits.training.one_run_bounds import (
-    chosen_theorem,
     trade_off_bound,
     unassuming_bound,
 )

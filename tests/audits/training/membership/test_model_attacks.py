@@ -10,15 +10,15 @@ import pytest
 from scipy.stats import norm
 from support.cohorts import cohort, three_labels
 
-from dpcp_audit.audits.training.cohorts import View
 from dpcp_audit.audits.training.model_attacks import (
     AttackClassifier,
     LiRA,
     LossThreshold,
+    View,
 )
 
 if TYPE_CHECKING:
-    from dpcp_audit.audits.training.cohorts import Cohort
+    from dpcp_audit.audits.training.model_attacks import Cohort
 
 
 def gaussian_shadows(models: int = 4000) -> Cohort:

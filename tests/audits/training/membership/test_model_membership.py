@@ -8,10 +8,11 @@ from support.cohorts import Gossip, Responses, cohort, three_labels
 from support.samplers import context
 
 from dpcp_audit.audits.training.attack_rates import RateLine
-from dpcp_audit.audits.training.cohorts import Cohort, View
 from dpcp_audit.audits.training.model_attacks import (
+    Cohort,
     LiRA,
     LossThreshold,
+    View,
 )
 from dpcp_audit.audits.training.model_membership import ModelMembership
 from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian

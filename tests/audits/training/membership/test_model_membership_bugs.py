@@ -11,8 +11,7 @@ from support.cohorts import Gossip
 from support.refusals import most_refusals
 from support.samplers import context
 
-from dpcp_audit.audits.training.cohorts import View
-from dpcp_audit.audits.training.model_attacks import LiRA, LossThreshold, ShadowAttack
+from dpcp_audit.audits.training.model_attacks import LiRA, LossThreshold, ShadowAttack, View
 from dpcp_audit.audits.training.model_membership import ModelMembership
 from dpcp_audit.mechanisms.conformal import SplitConformal
 from dpcp_audit.mechanisms.dpsgd.subsampled_gaussian import SubsampledGaussian

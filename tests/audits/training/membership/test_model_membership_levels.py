@@ -8,8 +8,7 @@ from support.cohorts import Gossip, Responses
 from support.refusals import most_refusals, refusals
 
 from dpcp_audit.audits.training.attack_rates import RateLine, rate
-from dpcp_audit.audits.training.cohorts import View
-from dpcp_audit.audits.training.model_attacks import LossThreshold
+from dpcp_audit.audits.training.model_attacks import LossThreshold, View
 from dpcp_audit.audits.training.model_membership import ModelMembership
 from dpcp_audit.words.guarantees import ApproxDP, PrivacyGuarantee, PureDP
 
