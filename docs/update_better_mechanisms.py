@@ -126,7 +126,7 @@ every size the largest variance is smaller from about 14e^ε + 2 labels on, and 
 
 {switches}
 
-`dpcp_ledger.mechanisms.label_channels` has the mechanism over any known channel, its proof, and its
+`docs/channel_calibration.py` has the mechanism over any known channel, its proof, and its
 Δ; `ldpcp.open-problem[channel=unary]` in [the ledger](ledger.md) the comparison.
 """
 

@@ -27,6 +27,7 @@ SLOW_FILES = frozenset(
         "audits/test_sampled.py",
         "audits/training/canaries/test_canary_audit.py",
         "audits/training/test_one_run.py",
+        "docs/test_comparison_page.py",
         "docs/test_contributing.py",
         "docs/test_docs.py",
         "docs/test_dpsgd_docs.py",

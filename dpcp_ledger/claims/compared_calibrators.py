@@ -29,13 +29,11 @@ from dpcp_ledger.comparison.calibrator_study import QUICK, Comparison, Grid
 from dpcp_ledger.comparison.known_methods import method
 from dpcp_ledger.comparison.method import SkippedMethod
 from dpcp_ledger.comparison.own_methods import MEAN_COVERAGE
-from dpcp_ledger.comparison.study_document import comparison_tables
 from dpcp_ledger.comparison.study_heatmaps import (
     choice_figure,
-    coverage_figure,
-    failure_figure,
-    size_figure,
+    number_figures,
 )
+from dpcp_ledger.comparison.study_tables import comparison_tables
 from dpcp_ledger.comparison.subjects import known_name
 from dpcp_ledger.reproduce.experiments import Extent
 
@@ -311,14 +309,11 @@ def _elected(comparison: Comparison, panel: Panel) -> str:
 def _figures(comparison: Comparison) -> Iterator[Figure]:
     """Yield the choice over the whole grid and the numbers at the quick one's n and ε."""
     (name,), alpha = comparison.names, _nearest(comparison)
-    labelled = any(row.labels for row in comparison.rows)
-    if labelled:
+    if any(row.labels for row in comparison.rows):
         yield choice_figure(comparison, subject=name, alpha=alpha)
-    drawn = (coverage_figure, failure_figure, *([size_figure] if labelled else []))
-    for draw in drawn:
-        yield draw(
-            comparison, subject=name, alpha=alpha, sizes=QUICK.sizes, epsilons=QUICK.epsilons
-        )
+    yield from number_figures(
+        comparison, subject=name, alpha=alpha, sizes=QUICK.sizes, epsilons=QUICK.epsilons
+    )
 
 
 def _nearest(comparison: Comparison) -> float:

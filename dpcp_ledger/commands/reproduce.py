@@ -73,10 +73,12 @@ def execute(options: argparse.Namespace) -> int:
     if not options.experiments and options.resume is None:
         raise UsageError("give an ID, 'all' or 'list'")
     chosen = [row_id(experiment) for experiment in experiments.select(options.experiments)]
-    return exit_code(run_suite(options, fixed={"suite": "reproduction"}, only=chosen, show=_show))
+    return exit_code(
+        run_suite(options, fixed={"suite": "reproduction"}, only=chosen, show=show_tables)
+    )
 
 
-def _show(document: dict[str, Any], *, stream: TextIO, **others: Any) -> None:
+def show_tables(document: dict[str, Any], *, stream: TextIO, **others: Any) -> None:
     """Print the tables, and then the summary."""
     from dpcp_audit.extensions.reports import print_summary, print_tables
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import asdict, dataclass, field
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -127,22 +126,12 @@ class ComparisonRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReleaseTime:
-    """The median time of one release, in seconds; α = the grid's first, ε = its last."""
-
-    method: str
-    n: int
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
     """All rows, by subject, α, n, ε and method, and what was left out, by method and reason."""
 
     grid: Grid
     rows: tuple[ComparisonRow, ...]
     skipped: tuple[tuple[str, str], ...] = ()
-    timings: tuple[ReleaseTime, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -242,32 +231,3 @@ def tasks(grid: Grid) -> Iterator[tuple[list[str], float]]:
         private = any(method(key).private for key in keys)
         for epsilon in grid.epsilons if private else grid.epsilons[:1]:
             yield keys, epsilon
-
-
-def timings(grid: Grid, repeats: int = 5) -> Iterator[ReleaseTime]:
-    """Time one release of each method at each n, on the first subject that it can do.
-
-    Of the grid's subjects those that need no file and no PyTorch are taken.
-    """
-    names = [name for name in grid.subjects if name in LAWS or name in POOLS]
-    for key, n in product(grid.methods, grid.sizes):
-        for name in names:
-            case = Case(
-                subject=subject(name),
-                n=n,
-                alpha=grid.alphas[0],
-                budget=ApproxDP(grid.epsilons[-1], grid.delta),
-                failure=grid.failure,
-            )
-            built = method(key).build(case)
-            if not isinstance(built, SkippedMethod):
-                release = built.release(np.random.default_rng(grid.seed))
-                seconds = sorted(_seconds(release) for _ in range(repeats))
-                yield ReleaseTime(method=key, n=n, seconds=seconds[repeats // 2])
-                break
-
-
-def _seconds(release: Any) -> float:
-    started = time.perf_counter()
-    release()
-    return time.perf_counter() - started

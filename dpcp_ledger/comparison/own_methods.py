@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Protocol
 from dpcp_audit.extensions.claims import Relation
 from dpcp_audit.extensions.mechanisms import (
     PCOQS,
+    ExponQ,
     HistLap,
     KaryRandomizedResponse,
     LDPCPLabels,
     LDPCPScores,
     OnMiss,
     SplitConformal,
+    calibrators,
     claimed_rho,
     dkw_width,
     full_budget_exponq,
@@ -184,10 +186,28 @@ def _ldpcp_labels(case: Case, *, starred: bool) -> Calibrated | SkippedMethod:
     )
 
 
+def _proved(case: Case, *, kind: type[PCOQS | ExponQ], starred: bool) -> Calibrated:
+    """Build a calibrator of ``calibrators``, for the mean coverage or for that of most sets."""
+    confidence = 1 - case.failure if starred else 1.0
+    found = calibrators(case.budget, n=case.n, alpha=case.alpha, confidence=confidence)
+    (chosen,) = (each for each in found if isinstance(each.mechanism, kind))
+
+    def draw(trials: int, rng: np.random.Generator) -> FloatArray:
+        return chosen.trials(case.subject.population, trials=trials, rng=rng)
+
+    def release(rng: np.random.Generator) -> Callable[[], object]:
+        scores = case.subject.population.sample(case.n, rng=rng)
+        return lambda: chosen.sample(scores, 1, rng=rng)
+
+    rank = "none up to n: every label" if chosen.every_label else f"{chosen.rank:g}"
+    return Calibrated(draw=draw, release=release, parameter=f"rank {rank}")
+
+
 MEAN_COVERAGE = "mean coverage ≥ 1−α"
 """The promise that holds for every law of the scores, on average over calibrations."""
 _COROLLARY = "mean coverage ≥ 1−α given the noise, with probability 1−β (Corollary 1)"
 _STARRED = "coverage ≥ 1−α with probability 1−δ, on admissible scores"
+_MOST_SETS = "coverage ≥ 1−α with probability 1−β, on i.i.d. scores"
 _GAME = "proved over all neighbours, from the bits it releases"
 
 OWN = (
@@ -243,6 +263,22 @@ OWN = (
         promise=MEAN_COVERAGE,
         privacy="proved: pure ε, by its bound on log-ratios",
         build=_exponq_full,
+    ),
+    *(
+        Method(
+            key=f"{name}-proved{'*' * starred}",
+            label=f"{label}{'*' * starred}",
+            family=f"{name}-proved",
+            trust=Trust.CURATOR,
+            promise=_MOST_SETS if starred else MEAN_COVERAGE,
+            privacy=privacy,
+            build=partial(_proved, kind=kind, starred=starred),
+        )
+        for name, label, kind, privacy in (
+            ("pcoqs", "P-COQS, upper end", PCOQS, _GAME),
+            ("exponq", "ExponQ, proved rank", ExponQ, "proved: pure ε, by its bound on log-ratios"),
+        )
+        for starred in (False, True)
     ),
     Method(
         key="histlap",

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from dpcp_audit.extensions.claims import Figure, FigureKind, Series, power
 from dpcp_ledger.comparison.best_method import PANELS, choose
 from dpcp_ledger.comparison.known_methods import method
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from dpcp_ledger.comparison.calibrator_study import Comparison, ComparisonRow
 
@@ -70,118 +70,88 @@ def choice_figure(comparison: Comparison, *, subject: str, alpha: float) -> Figu
     )
 
 
-def coverage_figure(
+def number_figures(
     comparison: Comparison,
     *,
     subject: str,
     alpha: float,
-    sizes: Iterable[int],
-    epsilons: Iterable[float],
-) -> Figure:
-    """Return the mean coverage of every method at chosen n and ε."""
+    sizes: Sequence[int],
+    epsilons: Sequence[float],
+) -> Iterator[Figure]:
+    """Yield every method at chosen n and ε: mean coverage, failure rate and, on a pool, set size.
 
-    def cell(row: ComparisonRow) -> Cell:
-        short = max(0.0, 1 - row.alpha - row.coverage)
-        strain = short / (_ERRORS * row.coverage_error) if row.coverage_error else math.inf
-        mark = "" if row.covers else "✗"
-        return min(strain, _CAP) if short else 0.0, f"{mark}{row.coverage:.3f}"
-
-    return _by_method(
-        comparison,
-        cell,
-        subject=subject,
-        cases=[(n, epsilon, alpha) for n in sizes for epsilon in epsilons],
-        title=f"Mean coverage on {subject}, α = {alpha:g}",
-        marks={f"✗ short of 1−α by over {_ERRORS:g} errors": 1.0},
-        description="Mean of F(q̂) over calibrations. The colour is what it lacks of 1−α, in "
-        f"units of {_ERRORS:g} standard errors, strongest from {_CAP:g} on. {_KEYS}",
-    )
-
-
-def failure_figure(
-    comparison: Comparison,
-    *,
-    subject: str,
-    alpha: float,
-    sizes: Iterable[int],
-    epsilons: Iterable[float],
-) -> Figure:
-    """Return how often one calibration covers less than 1−α, at chosen n and ε."""
+    The failure rate is how often one calibration covers less than 1−α.
+    """
     allowed = comparison.grid.failure
-    return _by_method(
-        comparison,
-        lambda row: (row.failure_rate, f"{row.failure_rate:.2f}"),
-        subject=subject,
-        cases=[(n, epsilon, alpha) for n in sizes for epsilon in epsilons],
-        title=f"P(F(q̂) < 1−α) on {subject}, α = {alpha:g}",
-        marks={f"above {allowed:g}": allowed},
-        description="Share of calibrations whose sets cover less than 1−α: the PAC failure rate. "
-        f"Calibrators with a star aim at {allowed:g}; a mean coverage of just 1−α has about 0.5.",
-    )
+    measures: dict[str, _Measure] = {
+        f"Mean coverage on {subject}, α = {alpha:g}": _Measure(
+            _coverage,
+            {f"✗ short of 1−α by over {_ERRORS:g} errors": 1.0},
+            "Mean of F(q̂) over calibrations. The colour is what it lacks of 1−α, in "
+            f"units of {_ERRORS:g} standard errors, strongest from {_CAP:g} on. {_KEYS}",
+        ),
+        f"P(F(q̂) < 1−α) on {subject}, α = {alpha:g}": _Measure(
+            lambda row: (row.failure_rate, f"{row.failure_rate:.2f}"),
+            {f"above {allowed:g}": allowed},
+            "Share of calibrations whose sets cover less than 1−α: the PAC failure rate. "
+            f"Calibrators with a star aim at {allowed:g}; a mean coverage of just 1−α has about "
+            "0.5.",
+        ),
+        f"Mean set size on {subject}, α = {alpha:g}": _Measure(
+            lambda row: (
+                (math.nan, "") if row.set_size is None else (row.set_size, f"{row.set_size:.2f}")
+            ),
+            {},
+            "Labels in a set, on average over calibrations and the pool.",
+        ),
+    }
+    rows = [row for row in comparison.rows if row.subject == subject]
+    if not any(row.labels for row in rows):
+        measures.popitem()
+    cases = [(n, epsilon, alpha) for n in sizes for epsilon in epsilons]
+    for title, measure in measures.items():
+        cells = {(row.method, row.n, row.epsilon, row.alpha): measure.cell(row) for row in rows}
+        yield Figure(
+            kind=FigureKind.HEATMAP,
+            title=title,
+            x_label="n, ε",
+            y_label="",
+            columns=[f"{power(n)}, {epsilon:g}" for n, epsilon, _ in cases],
+            series=list(_by_method(comparison.grid.methods, cells, cases)),
+            marks=measure.marks,
+            description=measure.description,
+        )
 
 
-def size_figure(
-    comparison: Comparison,
-    *,
-    subject: str,
-    alpha: float,
-    sizes: Iterable[int],
-    epsilons: Iterable[float],
-) -> Figure:
-    """Return the mean set size of every method at chosen n and ε, on a pool."""
+class _Measure(NamedTuple):
+    """What a heat map shows of a row: its colour and text, what is marked, and what it means."""
 
-    def cell(row: ComparisonRow) -> Cell:
-        return (math.nan, "") if row.set_size is None else (row.set_size, f"{row.set_size:.2f}")
+    cell: Callable[[ComparisonRow], Cell]
+    marks: dict[str, float]
+    description: str
 
-    return _by_method(
-        comparison,
-        cell,
-        subject=subject,
-        cases=[(n, epsilon, alpha) for n in sizes for epsilon in epsilons],
-        title=f"Mean set size on {subject}, α = {alpha:g}",
-        marks={},
-        description="Labels in a set, on average over calibrations and the pool.",
-    )
+
+def _coverage(row: ComparisonRow) -> Cell:
+    short = max(0.0, 1 - row.alpha - row.coverage)
+    strain = short / (_ERRORS * row.coverage_error) if row.coverage_error else math.inf
+    return min(strain, _CAP) if short else 0.0, f"{'' if row.covers else '✗'}{row.coverage:.3f}"
 
 
 def _by_method(
-    comparison: Comparison,
-    cell: Callable[[ComparisonRow], Cell],
-    *,
-    subject: str,
-    cases: list[tuple[int, float, float]],
-    title: str,
-    marks: dict[str, float],
-    description: str,
-) -> Figure:
-    found = {
-        (row.method, row.n, row.epsilon, row.alpha): cell(row)
-        for row in comparison.rows
-        if row.subject == subject
-    }
-    series: list[Series] = []
-    for key in comparison.grid.methods:
+    keys: Iterable[str],
+    found: Mapping[tuple[str, int, float, float], Cell],
+    cases: Sequence[tuple[int, float, float]],
+) -> Iterator[Series]:
+    for key in keys:
         private = method(key).private
         cells = [found.get((key, n, e if private else math.inf, a)) for n, e, a in cases]
         if any(cells):
-            series.append(
-                Series(
-                    name=_short(key),
-                    x=[float(place) for place in range(len(cells))],
-                    y=[math.nan if one is None else one[0] for one in cells],
-                    texts=["" if one is None else one[1] for one in cells],
-                )
+            yield Series(
+                name=_short(key),
+                x=[float(place) for place in range(len(cells))],
+                y=[math.nan if one is None else one[0] for one in cells],
+                texts=["" if one is None else one[1] for one in cells],
             )
-    return Figure(
-        kind=FigureKind.HEATMAP,
-        title=title,
-        x_label="n, ε",
-        y_label="",
-        columns=[f"{power(n)}, {epsilon:g}" for n, epsilon, _ in cases],
-        series=series,
-        marks=marks,
-        description=description,
-    )
 
 
 def _short(key: str) -> str:

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from scipy.special import ndtr
+from update_comparison import spending
 
 from dpcp_audit.laws.laws import FinitePair, GaussianPair
 from dpcp_audit.mechanisms.budgets import (
@@ -21,7 +22,6 @@ from dpcp_audit.mechanisms.pcoqs.bit_game import game_delta, worst_known_pair
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_audit.mechanisms.shuffle import ShuffledBinaryResponse
 from dpcp_audit.words.guarantees import ZCDP, ApproxDP
-from dpcp_ledger.comparison.study_page import spending
 from dpcp_ledger.ldpcp.shuffle_bounds import epsilon_below
 
 EPSILONS = (0.0, 0.3, 1.0, 3.0)

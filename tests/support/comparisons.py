@@ -28,5 +28,4 @@ def compare(grid: Grid) -> Comparison:
         grid=grid,
         rows=tuple(row for each in rows.values() for row in ordered(grid, each)),
         skipped=tuple(skipped),
-        timings=tuple(calibrator_study.timings(grid)),
     )

@@ -42,7 +42,6 @@ WORDS: dict[str, tuple[str, ...]] = {
     "--config": ("checks.toml", "results.json"),
     "--recipe": ("nope",),
     "--data": ("nowhere",),
-    "--output": ("page",),
 }
 """Words with which an option is of use, or nearly; those of numbers not named here are these."""
 NUMBERS = ("1", "0.5", "0.9")
@@ -65,7 +64,7 @@ ALWAYS: dict[str, tuple[str, ...]] = {
     "selftest": ("--profile=smoke", "--only=zoo.wrong-k*", "--jobs=1"),
     "compare-calibrators": ("--alpha=2",),
 }
-"""What keeps a command cheap; the last one's page takes minutes, so that it is always refused."""
+"""What keeps a command cheap; the last one takes minutes, so that it is always refused."""
 
 
 def command_lines(count: int, *, rng: np.random.Generator, hostile: float) -> Iterator[list[str]]:

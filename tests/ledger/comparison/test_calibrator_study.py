@@ -13,7 +13,7 @@ from support.comparisons import compare
 from dpcp_audit.laws.pools import Classifier, Dataset, classifier_pool
 from dpcp_audit.laws.scores import hps, prediction_sets, true_label_scores
 from dpcp_audit.words.guarantees import ApproxDP, Relation
-from dpcp_ledger.comparison.calibrator_study import Grid, measure, timings
+from dpcp_ledger.comparison.calibrator_study import Grid, measure
 from dpcp_ledger.comparison.known_methods import method, methods
 from dpcp_ledger.comparison.method import Case, SkippedMethod
 from dpcp_ledger.comparison.subjects import known_name, log_score, subject
@@ -139,14 +139,6 @@ def test_rows_do_not_depend_on_what_runs_beside() -> None:
     assert set(alone.rows) <= set(compare(SMALL).rows)
 
 
-def test_every_method_is_timed_at_every_size() -> None:
-    found = list(timings(replace(SMALL, subjects=("absent.npz", *SMALL.subjects))))
-    assert [(each.method, each.n) for each in found] == [
-        (key, n) for key in SMALL.methods for n in SMALL.sizes
-    ]
-    assert {each.seconds > 0 for each in found} == {True}
-
-
 def test_another_seed_gives_other_rows() -> None:
     grid = replace(SMALL, methods=("histlap",), sizes=(100,))
     assert compare(grid).rows != compare(replace(grid, seed=1)).rows
@@ -158,9 +150,6 @@ def test_rows_stand_in_the_grids_order_and_the_reference_once_a_case() -> None:
     assert [row.subject for row in result.rows] == sorted(
         (row.subject for row in result.rows), key=SMALL.subjects.index
     )
-    assert {(t.method, t.n) for t in result.timings} == {
-        (key, n) for key in SMALL.methods for n in SMALL.sizes
-    }
 
 
 def test_a_users_pool_is_a_subject(tmp_path) -> None:

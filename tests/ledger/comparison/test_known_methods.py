@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from comparison_map import draw_map
 from support import packages
 from support.comparisons import compare
+from update_comparison import comparison_page
 
 from dpcp_audit.words.guarantees import ApproxDP
-from dpcp_ledger.comparison.best_method_map import draw_map
 from dpcp_ledger.comparison.calibrator_study import Grid
 from dpcp_ledger.comparison.known_methods import GROUP, _build, method, methods
 from dpcp_ledger.comparison.method import Case
 from dpcp_ledger.comparison.private_calibrator import PrivateCalibrator
-from dpcp_ledger.comparison.study_page import comparison_page
 from dpcp_ledger.comparison.subjects import subject
 
 if TYPE_CHECKING:

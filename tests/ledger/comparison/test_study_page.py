@@ -1,34 +1,24 @@
-"""The comparison's choice, tables, figures, map, page and command."""
+"""The comparison's choice and figures."""
 
 from __future__ import annotations
 
-import csv
-import io
 import math
-import xml.etree.ElementTree as ET
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from support.comparisons import compare
 
 from dpcp_ledger.comparison.best_method import Panel, choose, elected, shortfalls
-from dpcp_ledger.comparison.best_method_map import draw_map
 from dpcp_ledger.comparison.calibrator_study import (
     Comparison,
     ComparisonRow,
     Grid,
-    ReleaseTime,
 )
 from dpcp_ledger.comparison.private_calibrator import Trust
 from dpcp_ledger.comparison.study_heatmaps import (
     choice_figure,
-    coverage_figure,
-    failure_figure,
-    size_figure,
+    number_figures,
 )
-from dpcp_ledger.comparison.study_page import comparison_page
-from dpcp_ledger.comparison.study_tables import case_table, markdown_table, rows_csv
 
 POOL = "digits-logistic"
 CASE = {"subject": POOL, "n": 1000, "alpha": 0.1, "epsilon": 1.0}
@@ -64,8 +54,7 @@ def row(key: str, size: float, **changes: object) -> ComparisonRow:
 
 
 def comparison(*rows: ComparisonRow) -> Comparison:
-    timings = (ReleaseTime(method="split", n=1000, seconds=0.00125),)
-    return Comparison(grid=GRID, rows=(row("split", 1.0), *rows), skipped=(), timings=timings)
+    return Comparison(grid=GRID, rows=(row("split", 1.0), *rows), skipped=())
 
 
 def chosen(*rows: ComparisonRow, panel: Panel = ANYONE) -> str | None:
@@ -123,32 +112,6 @@ class TestChoice:
         assert elected(comparison(), subject=POOL, alpha=0.1, panel=ANYONE) == {"": 1}
 
 
-class TestTables:
-    def test_csv_holds_every_field_and_leaves_out_what_does_not_exist(self) -> None:
-        text = rows_csv([row("split", 1.0), row("histlap", 1.0, set_size=None, labels=None)])
-        first, second = csv.DictReader(io.StringIO(text))
-        assert (first["epsilon"], first["set_size"], first["coverage"]) == ("inf", "1.0", "0.92")
-        assert (second["set_size"], second["labels"]) == ("", "")
-
-    def test_the_case_table_is_as_expected(self) -> None:
-        table = case_table(comparison(row("histlap", 1.25, coverage=0.8)), **CASE)
-        assert table.splitlines()[2:] == [
-            r"| split conformal | 0.9200 | 0.0010 | 0.050 | 1.000 | σ = 3 \| 4 |",
-            r"| HistLap | 0.8000 ✗ | 0.0010 | 0.050 | 1.250 | σ = 3 \| 4 |",
-        ]
-
-    def test_an_unknown_case_is_refused(self) -> None:
-        with pytest.raises(ValueError, match="must be on the grid, got 'iris'"):
-            case_table(comparison(), **(CASE | {"subject": "iris"}))
-
-    def test_stars_and_bars_are_escaped(self) -> None:
-        assert markdown_table(["a*"], [["b|c"]]).splitlines() == [
-            "| a\\* |",
-            "| :-- |",
-            "| b\\|c |",
-        ]
-
-
 @pytest.fixture(scope="module")
 def measured() -> Comparison:
     grid = replace(
@@ -164,15 +127,14 @@ def measured() -> Comparison:
 
 def test_figures_hold_a_row_for_each_calibrator(measured) -> None:
     at = {"alpha": 0.1, "sizes": (300, 1000), "epsilons": (4.0,)}
-    sizes = size_figure(measured, subject=POOL, **at)
+    *_, sizes = number_figures(measured, subject=POOL, **at)
     assert [row.name for row in sizes.series] == ["split", "exponq-full", "histlap"]
     assert sizes.columns == ["300, 4", "1000, 4"]
     split, exponq, _ = sizes.series
     assert exponq.y[0] > exponq.y[1] > split.y[1]
     assert exponq.texts[0] == f"{exponq.y[0]:.2f}"
-    coverage = coverage_figure(measured, subject="uniform", **at)
+    coverage, failure = number_figures(measured, subject="uniform", **at)
     assert [text[0] for text in coverage.series[1].texts] == ["0", "0"]
-    failure = failure_figure(measured, subject="uniform", **at)
     assert all(0 <= y <= 1 for row in failure.series for y in row.y)
     assert failure.marks == {"above 0.1": 0.1}
 
@@ -180,7 +142,7 @@ def test_figures_hold_a_row_for_each_calibrator(measured) -> None:
 def test_a_short_coverage_is_crossed_and_coloured() -> None:
     short = row("histlap", 1.0, coverage=0.88, coverage_error=0.005)
     at = {"subject": POOL, "alpha": 0.1, "sizes": (1000,), "epsilons": (1.0,)}
-    drawn = coverage_figure(comparison(short), **at)
+    drawn, *_ = number_figures(comparison(short), **at)
     assert drawn.series[1].texts == ["✗0.880"]
     assert drawn.series[1].y[0] == pytest.approx(0.02 / 0.015)
     assert drawn.series[0].y == [0.0]
@@ -195,33 +157,3 @@ def test_the_choice_names_what_has_the_smallest_sets() -> None:
         ("no curator, ε = 1", ["ldpcp-s"]),
     ]
     assert drawn.series[1].y == [0.5]
-
-
-def test_the_map_is_one_svg_that_does_not_change(measured) -> None:
-    pytest.importorskip("matplotlib")
-    first = draw_map(measured, subjects=[POOL], alpha=0.1)
-    assert ET.fromstring(first).tag.endswith("svg")  # noqa: S314  (our own)
-    assert first == draw_map(measured, subjects=[POOL], alpha=0.1)
-
-
-def test_nine_maps_are_legible_in_a_column_of_text() -> None:
-    """A page's column is 736 pixels wide; a figure that is wider is shrunk, text and all."""
-    drawn = (Path(__file__).parents[3] / "docs" / "comparison.svg").read_text(encoding="utf-8")
-    width = float(ET.fromstring(drawn).attrib["width"].removesuffix("pt"))  # noqa: S314  (our own)
-    shrunk = min(1.0, 736 / (width * 96 / 72))
-    assert 8.5 * 96 / 72 * shrunk >= 9  # pixels, of a cell's figures
-
-
-def test_the_pages_numbers_come_from_the_run(measured) -> None:
-    page = comparison_page(measured, image="comparison.svg")
-    assert "![" in page
-    assert "(comparison.svg)" in page
-    at = next(
-        r
-        for r in measured.rows
-        if (r.method, r.subject, r.n, r.epsilon) == ("histlap", POOL, 1000, 4.0)
-    )
-    assert f"| HistLap | {at.coverage:.4f}" in page
-    assert "useful sets come out in 0 of 4 cells; with" in page
-    assert f"{len(measured.rows)} rows:\nn = 300, 1000; ε = 4, 8; α = 0.1; seed 0, 100 runs" in page
-    assert "{" not in page

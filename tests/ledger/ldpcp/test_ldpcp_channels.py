@@ -6,10 +6,11 @@ import math
 
 import numpy as np
 import pytest
+from channel_calibration import channel_width
 
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_ledger.ldpcp.channels import crossing, switch
-from dpcp_ledger.mechanisms.label_channels import KaryChannel, UnaryChannel, channel_width
+from dpcp_ledger.mechanisms.label_channels import KaryChannel, UnaryChannel
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 3.0])

@@ -1,4 +1,4 @@
-"""``dpcp-audit compare-calibrators``: a suite whose page is made from its results."""
+"""``dpcp-audit compare-calibrators``: a suite that prints its tables."""
 
 from __future__ import annotations
 
@@ -55,26 +55,20 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_tables_go_to_stdout_and_progress_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(OLD) == 0
     out, err = capsys.readouterr()
-    assert out.startswith("## digits-logistic, n = 1000, ε = 4, α = 0.1\n")
-    assert "| HistLap |" in out
+    assert out.startswith("Every calibrator on digits-logistic")
+    assert "HistLap" in out
     assert err.startswith("[1/1] compared[scores=digits-logistic]: ")
 
 
 @pytest.mark.usefixtures("quick")
-def test_a_folder_gets_the_page_its_table_and_its_map(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    folder, results = tmp_path / "new", tmp_path / "r.json"
+def test_other_levels_are_options_of_the_suite(tmp_path: Path) -> None:
+    results, cells = tmp_path / "r.json", tmp_path / "cells.csv"
     command = [*OLD, "--delta", "1e-2", "--alpha", "0.2", "--report", f"json={results}"]
-    assert main([*command, "--output", str(folder)]) == 0
-    assert sorted(path.name for path in folder.iterdir()) == [
-        "comparison.csv",
-        "comparison.md",
-        "comparison.svg",
-    ]
-    assert "δ = 0.01" in (folder / "comparison.md").read_text(encoding="utf-8")
+    assert main([*command, "--report", f"cells={cells}"]) == 0
     document = json.loads(results.read_text(encoding="utf-8"))
     assert document["suite"] == "comparison"
     assert document["options"] == {"alphas": [0.2], "delta": 0.01}
+    assert "HistLap" in cells.read_text(encoding="utf-8")
 
 
 @pytest.mark.usefixtures("quick")
@@ -109,18 +103,3 @@ def test_an_alpha_that_is_no_probability_names_its_option(
     with pytest.raises(SystemExit, match="2"):
         main(["compare-calibrators", "--alpha", alpha])
     assert "argument --alpha: " in capsys.readouterr().err
-
-
-def test_a_folder_that_cannot_be_written_is_named_before_the_run(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "file").touch()
-    assert main(["compare-calibrators", "--output", str(tmp_path / "file")]) == 3
-    err = capsys.readouterr().err
-    assert "could not be written" in err
-    assert "compared[" not in err
-    (tmp_path / "folder" / "comparison.md").mkdir(parents=True)
-    assert main(["compare-calibrators", "--output", str(tmp_path / "folder")]) == 2
-    assert "--output: " in (err := capsys.readouterr().err)
-    assert "comparison.md is a folder" in err
-    assert "compared[" not in err

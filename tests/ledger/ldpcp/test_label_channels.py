@@ -7,14 +7,10 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
+from channel_calibration import MatrixChannel
 
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
-from dpcp_ledger.mechanisms.label_channels import (
-    KaryChannel,
-    LabelChannel,
-    MatrixChannel,
-    UnaryChannel,
-)
+from dpcp_ledger.mechanisms.label_channels import KaryChannel, LabelChannel, UnaryChannel
 
 K, EPSILON = 4, 1.5
 KARY = KaryChannel(KaryRandomizedResponse(EPSILON, K))

@@ -1,33 +1,133 @@
-"""What a budget buys of P-COQS: the noise that is claimed, proved, and the least there can be.
+"""Write the page on private calibrators at equal privacy, with its map, from a run's results.
 
-The comparison as a page: what was compared, what came out, all of its numbers from the run.
+Usage: dpcp-audit compare-calibrators --profile full --report json=comparison.json
+       python docs/update_comparison.py comparison.json
 """
 
 from __future__ import annotations
 
+import json
 import math
+import sys
+import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from comparison_map import draw_map
 
 from dpcp_audit.extensions.claims import ApproxDP, number
 from dpcp_audit.extensions.mechanisms import PCOQS, claimed_rho, proven_rho, worst_known_pair
 from dpcp_audit.extensions.statistics import turn_by_factor
 from dpcp_ledger.comparison.best_method import PANELS, elected, told
-from dpcp_ledger.comparison.known_methods import method
-from dpcp_ledger.comparison.study_tables import (
-    case_table,
-    markdown_table,
-    method_table,
-    timing_table,
-)
-from dpcp_ledger.comparison.subjects import LOG_SCORE
+from dpcp_ledger.comparison.calibrator_study import Comparison, ComparisonRow, Grid
+from dpcp_ledger.comparison.known_methods import method, methods
+from dpcp_ledger.comparison.method import Case, SkippedMethod
+from dpcp_ledger.comparison.study_tables import BOUGHT, DETAILS, NUMBERS
+from dpcp_ledger.comparison.subjects import LAWS, LOG_SCORE, POOLS, subject
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from dpcp_ledger.comparison.calibrator_study import Comparison, ComparisonRow
+DOCS = Path(__file__).parent
+_WHOLE = frozenset({"n", "trials", "labels"})
+_PREFIX = "Every calibrator on "
+_LEFT_OUT_ON = "Left out on "
+
+
+def comparison_of(document: Mapping[str, Any]) -> Comparison:
+    """Return the comparison that a results document holds.
+
+    Raises
+    ------
+    ValueError
+        If it holds none.
+    """
+    tables = [table for finding in document["findings"] for table in finding.get("tables", ())]
+    rows = [row for each in tables if each["title"].startswith(_PREFIX) for row in _rows(each)]
+    if not rows:
+        raise ValueError("document must hold the comparison of a subject, got none")
+    left_out = [
+        pair
+        for each in tables
+        if each["title"].startswith(_LEFT_OUT_ON)
+        for pair in zip(*(column["texts"] for column in each["columns"]), strict=True)
+    ]
+    skipped = tuple((str(key), str(why)) for key, why in dict.fromkeys(left_out))
+    tried = {row.method for row in rows} | {key for key, _ in skipped}
+    grid = Grid(
+        methods=tuple(m.key for m in methods() if m.key in tried),
+        subjects=tuple(dict.fromkeys(row.subject for row in rows)),
+        sizes=tuple(sorted({row.n for row in rows})),
+        epsilons=tuple(sorted({row.epsilon for row in rows if math.isfinite(row.epsilon)})),
+        alphas=tuple(sorted({row.alpha for row in rows})),
+        delta=min(row.delta for row in rows),
+        trials=max(row.trials for row in rows),
+        seed=int(document["seed"]),
+    )
+    return Comparison(grid=grid, rows=tuple(rows), skipped=skipped)
+
+
+def _rows(table: Mapping[str, Any]) -> Iterator[ComparisonRow]:
+    columns = {column["name"]: column for column in table["columns"]}
+    details = columns[NUMBERS["coverage"]]["details"]
+    keys = {each.label: each.key for each in methods()}
+    numbers = {field: columns[name]["values"] for field, name in NUMBERS.items()}
+    numbers |= {field: details[name] for field, name in DETAILS.items()}
+    for place, label in enumerate(columns["calibrator"]["texts"]):
+        yield ComparisonRow(
+            method=keys[label],
+            subject=table["title"].removeprefix(_PREFIX),
+            parameter=columns[BOUGHT]["texts"][place],
+            **{field: _field(field, cells[place]) for field, cells in numbers.items()},
+        )
+
+
+def _field(name: str, cell: str | float) -> Any:
+    value = float(cell)
+    if math.isnan(value):
+        return None
+    return int(value) if name in _WHOLE else value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseTime:
+    """The median time of one release, in seconds; α = the grid's first, ε = its last."""
+
+    method: str
+    n: int
+    seconds: float
+
+
+def timings(grid: Grid, repeats: int = 5) -> Iterator[ReleaseTime]:
+    """Time one release of each method at each n, on the first subject that it can do.
+
+    Of the grid's subjects those that need no file and no PyTorch are taken.
+    """
+    names = [name for name in grid.subjects if name in LAWS or name in POOLS]
+    for key, n in product(grid.methods, grid.sizes):
+        for name in names:
+            case = Case(
+                subject=subject(name),
+                n=n,
+                alpha=grid.alphas[0],
+                budget=ApproxDP(grid.epsilons[-1], grid.delta),
+                failure=grid.failure,
+            )
+            built = method(key).build(case)
+            if not isinstance(built, SkippedMethod):
+                release = built.release(np.random.default_rng(grid.seed))
+                seconds = sorted(_seconds(release) for _ in range(repeats))
+                yield ReleaseTime(method=key, n=n, seconds=seconds[repeats // 2])
+                break
+
+
+def _seconds(release: Any) -> float:
+    started = time.perf_counter()
+    release()
+    return time.perf_counter() - started
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,16 +227,19 @@ the tables, not in the map. Shuffling does not help it, because whoever sees the
 whose report it is. For LDP-CP-S each round's block of n/10 users is shuffled.
 """
 _RERUN = """\
-`dpcp-audit compare-calibrators --profile full --output FOLDER` does the whole grid, without
-`--profile full` the quick one; `--pool mine.npz` adds your own classifier's scores, and
-`--pool digits-dp-adam-cnn-eps8` a network trained by DP-Adam (`digits-adam-cnn`: the same without
-privacy). The numbers above come out of the run that wrote this page ({rows} rows:
+`dpcp-audit compare-calibrators --profile full --report json=comparison.json` does the whole grid,
+without `--profile full` the quick one, and `docs/update_comparison.py comparison.json` writes this
+page; `--report html=` has the maps of any run. `--pool mine.npz` adds your own classifier's scores,
+and `--pool digits-dp-adam-cnn-eps8` a network trained by DP-Adam (`digits-adam-cnn`: the same
+without privacy). The numbers above come out of the run that wrote this page ({rows} rows:
 n = {sizes}; ε = {epsilons}; α = {alphas}; seed {seed}, {trials} runs a case, fewer where a run
 costs O(n)); those of OpenDP, which draws from the system's entropy, change within their errors.
 """
 
 
-def comparison_page(comparison: Comparison, *, image: str) -> str:
+def comparison_page(
+    comparison: Comparison, *, image: str, times: Iterable[ReleaseTime] = ()
+) -> str:
     """Return the page as Markdown.
 
     Parameters
@@ -167,7 +270,7 @@ def comparison_page(comparison: Comparison, *, image: str) -> str:
         "✗ marks a mean coverage below 1−α by more than three standard errors.",
         *_case_sections(comparison, n=n, alpha=alpha, epsilon=middle.epsilon),
         "## Time of one release",
-        timing_table(comparison),
+        timing_table(comparison, times),
         "## Run it again",
         _RERUN.format(
             rows=len(comparison.rows),
@@ -280,3 +383,83 @@ def _listed(values: Iterable[float]) -> str:
 def _skipped(comparison: Comparison) -> list[str]:
     lines = [f"- {method(key).label}: {reason}." for key, reason in comparison.skipped]
     return ["Left out in this run:", "\n".join(lines)] if lines else []
+
+
+def markdown_table(head: Sequence[str], body: Iterable[Sequence[str]]) -> str:
+    """Return a Markdown table; all columns but the first are set flush right."""
+    rule = [":--", *["--:"] * (len(head) - 1)]
+    lines = [head, rule, *body]
+    return "\n".join("| " + " | ".join(_cell(text) for text in line) + " |" for line in lines)
+
+
+def case_table(
+    comparison: Comparison, *, subject: str, n: int, alpha: float, epsilon: float
+) -> str:
+    """Return every method on one case, the non-private reference included, as Markdown."""
+    rows = [
+        row
+        for key in comparison.grid.methods
+        for row in comparison.rows
+        if (row.method, row.subject, row.n, row.alpha) == (key, subject, n, alpha)
+        and row.epsilon in {epsilon, math.inf}
+    ]
+    if not rows:
+        raise ValueError(f"subject, n, alpha and epsilon must be on the grid, got {subject!r}, {n}")
+    return markdown_table(
+        ["method", "mean coverage", "± s.e.", "P(F(q̂) < 1−α)", "mean set size", "bought"],
+        (
+            [
+                method(row.method).label,
+                f"{row.coverage:.4f}" + ("" if row.covers else " ✗"),
+                f"{row.coverage_error:.4f}",
+                f"{row.failure_rate:.3f}",
+                "–" if row.set_size is None else f"{row.set_size:.3f}",
+                row.parameter,
+            ]
+            for row in rows
+        ),
+    )
+
+
+def method_table(comparison: Comparison) -> str:
+    """Return what each method asks for and promises, as Markdown."""
+    return markdown_table(
+        ["method", "whom its people trust", "promise", "how δ(ε) is known"],
+        (
+            [m.label, m.trust, m.promise or "none", m.privacy]
+            for m in map(method, comparison.grid.methods)
+        ),
+    )
+
+
+def timing_table(comparison: Comparison, times: Iterable[ReleaseTime]) -> str:
+    """Return the milliseconds of one release of each method at each n, as Markdown."""
+    seconds = {(t.method, t.n): t.seconds for t in times}
+    sizes = sorted(comparison.grid.sizes)
+    return markdown_table(
+        ["method", *(f"n = {n}" for n in sizes)],
+        (
+            [method(key).label, *(_milliseconds(seconds.get((key, n))) for n in sizes)]
+            for key in comparison.grid.methods
+            if any((key, n) in seconds for n in sizes)
+        ),
+    )
+
+
+def _milliseconds(seconds: float | None) -> str:
+    return "–" if seconds is None else f"{number(1e3 * seconds)} ms"
+
+
+def _cell(text: str) -> str:
+    return str(text).replace("|", "\\|").replace("*", "\\*")
+
+
+if __name__ == "__main__":
+    found = comparison_of(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")))
+    labels = {row.subject: row.labels for row in found.rows if row.labels}
+    shown = [name for name, count in labels.items() if count > 2] or list(labels)
+    alpha = min(found.grid.alphas, key=lambda a: abs(a - 0.1))
+    drawn = draw_map(found, subjects=shown, alpha=alpha)
+    (DOCS / "comparison.svg").write_text(drawn, encoding="utf-8")
+    text = comparison_page(found, image="comparison.svg", times=list(timings(found.grid)))
+    (DOCS / "comparison.md").write_text(text, encoding="utf-8")
