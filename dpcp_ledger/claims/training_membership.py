@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from dpcp_audit.extensions.audits import (
@@ -15,7 +14,6 @@ from dpcp_audit.extensions.audits import (
     View,
 )
 from dpcp_audit.extensions.claims import (
-    Computed,
     PureDP,
     Relation,
     Row,
@@ -33,10 +31,11 @@ from dpcp_audit.extensions.mechanisms import (
     SplitConformal,
     SubsampledGaussian,
 )
-from dpcp_ledger.headings import REAL_NOISE, Heading
+from dpcp_ledger.headings import Heading
+from dpcp_ledger.training import training_pipeline
 from dpcp_ledger.training.digit_models import DigitModels
 from dpcp_ledger.training.pipeline_canary import PipelineCanary, pipeline_canary
-from dpcp_ledger.training.training_pipeline import trained_pipeline_budget
+from dpcp_ledger.training.training_pipeline import DELTA, PIPELINE
 
 if TYPE_CHECKING:
     from dpcp_audit.extensions.audits import ShadowAttack
@@ -101,13 +100,6 @@ _WEAK = (
 )
 _LITTLE = "; a weak attack, which even without noise may show no more than is allowed"
 _TITLES = {"dp-sgd": "DP-SGD", "dp-adam": "DP-Adam"}
-_DELTA = 1e-5
-_PIPELINE = PrivatePipeline(
-    training=SubsampledGaussian(
-        sampling_rate=0.2, steps=60, noise_multiplier=4.0, relation=Relation.SUBSTITUTION
-    ),
-    calibration=PCOQS(alpha=0.1, rho=0.125, resolution=2.0**-6),
-)
 _CANARY_CLAIM = PrivatePipeline(
     training=SubsampledGaussian(
         sampling_rate=0.5, steps=20, noise_multiplier=4.0, relation=Relation.ZERO_OUT
@@ -118,13 +110,13 @@ _PIPELINES: dict[str, DigitModels] = {
     "dp-sgd": DigitModels(
         name="DP-SGD logistic regression under P-COQS",
         settings=DPSGD(
-            sampling=Poisson(_PIPELINE.training.sampling_rate),
+            sampling=Poisson(PIPELINE.training.sampling_rate),
             lot_size=12,
-            steps=_PIPELINE.training.steps,
-            noise_multiplier=_PIPELINE.training.noise_multiplier,
+            steps=PIPELINE.training.steps,
+            noise_multiplier=PIPELINE.training.noise_multiplier,
             learning_rate=0.2,
         ),
-        calibrator=_PIPELINE.calibration,
+        calibrator=PIPELINE.calibration,
         records=120,
         relation=Relation.SUBSTITUTION,
     ),
@@ -161,7 +153,7 @@ def _row(attack: str, model: str, view: View) -> Row:
     weak = (attack, model, view) in _WEAK
     holds = None if weak else Verdict.CONSISTENT
     statement = (
-        f"{_TITLES[model]} (ε = {_PRIVATE.epsilon_at(_DELTA):.3g} at δ = {_DELTA:g}): its models' "
+        f"{_TITLES[model]} (ε = {_PRIVATE.epsilon_at(DELTA):.3g} at δ = {DELTA:g}): its models' "
         f"members are inferred no better than the guarantee allows, from {_SEEN[view]} by {words}"
         f"{_LITTLE if weak else ''}."
         if private
@@ -193,20 +185,7 @@ def _pipeline_rows() -> list[Row]:
     private = "A DP-SGD classifier under P-COQS"
     bare = "A classifier and its threshold without noise"
     return [
-        Row(
-            claim=_claim(
-                "dpskin.pipeline[budget]",
-                "Future work, with P-COQS, Proposition 1",
-                Verdict.PROVED,
-                "A DP-SGD classifier and a P-COQS threshold on the same people spend no more than "
-                "the textbook sum of their budgets.",
-                "ε(δ) ≤ ε₁(δ/2) + ρ + 2·√(ρ·log(2/δ))",
-                assumptions=f"no layer mixes the images of a batch; {REAL_NOISE}",
-                parameters=_PIPELINE.parameters
-                | {"delta": _DELTA, "relation": str(_PIPELINE.training.relation)},
-            ),
-            check=Computed(partial(trained_pipeline_budget, _PIPELINE, delta=_DELTA)),
-        ),
+        *training_pipeline.paper.rows,
         *(
             Row(
                 claim=_claim(
@@ -215,19 +194,19 @@ def _pipeline_rows() -> list[Row]:
                     expected,
                     f"{words}: from {_SEEN[view]} LiRA infers which of two people was in, in the "
                     "training and in the calibration, no better than the composed guarantee "
-                    f"allows (ε = {_PIPELINE.epsilon_at(_DELTA):.3g} at δ = {_DELTA:g})"
+                    f"allows (ε = {PIPELINE.epsilon_at(DELTA):.3g} at δ = {DELTA:g})"
                     f"{_LITTLE if expected is None else ''}.",
                     "TPR − e^ε·FPR ≤ δ(ε) for every ε",
                     subject=Heading.WITHOUT_NOISE if model == "non-private" else "",
                     standing=Standing.CONTROL if model == "non-private" else None,
-                    parameters=_PIPELINE.parameters
+                    parameters=PIPELINE.parameters
                     | {"model": model, "attack": "lira-online", "sees": str(view)},
                 ),
                 check=ModelMembership(
                     models=_PIPELINES[model],
                     attack=LiRA(),
                     view=view,
-                    guarantee=_PIPELINE,
+                    guarantee=PIPELINE,
                     n_models=n_models,
                 ),
             )
@@ -256,7 +235,7 @@ def _canary_rows() -> list[Row]:
         settings=replace(right.settings, flaw=Flaw.HALF_NOISE),
         calibrator=replace(right.calibrator, rho=4 * right.calibrator.rho),
     )
-    epsilon = _CANARY_CLAIM.epsilon_at(_DELTA)
+    epsilon = _CANARY_CLAIM.epsilon_at(DELTA)
     return [
         Row(
             claim=_claim(
@@ -264,7 +243,7 @@ def _canary_rows() -> list[Row]:
                 "Future work, with P-COQS, Proposition 1",
                 expected,
                 f"A DP-SGD classifier under P-COQS{words} keeps its composed guarantee "
-                f"(ε = {epsilon:.3g} at δ = {_DELTA:g}), for a person who is a canary in the "
+                f"(ε = {epsilon:.3g} at δ = {DELTA:g}), for a person who is a canary in the "
                 "training and the worst case of the calibration.",
                 "TPR ≤ the largest that the composed guarantee allows at each FPR",
                 subject=Heading.PLANTED_BUGS if game is wrong else "",

@@ -10,9 +10,9 @@ from dpcp_ledger.claims import (
     training_canaries,
     training_extraction,
     training_membership,
-    training_networks,
     training_published,
 )
+from dpcp_ledger.training import network_steps
 
 if TYPE_CHECKING:
     from dpcp_audit.extensions.claims import Row
@@ -25,7 +25,7 @@ def rows() -> list[Row]:
         *training_membership.rows(),
         *training_extraction.rows(),
         *training_published.rows(),
-        *training_networks.rows(),
+        *network_steps.paper.rows,
     ]
 
 

@@ -16,7 +16,10 @@ from dpcp_audit.extensions.claims import (
     Quantity,
     Relation,
     Series,
+    Standing,
+    Verdict,
 )
+from dpcp_audit.extensions.mechanisms import PCOQS, PrivatePipeline, SubsampledGaussian
 from dpcp_audit.extensions.statistics import (
     at_most,
     ball,
@@ -26,19 +29,40 @@ from dpcp_audit.extensions.statistics import (
     sampled_renyi,
     substituted_renyi,
 )
+from dpcp_ledger.headings import REAL_NOISE, Heading
+from dpcp_ledger.paper import Paper
 
 if TYPE_CHECKING:
     from flint import arb
 
     from dpcp_audit.extensions.claims import PrivacyGuarantee
-    from dpcp_audit.extensions.mechanisms import PrivatePipeline
 
 
+paper = Paper(title="DP-SKIN", subject=Heading.TRAINING_PIPELINE, standing=Standing.PRACTICE)
+DELTA = 1e-5
+PIPELINE = PrivatePipeline(
+    training=SubsampledGaussian(
+        sampling_rate=0.2, steps=60, noise_multiplier=4.0, relation=Relation.SUBSTITUTION
+    ),
+    calibration=PCOQS(alpha=0.1, rho=0.125, resolution=2.0**-6),
+)
 _LEAST = 1e-12
 _ORDERS = (2, 3, 4, 5, 6, 8, 12, 16, 32)
 """Orders of Rényi divergences that bound ε; the best of them is shown."""
 
 
+@paper.claim(
+    "dpskin.pipeline[budget]",
+    "Future work, with P-COQS, Proposition 1",
+    Verdict.PROVED,
+    "A DP-SGD classifier and a P-COQS threshold on the same people spend no more than the textbook "
+    "sum of their budgets.",
+    "ε(δ) ≤ ε₁(δ/2) + ρ + 2·√(ρ·log(2/δ))",
+    assumptions=f"no layer mixes the images of a batch; {REAL_NOISE}",
+    parameters=PIPELINE.parameters | {"delta": DELTA, "relation": str(PIPELINE.training.relation)},
+    pipeline=PIPELINE,
+    delta=DELTA,
+)
 def trained_pipeline_budget(pipeline: PrivatePipeline, *, delta: float) -> Computation:
     """Compute ε of DP-SGD and P-COQS on the same people, at ``delta``.
 

@@ -8,15 +8,14 @@ import pytest
 
 from dpcp_audit.mechanisms.dpsgd.training_settings import Flaw
 from dpcp_audit.words.results import Verdict
-from dpcp_ledger.claims import training_networks
-from dpcp_ledger.claims.training_networks import _STEP
 from dpcp_ledger.dpskin import training_budgets
-from dpcp_ledger.training.network_steps import StandIn, largest_contribution, removed_example
+from dpcp_ledger.training import network_steps
+from dpcp_ledger.training.network_steps import STEP, StandIn, largest_contribution, removed_example
 
 
 @pytest.mark.parametrize("kind", list(StandIn))
 def test_clipped_in_each_layer_it_adds_the_clipping_norm(kind: StandIn) -> None:
-    found = largest_contribution(kind, _STEP)
+    found = largest_contribution(kind, STEP)
     assert found.verdict is Verdict.CONSISTENT
     assert found.value == pytest.approx(1.0, abs=1e-3)
     assert found.witness["parameters"] > 700_000
@@ -24,7 +23,7 @@ def test_clipped_in_each_layer_it_adds_the_clipping_norm(kind: StandIn) -> None:
 
 @pytest.mark.known_bad
 def test_without_clipping_it_adds_more() -> None:
-    found = largest_contribution(StandIn.RESNET18, replace(_STEP, flaw=Flaw.NO_CLIPPING))
+    found = largest_contribution(StandIn.RESNET18, replace(STEP, flaw=Flaw.NO_CLIPPING))
     assert found.verdict is Verdict.REFUTED
 
 
@@ -47,7 +46,7 @@ def test_with_batch_normalisation_it_moves_the_others_too() -> None:
 def test_the_rows_are_the_two_of_a_pair() -> None:
     """They differ in the normalisation alone."""
     batch, group = (
-        row.claim for row in training_networks.rows() if "normalisation=" in row.claim.id
+        row.claim for row in network_steps.paper.rows if "normalisation=" in row.claim.id
     )
     assert (batch.expected, group.expected) == (Verdict.REFUTED, Verdict.CONSISTENT)
     assert batch.parameters["images"] == group.parameters["images"]
