@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpcp_audit.mechanisms.exponq.bin_search import ExponQSearch, Tuning
 from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ, Normaliser
 from dpcp_audit.mechanisms.histlap import HistLap
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
 from dpcp_ledger.mechanisms import published_variants
+from dpcp_ledger.mechanisms.exponq_search import ExponQSearch, Tuning
 
 if TYPE_CHECKING:
     from collections.abc import Callable

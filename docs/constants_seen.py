@@ -19,7 +19,8 @@ from dpcp_audit.extensions.theorems import NoiseBound, ScoreTheorem
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dpcp_audit.extensions.theorems import HostileTheorem, Tightness
+    from dpcp_audit.extensions.theorems import Tightness
+    from dpcp_ledger.pcoqs.hostile_scores import HostileTheorem
 
 _STEP = 1 / 256
 """How far below the smallest multiple that would do one fails for certain."""
@@ -100,7 +101,7 @@ class _Seen(NamedTuple):
     share: float = 0.0
 
 
-def constants_table(found: Iterable[tuple[str, HostileTheorem[Any], Tightness]]) -> Table:
+def constants_table(found: Iterable[tuple[str, HostileTheorem, Tightness]]) -> Table:
     """Return the wrong constants nearest to the right ones that rows refute, a row a theorem.
 
     Parameters
@@ -126,7 +127,7 @@ def constants_table(found: Iterable[tuple[str, HostileTheorem[Any], Tightness]])
     )
 
 
-def _seen(hostile: HostileTheorem[Any], tightness: Tightness) -> _Seen:
+def _seen(hostile: HostileTheorem, tightness: Tightness) -> _Seen:
     """Return what one row refutes."""
     factor = tightness.multiple - _STEP
     if factor <= 0:

@@ -21,7 +21,6 @@ from dpcp_audit.extensions.theorems import (
     CoverageReading,
     CoverageTheorem,
     FiniteCoverage,
-    HostileTheorem,
 )
 from dpcp_ledger.claims.tightest_cases import AT_SETTINGS, as_it_is
 from dpcp_ledger.pcoqs.crowded_scores import heaped
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from dpcp_audit.extensions.claims import FloatArray
+    from dpcp_ledger.pcoqs.hostile_scores import HostileTheorem
 
 
 _FIRST = 0.4
@@ -60,7 +60,7 @@ class FoundSetting(NamedTuple):
     """The setting with the largest failure probability over δ."""
 
     setting: dict[str, float]
-    hostile: HostileTheorem[Any]
+    hostile: HostileTheorem
     ratio: float
 
 
@@ -68,7 +68,7 @@ class SettingSpace(NamedTuple):
     """A theorem's settings, and how one is built: None where it says nothing there."""
 
     scales: Mapping[str, SettingScale]
-    build: Callable[[Mapping[str, Any]], HostileTheorem[Any] | None]
+    build: Callable[[Mapping[str, Any]], HostileTheorem | None]
 
 
 _N = SettingScale(low=30, high=10_000, whole=True)
@@ -84,7 +84,7 @@ _SEARCH = {
 }
 
 
-def _coarse_rank(setting: Mapping[str, Any]) -> HostileTheorem[Any]:
+def _coarse_rank(setting: Mapping[str, Any]) -> HostileTheorem:
     """Return Proposition 1 as printed, at any Δ, on scores that fill the interval evenly."""
     mechanism = PCOQS(alpha=setting["alpha"], rho=setting["rho"], resolution=setting["resolution"])
     scores = evenly_spaced(setting["n"])
@@ -92,7 +92,7 @@ def _coarse_rank(setting: Mapping[str, Any]) -> HostileTheorem[Any]:
     return as_it_is(theorem)
 
 
-def _coarse_coverage(setting: Mapping[str, Any]) -> HostileTheorem[Any]:
+def _coarse_coverage(setting: Mapping[str, Any]) -> HostileTheorem:
     """Return Theorem 1 as printed, at any Δ, on n + 1 scores that fill the interval, also tied."""
     n = setting["n"]
     resolution = setting["resolution"]

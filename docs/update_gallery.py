@@ -39,7 +39,6 @@ PICTURES = (
         "exponq.privacy[normaliser=published,attack=membership]", 0, "roc", "What an attack reaches"
     ),
     Picture("pcoqs.epsilon-equivalence", 0, "profile", "The privacy profile"),
-    Picture("pcoqs.theorem-1[coverage=conditional,n=any]", 0, "along_n", "A theorem along n"),
     Picture(
         "pcoqs.corollary-1[coverage=marginal,n=50,rho=0.05]", 0, "coverage", "Coverage, by trials"
     ),

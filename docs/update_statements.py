@@ -51,13 +51,13 @@ and what they found. {summary}
 - *Erratum*: a proof's step, a constant or a caption is wrong, and no theorem falls with it.
 - *Tested apart*: the paper leaves open what it says, or says it of no one; a reading, a practice or
   a control is tested.
-- *Vacuous as printed*: true, and so is it of an algorithm that ignores its data: it promises nothing.
+- *Vacuous as printed*: true, even of an algorithm that ignores its data: it promises nothing.
 - *Undecided*: the runs had not what it takes, such as a library or enough trials.
 - *Read, not run*: the print itself shows it. *Not in these runs*: the ledger's runs leave it out.
 
 Most statements speak of every case within their hypotheses. Of the others, *there exists* says that
 some algorithm does it, *printed numbers* that numbers in the paper show it, and *left open* that a
-word such as “similar” leaves open what would break it: where such a statement counts as refuted, its
+word such as “similar” leaves open what would break it; where such a statement is refuted, its
 claim says which of its numbers fails.
 
 [The ledger](ledger.md) has every claim. This page and those of the papers are written by

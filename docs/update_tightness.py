@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from constants_seen import constants_table
 from tightness_maps import tightness_maps
@@ -18,7 +18,7 @@ from dpcp_audit.theorems.tightness import tightness_of, tightness_table
 from dpcp_ledger.claims.tightest_cases import tight_cases
 
 if TYPE_CHECKING:
-    from dpcp_audit.extensions.theorems import HostileTheorem
+    from dpcp_ledger.pcoqs.hostile_scores import HostileTheorem
 
 DOCS = Path(__file__).parent
 NAMES = ("tightness_labels.svg", "tightness_scores.svg", "tightness_ranks.svg")
@@ -104,7 +104,7 @@ def drawings() -> dict[str, str]:
     }
 
 
-def _setting(hostile: HostileTheorem[Any]) -> str:
+def _setting(hostile: HostileTheorem) -> str:
     """Return a case's parameters, those that vary between the rows."""
     parameters = hostile.theorem.parameters
     shown = ("n", "rho", "epsilon", "alpha", "beta", "delta")

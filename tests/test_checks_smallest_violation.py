@@ -10,7 +10,6 @@ import pytest
 from scipy.stats import binom
 from support.refusals import WaldTest, refusals, refutes
 from support.samplers import context, pair, response
-from support.theorems import Coin
 
 from dpcp_audit.audits.local import LocalPrivacy
 from dpcp_audit.audits.membership.release_membership import MembershipInference
@@ -18,8 +17,6 @@ from dpcp_audit.audits.search.pair_space import FixedPairs
 from dpcp_audit.audits.sequential import SequentialPrivacy
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.stats.betting import GuessBets, mixture_wealth
-from dpcp_audit.stats.rate_power import smallest_violation
-from dpcp_audit.theorems.sequential_checks import AlongN
 from dpcp_audit.words.guarantees import (
     ZCDP,
     ApproxDP,
@@ -55,10 +52,6 @@ def bets(true_epsilon: float) -> SequentialPrivacy:
 
 def attack(guarantee: PureDP | ZCDP) -> MembershipInference:
     return MembershipInference(sample=response(1.0), guarantee=guarantee, neighbours=pair(0, 1))
-
-
-def along(*sizes: int) -> AlongN:
-    return AlongN(theorem_at=lambda _: Coin(rate=0.0), sizes=sizes)
 
 
 @pytest.mark.statistical(false_alarm=1e-7)
@@ -151,20 +144,9 @@ def test_games_invert_the_smallest_loss(guarantee: PureDP | ZCDP, violation: flo
     assert smallest(needed) <= violation < smallest(int(0.9 * needed))
 
 
-def test_each_n_is_held_at_its_share() -> None:
-    check, here = along(1, 2, 3, 4), context(0, significance=0.04, effort=0.5)
-    smallest = check.smallest_violation(here).smallest
-    assert smallest == smallest_violation(0.1, 2000, significance=0.01)
-    assert smallest > along(1).smallest_violation(here).smallest
-    needed = check.draws_needed(smallest, significance=0.04)
-    assert 0.98 * 2000 < needed <= 2000
-    shorter = replace(check, n_trials=needed).smallest_violation(replace(here, effort=1.0))
-    assert shorter.smallest <= smallest * (1 + 1e-9)
-
-
 def test_outcomes_carry_the_smallest_violation() -> None:
     where = context(0, significance=0.01)
-    for check in (local(1.0), bets(1.0), along(1, 2)):
+    for check in (local(1.0), bets(1.0)):
         power = check.smallest_violation(where)
         assert check(where).power == power
         assert power.detection == 0.95
@@ -192,5 +174,3 @@ def test_bad_arguments_are_refused() -> None:
         for check in (local(1.0), bets(1.0)):
             with pytest.raises(ValueError, match="^significance must"):
                 check.draws_needed(2.0, significance=significance)
-        with pytest.raises(ValueError, match="^significance must"):
-            along(1, 2).draws_needed(0.5, significance=significance)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +13,7 @@ from scipy.special import betaincinv
 from dpcp_audit.targets.kinds import Kind
 from dpcp_audit.theorems.coverage.coverage_audit import CoverageAudit
 from dpcp_audit.theorems.coverage.trial_laws import LawCatalogue
-from dpcp_audit.theorems.mean_checks import MeanBound, SequentialMean
-from dpcp_audit.theorems.sequential_checks import AlongN, SequentialRate
+from dpcp_audit.theorems.mean_checks import MeanBound
 from dpcp_audit.theorems.theorem import FailureRate, TheoremTrials
 from dpcp_audit.words.guarantees import Coverage
 from dpcp_audit.words.quantities import Quantity
@@ -69,17 +68,6 @@ class KnownRate:
         return TheoremTrials(np.where(failed, 0.0, 1.0), failed)
 
 
-@dataclass(frozen=True, slots=True)
-class RateAt:
-    """The theorem at every n, the same one."""
-
-    rate: float
-
-    def __call__(self, n: int, /) -> KnownRate:  # noqa: ARG002  (the same at every n)
-        """Return it."""
-        return KnownRate(rate=self.rate)
-
-
 def coverage_cases() -> Iterator[LevelCase]:
     """Yield the auditors of coverage, of targets first and of theorems then."""
     kept = float(betaincinv(_SCORES, 1, _ALPHA))  # the coverage is Beta(9, 1)
@@ -108,15 +96,12 @@ def _theorem_checks() -> dict[str, Callable[[float], Check]]:
     """Return the checks of theorems, each of the rate at which its theorem fails."""
     return {
         "failure rate": lambda rate: FailureRate(theorem=KnownRate(rate=rate), n_trials=_TRIALS),
-        "failure rate, sequential": lambda rate: SequentialRate(
-            theorem=KnownRate(rate=rate), n_trials=4 * _TRIALS
-        ),
-        "failure rate along n": lambda rate: AlongN(
-            theorem_at=RateAt(rate), sizes=(10, 100, 1000), n_trials=_TRIALS
+        "failure rate, sequential": lambda rate: FailureRate(
+            theorem=KnownRate(rate=rate), n_trials=4 * _TRIALS, stops_early=True
         ),
         "mean of a statistic": partial(_mean_bound, trials=_TRIALS),
-        "mean of a statistic, sequential": lambda rate: SequentialMean(
-            bound=_mean_bound(rate, trials=4 * _TRIALS)
+        "mean of a statistic, sequential": lambda rate: replace(
+            _mean_bound(rate, trials=4 * _TRIALS), stops_early=True
         ),
     }
 

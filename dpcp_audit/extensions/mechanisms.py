@@ -35,8 +35,6 @@ from dpcp_audit.mechanisms.dpsgd.training_settings import Augmentation as Augmen
 from dpcp_audit.mechanisms.dpsgd.training_settings import Clipping as Clipping
 from dpcp_audit.mechanisms.dpsgd.training_settings import Flaw as Flaw
 from dpcp_audit.mechanisms.dpsgd.training_settings import Poisson as Poisson
-from dpcp_audit.mechanisms.exponq.bin_search import ExponQSearch as ExponQSearch
-from dpcp_audit.mechanisms.exponq.bin_search import Tuning as Tuning
 from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ as ExponQ
 from dpcp_audit.mechanisms.exponq.exponential_quantile import Normaliser as Normaliser
 from dpcp_audit.mechanisms.exponq.exponential_quantile import bin_index as bin_index

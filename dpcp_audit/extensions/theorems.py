@@ -17,7 +17,6 @@ from dpcp_audit.theorems.ldpcp_labels import ConfidentLabels as ConfidentLabels
 from dpcp_audit.theorems.ldpcp_labels import NoiselessEvent as NoiselessEvent
 from dpcp_audit.theorems.ldpcp_labels import UniformEvent as UniformEvent
 from dpcp_audit.theorems.mean_checks import MeanBound as MeanBound
-from dpcp_audit.theorems.mean_checks import SequentialMean as SequentialMean
 from dpcp_audit.theorems.pcoqs_coverage import CoverageReading as CoverageReading
 from dpcp_audit.theorems.pcoqs_coverage import CoverageTheorem as CoverageTheorem
 from dpcp_audit.theorems.pcoqs_coverage import NoiseBound as NoiseBound
@@ -28,15 +27,8 @@ from dpcp_audit.theorems.pcoqs_coverage import with_errors as with_errors
 from dpcp_audit.theorems.pcoqs_exchangeable import DrawnOnceCoverage as DrawnOnceCoverage
 from dpcp_audit.theorems.pcoqs_exchangeable import FiniteCoverage as FiniteCoverage
 from dpcp_audit.theorems.search.adversary import DistributionSearch as DistributionSearch
-from dpcp_audit.theorems.search.adversary import HostileTheorem as HostileTheorem
-from dpcp_audit.theorems.search.law_shrinking import clustered as clustered
-from dpcp_audit.theorems.search.law_shrinking import on_staircase as on_staircase
-from dpcp_audit.theorems.search.law_shrinking import too_few_below as too_few_below
-from dpcp_audit.theorems.search.law_shrinking import undercovered as undercovered
 from dpcp_audit.theorems.search.law_space import BoundedWindows as BoundedWindows
 from dpcp_audit.theorems.search.law_space import LawSpace as LawSpace
-from dpcp_audit.theorems.sequential_checks import AlongN as AlongN
-from dpcp_audit.theorems.sequential_checks import SequentialRate as SequentialRate
 from dpcp_audit.theorems.split import Calibrator as Calibrator
 from dpcp_audit.theorems.split import MarginalCoverage as MarginalCoverage
 from dpcp_audit.theorems.split import split_miscoverage as split_miscoverage

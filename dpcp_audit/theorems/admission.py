@@ -80,12 +80,6 @@ def admissible_rounds(population: Population, *, width: float, most: int = 60) -
     return None
 
 
-def is_admissible(population: Population, *, rounds: int, width: float) -> bool:
-    """Tell whether no interval of length 2^(−``rounds``) holds more than ``width`` of mass."""
-    _validate.integer(rounds=rounds, at_least=1)
-    return largest_interval_mass(population, 2.0**-rounds) <= width
-
-
 def likely_crowd(population: Population, *, n: int, length: float, chance: float) -> int:
     """Return a number of scores that no interval of ``length`` exceeds, but for ``chance``.
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from dpcp_audit.laws.scores import hps
 from dpcp_audit.mechanisms.ldpcp.label_calibration import LDPCPLabels, dkw_width
@@ -15,9 +14,7 @@ from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.theorems.ldpcp_exact import exact_failure, failure_probability
 from dpcp_audit.theorems.statement import Stated, Statement
 from dpcp_audit.theorems.theorem import TheoremTrials, outside
-from dpcp_audit.theorems.tightness import with_tightness
 from dpcp_audit.words import validate as _validate
-from dpcp_audit.words.computed import Computed
 from dpcp_audit.words.options import ALPHA, DELTA, EPSILON, ROUNDS, N, parameter
 from dpcp_audit.words.results import Source
 from dpcp_audit.words.values import Choice
@@ -31,7 +28,6 @@ if TYPE_CHECKING:
     from dpcp_audit.laws.populations import Population
     from dpcp_audit.mechanisms.ldpcp.window import WindowSearch
     from dpcp_audit.words.arrays import FloatArray
-    from dpcp_audit.words.checks import Check
     from dpcp_audit.words.computed import Computation
     from dpcp_audit.words.results import PlainData
 
@@ -68,32 +64,69 @@ def _says(about: Statement, search: WindowSearch) -> Statement:
     )
 
 
-def _coverage_bounds(search: WindowSearch) -> dict[str, float]:
+def _lower_bound(search: WindowSearch) -> dict[str, float]:
     """Return 1−α−Δ, or 1−α where the calibration is starred."""
     if search.starred:
         return {"1−α": 1 - search.alpha}
     return {"1−α−Δ": 1 - search.alpha - search.window_width}
 
 
-def _outcome(coverage: FloatArray, bounds: dict[str, float]) -> TheoremTrials:
-    return TheoremTrials(coverage, outside(coverage, bounds))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _SearchTheorem(Stated):
+    """A bisection of LDP-CP on n users covers 1−α−Δ, or starred 1−α, with probability ≥ 1−δ."""
 
+    n: int = field(metadata=N)
+    epsilon: float = field(metadata=EPSILON)
+    delta: float = field(metadata=DELTA)
+    rounds: int = field(default=10, metadata=ROUNDS)
+    alpha: float = field(default=0.1, metadata=ALPHA)
+    on_miss: OnMiss = field(default=OnMiss.LAST_MIDPOINT, metadata=ON_MISS)
+    starred: bool = False
+    correction: float = 1.0
+    statistic: str = field(default="coverage", init=False)
 
-def _search_parameters(search: WindowSearch, n: int, delta: float) -> PlainData:
-    return {
-        "n": n,
-        "alpha": search.alpha,
-        "rounds": search.rounds,
-        "window_width": search.window_width,
-        "window": str(search.window),
-        "on_miss": str(search.on_miss),
-        "starred": search.starred,
-        "delta": delta,
-    }
+    @property
+    def allowed_failure(self) -> float:
+        """δ."""
+        return self.delta
+
+    @property
+    def mechanism(self) -> WindowSearch:
+        """The algorithm, with a window as wide as the bound."""
+        raise NotImplementedError
+
+    @property
+    def says(self) -> Statement:
+        """What is printed, starred or not, and what a miss returns."""
+        return _says(self.about, self.mechanism)
+
+    @property
+    def bounds(self) -> dict[str, float]:
+        """The lower bound on the coverage."""
+        return _lower_bound(self.mechanism)
+
+    @property
+    def _case(self) -> PlainData:
+        """What all cases have, as plain data."""
+        search = self.mechanism
+        return {
+            "n": self.n,
+            "alpha": search.alpha,
+            "rounds": search.rounds,
+            "window_width": search.window_width,
+            "window": str(search.window),
+            "on_miss": str(search.on_miss),
+            "starred": search.starred,
+            "delta": self.delta,
+            "epsilon": self.epsilon,
+        } | ({"correction": self.correction} if self.correction != 1 else {})
+
+    def _judged(self, coverage: FloatArray) -> TheoremTrials:
+        return TheoremTrials(coverage, outside(coverage, self.bounds))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScoreTheorem(Stated):
+class ScoreTheorem(_SearchTheorem):
     """Theorem 4: LDP-CP-S covers at least 1−α−Δ with probability ≥ 1−δ.
 
     Δ is ``hoeffding_width``, the explicit form of the paper's O(·); the algorithm's window
@@ -115,17 +148,13 @@ class ScoreTheorem(Stated):
         bound="Δ_S = (e^ε+1)/(e^ε−1)·√(T·log(2T/δ)/(2n)), in units of coverage",
     )
 
+    correction_name: ClassVar[str] = "Δ_S"
+
     population: Population
-    n: int = field(metadata=N)
-    epsilon: float = field(metadata=EPSILON)
-    delta: float = field(metadata=DELTA)
-    rounds: int = field(default=10, metadata=ROUNDS)
-    alpha: float = field(default=0.1, metadata=ALPHA)
     window: Window = field(
         default=Window.FINAL,
         metadata=parameter(Choice(Window), "the edition whose window ends the search"),
     )
-    on_miss: OnMiss = field(default=OnMiss.LAST_MIDPOINT, metadata=ON_MISS)
     debiasing: Debiasing = field(
         default=Debiasing.CORRECTED,
         metadata=parameter(Choice(Debiasing), "what a block's sum is divided by"),
@@ -134,10 +163,7 @@ class ScoreTheorem(Stated):
         default=Blocks.CORRECTED,
         metadata=parameter(Choice(Blocks), "which users each round asks"),
     )
-    starred: bool = False
     two_sided: bool = False
-    correction: float = 1.0
-    statistic: str = field(default="coverage", init=False)
 
     def __post_init__(self) -> None:
         _validate.integer(rounds=self.rounds, at_least=1)
@@ -159,11 +185,6 @@ class ScoreTheorem(Stated):
             formula="P(1−α−Δ_S ≤ F(q̂) ≤ 1−α+2Δ_S) ≥ 1−δ",
             source=Source(paper="LDP-CP", section="Algorithm 3 and the proof of Theorem 4"),
         )
-
-    @property
-    def allowed_failure(self) -> float:
-        """δ."""
-        return self.delta
 
     @property
     def mechanism(self) -> LDPCPScores:
@@ -189,31 +210,25 @@ class ScoreTheorem(Stated):
         """The lower bound on the coverage, and the upper one where the claim is two-sided."""
         search = self.mechanism
         upper = {"1−α+2Δ": 1 - search.alpha + 2 * search.window_width}
-        return _coverage_bounds(search) | (upper if self.two_sided else {})
+        return _lower_bound(search) | (upper if self.two_sided else {})
 
     @property
     def parameters(self) -> PlainData:
         """The case, as plain data."""
-        return _search_parameters(self.mechanism, self.n, self.delta) | {
-            "epsilon": self.epsilon,
+        return self._case | {
             "debiasing": str(self.debiasing),
             "blocks": str(self.blocks),
             "population": self.population.name,
-            **({"correction": self.correction} if self.correction != 1 else {}),
         }
 
-    @property
-    def correction_name(self) -> str:
-        """Δ_S."""
-        return "Δ_S"
-
-    def scaled(self, factor: float) -> ScoreTheorem:
+    def scaled(self, factor: float) -> Self:
         """Return the theorem with Δ_S multiplied by ``factor`` ≥ 0, in bound and window."""
         return replace(self, correction=max(factor, _LEAST))
 
-    def check(self, *, n_trials: int = 20_000) -> Check:  # noqa: ARG002  (nothing is sampled)
-        """Return the check, which computes the failure probability and how tight the theorem is."""
-        return Computed(partial(with_tightness, self))
+    @property
+    def computed(self) -> bool:
+        """Yes, by the law of the threshold."""
+        return True
 
     def failure_probability(self) -> float:
         """Compute the failure probability."""
@@ -226,11 +241,11 @@ class ScoreTheorem(Stated):
     def trials(self, count: int, *, rng: np.random.Generator) -> TheoremTrials:
         """Run the algorithm on fresh users; the cost does not grow with n."""
         run = self.mechanism.trials(self.population, n=self.n, trials=count, rng=rng)
-        return _outcome(run.coverage, self.bounds)
+        return self._judged(run.coverage)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LabelTheorem(Stated):
+class LabelTheorem(_SearchTheorem):
     """Theorem 3: LDP-CP-L covers at least 1−α−Δ with probability ≥ 1−δ.
 
     Δ is Theorem 1's ``dkw_width``. The users are drawn with replacement from a pool of a
@@ -257,34 +272,17 @@ class LabelTheorem(Stated):
         bound="Δ_L = √(log(4/δ)/(2nh²)) with h = (1−β)/(1+β), in units of coverage",
     )
 
+    correction_name: ClassVar[str] = "Δ_L"
+
     pool_name: str
     pool: Callable[[], ProbabilityPool]
     k: int
-    n: int = field(metadata=N)
-    epsilon: float = field(metadata=EPSILON)
-    delta: float = field(metadata=DELTA)
-    rounds: int = field(default=10, metadata=ROUNDS)
-    alpha: float = field(default=0.1, metadata=ALPHA)
-    on_miss: OnMiss = field(default=OnMiss.LAST_MIDPOINT, metadata=ON_MISS)
     search: LabelSearch = field(default=LabelSearch.WINDOW, metadata=SEARCH)
-    starred: bool = False
-    correction: float = 1.0
-    statistic: str = field(default="coverage", init=False)
 
     def __post_init__(self) -> None:
         _validate.integer(n=self.n, at_least=1)
         _validate.open_unit(delta=self.delta)
         _validate.choice(LabelSearch, search=self.search)
-
-    @property
-    def says(self) -> Statement:
-        """Theorem 3, or starred calibration."""
-        return _says(self.about, self.mechanism)
-
-    @property
-    def allowed_failure(self) -> float:
-        """δ."""
-        return self.delta
 
     @property
     def mechanism(self) -> LDPCPLabels:
@@ -303,24 +301,12 @@ class LabelTheorem(Stated):
         )
 
     @property
-    def correction_name(self) -> str:
-        """Δ_L."""
-        return "Δ_L"
-
-    @property
-    def bounds(self) -> dict[str, float]:
-        """The lower bound on the coverage."""
-        return _coverage_bounds(self.mechanism)
-
-    @property
     def parameters(self) -> PlainData:
         """The case, as plain data."""
-        return _search_parameters(self.mechanism, self.n, self.delta) | {
-            "epsilon": self.epsilon,
+        return self._case | {
             "k": self.k,
             "population": self.pool_name,
             **({} if self.search is LabelSearch.WINDOW else {"search": str(self.search)}),
-            **({"correction": self.correction} if self.correction != 1 else {}),
         }
 
     def trials(self, count: int, *, rng: np.random.Generator) -> TheoremTrials:
@@ -329,4 +315,4 @@ class LabelTheorem(Stated):
         run = self.mechanism.trials(
             hps(pool.probabilities), pool.labels, n=self.n, trials=count, rng=rng
         )
-        return _outcome(run.coverage, self.bounds)
+        return self._judged(run.coverage)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from flint import arb, ctx
@@ -12,16 +12,15 @@ from dpcp_audit.mechanisms.ldpcp.window_enclosures import EnclosedSearch, enclos
 from dpcp_audit.mechanisms.ldpcp.window_law import ThresholdLaw, threshold_law
 from dpcp_audit.stats.enclosures import NEGLIGIBLE, UNIT, at_most, exact
 from dpcp_audit.theorems.statement import inputs_of
-from dpcp_audit.theorems.theorem import Theorem, outside
+from dpcp_audit.theorems.theorem import outside
 from dpcp_audit.words.computed import Computation
 from dpcp_audit.words.figures import Figure, FigureKind, Series
 from dpcp_audit.words.proofs import ProofMethod
 from dpcp_audit.words.quantities import Quantity
 
 if TYPE_CHECKING:
-    from dpcp_audit.laws.populations import Population
-    from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
     from dpcp_audit.stats.enclosures import Number
+    from dpcp_audit.theorems.ldpcp_coverage import ScoreTheorem
     from dpcp_audit.words.arrays import FloatArray
 
 _ARGUMENT = (
@@ -40,51 +39,7 @@ _ROUNDING = 1e-14
 """By how much a few operations on doubles may be off."""
 
 
-class ScoreCase(Theorem, Protocol):
-    """Theorem 4 in one case; ``ScoreTheorem`` is one."""
-
-    @property
-    def population(self) -> Population:
-        """The law of the scores."""
-        ...
-
-    @property
-    def n(self) -> int:
-        """The number of users."""
-        ...
-
-    @property
-    def epsilon(self) -> float:
-        """The ε of their reports."""
-        ...
-
-    @property
-    def delta(self) -> float:
-        """δ."""
-        ...
-
-    @property
-    def rounds(self) -> int:
-        """T."""
-        ...
-
-    @property
-    def correction(self) -> float:
-        """A planted multiple of Δ_S."""
-        ...
-
-    @property
-    def two_sided(self) -> bool:
-        """True if an upper bound is claimed as well."""
-        ...
-
-    @property
-    def mechanism(self) -> LDPCPScores:
-        """The algorithm."""
-        ...
-
-
-def exact_failure(theorem: ScoreCase) -> Computation:
+def exact_failure(theorem: ScoreTheorem) -> Computation:
     """Compute the failure probability of Theorem 4 on one population, against δ.
 
     The law of the threshold is enumerated (``threshold_law``) and the coverage of each
@@ -109,7 +64,7 @@ def exact_failure(theorem: ScoreCase) -> Computation:
     return _enclosed(found, theorem)
 
 
-def _law(theorem: ScoreCase) -> ThresholdLaw:
+def _law(theorem: ScoreTheorem) -> ThresholdLaw:
     """Return the law of the threshold; what is pruned is far less likely than a failure may be."""
     if theorem.delta > _TINY:
         return threshold_law(theorem.mechanism, theorem.population, n=theorem.n)
@@ -117,19 +72,19 @@ def _law(theorem: ScoreCase) -> ThresholdLaw:
     return threshold_law(theorem.mechanism, theorem.population, n=theorem.n, prune=prune)
 
 
-def coverage_law(theorem: ScoreCase) -> tuple[FloatArray, FloatArray, float]:
+def coverage_law(theorem: ScoreTheorem) -> tuple[FloatArray, FloatArray, float]:
     """Return the coverages that are possible, their probabilities, and what is left out of 1."""
     law = _law(theorem)
     return theorem.population.cdf(law.threshold), law.mass, law.slack
 
 
-def failure_probability(theorem: ScoreCase) -> float:
+def failure_probability(theorem: ScoreTheorem) -> float:
     """Compute the failure probability in floating point, at most the law's slack too low."""
     law = _law(theorem)
     return law.probability(outside(theorem.population.cdf(law.threshold), theorem.bounds))
 
 
-def enclosed_failure(theorem: ScoreCase) -> arb:
+def enclosed_failure(theorem: ScoreTheorem) -> arb:
     """Enclose the failure probability of Theorem 4 at FLINT's current precision.
 
     Of the algorithm in exact arithmetic, with a window as wide as Δ_S itself (see
@@ -162,7 +117,7 @@ def _unrounded(rounded: float, formula: Number) -> Number:
     return formula if close else exact(rounded)
 
 
-def _enclosed(found: Computation, theorem: ScoreCase) -> Computation:
+def _enclosed(found: Computation, theorem: ScoreTheorem) -> Computation:
     """Return the computation between rigorous ends, with its proof."""
     try:
         within = at_most(_failing(theorem), _narrow(theorem), found.claimed)
@@ -177,7 +132,7 @@ def _enclosed(found: Computation, theorem: ScoreCase) -> Computation:
     return replace(proved, upper=min(within.left[1], 1.0))
 
 
-def _narrow(theorem: ScoreCase) -> arb:
+def _narrow(theorem: ScoreTheorem) -> arb:
     """Enclose the failure probability to more digits than a double has.
 
     Where the law meets the bound with equality no precision tells the sides apart: the ball at
@@ -192,7 +147,7 @@ def _narrow(theorem: ScoreCase) -> arb:
     return found
 
 
-def _failing(theorem: ScoreCase) -> str:
+def _failing(theorem: ScoreTheorem) -> str:
     low = "1−α" if theorem.mechanism.starred else "1−α−Δ_S"
     high = " or F(q̂) > 1−α+2Δ_S" if theorem.two_sided else ""
     return f"P(F(q̂) < {low}{high}) ≤ δ"

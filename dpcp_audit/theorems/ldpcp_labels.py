@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -21,9 +21,8 @@ from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.theorems.ldpcp_coverage import LabelTheorem
 from dpcp_audit.theorems.statement import Stated, Statement
 from dpcp_audit.theorems.theorem import TheoremTrials
-from dpcp_audit.theorems.tightness import failure_evidence, with_tightness
+from dpcp_audit.theorems.tightness import failure_evidence
 from dpcp_audit.words import validate as _validate
-from dpcp_audit.words.computed import Computed
 from dpcp_audit.words.options import DELTA, EPSILON, N
 from dpcp_audit.words.quantities import Quantity
 from dpcp_audit.words.results import Source
@@ -33,13 +32,60 @@ if TYPE_CHECKING:
 
     from dpcp_audit.laws.pools import ProbabilityPool
     from dpcp_audit.words.arrays import FloatArray
-    from dpcp_audit.words.checks import Check
     from dpcp_audit.words.computed import Computation
     from dpcp_audit.words.results import PlainData
 
 
+_EDGE = 1e-9
+"""How far past its bound a coverage is put: enough to count, too little to matter."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _LabelCase(Stated):
+    """n users with labels through k-RR, and Δ_L times a planted ``correction``."""
+
+    correction_name: ClassVar[str] = "Δ_L"
+
+    n: int = field(metadata=N)
+    epsilon: float = field(metadata=EPSILON)
+    delta: float = field(metadata=DELTA)
+    k: int = 2
+    correction: float = 1.0
+
+    def __post_init__(self) -> None:
+        _validate.integer(n=self.n, at_least=1)
+        _validate.integer(k=self.k, at_least=2)
+        _validate.open_unit(delta=self.delta)
+        _validate.non_negative(correction=self.correction)
+
+    @property
+    def allowed_failure(self) -> float:
+        """δ."""
+        return self.delta
+
+    @property
+    def computed(self) -> bool:
+        """True where the law of what is bounded is known."""
+        return not isinstance(self, UniformEvent)
+
+    @property
+    def response(self) -> KaryRandomizedResponse:
+        """The k-RR of the labels."""
+        return KaryRandomizedResponse(self.epsilon, self.k)
+
+    @property
+    def width(self) -> float:
+        """Δ_L, multiplied by the correction."""
+        return self.correction * dkw_width(n=self.n, beta=self.response.beta, delta=self.delta)
+
+    def _case(self) -> PlainData:
+        """Return what all cases have, as plain data."""
+        case = {"n": self.n, "epsilon": self.epsilon, "delta": self.delta, "k": self.k}
+        return case | ({"correction": self.correction} if self.correction != 1 else {})
+
+
 @dataclass(frozen=True, kw_only=True)
-class UniformEvent(Stated):
+class UniformEvent(_LabelCase):
     """Theorem 1's event: sup_q F̂c(q) − F^c(q) ≤ Δ with probability ≥ 1−δ.
 
     That is what "any q with F̂c(q) ≥ 1−α" needs; the preprint's form is two-sided,
@@ -62,20 +108,12 @@ class UniformEvent(Stated):
         bound="Δ_L = √(log(4/δ)/(2nh²)) with h = (1−β)/(1+β), in units of coverage",
     )
 
+    failure: ClassVar[Quantity] = Quantity.FAILURE
+
     pool_name: str
     pool: Callable[[], ProbabilityPool]
-    k: int
-    n: int = field(metadata=N)
-    epsilon: float = field(metadata=EPSILON)
-    delta: float = field(metadata=DELTA)
     two_sided: bool = False
-    correction: float = 1.0
     statistic: str = field(default="uniform error of F̂c", init=False)
-
-    def __post_init__(self) -> None:
-        _validate.integer(n=self.n, at_least=1)
-        _validate.open_unit(delta=self.delta)
-        _validate.non_negative(correction=self.correction)
 
     @property
     def says(self) -> Statement:
@@ -93,47 +131,14 @@ class UniformEvent(Stated):
         )
 
     @property
-    def response(self) -> KaryRandomizedResponse:
-        """The k-RR of the labels."""
-        return KaryRandomizedResponse(self.epsilon, self.k)
-
-    @property
-    def failure(self) -> Quantity:
-        """The failure probability is not one of a coverage."""
-        return Quantity.FAILURE
-
-    @property
-    def allowed_failure(self) -> float:
-        """δ."""
-        return self.delta
-
-    @property
     def bounds(self) -> dict[str, float]:
         """Δ = sqrt(log(4/δ)/(2nh²))."""
-        width = dkw_width(n=self.n, beta=self.response.beta, delta=self.delta)
-        return {"Δ": self.correction * width}
-
-    @property
-    def correction_name(self) -> str:
-        """Δ_L."""
-        return "Δ_L"
-
-    def scaled(self, factor: float) -> UniformEvent:
-        """Return the theorem with Δ_L multiplied by ``factor`` ≥ 0."""
-        return replace(self, correction=factor)
+        return {"Δ": self.width}
 
     @property
     def parameters(self) -> PlainData:
         """The case, as plain data."""
-        return {
-            "n": self.n,
-            "k": self.k,
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-            "two_sided": self.two_sided,
-            "population": self.pool_name,
-            **({"correction": self.correction} if self.correction != 1 else {}),
-        }
+        return self._case() | {"two_sided": self.two_sided, "population": self.pool_name}
 
     @cached_property
     def _cells(self) -> CellCounts:
@@ -153,52 +158,6 @@ class UniformEvent(Stated):
         return TheoremTrials(supremum, supremum > limit, needed=supremum / width)
 
 
-_EDGE = 1e-9
-"""How far past its bound a coverage is put: enough to count, too little to matter."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _LabelCase(Stated):
-    """n users with labels through k-RR, and Δ_L times a planted ``correction``."""
-
-    n: int
-    epsilon: float
-    delta: float
-    k: int = 2
-    correction: float = 1.0
-
-    def __post_init__(self) -> None:
-        _validate.integer(n=self.n, at_least=1)
-        _validate.integer(k=self.k, at_least=2)
-        _validate.open_unit(delta=self.delta)
-        _validate.non_negative(correction=self.correction)
-
-    @property
-    def correction_name(self) -> str:
-        """Δ_L."""
-        return "Δ_L"
-
-    @property
-    def allowed_failure(self) -> float:
-        """δ."""
-        return self.delta
-
-    @property
-    def response(self) -> KaryRandomizedResponse:
-        """The k-RR of the labels."""
-        return KaryRandomizedResponse(self.epsilon, self.k)
-
-    @property
-    def width(self) -> float:
-        """Δ_L, multiplied by the correction."""
-        return self.correction * dkw_width(n=self.n, beta=self.response.beta, delta=self.delta)
-
-    def _case(self) -> PlainData:
-        """Return what all cases have, as plain data."""
-        case = {"n": self.n, "epsilon": self.epsilon, "delta": self.delta, "k": self.k}
-        return case | ({"correction": self.correction} if self.correction != 1 else {})
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoiselessEvent(_LabelCase):
     """Theorem 1's event on continuous scores, where ε is so large that hardly a label changes.
@@ -209,14 +168,10 @@ class NoiselessEvent(_LabelCase):
     """
 
     about: ClassVar[Statement] = UniformEvent.about
+    failure: ClassVar[Quantity] = Quantity.FAILURE
 
     two_sided: bool = False
     statistic: str = field(default="uniform error of F̂c", init=False)
-
-    @property
-    def failure(self) -> Quantity:
-        """The failure probability is not one of a coverage."""
-        return Quantity.FAILURE
 
     @property
     def bounds(self) -> dict[str, float]:
@@ -227,10 +182,6 @@ class NoiselessEvent(_LabelCase):
     def parameters(self) -> PlainData:
         """The case, as plain data."""
         return self._case() | {"two_sided": self.two_sided, "population": "any continuous law"}
-
-    def scaled(self, factor: float) -> NoiselessEvent:
-        """Return the theorem with Δ_L multiplied by ``factor`` ≥ 0."""
-        return replace(self, correction=factor)
 
     @property
     def changed(self) -> float:
@@ -267,10 +218,6 @@ class NoiselessEvent(_LabelCase):
             slack=self.changed,
             note=f"No label changes, except with a probability of at most {self.changed:.2g}.",
         )
-
-    def check(self, *, n_trials: int = 20_000) -> Check:  # noqa: ARG002  (nothing is sampled)
-        """Return the check, which computes the failure probability and how tight the theorem is."""
-        return Computed(partial(with_tightness, self))
 
     def trials(self, count: int, *, rng: np.random.Generator) -> TheoremTrials:
         """Draw n uniform scores ``count`` times."""
@@ -326,10 +273,6 @@ class ConfidentLabels(_LabelCase):
         """T, enough for 2^(−T) to hold at most Δ_L of the mass spread over quarters of [0, 1]."""
         return max(2, math.ceil(math.log2(8 / min(1.0, max(self.width, 1e-12)))))
 
-    def scaled(self, factor: float) -> ConfidentLabels:
-        """Return the theorem with Δ_L multiplied by ``factor`` ≥ 0, and scores for that."""
-        return replace(self, correction=factor)
-
     @property
     def _reports(self) -> tuple[int, float]:
         """The fewest reports of a label near 0 that fail, and the probability of one."""
@@ -354,10 +297,6 @@ class ConfidentLabels(_LabelCase):
             detail="at an early midpoint",
             note="Every early midpoint sees one binomial number of reports.",
         )
-
-    def check(self, *, n_trials: int = 20_000) -> Check:  # noqa: ARG002  (nothing is sampled)
-        """Return the check, which computes the failure probability and how tight the theorem is."""
-        return Computed(partial(with_tightness, self))
 
     def trials(self, count: int, *, rng: np.random.Generator) -> TheoremTrials:
         """Draw the reports ``count`` times."""

@@ -1,16 +1,9 @@
-"""The check of a theorem that bounds the mean of its statistic.
-
-The check of a mean that stops at the first of a few looks at which the answer is clear.
-
-A check that draws the theorem's statistic, where it computes without drawing.
-
-A check of scores at hand, whose witness holds them: no results file could name them else.
-"""
+"""The check of a theorem that bounds the mean of its statistic."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dpcp_audit.stats import roots as mean_power
@@ -26,8 +19,11 @@ from dpcp_audit.words.results import Outcome, PlainData, Power
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dpcp_audit.words.checks import Check, Context
+    from dpcp_audit.words.checks import Context
     from dpcp_audit.words.results import Evidence
+
+_LOOKS = 5
+"""Of a check that may stop early."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +43,11 @@ class MeanBound:
         A miss that the check has to be able to refute, in units of the statistic.
     quantity : Quantity
         What the statistic is.
+    stops_early : bool
+        Whether trials end at the first of five looks, at a 16th, an 8th, a quarter, a half and all
+        of them, at which the interval lies within the claim, or beyond it. The last look has half
+        of the significance, those before have equal shares of the other half, so that any of them
+        misses the mean with at most the significance (a union bound).
     """
 
     theorem: Theorem
@@ -56,6 +57,7 @@ class MeanBound:
     tolerance: float = 0.005
     n_trials: int = 20_000
     quantity: Quantity = Quantity.COVERAGE
+    stops_early: bool = False
 
     def __post_init__(self) -> None:
         _validate.non_negative(tolerance=self.tolerance)
@@ -78,22 +80,51 @@ class MeanBound:
 
     def chunks(self, context: Context) -> int:
         """Return the number of chunks."""
-        return -(-context.samples(self.n_trials) // CHUNK)
+        return 1 if self.stops_early else -(-context.samples(self.n_trials) // CHUNK)
 
     def chunk(self, context: Context, index: int) -> PlainData:
         """Run a chunk of the trials and summarise them."""
-        size = chunk_size(context.samples(self.n_trials), CHUNK, index)
-        return Spread.of(self.theorem.trials(size, rng=context.rng(index)).statistic).as_data()
+        budget = context.samples(self.n_trials)
+        if not self.stops_early:
+            return self._trials(chunk_size(budget, CHUNK, index), context, index).as_data()
+        spread = self._trials(budget >> _LOOKS - 1, context, 0)
+        for look in range(1, _LOOKS):
+            if settled(self._evidence(spread, context)):
+                break
+            more = (budget >> _LOOKS - 1 - look) - spread.count
+            spread = spread.merge(self._trials(more, context, look))
+        return spread.as_data()
 
     def combine(self, context: Context, results: Sequence[PlainData]) -> Outcome:
-        """Judge the mean over all chunks."""
+        """Judge the mean over all chunks; what it does not settle, the power does."""
         spread = Spread.merged(map(Spread.from_data, results))
-        evidence = self.evidence(spread, context, significance=context.significance)
         power = self.smallest_violation(context, variance=spread.variance)
-        return self.judged(spread, evidence, power, context=context)
+        note = mean_note(spread, self.theorem)
+        if self.stops_early:
+            budget = context.samples(self.n_trials)
+            note = f"{note} {spread.count:,} of at most {budget:,} trials were run."
+        near = abs(power.smallest - self.claimed) <= self.tolerance
+        return conclude(
+            self._evidence(spread, context),
+            lambda: power,
+            detect=math.inf if near else 1.0,
+            witness=self.theorem.parameters | {"trials": spread.count, "seed": context.seed},
+            note=note,
+            figures=(histogram(spread, self.theorem),),
+        )
 
-    def evidence(self, spread: Spread, context: Context, *, significance: float) -> Evidence:
-        """Return the mean with its interval at a share of the check's significance."""
+    def _trials(self, count: int, context: Context, index: int) -> Spread:
+        return Spread.of(self.theorem.trials(count, rng=context.rng(index)).statistic)
+
+    def _share(self, context: Context, trials: int) -> float:
+        """Return the share of the significance that the look at so many trials has."""
+        if not self.stops_early:
+            return context.significance
+        last = trials == context.samples(self.n_trials)
+        return context.significance / (2 if last else 2 * (_LOOKS - 1))
+
+    def _evidence(self, spread: Spread, context: Context) -> Evidence:
+        """Return the mean with its interval at its share of the check's significance."""
         least, most = self.range
         if not least <= spread.low <= spread.high <= most:
             raise ValueError(
@@ -107,7 +138,7 @@ class MeanBound:
                 spread.variance,
                 spread.count,
                 bounds=self.range,
-                significance=significance,
+                significance=self._share(context, spread.count),
             )
         )
         return of_mean(
@@ -123,19 +154,6 @@ class MeanBound:
             detail=f"mean {self.theorem.statistic}",
         )
 
-    def judged(
-        self, spread: Spread, evidence: Evidence, power: Power, *, context: Context, note: str = ""
-    ) -> Outcome:
-        """Return the outcome of the trials; what their mean does not settle, the power does."""
-        return conclude(
-            evidence,
-            lambda: power,
-            detect=self._detect(power),
-            witness=self.theorem.parameters | {"trials": spread.count, "seed": context.seed},
-            note=f"{mean_note(spread, self.theorem)} {note}".rstrip(),
-            figures=(histogram(spread, self.theorem),),
-        )
-
     @property
     def bound(self) -> Bound:
         """Which side of the mean is claimed."""
@@ -149,19 +167,19 @@ class MeanBound:
     def smallest_violation(self, context: Context, *, variance: float) -> Power:
         """Return the mean closest to its bound that is refuted with probability 0.95.
 
-        Of a statistic with that variance, and means of so many values taken as normal.
+        By all trials, of a statistic with that variance, and means of so many values taken as
+        normal.
         """
+        trials = context.samples(self.n_trials)
         miss = mean_power.smallest_violation(
-            variance,
-            context.samples(self.n_trials),
-            bounds=self.range,
-            significance=context.significance,
+            variance, trials, bounds=self.range, significance=self._share(context, trials)
         )
         return Power(
             quantity=self.quantity,
             smallest=self._missing(miss),
             claimed=self.claimed,
             bound=self.bound,
+            detail="by the full budget" if self.stops_early else "",
         )
 
     def draws_needed(self, violation: float, *, significance: float, variance: float) -> int:
@@ -174,113 +192,3 @@ class MeanBound:
         sign = 1 if self.bound is Bound.AT_MOST else -1
         mean = self.claimed + sign * miss
         return mean if self.range[0] <= mean <= self.range[1] else sign * math.inf
-
-    def _detect(self, power: Power) -> float:
-        """Return the factor that the power must reach: any, where it is within the tolerance."""
-        return math.inf if abs(power.smallest - self.claimed) <= self.tolerance else 1.0
-
-
-_LOOKS = 5
-"""Looks at a 16th, an 8th, a quarter, a half and all of the budget."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SequentialMean:
-    """Test a mean against its bound, with as few trials as it takes.
-
-    Each look is at the interval of ``MeanBound``: the last one at half of the significance, those
-    before at equal shares of the other half, so that any of them misses the mean with at most the
-    significance (a union bound). It stops once the interval lies within the claim, or beyond it;
-    what the whole budget does not settle is judged by its power, as by ``MeanBound``.
-
-    Parameters
-    ----------
-    bound : MeanBound
-        What is claimed; its ``n_trials`` are the budget.
-    """
-
-    bound: MeanBound
-
-    @property
-    def sampled(self) -> bool:
-        """The verdict takes from the error budget."""
-        return True
-
-    def __call__(self, context: Context) -> Outcome:
-        """Run trials until the mean is settled or the budget is spent."""
-        budget = context.samples(self.bound.n_trials)
-        spread = self._trials(budget >> _LOOKS - 1, context, look=1)
-        look, evidence = 1, self.bound.evidence(spread, context, significance=_share(context, 1))
-        while not settled(evidence) and look < _LOOKS:
-            look += 1
-            more = (budget >> _LOOKS - look) - spread.count
-            spread = spread.merge(self._trials(more, context, look=look))
-            evidence = self.bound.evidence(spread, context, significance=_share(context, look))
-        return self.bound.judged(
-            spread,
-            evidence,
-            self.smallest_violation(context, variance=spread.variance),
-            context=context,
-            note=f"{spread.count:,} of at most {budget:,} trials were run.",
-        )
-
-    def smallest_violation(self, context: Context, *, variance: float) -> Power:
-        """Return the mean closest to its bound that is refuted with probability 0.95.
-
-        By the whole budget: trials stop early only where the mean is settled.
-        """
-        last = replace(context, significance=_share(context, _LOOKS))
-        found = self.bound.smallest_violation(last, variance=variance)
-        return replace(found, detail="by the full budget")
-
-    def _trials(self, count: int, context: Context, *, look: int) -> Spread:
-        rng = context.rng(look - 1)
-        return Spread.of(self.bound.theorem.trials(count, rng=rng).statistic)
-
-
-def _share(context: Context, look: int) -> float:
-    """Return the share of the significance that a look has."""
-    return context.significance / (2 if look == _LOOKS else 2 * (_LOOKS - 1))
-
-
-_TRIALS, _CHUNK = 10_000, 1
-"""The chunk whose random stream draws them; that of the check itself is 0."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Drawn:
-    """A check of a theorem whose outcome has a figure: that of simulated trials, if no other."""
-
-    check: Check
-    theorem: Theorem
-
-    @property
-    def sampled(self) -> bool:
-        """True if the check itself is sampled: the figure decides nothing."""
-        return self.check.sampled
-
-    def __call__(self, context: Context) -> Outcome:
-        """Run the check, and draw where it did not."""
-        outcome = self.check(context)
-        if outcome.figures:
-            return outcome
-        trials = self.theorem.trials(_TRIALS, rng=context.rng(_CHUNK))
-        return replace(outcome, figures=(histogram(Spread.of(trials.statistic), self.theorem),))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordedArrays:
-    """A check that runs in one piece, and adds the arrays that it ran on to its witness."""
-
-    check: Check
-    arrays: PlainData
-
-    @property
-    def sampled(self) -> bool:
-        """True if the check itself is sampled."""
-        return self.check.sampled
-
-    def __call__(self, context: Context) -> Outcome:
-        """Run the check."""
-        outcome = self.check(context)
-        return replace(outcome, witness=outcome.witness | self.arrays)

@@ -108,31 +108,61 @@ def _rank_limit(windows: int) -> str:
     return "τ* + M(Δ)" if windows == 1 else f"τ* + {windows}·M(Δ)"
 
 
-def _doubled(windows: int) -> PlainData:
-    """Return the parameter of the corrected variant; nothing of the printed bound."""
-    return {} if windows == 1 else {"windows": windows}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _SearchCase(Stated):
+    """P-COQS on n scores, and a bound that holds with probability ≥ 1−β over its noise.
 
+    ``window_count`` is the value used for M(Δ), the most scores in any half-open Δ-interval: 1
+    for distinct scores further apart than Δ. ``windows`` = 1 is the printed bound τ* + M(Δ), which
+    a coarse Δ can break; 2 is the corrected variant τ* + 2·M(Δ). ``correction`` multiplies τ*, and
+    ``noise`` the mechanism's noise: planted errors.
+    """
 
-def _parameters(mechanism: PCOQS, n: int, beta: float, population: Population) -> PlainData:
-    return {
-        "n": n,
-        "alpha": mechanism.alpha,
-        "rho": mechanism.rho,
-        "beta": beta,
-        "resolution": mechanism.resolution,
-        "bounds": list(mechanism.bounds),
-        "population": population.name,
-    }
+    correction_name: ClassVar[str] = "τ*"
+
+    mechanism: PCOQS
+    n: int = field(metadata=N)
+    beta: float = field(metadata=BETA)
+    window_count: int = field(default=1, metadata=WINDOW_COUNT)
+    windows: int = field(default=1, metadata=WINDOWS)
+    correction: float = 1.0
+    noise: float = 1.0
+    population: Population = field(default_factory=Uniform)
+
+    def __post_init__(self) -> None:
+        _validate.integer(n=self.n, at_least=1)
+        _validate.integer(window_count=self.window_count, at_least=0)
+        _validate.integer(windows=self.windows, at_least=1)
+        _validate.open_unit(beta=self.beta)
+
+    @property
+    def allowed_failure(self) -> float:
+        """β."""
+        return self.beta
+
+    @property
+    def _case(self) -> PlainData:
+        """What all cases have, as plain data."""
+        mechanism = self.mechanism
+        case: PlainData = {
+            "n": self.n,
+            "alpha": mechanism.alpha,
+            "rho": mechanism.rho,
+            "beta": self.beta,
+            "resolution": mechanism.resolution,
+            "bounds": list(mechanism.bounds),
+            "population": self.population.name,
+            "window_count": self.window_count,
+        }
+        doubled = {} if self.windows == 1 else {"windows": self.windows}
+        return case | doubled | planted(correction=self.correction, noise=self.noise)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RankError(Stated):
+class RankError(_SearchCase):
     """Proposition 1: with probability ≥ 1−β the rank error is at most τ* + M(Δ).
 
-    ``window_count`` is the value used for M(Δ), the most scores in any half-open Δ-interval: 1
-    for distinct scores further apart than Δ.
-    ``windows`` = 1 is the printed bound, which a coarse Δ can break (see ``FixedRankError``); 2 is
-    the corrected variant τ* + 2·M(Δ).
+    ``window_count`` is the value used for M(Δ), and ``windows`` how often it is added.
     """
 
     about: ClassVar[Statement] = Statement(
@@ -143,22 +173,13 @@ class RankError(Stated):
         bound="τ* = √((N/ρ)·log(2N/β)), in ranks",
     )
 
-    mechanism: PCOQS
-    n: int = field(metadata=N)
-    beta: float = field(metadata=BETA)
+    failure: ClassVar[Quantity] = Quantity.FAILURE
+
     noise_bound: NoiseBound = NoiseBound.UNION
-    window_count: int = field(default=1, metadata=WINDOW_COUNT)
-    windows: int = field(default=1, metadata=WINDOWS)
-    correction: float = 1.0
-    noise: float = 1.0
-    population: Population = field(default_factory=Uniform)
     statistic: str = field(default="rank error", init=False)
 
     def __post_init__(self) -> None:
-        _validate.integer(n=self.n, at_least=1)
-        _validate.integer(window_count=self.window_count, at_least=0)
-        _validate.integer(windows=self.windows, at_least=1)
-        _validate.open_unit(beta=self.beta)
+        _SearchCase.__post_init__(self)
         _validate.choice(NoiseBound, noise_bound=self.noise_bound)
 
     @property
@@ -186,16 +207,6 @@ class RankError(Stated):
         )
 
     @property
-    def failure(self) -> Quantity:
-        """The failure probability is not one of a coverage."""
-        return Quantity.FAILURE
-
-    @property
-    def allowed_failure(self) -> float:
-        """β."""
-        return self.beta
-
-    @property
     def bounds(self) -> dict[str, float]:
         """The limit on the rank error."""
         return {_rank_limit(self.windows): self.limit}
@@ -203,12 +214,7 @@ class RankError(Stated):
     @property
     def parameters(self) -> PlainData:
         """The case, as plain data."""
-        return _parameters(self.mechanism, self.n, self.beta, self.population) | {
-            "noise_bound": str(self.noise_bound),
-            "window_count": self.window_count,
-            **_doubled(self.windows),
-            **planted(correction=self.correction, noise=self.noise),
-        }
+        return self._case | {"noise_bound": str(self.noise_bound)}
 
     def trials(self, count: int, *, rng: np.random.Generator) -> TheoremTrials:
         """Run the search on fresh scores and compare the count at its result with the rank."""
@@ -218,14 +224,9 @@ class RankError(Stated):
         needed = (run.rank_error - self.window_count) / noise if self.windows == 1 else None
         return TheoremTrials(run.rank_error, run.rank_error > self.limit, needed=needed)
 
-    @property
-    def correction_name(self) -> str:
-        """τ*."""
-        return "τ*"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CoverageTheorem(Stated):
+class CoverageTheorem(_SearchCase):
     """Theorem 1: 1−α−τ/(n+1) ≤ coverage ≤ 1−α+(τ+1)/(n+1) with probability ≥ 1−β.
 
     With ``corrected``, Corollary 1: the algorithm runs at α* = max(0, α − τ/(n+1)) and the
@@ -243,28 +244,17 @@ class CoverageTheorem(Stated):
         bound="τ/(n+1) with τ = τ* + M(Δ), in units of coverage",
     )
 
-    mechanism: PCOQS
-    n: int = field(metadata=N)
-    beta: float = field(metadata=BETA)
     reading: CoverageReading = field(
         default=CoverageReading.MARGINAL,
         metadata=parameter(Choice(CoverageReading), "over what the coverage is a probability"),
     )
     corrected: bool = False
-    window_count: int = field(default=1, metadata=WINDOW_COUNT)
-    windows: int = field(default=1, metadata=WINDOWS)
-    correction: float = 1.0
-    noise: float = 1.0
     rank_shift: int = 0
-    population: Population = field(default_factory=Uniform)
     statistic: str = field(default="coverage", init=False)
 
     def __post_init__(self) -> None:
         _validate.choice(CoverageReading, reading=self.reading)
-        _validate.integer(n=self.n, at_least=1)
-        _validate.integer(window_count=self.window_count, at_least=0)
-        _validate.integer(windows=self.windows, at_least=1)
-        _validate.open_unit(beta=self.beta)
+        _SearchCase.__post_init__(self)
         _validate.non_negative(correction=self.correction)
 
     @property
@@ -290,20 +280,6 @@ class CoverageTheorem(Stated):
         return self.correction * noise + self.windows * self.window_count
 
     @property
-    def correction_name(self) -> str:
-        """τ*."""
-        return "τ*"
-
-    def scaled(self, factor: float) -> CoverageTheorem:
-        """Return the theorem with τ* multiplied by ``factor`` ≥ 0."""
-        return replace(self, correction=factor)
-
-    @property
-    def allowed_failure(self) -> float:
-        """β."""
-        return self.beta
-
-    @property
     def bounds(self) -> dict[str, float]:
         """The bounds on the coverage."""
         nominal = 1 - self.mechanism.alpha
@@ -317,15 +293,8 @@ class CoverageTheorem(Stated):
     @property
     def parameters(self) -> PlainData:
         """The case, as plain data."""
-        case = _parameters(self.mechanism, self.n, self.beta, self.population)
-        return case | {
-            "reading": str(self.reading),
-            "corrected": self.corrected,
-            "window_count": self.window_count,
-            **_doubled(self.windows),
-            "tau": self.rank_error,
-            **planted(correction=self.correction, noise=self.noise, rank_shift=self.rank_shift),
-        }
+        read = {"reading": str(self.reading), "corrected": self.corrected, "tau": self.rank_error}
+        return self._case | read | planted(rank_shift=self.rank_shift)
 
     @property
     def calibrator(self) -> PCOQS:

@@ -9,8 +9,7 @@ P-COQS's theorems on scores whose law is itself drawn once: exchangeable, not in
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
@@ -19,9 +18,8 @@ from dpcp_audit.mechanisms.pcoqs.rank_law import held_out_law
 from dpcp_audit.theorems.pcoqs_coverage import CoverageReading, CoverageTheorem
 from dpcp_audit.theorems.statement import Stated
 from dpcp_audit.theorems.theorem import FailureRate, TheoremTrials, outside
-from dpcp_audit.theorems.tightness import failure_evidence, with_tightness
+from dpcp_audit.theorems.tightness import failure_evidence
 from dpcp_audit.words import validate as _validate
-from dpcp_audit.words.computed import Computed
 
 if TYPE_CHECKING:
     from dpcp_audit.laws.populations import Population
@@ -34,33 +32,18 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class FiniteCoverage(Stated):
-    """Theorem 1 or Corollary 1, marginally, where n + 1 scores come in random order.
-
-    Parameters
-    ----------
-    theorem : CoverageTheorem
-        The theorem, in its marginal reading; its population is not used.
-    scores : ndarray, shape (n + 1,)
-        The finite population: one is tested, the others calibrate.
-    name : str
-        The population's name, where that tells the scores: it stands in the witness for them.
-    """
+class _Exchangeable(Stated):
+    """Theorem 1 or Corollary 1, read marginally, on scores that are exchangeable alone."""
 
     about: ClassVar[Statement] = CoverageTheorem.about
+    correction_name: ClassVar[str] = CoverageTheorem.correction_name
 
     theorem: CoverageTheorem
-    scores: FloatArray
-    name: str = ""
     statistic: str = field(default="coverage", init=False)
 
     def __post_init__(self) -> None:
         if self.theorem.reading is not CoverageReading.MARGINAL:
             raise ValueError("theorem must be read marginally, over calibration and test data")
-        values = _validate.scores(self.scores, within=self.theorem.mechanism.bounds)
-        if values.size != self.theorem.n + 1:
-            raise ValueError(f"scores must hold n + 1 = {self.theorem.n + 1}, got {values.size}")
-        object.__setattr__(self, "scores", np.sort(values))
 
     @property
     def says(self) -> Statement:
@@ -73,11 +56,6 @@ class FiniteCoverage(Stated):
         return self.theorem.beta
 
     @property
-    def correction_name(self) -> str:
-        """τ*."""
-        return self.theorem.correction_name
-
-    @property
     def bounds(self) -> dict[str, float]:
         """The bounds on the coverage."""
         return self.theorem.bounds
@@ -86,6 +64,35 @@ class FiniteCoverage(Stated):
     def calibrator(self) -> PCOQS:
         """The mechanism that runs."""
         return self.theorem.calibrator
+
+    def scaled(self, factor: float) -> Self:
+        """Return the theorem with τ* multiplied."""
+        return replace(self, theorem=self.theorem.scaled(factor))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FiniteCoverage(_Exchangeable):
+    """Theorem 1 or Corollary 1, marginally, where n + 1 scores come in random order.
+
+    Parameters
+    ----------
+    theorem : CoverageTheorem
+        The theorem, in its marginal reading; its population is not used.
+    scores : ndarray, shape (n + 1,)
+        The finite population: one is tested, the others calibrate.
+    name : str
+        The population's name, where that tells the scores: it stands in the witness for them.
+    """
+
+    scores: FloatArray
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        _Exchangeable.__post_init__(self)
+        values = _validate.scores(self.scores, within=self.theorem.mechanism.bounds)
+        if values.size != self.theorem.n + 1:
+            raise ValueError(f"scores must hold n + 1 = {self.theorem.n + 1}, got {values.size}")
+        object.__setattr__(self, "scores", np.sort(values))
 
     @property
     def parameters(self) -> PlainData:
@@ -96,10 +103,6 @@ class FiniteCoverage(Stated):
             **({} if self.name else {"scores": self.scores.tolist()}),
         }
 
-    def scaled(self, factor: float) -> FiniteCoverage:
-        """Return the theorem with τ* multiplied."""
-        return replace(self, theorem=self.theorem.scaled(factor))
-
     def trials(self, count: int, *, rng: np.random.Generator) -> TheoremTrials:
         """Draw the noise ``count`` times; the coverage given the noise has a known law."""
         law = held_out_law(self.calibrator, self.scores)
@@ -107,9 +110,10 @@ class FiniteCoverage(Stated):
         coverage = law.rank[chosen] / (self.theorem.n + 1)
         return TheoremTrials(coverage, outside(coverage, self.bounds))
 
-    def check(self, *, n_trials: int = 20_000) -> Check:  # noqa: ARG002  (nothing is sampled)
-        """Return the check, which computes the failure probability and how tight the theorem is."""
-        return Computed(partial(with_tightness, self))
+    @property
+    def computed(self) -> bool:
+        """Yes, over the noise."""
+        return True
 
     def failure_probability(self) -> float:
         """Compute the probability, over the noise, that the coverage leaves its bounds."""
@@ -130,8 +134,8 @@ class FiniteCoverage(Stated):
 _TRIALS = 400
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DrawnOnceCoverage(Stated):
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DrawnOnceCoverage(_Exchangeable):
     """Theorem 1 or Corollary 1, marginally, where one of several laws is drawn for all scores.
 
     Such as a random location or scale: each law is as likely, and the n + 1 scores are i.i.d.
@@ -145,32 +149,12 @@ class DrawnOnceCoverage(Stated):
         The laws.
     """
 
-    about: ClassVar[Statement] = CoverageTheorem.about
-
-    theorem: CoverageTheorem
     populations: tuple[Population, ...]
-    statistic: str = field(default="coverage", init=False)
 
     def __post_init__(self) -> None:
-        if self.theorem.reading is not CoverageReading.MARGINAL:
-            raise ValueError("theorem must be read marginally, over calibration and test data")
+        _Exchangeable.__post_init__(self)
         if not self.populations:
             raise ValueError("populations must not be empty, got ()")
-
-    @property
-    def says(self) -> Statement:
-        """What the theorem says."""
-        return self.theorem.says
-
-    @property
-    def allowed_failure(self) -> float:
-        """β."""
-        return self.theorem.beta
-
-    @property
-    def bounds(self) -> dict[str, float]:
-        """The bounds on the coverage."""
-        return self.theorem.bounds
 
     @property
     def parameters(self) -> PlainData:
@@ -178,13 +162,9 @@ class DrawnOnceCoverage(Stated):
         names = " or ".join(law.name for law in self.populations)
         return self.theorem.parameters | {"population": names, "law": "drawn once for all scores"}
 
-    def scaled(self, factor: float) -> DrawnOnceCoverage:
-        """Return the theorem with τ* multiplied."""
-        return replace(self, theorem=self.theorem.scaled(factor))
-
     def trials(self, count: int, *, rng: np.random.Generator) -> TheoremTrials:
         """Draw the noise ``count`` times, and compute the coverage given it."""
-        mechanism = self.theorem.calibrator
+        mechanism = self.calibrator
         noise = rng.standard_normal((mechanism.rounds, count))
         parts = [
             coverage_given_noise(mechanism, law, n=self.theorem.n, noise=noise)

@@ -289,7 +289,7 @@ class MarginalCoverage(Stated):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SplitCoverage:
+class SplitCoverage(Stated):
     """Split conformal prediction covers 1−α on average."""
 
     about: ClassVar[Statement] = Statement(
@@ -312,15 +312,10 @@ class SplitCoverage:
         _validate.open_unit(alpha=self.alpha)
 
     @property
-    def says(self) -> Statement:
-        """The statement."""
-        return self.about
-
-    @property
     def parameters(self) -> PlainData:
         """The case, as plain data."""
         return {"n": self.n, "alpha": self.alpha, "population": self.population.name}
 
-    def check(self) -> Computed:
+    def check(self, *, n_trials: int = 0) -> Check:  # noqa: ARG002  (nothing is sampled)
         """Return the check of the mean coverage, without sampling."""
         return Computed(partial(split_miscoverage, self.population, n=self.n, alpha=self.alpha))

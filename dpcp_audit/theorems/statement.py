@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
-from dpcp_audit.theorems.theorem import FailureRate, Theorem
+from dpcp_audit.theorems.theorem import FailureRate
+from dpcp_audit.theorems.tightness import with_tightness
+from dpcp_audit.words.computed import Computed
 from dpcp_audit.words.formatting import in_setting
 from dpcp_audit.words.quantities import Quantity
 from dpcp_audit.words.results import Claim, Source, Standing, Verdict
@@ -42,49 +45,49 @@ class Statement:
 
 
 class Stated:
-    """A theorem object: a statement, and the check that tests it."""
+    """A theorem object: what it says, the check that tests it, and its planted errors.
+
+    A subclass is a dataclass with ``bounds``, ``parameters`` and ``allowed_failure``. Where its
+    failure probability is computed, it sets ``computed`` and defines ``failure_probability`` and
+    ``exact``; else ``trials``.
+    """
 
     __slots__ = ()
     about: ClassVar[Statement]
-
-    @property
-    def failure(self) -> Quantity:
-        """What the failure probability is of: a coverage, unless a theorem says otherwise."""
-        return Quantity.COVERAGE_FAILURE
+    correction_name: ClassVar[str] = "the correction"
+    """The correction that its bound adds, as a letter."""
+    failure: ClassVar[Quantity] = Quantity.COVERAGE_FAILURE
+    """What the failure probability is of."""
 
     @property
     def says(self) -> Statement:
         """What it says of this case: of a variant, its own words."""
         return self.about
 
-    def check(self: Theorem, *, n_trials: int = 20_000) -> Check:
-        """Return the best check of the failure probability: computed where its law is known.
+    @property
+    def computed(self) -> bool:
+        """True if ``check`` computes the failure probability."""
+        return False
 
-        Else sampled, with ``n_trials`` trials at effort 1.
+    def scaled(self, factor: float) -> Self:
+        """Return the theorem with its correction multiplied by ``factor`` ≥ 0."""
+        theorem: Any = self
+        return cast("Self", replace(theorem, correction=factor))
+
+    def check(self, *, n_trials: int = 20_000) -> Check:
+        """Return the best check of the failure probability.
+
+        Computed where its law is known, with how tight the theorem is; else sampled, with
+        ``n_trials`` trials at effort 1.
         """
-        return FailureRate(theorem=self, n_trials=n_trials)
-
-
-class Stating(Protocol):
-    """What states a theorem in one case, however its check goes about it."""
-
-    @property
-    def says(self) -> Statement:
-        """What it says of this case."""
-        ...
-
-    @property
-    def parameters(self) -> PlainData:
-        """Everything that identifies the case, as plain data."""
-        ...
-
-
-class StatedTheorem(Theorem, Stating, Protocol):
-    """A theorem that states itself."""
+        theorem: Any = self
+        if self.computed:
+            return Computed(partial(with_tightness, theorem))
+        return FailureRate(theorem=theorem, n_trials=n_trials)
 
 
 def claim_of(
-    theorem: Stating,
+    theorem: Stated,
     id_: str,
     expected: Verdict | None,
     *,
@@ -123,7 +126,7 @@ def claim_of(
     )
 
 
-def promises_nothing(theorem: Stating) -> str:
+def promises_nothing(theorem: Stated) -> str:
     """Return why a coverage theorem promises nothing in its case, as a sentence; else nothing.
 
     Its bounds hold of every coverage in [0, 1], or its algorithm asks for a level above 1, which
@@ -144,6 +147,7 @@ def promises_nothing(theorem: Stating) -> str:
     return ""
 
 
-def inputs_of(theorem: Theorem | Stating) -> PlainData:
+def inputs_of(theorem: Stated) -> PlainData:
     """Return the parameters of a theorem's case that no other parameters give."""
-    return {name: v for name, v in theorem.parameters.items() if name not in _DERIVED}
+    case: Any = theorem
+    return {name: v for name, v in case.parameters.items() if name not in _DERIVED}

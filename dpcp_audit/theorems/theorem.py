@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from dpcp_audit.stats import rate_power
 from dpcp_audit.stats.intervals import clopper_pearson
+from dpcp_audit.stats.rate_power import RateSequence
 from dpcp_audit.stats.samples import Spread
 from dpcp_audit.theorems.tightness import Tightness
 from dpcp_audit.words import validate as _validate
 from dpcp_audit.words.checks import whole
-from dpcp_audit.words.evidence import conclude, decide, of_rate
+from dpcp_audit.words.evidence import conclude, decide, of_rate, settled
 from dpcp_audit.words.figures import Figure, FigureKind, Series
-from dpcp_audit.words.results import Count, Evidence, Outcome, PlainData, Power
+from dpcp_audit.words.results import Count, Power
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,11 +27,14 @@ if TYPE_CHECKING:
     from dpcp_audit.words.arrays import BoolArray, FloatArray
     from dpcp_audit.words.checks import Context
     from dpcp_audit.words.quantities import Quantity
+    from dpcp_audit.words.results import Evidence, Outcome, PlainData
 
-    Interval = Callable[[int, int], tuple[float, float]]
+    Limits = Callable[[int, int], tuple[float, float]]
 
 CHUNK = 50_000
 """Trials in a chunk, unless a check says otherwise."""
+_FIRST_LOOK = 500
+"""Trials before the first look, at most."""
 ROUNDING = 1e-12
 """By how much a statistic may overstep a bound before it counts: 1 − 0.7 is not quite 0.3."""
 MULTIPLES = tuple(step / 100 for step in range(151))
@@ -106,11 +112,16 @@ class FailureRate:
         Trials at effort 1.
     chunk_trials : int
         Trials in a chunk: fewer where a trial is slow. Part of what a seed means.
+    stops_early : bool
+        Whether trials end once the interval lies above δ, or below. It is then an anytime-valid
+        interval (``RateSequence``), so that stopping costs no error probability. The first look is
+        where a run without failures would settle it, or at 500 trials; the trials are then doubled.
     """
 
     theorem: Theorem
     n_trials: int = 20_000
     chunk_trials: int = CHUNK
+    stops_early: bool = False
 
     def __post_init__(self) -> None:
         _validate.integer(n_trials=self.n_trials, at_least=100)
@@ -127,60 +138,143 @@ class FailureRate:
 
     def chunks(self, context: Context) -> int:
         """Return the number of chunks."""
+        if self.stops_early:
+            return 1
         return -(-context.samples(self.n_trials) // self.chunk_trials)
 
     def chunk(self, context: Context, index: int) -> PlainData:
         """Run a chunk of the trials and count its failures."""
-        size = chunk_size(context.samples(self.n_trials), self.chunk_trials, index)
-        part = self.theorem.trials(size, rng=context.rng(index))
-        return {
-            "failed": int(part.failed.sum()),
-            "undecided": part.undecided_only,
-            "spread": Spread.of(part.statistic).as_data(),
-            "beyond": [] if part.needed is None else beyond_multiples(part.needed),
-        }
+        budget = context.samples(self.n_trials)
+        if not self.stops_early:
+            size = chunk_size(budget, self.chunk_trials, index)
+            return _counted(self.theorem, size, context.rng(index))
+        looks = [_counted(self.theorem, min(self._first_look(context), budget), context.rng())]
+        while True:
+            found = _summed(looks)
+            trials = _tally(found).trials
+            if trials == budget or settled(self._evidence(_tally(found), context)):
+                return found
+            more = min(trials, budget - trials)
+            looks.append(_counted(self.theorem, more, context.rng(len(looks))))
 
     def combine(self, context: Context, results: Sequence[PlainData]) -> Outcome:
         """Judge the failure rate of all chunks."""
-        spread = Spread.merged(Spread.from_data(part["spread"]) for part in results)
-        count = spread.count
-        failures = sum(part["failed"] for part in results)
-        undecided = sum(part["undecided"] for part in results)
-        tally = Count(of="failures", hits=failures, trials=count, undecided=undecided)
-        limits = rate_limits(tally, context.significance)
+        found = _summed(results)
+        spread, tally = Spread.from_data(found["spread"]), _tally(found)
+        note = mean_note(spread, self.theorem)
+        if self.stops_early:
+            tally = replace(tally, any_time=True)
+            budget = context.samples(self.n_trials)
+            note = f"{note} {tally.trials} of at most {budget} trials were run."
         outcome = conclude(
-            rate_evidence(self.theorem, limits, tally, context=context),
+            self._evidence(tally, context),
             lambda: undetected(self.smallest_violation(context), tally),
             detect=RESOLUTION,
-            witness=case(self.theorem, trials=count, context=context),
-            note=mean_note(spread, self.theorem),
+            witness=case(self.theorem, trials=tally.trials, context=context),
+            note=note,
             figures=(histogram(spread, self.theorem),),
         )
-        beyond = [sum(each) for each in zip(*(part["beyond"] for part in results), strict=True)]
         return with_certified_tightness(
-            outcome, self.theorem, beyond=beyond, tally=tally, significance=context.significance
+            outcome,
+            self.theorem,
+            beyond=found["beyond"],
+            tally=tally,
+            limits=self._limits(context.significance),
         )
 
     def smallest_violation(self, context: Context) -> Power:
         """Return the smallest failure probability that is refuted with probability 0.95.
 
-        Trials that may be undecided are not counted in; infinity where no outcome refutes.
+        By all trials, whether or not they may end early. Trials that may be undecided are not
+        counted in; infinity where no outcome refutes.
         """
-        smallest = rate_power.smallest_violation(
-            self.theorem.allowed_failure,
-            context.samples(self.n_trials),
-            significance=context.significance,
+        allowed, trials = self.theorem.allowed_failure, context.samples(self.n_trials)
+        if self.stops_early:
+            smallest = self._sequence(context.significance).smallest_violation(allowed, trials)
+        else:
+            smallest = rate_power.smallest_violation(
+                allowed, trials, significance=context.significance
+            )
+        return Power(
+            quantity=self.theorem.failure,
+            smallest=smallest,
+            claimed=allowed,
+            detail="by the full budget" if self.stops_early else "",
         )
-        return failure_power(self.theorem, smallest)
 
     def draws_needed(self, violation: float, *, significance: float) -> int:
         """Return the fewest trials at which a failure probability ``violation`` > δ is refuted.
 
         With probability at least 0.95; trials that may be undecided are not counted in.
         """
-        return rate_power.draws_needed(
-            self.theorem.allowed_failure, violation, significance=significance
+        allowed = self.theorem.allowed_failure
+        if self.stops_early:
+            return self._sequence(significance).draws_needed(allowed, violation)
+        return rate_power.draws_needed(allowed, violation, significance=significance)
+
+    def _first_look(self, context: Context) -> int:
+        """Return the fewest trials without a failure that settle it, or 500."""
+        sequence, allowed = self._sequence(context.significance), self.theorem.allowed_failure
+        limit = -math.log(context.significance)
+        return 1 + bisect_left(
+            range(1, _FIRST_LOOK),
+            limit,
+            key=lambda trials: sequence.log_evidence(allowed, 0, trials),
         )
+
+    def _sequence(self, significance: float) -> RateSequence:
+        """Return the confidence sequence, tuned to rates near δ."""
+        return RateSequence(significance=significance, expected_rate=self.theorem.allowed_failure)
+
+    def _limits(self, significance: float) -> Limits:
+        """Return the limits of a rate, from the numbers of failures and of trials."""
+        if self.stops_early:
+            return self._sequence(significance).interval
+        return partial(clopper_pearson, significance=significance)
+
+    def _evidence(self, tally: Count, context: Context) -> Evidence:
+        """Return certified evidence; undecided trials are failures in the upper limit only."""
+        limits = self._limits(context.significance)
+        return of_rate(
+            self.theorem.failure,
+            (
+                limits(tally.hits, tally.trials)[0],
+                limits(tally.hits + tally.undecided, tally.trials)[1],
+            ),
+            tally,
+            claimed=self.theorem.allowed_failure,
+            confidence=1 - context.significance,
+        )
+
+
+def _counted(theorem: Theorem, size: int, rng: np.random.Generator) -> PlainData:
+    """Run trials of a theorem and count their failures."""
+    part = theorem.trials(size, rng=rng)
+    return {
+        "failed": int(part.failed.sum()),
+        "undecided": part.undecided_only,
+        "spread": Spread.of(part.statistic).as_data(),
+        "beyond": [] if part.needed is None else beyond_multiples(part.needed),
+    }
+
+
+def _summed(parts: Sequence[PlainData]) -> PlainData:
+    """Return the counts of several parts together."""
+    return {
+        "failed": sum(part["failed"] for part in parts),
+        "undecided": sum(part["undecided"] for part in parts),
+        "spread": Spread.merged(Spread.from_data(part["spread"]) for part in parts).as_data(),
+        "beyond": [sum(each) for each in zip(*(part["beyond"] for part in parts), strict=True)],
+    }
+
+
+def _tally(found: PlainData) -> Count:
+    return Count(
+        of="failures",
+        hits=found["failed"],
+        trials=found["spread"]["count"],
+        undecided=found["undecided"],
+    )
 
 
 def beyond_multiples(needed: FloatArray) -> list[int]:
@@ -189,13 +283,7 @@ def beyond_multiples(needed: FloatArray) -> list[int]:
 
 
 def with_certified_tightness(
-    outcome: Outcome,
-    theorem: Theorem,
-    *,
-    beyond: Sequence[int],
-    tally: Count,
-    significance: float,
-    interval: Interval | None = None,
+    outcome: Outcome, theorem: Theorem, *, beyond: Sequence[int], tally: Count, limits: Limits
 ) -> Outcome:
     """Return an outcome that says how tight the theorem is, where that was counted.
 
@@ -204,7 +292,7 @@ def with_certified_tightness(
     """
     if not beyond:
         return outcome
-    tight = certified_tightness(theorem, beyond, tally, significance, interval)
+    tight = certified_tightness(theorem, beyond, tally, limits)
     found = replace(outcome, note=f"{outcome.note} {tight.words}", tables=(tight.table(),))
     if tight.multiple > 0 or outcome.power is None:
         return found
@@ -217,24 +305,19 @@ def with_certified_tightness(
 
 
 def certified_tightness(
-    theorem: Theorem,
-    beyond: Sequence[int],
-    tally: Count,
-    significance: float,
-    interval: Interval | None = None,
+    theorem: Theorem, beyond: Sequence[int], tally: Count, limits: Limits
 ) -> Tightness:
     """Return a theorem's tightness by trials, with a multiple that certainly would do.
 
     The multiples are tried from the largest one down until the upper limit of the failure rate
     exceeds δ: one level for all of them, since the sequence is fixed. What a trial needs takes its
-    own error in, so that no trial is undecided at a multiple. For ``interval`` see ``rate_limits``;
-    it has to hold wherever the trials stopped.
+    own error in, so that no trial is undecided at a multiple. ``limits`` of a rate have to hold
+    wherever the trials stopped.
     """
-    enough, counted, upper = math.inf, None, math.inf
-    for multiple, hits in zip(reversed(MULTIPLES), reversed(beyond), strict=True):
-        if counted is None or hits != counted.hits:  # most multiples share their number
-            counted = replace(tally, hits=hits, undecided=0)
-            upper = rate_limits(counted, significance, interval)[1]
+    enough, hits, upper = math.inf, -1, math.inf
+    for multiple, count in zip(reversed(MULTIPLES), reversed(beyond), strict=True):
+        if count != hits:  # most multiples share their number
+            hits, upper = count, limits(count, tally.trials)[1]
         if upper > theorem.allowed_failure:
             break
         enough = multiple
@@ -262,58 +345,9 @@ def outside(
     return failed
 
 
-def rate_limits(
-    tally: Count,
-    significance: float,
-    interval: Interval | None = None,
-) -> tuple[float, float]:
-    """Return limits of a failure rate; undecided trials are failures in the upper one only.
-
-    Parameters
-    ----------
-    interval : callable, optional
-        ``interval(failures, trials)``; Clopper and Pearson's at ``significance`` by default.
-    """
-
-    def exact(failures: int, trials: int) -> tuple[float, float]:
-        return clopper_pearson(failures, trials, significance=significance)
-
-    limits = interval or exact
-    low = limits(tally.hits, tally.trials)[0]
-    return low, limits(tally.hits + tally.undecided, tally.trials)[1]
-
-
-def rate_evidence(
-    theorem: Theorem,
-    limits: tuple[float, float],
-    *tallies: Count,
-    context: Context,
-    worst: int = 0,
-    detail: str = "",
-) -> Evidence:
-    """Return certified evidence of a failure rate, against the theorem's δ."""
-    return of_rate(
-        theorem.failure,
-        limits,
-        *tallies,
-        claimed=theorem.allowed_failure,
-        confidence=1 - context.significance,
-        worst=worst,
-        detail=detail,
-    )
-
-
-def failure_power(theorem: Theorem, smallest: float, detail: str = "") -> Power:
-    """Return the power against a failure probability."""
-    return Power(
-        quantity=theorem.failure, smallest=smallest, claimed=theorem.allowed_failure, detail=detail
-    )
-
-
-def undetected(power: Power, *tallies: Count) -> Power:
+def undetected(power: Power, tally: Count) -> Power:
     """Return the power where as many failures may hide as trials are undecided."""
-    hidden = max(tally.undecided / tally.trials for tally in tallies)
-    smallest = power.smallest + hidden
+    smallest = power.smallest + tally.undecided / tally.trials
     return replace(power, smallest=smallest if smallest <= 1 else math.inf)
 
 

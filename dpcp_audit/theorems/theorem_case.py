@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.stats.rate_power import draws_needed
+from dpcp_audit.stats.samples import Spread
 from dpcp_audit.theorems.admission import admission, beyond
 from dpcp_audit.theorems.catalogue import NamedTheorem, named_theorem
-from dpcp_audit.theorems.mean_checks import Drawn, RecordedArrays
 from dpcp_audit.theorems.pcoqs_coverage import CoverageReading
 from dpcp_audit.theorems.score_laws import LAWS, ScoreLaw, law_named, law_of_classes
 from dpcp_audit.theorems.statement import claim_of
-from dpcp_audit.theorems.theorem import RESOLUTION, FailureRate
+from dpcp_audit.theorems.theorem import RESOLUTION, FailureRate, histogram
 from dpcp_audit.words.checks import Row, Suite
 from dpcp_audit.words.computed import Computed
 from dpcp_audit.words.options import Group, Option, dashed, plain, read, require_known
@@ -24,14 +24,18 @@ from dpcp_audit.words.whole_files import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from dpcp_audit.words.checks import Check
+    from dpcp_audit.theorems.theorem import Theorem
+    from dpcp_audit.words.checks import Check, Context
     from dpcp_audit.words.options import Spelling
+    from dpcp_audit.words.results import Outcome, PlainData
 
 SUITE_NAME = "theorem-case"
 """The suite's registered name."""
 MOST_CLASSES = 10_000
 """Of a law of scores without data."""
 _MOST_AVERAGED = 10**8
+_DRAWN = 10_000
+"""Trials of a figure."""
 _FEWEST = 500
 """Trials of a slow check; also those of a chunk of it."""
 SOURCES = (
@@ -167,12 +171,11 @@ class TheoremCase:
             unmet = f"not met here: {found.reason}; assumed: {claim.assumptions}"
             claim = replace(claim, assumptions=unmet)
         check = theorem.check()
-        if isinstance(check, Computed):
-            check = Drawn(check=check, theorem=theorem)
-        elif self.named.needs_probabilities:
+        if self.named.needs_probabilities:
             check = _affordable(check, theorem)
-        if self.law is not None and self.law.arrays:
-            check = RecordedArrays(check=check, arrays=self.law.arrays)
+        arrays = {} if self.law is None else self.law.arrays
+        if arrays or isinstance(check, Computed):
+            check = _Shown(check=check, theorem=theorem, arrays=arrays)
         return Row(claim=claim, check=check)
 
     def _told(self) -> Iterator[tuple[str, Any]]:
@@ -181,6 +184,32 @@ class TheoremCase:
             value = self.given.get(each.name, each.default)
             if value != each.default:
                 yield each.name, each.value.as_data(value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Shown:
+    """A check whose outcome has a figure, and in its witness the arrays at hand that it ran on.
+
+    The figure decides nothing: that of trials, where the check computes and has none.
+    """
+
+    check: Check
+    theorem: Theorem
+    arrays: PlainData
+
+    @property
+    def sampled(self) -> bool:
+        """True if the check itself is sampled."""
+        return self.check.sampled
+
+    def __call__(self, context: Context) -> Outcome:
+        """Run the check, and draw where it did not."""
+        outcome = self.check(context)
+        figures = outcome.figures
+        if not figures:
+            trials = self.theorem.trials(_DRAWN, rng=context.rng(1))  # 0 is the check's own
+            figures = (histogram(Spread.of(trials.statistic), self.theorem),)
+        return replace(outcome, figures=figures, witness=outcome.witness | self.arrays)
 
 
 def rows(case: Mapping[str, Any] | None = None, pools: Sequence[str] = ()) -> list[Row]:

@@ -38,8 +38,12 @@ if TYPE_CHECKING:
             """Compute the failure probability."""
             ...
 
-    class Exact(Scalable, Protocol):
-        """One whose failure probability is evidence, with its witness."""
+        def exact(self) -> Computation:
+            """Compute the failure probability, as evidence."""
+            ...
+
+    class Case(Scalable, Protocol):
+        """One with a witness."""
 
         @property
         def failure(self) -> Quantity:
@@ -54,13 +58,6 @@ if TYPE_CHECKING:
         @property
         def parameters(self) -> PlainData:
             """The case, as plain data."""
-            ...
-
-    class WithEvidence(Scalable, Protocol):
-        """One whose failure probability is had as evidence, with its witness."""
-
-        def exact(self) -> Computation:
-            """Compute the failure probability, as evidence."""
             ...
 
 
@@ -192,7 +189,7 @@ def tightness_of(theorem: Scalable) -> Tightness:
 
 
 def failure_evidence(
-    theorem: Exact,
+    theorem: Case,
     *,
     note: str,
     error: float = 1e-9,
@@ -227,7 +224,7 @@ def failure_evidence(
     )
 
 
-def with_tightness(theorem: WithEvidence) -> Computation:
+def with_tightness(theorem: Scalable) -> Computation:
     """Compute the failure probability, and how tight the theorem is."""
     computed = theorem.exact()
     tightness = tightness_of(theorem)

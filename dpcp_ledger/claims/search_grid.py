@@ -11,8 +11,8 @@ from dpcp_audit.extensions.theorems import (
     CoverageReading,
     CoverageTheorem,
     DrawnOnceCoverage,
+    FailureRate,
     RankError,
-    SequentialRate,
     claim_of,
     standing_of,
     window_count_for,
@@ -71,7 +71,7 @@ def _rank_row(population: Population, n: int, rho: float, *, count: int = 1) -> 
             standing=standing,
             note="" if admitted else _CROWDED,
         ),
-        check=SequentialRate(theorem=theorem, n_trials=64_000),
+        check=FailureRate(theorem=theorem, n_trials=64_000, stops_early=True),
     )
 
 
@@ -106,7 +106,7 @@ def _drawn_once_row(theorem: CoverageTheorem) -> Row:
             subject=Heading.SEARCH_COVERAGE,
             standing=Standing.PAPER,
         ),
-        check=SequentialRate(theorem=drawn, n_trials=_DRAWS),
+        check=FailureRate(theorem=drawn, n_trials=_DRAWS, stops_early=True),
     )
 
 
@@ -175,6 +175,8 @@ def _coverage_row(theorem: CoverageTheorem) -> Row:
         check=(
             theorem.check()
             if theorem.computed
-            else SequentialRate(theorem=theorem, n_trials=_DRAWS if marginal else 64_000)
+            else FailureRate(
+                theorem=theorem, n_trials=_DRAWS if marginal else 64_000, stops_early=True
+            )
         ),
     )

@@ -44,12 +44,11 @@ from dpcp_audit.extensions.mechanisms import (
 )
 from dpcp_audit.extensions.theorems import (
     Calibrator,
+    FailureRate,
     LabelTheorem,
     MarginalCoverage,
     MeanBound,
     ScoreTheorem,
-    SequentialMean,
-    SequentialRate,
     UniformEvent,
     admissible_rounds,
     claim_of,
@@ -149,7 +148,7 @@ def mean_coverage_rows(laws: Sequence[Population]) -> Iterator[Row]:
 def _mean_check(theorem: MarginalCoverage) -> Check:
     """Return the theorem's own check where it computes, else with as few trials as it takes."""
     check = theorem.check()
-    return SequentialMean(bound=check) if isinstance(check, MeanBound) else check
+    return replace(check, stops_early=True) if isinstance(check, MeanBound) else check
 
 
 def _exponq(n: int) -> ExponQ:
@@ -295,7 +294,7 @@ def _label_rows(pools: Sequence[_Pool]) -> Iterator[Row]:
                     subject=Heading.LABEL_COVERAGE,
                     standing=standing,
                 ),
-                check=SequentialRate(theorem=theorem, n_trials=10_000),
+                check=FailureRate(theorem=theorem, n_trials=10_000, stops_early=True),
             )
 
 
@@ -328,7 +327,7 @@ def _uniform_rows(pools: Sequence[_Pool]) -> Iterator[Row]:
                     subject=Heading.LABEL_COVERAGE,
                     standing=Standing.READING,
                 ),
-                check=SequentialRate(theorem=theorem, n_trials=10_000),
+                check=FailureRate(theorem=theorem, n_trials=10_000, stops_early=True),
             )
 
 

@@ -19,14 +19,10 @@ from dpcp_audit.extensions.theorems import (
     ConfidentLabels,
     CoverageReading,
     CoverageTheorem,
-    HostileTheorem,
     NoiseBound,
     NoiselessEvent,
     ScoreTheorem,
     claim_of,
-    clustered,
-    on_staircase,
-    undercovered,
 )
 from dpcp_ledger.headings import Heading
 from dpcp_ledger.pcoqs.crowded_scores import (
@@ -34,6 +30,12 @@ from dpcp_ledger.pcoqs.crowded_scores import (
     CrowdedRankError,
     coverage_on_crowd,
     rank_on_crowd,
+)
+from dpcp_ledger.pcoqs.hostile_scores import (
+    HostileTheorem,
+    clustered,
+    on_staircase,
+    undercovered,
 )
 from dpcp_ledger.pcoqs.pcoqs_rank import FixedRankError, on_too_few_below
 
@@ -115,13 +117,13 @@ class TightCase(NamedTuple):
     """
 
     name: str
-    hostile: HostileTheorem[Any]
+    hostile: HostileTheorem
     heading: Heading
 
 
 def ranked(
     mechanism: PCOQS, *, n: int, beta: float, bound: NoiseBound = NoiseBound.UNION
-) -> HostileTheorem[Any]:
+) -> HostileTheorem:
     """Return Proposition 1 or Remark 3 on n scores at both ends of the interval."""
     theorem = FixedRankError(
         mechanism=mechanism, scores=np.linspace(0, 1, n), beta=beta, noise_bound=bound
@@ -131,7 +133,7 @@ def ranked(
 
 def covered(
     mechanism: PCOQS, *, n: int, beta: float, corrected: bool, clusters: int = 2
-) -> HostileTheorem[Any]:
+) -> HostileTheorem:
     """Return Theorem 1 or Corollary 1 on scores in so many clusters, placed against τ*."""
     theorem = CoverageTheorem(
         mechanism=mechanism,
@@ -144,13 +146,13 @@ def covered(
     return HostileTheorem(theorem=theorem, worst=worst)
 
 
-def on_steps(**settings: Any) -> HostileTheorem[Any]:
+def on_steps(**settings: Any) -> HostileTheorem:
     """Return Theorem 4 on the staircase of scores that follows its constants."""
     theorem = ScoreTheorem(population=Uniform(), **settings)
     return HostileTheorem(theorem=theorem, worst=on_staircase)
 
 
-def as_it_is(theorem: Any) -> HostileTheorem[Any]:
+def as_it_is(theorem: Any) -> HostileTheorem:
     """Return a theorem whose scores follow its constants by themselves."""
     return HostileTheorem(theorem=theorem, worst=_itself)
 
@@ -168,13 +170,13 @@ def _crowds(setting: Mapping[str, Any], scores: int) -> bool:
     return bool(2 * scores * 2.0 ** -setting["halvings"] > 0.5)
 
 
-def _rank_at(bound: NoiseBound, setting: Mapping[str, Any]) -> HostileTheorem[Any] | None:
+def _rank_at(bound: NoiseBound, setting: Mapping[str, Any]) -> HostileTheorem | None:
     if _crowds(setting, setting["n"]):
         return None
     return ranked(_searched(setting), n=setting["n"], beta=setting["beta"], bound=bound)
 
 
-def _coverage_at(setting: Mapping[str, Any], *, corrected: bool) -> HostileTheorem[Any] | None:
+def _coverage_at(setting: Mapping[str, Any], *, corrected: bool) -> HostileTheorem | None:
     if _crowds(setting, setting["n"] + 1):
         return None
     hostile = covered(
@@ -188,20 +190,20 @@ def _coverage_at(setting: Mapping[str, Any], *, corrected: bool) -> HostileTheor
     return None if refuted else hostile
 
 
-def _scores_at(setting: Mapping[str, Any]) -> HostileTheorem[Any] | None:
+def _scores_at(setting: Mapping[str, Any]) -> HostileTheorem | None:
     hostile = on_steps(**{**setting, "n": max(setting["n"], setting["rounds"])})
     return None if on_staircase(hostile.theorem) is None else hostile
 
 
-def _event_at(setting: Mapping[str, Any]) -> HostileTheorem[Any]:
+def _event_at(setting: Mapping[str, Any]) -> HostileTheorem:
     return as_it_is(NoiselessEvent(n=setting["n"], epsilon=120.0, delta=setting["delta"]))
 
 
-def _labels_at(setting: Mapping[str, Any]) -> HostileTheorem[Any]:
+def _labels_at(setting: Mapping[str, Any]) -> HostileTheorem:
     return as_it_is(ConfidentLabels(**setting))
 
 
-AT_SETTINGS: dict[str, Callable[[Mapping[str, Any]], HostileTheorem[Any] | None]] = {
+AT_SETTINGS: dict[str, Callable[[Mapping[str, Any]], HostileTheorem | None]] = {
     "pcoqs.proposition-1.rank": partial(_rank_at, NoiseBound.UNION),
     "pcoqs.remark-3": partial(_rank_at, NoiseBound.GAUSSIAN),
     "pcoqs.theorem-1": partial(_coverage_at, corrected=False),

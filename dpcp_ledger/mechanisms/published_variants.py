@@ -18,12 +18,12 @@ from dpcp_audit.extensions.claims import Relation
 from dpcp_audit.extensions.mechanisms import (
     PCOQS,
     EmptyHistogram,
-    ExponQSearch,
     FixedScores,
     HistLap,
     Normaliser,
     conformal_rank,
 )
+from dpcp_ledger.mechanisms.exponq_search import ExponQSearch
 
 if TYPE_CHECKING:
     from dpcp_audit.extensions.claims import FloatArray

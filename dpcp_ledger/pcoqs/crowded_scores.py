@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
@@ -41,6 +41,8 @@ class CrowdedRankError(FixedRankError):
         A planted multiple of M(Δ).
     """
 
+    correction_name: ClassVar[str] = "M(Δ)"
+
     windowed: float = 1.0
 
     @property
@@ -56,12 +58,7 @@ class CrowdedRankError(FixedRankError):
         case: PlainData = FixedRankError.parameters.__get__(self)
         return case | ({} if self.windowed == 1 else {"windowed": self.windowed})
 
-    @property
-    def correction_name(self) -> str:
-        """M(Δ)."""
-        return "M(Δ)"
-
-    def scaled(self, factor: float) -> CrowdedRankError:
+    def scaled(self, factor: float) -> Self:
         """Return the theorem with M(Δ) multiplied by ``factor`` ≥ 0."""
         return replace(self, windowed=factor)
 
@@ -76,14 +73,11 @@ class CrowdedCoverage(CoverageTheorem):
         M(Δ) of the scores; ``window_count`` is what the bound has in its place.
     """
 
+    correction_name: ClassVar[str] = "M(Δ)"
+
     crowd: int = 1
 
-    @property
-    def correction_name(self) -> str:
-        """M(Δ)."""
-        return "M(Δ)"
-
-    def scaled(self, factor: float) -> CrowdedCoverage:
+    def scaled(self, factor: float) -> Self:
         """Return the theorem with M(Δ) multiplied by ``factor`` ≥ 0."""
         return replace(self, window_count=round(factor * self.crowd))
 

@@ -19,10 +19,10 @@ from dpcp_audit.extensions.theorems import (
     failure_evidence,
     noise_rank_error,
     planted,
-    too_few_below,
     with_errors,
     with_tightness,
 )
+from dpcp_ledger.pcoqs.hostile_scores import too_few_below
 from dpcp_ledger.pcoqs.window_counts import largest_windows
 
 if TYPE_CHECKING:
@@ -46,6 +46,8 @@ class FixedRankError(Stated):
         assumptions="any scores in [a, b]; the printed bound has one window, two suffice",
         bound="τ* = √((N/ρ)·log(2N/β)) and M(Δ) = max_t #{t < s ≤ t+Δ}, in ranks",
     )
+    correction_name: ClassVar[str] = "τ*"
+    failure: ClassVar[Quantity] = Quantity.FAILURE
 
     mechanism: PCOQS
     scores: FloatArray
@@ -82,11 +84,6 @@ class FixedRankError(Stated):
         return int(largest_windows(self.scores[None, :], self.mechanism.resolution)[0])
 
     @property
-    def failure(self) -> Quantity:
-        """The failure probability is not one of a coverage."""
-        return Quantity.FAILURE
-
-    @property
     def allowed_failure(self) -> float:
         """β."""
         return self.beta
@@ -97,15 +94,6 @@ class FixedRankError(Stated):
         noise = noise_rank_error(self.mechanism, beta=self.beta, bound=self.noise_bound)
         name = "τ* + M(Δ)" if self.windows == 1 else f"τ* + {self.windows}M(Δ)"
         return {name: self.correction * noise + self.windows * self.window_count}
-
-    @property
-    def correction_name(self) -> str:
-        """τ*."""
-        return "τ*"
-
-    def scaled(self, factor: float) -> FixedRankError:
-        """Return the theorem with τ* multiplied by ``factor`` ≥ 0."""
-        return replace(self, correction=factor)
 
     @property
     def parameters(self) -> PlainData:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 CASES = level_cases()
 LARGE = WaldTest(allowed=0.3, excessive=0.9, false_alarm=1e-7)
 SMALL = WaldTest(allowed=0.05, excessive=0.15, false_alarm=1e-7)
-CHEAP = ("one run", "failure rate along n", "failure rate, seq", "mean of")
+CHEAP = ("one run", "failure rate, seq", "mean of")
 """Auditors of two milliseconds or so, whose level is measured where it is used."""
 SHAPES = ("vector", "local", "federated", "calibrator", "predictor", "regression", "shuffled")
 EXPENSIVE = (

@@ -11,7 +11,7 @@ from support.samplers import context
 from support.theorems import Level
 
 from dpcp_audit.stats.intervals import mean_interval
-from dpcp_audit.theorems.mean_checks import MeanBound, SequentialMean
+from dpcp_audit.theorems.mean_checks import MeanBound
 from dpcp_audit.theorems.theorem import TheoremTrials
 from dpcp_audit.words.checks import Check
 from dpcp_audit.words.results import Verdict
@@ -19,9 +19,9 @@ from dpcp_audit.words.results import Verdict
 BUDGET = 16_000
 
 
-def sequential(mean: float, **limits: Any) -> SequentialMean:
+def sequential(mean: float, **limits: Any) -> MeanBound:
     given: dict[str, Any] = {"at_least": 0.5, "n_trials": BUDGET} | limits
-    return SequentialMean(bound=MeanBound(theorem=Level(mean=mean, spread=100.0), **given))
+    return MeanBound(theorem=Level(mean=mean, spread=100.0), stops_early=True, **given)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_the_looks_share_the_significance() -> None:
         check = sequential(mean)
         at = context(0, significance=1e-4)
         evidence = check(at).evidence
-        values = drawn(check.bound, trials)
+        values = drawn(check, trials)
         low, high = mean_interval(values, bounds=(0.0, 1.0), significance=share * 1e-4)
         assert (evidence.lower, evidence.upper) == (pytest.approx(low), pytest.approx(high))
         assert evidence.confidence == 1 - 1e-4
@@ -83,8 +83,8 @@ def drawn(bound: MeanBound, trials: int) -> np.ndarray[Any, Any]:
 
 
 def test_a_claim_from_above_is_settled_as_well() -> None:
-    check = replace(sequential(0.1).bound, at_least=-np.inf, at_most=0.2)
-    outcome = SequentialMean(bound=check)(context(0, significance=1e-6))
+    check = replace(sequential(0.1), at_least=-np.inf, at_most=0.2)
+    outcome = check(context(0, significance=1e-6))
     assert (outcome.verdict, outcome.evidence.n_samples) == (Verdict.CONSISTENT, 1000)
 
 
@@ -102,8 +102,8 @@ class Swinging(Level):
 
 
 def test_later_looks_count_what_came_before() -> None:
-    check = MeanBound(theorem=Swinging(mean=0.3), at_least=0.5, n_trials=BUDGET)
-    outcome = SequentialMean(bound=check)(context(0, significance=1e-6))
+    check = MeanBound(theorem=Swinging(mean=0.3), at_least=0.5, n_trials=BUDGET, stops_early=True)
+    outcome = check(context(0, significance=1e-6))
     trials = outcome.evidence.n_samples
     assert trials == 4000
     assert outcome.evidence.value == pytest.approx((2000 * 0.515 + 2000 * 0.3) / 4000)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -21,7 +22,6 @@ from dpcp_audit.mechanisms.ldpcp.window import Blocks, Debiasing, OnMiss, Window
 from dpcp_audit.mechanisms.ldpcp.window_law import threshold_law
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.stats.rate_power import RateSequence
-from dpcp_audit.theorems.sequential_checks import AlongN, SequentialRate
 from dpcp_audit.theorems.theorem import FailureRate
 
 pytestmark = pytest.mark.statistical(false_alarm=1e-7)
@@ -182,24 +182,24 @@ def test_a_smaller_significance_widens(wider: float) -> None:
 @pytest.mark.parametrize(
     "check",
     [
-        SequentialRate(theorem=Coin(rate=0.1), n_trials=4000),
+        FailureRate(theorem=Coin(rate=0.1), n_trials=4000, stops_early=True),
         FailureRate(theorem=Coin(rate=0.1), n_trials=400),
-        AlongN(theorem_at=lambda _: Coin(rate=0.1), sizes=(1, 2, 3), n_trials=400),
     ],
-    ids=["sequential", "fixed", "along-n"],
+    ids=["sequential", "fixed"],
 )
 def test_a_theorem_that_fails_exactly_as_often_as_allowed_is_refuted_no_more_than_allowed(
-    check: SequentialRate | FailureRate | AlongN,
+    check: FailureRate,
 ) -> None:
     """Runs at a level of 0.1; false alarm at most 1e-7 a case, and 0.2 passes with 1e-4."""
     test = WaldTest(allowed=0.1, excessive=0.2, false_alarm=LEVEL)
     assert not test.exceeded_by(refutes(check, significance=0.1))
 
 
-@pytest.mark.parametrize("kind", [SequentialRate, FailureRate])
-def test_the_smallest_violation_is_refuted(kind: type[SequentialRate | FailureRate]) -> None:
+@pytest.mark.parametrize("early", [True, False])
+def test_the_smallest_violation_is_refuted(early: bool) -> None:
     """Runs at a rate that is to be refuted with probability 0.95; false alarm at most 1e-7."""
-    power = kind(theorem=Coin(), n_trials=2000).smallest_violation(context(0, significance=1e-3))
-    check = kind(theorem=Coin(rate=power.smallest), n_trials=2000)
+    right = FailureRate(theorem=Coin(), n_trials=2000, stops_early=early)
+    power = right.smallest_violation(context(0, significance=1e-3))
+    check = replace(right, theorem=Coin(rate=power.smallest))
     test = WaldTest(allowed=0.05, excessive=0.2, false_alarm=LEVEL)
     assert not test.exceeded_by(not seen for seen in refutes(check, significance=1e-3))

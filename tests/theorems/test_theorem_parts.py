@@ -21,7 +21,6 @@ from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
 from dpcp_audit.stats.intervals import mean_interval
 from dpcp_audit.theorems.admission import (
     admissible_rounds,
-    is_admissible,
     largest_interval_mass,
 )
 from dpcp_audit.theorems.ldpcp_labels import UniformEvent
@@ -163,8 +162,6 @@ def test_largest_interval_mass(population: Population, length: float, mass: floa
 def test_rounds_that_a_law_admits() -> None:
     """T = ⌈log2(1/τ)⌉ for an interval of length τ that holds Δ: 2^(−4) <= 0.1 < 2^(−3)."""
     assert admissible_rounds(Uniform(), width=0.1) == 4
-    assert is_admissible(Uniform(), rounds=4, width=0.1)
-    assert not is_admissible(Uniform(), rounds=3, width=0.1)
     assert admissible_rounds(Uniform(), width=0.1, most=3) is None
     assert admissible_rounds(TENTH, width=0.15) == 4
 
@@ -172,7 +169,6 @@ def test_rounds_that_a_law_admits() -> None:
 @pytest.mark.parametrize("population", [MIXTURE, Opaque(MIXTURE), atoms([0.3], [1], name="one")])
 def test_no_number_of_rounds_resolves_an_atom(population: Population) -> None:
     assert admissible_rounds(population, width=0.25) is None
-    assert not is_admissible(population, rounds=60, width=0.25)
 
 
 @pytest.mark.parametrize(
@@ -181,7 +177,6 @@ def test_no_number_of_rounds_resolves_an_atom(population: Population) -> None:
         (lambda: largest_interval_mass(Uniform(), 0.0), "length"),
         (lambda: admissible_rounds(Uniform(), width=-0.1), "width"),
         (lambda: admissible_rounds(Uniform(), width=0.1, most=0), "most"),
-        (lambda: is_admissible(Uniform(), rounds=0, width=0.1), "rounds"),
     ],
 )
 def test_bad_admissibility_arguments_are_refused(call, name: str) -> None:

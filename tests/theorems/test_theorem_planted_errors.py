@@ -27,8 +27,8 @@ from dpcp_audit.theorems.ldpcp_coverage import LabelTheorem
 from dpcp_audit.theorems.ldpcp_labels import UniformEvent
 from dpcp_audit.theorems.mean_checks import MeanBound
 from dpcp_audit.theorems.pcoqs_coverage import CoverageReading, CoverageTheorem, NoiseBound
-from dpcp_audit.theorems.sequential_checks import SequentialRate
 from dpcp_audit.theorems.split import Calibrator, MarginalCoverage
+from dpcp_audit.theorems.theorem import FailureRate
 from dpcp_audit.words.computed import Computation
 from dpcp_audit.words.results import Verdict
 from dpcp_ledger.pcoqs.noise import noise_exceeds
@@ -42,7 +42,7 @@ pytestmark = pytest.mark.known_bad
 
 def judged(theorem: Theorem, *, trials: int = 16_000) -> Verdict:
     """Return the verdict of a sequential check with a false-alarm probability of 1e-6."""
-    check = SequentialRate(theorem=theorem, n_trials=trials)
+    check = FailureRate(theorem=theorem, n_trials=trials, stops_early=True)
     return check(context(0, significance=1e-6)).verdict
 
 
@@ -211,7 +211,7 @@ def test_two_over_delta_does_not_break_theorem_1_on_few_users(epsilon: float, n:
 
 def test_two_over_delta_does_not_break_theorem_1_on_many_users() -> None:
     """Sampled, where it is tightest: refuted would be 1.15 δ, and it is not."""
-    check = SequentialRate(theorem=nearly_noiseless(2.0), n_trials=16_000)
+    check = FailureRate(theorem=nearly_noiseless(2.0), n_trials=16_000, stops_early=True)
     at = context(0, significance=1e-6)
     assert check.smallest_violation(at).smallest < 1.2 * 0.1
     assert check(at).verdict is not Verdict.REFUTED
@@ -376,7 +376,7 @@ def test_corollary_1_at_alpha() -> None:
         for cls in (AtAlpha, CoverageTheorem)
     )
     found, twin = (
-        SequentialRate(theorem=each, n_trials=400)(context(0, significance=1e-6))
+        FailureRate(theorem=each, n_trials=400, stops_early=True)(context(0, significance=1e-6))
         for each in (wrong, right)
     )
     assert found.verdict is Verdict.REFUTED

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from support.samplers import context
 
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS
+from dpcp_audit.stats.intervals import clopper_pearson
 from dpcp_audit.theorems.pcoqs_coverage import CoverageReading, CoverageTheorem, RankError
 from dpcp_audit.theorems.theorem import (
     MULTIPLES,
@@ -16,6 +19,7 @@ from dpcp_audit.theorems.theorem import (
 )
 from dpcp_audit.words.results import Count
 
+LIMITS = partial(clopper_pearson, significance=0.01)
 RANK = RankError(mechanism=PCOQS(alpha=0.1, rho=0.5, resolution=2**-20), n=400, beta=0.1)
 
 
@@ -46,9 +50,9 @@ def test_the_multiple_is_the_smallest_that_is_certified() -> None:
     """1000 trials of which none needs more than 0.4: at 0.39 their number is too large."""
     tally = Count(of="failures", hits=0, trials=1000)
     beyond = [300 if multiple < 0.4 else 0 for multiple in MULTIPLES]
-    assert certified_tightness(RANK, beyond, tally, 0.01).multiple == 0.4
+    assert certified_tightness(RANK, beyond, tally, LIMITS).multiple == 0.4
     never = [300] * len(MULTIPLES)
-    assert certified_tightness(RANK, never, tally, 0.01).multiple == float("inf")
+    assert certified_tightness(RANK, never, tally, LIMITS).multiple == float("inf")
 
 
 @pytest.mark.statistical(false_alarm=1e-6)
@@ -68,7 +72,7 @@ def test_the_check_says_what_would_do() -> None:
 def test_trials_that_are_undecided_are_counted_once() -> None:
     """What a trial needs takes its error in: all may need more, and be undecided as well."""
     tally = Count(of="failures", hits=0, trials=800, undecided=800)
-    never = certified_tightness(RANK, [800] * len(MULTIPLES), tally, 0.01)
+    never = certified_tightness(RANK, [800] * len(MULTIPLES), tally, LIMITS)
     assert never.words == "No multiple of τ* up to 1.5 is certain to do."
     half = [800 if multiple < 0.5 else 0 for multiple in MULTIPLES]
-    assert certified_tightness(RANK, half, tally, 0.01).multiple == 0.5
+    assert certified_tightness(RANK, half, tally, LIMITS).multiple == 0.5

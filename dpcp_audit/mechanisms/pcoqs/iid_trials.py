@@ -34,27 +34,12 @@ class Trials:
 
     def take(self, which: IntArray) -> Trials:
         """Return some of the trials."""
-        return Trials(
-            index=self.index[which],
-            left=self.left[which],
-            right=self.right[which],
-            low_u=self.low_u[which],
-            low_count=self.low_count[which],
-            high_u=self.high_u[which],
-            high_count=self.high_count[which],
-            next_u=self.next_u[which],
-            next_count=self.next_count[which],
-            strayed=self.strayed[which],
-        )
+        return Trials(**{name: getattr(self, name)[which] for name in self.__slots__})
 
     def put(self, which: IntArray, some: Trials) -> None:
         """Take over the counts that some of the trials know, in new arrays."""
-        self.low_u = replaced(self.low_u, which, some.low_u)
-        self.low_count = replaced(self.low_count, which, some.low_count)
-        self.high_u = replaced(self.high_u, which, some.high_u)
-        self.high_count = replaced(self.high_count, which, some.high_count)
-        self.next_u = replaced(self.next_u, which, some.next_u)
-        self.next_count = replaced(self.next_count, which, some.next_count)
+        for name in ("low_u", "low_count", "high_u", "high_count", "next_u", "next_count"):
+            setattr(self, name, replaced(getattr(self, name), which, getattr(some, name)))
 
 
 def replaced(column: FloatArray, which: IntArray, values: FloatArray) -> FloatArray:

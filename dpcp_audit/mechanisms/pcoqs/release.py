@@ -258,21 +258,6 @@ def _noise_scale(rounds: int, rho: float) -> float:
     return math.nextafter(scale, math.inf) if short else scale
 
 
-def absolute_residuals(targets: ArrayLike, predictions: ArrayLike) -> FloatArray:
-    """Return |y − f(x)|, the score of regression, of shape (n,).
-
-    Examples
-    --------
-    >>> absolute_residuals([1.0, 2.0], [1.5, 2.0]).tolist()
-    [0.5, 0.0]
-    """
-    true = _validate.array(targets, name="targets", ndim=1)
-    predicted = _validate.array(predictions, name="predictions", ndim=1)
-    if true.shape != predicted.shape:
-        raise ValueError(f"predictions must have shape {true.shape}, got {predicted.shape}")
-    return np.abs(true - predicted)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrivatelyBounded:
     """A search for a bound b on public bounds, and one for the quantile on [a, b].

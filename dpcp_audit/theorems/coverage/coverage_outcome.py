@@ -5,7 +5,6 @@ Simpler laws on which a claim still fails, each certified on fresh calls of its 
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,14 +14,12 @@ from dpcp_audit.laws.piecewise import PiecewiseConstant
 from dpcp_audit.laws.populations import Pool
 from dpcp_audit.theorems.coverage.worst_law import Contender, JudgedLaw
 from dpcp_audit.theorems.search.law_shrinking import complexity, simplifications
-from dpcp_audit.words.evidence import DETECT, conclude, of_mean, of_rate
+from dpcp_audit.words.evidence import DETECT, conclude
 from dpcp_audit.words.figures import (
     Figure,
     FigureKind,
     Series,
 )
-from dpcp_audit.words.quantities import Bound
-from dpcp_audit.words.results import Count, Evidence, Outcome, PlainData, Power
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,6 +29,7 @@ if TYPE_CHECKING:
     from dpcp_audit.theorems.coverage.worst_law import Calls
     from dpcp_audit.theorems.search.law_space import LawSpace
     from dpcp_audit.words.arrays import FloatArray
+    from dpcp_audit.words.results import Outcome, PlainData, Power
 
 
 _GRID = 200
@@ -75,8 +73,12 @@ class Report:
         """Return the outcome."""
         contender = self.case.contender
         return conclude(
-            self._evidence(),
-            self.power or self._power,
+            self.case.evidence(
+                significance=self.significance,
+                other=self.case.significance / 4,
+                detail=f"{contender.source.name}, n = {self._n}",
+            ),
+            self.power or (lambda: self.case.power("on this law")),
             detect=self.detect,
             witness=self.witness
             | {
@@ -90,59 +92,6 @@ class Report:
             note=self._note(),
             figures=(self._histogram(), self._law_figure()),
         )
-
-    def _limits(self) -> tuple[float, float]:
-        """Return limits of the mean of X."""
-        case = self.case
-        low = case.bets.lower_limit(case.values, significance=case.significance / 4)
-        return low, case.bets.upper_limit(case.values, significance=case.significance)
-
-    def _evidence(self) -> Evidence:
-        side, values = self.case.side, self.case.values
-        count, where = values.size, f"{self.case.contender.source.name}, n = {self._n}"
-        interval = self._settled(side.natural(self._limits()))
-        if side.per_calibration:
-            failures = round(float(np.sum(1 - values)))
-            return of_rate(
-                side.quantity,
-                interval,
-                Count(of="failures", hits=failures, trials=count, any_time=True),
-                claimed=side.bounded,
-                confidence=1 - self.significance,
-                detail=where,
-            )
-        (mean, _) = side.natural((float(values.mean()), float(values.mean())))
-        return of_mean(
-            side.quantity,
-            mean,
-            interval,
-            claimed=side.bounded,
-            confidence=1 - self.significance,
-            trials=count,
-            variance=float(values.var(ddof=1)) if count > 1 else 0.0,
-            bound=side.bound,
-            detail=where,
-        )
-
-    def _settled(self, interval: tuple[float, float]) -> tuple[float, float]:
-        """Return the interval with the claim on the verdict's side: a limit is rounded."""
-        (low, high), claimed = interval, self.case.side.bounded
-        if self.case.side.bound is Bound.AT_MOST:
-            beyond = math.nextafter(claimed, math.inf)
-            return (max(low, beyond) if self.case.refuted else min(low, claimed)), high
-        beyond = math.nextafter(claimed, -math.inf)
-        return low, (min(high, beyond) if self.case.refuted else max(high, claimed))
-
-    def _power(self) -> Power:
-        """Return the smallest shortfall that as many calls refute, on this law."""
-        case, side = self.case, self.case.side
-        shortfall = case.bets.smallest_violation(
-            case.values,
-            at_least=side.claimed,
-            n_values=case.coverage.size,
-            significance=case.significance,
-        )
-        return side.power(shortfall, "on this law")
 
     @property
     def _n(self) -> int:

@@ -9,85 +9,28 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import ndtri
 
 from dpcp_audit.laws.piecewise import PiecewiseConstant
 from dpcp_audit.stats.bounded_mean import MeanBets
-from dpcp_audit.targets.degenerate import DegenerateTargetError
 from dpcp_audit.theorems.coverage.row_laws import LawOfRows
 from dpcp_audit.theorems.coverage.worst_law import Calls, Contender, JudgedLaw, Side
 from dpcp_audit.words import validate as _validate
-from dpcp_audit.words.evidence import DETECT, conclude, of_mean
+from dpcp_audit.words.evidence import DETECT, conclude
 from dpcp_audit.words.guarantees import Coverage, SetSize
-from dpcp_audit.words.quantities import Bound, Quantity
-from dpcp_audit.words.results import Power
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from dpcp_audit.laws.pools import RowPool
     from dpcp_audit.theorems.coverage.worst_law import Calibrate
     from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.checks import Context
-    from dpcp_audit.words.results import Evidence, Outcome, PlainData
+    from dpcp_audit.words.results import Outcome, Power
 
 _SPREAD = 0.1
 """By which share of the labels the mean size is taken to vary from call to call, in plans."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class SizesOfRows:
-    """Rows drawn evenly from a pool; what a call is worth is 1 − its sets' mean size over K.
-
-    Parameters
-    ----------
-    rows : LawOfRows
-    labels : int
-        The number K of labels.
-    """
-
-    rows: LawOfRows
-    labels: int
-
-    takes_arrays: ClassVar[bool] = True
-
-    @property
-    def name(self) -> str:
-        """In words."""
-        return "even rows of the data"
-
-    @property
-    def law(self) -> PiecewiseConstant:
-        """The law of the rows, on [0, 1]."""
-        return self.rows.law
-
-    def draw(self, n: int, count: int, *, rng: np.random.Generator) -> Sequence[Any]:
-        """Draw ``count`` data sets of ``n`` rows, each with all of the pool as new rows."""
-        return self.rows.draw(n, count, rng=rng)
-
-    def coverage(self, thresholds: FloatArray, *, strict: bool = False) -> FloatArray:
-        """Return 1 − (mean size)/K of each call.
-
-        Parameters
-        ----------
-        thresholds : ndarray, shape (calls, m·K)
-            Sets as indicators.
-        """
-        del strict
-        m = len(self.rows.pool.labels)
-        if thresholds.ndim != 2 or thresholds.shape[1] != m * self.labels:
-            raise DegenerateTargetError(
-                f"calibrate must return sets of shape ({m}, {self.labels}) for {m} new rows, got "
-                f"{thresholds[0].size} numbers"
-            )
-        return np.asarray(1 - thresholds.mean(axis=1))
-
-    def as_data(self) -> PlainData:
-        """Return the law and the rows as plain data."""
-        return self.rows.as_data() | {"labels": self.labels}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,13 +96,13 @@ class SetSizeAudit:
 
     def smallest_violation(self, context: Context) -> Power:
         """Return a mean size that is refuted with probability at least 0.95, of planned calls."""
-        calls = context.samples(self.draws) // len(self.n)
-        return self._power(
+        shortfall = MeanBets().smallest_violation(
             self._typical,
-            calls,
-            self._share(context),
-            "of sets whose mean size varies by a tenth of the labels",
+            at_least=self._side.claimed,
+            n_values=max(1, context.samples(self.draws) // len(self.n)),
+            significance=self._share(context),
         )
+        return self._side.power(shortfall, "of sets whose mean size varies by a tenth of K")
 
     def draws_needed(self, violation: float, *, significance: float) -> float:
         """Return a ``draws`` that refutes such a mean size, likewise; infinity where none does."""
@@ -175,7 +118,8 @@ class SetSizeAudit:
     @property
     def _side(self) -> Side:
         """The claim on the mean of 1 − size/K, which has the form of a claim of coverage."""
-        return Side(guarantee=Coverage(1 - self.guarantee.at_most / self.labels))
+        size = self.guarantee.at_most
+        return Side(guarantee=Coverage(1 - size / self.labels), size=size, labels=self.labels)
 
     @property
     def _typical(self) -> FloatArray:
@@ -188,8 +132,8 @@ class SetSizeAudit:
         return context.significance / 2 / len(self.n)
 
     def _case(self, n: int, context: Context, stage: int) -> JudgedLaw:
-        rows = LawOfRows(pool=self.pool, law=PiecewiseConstant(cells=(1,)))
-        source = SizesOfRows(rows=rows, labels=self.labels)
+        even = PiecewiseConstant(cells=(1,))
+        source = LawOfRows(pool=self.pool, law=even, sizes=self.labels)
         return JudgedLaw(
             contender=Contender(source=source, n=n),
             side=self._side,
@@ -202,10 +146,12 @@ class SetSizeAudit:
         sizes = self.labels * (1 - case.values)
         mean, spread = float(sizes.mean()), float(sizes.std())
         return conclude(
-            self._evidence(case, context),
-            lambda: self._power(
-                case.values, count, case.significance, "of sets that vary as these"
+            case.evidence(
+                significance=context.significance,
+                other=case.significance,
+                detail=f"even rows, n = {n}",
             ),
+            lambda: case.power("of sets that vary as these"),
             witness={
                 "law": case.contender.source.as_data(),
                 "n": n,
@@ -219,40 +165,4 @@ class SetSizeAudit:
                 f"{mean:.4g} of {self.labels} labels on average (standard deviation {spread:.2g})."
             ),
             detect=self.detect,
-        )
-
-    def _evidence(self, case: JudgedLaw, context: Context) -> Evidence:
-        sizes, claimed = self.labels * (1 - case.values), self.guarantee.at_most
-        upper = 1 - case.bets.lower_limit(case.values, significance=self._share(context))
-        lower = 1 - case.bets.upper_limit(case.values, significance=case.significance)
-        low, high = self.labels * lower, self.labels * upper
-        beyond = math.nextafter(claimed, math.inf)  # a limit is rounded: the bets decide
-        low = max(low, beyond) if case.refuted else min(low, claimed)
-        return of_mean(
-            Quantity.SET_SIZE,
-            float(sizes.mean()),
-            (low, max(low, high)),
-            claimed=claimed,
-            confidence=1 - context.significance,
-            trials=sizes.size,
-            variance=float(sizes.var(ddof=1)) if sizes.size > 1 else 0.0,
-            bound=Bound.AT_MOST,
-            limits=(0.0, float(self.labels)),
-            detail=f"even rows, n = {case.contender.n}",
-        )
-
-    def _power(self, values: FloatArray, calls: int, significance: float, detail: str) -> Power:
-        shortfall = MeanBets().smallest_violation(
-            values,
-            at_least=self._side.claimed,
-            n_values=max(1, calls),
-            significance=significance,
-        )
-        claimed = self.guarantee.at_most
-        return Power(
-            quantity=Quantity.SET_SIZE,
-            smallest=claimed + self.labels * shortfall,
-            claimed=claimed,
-            bound=Bound.AT_MOST,
-            detail=detail,
         )

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpcp_audit.laws.piecewise import PiecewiseConstant
-from dpcp_audit.laws.pools import (
-    CLASSES,
-    Classifier,
-    Dataset,
-    ProbabilityPool,
-    classifier_pool,
-)
+from dpcp_audit.laws.pools import CLASSES, SHIPPED, ProbabilityPool, classifier_pool
 from dpcp_audit.laws.populations import Beta, Deferred, Pool
 from dpcp_audit.targets.kinds import Kind, tried
 from dpcp_audit.theorems.coverage.calibration_sources import LabelledSource, RowSource, ScoreSource
@@ -23,7 +18,7 @@ from dpcp_audit.theorems.coverage.row_laws import LawOfRows
 from dpcp_audit.theorems.search.law_space import LawSpace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from dpcp_audit.laws.populations import Population
     from dpcp_audit.theorems.coverage.calibration_sources import CalibrationSource
@@ -149,64 +144,40 @@ class LawCatalogue:
                 raise ValueError(  # noqa: TRY004  (as every other bad input)
                     f"own must hold ProbabilityPools for a calibrator, got {pool!r}"
                 )
-            yield from self._rows(pool.name, _Given(pool))
+            yield from self._rows(pool.name, partial(_itself, pool))
 
     def _classifier_scores(self, bounds: tuple[float, float]) -> Iterator[CalibrationSource]:
-        for build in self._classifiers():
-            yield ScoreSource(law=build.scores(), bounds=bounds, clients=self.clients)
+        for name in self._classifiers():
+            yield ScoreSource(law=_fitted_scores(name), bounds=bounds, clients=self.clients)
 
     def _classifier_rows(self) -> Iterator[CalibrationSource]:
-        for build in self._classifiers():
-            if self.classes in {None, CLASSES[build.dataset]}:
-                yield from self._rows(build.label, build, stored=True)
+        for name in self._classifiers():
+            if self.classes in {None, CLASSES[SHIPPED[name][0]]}:
+                yield from self._rows(name, _fitted(name), stored=True)
 
     def _rows(self, label: str, build: Any, **others: Any) -> Iterator[CalibrationSource]:
         for meant in (0, 1) if self.per_class else (None,):
             yield RowSource(label=label, build=build, of_class=meant, **others)
 
-    def _classifiers(self) -> Iterator[FittedPool]:
-        if self.ties and self.classifiers:
-            for dataset, classifier in product(Dataset, Classifier):
-                yield FittedPool(dataset=dataset, classifier=classifier)
+    def _classifiers(self) -> Iterable[str]:
+        return SHIPPED if self.ties and self.classifiers else ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Given:
-    """Builds what it was given."""
-
-    pool: ProbabilityPool
-
-    def __call__(self) -> ProbabilityPool:
-        return self.pool
+def _fitted_scores(name: str) -> Deferred:
+    """Return the scores 1 − p_y of a classifier, as a law that is built when first needed."""
+    build = _fitted(name)
+    return Deferred(name, lambda: build().hps_population())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FittedPool:
-    """Fits a pool when it is first needed; a process fits each once."""
+def _fitted(name: str) -> Callable[[], ProbabilityPool]:
+    """Return what reads a classifier's pool, by the name that a witness holds."""
+    if name not in SHIPPED:
+        raise ValueError(f"name must be that of a fitted classifier's pool, got {name!r}")
+    return partial(classifier_pool, *SHIPPED[name])
 
-    dataset: Dataset
-    classifier: Classifier
 
-    @classmethod
-    def named(cls, label: str) -> FittedPool:
-        """Return the pool of a name that a witness holds."""
-        for dataset, classifier in product(Dataset, Classifier):
-            if label == f"{dataset}-{classifier}":
-                return cls(dataset=dataset, classifier=classifier)
-        raise ValueError(f"name must be that of a fitted classifier's pool, got {label!r}")
-
-    @property
-    def label(self) -> str:
-        """The pool's name."""
-        return f"{self.dataset}-{self.classifier}"
-
-    def __call__(self) -> ProbabilityPool:
-        """Return the pool."""
-        return classifier_pool(self.dataset, self.classifier)
-
-    def scores(self) -> Deferred:
-        """Return the scores 1 − p_y as a law that is built when it is first needed."""
-        return Deferred(self.label, lambda: self().hps_population())
+def _itself(pool: ProbabilityPool) -> ProbabilityPool:
+    return pool
 
 
 def source_from_data(
@@ -217,13 +188,15 @@ def source_from_data(
     if family == "rows-by-law":
         return LawOfRows.from_data(data)
     if family == "classifier-rows":
-        build = FittedPool.named(data["name"])
+        name = data["name"]
         meant = data.get("of_class")
-        return RowSource(label=data["name"], build=build, stored=True, of_class=meant)
+        return RowSource(label=name, build=_fitted(name), stored=True, of_class=meant)
     if family == "rows":
         probabilities, labels = np.asarray(data["probabilities"]), np.asarray(data["labels"])
         pool = ProbabilityPool(data["name"], probabilities, labels)
-        return RowSource(label=pool.name, build=_Given(pool), of_class=data.get("of_class"))
+        return RowSource(
+            label=pool.name, build=partial(_itself, pool), of_class=data.get("of_class")
+        )
     if family == "scores":
         pooled = Pool(np.asarray(data["values"]), data["name"])
         return ScoreSource(law=pooled, clients=data.get("clients", 0))
@@ -233,7 +206,7 @@ def source_from_data(
     elif family == "beta":
         law = Beta(data["a"], data["b"])
     elif family == "classifier":
-        law = FittedPool.named(data["name"]).scores()
+        law = _fitted_scores(data["name"])
     else:
         raise ValueError(f"law must name a known family, got {family!r}")
     if kind is Kind.CALIBRATOR:

@@ -15,8 +15,9 @@ from dpcp_audit.laws.piecewise import PiecewiseConstant
 from dpcp_audit.stats.bounded_mean import MeanBets
 from dpcp_audit.targets.degenerate import DegenerateTargetError, draw_each
 from dpcp_audit.words import validate as _validate
+from dpcp_audit.words.evidence import of_mean, of_rate
 from dpcp_audit.words.quantities import Bound, Quantity
-from dpcp_audit.words.results import Power
+from dpcp_audit.words.results import Count, Power
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from dpcp_audit.words.arrays import FloatArray
     from dpcp_audit.words.checks import Context
     from dpcp_audit.words.guarantees import Coverage
+    from dpcp_audit.words.results import Evidence
 
 _ROUNDING = 1e-12
 _FIRST_BATCH, _LARGEST_BATCH = 32, 4096
@@ -49,7 +51,7 @@ class Calibrate(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Side:
-    """One side of a coverage claim, as a mean of X in [0, 1] that is claimed to be >= a level.
+    """One side of a claim, as a mean of X in [0, 1] that is claimed to be >= a level.
 
     Parameters
     ----------
@@ -57,10 +59,16 @@ class Side:
         The claim; ``confidence`` 1 speaks of the mean coverage, less of single calibrations.
     upper : bool
         Whether the upper bound of a mean is meant.
+    size : float
+        Of a claim on the mean size of sets, which is at most this; X is then 1 − size/K.
+    labels : int
+        K, of such a claim.
     """
 
     guarantee: Coverage
     upper: bool = False
+    size: float = 0.0
+    labels: int = 0
 
     @property
     def per_calibration(self) -> bool:
@@ -76,30 +84,36 @@ class Side:
 
     @property
     def quantity(self) -> Quantity:
-        """What the claim bounds: the coverage, or how often it fails."""
+        """What the claim bounds: the coverage, how often it fails, or the size."""
+        if self.labels:
+            return Quantity.SET_SIZE
         return Quantity.COVERAGE_FAILURE if self.per_calibration else Quantity.COVERAGE
 
     @property
     def bound(self) -> Bound:
         """On which side the claim bounds its quantity."""
-        return Bound.AT_MOST if self.upper or self.per_calibration else Bound.AT_LEAST
+        from_above = self.upper or self.per_calibration or self.labels
+        return Bound.AT_MOST if from_above else Bound.AT_LEAST
 
     @property
     def bounded(self) -> float:
         """The claimed bound of the quantity."""
-        return self.natural((self.claimed, self.claimed))[0]
+        return self.size if self.labels else self.natural((self.claimed, self.claimed))[0]
 
     def natural(self, interval: tuple[float, float]) -> tuple[float, float]:
         """Return an interval of the mean of X as one of the quantity."""
         low, high = interval
-        return (1 - high, 1 - low) if self.bound is Bound.AT_MOST else (low, high)
+        if self.bound is Bound.AT_LEAST:
+            return low, high
+        scale = self.labels or 1
+        return scale * (1 - high), scale * (1 - low)
 
     def power(self, shortfall: float, detail: str) -> Power:
         """Return the power to refute a mean of X that falls short by so much."""
-        sign = 1 if self.bound is Bound.AT_MOST else -1
+        miss = (self.labels or 1) * shortfall
         return Power(
             quantity=self.quantity,
-            smallest=self.bounded + sign * shortfall,
+            smallest=self.bounded + (miss if self.bound is Bound.AT_MOST else -miss),
             claimed=self.bounded,
             bound=self.bound,
             detail=detail,
@@ -308,6 +322,71 @@ class JudgedLaw:
     def values(self) -> FloatArray:
         """X of each call."""
         return self.side.values(self.coverage)
+
+    def evidence(self, *, significance: float, other: float, detail: str) -> Evidence:
+        """Return the evidence of all calls, with the claim on the verdict's side.
+
+        Parameters
+        ----------
+        significance : float
+            Of the whole audit.
+        other : float
+            That of the limit which cannot refute.
+        """
+        side, values = self.side, self.values
+        confidence = 1 - significance
+        interval = self._settled(
+            side.natural(
+                (
+                    self.bets.lower_limit(values, significance=other),
+                    self.bets.upper_limit(values, significance=self.significance),
+                )
+            )
+        )
+        if side.per_calibration:
+            failures = round(float(np.sum(1 - values)))
+            tally = Count(of="failures", hits=failures, trials=values.size, any_time=True)
+            return of_rate(
+                side.quantity,
+                interval,
+                tally,
+                claimed=side.bounded,
+                confidence=confidence,
+                detail=detail,
+            )
+        scale = side.labels or 1
+        mean, _ = side.natural((float(values.mean()), float(values.mean())))
+        return of_mean(
+            side.quantity,
+            mean,
+            interval,
+            claimed=side.bounded,
+            confidence=confidence,
+            trials=values.size,
+            variance=scale**2 * float(values.var(ddof=1)) if values.size > 1 else 0.0,
+            bound=side.bound,
+            limits=(0.0, float(scale)),
+            detail=detail,
+        )
+
+    def power(self, detail: str) -> Power:
+        """Return the smallest shortfall that as many calls refute, on this law."""
+        shortfall = self.bets.smallest_violation(
+            self.values,
+            at_least=self.side.claimed,
+            n_values=max(1, self.coverage.size),
+            significance=self.significance,
+        )
+        return self.side.power(shortfall, detail)
+
+    def _settled(self, interval: tuple[float, float]) -> tuple[float, float]:
+        """Return the interval with the claim on the verdict's side: a limit is rounded."""
+        (low, high), claimed = interval, self.side.bounded
+        if self.side.bound is Bound.AT_MOST:
+            beyond = math.nextafter(claimed, math.inf)
+            return (max(low, beyond) if self.refuted else min(low, claimed)), high
+        beyond = math.nextafter(claimed, -math.inf)
+        return low, (min(high, beyond) if self.refuted else max(high, claimed))
 
     def judge(self, calls: Calls, budget: int) -> None:
         """Call until the claim is refuted on this law or ``budget`` calls are made."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from constants_seen import parts_of
@@ -12,7 +12,7 @@ from dpcp_audit.words.results import Verdict
 from dpcp_ledger.claims.tightest_cases import TINY, tight_cases, tightest_rows
 
 if TYPE_CHECKING:
-    from dpcp_audit.theorems.search.adversary import HostileTheorem
+    from dpcp_ledger.pcoqs.hostile_scores import HostileTheorem
 
 pytestmark = pytest.mark.known_bad
 
@@ -42,11 +42,11 @@ SMALLEST = {
 }
 
 
-def cases(name: str) -> list[HostileTheorem[Any]]:
+def cases(name: str) -> list[HostileTheorem]:
     return [case.hostile for case in tight_cases() if case.name == name]
 
 
-def refuted(hostile: HostileTheorem[Any], error: str, size: float) -> bool:
+def refuted(hostile: HostileTheorem, error: str, size: float) -> bool:
     """Tell whether a row refutes a constant that much too small, or noise that much too large."""
     if (hostile.correction_name == WINDOWS) is not (error == WINDOWS):
         return False

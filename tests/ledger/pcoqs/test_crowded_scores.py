@@ -13,7 +13,6 @@ from dpcp_audit.extensions.laws import Uniform
 from dpcp_audit.extensions.mechanisms import PCOQS
 from dpcp_audit.extensions.theorems import (
     CoverageReading,
-    HostileTheorem,
     NoiseBound,
     ScoreTheorem,
     noise_rank_error,
@@ -28,6 +27,7 @@ from dpcp_ledger.pcoqs.crowded_scores import (
     heaped,
     rank_on_crowd,
 )
+from dpcp_ledger.pcoqs.hostile_scores import HostileTheorem
 
 MECHANISM = PCOQS(alpha=0.6, rho=0.5)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpcp_audit.mechanisms.exponq.bin_search import ExponQSearch, Tuning
 from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ, Normaliser
+from dpcp_ledger.mechanisms.exponq_search import ExponQSearch, Tuning
 
 SCORES = {
     "spread": np.linspace(0.003, 0.997, 200),

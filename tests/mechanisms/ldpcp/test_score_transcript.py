@@ -5,14 +5,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.fixed_users import threshold_law_of, threshold_pair
 
-from dpcp_audit.laws.laws import FinitePair
-from dpcp_audit.mechanisms.ldpcp.score_calibration import (
-    LDPCPScores,
-    decision_laws,
-    report_pair,
-    threshold_laws,
-)
+from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores, decision_laws, report_pair
 from dpcp_audit.mechanisms.ldpcp.window import Blocks, Debiasing, OnMiss, Window
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS, released_pair, transcript_pair
 from dpcp_audit.mechanisms.randomized_response import BinaryRandomizedResponse
@@ -27,11 +22,6 @@ VARIANTS = [
     {"debiasing": Debiasing.PRINTED},
 ]
 SCORES = np.array([0.1, 0.3, 0.2, 0.7, 0.55, 0.4, 0.9, 0.05])
-
-
-def threshold_pair(mechanism, scores, moved) -> FinitePair:
-    """Return the laws of the threshold alone on two score arrays."""
-    return FinitePair(*threshold_laws(mechanism, scores, moved, prune=0.0).laws)
 
 
 def search(**variant: Any) -> LDPCPScores:
@@ -65,12 +55,9 @@ def all_reports_law(mechanism: LDPCPScores, scores: np.ndarray) -> dict[float, f
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_the_law_is_that_of_all_answers(variant) -> None:
     mechanism = search(**variant)
-    moved = np.where(np.arange(8) == 3, 0.2, SCORES)
-    found = threshold_laws(mechanism, SCORES, moved, prune=0.0)
-    for scores, law in zip((SCORES, moved), found.laws, strict=True):
+    for scores in (SCORES, np.where(np.arange(8) == 3, 0.2, SCORES)):
         expected = all_reports_law(mechanism, scores)
-        assert law.slack == 0
-        for threshold, mass in zip(found.threshold[:-1], np.exp(law.log_mass), strict=False):
+        for threshold, mass in threshold_law_of(mechanism, scores).items():
             assert mass == pytest.approx(expected.pop(threshold, 0.0), abs=1e-13)
         assert sum(expected.values()) < 1e-13
 
@@ -113,15 +100,6 @@ def test_one_answer_is_local_dp_with_equality() -> None:
     assert pair.reversed().max_divergence() == pytest.approx(1.2)
 
 
-def test_pruning_is_carried_as_slack() -> None:
-    mechanism, scores = search(), np.linspace(0, 1, 90)
-    whole, cut = (threshold_laws(mechanism, scores, prune=p) for p in (0.0, 1e-2))
-    assert 0 < cut.laws[0].slack < 0.1
-    assert cut.laws[0].total == pytest.approx(1.0)
-    assert np.exp(cut.laws[0].log_mass[:-1]).sum() == pytest.approx(1 - cut.laws[0].slack)
-    assert whole.threshold.size > cut.threshold.size
-
-
 @pytest.mark.parametrize("rho", [0.05, 0.5, 3.0])
 def test_the_transcript_costs_all_of_rho_and_the_release_about_two_thirds(rho) -> None:
     mechanism = PCOQS(alpha=0.1, rho=rho)
@@ -132,20 +110,9 @@ def test_the_transcript_costs_all_of_rho_and_the_release_about_two_thirds(rho) -
         assert released.delta_at(epsilon) < transcript.delta_at(epsilon)
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: threshold_laws(search()), "inputs must hold at least one score array"),
-        (lambda: threshold_laws(search(), [0.1] * 5, [0.1] * 6), "inputs must hold as many"),
-        (lambda: threshold_laws(search(), [0.1, 0.2, 1.5]), "inputs\\[0\\] must lie in"),
-        (lambda: threshold_laws(search(), [0.1] * 5, prune=2.0), "prune must lie in"),
-        (lambda: threshold_laws(search(), [0.1]), "n must be an integer >= 3"),
-        (lambda: decision_laws(search(), asked=-1, n=9), "asked must be an integer >= 0"),
-    ],
-)
-def test_bad_input_is_named(call, message) -> None:
-    with pytest.raises(ValueError, match=message):
-        call()
+def test_bad_input_is_named() -> None:
+    with pytest.raises(ValueError, match="asked must be an integer >= 0"):
+        decision_laws(search(), asked=-1, n=9)
 
 
 def test_the_leak_of_one_decision_bounds_all_thresholds_and_is_attained() -> None:

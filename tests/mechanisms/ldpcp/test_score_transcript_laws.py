@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.fixed_users import threshold_law_of
 from support.levels import disagreeing_cells
 
-from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores, threshold_laws
+from dpcp_audit.mechanisms.ldpcp.score_calibration import LDPCPScores
 from dpcp_audit.mechanisms.ldpcp.window import Blocks, OnMiss, Window
 from dpcp_audit.mechanisms.pcoqs.release import PCOQS, transcript_pair
 from dpcp_audit.mechanisms.randomized_response import KaryRandomizedResponse
@@ -16,11 +17,12 @@ LEVEL, TRIALS = 1e-7, 50_000
 SCORES = np.random.default_rng(3).random(43)
 
 
-def released_cells(mechanism: LDPCPScores, thresholds: np.ndarray) -> np.ndarray:
-    """Return how often each of ``thresholds`` is released; the last cell holds all others."""
+def released_cells(mechanism: LDPCPScores, law: dict[float, float]) -> np.ndarray:
+    """Return how often each threshold of a law is released."""
     released = mechanism.sample(SCORES, TRIALS, rng=1)
-    cells = np.array([(released == q).sum() for q in thresholds[:-1]])
-    return np.append(cells, TRIALS - cells.sum())
+    cells = np.array([(released == q).sum() for q in law])
+    assert cells.sum() == TRIALS
+    return cells
 
 
 @pytest.mark.parametrize(
@@ -34,9 +36,8 @@ def released_cells(mechanism: LDPCPScores, thresholds: np.ndarray) -> np.ndarray
 def test_thresholds_of_fixed_users_have_the_exact_law(variant) -> None:
     """False alarm: at most 1e-7."""
     mechanism = LDPCPScores(alpha=0.3, epsilon=1.5, rounds=4, window_width=0.08, **variant)
-    found = threshold_laws(mechanism, SCORES)
-    expected = np.exp(found.laws[0].log_mass)
-    cells = released_cells(mechanism, found.threshold)
+    law = threshold_law_of(mechanism, SCORES)
+    cells, expected = released_cells(mechanism, law), np.array([*law.values()])
     assert disagreeing_cells(cells, expected, trials=TRIALS, level=LEVEL).size == 0
 
 
@@ -45,10 +46,10 @@ def test_users_who_answer_with_half_the_privacy_are_caught() -> None:
     """False alarm of the correct twin: at most 1e-7."""
     mechanism = LDPCPScores(alpha=0.3, epsilon=1.5, rounds=4, window_width=0.08)
     candid = LDPCPScores(alpha=0.3, epsilon=3.0, rounds=4, window_width=0.08)
-    found = threshold_laws(mechanism, SCORES)
-    expected = np.exp(found.laws[0].log_mass)
+    law = threshold_law_of(mechanism, SCORES)
+    expected = np.array([*law.values()])
     for target, caught in ((mechanism, False), (candid, True)):
-        cells = released_cells(target, found.threshold)
+        cells = released_cells(target, law)
         alarms = disagreeing_cells(cells, expected, trials=TRIALS, level=LEVEL)
         assert bool(alarms.size) == caught
 

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dpcp_audit.mechanisms.exponq.exponential_quantile import ExponQ, Normaliser
-from dpcp_audit.words import validate as _validate
+from dpcp_audit.extensions.claims import validate as _validate
+from dpcp_audit.extensions.mechanisms import ExponQ, Normaliser
 
 if TYPE_CHECKING:
-    from dpcp_audit.words.arrays import FloatArray, IntArray
+    from dpcp_audit.extensions.claims import FloatArray, IntArray
 
 
 _NEGLIGIBLE = 60.0
