@@ -28,6 +28,7 @@ _TRIES = 8
 class Accumulation:
     """The part of the interpreter that reads ``for score in scores``."""
 
+    n: int | None
     path: Path
     line: int
     frame: int
@@ -94,8 +95,9 @@ class Accumulation:
             if not (is_known(old) or isinstance(old, Statistic)) or shape_of(old) != ():
                 raise self.refuse(f"{name}, to which a loop over records adds, is no number")
             self.note(f"sum over records, sensitivity {float(distance):.6g}")
-            one = number(distance, "a sum over records", integer=whole)
-            new = one if is_known(old) else self.operate("Add", old, one)
+            size = moved.largest_sum(self.n)
+            one = number(distance, "a sum over records", integer=whole, size=size)
+            new = self.operate("Add", old, one)
             self.path.frames[self.frame].variables[name] = new
         self.path.frames[self.frame].variables.pop(node.target.id, None)
 

@@ -23,6 +23,7 @@ from dpcp_audit.proving.distances import (
     Noisy,
     Private,
     Public,
+    PublicFloat,
     Records,
     Shifted,
     Statistic,
@@ -36,7 +37,7 @@ from dpcp_audit.proving.distances import (
     statistic,
     tokens,
 )
-from dpcp_audit.proving.exact_numbers import Surd, combine, exact_of, is_scalar, plain
+from dpcp_audit.proving.exact_numbers import Surd, combine, exact_of, frozen, is_scalar, plain
 from dpcp_audit.proving.thresholds import Difference, difference, shifted
 
 if TYPE_CHECKING:
@@ -59,10 +60,14 @@ BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "BitXor": operator.xor,
     "MatMult": operator.matmul,
 }
+_NUMERIC = {"Add", "Sub", "Mult", "Div", "Pow"}
 _WHOLE = {"Add", "Sub", "Mult", "FloorDiv", "Mod"}
-LARGEST = 10**100
-"""Size of a number beyond which sums and products of doubles may become infinite."""
-_TOO_LARGE = "numbers are so large that doubles may overflow"
+LARGEST = 2**53
+"""Size of a number beyond which doubles leave out whole numbers, and NumPy's may wrap around."""
+_FAR = 2**31
+"""Size of what may be added to noise of whole numbers."""
+_TOO_LARGE = "numbers are so large that doubles round whole numbers, and NumPy's may wrap around"
+_MAY_WRAP = "a whole number of NumPy's wraps around if the public number beside it is large"
 SYMMETRIC = {"normal", "laplace", "two-sided geometric"}
 
 
@@ -106,7 +111,11 @@ def _processed(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
         return UNKNOWN
     if name in _WHOLE and is_whole(a) and is_whole(b):
         return WHOLE
-    return Public(broadcast(shape_of(a), shape_of(b)))
+    doubles = isinstance(a, PublicFloat) or isinstance(b, PublicFloat)
+    shape = broadcast(shape_of(a), shape_of(b))
+    return (
+        PublicFloat(shape) if doubles and name in _NUMERIC and shape is not None else Public(shape)
+    )
 
 
 def kind(value: Value) -> str:
@@ -153,6 +162,38 @@ def broadcast(a: tuple[int, ...] | None, b: tuple[int, ...] | None) -> tuple[int
         return None
 
 
+def is_double(value: Value) -> bool:
+    """Tell whether a known number or array is of doubles."""
+    return isinstance(value, float) or (isinstance(value, np.ndarray) and value.dtype.kind == "f")
+
+
+def in_range(reading: Interpreter, x: Statistic) -> Statistic:
+    """Return a computed statistic, unless its whole numbers may be too large for their type."""
+    if x.size is None and not x.floats:
+        raise reading.refuse(_MAY_WRAP, "make it a float: float(...) or .astype(float)")
+    if x.size is not None and x.size > LARGEST:
+        raise reading.refuse(_TOO_LARGE)
+    return x
+
+
+def _moved(reading: Interpreter, x: Statistic, y: Value) -> Statistic:
+    """Return a statistic plus or minus a public number or array."""
+    exacts = [exact_of(each) for each in _entries(y)] if is_known(y) else []
+    size = None
+    if x.size is not None and exacts and None not in exacts:
+        size = x.size + max(each.size_above for each in exacts if each is not None)
+    floats = x.floats or isinstance(y, PublicFloat) or (is_known(y) and is_double(y))
+    return in_range(reading, replace(x.copied(), size=size, floats=floats, peak=None, topped=False))
+
+
+def _stays_whole(law: str, y: Value) -> bool:
+    """Tell whether a public number beside geometric noise is far from where numbers wrap."""
+    if "geometric" not in law:
+        return True
+    exact = exact_of(y) if is_known(y) and is_scalar(y) else None
+    return exact is not None and exact.square <= _FAR**2
+
+
 def known_binary(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
     """Return the result on two plain Python values."""
     if name == "Pow" and isinstance(b, int) and not isinstance(a, float) and abs(b) > 4096:
@@ -162,7 +203,7 @@ def known_binary(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
             value = BINARY[name](plain(a), plain(b))
     except Exception as error:
         raise reading.refuse(f"raises {type(error).__name__}: {error}") from None
-    return combine(name, value, a, b)
+    return combine(name, frozen(value), a, b)
 
 
 def _sum(reading: Interpreter, name: str, a: Value, b: Value) -> Value | None:
@@ -173,9 +214,9 @@ def _sum(reading: Interpreter, name: str, a: Value, b: Value) -> Value | None:
                 return None
             return noisy(reading, x, y.negative if negated else y)
         if isinstance(x, Statistic) and _is_shift(x, y):
-            return replace(x, memory=next(tokens))
+            return _moved(reading, x, y)
         law = x.noise.law if isinstance(x, Noisy) else getattr(x, "law", "")
-        kept = not flips or law in SYMMETRIC
+        kept = (not flips or law in SYMMETRIC) and _stays_whole(law, y)
         if isinstance(x, Noise) and _fits(x.shape, y) and x.law != "uniform":
             return (x.negative if flips else x) if kept else None
         if isinstance(x, Noisy) and _fits(x.noise.shape, y):
@@ -199,12 +240,12 @@ def _one_more(
     if x.noise.shape != y.shape or (flips and x.noise.law not in SYMMETRIC):
         return None
     noise = x.noise.negative if flips else x.noise
-    return Noisy(x.statistic.plus(y), noise, reading.line)
+    return Noisy(in_range(reading, x.statistic.plus(y)), noise, reading.line)
 
 
 def _both(reading: Interpreter, name: str, a: Statistic, b: Statistic) -> Statistic:
     if a.shape == b.shape:
-        return a.plus(b)
+        return in_range(reading, a.plus(b))
     for x, y in ((a, b), (b, a)):
         if y.shape == () and len(x.shape) == 1:
             shift = statistic(
@@ -214,8 +255,12 @@ def _both(reading: Interpreter, name: str, a: Statistic, b: Statistic) -> Statis
                 y.linf,
                 span=Fraction(0),
                 integer=y.integer,
+                size=y.size,
+                floats=y.floats,
             )
-            return x.plus(shift)
+            found = in_range(reading, x.plus(shift))
+            topped = name == "Sub" and x is a and y.peak == (x.name, x.memory)
+            return replace(found, topped=topped)
     raise reading.refuse(f"{name} of statistics of the shapes {a.shape} and {b.shape}")
 
 
@@ -279,7 +324,9 @@ def _product(reading: Interpreter, name: str, a: Value, b: Value) -> Value | Non
     x = a if not is_known(a) else b
     size, array = factor
     if isinstance(x, Statistic):
-        return _multiple(reading, name, x, size, array)
+        other = b if x is a else a
+        doubles = name == "Div" or is_double(other)
+        return _multiple(reading, name, replace(x, floats=x.floats or doubles), size, array)
     if array is not None:
         return None
     if isinstance(x, Noise) and size.sign and x.law in {"normal", "laplace", "gumbel"}:
@@ -298,15 +345,13 @@ def _multiple(
     reading: Interpreter, name: str, x: Statistic, size: Surd, array: tuple[int, ...] | None
 ) -> Statistic:
     """Return a statistic times a known number, or entry by entry times a known array."""
-    if x.linf * size.size_above > LARGEST:
-        raise reading.refuse(_TOO_LARGE)
     if array is not None and broadcast(x.shape, array) != x.shape:
         raise reading.refuse(f"{name} with an array of the shape {array}")
     whole = name == "Mult" and size.rational is not None and size.rational.denominator == 1
     if array is None:
-        return x.times(size, keeps_integers=whole)
-    scaled = x.times(size)
-    return replace(scaled, part=None, span=min(2 * scaled.linf, scaled.l1))
+        return in_range(reading, x.times(size, keeps_integers=whole))
+    scaled = in_range(reading, x.times(size))
+    return replace(scaled, part=None, span=min(2 * scaled.linf, scaled.l1), topped=False)
 
 
 def _scaled(reading: Interpreter, x: Noisy, size: Surd) -> Noisy | None:
@@ -322,8 +367,7 @@ def _factor(name: str, a: Value, b: Value) -> tuple[Surd, tuple[int, ...] | None
     for x, y in ((a, b), (b, a)):
         if is_known(x) or not is_known(y) or (name == "Div" and y is a):
             continue
-        sizes = [y] if is_scalar(y) else _entries(y)
-        exacts = [exact_of(each) for each in sizes]
+        exacts = [exact_of(each) for each in _entries(y)]
         if not exacts or any(each is None for each in exacts):
             return None
         largest = max((e for e in exacts if e is not None), key=lambda e: e.square)
@@ -337,7 +381,10 @@ def _factor(name: str, a: Value, b: Value) -> tuple[Surd, tuple[int, ...] | None
 
 
 def _entries(value: Value) -> list[Any]:
-    return value.ravel().tolist() if isinstance(value, np.ndarray) else []
+    """Return the numbers of a known number or array."""
+    if isinstance(value, np.ndarray):
+        return value.ravel().tolist()
+    return [value] if is_scalar(value) else []
 
 
 def _of_weights(name: str, a: Value, b: Value) -> Value | None:
@@ -354,12 +401,13 @@ def _of_records(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
         raise reading.refuse(f"{name} of a list of records", "make it an array: np.array(...)")
     if isinstance(a, Records) and isinstance(b, Records):
         _check_no_list(reading, a, b)
-        if a.order != b.order or a.single != b.single or a.chosen != b.chosen:
+        if not a.goes_with(b):
             raise reading.refuse("entries of different records are combined")
         if name in {"BitAnd", "BitOr", "BitXor"} and a.boolean and b.boolean:
             return a.within(Fraction(0), Fraction(1), boolean=True)
         ends = [(x, y) for x in (a.low, a.high) for y in (b.low, b.high)]
-        return _bounded(reading, name, a, ends, monotone=False)
+        found = _bounded(reading, name, a, ends, monotone=False)
+        return replace(found, floats=found.floats or b.floats)
     records, other = (a, b) if isinstance(a, Records) else (b, a)
     if (
         isinstance(other, Noise)
@@ -372,7 +420,7 @@ def _of_records(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
     _check_no_list(reading, records)
     other = reading.release(other)
     shiftable = name in {"Add", "Sub"} and is_public(other) and shape_of(other) == ()
-    if shiftable and not is_known(other) and not records.boolean:
+    if shiftable and not is_known(other) and records.floats:
         return Shifted(
             records
             if name == "Add" or records is a
@@ -386,7 +434,8 @@ def _of_records(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
         ends = [(records.low, value), (records.high, value)]
     else:
         ends = [(value, records.low), (value, records.high)]
-    return _bounded(reading, name, records, ends, monotone=records is a)
+    found = _bounded(reading, name, records, ends, monotone=records is a)
+    return replace(found, floats=found.floats or is_double(other))
 
 
 def _check_no_list(reading: Interpreter, *records: Records) -> None:
@@ -426,7 +475,7 @@ def _bounded(
         values = [x * y for x, y in ends]
     elif name == "Div" and min(abs(y) for _, y in ends) and len({y > 0 for _, y in ends}) == 1:
         values = [x / y for x, y in ends]
-    elif name == "Pow" and monotone and ends[0][1] == 2:
+    elif name == "Pow" and monotone and ends[0][1] == 2 and records.floats:
         crosses = records.low < 0 < records.high
         values = [x * x for x, _ in ends] + ([Fraction(0)] if crosses else [])
     else:
@@ -434,4 +483,7 @@ def _bounded(
     if max(map(abs, values)) > LARGEST:
         raise reading.refuse(_TOO_LARGE)
     rises = monotone and (name in {"Add", "Sub"} or (name in {"Mult", "Div"} and ends[0][1] > 0))
-    return records.within(min(values), max(values), ordered=records.ordered and rises)
+    floats = records.floats or name == "Div"
+    return records.within(
+        min(values), max(values), ordered=records.ordered and rises, floats=floats
+    )

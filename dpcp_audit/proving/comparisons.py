@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 import operator
-from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from dpcp_audit.proving.distances import (
     Noisy,
     Private,
     Public,
+    PublicFloat,
     Records,
     Statistic,
     Value,
@@ -26,12 +26,12 @@ from dpcp_audit.proving.distances import (
     is_known,
     is_public,
     shape_of,
-    tokens,
 )
 from dpcp_audit.proving.exact_numbers import (
     Surd,
     apply_to_array,
     exact_of,
+    frozen,
     is_scalar,
     plain,
     remember,
@@ -88,7 +88,7 @@ def _records_compared(reading: Interpreter, name: str, a: Value, b: Value) -> Re
     if any(isinstance(each, Records) and each.listed for each in (a, b)):
         raise reading.refuse("a list of records is compared", "make it an array: np.array(...)")
     if isinstance(a, Records) and isinstance(b, Records):
-        if a.order != b.order or a.single != b.single or a.chosen != b.chosen:
+        if not a.goes_with(b):
             raise reading.refuse("different records are compared")
         return a.within(Fraction(0), Fraction(1), boolean=True)
     records, other = (a, b) if isinstance(a, Records) else (b, a)
@@ -114,7 +114,7 @@ def _identity(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
 def known_compare(reading: Interpreter, name: str, a: Value, b: Value) -> Value:
     """Return a comparison of two plain Python values."""
     try:
-        return COMPARE[name](plain(a), plain(b))
+        return frozen(COMPARE[name](plain(a), plain(b)))
     except Exception as error:
         raise reading.refuse(f"raises {type(error).__name__}: {error}") from None
 
@@ -134,13 +134,13 @@ def unary(reading: Interpreter, name: str, value: Value) -> Value:
             return value.within(Fraction(0), Fraction(1), boolean=True)
         raise reading.refuse(f"{name} of records is not followed")
     if name == "USub" and isinstance(value, Statistic):
-        return replace(value, memory=next(tokens))
+        return value.copied()
     if name == "USub" and isinstance(value, Noise) and value.law in SYMMETRIC:
         return value.negative
     value = reading.release(value)
     if not is_public(value):
         raise reading.refuse(f"{name} of {kind(value)}")
-    return Public(shape_of(value))
+    return value if isinstance(value, PublicFloat) else Public(shape_of(value))
 
 
 def _known_unary(reading: Interpreter, name: str, value: Value) -> Value:
@@ -150,7 +150,7 @@ def _known_unary(reading: Interpreter, name: str, value: Value) -> Value:
         "Invert": operator.invert,
     }
     try:
-        found = functions[name](plain(value))
+        found = frozen(functions[name](plain(value)))
     except Exception as error:
         raise reading.refuse(f"raises {type(error).__name__}: {error}") from None
     if isinstance(found, np.ndarray):

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -20,11 +21,12 @@ from dpcp_audit.proving.exact_numbers import Surd, is_scalar, root_above
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from fractions import Fraction
 
 Value: TypeAlias = Any
 """A plain Python object, which is public and known, or one of the kinds below."""
 Shape: TypeAlias = tuple[int, ...]
+MOST_RECORDS = 2**32
+"""The number of records that a proof for any number of them is for, at most."""
 tokens = itertools.count(1)
 """Names of draws, of places in memory and of released values."""
 
@@ -53,6 +55,11 @@ class Public:
 @dataclass(frozen=True, slots=True)
 class PublicInteger(Public):
     """A public whole number that is no truth value: as an index, it takes one entry."""
+
+
+@dataclass(frozen=True, slots=True)
+class PublicFloat(Public):
+    """A public number, or an array, of doubles: beside it no whole number wraps around."""
 
 
 WHOLE = PublicInteger(())
@@ -86,6 +93,8 @@ class Records:
         Whether each is at its own place in the data, counted from the first of these.
     listed : bool
         Whether this is a list, whose ``+`` and ``*`` are those of lists.
+    floats : bool
+        Whether the entries are doubles, and no whole numbers of NumPy, which wrap around.
     """
 
     low: Fraction
@@ -100,11 +109,29 @@ class Records:
     count: int | None = None
     placed: bool = False
     listed: bool = False
+    floats: bool = True
+
+    def largest_sum(self, n: int | None) -> Fraction:
+        """Return a bound of the absolute value of a sum over these of n records."""
+        number = self.count or n or MOST_RECORDS
+        return number * max(abs(self.low), abs(self.high))
 
     @property
     def width(self) -> Fraction:
         """The largest change of one entry."""
         return self.high - self.low
+
+    def goes_with(self, other: Records) -> bool:
+        """Tell whether the entries at each place belong to the same record."""
+        mine, theirs = (
+            (self.order, self.single, self.chosen),
+            (
+                other.order,
+                other.single,
+                other.chosen,
+            ),
+        )
+        return mine == theirs
 
     def is_vector(self, shape: Shape, n: int | None) -> bool:
         """Tell whether the entries, in any order, are a vector of this shape."""
@@ -115,12 +142,14 @@ class Records:
         """Return the entries as a statistic: one of them moves, and sorting contracts distances."""
         width = self.width
         found = statistic(shape, width, width * width, width, says="the records")
-        return replace(found, where=self.where)
+        size = max(abs(self.low), abs(self.high))
+        return replace(found, where=self.where, size=size, floats=self.floats)
 
     def within(self, low: Fraction, high: Fraction, **changes: Any) -> Records:
         """Return an entry-wise function of these records with other bounds, no longer sorted."""
         plainly = {"ordered": False, "boolean": False, "listed": False}
-        return replace(self, low=low, high=high, **plainly | changes)
+        floats = self.floats and not changes.get("boolean")
+        return replace(self, low=low, high=high, **plainly | {"floats": floats} | changes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +184,18 @@ class Statistic:
         Where a number was taken from a vector.
     where : int
         The records that the statistic may depend on, as bits: 1 << place.
-    memory, name : int
-        Of slices of one array the memory is the same; the name is each vector's own.
+    size : Fraction or None
+        Bound of the absolute value of each entry, where one is known.
+    floats : bool
+        Whether the entries are doubles, and no whole numbers of NumPy, which wrap around.
+    peak : tuple or None
+        The name and the memory of the vector of which this is the largest entry.
+    topped : bool
+        Whether the largest entry is 0.
+    memory : frozenset of int
+        The arrays that this may be, or may be a slice of.
+    name : int
+        Each vector's own, but for public numbers that are added to it.
     """
 
     shape: Shape
@@ -168,14 +207,22 @@ class Statistic:
     says: str = ""
     part: Part | None = None
     where: int = -1
-    memory: int = field(default_factory=lambda: next(tokens), compare=False)
-    name: int = field(default_factory=lambda: next(tokens), compare=False)
+    size: Fraction | None = None
+    floats: bool = False
+    peak: tuple[int, frozenset[int]] | None = None
+    topped: bool = False
+    memory: frozenset[int] = field(default_factory=lambda: frozenset({next(tokens)}), compare=False)
+    name: int = field(default_factory=lambda: next(tokens))
+
+    def copied(self) -> Statistic:
+        """Return the statistic in memory of its own."""
+        return replace(self, memory=frozenset({next(tokens)}))
 
     def times(self, factor: Surd, *, keeps_integers: bool = False) -> Statistic:
         """Return the statistic times a known number."""
         size = factor.size_above
         part = self.part and replace(self.part, factor=self.part.factor * size)
-        return statistic(
+        found = statistic(
             self.shape,
             self.l1 * size,
             self.l2_squared * factor.square,
@@ -186,12 +233,21 @@ class Statistic:
             part=part,
             where=self.where,
         )
+        return replace(
+            found,
+            size=None if self.size is None else self.size * size,
+            floats=self.floats,
+            topped=self.topped and factor.sign > 0,
+        )
 
     def plus(self, other: Statistic) -> Statistic:
         """Return the sum or difference of two statistics of the same shape."""
         where, integer = self.where | other.where, self.integer and other.integer
+        sizes, floats = (self.size, other.size), self.floats or other.floats
+        size = None if None in sizes else sum((each or 0 for each in sizes), Fraction(0))
         if not self.where & other.where:  # one record moves one of them only
-            return replace(larger_of(self, other), where=where, integer=integer)
+            found = replace(larger_of(self, other), where=where, integer=integer).copied()
+            return replace(found, size=size, floats=floats)
         l2 = root_above(self.l2_squared) + root_above(other.l2_squared)
         return statistic(
             self.shape,
@@ -202,6 +258,8 @@ class Statistic:
             integer=integer,
             says=self.says,
             where=where,
+            size=size,
+            floats=floats,
         )
 
 
@@ -216,6 +274,8 @@ def statistic(
     says: str = "",
     part: Part | None = None,
     where: int = -1,
+    size: Fraction | None = None,
+    floats: bool = False,
 ) -> Statistic:
     """Return a statistic, each bound as small as the others make it."""
     entries = int(np.prod(shape, dtype=object)) if shape else 1
@@ -223,7 +283,7 @@ def statistic(
     l1 = min(l1, linf * entries)
     l2_squared = min(l2_squared, l1 * linf, linf * linf * entries)
     spread = min(2 * linf, l1) if span is None else min(span, 2 * linf, l1)
-    return Statistic(shape, l1, l2_squared, linf, spread, integer, says, part, where)
+    return Statistic(shape, l1, l2_squared, linf, spread, integer, says, part, where, size, floats)
 
 
 def disjoint(masks: Iterable[int]) -> list[int]:
@@ -234,9 +294,9 @@ def disjoint(masks: Iterable[int]) -> list[int]:
     return found
 
 
-def number(distance: Fraction, says: str, *, integer: bool = False) -> Statistic:
+def number(distance: Fraction, says: str, **rest: Any) -> Statistic:
     """Return a statistic that is one number and moves by at most ``distance``."""
-    return statistic((), distance, distance * distance, distance, integer=integer, says=says)
+    return statistic((), distance, distance * distance, distance, says=says, **rest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,6 +324,11 @@ class Noise:
     shape: Shape
     line: int = 0
     sign: int = 1
+
+    @property
+    def released(self) -> Public:
+        """What is known of it once it is public."""
+        return Public(self.shape) if "geometric" in self.law else PublicFloat(self.shape)
 
     @property
     def negative(self) -> Noise:
@@ -445,10 +510,12 @@ def join(a: Value, b: Value, line: int, merge: Callable[[Value, Value], Value | 
     Both runs take the same branch, so a statistic of either is bounded by the larger distances.
     ``merge`` knows of the draws that a branch has used, and joins noise.
     """
+    if isinstance(a, Statistic) and isinstance(b, Statistic) and a.shape == b.shape:
+        return replace(a, memory=a.memory | b.memory) if a == b else larger_of(a, b)
+    if type(a) is type(b) is tuple and len(a) == len(b):
+        return tuple(join(x, y, line, merge) for x, y in zip(a, b, strict=True))
     if same(a, b):
         return a
-    if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b) and type(a) is type(b):
-        return tuple(join(x, y, line, merge) for x, y in zip(a, b, strict=True))
     if isinstance(a, RANDOM) or isinstance(b, RANDOM):
         merged = merge(a, b)
         if merged is not None:
@@ -458,8 +525,6 @@ def join(a: Value, b: Value, line: int, merge: Callable[[Value, Value], Value | 
     if is_public(a) and is_public(b):
         shape = shape_of(a)
         return Public(shape if shape == shape_of(b) else None)
-    if isinstance(a, Statistic) and isinstance(b, Statistic) and a.shape == b.shape:
-        return larger_of(a, b)
     for value in (a, b):
         if isinstance(value, Private):
             return value
@@ -467,8 +532,8 @@ def join(a: Value, b: Value, line: int, merge: Callable[[Value, Value], Value | 
 
 
 def larger_of(a: Statistic, b: Statistic) -> Statistic:
-    """Return a statistic with the larger distances of two of the same shape."""
-    return statistic(
+    """Return what either of two statistics of the same shape is, with the larger distances."""
+    found = statistic(
         a.shape,
         max(a.l1, b.l1),
         max(a.l2_squared, b.l2_squared),
@@ -477,4 +542,7 @@ def larger_of(a: Statistic, b: Statistic) -> Statistic:
         integer=a.integer and b.integer,
         says=a.says,
         where=a.where | b.where,
+        size=None if a.size is None or b.size is None else max(a.size, b.size),
+        floats=a.floats and b.floats,
     )
+    return replace(found, memory=a.memory | b.memory)

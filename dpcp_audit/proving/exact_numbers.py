@@ -122,17 +122,20 @@ class Surd:
 class Real(float):
     """A double with the real number that it stands for.
 
-    ``log`` is its logarithm and ``log_rest`` that of 1 less the number, where they are rational.
+    ``log`` is its logarithm and ``log_rest`` that of 1 less the number, where they are rational;
+    ``of_numpy`` tells whether it is NumPy's kind of double, whose type and comparisons differ.
     """
 
-    __slots__ = ("exact", "log", "log_rest")
+    __slots__ = ("exact", "log", "log_rest", "of_numpy")
     exact: Surd
+    of_numpy: bool
     log: Fraction | None
     log_rest: Fraction | None
 
-    def __new__(cls, value: float, exact: Surd) -> Self:
+    def __new__(cls, value: float | np.floating[Any], exact: Surd) -> Self:
         """Make a double of this value."""
         made = super().__new__(cls, value)
+        made.of_numpy = isinstance(value, np.floating)
         made.exact, made.log, made.log_rest = exact, None, None
         return made
 
@@ -210,7 +213,7 @@ def remember(value: Any, exact: Surd | None) -> Any:
         return value
     if not math.isfinite(value) or not _short(exact) or not _near(float(value), exact):
         return value
-    return Real(float(value), exact)
+    return Real(value, exact)
 
 
 def _quotient(a: Surd, b: Surd) -> Surd | None:
@@ -265,7 +268,7 @@ def combine(operator: str, value: Any, left: Any, right: Any) -> Any:
     if not is_scalar(left) or not is_scalar(right):
         return value
     if operator == "Sub" and left == 1 and isinstance(right, Real) and right.log is not None:
-        found = Real(float(value), Surd.of(Fraction(repr(float(value)))))
+        found = Real(value, Surd.of(Fraction(repr(float(value)))))
         found.log_rest = right.log
         return found
     a, b = exact_of(left), exact_of(right)
@@ -278,7 +281,7 @@ def exponential(value: Any, argument: Any) -> Any:
     log = None if exact is None else exact.rational
     if log is None or not 0 < value < math.inf:
         return value
-    found = Real(float(value), Surd.of(Fraction(repr(float(value)))))
+    found = Real(value, Surd.of(Fraction(repr(float(value)))))
     found.log = log
     return found
 
@@ -286,9 +289,17 @@ def exponential(value: Any, argument: Any) -> Any:
 def plain(value: Any) -> Any:
     """Return a value without the real numbers that its doubles stand for."""
     if isinstance(value, Real):
-        return float(value)
+        return np.float64(value) if value.of_numpy else float(value)
     if isinstance(value, RealArray):
         return value.view(np.ndarray)
     if type(value) in {tuple, list}:
         return type(value)(plain(each) for each in value)
+    return value
+
+
+def frozen(value: Any) -> Any:
+    """Return a computed value; what arrays it holds cannot be changed in place any more."""
+    for each in value if isinstance(value, tuple | list) else (value,):
+        if isinstance(each, np.ndarray):
+            each.flags.writeable = False
     return value

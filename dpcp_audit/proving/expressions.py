@@ -27,6 +27,7 @@ from dpcp_audit.proving.distances import (
 )
 from dpcp_audit.proving.exact_numbers import is_scalar, plain
 from dpcp_audit.proving.paths import Contents, join_returns
+from dpcp_audit.proving.sources import OutsideList
 from dpcp_audit.proving.statements import Statements
 
 if TYPE_CHECKING:
@@ -61,6 +62,8 @@ class Expressions(Statements):
             raise self.refuse(f"{type(node).__name__} is not followed")
         value = reader(node)
         self.line = node.lineno
+        if type(value) is OutsideList:
+            return self.path.store(Contents("list", tuple(value), of=OutsideList))
         return value
 
     def _read_Constant(self, node: ast.Constant) -> Value:

@@ -33,9 +33,9 @@ from dpcp_audit.proving.distances import (
     statistic,
     tokens,
 )
-from dpcp_audit.proving.exact_numbers import is_scalar, plain
+from dpcp_audit.proving.exact_numbers import exact_of, is_scalar, plain
 from dpcp_audit.proving.paths import Contents
-from dpcp_audit.proving.sources import is_narrow
+from dpcp_audit.proving.sources import OutsideList, is_narrow
 
 if TYPE_CHECKING:
     from dpcp_audit.proving.protocol import Interpreter
@@ -100,7 +100,7 @@ def _of_public(reader: Interpreter, value: Value, index: Value) -> Value:
 def _public_element(value: Value, index: Value) -> Public:
     shape = shape_of(value)
     if shape and is_whole(index):
-        return Public(shape[1:])
+        return replace(value, shape=shape[1:]) if isinstance(value, Public) else Public(shape[1:])
     if shape and is_known(index) and isinstance(index, slice) and min(shape) >= 0:
         return Public(np.empty(shape)[index].shape)
     return UNKNOWN
@@ -131,7 +131,9 @@ def _any_of(reader: Interpreter, items: tuple[Value, ...]) -> Value:
     if released and all(is_public(each) for each in released):
         return UNKNOWN
     if all(isinstance(each, Statistic) and each.shape == () for each in items):
-        return number(max(each.linf for each in items), items[0].says)
+        sizes = [each.size for each in items]
+        size = None if None in sizes else max(sizes)
+        return number(max(each.linf for each in items), items[0].says, size=size)
     raise reader.refuse("an entry at a place that is not known beforehand")
 
 
@@ -168,7 +170,8 @@ def _record(reader: Interpreter, value: Records, index: Value) -> Value:
     if not is_whole(index):
         raise reader.refuse("several records are taken out", _INDEX_HINT)
     reader.note(f"order statistic, sensitivity {float(value.width):.6g}")
-    return number(value.width, "an order statistic of the records")
+    size = max(abs(value.low), abs(value.high))
+    return number(value.width, "an order statistic of the records", size=size, floats=value.floats)
 
 
 def _slice(reader: Interpreter, value: Records, index: slice) -> Records:
@@ -191,10 +194,12 @@ def _coordinate(reader: Interpreter, value: Statistic, index: Value) -> Statisti
     if isinstance(index, slice):
         length = len(range(value.shape[0])[plain(index)])
         rest = (length, *value.shape[1:])
-        return replace(value, shape=rest, part=None, name=next(tokens))
+        return replace(value, shape=rest, part=None, name=next(tokens), topped=False)
     if len(value.shape) > 1 or not is_whole(index):
         raise reader.refuse("several entries of a statistic are taken out", _INDEX_HINT)
-    one = number(value.linf, value.says, integer=value.integer)
+    one = number(
+        value.linf, value.says, integer=value.integer, size=value.size, floats=value.floats
+    )
     if not _is_whole(index):
         return one
     place = _place(reader, int(index), value.shape[0])  # pyright: ignore[reportGeneralTypeIssues]
@@ -275,7 +280,26 @@ def _vector(reader: Interpreter, items: tuple[Value, ...]) -> Statistic:
     where = 0
     for each in parts:
         where |= each.where
-    return statistic(shape, l1, squares, linf, integer=integer, says=says, where=where)
+    sizes = [_size(each) for each in items]
+    return statistic(
+        shape,
+        l1,
+        squares,
+        linf,
+        integer=integer,
+        says=says,
+        where=where,
+        size=None if None in sizes else max(each for each in sizes if each is not None),
+        floats=any(each.floats for each in parts),
+    )
+
+
+def _size(value: Value) -> Fraction | None:
+    """Return a bound of a number's absolute value."""
+    if isinstance(value, Statistic):
+        return value.size
+    exact = exact_of(value) if is_scalar(value) else None
+    return None if exact is None else exact.size_above
 
 
 def _noise_vector(reader: Interpreter, items: tuple[Noise, ...]) -> Value:
@@ -315,7 +339,10 @@ def changeable(reader: Interpreter, owner: Reference) -> Contents:
     """Return what is at a place that is to be changed, while no loop goes through it."""
     if any(each is owner or same(each, owner) for each in reader.iterated):
         raise reader.refuse("a list is changed while a loop goes through it")
-    return reader.cells(owner)
+    cells = reader.cells(owner)
+    if cells.of is OutsideList:
+        raise reader.refuse("a list from outside of the function is changed")
+    return cells
 
 
 def store(reader: Interpreter, owner: Value, index: Value, value: Value) -> None:

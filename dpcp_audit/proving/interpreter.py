@@ -114,11 +114,11 @@ class Reader(Expressions):
         """Observe a value: charge for its noise, and return what is public then."""
         if isinstance(value, Noise):
             self.use(value.draw, ITSELF)
-            return Public(value.shape)
+            return value.released
         if isinstance(value, Noisy):
             if not self.use(value.noise.draw, value.token):
                 self.charge(noise_rules.charge_of(self, value))
-            return Public(value.noise.shape)
+            return value.noise.released
         if isinstance(value, Difference):
             if not released(self, value):
                 raise self.refuse("a gap to a noisy threshold is used that was not found beyond it")
@@ -247,7 +247,8 @@ class Reader(Expressions):
             exact = exact_of(value)
             if exact is None or exact.rational is None:
                 raise self.refuse("a number for each record that is not known exactly")
-            value = records.within(exact.rational, exact.rational, single=True)
+            floats = isinstance(value, float)
+            value = records.within(exact.rational, exact.rational, single=True, floats=floats)
         if not isinstance(value, Records) or not value.single:
             raise self.refuse("a value for each record that is not followed")
         return value.within(
@@ -255,6 +256,7 @@ class Reader(Expressions):
             value.high,
             single=False,
             boolean=value.boolean,
+            floats=value.floats,
             order=next(tokens) if tests else records.order,
             chosen=records.chosen or bool(tests),
             listed=True,
@@ -274,8 +276,7 @@ class Reader(Expressions):
     @staticmethod
     def single(records: Records) -> Records:
         """Return the entry of one record."""
-        found = records.within(records.low, records.high, boolean=records.boolean, single=True)
-        return replace(found, listed=False)
+        return replace(records, ordered=False, single=True, listed=False)
 
     # ------------------------------------------------------------------ calls
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcp_audit.proving import gaps, gathering, noise_rules, objects
-from dpcp_audit.proving.arithmetic import kind
+from dpcp_audit.proving.arithmetic import in_range, kind
 from dpcp_audit.proving.distances import (
     SCALAR,
     UNKNOWN,
@@ -192,13 +192,15 @@ def _cast(reader: Interpreter, owner: Value, dtype: Value) -> Value:
     """Return a cast: of a condition to a number, or of floats to floats; else it is a release."""
     if dtype in (float, np.float64, "float", "float64"):
         if isinstance(owner, Records):
-            return owner.within(owner.low, owner.high, ordered=owner.ordered)
-        if isinstance(owner, Statistic | Noise | Noisy):
+            return owner.within(owner.low, owner.high, ordered=owner.ordered, floats=True)
+        if isinstance(owner, Statistic):
+            return replace(owner, floats=True)
+        if isinstance(owner, Noise | Noisy):
             return owner
     if dtype in (int, np.int64, "int") and isinstance(owner, Records) and owner.boolean:
         return owner.within(owner.low, owner.high)
     if dtype in (int, np.int64, "int") and isinstance(owner, Statistic) and owner.integer:
-        return owner
+        return in_range(reader, replace(owner, floats=False))
     if is_narrow(dtype):
         raise reader.refuse("a cast to a narrow type, whose numbers wrap around")
     released = reader.public(owner, "a cast")
@@ -334,6 +336,10 @@ _GIVES_WHOLE = {"int", "math.floor", "math.ceil", "math.isqrt", "np.argmin", "np
 _SHARING = {"np.asarray", "np.ravel", "np.atleast_1d", "np.flip", "np.split", "np.array_split"}
 
 
+_READS_ALL = {"np.where", "np.interp", "print", "min", "max"}
+"""Functions that write into no argument, at whatever place it is."""
+
+
 def _check_no_alias(
     reader: Interpreter, target: Value, rule: Rule, args: list[Value], kw: dict[str, Value]
 ) -> None:
@@ -343,16 +349,21 @@ def _check_no_alias(
             raise reader.refuse("numbers of a narrow type, which wrap around", "use float or int")
     if "out" in kw or (isinstance(target, np.ufunc) and len(args) > target.nin):
         raise reader.refuse("a function writes into an array that it is given")
-    arrays = [
-        place
-        for place, each in enumerate(args)
-        if isinstance(each, Reference) and reader.cells(each).kind == "array"
-    ]
+
+    def may_be_array(value: Value) -> bool:
+        if isinstance(value, Reference):
+            return reader.cells(value).kind == "array"
+        plainly = value is None or isinstance(value, tuple | str | type | np.dtype)
+        return not plainly and shape_of(value) != ()
+
+    arrays = any(isinstance(each, Reference) and may_be_array(each) for each in args)
     shared = rule.name in _SHARING or (rule.name == "np.array" and "copy" in kw)
     if arrays and shared:
         raise reader.refuse("an array that is filled gets another name", "use np.copy")
-    if arrays and arrays[-1] >= 2 and rule.name not in {"np.where", "np.interp"}:
-        raise reader.refuse("a function may write into an array that it is given")
+    for place, each in enumerate(args):
+        read_only = rule.name in _READS_ALL or place <= (rule.name == "np.clip") + 1
+        if not read_only and may_be_array(each):
+            raise reader.refuse("a function may write into an array that it is given")
 
 
 def _argument(reader: Interpreter, value: Value) -> Value:
@@ -387,7 +398,7 @@ def _post_processed(
         return UNKNOWN if kw else _one_number(rule, released)
     places = rule.name == "np.where" and len(released) != 3  # of what is true: any number of them
     if rule.gives == "entry by entry" and not kw and not places:
-        return _entrywise(released)
+        return _entrywise([each for each in released if each is not None])
     return UNKNOWN
 
 

@@ -326,6 +326,20 @@ def argmax(reader: Interpreter, value: Noisy) -> Value:
     return WHOLE
 
 
+_STEEPEST = 500
+"""Size of an exponent beyond which exponentials, or their sum, may be infinite as doubles."""
+
+
+def exponentials(reader: Interpreter, x: Statistic) -> Weights:
+    """Return ``np.exp`` of a statistic, unless some of it may be infinite."""
+    if not x.topped and (x.size is None or x.size > _STEEPEST):
+        raise reader.refuse(
+            "the exponential of numbers that may be so large that it is infinite",
+            "subtract the largest before: np.exp(u - u.max())",
+        )
+    return softened(x)
+
+
 def softened(x: Statistic) -> Weights:
     """Return the exponential of a statistic, up to a common factor."""
     return Weights(x.shape, x.span, next(tokens))

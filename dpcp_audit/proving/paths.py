@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from dpcp_audit.proving.charges import Ledger
 from dpcp_audit.proving.distances import (
+    BoundMethod,
+    Closure,
+    Distribution,
     Noise,
     Noisy,
+    Once,
     Private,
     Public,
     Reference,
@@ -129,11 +133,22 @@ class Path:
 
 
 def _flat(value: Value) -> Iterator[Value]:
+    """Yield a value, and what it holds: entries, a method's owner, defaults, a law's location."""
+    held: tuple[Value, ...] = ()
     if isinstance(value, tuple):
-        for each in value:
-            yield from _flat(each)
+        held = value
+    elif isinstance(value, BoundMethod):
+        held = (value.owner,)
+    elif isinstance(value, Closure):
+        held = tuple(each for _, each in value.defaults)
+    elif isinstance(value, Distribution):
+        held = (value.loc, value.scale)
+    elif isinstance(value, Once):
+        held = (*value.items, *value.sources)
     else:
         yield value
+    for each in held:
+        yield from _flat(each)
 
 
 class Joining:

@@ -25,6 +25,7 @@ from dpcp_audit.proving.exact_numbers import (
     apply_to_array,
     exact_of,
     exponential,
+    frozen,
     is_scalar,
     plain,
     remember,
@@ -63,10 +64,10 @@ def called(reader: Interpreter, target: Any, args: list[Value], kw: dict[str, Va
             value = target(*map(plain, args), **{name: plain(each) for name, each in kw.items()})
     except Exception as error:
         raise reader.refuse(f"raises {type(error).__name__}: {error}") from None
-    if isinstance(value, np.ndarray):
-        value.flags.writeable = False
-        if len(args) == 1 and not kw and target in _OF_ARRAYS:
-            return apply_to_array(_OF_ARRAYS[target], value, args[0])
+    frozen(value)
+    entrywise = isinstance(value, np.ndarray) and len(args) == 1 and not kw
+    if entrywise and target in _OF_ARRAYS:
+        return apply_to_array(_OF_ARRAYS[target], value, args[0])
     if isinstance(value, list):
         return reader.listed(value)
     if len(args) == 1 and target in {math.exp, np.exp} and is_scalar(args[0]):
@@ -142,9 +143,15 @@ def _filled(value: Value) -> Any:
     return fill
 
 
+_HOMES = {"builtins", "numpy"}
+"""Where classes are from whose objects are told by their type, and by no code of a program's."""
+
+
 def _isinstance(reader: Interpreter, args: list[Value], kw: dict[str, Value]) -> Value:
     if len(args) == 2 and all_known(args, kw):
-        return isinstance(plain(args[0]), args[1])
+        kinds = args[1] if isinstance(args[1], tuple) else (args[1],)
+        if all(type(each) is type and each.__module__ in _HOMES for each in kinds):
+            return isinstance(plain(args[0]), args[1])
     raise reader.refuse("the type of a value is tested")
 
 

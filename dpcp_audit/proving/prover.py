@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from dpcp_audit.proving.currencies import Total, decimal, total
-from dpcp_audit.proving.distances import Generator, Records, Refusal, Value, tokens
+from dpcp_audit.proving.distances import MOST_RECORDS, Generator, Records, Refusal, Value, tokens
 from dpcp_audit.proving.interpreter import Reader
 from dpcp_audit.proving.paths import Frame
 from dpcp_audit.proving.proof_result import ProofResult
@@ -176,7 +176,7 @@ class ProofAttempt:
 
 def _assumptions(n: int | None, bounds: tuple[float, float]) -> tuple[str, ...]:
     low, high = bounds
-    number = "any number of records, at least 1" if n is None else f"n = {n} records, n public"
+    number = f"1 to {MOST_RECORDS} records" if n is None else f"n = {n} records, n public"
     relation = "one is added or removed" if n is None else "one is replaced by another"
     return (
         f"{number}; {relation}",

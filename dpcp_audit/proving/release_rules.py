@@ -26,7 +26,7 @@ def exponential(reader: Interpreter, a: Value) -> Value:
     if isinstance(a, gaps.Gaps):
         return gaps.exponential(reader, a)
     if isinstance(a, Statistic) and len(a.shape) == 1:
-        return noise_rules.softened(a)
+        return noise_rules.exponentials(reader, a)
     return NotImplemented
 
 
@@ -50,6 +50,8 @@ def cumulated(reader: Interpreter, a: Value, axis: Value = None) -> Value:
             a.l1,
             integer=a.integer,
             says=f"partial sums of {a.says}",
+            size=None if a.size is None else a.size * entries,
+            floats=a.floats,
         )
     return NotImplemented
 

@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpcp_audit.proving import gaps
+from dpcp_audit.proving.arithmetic import is_double
 from dpcp_audit.proving.distances import (
+    MOST_RECORDS,
     Noise,
     Noisy,
     Public,
@@ -31,7 +33,7 @@ from dpcp_audit.proving.distances import (
     statistic,
     tokens,
 )
-from dpcp_audit.proving.exact_numbers import exact_of, is_scalar, plain
+from dpcp_audit.proving.exact_numbers import exact_of, frozen, is_scalar, numbers_of, plain
 
 if TYPE_CHECKING:
     from dpcp_audit.proving.protocol import Interpreter
@@ -59,7 +61,9 @@ def kept(reader: Interpreter, a: Value, dtype: Value = None, copy: Value = None)
     if not is_known(dtype) or not _float_type(dtype):
         return NotImplemented
     if isinstance(a, Records):
-        return replace(a, listed=False)
+        return replace(a, listed=False, floats=a.floats or dtype is not None)
+    if isinstance(a, Statistic) and dtype is not None and a.shape != ():
+        return replace(a, floats=True)
     if isinstance(a, Statistic | Noise | Noisy) and shape_of(a) == ():
         return NotImplemented  # an array of no dimension, which changes in place
     if isinstance(a, Statistic | Noise | Noisy | gaps.Edges | gaps.Gaps):
@@ -85,8 +89,10 @@ def flat(reader: Interpreter, a: Value) -> Value:
 def as_float(reader: Interpreter, a: Value = 0.0) -> Value:
     """A number of one entry stays what it is."""
     if isinstance(a, Records):
-        return a.within(a.low, a.high) if a.single else NotImplemented
-    one = isinstance(a, Statistic | Noise) and a.shape == ()
+        return a.within(a.low, a.high, floats=True) if a.single else NotImplemented
+    if isinstance(a, Statistic) and a.shape == ():
+        return replace(a, floats=True)
+    one = isinstance(a, Noise) and a.shape == ()
     return a if one or (isinstance(a, Noisy) and a.noise.shape == ()) else NotImplemented
 
 
@@ -95,7 +101,7 @@ def as_int(reader: Interpreter, a: Value = 0) -> Value:
     if isinstance(a, gaps.Chosen):
         return a
     if isinstance(a, Statistic) and a.shape == () and a.integer:
-        return a
+        return replace(a, floats=False)
     if isinstance(a, Records) and a.single and a.boolean:
         return a.within(a.low, a.high)
     return NotImplemented
@@ -112,27 +118,46 @@ def total(reader: Interpreter, a: Value, start: Value = 0, axis: Value = None) -
     if not whole_axis(axis):
         return NotImplemented
     a = _unshifted(reader, a)
-    if _plain_records(a) and is_known(start):
+    if _plain_records(a) and (start is None or is_scalar(start)):
         distance = reader.one_record(a)
         reader.note(f"sum over records, sensitivity {float(distance):.6g}")
-        return number(distance, "a sum over records", integer=a.boolean or _constant(a))
+        return number(
+            distance,
+            "a sum over records",
+            integer=a.boolean or _constant(a),
+            size=a.largest_sum(reader.n) + _size(start),
+            floats=a.floats,
+        )
     a = reader.gathered(a)
     if isinstance(a, gaps.Gaps):
         return gaps.common(a, "sum") if start == 0 else NotImplemented
     if not is_known(start) or (is_scalar(start) and start != 0):
         return NotImplemented
     if isinstance(a, Statistic) and len(a.shape) == 1:
-        return number(a.l1, f"a sum of {a.says}", integer=a.integer)
+        size = None if a.size is None else a.size * a.shape[0]
+        return number(a.l1, f"a sum of {a.says}", integer=a.integer, size=size, floats=a.floats)
     if isinstance(a, Weights) and not a.total:
         return replace(a, total=True, shape=())
     return NotImplemented
+
+
+def _size(value: Value) -> Fraction:
+    """Return a bound of a known number's absolute value; 0 where it is none."""
+    exact = exact_of(value) if is_scalar(value) else None
+    return ZERO if exact is None else exact.size_above
+
+
+def _of_parts(a: Statistic, size: Fraction | None = None) -> dict[str, Any]:
+    """Return what is known of numbers that are entries of a statistic, or sums of them."""
+    return {"size": a.size if size is None else size, "floats": a.floats}
 
 
 def counted(reader: Interpreter, a: Value, axis: Value = None) -> Value:
     """A count of records: one record changes it by at most 1."""
     if _plain_records(a) and whole_axis(axis):
         reader.note("count of records, sensitivity 1")
-        return number(ONE, "a count of records", integer=True)
+        size = Fraction(a.count or reader.n or MOST_RECORDS)
+        return number(ONE, "a count of records", integer=True, size=size)
     return NotImplemented
 
 
@@ -149,10 +174,11 @@ def mean(reader: Interpreter, a: Value, axis: Value = None) -> Value:
             )
         distance = reader.one_record(a) / (a.count or reader.n)
         reader.note(f"mean over records, sensitivity {float(distance):.6g}")
-        return number(distance, "a mean over records")
+        size = max(abs(a.low), abs(a.high))
+        return number(distance, "a mean over records", size=size, floats=True)
     a = reader.gathered(a)
     if isinstance(a, Statistic) and len(a.shape) == 1 and a.shape[0]:
-        return number(a.l1 / a.shape[0], f"a mean of {a.says}")
+        return number(a.l1 / a.shape[0], f"a mean of {a.says}", size=a.size, floats=True)
     return NotImplemented
 
 
@@ -160,7 +186,8 @@ def length(reader: Interpreter, a: Value) -> Value:
     """The number of records: public under substitution, else it moves by one."""
     if _plain_records(a):
         if reader.n is None or a.chosen:
-            return number(ONE, "the number of records", integer=True)
+            size = Fraction(a.count or reader.n or MOST_RECORDS)
+            return number(ONE, "the number of records", integer=True, size=size)
         return reader.n if a.count is None else a.count
     if isinstance(a, Statistic | Noise | Public) and a.shape and a.shape[0] >= 0:
         return a.shape[0]
@@ -212,7 +239,8 @@ def order_statistic(reader: Interpreter, a: Value, q: Value = 0, **settings: Val
     if a.chosen:
         raise reader.refuse("an order statistic of a selection that may be empty")
     reader.note(f"order statistic, sensitivity {float(a.width):.6g}")
-    return number(a.width, "an order statistic of the records")
+    size = max(abs(a.low), abs(a.high))
+    return number(a.width, "an order statistic of the records", size=size, floats=a.floats)
 
 
 def smallest(reader: Interpreter, *values: Value, **settings: Value) -> Value:
@@ -229,6 +257,16 @@ def largest(reader: Interpreter, *values: Value, **settings: Value) -> Value:
     return _smallest_or_largest(reader, max, *values, **settings)
 
 
+def smallest_of(reader: Interpreter, a: Value, axis: Value = None) -> Value:
+    """``np.min``, whose second argument is an axis."""
+    return _smallest_or_largest(reader, min, a) if axis is None else NotImplemented
+
+
+def largest_of(reader: Interpreter, a: Value, axis: Value = None) -> Value:
+    """``np.max``, whose second argument is an axis."""
+    return _smallest_or_largest(reader, max, a) if axis is None else NotImplemented
+
+
 def _smallest_or_largest(
     reader: Interpreter, which: Any, *values: Value, **settings: Value
 ) -> Value:
@@ -239,7 +277,9 @@ def _smallest_or_largest(
         if isinstance(value, gaps.Gaps) and which is max and not settings:
             return gaps.common(value, "max")
         if isinstance(value, Statistic) and len(value.shape) == 1 and not settings:
-            return number(value.linf, f"the largest or smallest of {value.says}")
+            says = f"the largest or smallest of {value.says}"
+            found = number(value.linf, says, size=value.size, floats=value.floats)
+            return replace(found, peak=(value.name, value.memory) if which is max else None)
         return NotImplemented
     if settings or any(isinstance(each, Weights) for each in values):
         return NotImplemented
@@ -257,7 +297,20 @@ def _extreme(reader: Interpreter, values: list[Value]) -> Value:
         whole = len(statistics) == 1 and all(
             isinstance(each, Statistic) or _whole_number(each) for each in values
         )
-        return number(moved, statistics[0].says, integer=whole and statistics[0].integer)
+        sizes = [each.size for each in statistics]
+        known = all(isinstance(each, Statistic) or is_scalar(each) for each in values)
+        size = None
+        if known and None not in sizes:
+            size = max(each.size if isinstance(each, Statistic) else _size(each) for each in values)
+        return number(
+            moved,
+            statistics[0].says,
+            integer=whole and statistics[0].integer,
+            size=size,
+            floats=all(
+                each.floats if isinstance(each, Statistic) else is_double(each) for each in values
+            ),
+        )
     return NotImplemented
 
 
@@ -303,7 +356,15 @@ def _contracted(reader: Interpreter, x: Statistic, *bounds: Value) -> Value:
             shapes.append(shape_of(each))
     if any(shape is None or shape not in {(), x.shape} for shape in shapes):
         return NotImplemented
-    return statistic(x.shape, x.l1, x.l2_squared, x.linf, says=x.says)
+    sizes = [x.size, *(_largest(each) for each in bounds if each is not None)]
+    size = None if None in sizes else max(each for each in sizes if each is not None)
+    return statistic(x.shape, x.l1, x.l2_squared, x.linf, says=x.says, size=size, floats=x.floats)
+
+
+def _largest(value: Value) -> Fraction | None:
+    """Return the largest absolute value of a known number or array."""
+    numbers = numbers_of(value) if is_known(value) else None
+    return None if numbers is None else max(map(abs, numbers), default=ZERO)
 
 
 def clip(reader: Interpreter, a: Value, a_min: Value = None, a_max: Value = None) -> Value:
@@ -343,8 +404,7 @@ def absolute(reader: Interpreter, a: Value) -> Value:
         ends = (abs(a.low), abs(a.high))
         return a.within(ZERO if a.low <= 0 <= a.high else min(ends), max(ends))
     if isinstance(a, Statistic):
-        found = statistic(a.shape, a.l1, a.l2_squared, a.linf, says=a.says)
-        return replace(found, integer=False)
+        return statistic(a.shape, a.l1, a.l2_squared, a.linf, says=a.says, **_of_parts(a))
     return NotImplemented
 
 
@@ -355,7 +415,7 @@ def where(reader: Interpreter, condition: Value, x: Value, y: Value) -> Value:
     ends: list[Fraction] = []
     for each in (x, y):
         if isinstance(each, Records):
-            if each.order != condition.order or each.chosen != condition.chosen:
+            if not each.goes_with(condition) or each.listed:
                 return NotImplemented
             ends += [each.low, each.high]
             continue
@@ -363,7 +423,8 @@ def where(reader: Interpreter, condition: Value, x: Value, y: Value) -> Value:
         if value is None:
             return NotImplemented
         ends.append(value)
-    return condition.within(min(ends), max(ends))
+    floats = any(each.floats if isinstance(each, Records) else is_double(each) for each in (x, y))
+    return condition.within(min(ends), max(ends), floats=floats)
 
 
 def searchsorted(reader: Interpreter, a: Value, v: Value, side: Value = "left") -> Value:
@@ -380,7 +441,16 @@ def searchsorted(reader: Interpreter, a: Value, v: Value, side: Value = "left") 
         return NotImplemented
     entries = Fraction(shape[0])
     reader.note("counts of records below thresholds, each of sensitivity 1")
-    return statistic(shape, entries, entries, ONE, span=ONE, integer=True, says="counts of records")
+    return statistic(
+        shape,
+        entries,
+        entries,
+        ONE,
+        span=ONE,
+        integer=True,
+        says="counts of records",
+        size=Fraction(a.count or reader.n or MOST_RECORDS),
+    )
 
 
 def histogram(reader: Interpreter, a: Value, bins: Value = 10, range: Value = None) -> Value:  # noqa: A002
@@ -388,7 +458,8 @@ def histogram(reader: Interpreter, a: Value, bins: Value = 10, range: Value = No
     if not _plain_records(a):
         return NotImplemented
     bins = reader.gathered(bins)
-    if not is_known(bins) or not is_known(range) or (is_scalar(bins) and range is None):
+    public = is_known(bins) and is_known(range) and not isinstance(bins, str)
+    if not public or (is_scalar(bins) and range is None):
         raise reader.refuse(
             "a histogram whose bins come from the data", "give range=(low, high), or the edges"
         )
@@ -399,6 +470,12 @@ def histogram(reader: Interpreter, a: Value, bins: Value = 10, range: Value = No
     moved = ONE if reader.n is None else Fraction(2)
     reader.note(f"histogram, l1 sensitivity {moved}")
     counts = statistic(
-        (len(edges) - 1,), moved, moved, ONE, integer=True, says="counts of disjoint bins"
+        (len(edges) - 1,),
+        moved,
+        moved,
+        ONE,
+        integer=True,
+        says="counts of disjoint bins",
+        size=Fraction(a.count or reader.n or MOST_RECORDS),
     )
-    return counts, edges
+    return counts, frozen(edges)

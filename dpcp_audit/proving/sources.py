@@ -87,6 +87,12 @@ def is_plain(value: Any) -> bool:
     return type(value) in _PLAIN or numpys
 
 
+class OutsideList(tuple[Any, ...]):
+    """The entries of a list from outside of the function, which must not be changed there."""
+
+    __slots__ = ()
+
+
 def admitted(value: Any, name: str, line: int) -> Any:
     """Return a value from outside the function, where it is known for good.
 
@@ -105,7 +111,7 @@ def admitted(value: Any, name: str, line: int) -> Any:
     if isinstance(value, tuple) and type(value) is tuple:
         return tuple(admitted(each, name, line) for each in value)
     if type(value) is list:
-        return tuple(admitted(each, name, line) for each in value)
+        return OutsideList(admitted(each, name, line) for each in value)
     if type(value) is np.ndarray and value.dtype.kind in "biuf":
         frozen = value.copy()
         frozen.flags.writeable = False

@@ -25,13 +25,16 @@ from dpcp_audit.proving.distances import (
     Value,
     Weights,
     is_iterator,
-    is_public,
     same,
     shape_of,
     sources_of,
 )
 from dpcp_audit.proving.paths import Contents, Path, is_settled, join_paths, join_returns
 
+_OF_EVERY_CLASS = set(vars(type("_", (Exception,), {"__doc__": ""}))) | {
+    "__qualname__", "__firstlineno__", "__static_attributes__", "__annotations__", "__slots__",
+}  # fmt: skip
+"""What a class of exceptions has that does nothing of its own."""
 _MOST_ROUNDS = 100_000
 _TRIES = 8
 
@@ -142,7 +145,10 @@ class Statements(Accumulation):
         if not isinstance(node, ast.Name):
             return False
         found = self.read(node)
-        return type(found) is type and issubclass(found, BaseException)
+        if type(found) is not type or not issubclass(found, BaseException):
+            return False
+        own = [each for each in found.__mro__ if each.__module__ != "builtins"]
+        return all(vars(each).keys() <= _OF_EVERY_CLASS for each in own)
 
     def _do_Expr(self, node: ast.Expr) -> None:
         self.read(node.value)
@@ -167,7 +173,10 @@ class Statements(Accumulation):
             owner = self._owner(node.target)
             index = self.read_index(node.target.slice)
             old = gathering.element(self._reader, owner, index)
+            if isinstance(old, Reference):
+                raise self.refuse("a list that is an entry is changed in place")
             new = self.operate(name, old, self.read(node.value))
+            self._check_in_place(old, new)
             gathering.store(self._reader, owner, index, new)
             return
         place: Value = None
@@ -199,8 +208,6 @@ class Statements(Accumulation):
         shape = shape_of(old)
         one = shape == () or isinstance(old, str | tuple | type(None))
         if not isinstance(old, np.ndarray) and (one or (isinstance(old, Records) and old.single)):
-            return
-        if isinstance(old, Public) and is_public(new):
             return
         names = sum(_shares(old, each) for each in (*self.path.bindings(), *self.iterated))
         if names != 1 or not isinstance(old, Statistic | Noise | Noisy | Weights | gaps.Gaps):
@@ -463,7 +470,7 @@ def _shares(a: Value, b: Value) -> bool:
     if a is b:
         return True
     if isinstance(a, Statistic) and isinstance(b, Statistic):
-        return a.memory == b.memory
+        return bool(a.memory & b.memory)
     if isinstance(a, Noise) and isinstance(b, Noise):
         shorter = min(len(a.draw), len(b.draw))
         return a.draw[:shorter] == b.draw[:shorter]

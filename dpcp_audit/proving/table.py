@@ -10,7 +10,9 @@ import builtins
 import math
 import random
 import sys
+import types
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -73,8 +75,8 @@ TABLE: tuple[Rule, ...] = (
     Rule("np.quantile", rules.order_statistic, "it lies within the range", "scalar"),
     Rule("np.percentile", rules.order_statistic, "it lies within the range", "scalar"),
     Rule("np.median", rules.order_statistic, "it lies within the range", "scalar"),
-    Rule("np.min", rules.smallest, _LIPSCHITZ, "scalar"),
-    Rule("np.max", rules.largest, _LIPSCHITZ, "scalar"),
+    Rule("np.min", rules.smallest_of, _LIPSCHITZ, "scalar"),
+    Rule("np.max", rules.largest_of, _LIPSCHITZ, "scalar"),
     Rule("min", rules.smallest, _LIPSCHITZ, "scalar"),
     Rule("max", rules.largest, _LIPSCHITZ, "scalar"),
     Rule("np.maximum", rules.larger, _LIPSCHITZ, _ENTRYWISE),
@@ -138,10 +140,19 @@ def _found() -> Iterator[tuple[Any, Rule]]:
         if modules[home] is None:
             continue  # not loaded: no function uses it
         function = getattr(modules[home], name)
-        where = getattr(function, "__module__", None) or _HOMES[home]
-        if not str(where).startswith((_HOMES[home], "builtins")):
-            continue  # patched before this module was loaded
-        yield function, rule
+        if _is_genuine(function, _HOMES[home]):  # else patched before this module was loaded
+            yield function, rule
+
+
+def _is_genuine(function: Any, home: str) -> bool:
+    """Tell whether a function is of its module, in name and in kind, and no program's own."""
+    if isinstance(function, types.FunctionType):
+        file = sys.modules[home].__file__ or ""
+        return function.__code__.co_filename.startswith(str(Path(file).parent))
+    where = getattr(function, "__module__", None) or home
+    return all(
+        str(each).startswith((home, "builtins")) for each in (where, type(function).__module__)
+    )
 
 
 def known_functions() -> dict[Any, Rule]:
@@ -152,6 +163,14 @@ def known_functions() -> dict[Any, Rule]:
     return found
 
 
+def _owner(method: Any) -> Any:
+    """Return the generator of which this is a method; None where it is none, patched perhaps."""
+    return getattr(method, "__self__", None)
+
+
+_SEEDS = {"seed", "set_state"}
+_GLOBAL: Any = getattr(np.random.mtrand, "_rand")  # noqa: B009  (NumPy's global generator)
+_GLOBAL_OF_PYTHON: Any = getattr(random, "_inst")  # noqa: B009
 GLOBAL_DRAWS: dict[Any, tuple[Generator, str]] = {
     getattr(np.random, name): (Generator("np.random"), name)
     for name in (
@@ -159,9 +178,11 @@ GLOBAL_DRAWS: dict[Any, tuple[Generator, str]] = {
         "geometric", "choice", "random", "random_sample", "uniform", "randint", "rand", "randn",
         "binomial", "poisson", "logistic", "permutation", "seed", "shuffle", "set_state",
     )
+    if name in _SEEDS or _owner(getattr(np.random, name)) is _GLOBAL
 } | {
     getattr(random, name): (Generator("random"), name)
     for name in ("gauss", "normalvariate", "random", "uniform", "expovariate", "seed", "shuffle")
+    if name == "seed" or _owner(getattr(random, name)) is _GLOBAL_OF_PYTHON
 }  # fmt: skip
 """The draws of NumPy's and Python's global generators."""
 

@@ -65,3 +65,12 @@ class Table(list[Specimen]):
             rest["pair"] = one_moves(rest.get("n", N))
         rest.setdefault("family", self.family)
         self.append(Specimen(function=function, claim=claim, reason=reason, **rest))
+
+    def attack(self, reason: str, claim: Any = ONE, **rest: Any) -> Callable[..., Any]:
+        """Add the function that this decorates."""
+
+        def added(function: Callable[..., Any]) -> Callable[..., Any]:
+            self.add(function, reason, claim, **rest)
+            return function
+
+        return added

@@ -6,12 +6,16 @@ import numpy as np
 import pytest
 from proving import (
     attack_functions_data,
+    attack_functions_flow,
     attack_functions_forms,
     attack_functions_gaps,
+    attack_functions_memory,
     attack_functions_noise,
     attack_functions_python,
     attack_functions_rules,
+    attack_functions_shapes,
     attack_functions_thresholds,
+    attack_functions_values,
 )
 
 import dpcp_audit as dp
@@ -24,6 +28,10 @@ ATTACKS = [
     *attack_functions_gaps.ATTACKS,
     *attack_functions_thresholds.ATTACKS,
     *attack_functions_rules.ATTACKS,
+    *attack_functions_flow.ATTACKS,
+    *attack_functions_memory.ATTACKS,
+    *attack_functions_shapes.ATTACKS,
+    *attack_functions_values.ATTACKS,
 ]
 WITNESSED = [row for row in ATTACKS if row.event is not None]
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dpcp_audit.proving.distances import Records, Refusal, Statistic, tokens
@@ -109,7 +109,7 @@ def test_real_neighbours_are_no_further_apart(name, relation) -> None:
             bound_of(rule, 5, (0.0, 1.0), relation)
         return
 
-    @settings(max_examples=20, deadline=None)
+    @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
     @given(neighbours(relation))
     def holds(pair) -> None:
         bounds, a, b = pair
