@@ -1,6 +1,6 @@
 """Write the pages on the papers' statements, with the verdicts of the ledger.
 
-Usage: python docs/update_statements.py        (after docs/update_ledger.py)
+Usage: python docs/update_statements.py        (after dpcp-audit ledger wrote docs/ledger.md)
 """
 
 from __future__ import annotations

@@ -137,3 +137,36 @@ def _smartnoise(epsilon: float, delta: float) -> Any:
     if delta == 0:
         return mechanisms.Laplace(epsilon, **bounds)
     return mechanisms.Gaussian(epsilon, delta=delta, **bounds)
+
+
+def jax_privacy_step(scores: FloatArray, *, seed: int, noise_multiplier: float) -> FloatArray:
+    """Return the gradient that jax-privacy makes of a batch: clipped, summed, noisy.
+
+    Parameters
+    ----------
+    scores : ndarray, shape (n,)
+        In [0, 1]; a record's gradient is a number from −10 to 10, and clipped to [−1, 1].
+    seed : int
+        Of the privatizer's key.
+    noise_multiplier : float
+        The standard deviation of the noise over the clipping norm.
+    """
+    gradients = _LARGE * (2 * np.asarray(scores, dtype=np.float32) - 1)
+    key = import_module("jax").random.key(seed)
+    noisy = _jax_privacy_release(noise_multiplier)(key, gradients)
+    return np.asarray(noisy, dtype=np.float64).reshape(1)
+
+
+@cache
+def _jax_privacy_release(noise_multiplier: float) -> Any:
+    """Return the compiled release, of a key and gradients: a privatizer for each key."""
+    clipping: Any = import_module("jax_privacy.clipping")
+    noise: Any = import_module("jax_privacy.noise_addition")
+    clipped = clipping.clipped_grad(lambda weight, rows: (weight * rows).sum(), l2_clip_norm=1.0)
+
+    def release(key: Any, gradients: Any) -> Any:
+        summed = clipped(0.0, gradients)
+        privatizer = noise.gaussian_privatizer(stddev=noise_multiplier, prng_key=key)
+        return privatizer.update(summed, privatizer.init(summed))[0]
+
+    return import_module("jax").jit(release)

@@ -146,3 +146,33 @@ def python_dp_percentile(
         epsilon=epsilon, percentile=level, lower_bound=low, upper_bound=high, dtype="float"
     )
     return float(algorithm.quick_result(scores.tolist()))
+
+
+def tumult_quantile(scores: FloatArray, *, level: float, epsilon: str) -> float:
+    """Return Tumult Core's ``NoisyQuantile`` of scores in [0, 1], from the system's entropy.
+
+    Parameters
+    ----------
+    scores : ndarray, shape (n,)
+    level : float
+        Of the quantile, in [0, 1].
+    epsilon : str
+        The privacy parameter, as the exact number that Tumult Core takes.
+    """
+    series: Any = import_module("pandas").Series(scores)
+    return float(_tumult_measurement(level, epsilon)(series))
+
+
+@cache
+def _tumult_measurement(level: float, epsilon: str) -> Any:
+    domains: Any = import_module("tmlt.core.domains.pandas_domains")
+    numbers: Any = import_module("tmlt.core.domains.numpy_domains")
+    measurements: Any = import_module("tmlt.core.measurements.pandas_measurements.series")
+    return measurements.NoisyQuantile(
+        input_domain=domains.PandasSeriesDomain(numbers.NumpyFloatDomain()),
+        output_measure=import_module("tmlt.core.measures").PureDP(),
+        quantile=level,
+        lower=0,
+        upper=1,
+        epsilon=epsilon,
+    )

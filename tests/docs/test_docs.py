@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from support.report_document import document
 
 from dpcp_audit.engine.suites import suite
 from dpcp_audit.faces.cli import main
 from dpcp_audit.faces.cli.commands import one_theorem
+from dpcp_audit.reports.formats.markdown import escaped
 from dpcp_audit.theorems.catalogue import CATALOGUE
 from dpcp_audit.words.results import Verdict
 
@@ -98,45 +98,30 @@ def test_the_example_of_the_first_page_refutes_and_replays(capsys, monkeypatch, 
     assert (tmp_path / "audit.html").exists()
 
 
-def test_the_ledger_has_every_claim_of_the_suite() -> None:
-    """``python docs/update_ledger.py results.json`` renews it."""
-    shown = re.findall(r"^\| `([^`]+)`<br>.* \| ([A-Z]+) \|", LEDGER, re.MULTILINE)
-    rows = [*_by_paper(), *suite("training"), *suite("tables")]
-    assert [id_ for id_, _ in shown] == [row.claim.id for row in rows]
-    for (_, verdict), row in zip(shown, rows, strict=True):
-        assert not Verdict(verdict).contradicts(row.claim.expected)
+def _ledger_rows() -> list[Row]:
+    return [row for name in ("papers", "training", "tables", "related") for row in suite(name)]
 
 
-def test_the_ledger_has_the_statements_of_the_suite() -> None:
-    text = script("update_ledger.py")._text
-    for row in (*_by_paper(), *suite("training"), *suite("tables")):
-        assert f"`{row.claim.id}`<br>{text(row.claim.statement)} (" in LEDGER
+def test_the_ledger_has_every_claim_of_its_suites() -> None:
+    """``dpcp-audit ledger RESULTS --report markdown=docs/ledger.md`` renews it."""
+    shown = dict(re.findall(r"^\| `([^`]+)`<br>.* \| ([A-Z]+) \|", LEDGER, re.MULTILINE))
+    expected = {row.claim.id: row.claim.expected for row in _ledger_rows()}
+    assert set(shown) == set(expected)
+    for id_, verdict in shown.items():
+        assert not Verdict(verdict).contradicts(expected[id_])
 
 
-def test_the_ledger_counts_every_standing_of_the_suite() -> None:
+def test_the_ledger_has_the_statements_of_its_suites() -> None:
+    for row in _ledger_rows():
+        assert f"`{row.claim.id}`<br>{escaped(row.claim.statement)} (" in LEDGER
+
+
+def test_the_ledger_counts_every_standing_of_its_suites() -> None:
     """A claim moved to another standing leaves the page's counts behind."""
-    tables = re.findall(r"^\| standing \|.*\n(?:\|.*\n)+", LEDGER, re.MULTILINE)
-    for table, rows in zip(tables, (_by_paper(), suite("training"), suite("tables")), strict=True):
-        cells = (line.strip("| ").split(" | ") for line in table.splitlines()[2:])
-        counted = {line[0]: int(line[-1]) for line in cells}
-        assert counted == Counter(str(row.claim.standing) for row in rows)
-
-
-def _by_paper() -> list[Row]:
-    rows = suite()
-    papers = list(dict.fromkeys(row.claim.source.paper for row in rows))
-    return sorted(rows, key=lambda row: papers.index(row.claim.source.paper))
-
-
-def test_the_ledger_marks_surprises_and_escapes_what_it_prints() -> None:
-    results = document()
-    finding = results["findings"][0]
-    finding |= {"contradicts": True, "statement": "a|b <script> *c*", "id": "x.y"}
-    (row,) = (
-        line for line in script("update_ledger.py").ledger(results).splitlines() if "x.y" in line
-    )
-    assert "**!**" in row
-    assert r"a\|b &lt;script&gt; \*c\*" in row
+    (table,) = re.findall(r"^\| standing \|.*\n(?:\|.*\n)+", LEDGER, re.MULTILINE)
+    cells = (line.strip("| ").split(" | ") for line in table.splitlines()[2:])
+    counted = {line[0].partition(":")[0]: int(line[-1]) for line in cells}
+    assert counted == Counter(str(row.claim.standing) for row in _ledger_rows())
 
 
 def test_every_key_of_the_schema_is_explained_and_no_other() -> None:

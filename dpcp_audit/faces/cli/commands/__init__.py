@@ -48,6 +48,7 @@ COMMANDS = {
     "estimate": "estimate the privacy loss with intervals",
     "list": "list the claims that a run checks",
     "report": "write reports from a results file",
+    "ledger": "write one page of the claims of all suites, sorted by paper",
     "replay": "run one finding of a results file again",
     "new-claim": "write a file that tests what a paper claims, to be filled in",
     "schema": "print the JSON Schema of results files",

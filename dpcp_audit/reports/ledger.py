@@ -1,0 +1,162 @@
+"""The ledger: the claims of several runs on one page, sorted by paper, with dates and versions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dpcp_audit.reports.entry import STANDINGS, entries_of, overall_of
+from dpcp_audit.reports.formats.html import page_environment
+from dpcp_audit.reports.formats.markdown import escaped
+from dpcp_audit.words.formatting import DASH
+from dpcp_audit.words.results import Standing, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from dpcp_audit.reports.entry import Entry
+
+TITLE = "The ledger of claims"
+_MEASURED = (
+    "Measured is the number that decided, claimed the value that the claim allows it. An interval "
+    "stands beside a sampled number; a number without one was computed."
+)
+_VERDICTS = (
+    "CONSISTENT is no proof: a check that would have seen a violation of a stated size found none. "
+    "PROVED holds in every case that the statement speaks of."
+)
+_EXPECTED = (
+    "A claim that is known to be false is expected to be refuted; a verdict that contradicts what "
+    "is expected is marked with an exclamation mark."
+)
+LEGEND = (_MEASURED, _VERDICTS, _EXPECTED)
+_SAID = {
+    Verdict.REFUTED: "refuted",
+    Verdict.VACUOUS: "vacuous",
+    Verdict.PROVED: "proved",
+    Verdict.CONSISTENT: "not refuted",
+    Verdict.INCONCLUSIVE: "undecided",
+    Verdict.ERROR: "failed",
+}
+_RUN_COLUMNS = ("suite", "date", "with", "profile", "seed", "false alarm", "claims", "skipped")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ledger:
+    """What the page shows.
+
+    Parameters
+    ----------
+    papers : dict
+        The claims of each paper, by its name, in alphabetical order.
+    counted : tuple of tuple of str
+        How many claims of each standing have which verdict; a head, and a row a standing.
+    runs : tuple of tuple of str
+        A head, and a row a run: its suite, its date, the versions, and how it was made.
+    said : tuple of str
+        What the suites say of their runs as a whole.
+    missing : tuple of tuple of str
+        The installed suites without a run here, and what each tests.
+    """
+
+    papers: Mapping[str, Sequence[Entry]]
+    counted: tuple[tuple[str, ...], ...]
+    runs: tuple[tuple[str, ...], ...]
+    said: tuple[str, ...]
+    missing: tuple[tuple[str, str], ...]
+
+
+def ledger_of(data: Mapping[str, Any]) -> Ledger:
+    """Return the ledger of ``runs``, results documents, and ``missing``, summaries by suite."""
+    documents: Sequence[Mapping[str, Any]] = data["runs"]
+    entries = [
+        entry
+        for document in documents
+        for entry in sorted(entries_of(document), key=lambda each: each.place)
+    ]
+    papers: dict[str, list[Entry]] = {}
+    for entry in sorted(entries, key=lambda each: each.paper.casefold()):
+        papers.setdefault(entry.paper, []).append(entry)
+    return Ledger(
+        papers=papers,
+        counted=tuple(_counted(entries)),
+        runs=(_RUN_COLUMNS, *map(_run, documents)),
+        said=tuple(f"{each['suite']}: {told}" for each in documents if (told := overall_of(each))),
+        missing=tuple(data["missing"].items()),
+    )
+
+
+def _counted(entries: Sequence[Entry]) -> Iterable[tuple[str, ...]]:
+    counts = Counter((entry.standing, entry.verdict) for entry in entries)
+    verdicts = [each for each in _SAID if any(counts[standing, each] for standing in Standing)]
+    yield ("standing", *(_SAID[each] for each in verdicts), "all")
+    for standing in Standing:
+        cells = [counts[standing, each] for each in verdicts]
+        if any(cells):
+            yield (f"{standing}: {STANDINGS[standing]}", *map(str, cells), str(sum(cells)))
+
+
+def _run(document: Mapping[str, Any]) -> tuple[str, ...]:
+    finished = (document.get("provenance") or {}).get("finished") or ""
+    tool, libraries = document["tool"], document.get("libraries") or {}
+    versions = [f"{tool['name']} {tool['version']}"]
+    versions += [f"{name} {version}" for name, version in libraries.items()]
+    return (
+        str(document["suite"]),
+        str(finished)[:10] or DASH,
+        ", ".join(versions),
+        str(document["profile"]),
+        str(document["seed"]),
+        f"{document['false_alarm']:g}",
+        str(len(document["findings"])),
+        str(len(document.get("skipped") or ())),
+    )
+
+
+def render_markdown(data: Mapping[str, Any]) -> str:
+    """Return the page as Markdown: a section a paper, a table row a claim."""
+    ledger = ledger_of(data)
+    parts = [f"# {TITLE}\n", *(f"- {line}" for line in LEGEND), ""]
+    parts += [f"{escaped(said)}\n" for said in ledger.said]
+    parts += [*_table(ledger.counted), "\n## Runs\n", *_table(ledger.runs)]
+    if ledger.missing:
+        parts += ["\nInstalled, and not in these runs:\n"]
+        parts += [f"- `{name}`: {escaped(summary)}" for name, summary in ledger.missing]
+    head = ("claim", "standing", "verdict", "measured", "claimed")
+    for paper, entries in ledger.papers.items():
+        parts += [f"\n## {escaped(paper)}\n", *_lines(head, map(_row, entries))]
+    return "\n".join(parts) + "\n"
+
+
+def _row(entry: Entry) -> tuple[str, ...]:
+    verdict = f"{entry.verdict} **!**" if entry.contradicts else str(entry.verdict)
+    name = entry.id.replace("`", "'").replace("|", "\\|")
+    return (
+        f"`{name}`<br>{escaped(entry.statement)} ({escaped(entry.section)})",
+        str(entry.standing),
+        verdict,
+        f"{escaped(entry.quantity)}: {entry.measured} {escaped(entry.interval)}".rstrip(),
+        entry.claimed,
+    )
+
+
+def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    return _lines(rows[0], (tuple(map(escaped, row)) for row in rows[1:]))
+
+
+def _lines(head: Sequence[str], rows: Iterable[tuple[str, ...]]) -> list[str]:
+    written = [f"| {' | '.join(row)} |" for row in rows]
+    return [f"| {' | '.join(head)} |", f"|{':--|' * len(head)}", *written]
+
+
+def render_page(data: Mapping[str, Any]) -> str:
+    """Return the page as one HTML file without scripts.
+
+    Raises
+    ------
+    MissingExtraError
+        If jinja2 is not installed.
+    """
+    template = page_environment().get_template("ledger.html.jinja")
+    return template.render(title=TITLE, legend=LEGEND, ledger=ledger_of(data))
